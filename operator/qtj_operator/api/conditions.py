@@ -1,0 +1,117 @@
+"""Conditions and their reasons: the status as facts, each with a sentence.
+
+Four conditions tell a job's life. `Running`, `Trained` and `Complete` follow one another; `Failed` ends it early. The
+phase is read off them, so the two cannot disagree.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from qtj_operator.api.models import Condition, Phase
+
+__all__ = ["ConditionType", "Fact", "Reason", "find", "is_true", "merge", "phase_of"]
+
+
+class ConditionType(StrEnum):
+    """Types of the job's conditions."""
+
+    RUNNING = "Running"
+    TRAINED = "Trained"
+    COMPLETE = "Complete"
+    FAILED = "Failed"
+
+
+class Reason(StrEnum):
+    """Reasons of conditions and events: the complete list that a program may meet."""
+
+    # Running
+    STARTING = "Starting"
+    ALL_REPLICAS_READY = "AllReplicasReady"
+    IMAGE_NOT_PULLED = "ImageNotPulled"
+    CONTAINER_NOT_STARTED = "ContainerNotStarted"
+    UNSCHEDULABLE = "Unschedulable"
+    NAME_TAKEN = "NameTaken"
+    CHILD_REJECTED = "ChildRejected"
+    RESTARTING = "Restarting"
+    TRAINING_ENDED = "TrainingEnded"
+    # Trained
+    WEIGHTS_STORED = "WeightsStored"
+    NO_WEIGHTS = "NoWeights"
+    # Complete
+    INFERRING = "Inferring"
+    INFERENCE_DONE = "InferenceDone"
+    NO_INFERENCE = "NoInference"
+    # Failed
+    INVALID_SPEC = "InvalidSpec"
+    REPLICA_FAILED = "ReplicaFailed"
+    BACKOFF_LIMIT_EXCEEDED = "BackoffLimitExceeded"
+    INFERENCE_FAILED = "InferenceFailed"
+    # Events about children
+    REPLICAS_CREATED = "ReplicasCreated"
+    SERVICE_REPAIRED = "ServiceRepaired"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What a policy says of one condition, before it has a time and a generation."""
+
+    type: ConditionType
+    status: bool
+    reason: Reason
+    message: str
+
+
+def find(conditions: Iterable[Condition] | None, kind: ConditionType) -> Condition | None:
+    """Returns the condition of type `kind`, or None."""
+    return next((condition for condition in conditions or () if condition.type == kind), None)
+
+
+def is_true(conditions: Iterable[Condition] | None, kind: ConditionType) -> bool:
+    """Tells whether the condition of type `kind` is there and true."""
+    condition = find(conditions, kind)
+    return condition is not None and condition.status == "True"
+
+
+def merge(
+    conditions: Iterable[Condition] | None, facts: Iterable[Fact], generation: int, now: datetime
+) -> tuple[Condition, ...]:
+    """Returns the conditions with `facts` laid over them, in the order of `ConditionType`.
+
+    The transition time moves only when the status does, as the Kubernetes API conventions ask.
+    """
+    merged = {condition.type: condition for condition in conditions or ()}
+    for fact in facts:
+        status = "True" if fact.status else "False"
+        before = merged.get(fact.type)
+        merged[fact.type] = Condition(
+            type=fact.type,
+            status=status,
+            reason=fact.reason,
+            message=fact.message,
+            observed_generation=generation,
+            last_transition_time=before.last_transition_time if before and before.status == status else now,
+        )
+    return tuple(merged[kind] for kind in ConditionType if kind in merged)
+
+
+def phase_of(conditions: Iterable[Condition] | None) -> tuple[Phase, str | None]:
+    """Returns the phase that the conditions amount to, and the reason of the one that decided."""
+    known = {condition.type: condition for condition in conditions or ()}
+
+    def holds(kind: ConditionType) -> bool:
+        return kind in known and known[kind].status == "True"
+
+    if holds(ConditionType.FAILED):
+        return Phase.FAILED, known[ConditionType.FAILED].reason
+    if holds(ConditionType.COMPLETE):
+        return Phase.COMPLETE, known[ConditionType.COMPLETE].reason
+    if holds(ConditionType.TRAINED):
+        return Phase.INFERRING, known[ConditionType.TRAINED].reason
+    running = known.get(ConditionType.RUNNING)
+    if running is None:
+        return Phase.PENDING, None
+    if running.status == "True":
+        return Phase.RUNNING, running.reason
+    return (Phase.RESTARTING if running.reason == Reason.RESTARTING else Phase.PENDING), running.reason

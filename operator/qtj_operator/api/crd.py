@@ -1,0 +1,123 @@
+"""Generates the CustomResourceDefinition from the models.
+
+A CRD wants a structural schema: no references, no ``anyOf`` with null, no ``additionalProperties: false``. pydantic's
+JSON schema is one small walk away from that.
+"""
+
+from typing import Any
+
+import yaml
+
+from qtj_operator.api.models import Spec, Status
+from qtj_operator.api.names import GROUP, KIND, MAX_NAME_LENGTH, NAME_PATTERN, PLURAL, VERSION
+
+__all__ = ["crd", "crd_yaml"]
+
+_HEADER = "# Generated from operator/qtj_operator/api/models.py by `make crds`. Do not edit.\n"
+
+_DROPPED = {"title", "default", "$defs"}
+"""Keywords that teach nothing in a CRD, or that would write defaults into the user's object."""
+
+_COLUMNS: tuple[dict[str, Any], ...] = (
+    {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
+    {"name": "Ready", "type": "string", "jsonPath": ".status.ready"},
+    {"name": "Epoch", "type": "integer", "jsonPath": ".status.progress.epoch"},
+    {"name": "Loss", "type": "number", "jsonPath": ".status.progress.loss"},
+    {"name": "Restarts", "type": "integer", "jsonPath": ".status.restarts"},
+    {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+    {"name": "Strategy", "type": "string", "jsonPath": ".spec.strategy", "priority": 1},
+    {"name": "Reason", "type": "string", "jsonPath": ".status.reason", "priority": 1},
+    {"name": "Inference", "type": "string", "jsonPath": ".status.inference.phase", "priority": 1},
+)
+
+_NAME_RULES: list[dict[str, str]] = [
+    {
+        "rule": f"self.metadata.name.size() <= {MAX_NAME_LENGTH}",
+        "message": f"metadata.name may have at most {MAX_NAME_LENGTH} characters, because the names of the job's "
+        "Services are built from it and end at 63",
+    },
+    {
+        "rule": f"self.metadata.name.matches('{NAME_PATTERN}')",
+        "message": "metadata.name must start with a letter and hold only a-z, 0-9 and -, because Services are named "
+        "after it",
+    },
+]
+
+
+def crd() -> dict[str, Any]:
+    """Returns the CustomResourceDefinition as a manifest."""
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{PLURAL}.{GROUP}"},
+        "spec": {
+            "group": GROUP,
+            "scope": "Namespaced",
+            "names": {
+                "kind": KIND,
+                "listKind": f"{KIND}List",
+                "plural": PLURAL,
+                "singular": KIND.lower(),
+                "shortNames": ["qtj"],
+                "categories": ["training"],
+            },
+            "versions": [
+                {
+                    "name": VERSION,
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": _object_schema()},
+                    "subresources": {"status": {}},
+                    "additionalPrinterColumns": [dict(column) for column in _COLUMNS],
+                }
+            ],
+        },
+    }
+
+
+def crd_yaml() -> str:
+    """Returns the CRD as the YAML file that is checked in."""
+    return _HEADER + yaml.safe_dump(crd(), sort_keys=False, width=120)
+
+
+def _object_schema() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "description": "Trains a quantum model on a gang of pods, stores its weights and runs inference with them.",
+        "required": ["spec"],
+        "properties": {
+            "apiVersion": {"type": "string", "description": f"{GROUP}/{VERSION}"},
+            "kind": {"type": "string", "description": KIND},
+            "metadata": {"type": "object"},
+            "spec": _structural(Spec),
+            "status": _structural(Status),
+        },
+        "x-kubernetes-validations": _NAME_RULES,
+    }
+
+
+def _structural(model: type[Spec] | type[Status]) -> dict[str, Any]:
+    schema = model.model_json_schema(by_alias=True, mode="serialization")
+    inlined: dict[str, Any] = _inline(schema, schema.get("$defs", {}))
+    return inlined
+
+
+def _inline(node: Any, defs: dict[str, Any]) -> Any:  # noqa: ANN401  JSON is anything
+    if isinstance(node, list):
+        return [_inline(item, defs) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        target = defs[node["$ref"].rpartition("/")[2]]
+        # What the field says of itself is worth more to its reader than what the type says of all its uses.
+        return _inline({**target, **{key: value for key, value in node.items() if key != "$ref"}}, defs)
+    if "anyOf" in node:
+        (present,) = (option for option in node["anyOf"] if option != {"type": "null"})
+        return _inline({**present, **{key: value for key, value in node.items() if key != "anyOf"}}, defs)
+    return {
+        key: {name: _inline(value, defs) for name, value in child.items()}
+        if key == "properties"
+        else _inline(child, defs)
+        for key, child in node.items()
+        if key not in _DROPPED and not (key == "additionalProperties" and child is False)
+    }

@@ -1,0 +1,132 @@
+"""A QuantumTrainingJob as the rest of the operator reads it: the object's models and what its missing fields mean."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from pydantic import ValidationError
+
+from qtj_operator.api.models import Inference, Spec, Status
+from qtj_operator.api.names import Role
+
+__all__ = ["GRPC_PORT", "METRICS_PORT", "InvalidJob", "Job", "ReplicaId", "main_container", "read_status"]
+
+GRPC_PORT = 2222
+METRICS_PORT = 2224
+_DEFAULT_PROFILER_PORT = 2223
+_DEFAULT_BACKOFF_LIMIT = 3
+_MAIN_CONTAINER = "trainer"
+
+
+class InvalidJob(ValueError):  # noqa: N818  it names what is wrong, as httpx's InvalidURL does
+    """An object that no model accepts; the message is one sentence for its author."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ReplicaId:
+    """One replica: its role and its number within the role."""
+
+    role: Role
+    index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One QuantumTrainingJob.
+
+    Attributes:
+        name: metadata.name.
+        namespace: metadata.namespace.
+        uid: metadata.uid.
+        generation: metadata.generation, which moves with the spec.
+        deleting: Whether the object is on its way out.
+        spec: What the user wants.
+        status: What the operator wrote last.
+    """
+
+    name: str
+    namespace: str
+    uid: str
+    generation: int
+    deleting: bool
+    spec: Spec
+    status: Status
+
+    @classmethod
+    def parse(cls, raw: Mapping[str, Any]) -> Self:
+        """Reads an object as the API server returns it.
+
+        Raises:
+            InvalidJob: The spec breaks a rule of the schema, which an object stored before that rule existed may do.
+        """
+        meta = raw["metadata"]
+        try:
+            spec = Spec.model_validate(raw.get("spec", {}))
+        except ValidationError as error:
+            raise InvalidJob(_sentence(error)) from None
+        return cls(
+            name=meta["name"],
+            namespace=meta["namespace"],
+            uid=meta["uid"],
+            generation=meta.get("generation", 1),
+            deleting="deletionTimestamp" in meta,
+            spec=spec,
+            status=read_status(raw),
+        )
+
+    def replicas(self) -> Iterator[ReplicaId]:
+        """Yields every replica of the job, the one that leads first."""
+        for role, spec in self.spec.replica_specs:
+            for index in range(spec.replicas or 1):
+                yield ReplicaId(role, index)
+
+    @property
+    def leader(self) -> ReplicaId:
+        """The replica that stores the weights: the chief, or worker 0 when there is none."""
+        return next(self.replicas())
+
+    @property
+    def size(self) -> int:
+        """How many replicas the job has."""
+        return sum(1 for _ in self.replicas())
+
+    @property
+    def profiler_port(self) -> int:
+        """Port of the profiler server."""
+        profiler = self.spec.profiler
+        return (profiler and profiler.port) or _DEFAULT_PROFILER_PORT
+
+    @property
+    def backoff_limit(self) -> int:
+        """How many restarts may count before the job fails."""
+        policy = self.spec.run_policy
+        return _DEFAULT_BACKOFF_LIMIT if policy is None or policy.backoff_limit is None else policy.backoff_limit
+
+    @property
+    def inference(self) -> Inference | None:
+        """What to run after training, if anything."""
+        return self.spec.inference
+
+    def template(self, role: Role) -> Mapping[str, Any]:
+        """Returns the pod template of a role: its own, or the job's."""
+        own = next(spec.template for known, spec in self.spec.replica_specs if known == role)
+        return self.spec.template if own is None else own
+
+
+def read_status(raw: Mapping[str, Any]) -> Status:
+    """Reads the status that an earlier operator wrote; one that cannot be read counts as none."""
+    try:
+        return Status.model_validate(raw.get("status") or {})
+    except ValidationError:
+        return Status()
+
+
+def main_container(containers: Sequence[Mapping[str, Any]]) -> int:
+    """Returns the position of the container that runs the training program."""
+    return next((at for at, container in enumerate(containers) if container.get("name") == _MAIN_CONTAINER), 0)
+
+
+def _sentence(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in ("spec", *first["loc"]))
+    return f"{where}: {first['msg'][0].lower()}{first['msg'][1:]}"

@@ -1,0 +1,84 @@
+"""Names and labels: how a job, its replicas and their children are called."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+__all__ = [
+    "API_VERSION",
+    "GROUP",
+    "KIND",
+    "LABEL_ATTEMPT",
+    "LABEL_INDEX",
+    "LABEL_INFERENCE",
+    "LABEL_JOB",
+    "LABEL_ROLE",
+    "MANAGED_BY",
+    "MAX_NAME_LENGTH",
+    "MAX_REPLICAS",
+    "NAME_PATTERN",
+    "PLURAL",
+    "VERSION",
+    "Role",
+    "child_labels",
+    "inference_name",
+    "replica_host",
+    "replica_name",
+]
+
+GROUP = "quantumtraining.dev"
+VERSION = "v1alpha1"
+API_VERSION = f"{GROUP}/{VERSION}"
+KIND = "QuantumTrainingJob"
+PLURAL = "quantumtrainingjobs"
+
+LABEL_JOB = f"{GROUP}/job"
+LABEL_ROLE = f"{GROUP}/role"
+LABEL_INDEX = f"{GROUP}/index"
+LABEL_ATTEMPT = f"{GROUP}/attempt"
+LABEL_INFERENCE = f"{GROUP}/inference"
+
+MANAGED_BY = "qtj-operator"
+
+MAX_REPLICAS = 10_000
+
+NAME_PATTERN = "^[a-z]([-a-z0-9]*[a-z0-9])?$"
+"""A Service's name (DNS-1035 label): the job's name is its prefix, so it starts with a letter."""
+
+MAX_NAME_LENGTH = 63 - len("-worker-9999")
+"""So that every child's name is still a DNS label of at most 63 characters."""
+
+
+class Role(StrEnum):
+    """What a replica does in the cluster that ``TF_CONFIG`` describes, in the order in which one of them leads."""
+
+    CHIEF = "Chief"
+    WORKER = "Worker"
+
+    @property
+    def task_type(self) -> str:
+        """The role's name in ``TF_CONFIG``."""
+        return self.value.lower()
+
+
+def replica_name(job: str, role: Role, index: int) -> str:
+    """Name of a replica's pod and of its Service, for example ``qcnn-worker-0``."""
+    return f"{job}-{role.task_type}-{index}"
+
+
+def replica_host(job: str, namespace: str, role: Role, index: int) -> str:
+    """DNS name of a replica, resolvable in any pod of the cluster whatever its domain."""
+    return f"{replica_name(job, role, index)}.{namespace}.svc"
+
+
+def inference_name(job: str) -> str:
+    """Name of the Job that runs inference."""
+    return f"{job}-inference"
+
+
+def child_labels(job: str) -> Mapping[str, str]:
+    """Labels on every child of the job, by which the operator finds them again."""
+    return {
+        "app.kubernetes.io/managed-by": MANAGED_BY,
+        "app.kubernetes.io/part-of": job,
+        LABEL_JOB: job,
+    }

@@ -1,0 +1,1 @@
+"""Pure builders: a job in, a manifest out. No clock, no I/O, no cluster."""

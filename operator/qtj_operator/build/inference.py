@@ -1,0 +1,50 @@
+"""The Job that loads exactly the stored weights and measures them."""
+
+import hashlib
+import json
+
+from qtj_operator.api.contract import Env
+from qtj_operator.api.job import Job, main_container
+from qtj_operator.api.models import Inference, WeightsStatus
+from qtj_operator.api.names import LABEL_INFERENCE, inference_name
+from qtj_operator.build.manifest import Manifest, metadata
+from qtj_operator.build.pod import job_environment, pod_template
+
+__all__ = ["inference_job", "inference_run"]
+
+_DEFAULT_BACKOFF_LIMIT = 2
+
+
+def inference_run(inference: Inference, weights: WeightsStatus) -> str:
+    """Returns a digest of what an inference run depends on: another one means another run."""
+    what = {"inference": inference.model_dump(exclude_none=True), "weights": weights.sha256}
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def inference_job(job: Job, inference: Inference, weights: WeightsStatus) -> Manifest:
+    """Returns the Job: the leading replica's template, told which weights to load and how to check them."""
+    labels = {LABEL_INFERENCE: inference_run(inference, weights)}
+    environment = {
+        **job_environment(job, job.status.attempt or 1),
+        Env.WEIGHTS_URI: weights.uri,
+        Env.WEIGHTS_SHA256: weights.sha256,
+    }
+    template = pod_template(job.template(job.leader.role), environment)
+    own = metadata(job, inference_name(job.name), labels)
+    theirs = template.get("metadata") or {}
+    template["metadata"] = {**theirs, "labels": {**(theirs.get("labels") or {}), **own["labels"]}}
+    _say_what_to_run(template["spec"], inference)
+    limit = _DEFAULT_BACKOFF_LIMIT if inference.backoff_limit is None else inference.backoff_limit
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": own,
+        "spec": {"backoffLimit": limit, "template": template},
+    }
+
+
+def _say_what_to_run(spec: Manifest, inference: Inference) -> None:
+    main = spec["containers"][main_container(spec["containers"])]
+    if inference.command is not None:
+        main["command"] = inference.command
+    main["args"] = ["infer"] if inference.args is None else inference.args

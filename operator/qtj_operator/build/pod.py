@@ -1,0 +1,112 @@
+"""The pod of one replica, and what every pod of ours has beyond the user's template."""
+
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from typing import Any
+
+from qtj_operator.api.contract import TERMINATION_MESSAGE_PATH, Env
+from qtj_operator.api.job import METRICS_PORT, Job, ReplicaId, main_container
+from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, replica_name
+from qtj_operator.build.manifest import Manifest, metadata
+from qtj_operator.build.service import replica_ports
+from qtj_operator.build.tf_config import tf_config
+
+__all__ = ["job_environment", "pod_template", "replica_pod"]
+
+
+def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
+    """Returns the pod of one replica in one attempt.
+
+    Its name is the same in every attempt, so that peers find it again and two attempts can never run side by side;
+    the label tells attempts apart.
+    """
+    labels = {
+        LABEL_ROLE: replica.role.task_type,
+        LABEL_INDEX: str(replica.index),
+        LABEL_ATTEMPT: str(attempt),
+    }
+    environment = {
+        **job_environment(job, attempt),
+        Env.TF_CONFIG: tf_config(job, replica),
+        Env.PROFILER_PORT: str(job.profiler_port),
+        Env.METRICS_PORT: str(METRICS_PORT),
+    }
+    template = pod_template(job.template(replica.role), environment)
+    _add_ports(_main(template["spec"]), replica_ports(job))
+    own = metadata(job, replica_name(job.name, replica.role, replica.index), labels)
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": _merged(template, own), "spec": template["spec"]}
+
+
+def job_environment(job: Job, attempt: int) -> dict[str, str]:
+    """Returns the part of the contract that is the same for training and inference."""
+    circuit = job.spec.circuit
+    return {
+        Env.JOB: job.name,
+        Env.JOB_UID: job.uid,
+        Env.ATTEMPT: str(attempt),
+        Env.ARTIFACTS_URI: job.spec.artifacts.uri,
+        **({Env.QUBITS: str(circuit.qubits)} if circuit else {}),
+    }
+
+
+def pod_template(template: Mapping[str, Any], environment: Mapping[str, str]) -> Manifest:
+    """Returns the user's template with our environment and, where the user says nothing, safe defaults.
+
+    The defaults meet the "restricted" Pod Security Standard and keep the API token out of the pod: training needs no
+    Kubernetes API.
+    """
+    pod = deepcopy(dict(template))
+    spec = pod["spec"]
+    spec["restartPolicy"] = "Never"
+    spec.setdefault("automountServiceAccountToken", False)
+    security = spec.setdefault("securityContext", {})
+    security.setdefault("runAsNonRoot", True)
+    security.setdefault("seccompProfile", {"type": "RuntimeDefault"})
+    for container in _containers(spec):
+        _harden(container)
+        _add_environment(container, environment)
+    return pod
+
+
+def _containers(spec: Manifest) -> Iterable[Manifest]:
+    return [*spec.get("initContainers", ()), *spec["containers"]]
+
+
+def _main(spec: Manifest) -> Manifest:
+    container: Manifest = spec["containers"][main_container(spec["containers"])]
+    return container
+
+
+def _harden(container: Manifest) -> None:
+    security = container.setdefault("securityContext", {})
+    security.setdefault("allowPrivilegeEscalation", False)
+    security.setdefault("capabilities", {"drop": ["ALL"]})
+
+
+def _add_environment(container: Manifest, environment: Mapping[str, str]) -> None:
+    """Puts our variables first: a user's own variable may refer to one with $(NAME), and wins under the same name."""
+    log = container.get("terminationMessagePath", TERMINATION_MESSAGE_PATH)
+    ours = {**environment, Env.TERMINATION_LOG: log}
+    theirs = container.get("env") or []
+    taken = {variable["name"] for variable in theirs}
+    container["env"] = [
+        *({"name": str(name), "value": value} for name, value in ours.items() if name not in taken),
+        *theirs,
+    ]
+
+
+def _add_ports(container: Manifest, ports: Mapping[str, int]) -> None:
+    taken = {port.get("containerPort") for port in container.get("ports") or []}
+    container["ports"] = [
+        *(container.get("ports") or []),
+        *({"name": name, "containerPort": port} for name, port in ports.items() if port not in taken),
+    ]
+
+
+def _merged(template: Manifest, own: Manifest) -> Manifest:
+    """Lays our metadata over the template's: the user's labels and annotations stay, ours cannot be taken."""
+    theirs = template.get("metadata") or {}
+    merged = {**own, "labels": {**(theirs.get("labels") or {}), **own["labels"]}}
+    if theirs.get("annotations"):
+        merged["annotations"] = dict(theirs["annotations"])
+    return merged

@@ -1,0 +1,34 @@
+"""One headless Service per replica: its DNS name, and its ports for gRPC, profiler and metrics."""
+
+from qtj_operator.api.job import GRPC_PORT, METRICS_PORT, Job, ReplicaId
+from qtj_operator.api.names import LABEL_INDEX, LABEL_JOB, LABEL_ROLE, replica_name
+from qtj_operator.build.manifest import Manifest, metadata
+
+__all__ = ["replica_ports", "replica_service"]
+
+
+def replica_ports(job: Job) -> dict[str, int]:
+    """Returns the ports that every replica listens on, by name."""
+    return {"grpc": GRPC_PORT, "profiler": job.profiler_port, "metrics": METRICS_PORT}
+
+
+def replica_service(job: Job, replica: ReplicaId) -> Manifest:
+    """Returns the Service of one replica.
+
+    It publishes addresses of pods that are not ready: peers must find each other to become ready at all.
+    """
+    labels = {LABEL_ROLE: replica.role.task_type, LABEL_INDEX: str(replica.index)}
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata(job, replica_name(job.name, replica.role, replica.index), labels),
+        "spec": {
+            "clusterIP": "None",
+            "publishNotReadyAddresses": True,
+            "selector": {LABEL_JOB: job.name, **labels},
+            "ports": [
+                {"name": name, "port": port, "targetPort": port, "protocol": "TCP"}
+                for name, port in replica_ports(job).items()
+            ],
+        },
+    }

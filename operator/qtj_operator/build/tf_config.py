@@ -1,0 +1,22 @@
+"""TF_CONFIG: who is in the cluster, and who am I.
+
+Source: the multi-worker guide of TensorFlow, "TF_CONFIG environment variable". One replica gets a TF_CONFIG as well,
+so that a program need not care how many there are.
+"""
+
+import json
+
+from qtj_operator.api.job import GRPC_PORT, Job, ReplicaId
+from qtj_operator.api.names import replica_host
+
+__all__ = ["tf_config"]
+
+
+def tf_config(job: Job, replica: ReplicaId) -> str:
+    """Returns the replica's TF_CONFIG as JSON, with the same cluster for every replica of the job."""
+    cluster: dict[str, list[str]] = {}
+    for peer in job.replicas():
+        host = replica_host(job.name, job.namespace, peer.role, peer.index)
+        cluster.setdefault(peer.role.task_type, []).append(f"{host}:{GRPC_PORT}")
+    task = {"type": replica.role.task_type, "index": replica.index}
+    return json.dumps({"cluster": cluster, "task": task}, sort_keys=True)

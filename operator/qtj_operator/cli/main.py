@@ -1,0 +1,74 @@
+"""The commands of `qtj`. Each imports what it needs when it runs, so that `--help` answers at once."""
+
+import asyncio
+import logging
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="qtj",
+    help="Train quantum models on Kubernetes.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.command()
+def operator(
+    namespace: Annotated[
+        str | None, typer.Option(help="Look after this namespace only.", show_default="all namespaces")
+    ] = None,
+    port: Annotated[int, typer.Option(help="Port of /healthz, /readyz and /metrics; 0 for none.")] = 8080,
+    *,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what the libraries say as well.")] = False,
+) -> None:
+    """Run the operator: in a pod with its service account, elsewhere with your kubeconfig."""
+    from qtj_operator.cluster.operator import run_operator  # noqa: PLC0415
+    from qtj_operator.controller.client import ApiError  # noqa: PLC0415
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    if not verbose:
+        logging.getLogger("kopf").setLevel(logging.WARNING)
+    try:
+        asyncio.run(run_operator(namespace, port))
+    except ApiError as error:
+        _fail(str(error))
+    except OSError as error:
+        _fail(f"port {port} cannot be opened: {error.strerror}; choose another with --port")
+
+
+@app.command()
+def crd(
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    check: Annotated[
+        Path | None, typer.Option(help="Write nothing; fail when this file is not what would be written.")
+    ] = None,
+) -> None:
+    """Print the CustomResourceDefinition."""
+    from qtj_operator.api.crd import crd_yaml  # noqa: PLC0415
+
+    text = crd_yaml()
+    if check is not None:
+        if not check.is_file() or check.read_text() != text:
+            _fail(f"{check} differs from the models in operator/qtj_operator/api: run `make crds`")
+    elif output is not None:
+        output.write_text(text)
+    else:
+        typer.echo(text, nl=False)
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    typer.echo(installed_version("quantumtrainingjob"))
+
+
+def _fail(sentence: str) -> None:
+    typer.echo(f"qtj: {sentence}", err=True)
+    raise typer.Exit(1)

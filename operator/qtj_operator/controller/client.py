@@ -1,0 +1,86 @@
+"""The cluster as the controller needs it: a few verbs on raw JSON objects.
+
+Two implementations are possible, the real API server and one in memory; the controller cannot tell them apart.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Any, Protocol
+
+from qtj_operator.api.contract import Progress
+from qtj_operator.api.names import GROUP, PLURAL, VERSION
+
+__all__ = ["ApiError", "Client", "Object", "ProgressSource", "Resource"]
+
+Object = Mapping[str, Any]
+"""A Kubernetes object as JSON has it."""
+
+
+class Resource(Enum):
+    """The resources that the operator reads or writes, each by its path in the API."""
+
+    QUANTUM_TRAINING_JOBS = (f"/apis/{GROUP}/{VERSION}", PLURAL)
+    PODS = ("/api/v1", "pods")
+    SERVICES = ("/api/v1", "services")
+    JOBS = ("/apis/batch/v1", "jobs")
+    EVENTS = ("/api/v1", "events")
+
+
+class ApiError(Exception):
+    """The API server refused, or could not be reached.
+
+    Attributes:
+        code: HTTP status code; 0 when there was no answer.
+        reason: The API's one-word reason, for example AlreadyExists.
+    """
+
+    def __init__(self, code: int, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+
+    @property
+    def final(self) -> bool:
+        """Whether the same request can only be refused again: the object itself is at fault, or a policy."""
+        return self.code in {400, 403, 422}
+
+
+class Client(Protocol):
+    """What the controller asks of a cluster. Every method raises `ApiError` when the server refuses."""
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
+        """Returns the object, or None when there is none of that name."""
+        ...
+
+    async def list(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> Sequence[Object]:
+        """Returns the objects that carry all of `labels`, in one namespace or in all."""
+        ...
+
+    async def create(self, resource: Resource, manifest: Object) -> None:
+        """Creates the object."""
+        ...
+
+    async def apply(self, resource: Resource, manifest: Object) -> None:
+        """Makes the object's fields those of the manifest by server-side apply, taking them over if need be."""
+        ...
+
+    async def delete(self, resource: Resource, namespace: str, name: str, uid: str) -> None:
+        """Deletes the object if it still has this uid; one that is gone or was replaced counts as deleted."""
+        ...
+
+    async def replace_status(self, resource: Resource, obj: Object) -> None:
+        """Writes the object's status, provided that it is still at the resourceVersion that `obj` names."""
+        ...
+
+
+class ProgressSource(Protocol):
+    """Where the progress of running jobs comes from."""
+
+    def latest(self, key: tuple[str, str], address: str | None) -> Progress | None:
+        """Returns what the job's leader said last.
+
+        Args:
+            key: Namespace and name of the job.
+            address: IP address of the running leader, to be asked from now on; None to ask no more.
+        """
+        ...

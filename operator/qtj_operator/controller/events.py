@@ -1,0 +1,48 @@
+"""Writes Kubernetes Events on a job, each at most once."""
+
+import hashlib
+from datetime import datetime
+
+from qtj_operator.api.names import API_VERSION, KIND, MANAGED_BY
+from qtj_operator.controller.client import ApiError, Client, Object, Resource
+from qtj_operator.core.decision import Event
+
+__all__ = ["emit"]
+
+
+async def emit(client: Client, raw: Object, event: Event, now: datetime) -> None:
+    """Writes one event; failing to is not worth repeating a pass.
+
+    The name is a digest of what is said about which state of the job, so that a repeated pass repeats no event.
+    """
+    try:
+        await client.create(Resource.EVENTS, _manifest(raw, event, now))
+    except ApiError:
+        return
+
+
+def _manifest(raw: Object, event: Event, now: datetime) -> Object:
+    meta, status = raw["metadata"], raw.get("status", {})
+    said = (meta["uid"], str(status.get("attempt")), event.type, event.reason, event.message)
+    digest = hashlib.sha256("\0".join(said).encode()).hexdigest()[:16]
+    moment = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{meta['name']}.{digest}", "namespace": meta["namespace"]},
+        "involvedObject": {
+            "apiVersion": API_VERSION,
+            "kind": KIND,
+            "name": meta["name"],
+            "namespace": meta["namespace"],
+            "uid": meta["uid"],
+        },
+        "type": event.type,
+        "reason": str(event.reason),
+        "message": event.message[:1024],
+        "source": {"component": MANAGED_BY},
+        "reportingComponent": MANAGED_BY,
+        "firstTimestamp": moment,
+        "lastTimestamp": moment,
+        "count": 1,
+    }

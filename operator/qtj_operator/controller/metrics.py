@@ -1,0 +1,60 @@
+"""Prometheus metrics of the operator."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+__all__ = ["Metrics", "Outcome"]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a pass ended; well, unless somebody says otherwise."""
+
+    result: str = "success"
+
+    def failed(self) -> None:
+        """Says that the pass is to be repeated."""
+        self.result = "error"
+
+
+class Metrics:
+    """What the operator counts, in a registry of its own so that two operators in one process do not mix.
+
+    Args:
+        depth: Tells how many jobs wait for a pass.
+    """
+
+    def __init__(self, depth: Callable[[], int]) -> None:
+        self.registry = CollectorRegistry()
+        self._passes = Histogram(
+            "qtj_reconcile_duration_seconds", "Time of one pass over one job.", ["result"], registry=self.registry
+        )
+        self._requests = Counter(
+            "qtj_api_requests", "Requests to the API server.", ["verb", "resource", "code"], registry=self.registry
+        )
+        self._resynced = Gauge(
+            "qtj_last_resync_timestamp_seconds", "When all jobs were last listed.", registry=self.registry
+        )
+        queue = Gauge("qtj_queue_depth", "Jobs that wait for a pass.", registry=self.registry)
+        queue.set_function(depth)
+
+    @contextmanager
+    def timed(self) -> Iterator[Outcome]:
+        """Measures one pass."""
+        outcome, begin = Outcome(), time.monotonic()
+        try:
+            yield outcome
+        finally:
+            self._passes.labels(outcome.result).observe(time.monotonic() - begin)
+
+    def requested(self, verb: str, resource: str, code: int) -> None:
+        """Counts one request to the API server."""
+        self._requests.labels(verb, resource, str(code)).inc()
+
+    def resynced(self) -> None:
+        """Notes that all jobs were listed just now."""
+        self._resynced.set_to_current_time()

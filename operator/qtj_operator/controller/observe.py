@@ -1,0 +1,40 @@
+"""Reads a job's children, all at once, into what decisions are made of."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from qtj_operator.api.job import Job
+from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, inference_name
+from qtj_operator.controller.client import Client, Object, ProgressSource, Resource
+from qtj_operator.core.observed import InferenceRun, Observed, Pod, is_controlled_by
+
+__all__ = ["observe"]
+
+
+async def observe(client: Client, progress: ProgressSource, job: Job) -> Observed:
+    """Returns the job with every child that it controls; an object that merely carries our labels is not one."""
+    labels = {LABEL_JOB: job.name}
+    pods, services, inference = await asyncio.gather(
+        client.list(Resource.PODS, job.namespace, labels),
+        client.list(Resource.SERVICES, job.namespace, labels),
+        client.get(Resource.JOBS, job.namespace, inference_name(job.name)),
+    )
+    seen = Observed(
+        job=job,
+        pods=tuple(Pod.parse(pod) for pod in pods if is_controlled_by(pod, job.uid)),
+        services={s["metadata"]["name"]: s for s in services if is_controlled_by(s, job.uid)},
+        inference=_inference(job, inference, pods),
+    )
+    leader = seen.leader
+    address = leader.address if leader and leader.ready and not leader.deleting else None
+    said = progress.latest((job.namespace, job.name), address)
+    return replace(seen, progress=said)
+
+
+def _inference(job: Job, found: Object | None, pods: Sequence[Object]) -> InferenceRun | None:
+    if found is None or not is_controlled_by(found, job.uid):
+        return None
+    uid = found["metadata"]["uid"]
+    own = (pod for pod in pods if LABEL_INFERENCE in pod["metadata"]["labels"] and is_controlled_by(pod, uid))
+    return InferenceRun.parse(found, (Pod.parse(pod) for pod in own))

@@ -1,0 +1,110 @@
+"""A work queue of keys: each key at most once, one pass at a time, with back-off after errors.
+
+What a watch says is only a hint that a key is worth a look, so hints may be merged freely. A key that is added while
+its pass is running is looked at again afterwards, because that pass may have read too early.
+"""
+
+import asyncio
+import contextlib
+import heapq
+import itertools
+import random
+from collections import deque
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+__all__ = ["WorkQueue"]
+
+K = TypeVar("K", bound=Hashable)
+
+_FIRST_DELAY = 0.2
+_LAST_DELAY = 60.0
+
+
+class WorkQueue(Generic[K]):
+    """Keys that wait for a pass.
+
+    Args:
+        jitter: Spreads back-off by up to this fraction, so that keys that failed together do not return together.
+    """
+
+    def __init__(self, *, jitter: float = 0.2) -> None:
+        self._ready: deque[K] = deque()
+        self._waiting: set[K] = set()
+        self._running: set[K] = set()
+        self._again: set[K] = set()
+        self._later: list[tuple[float, int, K]] = []
+        self._due: dict[K, float] = {}
+        self._order = itertools.count()
+        self._failures: dict[K, int] = {}
+        self._wake = asyncio.Event()
+        self._jitter = jitter
+
+    def __len__(self) -> int:
+        """How many keys are due now."""
+        return len(self._ready)
+
+    def add(self, key: K) -> None:
+        """Makes the key due now."""
+        if key in self._running:
+            self._again.add(key)
+        elif key not in self._waiting:
+            self._waiting.add(key)
+            self._ready.append(key)
+            self._wake.set()
+
+    def add_after(self, key: K, delay: float) -> None:
+        """Makes the key due after `delay` seconds, or earlier if it was going to be."""
+        due = asyncio.get_running_loop().time() + delay
+        if key in self._due and self._due[key] <= due:
+            return
+        self._due[key] = due
+        heapq.heappush(self._later, (due, next(self._order), key))
+        self._wake.set()
+
+    async def take(self) -> K:
+        """Waits for a key that is due and hands it out; `done` or `retry` must follow."""
+        while not self._ready:
+            await self._sleep()
+        key = self._ready.popleft()
+        self._waiting.discard(key)
+        self._running.add(key)
+        return key
+
+    def done(self, key: K) -> None:
+        """Ends a pass that went well."""
+        self._failures.pop(key, None)
+        self._release(key)
+
+    def retry(self, key: K) -> float:
+        """Ends a pass that failed and makes the key due again after a growing delay.
+
+        Returns:
+            The delay in seconds.
+        """
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
+        spread = 1 + self._jitter * random.random()  # noqa: S311  nobody gains by guessing it
+        delay = min(_FIRST_DELAY * 2.0 ** min(failures - 1, 30), _LAST_DELAY) * spread
+        self._running.discard(key)
+        self._again.discard(key)
+        self.add_after(key, delay)
+        return delay
+
+    def _release(self, key: K) -> None:
+        self._running.discard(key)
+        if key in self._again:
+            self._again.discard(key)
+            self.add(key)
+
+    async def _sleep(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._wake.clear()
+        timeout = self._later[0][0] - loop.time() if self._later else None
+        if timeout is None or timeout > 0:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), timeout)
+        while self._later and self._later[0][0] <= loop.time():
+            due, _, key = heapq.heappop(self._later)
+            if self._due.get(key) == due:
+                del self._due[key]
+                self.add(key)

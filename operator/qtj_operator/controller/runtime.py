@@ -1,0 +1,87 @@
+"""Keeps jobs reconciled: workers that empty the queue, and a resync that forgets nobody."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+from qtj_operator.controller.client import ApiError, Client, Resource
+from qtj_operator.controller.metrics import Metrics
+from qtj_operator.controller.queue import WorkQueue
+from qtj_operator.controller.reconcile import Key
+
+__all__ = ["Runtime"]
+
+log = logging.getLogger(__name__)
+
+_WORKERS = 16
+_RESYNC_SECONDS = 300.0
+
+
+class Runtime:
+    """The running operator, apart from its watches.
+
+    Args:
+        client: The cluster.
+        reconcile: One pass over one job; see `qtj_operator.controller.reconcile`.
+        queue: Keys of jobs that are worth a look; the watches fill it.
+        namespace: The only namespace to look after; None for all.
+        metrics: Where passes are counted.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        reconcile: Callable[[Key], Awaitable[timedelta | None]],
+        queue: WorkQueue[Key],
+        namespace: str | None,
+        metrics: Metrics,
+    ) -> None:
+        self._client = client
+        self._reconcile = reconcile
+        self._queue = queue
+        self._namespace = namespace
+        self._metrics = metrics
+
+    async def run(self) -> None:
+        """Runs until cancelled; an unexpected error ends it, and with it the process: a restart is the cure."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._resync())
+            for _ in range(_WORKERS):
+                tasks.create_task(self._work())
+
+    async def _work(self) -> None:
+        while True:
+            await self._one(await self._queue.take())
+
+    async def _one(self, key: Key) -> None:
+        with self._metrics.timed() as outcome:
+            try:
+                delay = await self._reconcile(key)
+            except ApiError as error:
+                outcome.failed()
+                wait = self._queue.retry(key)
+                log.warning("%s/%s: %s; next try in %.1f s", *key, error, wait)
+                return
+            except Exception:
+                # One job that we cannot handle must not take the others down with it.
+                outcome.failed()
+                wait = self._queue.retry(key)
+                log.exception("%s/%s: this is a defect of the operator; next try in %.1f s", *key, wait)
+                return
+        self._queue.done(key)
+        if delay is not None:
+            self._queue.add_after(key, delay.total_seconds())
+
+    async def _resync(self) -> None:
+        """Looks at every job now and then: a watch may lose events, and kopf says nothing of objects that vanished."""
+        while True:
+            try:
+                jobs = await self._client.list(Resource.QUANTUM_TRAINING_JOBS, self._namespace, {})
+            except ApiError as error:
+                log.warning("jobs cannot be listed: %s", error)
+            else:
+                for job in jobs:
+                    self._queue.add((job["metadata"]["namespace"], job["metadata"]["name"]))
+                self._metrics.resynced()
+            await asyncio.sleep(_RESYNC_SECONDS)

@@ -1,0 +1,59 @@
+"""The decision of one pass: the first policy with something to say decides, the status says the rest.
+
+A verdict either moves the record (a new attempt, the weights, an end) and changes nothing else, or makes the world
+match the record. So a crash between the two is always safe: the next pass reads the record and carries on.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from qtj_operator.api.conditions import ConditionType, Fact, Reason
+from qtj_operator.api.models import Status
+from qtj_operator.core.decision import SETTLED, Decision, Verdict
+from qtj_operator.core.ended import ended
+from qtj_operator.core.events import events_between
+from qtj_operator.core.impossible import impossible
+from qtj_operator.core.incomplete import drifted, incomplete
+from qtj_operator.core.inferring import inferring
+from qtj_operator.core.lost_replica import lost_replica
+from qtj_operator.core.observed import Observed
+from qtj_operator.core.started import started
+from qtj_operator.core.status import closed, status_of
+from qtj_operator.core.superseded import superseded
+from qtj_operator.core.trained import trained
+
+__all__ = ["decide", "refuse"]
+
+Policy = Callable[[Observed, datetime], Verdict | None]
+
+POLICIES: tuple[Policy, ...] = (
+    ended,  # Complete or Failed: only leftovers are cleaned up
+    impossible,  # the spec can never run: say so once
+    started,  # first sight: attempt 1
+    trained,  # the leader is done: note the weights
+    lost_replica,  # a replica ended badly: next attempt, or give up
+    superseded,  # pods of an earlier attempt go before new ones come
+    incomplete,  # Services first, then pods, all at once
+    drifted,  # a Service no longer looks as built
+    inferring,  # weights are known: inference, then Complete
+)
+
+
+def decide(seen: Observed, now: datetime) -> Decision:
+    """Decides what to do about one job.
+
+    Args:
+        seen: The job and its children.
+        now: The time, in UTC to the second.
+    """
+    verdict = next((v for policy in POLICIES if (v := policy(seen, now)) is not None), SETTLED)
+    status = status_of(seen, verdict, now)
+    events = (*events_between(seen.job.status, status), *verdict.events)
+    return Decision(actions=verdict.actions, status=status, events=events, wake_at=verdict.wake_at)
+
+
+def refuse(before: Status, generation: int, sentence: str, now: datetime) -> Decision:
+    """Decides about an object that cannot even be read as a job."""
+    fact = Fact(ConditionType.FAILED, status=True, reason=Reason.INVALID_SPEC, message=sentence)
+    status = closed(before, (fact,), generation, now)
+    return Decision(actions=(), status=status, events=events_between(before, status), wake_at=None)

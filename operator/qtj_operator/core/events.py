@@ -1,0 +1,35 @@
+"""Events follow from the status: one for each condition that changed its status or its reason."""
+
+from qtj_operator.api.conditions import ConditionType, Reason
+from qtj_operator.api.models import Condition, Status
+from qtj_operator.core.decision import Event
+
+__all__ = ["events_between"]
+
+_SILENT = {Reason.STARTING, Reason.TRAINING_ENDED}
+"""Reasons that say nothing a neighbouring event does not say better."""
+
+_WARNINGS = {
+    Reason.IMAGE_NOT_PULLED,
+    Reason.CONTAINER_NOT_STARTED,
+    Reason.UNSCHEDULABLE,
+    Reason.NAME_TAKEN,
+    Reason.CHILD_REJECTED,
+    Reason.RESTARTING,
+    Reason.NO_WEIGHTS,
+}
+
+
+def events_between(before: Status, after: Status) -> tuple[Event, ...]:
+    """Returns the events that tell how `before` became `after`; none when they agree."""
+    known = {condition.type: (condition.status, condition.reason) for condition in before.conditions or ()}
+    return tuple(
+        Event("Warning" if _is_warning(condition) else "Normal", Reason(condition.reason), condition.message)
+        for condition in after.conditions or ()
+        if known.get(condition.type) != (condition.status, condition.reason) and condition.reason not in _SILENT
+    )
+
+
+def _is_warning(condition: Condition) -> bool:
+    failed = condition.type == ConditionType.FAILED and condition.status == "True"
+    return failed or condition.reason in _WARNINGS

@@ -1,0 +1,69 @@
+"""Specs that can never run, and that the schema cannot refuse: each check is named after what is wrong."""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import urlsplit
+
+from qtj_operator.api.conditions import ConditionType, Fact, Reason
+from qtj_operator.api.contract import Env
+from qtj_operator.api.job import Job
+from qtj_operator.core.decision import Verdict
+from qtj_operator.core.observed import Observed
+
+__all__ = ["impossible"]
+
+Check = Callable[[Job], str | None]
+
+
+def impossible(seen: Observed, _now: datetime) -> Verdict | None:
+    """Says what is wrong once, before any pod exists, and leaves it at that."""
+    sentence = next((found for check in _CHECKS if (found := check(seen.job)) is not None), None)
+    if seen.attempt or sentence is None:
+        return None
+    return Verdict(facts=(Fact(ConditionType.FAILED, status=True, reason=Reason.INVALID_SPEC, message=sentence),))
+
+
+def reserved_variable(job: Job) -> str | None:
+    """A container sets TF_CONFIG or another variable of ours: one of the two values would be silently lost."""
+    for where, container in _containers(job):
+        for variable in container.get("env") or ():
+            if variable.get("name") in set(Env):
+                return (
+                    f"{where} sets {variable['name']}, which the operator writes for every replica: "
+                    "remove it from the template"
+                )
+    return None
+
+
+def artifacts_on_no_volume(job: Job) -> str | None:
+    """file:// artifacts inside the container would vanish with it."""
+    url = urlsplit(job.spec.artifacts.uri)
+    if url.scheme != "file":
+        return None
+    folder = PurePosixPath(url.path)
+    for where, container in _containers(job):
+        mounts = [PurePosixPath(mount["mountPath"]) for mount in container.get("volumeMounts") or ()]
+        if not any(folder.is_relative_to(mount) for mount in mounts) and ".containers[" in where:
+            return (
+                f"artifacts.uri {job.spec.artifacts.uri} lies on no volume that {where} mounts, so the weights would "
+                "vanish with the pod: mount a shared volume there, or use gs://"
+            )
+    return None
+
+
+_CHECKS: tuple[Check, ...] = (reserved_variable, artifacts_on_no_volume)
+
+
+def _containers(job: Job) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    templates = [("spec.template", job.spec.template)]
+    templates += [
+        (f"spec.replicaSpecs.{role}.template", spec.template)
+        for role, spec in job.spec.replica_specs
+        if spec.template is not None
+    ]
+    for where, template in templates:
+        for field in ("initContainers", "containers"):
+            for container in template["spec"].get(field) or ():
+                yield f"{where}.spec.{field}[{container['name']}]", container

@@ -1,0 +1,46 @@
+"""Children that are missing, or that no longer look as they were built."""
+
+from datetime import datetime
+
+from qtj_operator.api.conditions import ConditionType, Reason, is_true
+from qtj_operator.api.names import replica_name
+from qtj_operator.build.pod import replica_pod
+from qtj_operator.build.service import replica_service
+from qtj_operator.core.decision import Action, Apply, Create, Event, Verdict
+from qtj_operator.core.observed import Observed
+
+__all__ = ["drifted", "incomplete"]
+
+
+def incomplete(seen: Observed, _now: datetime) -> Verdict | None:
+    """Every replica has its Service and its pod until training has ended.
+
+    The order of the actions is the order in which they are done: a pod's peers look up its name as soon as they run.
+    """
+    if is_true(seen.job.status.conditions, ConditionType.TRAINED):
+        return None
+    services: list[Action] = [
+        Create(replica_service(seen.job, replica))
+        for replica in seen.job.replicas()
+        if replica_name(seen.job.name, replica.role, replica.index) not in seen.services
+    ]
+    pods: list[Action] = [Create(replica_pod(seen.job, replica, seen.attempt)) for replica in seen.missing()]
+    if not services and not pods:
+        return None
+    return Verdict(actions=(*services, *pods))
+
+
+def drifted(seen: Observed, _now: datetime) -> Verdict | None:
+    """A Service that somebody edited is brought back: its ports and its selector are a promise to the peers."""
+    built = [replica_service(seen.job, replica) for replica in seen.job.replicas()]
+    broken = [
+        manifest
+        for manifest in built
+        if (live := seen.services.get(manifest["metadata"]["name"])) is not None
+        and any(live["spec"].get(field) != manifest["spec"][field] for field in ("ports", "selector"))
+    ]
+    if not broken:
+        return None
+    names = ", ".join(manifest["metadata"]["name"] for manifest in broken)
+    event = Event("Warning", Reason.SERVICE_REPAIRED, f"{names} had been edited and was brought back")
+    return Verdict(actions=tuple(Apply(manifest) for manifest in broken), events=(event,))

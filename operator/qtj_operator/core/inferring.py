@@ -1,0 +1,74 @@
+"""What comes after training."""
+
+from datetime import datetime
+
+from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
+from qtj_operator.api.models import Inference, InferencePhase, InferenceStatus, WeightsStatus
+from qtj_operator.build.inference import inference_job, inference_run
+from qtj_operator.core.decision import Action, Create, Delete, Kind, Verdict
+from qtj_operator.core.observed import InferenceRun, Observed
+
+__all__ = ["inferring", "wanted_run"]
+
+
+def wanted_run(seen: Observed) -> str | None:
+    """Returns the digest of the inference run that the spec asks for, or None without inference or weights."""
+    inference, weights = seen.job.inference, seen.job.status.weights
+    return None if inference is None or weights is None else inference_run(inference, weights)
+
+
+def inferring(seen: Observed, _now: datetime) -> Verdict | None:
+    """After training comes inference with exactly the stored weights, and then the job is complete."""
+    status = seen.job.status
+    if not is_true(status.conditions, ConditionType.TRAINED):
+        return None
+    if seen.job.inference is None:
+        return _complete(Reason.NO_INFERENCE, "training is done and spec.inference asks for nothing more")
+    if status.weights is None:
+        return _failed("spec.inference needs weights, but the program named none in its termination message")
+    return _infer(seen, seen.job.inference, status.weights)
+
+
+def _infer(seen: Observed, inference: Inference, weights: WeightsStatus) -> Verdict:
+    run = inference_run(inference, weights)
+    found = seen.inference
+    if found is None:
+        return _running(run, Create(inference_job(seen.job, inference, weights)))
+    if found.run != run:
+        return _running(run, *(() if found.deleting else (Delete(Kind.JOB, found.name, found.uid),)))
+    if found.complete:
+        return _done(found)
+    if found.failed:
+        why = f"{found.name} failed: {found.result.last_words if found.result else 'no pod of it could run'}"
+        return _failed(why, InferenceStatus(phase=InferencePhase.FAILED, run=run))
+    return _running(run)
+
+
+def _running(run: str, *actions: Action) -> Verdict:
+    return Verdict(
+        actions=actions,
+        record={"inference": InferenceStatus(phase=InferencePhase.RUNNING, run=run)},
+        facts=(Fact(ConditionType.COMPLETE, status=False, reason=Reason.INFERRING, message="inference is running"),),
+    )
+
+
+def _done(found: InferenceRun) -> Verdict:
+    said = found.result.message if found.result else None
+    metrics = dict(said.metrics) if said else {}
+    shown = ", ".join(f"{name} {value:.4g}" for name, value in sorted(metrics.items())) or "no metrics"
+    status = InferenceStatus(phase=InferencePhase.COMPLETE, run=found.run, metrics=metrics or None)
+    return _complete(Reason.INFERENCE_DONE, f"inference is done: {shown}", status)
+
+
+def _complete(reason: Reason, message: str, inference: InferenceStatus | None = None) -> Verdict:
+    return Verdict(
+        record={"inference": inference},
+        facts=(Fact(ConditionType.COMPLETE, status=True, reason=reason, message=message),),
+    )
+
+
+def _failed(why: str, inference: InferenceStatus | None = None) -> Verdict:
+    return Verdict(
+        record={"inference": inference},
+        facts=(Fact(ConditionType.FAILED, status=True, reason=Reason.INFERENCE_FAILED, message=why),),
+    )

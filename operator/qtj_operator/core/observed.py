@@ -1,0 +1,245 @@
+"""The world as one pass sees it: a job and its children, read once and frozen.
+
+Terms used by every policy, for a job of two workers in attempt 2::
+
+    qcnn-worker-0   attempt=1  Failed        superseded: an earlier attempt's pod, to be deleted
+    qcnn-worker-0   attempt=2  Running       current
+    qcnn-worker-1   attempt=2  Failed (137)  lost: a current pod that ended badly
+    qcnn-worker-1   (none)                   missing: to be created, once nothing superseded is left
+
+A pod keeps its name over all attempts, so the API server itself rules out two attempts of one replica side by side.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from qtj_operator.api.contract import Progress, TerminationMessage, is_retryable
+from qtj_operator.api.job import Job, ReplicaId, main_container
+from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_INFERENCE, LABEL_ROLE, Role, replica_name
+
+__all__ = ["InferenceRun", "Observed", "Pod", "is_controlled_by"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a pod's training container ended.
+
+    Attributes:
+        exit_code: None when the container never ran or its end is unknown, for example on a lost node.
+        reason: The kubelet's word, for example Error, OOMKilled or Evicted.
+        text: The raw termination message, or the kubelet's explanation.
+    """
+
+    exit_code: int | None
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pod:
+    """A replica's pod, or one of the inference Job's.
+
+    Attributes:
+        replica: Which replica it is; None for an inference pod.
+        attempt: The attempt it was created for; 0 for an inference pod.
+        image: What its main container runs.
+        waiting: Why a container cannot start, as the kubelet's (reason, message).
+        unscheduled: Why no node takes it, in the scheduler's words.
+        disrupted: Preempted, evicted, or on a node that went away.
+    """
+
+    name: str
+    uid: str
+    replica: ReplicaId | None
+    attempt: int
+    phase: str
+    image: str
+    ready: bool
+    deleting: bool
+    address: str | None
+    ending: Ending | None
+    waiting: tuple[str, str] | None
+    unscheduled: str | None
+    disrupted: bool
+
+    @classmethod
+    def parse(cls, raw: Mapping[str, Any]) -> Self:
+        """Reads a pod as the API server returns it."""
+        meta, status = raw["metadata"], raw.get("status", {})
+        labels = meta.get("labels", {})
+        conditions = {condition["type"]: condition for condition in status.get("conditions") or ()}
+        scheduled = conditions.get("PodScheduled", {})
+        return cls(
+            name=meta["name"],
+            uid=meta["uid"],
+            replica=_replica_id(labels),
+            attempt=int(labels.get(LABEL_ATTEMPT, 0)),
+            phase=status.get("phase", "Pending"),
+            image=_main(raw)["image"],
+            ready=conditions.get("Ready", {}).get("status") == "True",
+            deleting="deletionTimestamp" in meta,
+            address=status.get("podIP"),
+            ending=_ending(raw),
+            waiting=_waiting(status),
+            unscheduled=scheduled.get("message") if scheduled.get("status") == "False" else None,
+            disrupted=conditions.get("DisruptionTarget", {}).get("status") == "True",
+        )
+
+    @property
+    def active(self) -> bool:
+        """Whether it still uses, or waits for, a machine."""
+        return self.phase not in {"Succeeded", "Failed"} and not self.deleting
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended badly."""
+        return self.phase == "Failed"
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it ended with exit code 0."""
+        return self.phase == "Succeeded"
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the contract allows to run it again; an end without exit code was not the program's choice."""
+        code = self.ending.exit_code if self.ending else None
+        return self.disrupted or code is None or is_retryable(code)
+
+    @property
+    def message(self) -> TerminationMessage | None:
+        """The termination message, if the program left one that follows the contract."""
+        return TerminationMessage.parse(self.ending.text) if self.ending else None
+
+    @property
+    def last_words(self) -> str:
+        """One line on how it ended, for people."""
+        if self.ending is None:
+            return "it left no message"
+        said = self.message
+        text = (said.error if said else None) or self.ending.text or "it left no message"
+        return " ".join(text.split())[:500]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InferenceRun:
+    """The inference Job and its pods.
+
+    Attributes:
+        run: Digest of the weights and the inference spec that it was created for.
+    """
+
+    name: str
+    uid: str
+    run: str
+    complete: bool
+    failed: bool
+    deleting: bool
+    pods: tuple[Pod, ...]
+
+    @classmethod
+    def parse(cls, raw: Mapping[str, Any], pods: Iterable[Pod]) -> Self:
+        """Reads the batch/v1 Job as the API server returns it, with its pods."""
+        meta = raw["metadata"]
+        done = {c["type"] for c in raw.get("status", {}).get("conditions") or () if c["status"] == "True"}
+        return cls(
+            name=meta["name"],
+            uid=meta["uid"],
+            run=meta.get("labels", {}).get(LABEL_INFERENCE, ""),
+            complete="Complete" in done,
+            failed="Failed" in done,
+            deleting="deletionTimestamp" in meta,
+            pods=tuple(pods),
+        )
+
+    @property
+    def result(self) -> Pod | None:
+        """The pod that succeeded, or else one that failed."""
+        ended = sorted((pod for pod in self.pods if pod.ending), key=lambda pod: (not pod.succeeded, pod.name))
+        return ended[0] if ended else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """Everything a decision may depend on, except the time.
+
+    Attributes:
+        pods: Replica pods that this job controls, of any attempt.
+        services: Services that this job controls, raw, by name.
+        inference: The inference Job, if it exists.
+        progress: What the leading replica's progress endpoint said last.
+    """
+
+    job: Job
+    pods: tuple[Pod, ...] = ()
+    services: Mapping[str, Mapping[str, Any]]
+    inference: InferenceRun | None = None
+    progress: Progress | None = None
+
+    @property
+    def attempt(self) -> int:
+        """The current attempt; 0 before the first."""
+        return self.job.status.attempt or 0
+
+    @property
+    def current(self) -> tuple[Pod, ...]:
+        """Pods of the current attempt, in the order of replicas."""
+        return tuple(sorted((p for p in self.pods if p.attempt == self.attempt), key=lambda p: p.name))
+
+    @property
+    def superseded(self) -> tuple[Pod, ...]:
+        """Pods of earlier attempts."""
+        return tuple(pod for pod in self.pods if pod.attempt != self.attempt)
+
+    @property
+    def leader(self) -> Pod | None:
+        """The current pod of the replica that stores the weights."""
+        return next((pod for pod in self.current if pod.replica == self.job.leader), None)
+
+    def missing(self) -> Iterator[ReplicaId]:
+        """Yields replicas that have no pod of any attempt."""
+        present = {pod.name for pod in self.pods}
+        for replica in self.job.replicas():
+            if replica_name(self.job.name, replica.role, replica.index) not in present:
+                yield replica
+
+
+def is_controlled_by(raw: Mapping[str, Any], uid: str) -> bool:
+    """Tells whether the object's controller is the owner with this uid."""
+    owners = raw["metadata"].get("ownerReferences") or ()
+    return any(owner.get("controller") and owner["uid"] == uid for owner in owners)
+
+
+def _replica_id(labels: Mapping[str, str]) -> ReplicaId | None:
+    role = next((role for role in Role if role.task_type == labels.get(LABEL_ROLE)), None)
+    return None if role is None else ReplicaId(role, int(labels.get(LABEL_INDEX, 0)))
+
+
+def _main(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    containers: Sequence[Mapping[str, Any]] = raw["spec"]["containers"]
+    return containers[main_container(containers)]
+
+
+def _main_status(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    name = _main(raw)["name"]
+    statuses = raw.get("status", {}).get("containerStatuses") or ()
+    return next((status for status in statuses if status["name"] == name), {})
+
+
+def _ending(raw: Mapping[str, Any]) -> Ending | None:
+    status = raw.get("status", {})
+    ended = _main_status(raw).get("state", {}).get("terminated")
+    if ended:
+        return Ending(
+            exit_code=ended["exitCode"], reason=ended.get("reason", "Error"), text=ended.get("message", "").strip()
+        )
+    if status.get("phase") == "Failed":
+        return Ending(exit_code=None, reason=status.get("reason", "Failed"), text=status.get("message", ""))
+    return None
+
+
+def _waiting(status: Mapping[str, Any]) -> tuple[str, str] | None:
+    statuses = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+    states = (container.get("state", {}).get("waiting") for container in statuses)
+    return next(((state["reason"], state.get("message", "")) for state in states if state and "reason" in state), None)

@@ -1,0 +1,116 @@
+"""The status that follows from what was seen and what was decided."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true, merge, phase_of
+from qtj_operator.api.models import ProgressStatus, ReplicaStatus, Status
+from qtj_operator.core.decision import Verdict
+from qtj_operator.core.observed import Observed, Pod
+
+__all__ = ["closed", "status_of", "with_obstacle"]
+
+_PULL = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
+_STARTING = {"ContainerCreating", "PodInitializing"}
+_SIGNIFICANT = 5
+"""Digits kept of a progress number: a column that people read, written as seldom as possible."""
+
+
+def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
+    """Returns the status after this pass; equal to the one before when nothing happened."""
+    base = seen.job.status.model_copy(update={"progress": _progress(seen), **verdict.record})
+    base = base.model_copy(update=_counts(seen))
+    facts = verdict.facts
+    if not any(fact.type == ConditionType.RUNNING for fact in facts):
+        facts = (_running(seen, facts), *facts)
+    return closed(base, facts, seen.job.generation, now)
+
+
+def closed(base: Status, facts: Iterable[Fact], generation: int, now: datetime) -> Status:
+    """Lays `facts` over the conditions, and lets everything that follows from them follow."""
+    conditions = merge(base.conditions, facts, generation, now)
+    phase, reason = phase_of(conditions)
+    over = is_true(conditions, ConditionType.COMPLETE) or is_true(conditions, ConditionType.FAILED)
+    return base.model_copy(
+        update={
+            "observed_generation": generation,
+            "conditions": conditions,
+            "phase": phase,
+            "reason": reason,
+            "completion_time": (base.completion_time or now) if over else None,
+        }
+    )
+
+
+def with_obstacle(status: Status, reason: Reason, message: str, generation: int, now: datetime) -> Status:
+    """Returns the status of a pass in which the API server refused a child."""
+    fact = Fact(ConditionType.RUNNING, status=False, reason=reason, message=message)
+    return closed(status, (fact,), generation, now)
+
+
+def _counts(seen: Observed) -> dict[str, object]:
+    replicas = {}
+    for role, spec in seen.job.spec.replica_specs:
+        pods = [pod for pod in seen.current if pod.replica and pod.replica.role == role]
+        replicas[role.value] = ReplicaStatus(
+            desired=spec.replicas or 1,
+            ready=sum(pod.ready and not pod.deleting for pod in pods),
+            succeeded=sum(pod.succeeded for pod in pods),
+            failed=sum(pod.failed for pod in pods),
+        )
+    ready = sum(counts.ready for counts in replicas.values())
+    return {"replicas": replicas, "ready": f"{ready}/{seen.job.size}"}
+
+
+def _progress(seen: Observed) -> ProgressStatus | None:
+    said = seen.progress
+    if said is None:
+        return seen.job.status.progress
+    return ProgressStatus(
+        epoch=said.epoch,
+        epochs=said.epochs,
+        step=said.step,
+        loss=_rounded(said.loss),
+        accuracy=_rounded(said.accuracy),
+        examples_per_second=_rounded(said.examples_per_second),
+    )
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.{_SIGNIFICANT}g}")
+
+
+def _running(seen: Observed, facts: Iterable[Fact]) -> Fact:
+    over = (ConditionType.TRAINED, ConditionType.FAILED, ConditionType.COMPLETE)
+    decided = {fact.type for fact in facts if fact.status}
+    if any(kind in decided or is_true(seen.job.status.conditions, kind) for kind in over):
+        return _fact(Reason.TRAINING_ENDED, "training has ended")
+    ready = sum((pod.ready or pod.succeeded) and not pod.deleting for pod in seen.current)
+    if seen.job.size == ready:
+        return _fact(Reason.ALL_REPLICAS_READY, f"all {ready} replicas are ready", status=True)
+    obstacle = next((found for pod in seen.current if (found := _obstacle(pod)) is not None), None)
+    if obstacle is not None:
+        return obstacle
+    waiting = f"{ready} of {seen.job.size} replicas are ready"
+    if seen.attempt > 1:
+        return _fact(Reason.RESTARTING, f"attempt {seen.attempt}: {waiting}")
+    return _fact(Reason.STARTING, waiting)
+
+
+def _obstacle(pod: Pod) -> Fact | None:
+    """Returns what keeps a pod from starting, if it is more than a matter of seconds."""
+    if pod.unscheduled:
+        return _fact(Reason.UNSCHEDULABLE, f"no node takes {pod.name}: {pod.unscheduled}")
+    if pod.waiting is None or pod.waiting[0] in _STARTING:
+        return None
+    reason, message = pod.waiting
+    if reason in _PULL:
+        return _fact(
+            Reason.IMAGE_NOT_PULLED,
+            f'image "{pod.image}" of {pod.name} cannot be pulled: check its name and whether the node may pull it',
+        )
+    return _fact(Reason.CONTAINER_NOT_STARTED, f"{pod.name} cannot start ({reason}): {message}")
+
+
+def _fact(reason: Reason, message: str, *, status: bool = False) -> Fact:
+    return Fact(ConditionType.RUNNING, status=status, reason=reason, message=message)

@@ -1,0 +1,23 @@
+"""Trains hybrid quantum-classical models with TensorFlow Quantum, on one machine or on many.
+
+`python -m qtj_trainer train qcnn` trains, `python -m qtj_trainer infer` checks the trained weights on data the training
+never saw. Layers, each importing only from those below it:
+
+    run        one training or inference run from its environment to its exit code
+    workloads  what is trained: data, model and scores; one file each
+    simulate   expectation values and gradients of circuits behind one Keras layer
+    circuits   the building blocks of the circuits, in Cirq
+    storage    artifacts under file:// and gs://
+
+Importing TensorFlow takes 7 seconds, TensorFlow Quantum 4 more. So ``--help`` and every check of what the user wrote
+come first, and the modules that need them are imported inside the functions that get there.
+"""
+
+import os
+
+# TensorFlow reads both when it is first imported, and no module of this package is imported before these lines.
+# TensorFlow Quantum supports Keras 2 alone.
+os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
+# TensorFlow's C++ side reports each plugin it registers twice and each GPU it does not find, and a multi-worker run
+# many times that. What matters comes as an exception.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")

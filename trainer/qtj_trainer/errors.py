@@ -1,0 +1,36 @@
+"""What can go wrong, by what helps against it.
+
+    TrainerError
+    ├── UserError      the same run would fail again: the sentence says what to change
+    └── TryAgainError  the world failed, not the run: a dead peer, a store that does not answer
+
+Every message is one sentence for the person who wrote the job: what, where, what to do.
+"""
+
+from typing import ClassVar
+
+from qtj_operator.api import contract
+
+__all__ = ["TrainerError", "TryAgainError", "UserError"]
+
+
+class TrainerError(Exception):
+    """A run that ended early, in one sentence.
+
+    Attributes:
+        exit_code: The code the process ends with; the operator decides by it whether to run again.
+    """
+
+    exit_code: ClassVar[int]
+
+
+class UserError(TrainerError):
+    """The same run would fail again."""
+
+    exit_code = 1
+
+
+class TryAgainError(TrainerError):
+    """Another run may succeed as it is."""
+
+    exit_code = contract.EXIT_RETRY

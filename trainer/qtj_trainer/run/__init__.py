@@ -1,0 +1,1 @@
+"""One run of the trainer, from its environment to its exit code."""

@@ -1,0 +1,176 @@
+"""The objects a training leaves, and how to find them again.
+
+<artifacts>/weights/1f3c0a9e2b77.h5      the weights, named by their digest: never overwritten by others
+<artifacts>/weights/1f3c0a9e2b77.json    the record: all one needs to check or repeat them
+<artifacts>/held-out/5ab21c90d3ff.npz    the examples the training never saw
+<artifacts>/result.json                  written last: this job has finished, with these weights
+"""
+
+import hashlib
+import io
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from qtj_operator.api import contract
+from qtj_trainer.errors import UserError
+from qtj_trainer.storage import MissingObjectError, Store, read_uri
+from qtj_trainer.workloads import Arrays
+
+__all__ = ["Address", "Record", "Result", "arrays_from_bytes", "arrays_to_bytes", "read_verified", "store_object"]
+
+_DIGITS = 12
+_RESULT = "result.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where an object is and what its bytes must be."""
+
+    uri: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """The reproducibility record beside the weights: all one needs to check or repeat them.
+
+    Attributes:
+        workload: Name of the workload.
+        options: Its options, seed included.
+        fingerprint: Digest of the model's structure.
+        weights_sha256: Digest of the weights.
+        held_out: The examples to judge the weights by.
+        metrics: What the training measured on them.
+        versions: Of Python and the libraries that decide the numbers.
+        cluster: TF_CONFIG's cluster, empty for one process.
+        job: Name of the job.
+        attempt: Its attempt.
+    """
+
+    workload: str
+    options: dict[str, Any]
+    fingerprint: str
+    weights_sha256: str
+    held_out: Address
+    metrics: dict[str, float]
+    versions: dict[str, str]
+    cluster: dict[str, list[str]]
+    job: str
+    attempt: str
+
+    @classmethod
+    def beside(cls, weights_uri: str) -> Self:
+        """Reads the record of stored weights.
+
+        Raises:
+            UserError: If there is none, or it cannot be understood.
+        """
+        uri = _record_name(weights_uri)
+        try:
+            said = json.loads(read_uri(uri))
+            return cls(**said | {"held_out": Address(**said["held_out"])})
+        except (ValueError, TypeError, KeyError, AttributeError) as problem:
+            raise UserError(f"{uri} is not a record of this version of the trainer: train again") from problem
+
+    def store(self, store: Store, weights_name: str) -> None:
+        """Writes the record beside its weights."""
+        store.write(_record_name(weights_name), _json(asdict(self)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """The marker that a job has finished its training.
+
+    Attributes:
+        job_uid: Which job; another one of the same name trains anew.
+        weights: What it trained.
+        metrics: Its final numbers.
+    """
+
+    job_uid: str
+    weights: contract.Weights
+    metrics: dict[str, float]
+
+    @classmethod
+    def latest(cls, store: Store) -> Self:
+        """Returns the result of whichever job finished last.
+
+        Raises:
+            MissingObjectError: If none has.
+            UserError: If the marker cannot be understood.
+        """
+        try:
+            said = json.loads(store.read(_RESULT))
+            return cls(job_uid=said["jobUid"], weights=contract.Weights(**said["weights"]), metrics=said["metrics"])
+        except (ValueError, TypeError, KeyError) as problem:
+            raise UserError(f"{store.uri(_RESULT)} is not the result of a training: delete it") from problem
+
+    @classmethod
+    def of_job(cls, store: Store, job_uid: str) -> Self | None:
+        """Returns the result of this very job if it has finished before; without an identity it has not."""
+        try:
+            latest = cls.latest(store)
+        except MissingObjectError:
+            return None
+        return latest if job_uid and latest.job_uid == job_uid else None
+
+    def store(self, store: Store) -> None:
+        """Writes the marker."""
+        said = {"jobUid": self.job_uid, "weights": asdict(self.weights), "metrics": self.metrics}
+        store.write(_RESULT, _json(said))
+
+    def message(self) -> contract.TerminationMessage:
+        """Says the result to the operator."""
+        return contract.TerminationMessage(weights=self.weights, metrics=self.metrics)
+
+
+def store_object(store: Store, folder: str, suffix: str, data: bytes) -> tuple[str, Address]:
+    """Stores bytes under their own digest.
+
+    Returns:
+        The object's name and its address.
+    """
+    digest = hashlib.sha256(data).hexdigest()
+    name = f"{folder}/{digest[:_DIGITS]}.{suffix}"
+    store.write(name, data)
+    return name, Address(store.uri(name), digest)
+
+
+def read_verified(address: Address) -> bytes:
+    """Reads bytes and checks that they are the ones meant.
+
+    Raises:
+        UserError: If they are not.
+    """
+    data = read_uri(address.uri)
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != address.sha256:
+        raise UserError(
+            f"{address.uri} has sha256 {digest[:_DIGITS]}... where {address.sha256[:_DIGITS]}... was stored: it was"
+            " changed since, so train again or restore it"
+        )
+    return data
+
+
+def arrays_to_bytes(arrays: Arrays) -> bytes:
+    """Encodes columns as npz; equal columns give equal bytes."""
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def arrays_from_bytes(data: bytes) -> Arrays:
+    """Decodes columns, refusing pickled objects."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as columns:
+        return dict(columns)
+
+
+def _record_name(weights: str) -> str:
+    return weights.removesuffix(".h5") + ".json"
+
+
+def _json(said: dict[str, Any]) -> bytes:
+    return json.dumps(said, indent=1, sort_keys=True).encode()

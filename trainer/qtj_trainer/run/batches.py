@@ -1,0 +1,99 @@
+"""Splits examples over replicas: each example exactly once in an epoch, whatever the number of replicas.
+
+Keras' own path for arrays shuffles differently in each process of a multi-worker strategy, so that it shows some
+examples twice and others never. Here every replica computes the same order from the seed and the epoch, and takes its
+columns of the same table:
+
+    order of epoch 3    7 2 9 4 | 0 8 5 1 | 3 6 . .        10 examples, batch 4
+    replica 0 of 2      7   9   | 0   5   | 3   .          "." pads with weight 0
+    replica 1 of 2        2   4 |   8   1 |   6   .
+
+The weights of one batch sum to 1 over all replicas. So the weighted sum of errors, summed over replicas, is the mean
+over the real examples of the batch: the same number, and the same gradient, as on a single replica.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from qtj_trainer.workloads import Examples
+
+__all__ = ["Batch", "batches", "steps_per_epoch"]
+
+_FOREVER = np.iinfo(np.int64).max
+
+
+class Batch(NamedTuple):
+    """What one replica computes in one step.
+
+    Attributes:
+        inputs: float32 (examples, ...).
+        labels: float32 (examples,).
+        weights: float32 (examples,); 0 for padding, otherwise one over the examples of the global batch.
+    """
+
+    inputs: tf.Tensor
+    labels: tf.Tensor
+    weights: tf.Tensor
+
+    @property
+    def is_real(self) -> tf.Tensor:
+        """1 for examples, 0 for padding."""
+        return tf.cast(self.weights > 0, tf.float32)
+
+
+def steps_per_epoch(examples: int, batch_size: int) -> int:
+    """Returns the number of batches that show every example once."""
+    return -(-examples // batch_size)
+
+
+def batches(
+    examples: Examples,
+    batch_size: int,
+    *,
+    replica: int = 0,
+    replicas: int = 1,
+    seed: int | None = None,
+    first_epoch: int = 0,
+) -> tf.data.Dataset:
+    """Builds one replica's share of all batches, epoch after epoch without end.
+
+    It has no end because a multi-worker strategy asks all peers before each batch whether anyone has run out of data,
+    which costs as much as the step's own exchange.
+
+    Args:
+        examples: The same on every replica.
+        batch_size: Examples in one step of all replicas together.
+        replica: Which replica.
+        replicas: How many there are.
+        seed: Shuffles anew in each epoch; None keeps the given order.
+        first_epoch: Where to begin; an epoch's order does not depend on it.
+
+    Returns:
+        A dataset of `Batch`, `steps_per_epoch` of them in each epoch.
+    """
+    inputs, labels = tf.constant(examples.inputs), tf.constant(examples.labels)
+
+    def share(epoch: tf.Tensor) -> tf.data.Dataset:
+        order = tf.range(len(examples), dtype=tf.int64)
+        if seed is not None:
+            order = tf.random.experimental.stateless_shuffle(order, seed=tf.stack([seed, epoch]))
+        return tf.data.Dataset.from_tensor_slices(_share(order, batch_size, replica, replicas))
+
+    def batch(chosen: tf.Tensor, weights: tf.Tensor) -> Batch:
+        return Batch(tf.gather(inputs, chosen), tf.gather(labels, chosen), weights)
+
+    return tf.data.Dataset.range(first_epoch, _FOREVER).flat_map(share).map(batch)
+
+
+def _share(order: tf.Tensor, batch_size: int, replica: int, replicas: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the indices (steps, batch/replicas) of one replica and their weights."""
+    steps = steps_per_epoch(len(order), batch_size)
+    columns = replicas * -(-batch_size // replicas)
+    table = tf.pad(order, [[0, steps * batch_size - len(order)]], constant_values=-1)
+    table = tf.reshape(table, [steps, batch_size])
+    real = tf.cast(table >= 0, tf.float32)
+    weights = tf.pad(real / tf.reduce_sum(real, axis=1, keepdims=True), [[0, 0], [0, columns - batch_size]])
+    chosen = tf.pad(tf.maximum(table, 0), [[0, 0], [0, columns - batch_size]])
+    return chosen[:, replica::replicas], weights[:, replica::replicas]

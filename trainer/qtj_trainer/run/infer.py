@@ -1,0 +1,83 @@
+"""One inference run: exactly the weights that were trained, on exactly the examples the training held out."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qtj_operator.api import contract
+from qtj_trainer.errors import UserError
+from qtj_trainer.run.artifacts import Address, Record, Result, arrays_from_bytes, read_verified
+from qtj_trainer.run.cluster import Cluster
+from qtj_trainer.run.termination import leave_message
+from qtj_trainer.storage import open_store
+from qtj_trainer.workloads import WORKLOADS, Arrays, Workload
+
+if TYPE_CHECKING:
+    from qtj_trainer.workloads.options import Options
+
+__all__ = ["infer"]
+
+log = logging.getLogger("qtj_trainer")
+
+
+def infer(weights: str | None, sha256: str | None, artifacts: str, environment: Mapping[str, str]) -> None:
+    """Judges stored weights by the held-out examples of their training.
+
+    Args:
+        weights: Address of the weights; None takes the latest below `artifacts`.
+        sha256: Digest they must have; None takes the one in their record.
+        artifacts: Where the latest weights are looked for.
+        environment: The process environment.
+
+    Raises:
+        UserError: If weights, record or examples are missing, changed, or of another version.
+    """
+    uri = weights or Result.latest(open_store(artifacts)).weights.uri
+    record = Record.beside(uri)
+    data = read_verified(Address(uri, sha256 or record.weights_sha256))
+    held_out = arrays_from_bytes(read_verified(record.held_out))
+    workload = _workload(record)
+    options = workload.options.from_record(record.options)
+
+    labels, predictions = _predict(workload, options, data, held_out, record)
+    scores = {name: np.asarray(each) for name, each in workload.score(labels, predictions).items()}
+    for line in _table(held_out, predictions, right=scores[workload.accuracy]):
+        log.info(line)
+    metrics = {name: float(each.mean()) for name, each in scores.items()}
+    log.info("%d held-out examples  %s", len(labels), "  ".join(f"{name} {mean:.4f}" for name, mean in metrics.items()))
+    leave_message(environment, contract.TerminationMessage(metrics=metrics))
+
+
+def _workload(record: Record) -> Workload:
+    if record.workload not in WORKLOADS:
+        known = ", ".join(WORKLOADS)
+        raise UserError(f"the weights are of the workload {record.workload!r}, this trainer knows {known}: update it")
+    return WORKLOADS[record.workload]
+
+
+def _predict(
+    workload: Workload, options: "Options", weights: bytes, held_out: Arrays, record: Record
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    from qtj_trainer.run.distribution import start_tensorflow  # noqa: PLC0415  11 seconds, after all cheap checks
+    from qtj_trainer.run.weights import load_weights  # noqa: PLC0415
+
+    start_tensorflow(Cluster.alone())
+    if workload.fingerprint(options) != record.fingerprint:
+        raise UserError(
+            f"this trainer builds another {workload.name} than the weights were trained in: use its version"
+        )
+    model = workload.model(options)
+    load_weights(model, weights)
+    examples = workload.encode(held_out, options)
+    return examples.labels, model.predict(examples.inputs, batch_size=options.batch_size, verbose=0)
+
+
+def _table(columns: Arrays, predictions: NDArray[Any], *, right: NDArray[Any]) -> Iterator[str]:
+    """Lists the examples with their predictions; columns that are no plain numbers are left out."""
+    shown = {name: column for name, column in columns.items() if column.ndim == 1} | {"prediction": predictions}
+    yield "".join(f"{name:>12}" for name in shown)
+    for row, is_right in zip(zip(*shown.values(), strict=True), right, strict=True):
+        yield "".join(f"{value:12.5g}" for value in row) + ("" if is_right else "  wrong")

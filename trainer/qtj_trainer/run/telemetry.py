@@ -1,0 +1,101 @@
+"""How far training is, over HTTP: ``/progress`` for the operator and ``/metrics`` for Prometheus."""
+
+import threading
+from collections.abc import Iterable, Mapping
+from socketserver import ThreadingMixIn
+from typing import TYPE_CHECKING
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+from prometheus_client import CollectorRegistry, Gauge, make_wsgi_app
+
+from qtj_operator.api import contract
+from qtj_trainer.errors import UserError
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIEnvironment
+
+__all__ = ["Telemetry", "port_from"]
+
+_GAUGES = {
+    "epoch": "Epochs finished.",
+    "epochs": "Epochs asked for.",
+    "step": "Optimizer steps finished.",
+    "loss": "Training loss of the last finished epoch.",
+    "accuracy": "Accuracy on the held-out set after the last finished epoch, 0 to 1.",
+    "examples_per_second": "Training examples of all replicas per second in the last finished epoch.",
+}
+
+
+class Telemetry:
+    """Holds the progress of one run and serves it to whoever asks."""
+
+    def __init__(self, progress: contract.Progress) -> None:
+        self._registry = CollectorRegistry()
+        self._gauges = {
+            name: Gauge(f"qtj_training_{name}", teach, registry=self._registry) for name, teach in _GAUGES.items()
+        }
+        self._metrics = make_wsgi_app(self._registry)
+        self.progress = progress
+        self.update(progress)
+
+    def update(self, progress: contract.Progress) -> None:
+        """Replaces the progress."""
+        self.progress = progress
+        for name, gauge in self._gauges.items():
+            value = getattr(progress, name)
+            if value is not None:
+                gauge.set(value)
+
+    def serve(self, port: int) -> int:
+        """Answers on all addresses from now on, in the background.
+
+        Args:
+            port: Port to listen on; 0 picks a free one.
+
+        Returns:
+            The port.
+
+        Raises:
+            UserError: If the port is taken.
+        """
+        try:
+            server = make_server("", port, self._answer, _Server, _QuietHandler)
+        except OSError as problem:
+            cause = f"cannot serve metrics on port {port} ({problem.strerror})"
+            raise UserError(f"{cause}: set {contract.Env.METRICS_PORT} to a free one") from problem
+        threading.Thread(target=server.serve_forever, name="telemetry", daemon=True).start()
+        return int(server.server_port)
+
+    def _answer(self, request: "WSGIEnvironment", start: "StartResponse") -> Iterable[bytes]:
+        match request["PATH_INFO"]:
+            case contract.PROGRESS_PATH:
+                start("200 OK", [("Content-Type", "application/json")])
+                return [self.progress.to_json().encode()]
+            case "/metrics":
+                body: Iterable[bytes] = self._metrics(request, start)
+                return body
+        start("404 Not Found", [("Content-Type", "text/plain")])
+        return [f"try {contract.PROGRESS_PATH} or /metrics\n".encode()]
+
+
+def port_from(environment: Mapping[str, str], name: contract.Env) -> int | None:
+    """Reads a port number, None where the variable is not set.
+
+    Raises:
+        UserError: If it is not a port number.
+    """
+    text = environment.get(name)
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) > 65535:  # noqa: PLR2004  the largest port
+        raise UserError(f"{name} is {text!r}: it must be a port number")
+    return int(text)
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+class _QuietHandler(WSGIRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Says nothing: a poll a second is not news."""

@@ -1,0 +1,20 @@
+"""The last word of a process: its termination message."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from qtj_operator.api import contract
+
+__all__ = ["leave_message"]
+
+
+def leave_message(environment: Mapping[str, str], message: contract.TerminationMessage) -> None:
+    """Writes the message where the kubelet reads it; outside of a pod, without the variable, nobody does."""
+    named = environment.get(contract.Env.TERMINATION_LOG)
+    path = Path(named or contract.TERMINATION_MESSAGE_PATH)
+    if not named and not path.exists():
+        return
+    # The message repeats what the log says; failing to leave it must not turn a success into a failure.
+    with suppress(OSError):
+        path.write_text(message.to_json())

@@ -1,0 +1,52 @@
+"""Expectation values and gradients of parametrised circuits, as one Keras layer.
+
+A model asks for `expectation_layer` and never names a simulator.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import cirq
+import sympy
+
+from qtj_trainer.simulate.tfq_layer import TfqExpectation
+
+if TYPE_CHECKING:
+    import tf_keras
+
+__all__ = ["expectation_layer"]
+
+
+def expectation_layer(
+    circuit: cirq.Circuit,
+    readouts: Sequence[cirq.PauliString],
+    *,
+    inputs: Sequence[sympy.Symbol],
+    weights: Sequence[sympy.Symbol],
+    seed: int,
+    name: str = "expectation",
+) -> "tf_keras.layers.Layer":
+    """Builds the layer that maps data angles to expectation values and learns the other angles.
+
+    One circuit serves every example; an example is its row of data angles. So a batch is an array of floats that can be
+    split over workers like any other.
+
+    Args:
+        circuit: Starts from |0...0⟩; its symbols are `inputs` and `weights`, together and each once.
+        readouts: The observables.
+        inputs: The symbols a batch sets.
+        weights: The symbols the layer learns.
+        seed: Decides the initial weights, alone.
+        name: Name of the layer.
+
+    Returns:
+        A layer from float32 (batch, len(inputs)) to float32 (batch, len(readouts)).
+
+    Raises:
+        ValueError: If `inputs` and `weights` are not the symbols of the circuit.
+    """
+    named = {str(symbol) for symbol in (*inputs, *weights)}
+    used = {str(symbol) for symbol in cirq.parameter_symbols(circuit)}
+    if named != used:
+        raise ValueError(f"the circuit and the layer disagree on the symbols {sorted(named ^ used)}")
+    return TfqExpectation(circuit, readouts, inputs=inputs, weights=weights, seed=seed, name=name)

@@ -1,0 +1,73 @@
+"""A folder as a store."""
+
+import os
+import secrets
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from qtj_trainer.errors import UserError
+from qtj_trainer.storage.store import MissingObjectError
+
+__all__ = ["FileStore"]
+
+
+class FileStore:
+    """Objects are files below one folder, which is made when the first one is written."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root.absolute()
+
+    def uri(self, name: str) -> str:
+        """See `Store.uri`."""
+        return self._path(name).as_uri()
+
+    def check_writable(self) -> None:
+        """See `Store.check_writable`."""
+        try:
+            self._root.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self._root):
+                pass
+        except OSError as problem:
+            raise self._refused(problem) from problem
+
+    def read(self, name: str) -> bytes:
+        """See `Store.read`."""
+        try:
+            return self._path(name).read_bytes()
+        except (FileNotFoundError, NotADirectoryError) as problem:
+            raise MissingObjectError(self.uri(name)) from problem
+        except OSError as problem:
+            raise UserError(f"cannot read {self.uri(name)} ({problem.strerror}): check its permissions") from problem
+
+    def write(self, name: str, data: bytes) -> None:
+        """See `Store.write`."""
+        path = self._path(name)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _replace(path, data)
+        except OSError as problem:
+            raise self._refused(problem) from problem
+
+    def _path(self, name: str) -> Path:
+        return self._root / name
+
+    def _refused(self, problem: OSError) -> UserError:
+        return UserError(
+            f"cannot write artifacts to {self._root} ({problem.strerror}): choose a folder this process may write to"
+        )
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Writes beside the target, then renames: the one atomic step a file system has."""
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with unfinished.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise

@@ -1,0 +1,88 @@
+"""A Google Cloud Storage bucket as a store.
+
+The client library retries what is worth retrying (429, 5xx, broken connections) for two minutes with growing pauses,
+and talks to an emulator when ``STORAGE_EMULATOR_HOST`` names one. Here its errors become sentences.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import requests
+from google.api_core import exceptions as api
+from google.auth import exceptions as auth
+from google.cloud import storage
+from google.cloud.storage.retry import DEFAULT_RETRY
+
+from qtj_trainer.errors import TryAgainError, UserError
+from qtj_trainer.storage.store import MissingObjectError
+
+__all__ = ["GcsStore"]
+
+_PROBE = ".writable"
+"""Object written to see whether a bucket takes objects. Asking for permissions instead needs one more permission."""
+
+
+class GcsStore:
+    """Objects below ``gs://bucket/prefix``."""
+
+    def __init__(self, bucket: str, prefix: str) -> None:
+        self._prefix = f"{prefix}/" if prefix else ""
+        self._where = f"gs://{bucket}"
+        with self._explained("reach"):
+            # A project is only needed to create buckets, which the trainer never does.
+            self._bucket = storage.Client(project=None).bucket(bucket)
+
+    def uri(self, name: str) -> str:
+        """See `Store.uri`."""
+        return f"{self._where}/{self._prefix}{name}"
+
+    def check_writable(self) -> None:
+        """See `Store.check_writable`."""
+        self.write(_PROBE, b"")
+
+    def read(self, name: str) -> bytes:
+        """See `Store.read`."""
+        with self._explained(f"read {self.uri(name)} from"):
+            try:
+                data: bytes = self._blob(name).download_as_bytes(retry=DEFAULT_RETRY)
+            except api.NotFound as problem:
+                if self._bucket_is_missing():
+                    raise
+                raise MissingObjectError(self.uri(name)) from problem
+            return data
+
+    def write(self, name: str, data: bytes) -> None:
+        """See `Store.write`. Safe to retry: each object has one writer, and it always writes the same bytes."""
+        with self._explained(f"write {self.uri(name)} to"):
+            self._blob(name).upload_from_string(data, content_type="application/octet-stream", retry=DEFAULT_RETRY)
+
+    def _blob(self, name: str) -> storage.Blob:
+        return self._bucket.blob(self._prefix + name)
+
+    def _bucket_is_missing(self) -> bool:
+        """Tells a missing bucket from a missing object: both answer 404 to a download."""
+        try:
+            return not self._bucket.exists(retry=DEFAULT_RETRY)
+        except api.Forbidden:  # looking at buckets is a permission of its own, which readers of objects rarely have
+            return False
+
+    @contextmanager
+    def _explained(self, attempt: str) -> Iterator[None]:
+        try:
+            yield
+        except api.NotFound as problem:
+            raise UserError(f"the bucket {self._where} does not exist: create it or correct the address") from problem
+        except (api.Forbidden, api.Unauthorized) as problem:
+            raise UserError(
+                f"no permission to {attempt} {self._where}: grant roles/storage.objectUser on the bucket to the"
+                " service account of the job"
+            ) from problem
+        except (auth.DefaultCredentialsError, auth.RefreshError) as problem:
+            raise UserError(
+                f"no Google Cloud credentials to {attempt} {self._where}: give the pod a service account with Workload"
+                " Identity, or set GOOGLE_APPLICATION_CREDENTIALS"
+            ) from problem
+        except api.ClientError as problem:
+            raise UserError(f"cannot {attempt} {self._where}: {problem.message}") from problem
+        except (api.GoogleAPIError, auth.TransportError, requests.RequestException) as problem:
+            raise TryAgainError(f"{self._where} did not answer for two minutes: run again when it does") from problem

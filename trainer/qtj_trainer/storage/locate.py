@@ -1,0 +1,52 @@
+"""From an address to the store that serves it."""
+
+from pathlib import Path
+from urllib.parse import unquote
+
+from qtj_trainer.errors import UserError
+from qtj_trainer.storage.files import FileStore
+from qtj_trainer.storage.store import Store
+
+__all__ = ["open_store", "read_uri"]
+
+
+def open_store(uri: str) -> Store:
+    """Opens the store at an address.
+
+    Args:
+        uri: ``gs://bucket/path``, ``file:///path``, or a plain path.
+
+    Returns:
+        The store; nothing is read or written yet.
+
+    Raises:
+        UserError: If the address is none of these, or there are no credentials for it.
+    """
+    scheme, colon, rest = uri.partition("://")
+    if not colon:
+        return FileStore(Path(uri))
+    host, _, path = rest.partition("/")
+    match scheme:
+        case "file" if host:
+            raise UserError(f"the address {uri!r} names a host: write file:///PATH, with three slashes")
+        case "file":
+            return FileStore(Path("/", unquote(path)))
+        case "gs" if not host:
+            raise UserError(f"the address {uri!r} names no bucket: write gs://BUCKET/PATH")
+        case "gs":
+            # The client library takes half a second to import, and only clouds need it.
+            from qtj_trainer.storage.gcs import GcsStore  # noqa: PLC0415
+
+            return GcsStore(host, path.strip("/"))
+    raise UserError(f"the address {uri!r} has the unknown scheme {scheme!r}: use gs://BUCKET/PATH or file:///PATH")
+
+
+def read_uri(uri: str) -> bytes:
+    """Reads the object at an absolute address.
+
+    Raises:
+        MissingObjectError: If it does not exist.
+        UserError: If the address cannot be understood or reached.
+    """
+    folder, _, name = uri.rpartition("/")
+    return open_store(folder or ".").read(unquote(name) if uri.startswith("file://") else name)

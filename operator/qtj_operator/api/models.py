@@ -93,6 +93,9 @@ PodTemplate = Annotated[Mapping[str, Any], WithJsonSchema(_TEMPLATE_SCHEMA)]
 """A PodTemplateSpec, not expanded: the schema stays small and every future pod field works."""
 
 
+_BUCKET_PATTERN = "^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/.*)?$"
+
+
 class Strategy(StrEnum):
     """How replicas train together; the names are those of ``tf.distribute``."""
 
@@ -150,8 +153,19 @@ class Artifacts(Model):
             "Folder for weights, held-out data and results: gs://BUCKET/PATH, or file:///PATH on a volume that every "
             "replica mounts."
         ),
-        pattern=r"^(gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/.*)?|file:///.+)$",
         max_length=1024,
+        json_schema_extra={
+            "x-kubernetes-validations": [
+                {
+                    "rule": "self.startsWith('gs://') || self.startsWith('file:///')",
+                    "message": "must begin with gs:// (a bucket) or file:/// (a volume that every replica mounts)",
+                },
+                {
+                    "rule": f"!self.startsWith('gs://') || self.matches('{_BUCKET_PATTERN}')",
+                    "message": "names no valid bucket: write gs://BUCKET/PATH",
+                },
+            ]
+        },
     )
 
 

@@ -49,11 +49,14 @@ def crd(
     check: Annotated[
         Path | None, typer.Option(help="Write nothing; fail when this file is not what would be written.")
     ] = None,
+    *,
+    docs: Annotated[bool, typer.Option("--docs", help="The reference of its fields instead, in Markdown.")] = False,
 ) -> None:
     """Print the CustomResourceDefinition."""
     from qtj_operator.api.crd import crd_yaml  # noqa: PLC0415
+    from qtj_operator.api.reference import reference  # noqa: PLC0415
 
-    text = crd_yaml()
+    text = reference() if docs else crd_yaml()
     if check is not None:
         if not check.is_file() or check.read_text() != text:
             _fail(f"{check} differs from the models in operator/qtj_operator/api: run `make crds`")

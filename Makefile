@@ -1,0 +1,118 @@
+# Commands for users and developers; `make help` lists them. Nothing is kept in the checkout but .venv.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed
+CLUSTER := $(PYTHON) -m tests.cluster
+CRD := crds/quantumtrainingjobs.quantumtraining.dev.yaml
+API_DOCS := docs/reference/api.md
+NODES ?= 1
+
+# kubectl and the kubeconfig of the test cluster, for the targets that talk to it.
+IN_CLUSTER = eval "$$($(CLUSTER) env)" &&
+
+.PHONY: help
+help: ## Show this list
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
+
+##@ The product on a cluster of its own
+
+.PHONY: cluster-demo
+cluster-demo: cluster images $(STAMP) ## Cluster, images, operator, and the example followed live to the inference result
+	@$(IN_CLUSTER) $(BIN)/python -m tests.e2e.demo
+
+.PHONY: cluster
+cluster: ## Start a real Kubernetes on this machine (root, Go, no Docker); prints the KUBECONFIG line
+	@$(CLUSTER) up --nodes $(NODES)
+
+.PHONY: cluster-down
+cluster-down: ## Stop it, and leave nothing behind but the cache
+	@$(CLUSTER) down
+
+.PHONY: images
+images: ## Build the images that changed and load them into the cluster
+	@$(CLUSTER) images
+
+.PHONY: e2e
+e2e: cluster images $(STAMP) ## End-to-end tests on that cluster
+	@$(IN_CLUSTER) $(BIN)/python -m tests.e2e
+
+##@ Tests
+
+.PHONY: test
+test: lint types unit test-trainer test-cluster ## Everything: lint, types, unit and trainer tests, then the cluster and e2e
+
+.PHONY: test-long
+test-long: $(STAMP) ## What takes long: the trainer over several seeds
+	$(BIN)/pytest -m slow
+
+.PHONY: lint
+lint: $(STAMP) ## Style, layers, and whether generated files are up to date
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/qtj crd --check $(CRD)
+	$(BIN)/qtj crd --docs --check $(API_DOCS)
+
+.PHONY: types
+types: $(STAMP) ## Static types
+	$(BIN)/mypy
+
+.PHONY: unit
+unit: $(STAMP) ## Tests of the operator and of the tooling
+	@$(CLUSTER) tools || [ -z "$${CI:-}" ]
+	$(BIN)/pytest -m "not slow" --ignore=tests/trainer
+
+.PHONY: test-trainer
+test-trainer: $(STAMP) ## Tests of the trainer
+	@$(CLUSTER) tools || [ -z "$${CI:-}" ]
+	$(BIN)/pytest -m "not slow" tests/trainer
+
+.PHONY: test-cluster
+test-cluster: $(STAMP)
+	@if reason=$$($(CLUSTER) check 2>&1); then $(MAKE) e2e; \
+	else echo "not run: the cluster and end-to-end tests, because $$reason"; [ -z "$${CI:-}" ]; fi
+
+##@ Development
+
+.PHONY: venv
+venv: $(STAMP) ## Virtual environment with everything pinned
+
+$(STAMP): requirements/dev.txt requirements/uv.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))' \
+	  || { echo "$(PYTHON) is neither Python 3.11 nor 3.12: name one with make PYTHON=..." >&2; exit 2; }
+	@$(PYTHON) -m venv $(VENV) \
+	  || { echo "no virtual environment: install the venv module of $(PYTHON) (Debian: apt-get install python3-venv)" >&2; exit 2; }
+	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps -e .
+	@touch $@
+
+.PHONY: crds
+crds: $(STAMP) ## Generate crds/ and the API reference from the models
+	$(BIN)/qtj crd --output $(CRD)
+	$(BIN)/qtj crd --docs --output $(API_DOCS)
+
+.PHONY: format
+format: $(STAMP) ## Format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+COMPILE = $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header
+
+.PHONY: requirements
+requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (versions already pinned stay: delete a file to upgrade)
+	$(COMPILE) pyproject.toml --extra dev -o requirements/dev.txt
+	$(COMPILE) pyproject.toml --extra operator -c requirements/dev.txt -o requirements/operator.txt
+	$(COMPILE) pyproject.toml --extra trainer -c requirements/dev.txt -o requirements/trainer.txt
+	echo 'hatchling==1.28.0' | $(COMPILE) - -c requirements/dev.txt -o requirements/build.txt
+
+.PHONY: clean
+clean: ## Remove the virtual environment and tool caches
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,53 @@
+"""Generates the API reference from the same schema as the CRD, so that the two cannot differ."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from qtj_operator.api.crd import crd
+
+__all__ = ["reference"]
+
+_HEADER = """# API reference: QuantumTrainingJob (quantumtraining.dev/v1alpha1)
+
+Generated from operator/qtj_operator/api/models.py by `make crds`. Do not edit. The same text is in
+`kubectl explain qtj --recursive`.
+"""
+
+
+def reference() -> str:
+    """Returns the reference as Markdown."""
+    schema = crd()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
+    return "".join((_HEADER, *(_section(name, schema[name]) for name in ("spec", "status"))))
+
+
+def _section(name: str, schema: Mapping[str, Any]) -> str:
+    rows = "".join(f"| `{path}` | {kind} | {description} |\n" for path, kind, description in _fields(schema))
+    return f"\n## {name}\n\n{schema['description']}\n\n| field | type | meaning |\n|---|---|---|\n{rows}"
+
+
+def _fields(schema: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str, str]]:
+    required = set(schema.get("required", ()))
+    for name, field in schema.get("properties", {}).items():
+        path = f"{prefix}{name}"
+        yield path, _type(field, required=name in required), field.get("description", "").replace("|", "\\|")
+        if not field.get("x-kubernetes-preserve-unknown-fields"):  # a pod template is described by Kubernetes
+            yield from _fields(_inner(field), f"{path}{_suffix(field)}.")
+
+
+def _inner(field: Mapping[str, Any]) -> Mapping[str, Any]:
+    inner = field.get("items") or field.get("additionalProperties") or field
+    return inner if isinstance(inner, Mapping) else {}
+
+
+def _suffix(field: Mapping[str, Any]) -> str:
+    if "items" in field:
+        return "[]"
+    return ".*" if "additionalProperties" in field else ""
+
+
+def _type(field: Mapping[str, Any], *, required: bool) -> str:
+    kind = str(field.get("type", "object"))
+    if "enum" in field:
+        kind = " or ".join(str(value) for value in field["enum"])
+    bounds = [f"{sign} {field[key]}" for key, sign in (("minimum", "at least"), ("maximum", "at most")) if key in field]
+    return ", ".join([kind, *bounds, *(["required"] if required else [])])

@@ -1,0 +1,110 @@
+"""What a user may get wrong: each ends in one clear sentence, and other jobs go on."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import yaml
+from tests.e2e.checks import Checks
+from tests.e2e.kubectl import ROOT, KubectlError, get, kubectl, wait_until
+
+Manifest = dict[str, Any]
+Mistake = Callable[[Manifest], None]
+
+REJECTED: tuple[tuple[str, Mistake, str], ...] = (
+    ("an unknown field", lambda job: job["spec"].update(typo=1), 'unknown field "spec.typo"'),
+    (
+        "zero workers",
+        lambda job: job["spec"]["replicaSpecs"]["Worker"].update(replicas=0),
+        "spec.replicaSpecs.Worker.replicas",
+    ),
+    (
+        "a name whose children pass 63 characters",
+        lambda job: job["metadata"].update(name="q" * 52),
+        "metadata.name may have at most 51 characters",
+    ),
+    (
+        "an unknown scheme",
+        lambda job: job["spec"]["artifacts"].update(uri="s3://bucket/path"),
+        "must begin with gs:// (a bucket) or file:///",
+    ),
+    ("no bucket", lambda job: job["spec"]["artifacts"].update(uri="gs:///path"), "names no valid bucket"),
+    ("no role", lambda job: job["spec"].update(replicaSpecs={}), "name at least one role"),
+)
+
+
+def apply_broken(namespace: str) -> None:
+    """Applies jobs that pass the schema and can yet not succeed; they stay while other scenarios run."""
+    for job in (_no_such_image(), _no_such_bucket()):
+        kubectl("-n", namespace, "apply", "-f", "-", stdin=yaml.safe_dump(job))
+
+
+def rejected(checks: Checks, namespace: str) -> None:
+    """The schema refuses what it can, at once."""
+    with checks.scenario("bad input is rejected by kubectl apply"):
+        for what, spoil, sentence in REJECTED:
+            job = _example("spoiled")
+            spoil(job)
+            answer = _refusal(namespace, job)
+            checks.that(f"{what}: {sentence}", sentence in answer, answer or "it was accepted")
+
+
+def reported(checks: Checks, namespace: str) -> None:
+    """What only the world can refuse ends in a condition and an event."""
+    with checks.scenario("an image that cannot be pulled"):
+        _expect(
+            checks,
+            namespace,
+            "no-such-image",
+            condition="Running",
+            reason="ImageNotPulled",
+            sentence='image "localhost/no-such-image:1" of no-such-image-worker-0 cannot be pulled',
+        )
+    with checks.scenario("a bucket that does not exist"):
+        _expect(
+            checks,
+            namespace,
+            "no-such-bucket",
+            condition="Failed",
+            reason="ReplicaFailed",
+            sentence='"no-such-bucket"',
+        )
+
+
+def _expect(checks: Checks, namespace: str, name: str, *, condition: str, reason: str, sentence: str) -> None:
+    def found() -> dict[str, Any]:
+        conditions = get("-n", namespace, "qtj", name).get("status", {}).get("conditions", ())
+        return next((c for c in conditions if c["type"] == condition and c["reason"] == reason), {})
+
+    wait_until(f"{name} says {reason}", lambda: bool(found()), 60)
+    message = found()["message"]
+    checks.that(f"condition {condition}/{reason}: {message}", sentence in message and "Traceback" not in message)
+    events = get("-n", namespace, "events", f"--field-selector=involvedObject.name={name},reason={reason}")["items"]
+    checks.equal("one event of type Warning", [event["type"] for event in events], ["Warning"])
+
+
+def _refusal(namespace: str, job: Manifest) -> str:
+    try:
+        kubectl("-n", namespace, "apply", "-f", "-", stdin=yaml.safe_dump(job))
+    except KubectlError as error:
+        return str(error)
+    return ""
+
+
+def _example(name: str) -> Manifest:
+    job: Manifest = deepcopy(yaml.safe_load((ROOT / "examples/qcnn.yaml").read_text()))
+    job["metadata"]["name"] = name
+    return job
+
+
+def _no_such_image() -> Manifest:
+    job = _example("no-such-image")
+    job["spec"]["template"]["spec"]["containers"][0]["image"] = "localhost/no-such-image:1"
+    return job
+
+
+def _no_such_bucket() -> Manifest:
+    job = _example("no-such-bucket")
+    job["spec"]["artifacts"]["uri"] = "gs://no-such-bucket/qcnn"
+    job["spec"]["replicaSpecs"]["Worker"]["replicas"] = 1
+    return job

@@ -1,0 +1,151 @@
+"""Building our Dockerfiles without a Docker daemon and without an image registry.
+
+The base image is Debian's own Python under the name that the Dockerfiles' FROM lines use, so the very files that a
+normal `docker build` takes are built here, unchanged.
+
+Each Dockerfile has a storage of its own, keyed by everything but our own code: while that key stands, a build reuses
+every layer up to our code; when it changes, the old storage goes as a whole and no gigabyte of old layers stays behind.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import machine
+from .paths import REPO, cache, digest, write
+from .shell import ClusterError, run, stage, succeeds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .oci import Layout
+
+SUITE = "bookworm"  # its python3 is 3.11, as in the image whose name it takes
+BASE_PACKAGES = "python3,python3-pip,python3-venv,ca-certificates"
+# What no container of ours reads. Licences stay: the image distributes these packages.
+UNREAD = ("var/cache/apt/*", "var/lib/apt/lists/*", "var/log/*", "usr/share/man/*", "usr/share/locale/*")
+BASE_RECIPE = 'FROM scratch\nADD base.tar /\nENV LANG=C.UTF-8\nCMD ["python3"]\n'
+BUILD_OPTIONS = ("--layers", "--pull-never", "--isolation=chroot", "--network=host", "--format=oci")
+PIP_CONFIGS = (Path("/etc/pip.conf"), Path.home() / ".config/pip/pip.conf", Path.home() / ".pip/pip.conf")
+CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
+RUN_ROOT = Path("/run/qtj-buildah")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A Dockerfile of ours and the requirements that it installs."""
+
+    name: str
+
+    @property
+    def dockerfile(self) -> Path:
+        return REPO / f"Dockerfile.{self.name}"
+
+    @property
+    def slow_inputs(self) -> list[Path]:
+        """Everything but our own code."""
+        return [self.dockerfile, *(REPO / "requirements" / f"{name}.txt" for name in (self.name, "build"))]
+
+    @property
+    def storage(self) -> Path:
+        return home() / f"storage-{self.name}-{digest(self.slow_inputs, base_key())}"
+
+    def buildah(self, *words: str | Path) -> list[str | Path]:
+        """A buildah command line on this recipe's storage."""
+        return ["buildah", "--storage-driver=overlay", f"--root={self.storage}", f"--runroot={RUN_ROOT}", *words]
+
+
+def build(recipe: Recipe, image: str, into: Layout) -> None:
+    """Builds a Dockerfile and puts the image into the layout; unchanged layers are taken as they are."""
+    with storage(recipe):
+        ensure_base(recipe, base_name(recipe.dockerfile.read_text()))
+        run(
+            *recipe.buildah("bud", *BUILD_OPTIONS, *host_files(), f"--tag={image}", f"--file={recipe.dockerfile}", REPO)
+        )
+        into.root.mkdir(parents=True, exist_ok=True)
+        source = f"containers-storage:[overlay@{recipe.storage}+{RUN_ROOT}]{image}"
+        # skopeo and not `buildah push`, which compresses every layer: minutes of work that containerd undoes.
+        run("skopeo", "copy", "--dest-oci-accept-uncompressed-layers", source, f"oci:{into.root}:{image}")
+
+
+def home() -> Path:
+    return cache() / "images"
+
+
+@contextmanager
+def storage(recipe: Recipe) -> Iterator[None]:
+    """Drops what an older recipe left, and leaves no mount: buildah binds its storage onto itself and keeps that."""
+    for old in set(home().glob(f"storage-{recipe.name}-*")) - {recipe.storage}:
+        machine.unmount_below(old)
+        shutil.rmtree(old)
+    try:
+        yield
+    finally:
+        machine.unmount_below(recipe.storage, RUN_ROOT)
+        machine.remove(RUN_ROOT)
+
+
+def host_files() -> list[str]:
+    """How pip reaches its index from this machine: mounted while building, never part of a layer."""
+    config = next((path for path in PIP_CONFIGS if path.exists()), None)
+    mounts = [f"--volume={config}:/etc/pip.conf:ro"] if config else []
+    return [*mounts, f"--volume={CA_BUNDLE}:{CA_BUNDLE}:ro"] if CA_BUNDLE.exists() else mounts
+
+
+def base_name(dockerfile: str) -> str:
+    """The image that a Dockerfile starts from.
+
+    Raises:
+        ClusterError: it starts from several; we make one.
+    """
+    names: list[str] = sorted(set(re.findall(r"^FROM (\S+/\S+)", dockerfile, re.MULTILINE)))
+    if len(names) != 1:
+        raise ClusterError(
+            f"a Dockerfile starts from {names}: one full name such as docker.io/library/python:TAG, please"
+        )
+    return names[0]
+
+
+def base_key() -> str:
+    """What the base image is made of, as a name."""
+    return digest((), SUITE, BASE_PACKAGES, BASE_RECIPE, *UNREAD)
+
+
+def ensure_base(recipe: Recipe, name: str) -> None:
+    """Puts the base image into a recipe's storage, from the archive in the cache."""
+    folder = home() / f"base-{base_key()}"
+    if not folder.is_dir():
+        make_base(folder)
+    if not succeeds(*recipe.buildah("inspect", "--type=image", name)):
+        run(*recipe.buildah("bud", f"--tag={name}", "--format=oci", folder))
+
+
+def make_base(folder: Path) -> None:
+    """A small Debian with Python, as a tar file and the recipe of an image that holds it."""
+    draft = folder.with_suffix(".draft")
+    root = draft / "root"
+    machine.unmount_below(draft)
+    shutil.rmtree(draft, ignore_errors=True)
+    root.mkdir(parents=True)
+    with stage("making the base image from Debian packages (a minute or two the first time)"):
+        run("debootstrap", "--variant=minbase", f"--include={BASE_PACKAGES}", SUITE, root)
+        slim(root)
+        (root / "usr/local/bin/python").symlink_to("/usr/bin/python3")  # the name that python images promise
+        run("tar", "--create", "--numeric-owner", f"--file={draft}/base.tar", f"--directory={root}", ".")
+    write(draft / "Dockerfile", BASE_RECIPE)
+    shutil.rmtree(root)
+    draft.replace(folder)
+
+
+def slim(root: Path) -> None:
+    """Removes what only a person at a shell would read, and where this machine got its packages from."""
+    unread = [path for pattern in UNREAD for path in root.glob(pattern)]
+    docs = [path for path in root.glob("usr/share/doc/*/*") if path.name != "copyright"]
+    for path in (*unread, *docs):
+        machine.remove(path)
+    write(root / "etc/apt/sources.list", "")

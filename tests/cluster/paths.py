@@ -1,0 +1,57 @@
+"""Where things lie: everything a cluster leaves behind is below one of these two folders.
+
+The state goes away with `down`. The cache holds what is slow to make and safe to keep, keyed by what it was made from;
+it is never inside the checkout, so that neither git nor an image build can pick it up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+REPO = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+
+STATE = Path("/var/lib/qtj-cluster")
+KUBECONFIG = STATE / "kubeconfig"
+LOGS = STATE / "logs"
+PIDS = STATE / "pids"
+PKI = STATE / "pki"
+
+
+def cache_root() -> Path:
+    """Where the cache is, or would be."""
+    return Path(os.environ.get("QTJ_CACHE") or Path.home() / ".cache" / "quantumtraining")
+
+
+def cache() -> Path:
+    """The folder that survives `down`, made if missing."""
+    root = cache_root()
+    root.mkdir(parents=True, exist_ok=True)
+    return root
+
+
+def digest(files: Iterable[Path], *words: str) -> str:
+    """A short name for the content of files (and a few words): what a cache entry is keyed by."""
+    sha = hashlib.sha256()
+    for part in (*words, *(f"{path.name}\0{_fingerprint(path)}" for path in files)):
+        sha.update(part.encode() + b"\0")
+    return sha.hexdigest()[:16]
+
+
+def _fingerprint(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def write(path: Path, text: str, mode: int = 0o644) -> None:
+    """Writes a file in one step, so that nobody reads half of it and a crash leaves the old one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.draft")
+    draft.write_text(text)
+    draft.chmod(mode)
+    draft.replace(path)

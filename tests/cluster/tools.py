@@ -1,0 +1,101 @@
+"""The Kubernetes programs, built from the Go modules pinned in tools/*/go.mod.
+
+Building is the slow part of a first start (about ten minutes on two cores), so the result is kept in the cache under
+the hash of the pins: a second start, or another checkout with the same pins, builds nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .paths import HERE, cache, digest
+from .shell import ClusterError, run, stage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOOLS = HERE / "tools"
+RENAMED = {"server": "etcd"}  # go install names a program after its folder
+
+
+@dataclass(frozen=True)
+class Group:
+    """One Go module of ours and the tools it pins."""
+
+    name: str
+
+    @property
+    def folder(self) -> Path:
+        return TOOLS / self.name
+
+    @property
+    def home(self) -> Path:
+        """Where its programs lie; the name changes with the pins, so a component restarts when they do."""
+        return cache() / "tools" / f"{self.name}-{digest(self.inputs)}"
+
+    @property
+    def inputs(self) -> list[Path]:
+        return sorted(path for path in self.folder.iterdir() if path.is_file())
+
+
+KUBERNETES = Group("kubernetes")
+ADDONS = Group("addons")
+PAUSE = Group("pause")
+GROUPS = (KUBERNETES, ADDONS, PAUSE)
+
+
+def go_mods() -> list[Path]:
+    return [group.folder / "go.mod" for group in GROUPS]
+
+
+def program(group: Group, name: str) -> str:
+    """The path of a built program."""
+    return str(group.home / name)
+
+
+def kubectl() -> str:
+    return program(KUBERNETES, "kubectl")
+
+
+def build(group: Group) -> None:
+    """Builds a group's programs unless the cache has them."""
+    if group.home.is_dir():
+        return
+    draft = group.home.with_name(f"{group.home.name}.draft")
+    shutil.rmtree(draft, ignore_errors=True)
+    with stage(f"building the {group.name} programs with Go (minutes the first time)"):
+        env = {**os.environ, "CGO_ENABLED": "0", "GOBIN": str(draft)}
+        target = "tool" if "\ntool " in (group.folder / "go.mod").read_text() else "."
+        run("go", "install", "-trimpath", "-ldflags", ldflags(kubernetes_version()), target, cwd=group.folder, env=env)
+    for old, new in RENAMED.items():
+        if (draft / old).exists():
+            (draft / old).rename(draft / new)
+    draft.replace(group.home)
+
+
+def kubernetes_version(go_mod: str | None = None) -> str:
+    """The Kubernetes version that the pins name, as in `1.34.4`."""
+    return pinned(go_mod if go_mod is not None else (KUBERNETES.folder / "go.mod").read_text(), "k8s.io/kubernetes")
+
+
+def pinned(go_mod: str, module: str) -> str:
+    """The version of a module that a go.mod requires.
+
+    Raises:
+        ClusterError: it requires none.
+    """
+    found = re.search(rf"^\s*{re.escape(module)} v(\d+\.\d+\.\d+)", go_mod, re.MULTILINE)
+    if not found:
+        raise ClusterError(f"tests/cluster/tools/*/go.mod require no version of {module}: add it back")
+    return found[1]
+
+
+def ldflags(kubernetes: str) -> str:
+    """Tells the programs their version: built from a module proxy, they cannot ask git."""
+    major, minor, _ = kubernetes.split(".")
+    facts = {"gitVersion": f"v{kubernetes}", "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
+    return "-s -w " + " ".join(f"-X k8s.io/component-base/version.{key}={value}" for key, value in facts.items())

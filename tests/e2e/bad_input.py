@@ -5,6 +5,7 @@ from copy import deepcopy
 from typing import Any
 
 import yaml
+
 from tests.e2e.checks import Checks
 from tests.e2e.kubectl import ROOT, KubectlError, get, kubectl, wait_until
 

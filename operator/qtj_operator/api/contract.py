@@ -8,10 +8,11 @@ A program that knows nothing of this file and only reads ``TF_CONFIG`` runs as w
 """
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Self
+from typing import Any, Self
 
 __all__ = [
     "EXIT_RETRY",
@@ -30,6 +31,12 @@ TERMINATION_MESSAGE_PATH = "/dev/termination-log"
 
 TERMINATION_MESSAGE_LIMIT = 4096
 """Bytes the kubelet keeps of a termination message."""
+
+_ERROR_LENGTH = 300
+"""Characters kept of an error: even where JSON needs twelve bytes for each, the message stays within its limit."""
+
+_NOT_ONE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+"""What reading may raise when a program wrote something else: anything at all can be in there."""
 
 PROGRESS_PATH = "/progress"
 """HTTP path on the metrics port that answers with a `Progress` as JSON."""
@@ -77,45 +84,6 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TerminationMessage:
-    """What a program says when it ends, as one JSON object of at most `TERMINATION_MESSAGE_LIMIT` bytes.
-
-    Attributes:
-        weights: Set by the chief after a training run whose weights are stored.
-        metrics: Final numbers by name, for example ``{"mse": 0.18, "signAccuracy": 0.98}``.
-        error: One sentence for the user when the program failed: what, where, what to do.
-    """
-
-    weights: Weights | None = None
-    metrics: Mapping[str, float] = field(default_factory=dict)
-    error: str | None = None
-
-    def to_json(self) -> str:
-        """Encodes the message, cutting `error` where the kubelet would cut the JSON."""
-        said = {key: value for key, value in asdict(self).items() if value}
-        text = json.dumps(said, sort_keys=True)
-        excess = len(text.encode()) - TERMINATION_MESSAGE_LIMIT
-        if excess > 0 and self.error:
-            said["error"] = json.dumps(self.error)[1 : -excess - 4] + "..."
-            text = json.dumps(said, sort_keys=True)
-        return text
-
-    @classmethod
-    def parse(cls, text: str) -> Self | None:
-        """Decodes a message, or returns None for text that is not one (any program may write there)."""
-        try:
-            said = json.loads(text)
-            weights = said.get("weights")
-            return cls(
-                weights=Weights(uri=str(weights["uri"]), sha256=str(weights["sha256"])) if weights else None,
-                metrics={str(name): float(value) for name, value in said.get("metrics", {}).items()},
-                error=str(said["error"]) if said.get("error") else None,
-            )
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """How far training is, served by the chief at `PROGRESS_PATH`.
 
@@ -135,28 +103,100 @@ class Progress:
     accuracy: float | None = None
     examples_per_second: float | None = None
 
-    def to_json(self) -> str:
-        """Encodes the progress with the status' field names (camelCase), leaving out what is not known yet."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the progress with the status' field names (camelCase), leaving out what is not known yet."""
         said = asdict(self)
         said["examplesPerSecond"] = said.pop("examples_per_second")
-        return json.dumps({key: value for key, value in said.items() if value is not None}, sort_keys=True)
+        return {key: value for key, value in said.items() if value is not None and math.isfinite(value)}
+
+    def to_json(self) -> str:
+        """Encodes the progress."""
+        return json.dumps(self.to_dict(), sort_keys=True)
+
+    @classmethod
+    def from_dict(cls, said: Any) -> Self | None:  # noqa: ANN401  JSON is anything
+        """Reads a decoded progress, or returns None for something else."""
+        try:
+            return cls(
+                epoch=_count(said["epoch"]),
+                epochs=_count(said["epochs"]),
+                step=_count(said["step"]),
+                loss=_number(said.get("loss")),
+                accuracy=_number(said.get("accuracy")),
+                examples_per_second=_number(said.get("examplesPerSecond")),
+            )
+        except _NOT_ONE:
+            return None
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
         """Decodes a progress, or returns None for text that is not one."""
         try:
-            said = json.loads(text)
-            return cls(
-                epoch=int(said["epoch"]),
-                epochs=int(said["epochs"]),
-                step=int(said["step"]),
-                loss=_number(said.get("loss")),
-                accuracy=_number(said.get("accuracy")),
-                examples_per_second=_number(said.get("examplesPerSecond")),
-            )
-        except (ValueError, TypeError, KeyError, AttributeError):
+            return cls.from_dict(json.loads(text))
+        except _NOT_ONE:
             return None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TerminationMessage:
+    """What a program says when it ends, as one JSON object of at most `TERMINATION_MESSAGE_LIMIT` bytes.
+
+    Attributes:
+        weights: Set by the chief after a training run whose weights are stored.
+        metrics: Final numbers by name, for example ``{"mse": 0.18, "signAccuracy": 0.98}``.
+        progress: How far training came: the last that the progress endpoint would have said.
+        error: One sentence for the user when the program failed: what, where, what to do.
+    """
+
+    weights: Weights | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    progress: Progress | None = None
+    error: str | None = None
+
+    def to_json(self) -> str:
+        """Encodes the message, leaving out what is not known and the end of a long `error`."""
+        said = {
+            "weights": asdict(self.weights) if self.weights else None,
+            "metrics": {name: value for name, value in self.metrics.items() if math.isfinite(value)},
+            "progress": self.progress.to_dict() if self.progress else None,
+            "error": _shortened(self.error or ""),
+        }
+        return json.dumps({key: value for key, value in said.items() if value}, sort_keys=True)
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Decodes a message, or returns None for text that is not one (any program may write there)."""
+        try:
+            said = json.loads(text)
+            weights = said.get("weights")
+            metrics = {_text(name): _number(value) for name, value in (said.get("metrics") or {}).items()}
+            return cls(
+                weights=Weights(uri=_text(weights["uri"]), sha256=_text(weights["sha256"])) if weights else None,
+                metrics={name: value for name, value in metrics.items() if value is not None},
+                progress=Progress.from_dict(said.get("progress")),
+                error=_text(said["error"]) if said.get("error") else None,
+            )
+        except _NOT_ONE:
+            return None
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _ERROR_LENGTH else text[: _ERROR_LENGTH - 3] + "..."
+
+
+def _text(value: object) -> str:
+    """Returns the value as text that UTF-8 can write: JSON may name half of a surrogate pair."""
+    return str(value).encode(errors="replace").decode()
+
+
 def _number(value: object) -> float | None:
-    return None if value is None else float(str(value))
+    """Returns the number; a loss that became infinite or NaN counts as unknown, for JSON has no word for it."""
+    number = None if value is None else float(str(value))
+    return number if number is not None and math.isfinite(number) else None
+
+
+def _count(value: Any) -> int:  # noqa: ANN401  JSON is anything
+    number = int(value)
+    if not 0 <= number < 2**63:  # what an integer of the status can hold
+        raise ValueError(f"{number} counts nothing")
+    return number

@@ -114,9 +114,12 @@ class Job:
 
 
 def read_status(raw: Mapping[str, Any]) -> Status:
-    """Reads the status that an earlier operator wrote; one that cannot be read counts as none."""
+    """Reads the status that an operator of another version may have written; one that makes no sense counts as none.
+
+    A field of a later version is passed over: to forget the whole status for it would train the job again.
+    """
     try:
-        return Status.model_validate(raw.get("status") or {})
+        return Status.model_validate(raw.get("status") or {}, extra="ignore")
     except ValidationError:
         return Status()
 
@@ -128,5 +131,6 @@ def main_container(containers: Sequence[Mapping[str, Any]]) -> int:
 
 def _sentence(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in ("spec", *first["loc"]))
-    return f"{where}: {first['msg'][0].lower()}{first['msg'][1:]}"
+    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
+    what = "there is no such field" if first["type"] == "extra_forbidden" else first["msg"]
+    return f"spec{where}: {what[0].lower()}{what[1:]}"

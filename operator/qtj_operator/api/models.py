@@ -4,6 +4,7 @@ Descriptions are the text of ``kubectl explain``. Nothing has a default in the s
 user wrote it, and what a missing field means is decided where it is read.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -13,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSche
 from pydantic.alias_generators import to_camel
 
 from qtj_operator.api.names import MAX_REPLICAS, Role
+from qtj_operator.api.rules import Rule, checked, validations
+from qtj_operator.api.template import PodTemplate
 
 __all__ = [
     "Artifacts",
@@ -50,50 +53,33 @@ Timestamp = Annotated[
 ]
 """A moment to the second in UTC, as Kubernetes writes it."""
 
-_TEMPLATE_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "required": ["spec"],
-    "properties": {
-        "spec": {
-            "type": "object",
-            "description": "The pod, as in a Deployment. Fields are those of a PodSpec and are passed on unchanged.",
-            "required": ["containers"],
-            "properties": {
-                "containers": {
-                    "type": "array",
-                    "description": (
-                        "The container called `trainer`, or else the first, runs the training program: it gets the "
-                        "ports, and its exit code and termination message decide how the replica ended."
-                    ),
-                    "minItems": 1,
-                    "maxItems": 32,
-                    "items": {
-                        "type": "object",
-                        "required": ["name", "image"],
-                        "properties": {
-                            "name": {"type": "string", "description": "The container's name.", "minLength": 1},
-                            "image": {"type": "string", "description": "The image to run.", "minLength": 1},
-                        },
-                        "x-kubernetes-preserve-unknown-fields": True,
-                    },
-                },
-                "restartPolicy": {
-                    "type": "string",
-                    "description": "Never, or left out: the operator restarts replicas, not the kubelet.",
-                    "enum": ["Never"],
-                },
-            },
-            "x-kubernetes-preserve-unknown-fields": True,
-        },
-    },
-    "x-kubernetes-preserve-unknown-fields": True,
-}
-
-PodTemplate = Annotated[Mapping[str, Any], WithJsonSchema(_TEMPLATE_SCHEMA)]
-"""A PodTemplateSpec, not expanded: the schema stays small and every future pod field works."""
-
-
 _BUCKET_PATTERN = "^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/.*)?$"
+
+_KNOWN_STORE = Rule(
+    "self.startsWith('gs://') || self.startsWith('file:///')",
+    lambda uri: uri.startswith(("gs://", "file:///")),
+    "must begin with gs:// (a bucket) or file:/// (a volume that every replica mounts)",
+)
+_VALID_BUCKET = Rule(
+    f"!self.startsWith('gs://') || self.matches('{_BUCKET_PATTERN}')",
+    lambda uri: not uri.startswith("gs://") or re.fullmatch(_BUCKET_PATTERN, uri) is not None,
+    "names no valid bucket: write gs://BUCKET/PATH",
+)
+_ONE_CHIEF = Rule(
+    "!has(self.replicas) || self.replicas == 1",
+    lambda chief: chief.replicas in {None, 1},
+    "a job has at most one Chief",
+)
+_SOME_ROLE = Rule(
+    "has(self.Worker) || has(self.Chief)",
+    lambda roles: any(True for _ in roles),
+    "name at least one role: Worker or Chief",
+)
+_FREE_PORT = Rule(
+    "self != 2222 && self != 2224",
+    lambda port: port not in {2222, 2224},
+    "port 2222 is taken by gRPC and 2224 by metrics: choose another",
+)
 
 
 class Strategy(StrEnum):
@@ -116,15 +102,11 @@ class ReplicaSpec(Model):
 class ReplicaSpecs(Model):
     """The roles of a job."""
 
-    chief: ReplicaSpec | None = Field(
+    chief: Annotated[ReplicaSpec, checked(_ONE_CHIEF)] | None = Field(
         None,
         alias="Chief",
         description="A leading replica beside the workers: it trains as well, and stores checkpoints and weights.",
-        json_schema_extra={
-            "x-kubernetes-validations": [
-                {"rule": "!has(self.replicas) || self.replicas == 1", "message": "a job has at most one Chief"}
-            ]
-        },
+        json_schema_extra=validations(_ONE_CHIEF),
     )
     worker: ReplicaSpec | None = Field(
         None,
@@ -148,43 +130,23 @@ class Circuit(Model):
 class Artifacts(Model):
     """Where results go."""
 
-    uri: str = Field(
+    uri: Annotated[str, checked(_KNOWN_STORE, _VALID_BUCKET)] = Field(
         description=(
             "Folder for weights, held-out data and results: gs://BUCKET/PATH, or file:///PATH on a volume that every "
             "replica mounts."
         ),
         max_length=1024,
-        json_schema_extra={
-            "x-kubernetes-validations": [
-                {
-                    "rule": "self.startsWith('gs://') || self.startsWith('file:///')",
-                    "message": "must begin with gs:// (a bucket) or file:/// (a volume that every replica mounts)",
-                },
-                {
-                    "rule": f"!self.startsWith('gs://') || self.matches('{_BUCKET_PATTERN}')",
-                    "message": "names no valid bucket: write gs://BUCKET/PATH",
-                },
-            ]
-        },
+        json_schema_extra=validations(_KNOWN_STORE, _VALID_BUCKET),
     )
 
 
 class Profiler(Model):
     """TensorFlow's profiler server in every replica."""
 
-    port: int | None = Field(
+    port: Annotated[int, Field(ge=1024, le=65535), checked(_FREE_PORT)] | None = Field(
         None,
         description="Port of the profiler server, on the pod and on its Service. 2223 when left out.",
-        ge=1024,
-        le=65535,
-        json_schema_extra={
-            "x-kubernetes-validations": [
-                {
-                    "rule": "self != 2222 && self != 2224",
-                    "message": "port 2222 is taken by gRPC and 2224 by metrics: choose another",
-                }
-            ]
-        },
+        json_schema_extra=validations(_FREE_PORT),
     )
 
 
@@ -235,13 +197,9 @@ class Spec(Model):
         ),
     )
     template: PodTemplate = Field(description="Pod template of every replica and of the inference Job.")
-    replica_specs: ReplicaSpecs = Field(
+    replica_specs: Annotated[ReplicaSpecs, checked(_SOME_ROLE)] = Field(
         description="The roles of the job and how many replicas each has.",
-        json_schema_extra={
-            "x-kubernetes-validations": [
-                {"rule": "has(self.Worker) || has(self.Chief)", "message": "name at least one role: Worker or Chief"}
-            ]
-        },
+        json_schema_extra=validations(_SOME_ROLE),
     )
     circuit: Circuit | None = Field(None, description="The quantum circuit to train.")
     artifacts: Artifacts = Field(description="Where results go.")

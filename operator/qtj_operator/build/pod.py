@@ -59,7 +59,7 @@ def pod_template(template: Mapping[str, Any], environment: Mapping[str, str]) ->
     spec = pod["spec"]
     spec["restartPolicy"] = "Never"
     spec.setdefault("automountServiceAccountToken", False)
-    security = spec.setdefault("securityContext", {})
+    security = spec["securityContext"] = dict(spec.get("securityContext") or {})
     security.setdefault("runAsNonRoot", True)
     security.setdefault("seccompProfile", {"type": "RuntimeDefault"})
     for container in _containers(spec):
@@ -69,7 +69,7 @@ def pod_template(template: Mapping[str, Any], environment: Mapping[str, str]) ->
 
 
 def _containers(spec: Manifest) -> Iterable[Manifest]:
-    return [*spec.get("initContainers", ()), *spec["containers"]]
+    return [*(spec.get("initContainers") or ()), *spec["containers"]]
 
 
 def _main(spec: Manifest) -> Manifest:
@@ -78,7 +78,7 @@ def _main(spec: Manifest) -> Manifest:
 
 
 def _harden(container: Manifest) -> None:
-    security = container.setdefault("securityContext", {})
+    security = container["securityContext"] = dict(container.get("securityContext") or {})
     security.setdefault("allowPrivilegeEscalation", False)
     security.setdefault("capabilities", {"drop": ["ALL"]})
 
@@ -96,10 +96,16 @@ def _add_environment(container: Manifest, environment: Mapping[str, str]) -> Non
 
 
 def _add_ports(container: Manifest, ports: Mapping[str, int]) -> None:
-    taken = {port.get("containerPort") for port in container.get("ports") or []}
+    """Adds our ports; one whose name the user gave to a port of their own goes without, for names are for people."""
+    theirs = container.get("ports") or []
+    numbers, names = {port.get("containerPort") for port in theirs}, {port.get("name") for port in theirs}
     container["ports"] = [
-        *(container.get("ports") or []),
-        *({"name": name, "containerPort": port} for name, port in ports.items() if port not in taken),
+        *theirs,
+        *(
+            {"containerPort": port} if name in names else {"name": name, "containerPort": port}
+            for name, port in ports.items()
+            if port not in numbers
+        ),
     ]
 
 

@@ -14,7 +14,6 @@ import aiohttp
 from kubernetes.aio import client as kubernetes
 from kubernetes.aio import config
 
-from qtj_operator.api.names import MANAGED_BY
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.metrics import Metrics
 
@@ -81,10 +80,10 @@ class ApiClient:
         await self._request("POST", resource, manifest["metadata"]["namespace"], body=manifest)
 
     async def apply(self, resource: Resource, manifest: Object) -> None:
-        """See `Client.apply`."""
+        """See `Client.apply`; a JSON patch, for server-side apply keeps what others added to a list."""
         meta = manifest["metadata"]
-        query = {"fieldManager": MANAGED_BY, "force": "true"}
-        await self._request("PATCH", resource, meta["namespace"], meta["name"], body=manifest, query=query)
+        patch = [{"op": "add", "path": f"/spec/{field}", "value": value} for field, value in manifest["spec"].items()]
+        await self._request("PATCH", resource, meta["namespace"], meta["name"], body=patch)
 
     async def delete(self, resource: Resource, namespace: str, name: str, uid: str) -> None:
         """See `Client.delete`."""
@@ -108,7 +107,7 @@ class ApiClient:
         name: str | None = None,
         *,
         query: Mapping[str, str] | None = None,
-        body: Object | None = None,
+        body: Object | Sequence[Object] | None = None,
     ) -> Any:  # noqa: ANN401  JSON
         url = self._transport.configuration.host + _path(resource, namespace, name)
         if query:
@@ -124,8 +123,8 @@ class ApiClient:
             raise ApiError(code, answer.get("reason", ""), answer.get("message", f"HTTP {code}"))
         return answer
 
-    async def _send(self, verb: str, url: str, body: Object | None) -> tuple[int, dict[str, Any]]:
-        content = "application/apply-patch+yaml" if verb == "PATCH" else "application/json"
+    async def _send(self, verb: str, url: str, body: Object | Sequence[Object] | None) -> tuple[int, dict[str, Any]]:
+        content = "application/json-patch+json" if verb == "PATCH" else "application/json"
         headers = {"Accept": "application/json", "Content-Type": content}
         # Applies the credentials that fit the configuration: a token that expires is renewed here.
         await self._transport.update_params_for_auth(headers, [], ["BearerToken"], url, verb, body)

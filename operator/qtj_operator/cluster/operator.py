@@ -52,7 +52,7 @@ async def _run(client: ApiClient, queue: WorkQueue[Key], metrics: Metrics, names
     reconciler = Reconciler(client, poller)
     runtime = Runtime(client, reconciler.reconcile, queue, namespace, metrics)
     if port:
-        await serve(port, metrics.registry, alive=lambda: True, ready=lambda: state.watching)
+        await serve(port, metrics.registry, alive=lambda: runtime.alive, ready=lambda: state.watching)
     background = [asyncio.create_task(runtime.run()), asyncio.create_task(poller.run())]
     watches = asyncio.create_task(watch(queue.add, namespace, watching))
     try:

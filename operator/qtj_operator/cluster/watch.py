@@ -11,7 +11,7 @@ from typing import Any
 
 import kopf
 
-from qtj_operator.api.names import GROUP, LABEL_JOB, PLURAL, VERSION
+from qtj_operator.api.names import GROUP, LABEL_JOB, MANAGED_BY, PLURAL, VERSION
 from qtj_operator.controller.reconcile import Key
 
 __all__ = ["watch"]
@@ -41,6 +41,8 @@ async def watch(hint: Callable[[Key], None], namespace: str | None, ready: Calla
         registry=registry,
         settings=_settings(),
         standalone=True,
+        # kopf would look up the user's name, and an arbitrary uid in a container has none.
+        identity=MANAGED_BY,  # type: ignore[arg-type]  # its type is private
         clusterwide=namespace is None,
         namespaces=[namespace] if namespace else [],
     )

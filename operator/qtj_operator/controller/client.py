@@ -61,7 +61,7 @@ class Client(Protocol):
         ...
 
     async def apply(self, resource: Resource, manifest: Object) -> None:
-        """Makes the object's fields those of the manifest by server-side apply, taking them over if need be."""
+        """Gives the object that is there the fields of the manifest's spec, each of them as a whole."""
         ...
 
     async def delete(self, resource: Resource, namespace: str, name: str, uid: str) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
 __all__ = ["Metrics", "Outcome"]
 
@@ -29,6 +29,7 @@ class Metrics:
     """
 
     def __init__(self, depth: Callable[[], int]) -> None:
+        disable_created_metrics()  # a second series for each, that nobody reads
         self.registry = CollectorRegistry()
         self._passes = Histogram(
             "qtj_reconcile_duration_seconds", "Time of one pass over one job.", ["result"], registry=self.registry

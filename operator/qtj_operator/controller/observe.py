@@ -1,4 +1,4 @@
-"""Reads a job's children, all at once, into what decisions are made of."""
+"""Reads a job's children into what decisions are made of."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,10 +15,11 @@ __all__ = ["observe"]
 async def observe(client: Client, progress: ProgressSource, job: Job) -> Observed:
     """Returns the job with every child that it controls; an object that merely carries our labels is not one."""
     labels = {LABEL_JOB: job.name}
-    pods, services, inference = await asyncio.gather(
+    # Pods are read after the inference Job: one that is seen complete then has its pod, with the result, in sight.
+    inference = await client.get(Resource.JOBS, job.namespace, inference_name(job.name))
+    pods, services = await asyncio.gather(
         client.list(Resource.PODS, job.namespace, labels),
         client.list(Resource.SERVICES, job.namespace, labels),
-        client.get(Resource.JOBS, job.namespace, inference_name(job.name)),
     )
     seen = Observed(
         job=job,

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
@@ -42,6 +43,12 @@ class Runtime:
         self._queue = queue
         self._namespace = namespace
         self._metrics = metrics
+        self._beat = time.monotonic()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the resync still goes round. It does so while the API server is away, which no restart would cure."""
+        return time.monotonic() - self._beat < 2 * _RESYNC_SECONDS
 
     async def run(self) -> None:
         """Runs until cancelled; an unexpected error ends it, and with it the process: a restart is the cure."""
@@ -76,6 +83,7 @@ class Runtime:
     async def _resync(self) -> None:
         """Looks at every job now and then: a watch may lose events, and kopf says nothing of objects that vanished."""
         while True:
+            self._beat = time.monotonic()
             try:
                 jobs = await self._client.list(Resource.QUANTUM_TRAINING_JOBS, self._namespace, {})
             except ApiError as error:

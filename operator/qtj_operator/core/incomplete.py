@@ -11,6 +11,9 @@ from qtj_operator.core.observed import Observed
 
 __all__ = ["drifted", "incomplete"]
 
+_PROMISED = ("ports", "selector", "publishNotReadyAddresses")
+"""Fields of a Service that peers rely on and that somebody could change."""
+
 
 def incomplete(seen: Observed, _now: datetime) -> Verdict | None:
     """Every replica has its Service and its pod until training has ended.
@@ -31,13 +34,13 @@ def incomplete(seen: Observed, _now: datetime) -> Verdict | None:
 
 
 def drifted(seen: Observed, _now: datetime) -> Verdict | None:
-    """A Service that somebody edited is brought back: its ports and its selector are a promise to the peers."""
+    """A Service that somebody edited is brought back: its ports and where it leads are a promise to the peers."""
     built = [replica_service(seen.job, replica) for replica in seen.job.replicas()]
     broken = [
         manifest
         for manifest in built
         if (live := seen.services.get(manifest["metadata"]["name"])) is not None
-        and any(live["spec"].get(field) != manifest["spec"][field] for field in ("ports", "selector"))
+        and any(live["spec"].get(field) != manifest["spec"][field] for field in _PROMISED)
     ]
     if not broken:
         return None

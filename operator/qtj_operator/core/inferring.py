@@ -22,6 +22,8 @@ def inferring(seen: Observed, _now: datetime) -> Verdict | None:
     status = seen.job.status
     if not is_true(status.conditions, ConditionType.TRAINED):
         return None
+    if seen.job.inference is None and seen.inference is not None:
+        return Verdict(actions=_removed(seen.inference))  # nobody asks for it any more
     if seen.job.inference is None:
         return _complete(Reason.NO_INFERENCE, "training is done and spec.inference asks for nothing more")
     if status.weights is None:
@@ -35,13 +37,17 @@ def _infer(seen: Observed, inference: Inference, weights: WeightsStatus) -> Verd
     if found is None:
         return _running(run, Create(inference_job(seen.job, inference, weights)))
     if found.run != run:
-        return _running(run, *(() if found.deleting else (Delete(Kind.JOB, found.name, found.uid),)))
+        return _running(run, *_removed(found))
     if found.complete:
         return _done(found)
     if found.failed:
         why = f"{found.name} failed: {found.result.last_words if found.result else 'no pod of it could run'}"
         return _failed(why, InferenceStatus(phase=InferencePhase.FAILED, run=run))
     return _running(run)
+
+
+def _removed(found: InferenceRun) -> tuple[Action, ...]:
+    return () if found.deleting else (Delete(Kind.JOB, found.name, found.uid),)
 
 
 def _running(run: str, *actions: Action) -> Verdict:

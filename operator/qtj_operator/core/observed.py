@@ -18,7 +18,7 @@ from qtj_operator.api.contract import Progress, TerminationMessage, is_retryable
 from qtj_operator.api.job import Job, ReplicaId, main_container
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_INFERENCE, LABEL_ROLE, Role, replica_name
 
-__all__ = ["InferenceRun", "Observed", "Pod", "is_controlled_by"]
+__all__ = ["Ending", "InferenceRun", "Observed", "Pod", "Waiting", "is_controlled_by"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +37,28 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """Why a container cannot start.
+
+    Attributes:
+        image: What that container runs.
+        reason: The kubelet's word, for example ImagePullBackOff.
+        message: The kubelet's explanation.
+    """
+
+    image: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pod:
     """A replica's pod, or one of the inference Job's.
 
     Attributes:
         replica: Which replica it is; None for an inference pod.
         attempt: The attempt it was created for; 0 for an inference pod.
-        image: What its main container runs.
-        waiting: Why a container cannot start, as the kubelet's (reason, message).
+        waiting: Why a container cannot start, if one cannot.
         unscheduled: Why no node takes it, in the scheduler's words.
         disrupted: Preempted, evicted, or on a node that went away.
     """
@@ -54,12 +68,11 @@ class Pod:
     replica: ReplicaId | None
     attempt: int
     phase: str
-    image: str
     ready: bool
     deleting: bool
     address: str | None
     ending: Ending | None
-    waiting: tuple[str, str] | None
+    waiting: Waiting | None
     unscheduled: str | None
     disrupted: bool
 
@@ -74,9 +87,8 @@ class Pod:
             name=meta["name"],
             uid=meta["uid"],
             replica=_replica_id(labels),
-            attempt=int(labels.get(LABEL_ATTEMPT, 0)),
+            attempt=_label_number(labels, LABEL_ATTEMPT),
             phase=status.get("phase", "Pending"),
-            image=_main(raw)["image"],
             ready=conditions.get("Ready", {}).get("status") == "True",
             deleting="deletionTimestamp" in meta,
             address=status.get("podIP"),
@@ -213,16 +225,18 @@ def is_controlled_by(raw: Mapping[str, Any], uid: str) -> bool:
 
 def _replica_id(labels: Mapping[str, str]) -> ReplicaId | None:
     role = next((role for role in Role if role.task_type == labels.get(LABEL_ROLE)), None)
-    return None if role is None else ReplicaId(role, int(labels.get(LABEL_INDEX, 0)))
+    return None if role is None else ReplicaId(role, _label_number(labels, LABEL_INDEX))
 
 
-def _main(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    containers: Sequence[Mapping[str, Any]] = raw["spec"]["containers"]
-    return containers[main_container(containers)]
+def _label_number(labels: Mapping[str, str], label: str) -> int:
+    """Reads a number from a label; anybody may edit one, so that a pod with nonsense belongs to no attempt of ours."""
+    text = labels.get(label, "")
+    return int(text) if text.isdecimal() else 0
 
 
 def _main_status(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    name = _main(raw)["name"]
+    containers: Sequence[Mapping[str, Any]] = raw["spec"]["containers"]
+    name = containers[main_container(containers)]["name"]
     statuses = raw.get("status", {}).get("containerStatuses") or ()
     return next((status for status in statuses if status["name"] == name), {})
 
@@ -239,7 +253,9 @@ def _ending(raw: Mapping[str, Any]) -> Ending | None:
     return None
 
 
-def _waiting(status: Mapping[str, Any]) -> tuple[str, str] | None:
-    statuses = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
-    states = (container.get("state", {}).get("waiting") for container in statuses)
-    return next(((state["reason"], state.get("message", "")) for state in states if state and "reason" in state), None)
+def _waiting(status: Mapping[str, Any]) -> Waiting | None:
+    for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
+        state = container.get("state", {}).get("waiting") or {}
+        if "reason" in state:
+            return Waiting(image=container.get("image", ""), reason=state["reason"], message=state.get("message", ""))
+    return None

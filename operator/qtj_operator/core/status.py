@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true, merge, phase_of
+from qtj_operator.api.contract import Progress
 from qtj_operator.api.models import ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed, Pod
 
-__all__ = ["closed", "status_of", "with_obstacle"]
+__all__ = ["closed", "progress_status", "status_of", "with_obstacle"]
 
 _PULL = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
 _STARTING = {"ContainerCreating", "PodInitializing"}
@@ -18,7 +19,8 @@ _SIGNIFICANT = 5
 
 def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     """Returns the status after this pass; equal to the one before when nothing happened."""
-    base = seen.job.status.model_copy(update={"progress": _progress(seen), **verdict.record})
+    progress = progress_status(seen.progress) if seen.progress else seen.job.status.progress
+    base = seen.job.status.model_copy(update={"progress": progress, **verdict.record})
     base = base.model_copy(update=_counts(seen))
     facts = verdict.facts
     if not any(fact.type == ConditionType.RUNNING for fact in facts):
@@ -48,6 +50,18 @@ def with_obstacle(status: Status, reason: Reason, message: str, generation: int,
     return closed(status, (fact,), generation, now)
 
 
+def progress_status(said: Progress) -> ProgressStatus:
+    """Returns what a program said of its progress as the status shows it."""
+    return ProgressStatus(
+        epoch=said.epoch,
+        epochs=said.epochs,
+        step=said.step,
+        loss=_rounded(said.loss),
+        accuracy=_rounded(said.accuracy),
+        examples_per_second=_rounded(said.examples_per_second),
+    )
+
+
 def _counts(seen: Observed) -> dict[str, object]:
     replicas = {}
     for role, spec in seen.job.spec.replica_specs:
@@ -62,20 +76,6 @@ def _counts(seen: Observed) -> dict[str, object]:
     return {"replicas": replicas, "ready": f"{ready}/{seen.job.size}"}
 
 
-def _progress(seen: Observed) -> ProgressStatus | None:
-    said = seen.progress
-    if said is None:
-        return seen.job.status.progress
-    return ProgressStatus(
-        epoch=said.epoch,
-        epochs=said.epochs,
-        step=said.step,
-        loss=_rounded(said.loss),
-        accuracy=_rounded(said.accuracy),
-        examples_per_second=_rounded(said.examples_per_second),
-    )
-
-
 def _rounded(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.{_SIGNIFICANT}g}")
 
@@ -86,8 +86,8 @@ def _running(seen: Observed, facts: Iterable[Fact]) -> Fact:
     if any(kind in decided or is_true(seen.job.status.conditions, kind) for kind in over):
         return _fact(Reason.TRAINING_ENDED, "training has ended")
     ready = sum((pod.ready or pod.succeeded) and not pod.deleting for pod in seen.current)
-    if seen.job.size == ready:
-        return _fact(Reason.ALL_REPLICAS_READY, f"all {ready} replicas are ready", status=True)
+    if seen.job.size == ready or _keeps_running(seen):
+        return _fact(Reason.ALL_REPLICAS_READY, f"{seen.job.size} of {seen.job.size} replicas are ready", status=True)
     obstacle = next((found for pod in seen.current if (found := _obstacle(pod)) is not None), None)
     if obstacle is not None:
         return obstacle
@@ -97,19 +97,25 @@ def _running(seen: Observed, facts: Iterable[Fact]) -> Fact:
     return _fact(Reason.STARTING, waiting)
 
 
+def _keeps_running(seen: Observed) -> bool:
+    """Whether a gang that was running still is: replicas leave one by one at the end, which is no step back."""
+    going = sum(pod.phase in {"Running", "Succeeded"} and not pod.deleting for pod in seen.current)
+    return is_true(seen.job.status.conditions, ConditionType.RUNNING) and going == seen.job.size
+
+
 def _obstacle(pod: Pod) -> Fact | None:
     """Returns what keeps a pod from starting, if it is more than a matter of seconds."""
     if pod.unscheduled:
         return _fact(Reason.UNSCHEDULABLE, f"no node takes {pod.name}: {pod.unscheduled}")
-    if pod.waiting is None or pod.waiting[0] in _STARTING:
+    waiting = pod.waiting
+    if waiting is None or waiting.reason in _STARTING:
         return None
-    reason, message = pod.waiting
-    if reason in _PULL:
+    if waiting.reason in _PULL:
         return _fact(
             Reason.IMAGE_NOT_PULLED,
-            f'image "{pod.image}" of {pod.name} cannot be pulled: check its name and whether the node may pull it',
+            f'image "{waiting.image}" of {pod.name} cannot be pulled: check its name and whether the node may pull it',
         )
-    return _fact(Reason.CONTAINER_NOT_STARTED, f"{pod.name} cannot start ({reason}): {message}")
+    return _fact(Reason.CONTAINER_NOT_STARTED, f"{pod.name} cannot start ({waiting.reason}): {waiting.message}")
 
 
 def _fact(reason: Reason, message: str, *, status: bool = False) -> Fact:

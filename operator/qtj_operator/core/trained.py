@@ -6,6 +6,7 @@ from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
 from qtj_operator.api.models import WeightsStatus
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed
+from qtj_operator.core.status import progress_status
 
 __all__ = ["trained"]
 
@@ -16,18 +17,15 @@ def trained(seen: Observed, _now: datetime) -> Verdict | None:
     if leader is None or not leader.succeeded or is_true(seen.job.status.conditions, ConditionType.TRAINED):
         return None
     said = leader.message
+    # The last epochs may have passed since the progress was polled, so the leader's last word on it counts.
+    record: dict[str, object] = {"progress": progress_status(said.progress)} if said and said.progress else {}
     if said is None or said.weights is None:
         sentence = f"{leader.name} ended with exit code 0 and named no weights in its termination message"
-        return Verdict(facts=(Fact(ConditionType.TRAINED, status=True, reason=Reason.NO_WEIGHTS, message=sentence),))
+        return Verdict(record=record, facts=(_fact(Reason.NO_WEIGHTS, sentence),))
     weights = WeightsStatus(uri=said.weights.uri, sha256=said.weights.sha256)
-    return Verdict(
-        record={"weights": weights},
-        facts=(
-            Fact(
-                ConditionType.TRAINED,
-                status=True,
-                reason=Reason.WEIGHTS_STORED,
-                message=f"{leader.name} stored the weights as {weights.uri}",
-            ),
-        ),
-    )
+    sentence = f"{leader.name} stored the weights as {weights.uri}"
+    return Verdict(record={**record, "weights": weights}, facts=(_fact(Reason.WEIGHTS_STORED, sentence),))
+
+
+def _fact(reason: Reason, message: str) -> Fact:
+    return Fact(ConditionType.TRAINED, status=True, reason=reason, message=message)

@@ -1,0 +1,45 @@
+"""Rules that a schema has no keyword for.
+
+Each is said twice: as CEL for the API server, and as Python for an object that was stored before the rule existed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import AfterValidator
+from pydantic_core import PydanticCustomError
+
+__all__ = ["Rule", "checked", "validations"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule about a field.
+
+    Attributes:
+        cel: The rule as the API server evaluates it.
+        holds: The same in Python.
+        message: What to do, for the user who broke it.
+    """
+
+    cel: str
+    holds: Callable[[Any], bool]
+    message: str
+
+
+def checked(*rules: Rule) -> AfterValidator:
+    """Returns the annotation of a type that refuses values which break one of the rules."""
+
+    def check(value: Any) -> Any:  # noqa: ANN401  any field's type
+        for rule in rules:
+            if not rule.holds(value):
+                raise PydanticCustomError("rule", "{sentence}", {"sentence": rule.message})
+        return value
+
+    return AfterValidator(check)
+
+
+def validations(*rules: Rule) -> dict[str, Any]:
+    """Returns the keyword of the CRD that holds the rules."""
+    return {"x-kubernetes-validations": [{"rule": rule.cel, "message": rule.message} for rule in rules]}

@@ -1,0 +1,101 @@
+"""The pod template: the few fields that the operator itself reads, and everything else untouched.
+
+Kubernetes checks the pod when it is created. What is checked here is only what the builders rely on, so that a slip in
+a template ends in a sentence for the user and not in a defect of the operator.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic.alias_generators import to_camel
+
+__all__ = ["PodTemplate"]
+
+
+class _Part(BaseModel):
+    """A part of the template; a field that is null counts as left out, as it does for Kubernetes."""
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="allow")
+
+
+class _Variable(_Part):
+    name: str
+
+
+class _Mount(_Part):
+    mount_path: str
+
+
+class _Container(_Part):
+    name: str = Field(min_length=1)
+    image: str = Field(min_length=1)
+    env: list[_Variable] | None = None
+    ports: list[dict[str, Any]] | None = None
+    volume_mounts: list[_Mount] | None = None
+    security_context: dict[str, Any] | None = None
+
+
+class _PodSpec(_Part):
+    containers: list[_Container] = Field(min_length=1)
+    init_containers: list[_Container] | None = None
+    security_context: dict[str, Any] | None = None
+    restart_policy: Literal["Never"] | None = None
+
+
+class _Metadata(_Part):
+    labels: dict[str, Any] | None = None
+    annotations: dict[str, Any] | None = None
+
+
+class _Template(_Part):
+    metadata: _Metadata | None = None
+    spec: _PodSpec
+
+
+def _readable(template: Mapping[str, Any]) -> Mapping[str, Any]:
+    _Template.model_validate(template)
+    return template
+
+
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["spec"],
+    "properties": {
+        "spec": {
+            "type": "object",
+            "description": "The pod, as in a Deployment. Fields are those of a PodSpec and are passed on unchanged.",
+            "required": ["containers"],
+            "properties": {
+                "containers": {
+                    "type": "array",
+                    "description": (
+                        "The container called `trainer`, or else the first, runs the training program: it gets the "
+                        "ports, and its exit code and termination message decide how the replica ended."
+                    ),
+                    "minItems": 1,
+                    "maxItems": 32,
+                    "items": {
+                        "type": "object",
+                        "required": ["name", "image"],
+                        "properties": {
+                            "name": {"type": "string", "description": "The container's name.", "minLength": 1},
+                            "image": {"type": "string", "description": "The image to run.", "minLength": 1},
+                        },
+                        "x-kubernetes-preserve-unknown-fields": True,
+                    },
+                },
+                "restartPolicy": {
+                    "type": "string",
+                    "description": "Never, or left out: the operator restarts replicas, not the kubelet.",
+                    "enum": ["Never"],
+                },
+            },
+            "x-kubernetes-preserve-unknown-fields": True,
+        },
+    },
+    "x-kubernetes-preserve-unknown-fields": True,
+}
+
+PodTemplate = Annotated[Mapping[str, Any], AfterValidator(_readable), WithJsonSchema(_SCHEMA)]
+"""A PodTemplateSpec, not expanded: the schema stays small and every future pod field works."""

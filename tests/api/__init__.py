@@ -1,0 +1,1 @@
+"""What a QuantumTrainingJob is: the CRD, names, conditions, parsing and the trainer's contract."""

@@ -1,0 +1,187 @@
+"""The contract with a training program: what it writes, the operator reads; anything else does no harm."""
+
+import json
+import math
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from qtj_operator.api.contract import (
+    EXIT_RETRY,
+    TERMINATION_MESSAGE_LIMIT,
+    Progress,
+    TerminationMessage,
+    Weights,
+    is_retryable,
+)
+
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+counts = st.integers(min_value=0, max_value=2**63 - 1)
+texts = st.text(st.characters(exclude_categories=["Cs"]))
+progresses = st.builds(
+    Progress,
+    epoch=counts,
+    epochs=counts,
+    step=counts,
+    loss=st.none() | numbers,
+    accuracy=st.none() | numbers,
+    examples_per_second=st.none() | numbers,
+)
+messages = st.builds(
+    TerminationMessage,
+    weights=st.none() | st.builds(Weights, uri=texts, sha256=texts),
+    metrics=st.dictionaries(texts, numbers),
+    progress=st.none() | progresses,
+    error=st.none() | texts.filter(bool).map(lambda text: text[:300]),
+)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+GARBAGE = [
+    "",
+    "Killed",
+    "null",
+    "[]",
+    "3",
+    '"text"',
+    "{",
+    "[" * TERMINATION_MESSAGE_LIMIT,
+    '{"epoch":' * 400,
+    '{"epoch": 1e999, "epochs": 2, "step": 3}',
+    '{"epoch": NaN, "epochs": 2, "step": 3}',
+    '{"epoch": -1, "epochs": 2, "step": 3}',
+    f'{{"epoch": {2**63}, "epochs": 2, "step": 3}}',
+    '{"epoch": 1, "epochs": 2}',
+    '{"epoch": 1, "epochs": 2, "step": 3, "loss": "low"}',
+    '{"weights": "gs://bucket/w"}',
+    '{"weights": {"uri": "gs://bucket/w"}}',
+    '{"metrics": [1, 2]}',
+    '{"metrics": {"mse": "low"}}',
+]
+
+
+@given(messages)
+def test_a_message_arrives_as_it_was_sent(message: TerminationMessage) -> None:
+    assert TerminationMessage.parse(message.to_json()) == message
+
+
+@given(progresses)
+def test_a_progress_arrives_as_it_was_sent(progress: Progress) -> None:
+    assert Progress.parse(progress.to_json()) == progress
+
+
+@given(error=st.text(), progress=st.none() | progresses)
+@example(error="\U0001f63f" * 5000, progress=None)
+@example(error='"\\\n' * 5000, progress=None)
+@example(error="\x00" * 5000, progress=None)
+def test_whatever_the_error_says_the_message_fits(error: str, progress: Progress | None) -> None:
+    text = TerminationMessage(error=error, progress=progress).to_json()
+
+    assert len(text.encode()) <= TERMINATION_MESSAGE_LIMIT
+    assert TerminationMessage.parse(text) is not None
+
+
+def test_a_long_error_keeps_its_beginning() -> None:
+    message = TerminationMessage.parse(TerminationMessage(error="the bucket is gone: " + "x" * 5000).to_json())
+
+    assert message is not None
+    assert message.error is not None
+    assert message.error.startswith("the bucket is gone: xxx")
+    assert message.error.endswith("x...")
+
+
+def test_a_message_is_written_with_the_field_names_of_the_status() -> None:
+    progress = Progress(epoch=3, epochs=25, step=120, loss=0.25, examples_per_second=80.0)
+    message = TerminationMessage(weights=Weights(uri="gs://b/w", sha256="ab"), metrics={"mse": 0.2}, progress=progress)
+
+    assert json.loads(message.to_json()) == {
+        "weights": {"uri": "gs://b/w", "sha256": "ab"},
+        "metrics": {"mse": 0.2},
+        "progress": {"epoch": 3, "epochs": 25, "step": 120, "loss": 0.25, "examplesPerSecond": 80.0},
+    }
+
+
+def test_a_message_without_content_is_an_empty_object() -> None:
+    assert TerminationMessage().to_json() == "{}"
+
+
+@pytest.mark.parametrize("text", GARBAGE)
+def test_text_that_is_no_progress_is_none(text: str) -> None:
+    assert Progress.parse(text) is None
+
+
+@pytest.mark.parametrize("text", [text for text in GARBAGE if not text.startswith('{"epoch": ')])
+def test_text_that_is_no_message_is_none(text: str) -> None:
+    assert TerminationMessage.parse(text) is None
+
+
+@given(st.text() | json_values.map(json.dumps))
+def test_nothing_that_a_program_writes_raises(text: str) -> None:
+    said, progress = TerminationMessage.parse(text), Progress.parse(text)
+
+    assert said is None or isinstance(said, TerminationMessage)
+    assert progress is None or isinstance(progress, Progress)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["weights", "metrics", "progress", "error", "uri", "sha256", "epoch", "epochs", "step"]),
+        json_values,
+    ).map(json.dumps)
+)
+def test_what_is_read_can_always_be_stored(text: str) -> None:
+    said = TerminationMessage.parse(text)
+    if said is None:
+        return
+
+    assert all(math.isfinite(value) for value in said.metrics.values())
+    assert json.loads(json.dumps([said.error, *said.metrics]).encode()) == [said.error, *said.metrics]
+    assert (said.error or "").encode().decode() == (said.error or "")
+
+
+def test_a_loss_that_diverged_counts_as_unknown() -> None:
+    progress = Progress.parse('{"epoch": 1, "epochs": 2, "step": 3, "loss": NaN, "accuracy": Infinity}')
+
+    assert progress == Progress(epoch=1, epochs=2, step=3)
+
+
+def test_a_metric_that_diverged_is_left_out_and_takes_nothing_with_it() -> None:
+    text = '{"metrics": {"mse": NaN, "accuracy": 0.5}, "weights": {"uri": "gs://b/w", "sha256": "ab"}}'
+
+    said = TerminationMessage.parse(text)
+
+    assert said is not None
+    assert said.metrics == {"accuracy": 0.5}
+    assert said.weights == Weights(uri="gs://b/w", sha256="ab")
+
+
+def test_what_diverged_is_not_written_for_json_has_no_word_for_it() -> None:
+    progress = Progress(epoch=1, epochs=2, step=3, loss=math.nan)
+    message = TerminationMessage(metrics={"mse": math.inf}, progress=progress)
+
+    assert json.loads(message.to_json()) == {"progress": {"epoch": 1, "epochs": 2, "step": 3}}
+
+
+def test_a_progress_that_is_none_takes_nothing_with_it() -> None:
+    said = TerminationMessage.parse('{"progress": {"epoch": "two"}, "error": "no bucket"}')
+
+    assert said == TerminationMessage(error="no bucket")
+
+
+def test_half_a_surrogate_pair_becomes_a_question_mark() -> None:
+    said = TerminationMessage.parse(r'{"error": "\ud83d"}')
+
+    assert said == TerminationMessage(error="?")
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "again"),
+    [
+        *((code, False) for code in (0, 1, 2, 74, 76, 126, 127)),
+        *((code, True) for code in (EXIT_RETRY, 128, 134, 137, 139, 143, 255)),
+    ],
+)
+def test_a_replica_runs_again_after_a_signal_or_when_it_asks_to(exit_code: int, *, again: bool) -> None:
+    assert is_retryable(exit_code) is again

@@ -1,0 +1,165 @@
+"""Reading an object: what its missing fields mean, and what is refused although the API server stored it."""
+
+from typing import Any
+
+import pytest
+
+from qtj_operator.api.job import InvalidJob, Job, ReplicaId, main_container, read_status
+from qtj_operator.api.models import Phase, Status
+from qtj_operator.api.names import Role
+from tests.jobs import a_container, a_job, a_template, job_object
+
+
+def refusal(**spec: Any) -> str:
+    with pytest.raises(InvalidJob) as refused:
+        Job.parse(job_object(**spec))
+    return str(refused.value)
+
+
+def template_refusal(**container: Any) -> str:
+    return refusal(template=a_template(a_container(**container)))
+
+
+def test_a_small_job_is_read_whole() -> None:
+    job = Job.parse(job_object(name="qcnn", namespace="lab"))
+
+    assert (job.name, job.namespace, job.generation, job.deleting) == ("qcnn", "lab", 1, False)
+    assert job.spec.artifacts.uri == "gs://lab-bucket/qcnn"
+    assert job.status == Status()
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        ({"workers": 2}, "spec.workers: there is no such field"),
+        ({"runPolicy": {"backofLimit": 1}}, "spec.runPolicy.backofLimit: there is no such field"),
+        (
+            {"replicaSpecs": {"Worker": {"replicas": 0}}},
+            "spec.replicaSpecs.Worker.replicas: input should be greater than or equal to 1",
+        ),
+        ({"replicaSpecs": {}}, "spec.replicaSpecs: name at least one role: Worker or Chief"),
+        ({"replicaSpecs": {"Chief": {"replicas": 2}}}, "spec.replicaSpecs.Chief: a job has at most one Chief"),
+        (
+            {"artifacts": {"uri": "s3://bucket/run"}},
+            "spec.artifacts.uri: must begin with gs:// (a bucket) or file:/// (a volume that every replica mounts)",
+        ),
+        (
+            {"artifacts": {"uri": "file://relative"}},
+            "spec.artifacts.uri: must begin with gs:// (a bucket) or file:/// (a volume that every replica mounts)",
+        ),
+        ({"artifacts": {"uri": "gs:///run"}}, "spec.artifacts.uri: names no valid bucket: write gs://BUCKET/PATH"),
+        ({"artifacts": {"uri": "gs://A_B/run"}}, "spec.artifacts.uri: names no valid bucket: write gs://BUCKET/PATH"),
+        (
+            {"artifacts": {"uri": "gs://bucket/run\n"}},
+            "spec.artifacts.uri: names no valid bucket: write gs://BUCKET/PATH",
+        ),
+        ({"artifacts": None}, "spec.artifacts: field required"),
+        (
+            {"profiler": {"port": 2222}},
+            "spec.profiler.port: port 2222 is taken by gRPC and 2224 by metrics: choose another",
+        ),
+        ({"profiler": {"port": 80}}, "spec.profiler.port: input should be greater than or equal to 1024"),
+        ({"circuit": {"qubits": 1}}, "spec.circuit.qubits: input should be greater than or equal to 2"),
+        ({"template": {}}, "spec.template.spec: field required"),
+        (
+            {"template": {"spec": {"containers": []}}},
+            "spec.template.spec.containers: list should have at least 1 item after validation, not 0",
+        ),
+        (
+            {"template": a_template(restartPolicy="Always")},
+            "spec.template.spec.restartPolicy: input should be 'Never'",
+        ),
+        (
+            {"replicaSpecs": {"Worker": {"template": {"spec": {}}}}},
+            "spec.replicaSpecs.Worker.template.spec.containers: field required",
+        ),
+    ],
+)
+def test_a_spec_that_breaks_a_rule_is_refused_in_one_sentence(spec: dict[str, Any], sentence: str) -> None:
+    assert refusal(**spec) == sentence
+
+
+@pytest.mark.parametrize(
+    ("container", "where"),
+    [
+        ({"env": [{"value": "x"}]}, "env[0].name"),
+        ({"env": {"A": "x"}}, "env"),
+        ({"ports": [8080]}, "ports[0]"),
+        ({"volumeMounts": [{"name": "data"}]}, "volumeMounts[0].mountPath"),
+        ({"securityContext": True}, "securityContext"),
+    ],
+)
+def test_a_slip_in_a_template_is_named_by_its_place(container: dict[str, Any], where: str) -> None:
+    assert template_refusal(**container).startswith(f"spec.template.spec.containers[0].{where}: ")
+
+
+def test_a_template_field_of_the_future_is_passed_on() -> None:
+    job = a_job(template=a_template(a_container(resizePolicy=[{"resourceName": "cpu"}]), hostUsers=False))
+
+    assert job.template(Role.WORKER)["spec"]["hostUsers"] is False
+    assert job.template(Role.WORKER)["spec"]["containers"][0]["resizePolicy"] == [{"resourceName": "cpu"}]
+
+
+@pytest.mark.parametrize("uri", ["gs://bucket", "gs://bucket/", "gs://my.bucket_1/a b/ü", "file:///mnt/runs"])
+def test_an_artifacts_uri_may_be(uri: str) -> None:
+    assert a_job(artifacts={"uri": uri}).spec.artifacts.uri == uri
+
+
+def test_what_is_left_out_has_a_meaning() -> None:
+    job = a_job()
+
+    assert job.profiler_port == 2223
+    assert job.backoff_limit == 3
+    assert job.inference is None
+
+
+def test_what_is_said_counts_also_when_it_is_zero() -> None:
+    job = a_job(profiler={"port": 6009}, runPolicy={"backoffLimit": 0})
+
+    assert job.profiler_port == 6009
+    assert job.backoff_limit == 0
+
+
+def test_worker_0_leads_without_a_chief() -> None:
+    assert a_job(workers=2).leader == ReplicaId(Role.WORKER, 0)
+
+
+def test_the_chief_leads_and_counts() -> None:
+    job = a_job(chief=True, workers=2)
+
+    assert job.leader == ReplicaId(Role.CHIEF, 0)
+    assert job.size == 3
+    assert list(job.replicas())[1:] == [ReplicaId(Role.WORKER, 0), ReplicaId(Role.WORKER, 1)]
+
+
+def test_a_role_without_a_number_has_one_replica() -> None:
+    assert a_job(replicaSpecs={"Worker": {}}).size == 1
+
+
+def test_a_roles_own_template_replaces_the_jobs() -> None:
+    own = a_template(a_container(image="gpu"))
+    job = a_job(replicaSpecs={"Chief": {}, "Worker": {"template": own}})
+
+    assert job.template(Role.WORKER) == own
+    assert job.template(Role.CHIEF) == a_template()
+
+
+def test_the_program_runs_in_the_container_called_trainer_or_else_the_first() -> None:
+    assert main_container([{"name": "proxy"}, {"name": "trainer"}]) == 1
+    assert main_container([{"name": "main"}, {"name": "proxy"}]) == 0
+
+
+def test_a_status_is_read_back_as_it_was_written() -> None:
+    status = Status(phase=Phase.RUNNING, attempt=2, restarts=1)
+
+    assert read_status({"status": status.to_dict()}) == status
+
+
+def test_a_status_field_of_a_later_operator_is_passed_over() -> None:
+    raw = {"status": {"attempt": 4, "tensorboard": {"service": "qcnn-tensorboard"}}}
+
+    assert read_status(raw).attempt == 4, "to forget the attempt would train the job again"
+
+
+def test_a_status_that_makes_no_sense_counts_as_none() -> None:
+    assert read_status({"status": {"attempt": "many"}}) == Status()

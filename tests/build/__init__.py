@@ -1,0 +1,1 @@
+"""Builders: what the cluster will see, as YAML beside the tests."""

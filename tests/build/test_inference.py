@@ -1,0 +1,95 @@
+"""The inference Job: the leading replica's template, told which weights to load."""
+
+from typing import Any
+
+import pytest
+
+from qtj_operator.api.contract import Env
+from qtj_operator.api.models import Inference, WeightsStatus
+from qtj_operator.build.inference import inference_job, inference_run
+from tests.jobs import a_container, a_job, a_template
+
+WEIGHTS = WeightsStatus(uri="gs://lab-bucket/w.h5", sha256="ab" * 32)
+OTHER_WEIGHTS = WeightsStatus(uri="gs://lab-bucket/w.h5", sha256="cd" * 32)
+
+
+def built(*, weights: WeightsStatus = WEIGHTS, inference: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+    job = a_job(inference=inference or {}, **spec)
+    assert job.inference is not None
+    return inference_job(job, job.inference, weights)
+
+
+def container(manifest: dict[str, Any]) -> dict[str, Any]:
+    (only,) = manifest["spec"]["template"]["spec"]["containers"]
+    return dict(only)
+
+
+def run(**inference: Any) -> str:
+    return inference_run(Inference.model_validate(inference), WEIGHTS)
+
+
+def test_it_is_told_exactly_the_stored_weights() -> None:
+    told = {variable["name"]: variable["value"] for variable in container(built())["env"]}
+
+    assert (told[Env.WEIGHTS_URI], told[Env.WEIGHTS_SHA256]) == (WEIGHTS.uri, WEIGHTS.sha256)
+    assert told[Env.ARTIFACTS_URI] == "gs://lab-bucket/qcnn"
+
+
+def test_it_is_no_member_of_the_gang() -> None:
+    manifest = built()
+
+    told = {variable["name"] for variable in container(manifest)["env"]}
+    labels = manifest["spec"]["template"]["metadata"]["labels"]
+    assert told.isdisjoint({Env.TF_CONFIG, Env.PROFILER_PORT, Env.METRICS_PORT})
+    assert "ports" not in container(manifest)
+    assert "quantumtraining.dev/role" not in labels
+
+
+def test_it_runs_infer_unless_the_user_says_otherwise() -> None:
+    trained = a_template(a_container(command=["qtj-trainer"], args=["train", "qcnn"]))
+
+    assert container(built(template=trained))["args"] == ["infer"]
+    assert container(built(template=trained))["command"] == ["qtj-trainer"]
+    assert container(built(template=trained, inference={"args": []}))["args"] == []
+    assert container(built(template=trained, inference={"command": ["python"]}))["command"] == ["python"]
+
+
+def test_it_runs_in_the_container_called_trainer() -> None:
+    template = a_template(a_container(name="proxy", args=["serve"]), a_container(args=["train"]))
+
+    proxy, trainer = built(template=template)["spec"]["template"]["spec"]["containers"]
+
+    assert (proxy["args"], trainer["args"]) == (["serve"], ["infer"])
+
+
+def test_it_retries_twice_unless_the_user_says_otherwise() -> None:
+    assert built()["spec"]["backoffLimit"] == 2
+    assert built(inference={"backoffLimit": 0})["spec"]["backoffLimit"] == 0
+
+
+def test_its_pods_are_found_by_the_job_and_the_run_and_keep_the_users_labels() -> None:
+    template = {**a_template(), "metadata": {"labels": {"team": "quantum"}, "annotations": {"note": "mine"}}}
+
+    manifest = built(template=template)
+
+    pod = manifest["spec"]["template"]["metadata"]
+    assert pod["labels"]["team"] == "quantum"
+    assert pod["labels"]["quantumtraining.dev/job"] == "qcnn"
+    assert (
+        pod["labels"]["quantumtraining.dev/inference"]
+        == manifest["metadata"]["labels"]["quantumtraining.dev/inference"]
+    )
+    assert pod["annotations"] == {"note": "mine"}
+
+
+def test_the_run_is_the_same_for_the_same_weights_and_spec() -> None:
+    assert run(args=["infer"]) == run(args=["infer"])
+
+
+@pytest.mark.parametrize("other", [{}, {"args": ["x"]}, {"args": ["infer"], "command": ["p"]}])
+def test_another_spec_means_another_run(other: dict[str, Any]) -> None:
+    assert run(**other) != run(args=["infer"])
+
+
+def test_other_weights_mean_another_run() -> None:
+    assert inference_run(Inference(), WEIGHTS) != inference_run(Inference(), OTHER_WEIGHTS)

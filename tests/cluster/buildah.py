@@ -27,13 +27,18 @@ if TYPE_CHECKING:
 
 SUITE = "bookworm"  # its python3 is 3.11, as in the image whose name it takes
 BASE_PACKAGES = "python3,python3-pip,python3-venv,ca-certificates"
-# What no container of ours reads. Licences stay: the image distributes these packages.
-UNREAD = ("var/cache/apt/*", "var/lib/apt/lists/*", "var/log/*", "usr/share/man/*", "usr/share/locale/*")
+# What no container of ours reads, and what tells about the machine of the build. Licences stay: the image distributes
+# these packages.
+LEFT_OUT = (
+    *("var/cache/apt/*", "var/lib/apt/lists/*", "var/log/*", "usr/share/man/*", "usr/share/locale/*"),
+    *("etc/resolv.conf", "etc/hostname", "etc/machine-id"),
+)
 BASE_RECIPE = 'FROM scratch\nADD base.tar /\nENV LANG=C.UTF-8\nCMD ["python3"]\n'
 BUILD_OPTIONS = ("--layers", "--pull-never", "--isolation=chroot", "--network=host", "--format=oci")
 PIP_CONFIGS = (Path("/etc/pip.conf"), Path.home() / ".config/pip/pip.conf", Path.home() / ".pip/pip.conf")
 CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 RUN_ROOT = Path("/run/qtj-buildah")
+BLOB_CACHE = Path("/var/lib/containers")  # where skopeo notes what it copied, whatever storage it is given
 
 
 @dataclass(frozen=True)
@@ -83,11 +88,13 @@ def storage(recipe: Recipe) -> Iterator[None]:
     for old in set(home().glob(f"storage-{recipe.name}-*")) - {recipe.storage}:
         machine.unmount_below(old)
         shutil.rmtree(old)
+    left_behind = () if BLOB_CACHE.exists() else (BLOB_CACHE,)
     try:
         yield
     finally:
         machine.unmount_below(recipe.storage, RUN_ROOT)
-        machine.remove(RUN_ROOT)
+        for path in (RUN_ROOT, *left_behind):
+            machine.remove(path)
 
 
 def host_files() -> list[str]:
@@ -113,7 +120,7 @@ def base_name(dockerfile: str) -> str:
 
 def base_key() -> str:
     """What the base image is made of, as a name."""
-    return digest((), SUITE, BASE_PACKAGES, BASE_RECIPE, *UNREAD)
+    return digest((), SUITE, BASE_PACKAGES, BASE_RECIPE, *LEFT_OUT)
 
 
 def ensure_base(recipe: Recipe, name: str) -> None:
@@ -143,9 +150,9 @@ def make_base(folder: Path) -> None:
 
 
 def slim(root: Path) -> None:
-    """Removes what only a person at a shell would read, and where this machine got its packages from."""
-    unread = [path for pattern in UNREAD for path in root.glob(pattern)]
+    """Removes what no container needs, and where this machine got its packages from."""
+    left_out = [path for pattern in LEFT_OUT for path in root.glob(pattern)]
     docs = [path for path in root.glob("usr/share/doc/*/*") if path.name != "copyright"]
-    for path in (*unread, *docs):
+    for path in (*left_out, *docs):
         machine.remove(path)
     write(root / "etc/apt/sources.list", "")

@@ -13,7 +13,7 @@ import re
 import shutil
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from . import control_plane, tools
 from .paths import cache_root
@@ -39,14 +39,10 @@ DEBIAN_PACKAGES: Mapping[str, str] = {  # what we look for -> the package that h
 COLD_GIB = 15  # sources, compilers' output and images, the first time
 GIB = 2**30
 
-
-def preflight() -> None:
-    """Checks the machine and installs the Debian packages that it lacks."""
-    require(CHECKS)
-    install(missing_packages())
+Check: TypeAlias = "Callable[[], str | None]"  # None, or what is wrong and what to do
 
 
-def require(checks: Iterable[Callable[[], str | None]]) -> None:
+def require(checks: Iterable[Check]) -> None:
     """Looks for all problems before it names any.
 
     Raises:
@@ -95,15 +91,16 @@ def overlay_is_known() -> str | None:
 
 def disk_has_room() -> str | None:
     root = cache_root()
-    disk = next(folder for folder in (root, *root.parents) if folder.exists())
+    disk = next(folder for folder in (root, *root.parents) if os.access(folder, os.R_OK))
     free = shutil.disk_usage(disk).free / GIB
-    if root.exists() or free >= COLD_GIB:
+    if disk == root or free >= COLD_GIB:
         return None
     return f"{disk} has {free:.0f} GiB free, the cluster needs {COLD_GIB}: make room, or set QTJ_CACHE to another disk"
 
 
-ROOT_ON_LINUX: tuple[Callable[[], str | None], ...] = (on_linux, as_root)
-CHECKS = (
+FOR_TOOLS: tuple[Check, ...] = (go_is_new_enough,)
+ROOT_ON_LINUX: tuple[Check, ...] = (on_linux, as_root)
+CHECKS: tuple[Check, ...] = (
     *ROOT_ON_LINUX,
     go_is_new_enough,
     packages_can_come,
@@ -118,7 +115,8 @@ def check_nothing_in_the_way() -> None:
     Raises:
         MissingError: which port or network, and what to do.
     """
-    routes = (str(route.get("dst", "")) for route in json.loads(run("ip", "-json", "route")))
+    listing = run("ip", "-json", "route") if shutil.which("ip") else "[]"
+    routes = (str(route.get("dst", "")) for route in json.loads(listing))
     if problems := [*taken_ports(control_plane.PORTS), *overlapping(routes)]:
         raise MissingError("\n".join(problems))
 

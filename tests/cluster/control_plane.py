@@ -113,7 +113,7 @@ def apiserver() -> Component:
         "--max-mutating-requests-inflight=600",
         "--profiling=false",
     )
-    return Component("kube-apiserver", argv, answers(f"{SERVER}/readyz", ca=pki.CA))
+    return Component("kube-apiserver", argv, answers(f"{SERVER}/readyz", ca=pki.CA), grace=3.0)  # watches never end
 
 
 def controller_manager() -> Component:

@@ -19,7 +19,7 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from . import checks, images, machine, network, node, process, tools
+from . import buildah, checks, images, machine, network, node, process, tools
 from .control_plane import apiserver, control_plane, ensure_identities, networking
 from .node import Node
 from .paths import KUBECONFIG, STATE, cache
@@ -45,8 +45,6 @@ def alone() -> Iterator[None]:
 
 def up(count: int) -> None:
     """Makes a cluster with at least this many nodes run."""
-    for group in tools.GROUPS:
-        tools.build(group)
     if stale():
         say("what is left of an earlier cluster is dead: cleaning up first")
         down()
@@ -141,12 +139,14 @@ def down() -> None:
             process.stop(name)
         machine.end_orphans()
         machine.remove_cgroups()
-        machine.unmount_below(STATE, cache() / "images")
+        machine.unmount_below(STATE, buildah.home(), buildah.RUN_ROOT)  # the latter two after a killed build
         machine.remove_network_namespaces()
         network.remove_bridges()
         network.remove_rules()
+        network.forget_connections()
         machine.remove_log_links()
         machine.restore()
+        machine.remove(buildah.RUN_ROOT)
         shutil.rmtree(STATE, ignore_errors=True)
     if remaining := list(machine.leftovers()):
         raise ClusterError("these are still there:\n" + "\n".join(f"  {thing}" for thing in remaining))

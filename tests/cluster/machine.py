@@ -70,7 +70,8 @@ def restore() -> None:
         for name, text in before["sysctls"].items():
             set_sysctl(name, text)
     for path in map(Path, before["absent"]):
-        remove(path)
+        if not in_use(path):
+            remove(path)
 
 
 def read_sysctl(name: str) -> str | None:
@@ -83,6 +84,11 @@ def read_sysctl(name: str) -> str | None:
 def set_sysctl(name: str, text: str) -> None:
     if read_sysctl(name) not in (None, text):
         (Path("/proc/sys") / name).write_text(text)
+
+
+def in_use(path: Path) -> bool:
+    """Whether somebody answers below a folder: a containerd or kubelet that was installed after our start."""
+    return any(process.listens(file)() for file in path.rglob("*") if file.is_socket())
 
 
 def remove(path: Path) -> None:
@@ -141,7 +147,15 @@ def _cgroups(pattern: str) -> list[Path]:
 
 def _members(pattern: str) -> list[int]:
     folders = (folder for cgroup in _cgroups(pattern) for folder in (cgroup, *cgroup.rglob("*")) if folder.is_dir())
-    return sorted({int(pid) for folder in folders for pid in (folder / "cgroup.procs").read_text().split()})
+    return sorted({int(pid) for folder in folders for pid in _read(folder / "cgroup.procs").split()})
+
+
+def _read(path: Path) -> str:
+    """The text of a file of the kernel; nothing if it is gone, as a cgroup may be while we look."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
 
 
 def _rmdir(folder: Path) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import machine
-from .control_plane import POD_CIDR
+from .control_plane import POD_CIDR, SERVICE_CIDR
 from .shell import run, succeeds
 
 if TYPE_CHECKING:
@@ -45,6 +45,13 @@ def remove_bridges() -> None:
         ports = Path("/sys/class/net", bridge, "brif").iterdir()
         for name in (*(port.name for port in ports), bridge):
             succeeds("ip", "link", "delete", name)
+
+
+def forget_connections() -> None:
+    """Drops what the kernel still knows about pods' connections: the next cluster uses the same addresses."""
+    for network in (POD_CIDR, SERVICE_CIDR):
+        for side in ("--src", "--dst"):
+            succeeds("conntrack", "-D", side, network)
 
 
 def remove_rules() -> None:

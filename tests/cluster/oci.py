@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import platform
 import tarfile
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
@@ -22,6 +23,8 @@ CONFIG = "application/vnd.oci.image.config.v1+json"
 LAYER = "application/vnd.oci.image.layer.v1.tar"
 REF_NAME = "org.opencontainers.image.ref.name"
 IMAGE_NAME = "io.containerd.image.name"  # where containerd looks for a full name; the other one is only a tag
+# What the Go compiler and image tools call this machine.
+ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
 
 Descriptor = dict[str, Any]
 
@@ -54,7 +57,7 @@ class Layout:
         (self.root / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
         layer_part = self._store(LAYER, layer)
         rootfs = {"type": "layers", "diff_ids": [layer_part["digest"]]}
-        document = {"architecture": "amd64", "os": "linux", "config": dict(config), "rootfs": rootfs}
+        document = {"architecture": ARCHITECTURE, "os": "linux", "config": dict(config), "rootfs": rootfs}
         config_part = self._store(CONFIG, json.dumps(document).encode())
         parts = {"schemaVersion": 2, "mediaType": MANIFEST, "config": config_part, "layers": [layer_part]}
         manifest = self._store(MANIFEST, json.dumps(parts).encode())

@@ -16,6 +16,7 @@ from .paths import HERE, cache, digest
 from .shell import ClusterError, run, stage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 TOOLS = HERE / "tools"
@@ -45,20 +46,26 @@ class Group:
 KUBERNETES = Group("kubernetes")
 ADDONS = Group("addons")
 PAUSE = Group("pause")
-GROUPS = (KUBERNETES, ADDONS, PAUSE)
+GROUPS: Mapping[str, Group] = {group.name: group for group in (KUBERNETES, ADDONS, PAUSE)}
 
 
 def go_mods() -> list[Path]:
-    return [group.folder / "go.mod" for group in GROUPS]
+    return [group.folder / "go.mod" for group in GROUPS.values()]
 
 
 def program(group: Group, name: str) -> str:
     """The path of a built program."""
-    return str(group.home / name)
+    return str(group.home / "bin" / name)
 
 
 def kubectl() -> str:
     return program(KUBERNETES, "kubectl")
+
+
+def build_all(names: Iterable[str] = ()) -> None:
+    """Builds the named groups, or all."""
+    for name in names or GROUPS:
+        build(GROUPS[name])
 
 
 def build(group: Group) -> None:
@@ -68,12 +75,13 @@ def build(group: Group) -> None:
     draft = group.home.with_name(f"{group.home.name}.draft")
     shutil.rmtree(draft, ignore_errors=True)
     with stage(f"building the {group.name} programs with Go (minutes the first time)"):
-        env = {**os.environ, "CGO_ENABLED": "0", "GOBIN": str(draft)}
+        env = {**os.environ, "CGO_ENABLED": "0", "GOBIN": str(draft / "bin")}
         target = "tool" if "\ntool " in (group.folder / "go.mod").read_text() else "."
-        run("go", "install", "-trimpath", "-ldflags", ldflags(kubernetes_version()), target, cwd=group.folder, env=env)
+        flags = ("-trimpath", "-buildvcs=false", "-ldflags", ldflags(kubernetes_version()))
+        run("go", "install", *flags, target, cwd=group.folder, env=env)
     for old, new in RENAMED.items():
-        if (draft / old).exists():
-            (draft / old).rename(draft / new)
+        if (draft / "bin" / old).exists():
+            (draft / "bin" / old).rename(draft / "bin" / new)
     draft.replace(group.home)
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason
 from qtj_operator.api.contract import Env
-from qtj_operator.api.job import Job
+from qtj_operator.api.job import Job, main_container
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed
 
@@ -43,12 +43,15 @@ def artifacts_on_no_volume(job: Job) -> str | None:
     if url.scheme != "file":
         return None
     folder = PurePosixPath(url.path)
-    for where, container in _containers(job):
-        mounts = [PurePosixPath(mount["mountPath"]) for mount in container.get("volumeMounts") or ()]
-        if not any(folder.is_relative_to(mount) for mount in mounts) and ".containers[" in where:
+    for where, template in _templates(job).items():
+        containers = template["spec"]["containers"]
+        main = containers[main_container(containers)]
+        mounts = [PurePosixPath(mount["mountPath"]) for mount in main.get("volumeMounts") or ()]
+        if not any(folder.is_relative_to(mount) for mount in mounts):
             return (
-                f"artifacts.uri {job.spec.artifacts.uri} lies on no volume that {where} mounts, so the weights would "
-                "vanish with the pod: mount a shared volume there, or use gs://"
+                f"artifacts.uri {job.spec.artifacts.uri} lies on no volume that "
+                f"{where}.spec.containers[{main['name']}] mounts, so the weights would vanish with the pod: "
+                "mount a shared volume there, or use gs://"
             )
     return None
 
@@ -56,14 +59,16 @@ def artifacts_on_no_volume(job: Job) -> str | None:
 _CHECKS: tuple[Check, ...] = (reserved_variable, artifacts_on_no_volume)
 
 
-def _containers(job: Job) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    templates = [("spec.template", job.spec.template)]
-    templates += [
-        (f"spec.replicaSpecs.{role}.template", spec.template)
+def _templates(job: Job) -> Mapping[str, Mapping[str, Any]]:
+    """Returns the templates that are in use, by where they stand."""
+    return {
+        "spec.template" if spec.template is None else f"spec.replicaSpecs.{role}.template": job.template(role)
         for role, spec in job.spec.replica_specs
-        if spec.template is not None
-    ]
-    for where, template in templates:
+    }
+
+
+def _containers(job: Job) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for where, template in _templates(job).items():
         for field in ("initContainers", "containers"):
             for container in template["spec"].get(field) or ():
                 yield f"{where}.spec.{field}[{container['name']}]", container

@@ -1,0 +1,1 @@
+"""Decisions: a test file per policy, with worlds that read aloud (`world`)."""

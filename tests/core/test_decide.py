@@ -1,0 +1,103 @@
+"""The order of the policies, and what holds for all of them."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import qtj_operator
+from qtj_operator.api.contract import TerminationMessage
+from qtj_operator.core.decide import POLICIES
+from tests.core.world import WEIGHTS, World, complete_job, inferring_job, later, new_job, running_job, trained_job
+
+PURE = ("api", "build", "core")
+SOURCES = [file for layer in PURE for file in (Path(qtj_operator.__file__).parent / layer).glob("*.py")]
+IMPURE_MODULES = {"time", "random", "os", "secrets", "uuid", "socket", "subprocess", "threading", "logging"}
+IMPURE_CALLS = {"now", "utcnow", "today", "open", "print", "read_text", "write_text"}
+SAID = TerminationMessage(weights=WEIGHTS)
+
+
+def decided_by(world: World) -> str:
+    """The name of the first policy with something to say, well after everything."""
+    return next((p.__name__ for p in POLICIES if p(world, later(hours=1)) is not None), "settled")
+
+
+def test_the_policies_stand_in_the_order_of_a_jobs_life() -> None:
+    assert [policy.__name__ for policy in POLICIES] == [
+        "ended",
+        "impossible",
+        "started",
+        "trained",
+        "lost_replica",
+        "superseded",
+        "incomplete",
+        "drifted",
+        "inferring",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("world", "policy"),
+    [
+        (new_job(), "started"),
+        (new_job().recorded(), "incomplete"),
+        (running_job(), "settled"),
+        (running_job().with_service("worker-0", ports=[]), "drifted"),
+        (running_job(attempt=2).with_pod("worker-0", attempt=1), "superseded"),
+        (running_job().with_pod("worker-0", exit_code=137), "lost_replica"),
+        (running_job().with_pod("worker-0", exit_code=0, says=SAID), "trained"),
+        (trained_job(), "inferring"),
+        (inferring_job(), "inferring"),
+        (complete_job(), "ended"),
+        # When several have something to say, the first one decides:
+        (complete_job().with_service("worker-0", ports=[]).without_pods(), "ended"),
+        (running_job().with_pod("worker-0", exit_code=0, says=SAID).with_pod("worker-1", exit_code=1), "trained"),
+        (running_job(workers=3).with_pod("worker-0", exit_code=75).without_pod("worker-1"), "lost_replica"),
+        (running_job(attempt=2, workers=3).with_pod("worker-0", attempt=1).without_pod("worker-1"), "superseded"),
+        (running_job().without_pod("worker-1").with_service("worker-0", ports=[]), "incomplete"),
+    ],
+)
+def test_who_decides(world: World, policy: str) -> None:
+    assert decided_by(world) == policy
+
+
+def test_a_whole_life_without_incident() -> None:
+    world = new_job(inference={})
+    phases = []
+    for step in (
+        lambda w: w,
+        lambda w: w.with_services().with_pods(),
+        lambda w: w.with_pods(ready=True),
+        lambda w: w.with_pods(exit_code=0).with_pod("worker-0", exit_code=0, says=SAID),
+        lambda w: w,
+        lambda w: w.with_inference(),
+        lambda w: w.with_inference(complete=True),
+    ):
+        world = step(world).recorded()
+        phases.append(str(world.job.status.phase))
+
+    assert phases == ["Pending", "Pending", "Running", "Inferring", "Inferring", "Inferring", "Complete"]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda file: f"{file.parent.name}/{file.name}")
+def test_decisions_and_builders_know_no_clock_no_chance_and_no_files(source: Path) -> None:
+    tree = ast.parse(source.read_text())
+    imported = {
+        name.split(".")[0]
+        for node in ast.walk(tree)
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+    called = {
+        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+    }
+
+    assert imported & IMPURE_MODULES == set()
+    assert called & IMPURE_CALLS == set()

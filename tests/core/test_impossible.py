@@ -1,0 +1,129 @@
+"""Specs that can never run."""
+
+from typing import Any
+
+import pytest
+
+from tests.core.world import later, new_job, running_job
+from tests.jobs import a_container, a_template
+
+
+def sentence(**job: Any) -> str:
+    """What the job's Failed condition says after the first look."""
+    decision = new_job(**job).decide()
+    assert (decision.status.phase, decision.status.reason) == ("Failed", "InvalidSpec")
+    assert decision.actions == ()
+    return next(c.message for c in decision.status.conditions or () if c.type == "Failed")
+
+
+def template(**container: Any) -> dict[str, Any]:
+    return a_template(a_container(**container))
+
+
+@pytest.mark.parametrize("name", ["TF_CONFIG", "QTJ_ATTEMPT", "QTJ_WEIGHTS_URI", "QTJ_TERMINATION_LOG"])
+def test_a_variable_of_ours_in_the_template_is_refused(name: str) -> None:
+    said = sentence(template=template(env=[{"name": "A", "value": "1"}, {"name": name, "value": "x"}]))
+
+    assert said == (
+        f"spec.template.spec.containers[trainer] sets {name}, which the operator writes for every replica: "
+        "remove it from the template"
+    )
+
+
+def test_a_variable_of_ours_is_found_in_an_init_container_too() -> None:
+    data = a_container(name="data", env=[{"name": "TF_CONFIG", "value": "{}"}])
+
+    assert "spec.template.spec.initContainers[data] sets TF_CONFIG" in sentence(
+        template=a_template(initContainers=[data])
+    )
+
+
+def test_a_variable_of_ours_is_found_in_a_roles_own_template_too() -> None:
+    own = template(env=[{"name": "QTJ_JOB", "value": "x"}])
+
+    assert "spec.replicaSpecs.Worker.template.spec.containers[trainer] sets QTJ_JOB" in sentence(
+        replicaSpecs={"Worker": {"template": own}}
+    )
+
+
+def test_a_variable_that_only_resembles_ours_is_fine() -> None:
+    decision = new_job(template=template(env=[{"name": "QTJ_MINE"}, {"name": "tf_config"}])).decide()
+
+    assert decision.status.attempt == 1
+
+
+def test_artifacts_in_a_folder_of_the_container_are_refused() -> None:
+    said = sentence(artifacts={"uri": "file:///results/qcnn"})
+
+    assert said == (
+        "artifacts.uri file:///results/qcnn lies on no volume that spec.template.spec.containers[trainer] mounts, so "
+        "the weights would vanish with the pod: mount a shared volume there, or use gs://"
+    )
+
+
+@pytest.mark.parametrize("path", ["/results", "/results/", "/"])
+def test_artifacts_on_a_volume_are_fine(path: str) -> None:
+    mounted = template(volumeMounts=[{"name": "shared", "mountPath": path}])
+
+    decision = new_job(artifacts={"uri": "file:///results/qcnn"}, template=mounted).decide()
+
+    assert decision.status.attempt == 1
+
+
+@pytest.mark.parametrize("path", ["/res", "/results/other", "/results/qcnn/deeper"])
+def test_a_volume_somewhere_else_does_not_help(path: str) -> None:
+    mounted = template(volumeMounts=[{"name": "shared", "mountPath": path}])
+
+    assert "lies on no volume" in sentence(artifacts={"uri": "file:///results/qcnn"}, template=mounted)
+
+
+def test_the_program_needs_the_volume_and_its_helpers_do_not() -> None:
+    shared = [{"name": "shared", "mountPath": "/results"}]
+    helped = a_template(a_container(name="proxy"), a_container(volumeMounts=shared))
+
+    decision = new_job(artifacts={"uri": "file:///results"}, template=helped).decide()
+
+    assert decision.status.attempt == 1
+
+
+def test_an_impossible_spec_is_said_once_and_nothing_more_is_done() -> None:
+    world = new_job(template=template(env=[{"name": "TF_CONFIG"}])).recorded()
+
+    again = world.decide(later(days=1))
+
+    assert again.status == world.job.status
+    assert (again.events, again.actions, again.wake_at) == ((), (), None)
+
+
+def test_an_impossible_spec_is_told_as_a_warning() -> None:
+    (event,) = new_job(template=template(env=[{"name": "TF_CONFIG"}])).decide().events
+
+    assert (event.type, event.reason) == ("Warning", "InvalidSpec")
+
+
+def test_an_edit_of_what_may_be_edited_does_not_revive_an_impossible_spec() -> None:
+    world = new_job(template=template(env=[{"name": "TF_CONFIG"}])).recorded()
+
+    decision = world.with_spec(inference={}).decide()
+
+    assert (decision.status.phase, decision.status.reason) == ("Failed", "InvalidSpec")
+    assert decision.actions == ()
+
+
+def test_a_job_that_runs_already_is_left_alone_when_the_rules_get_stricter() -> None:
+    running = running_job(workers=2)
+    bad = running.with_spec(template=template(env=[{"name": "TF_CONFIG"}]))
+
+    assert bad.decide().status.phase == "Running"
+
+
+def test_a_template_that_no_role_uses_does_no_harm() -> None:
+    own = template(volumeMounts=[{"name": "shared", "mountPath": "/results"}])
+
+    decision = new_job(
+        artifacts={"uri": "file:///results"},
+        template=template(env=[{"name": "TF_CONFIG"}]),
+        replicaSpecs={"Worker": {"template": own}},
+    ).decide()
+
+    assert decision.status.attempt == 1

@@ -1,0 +1,89 @@
+"""Children that are missing, or that no longer look as they were built."""
+
+import pytest
+
+from qtj_operator.core.decision import Apply, Create
+from tests.core.world import World, new_job, running_job, trained_job
+
+
+def created(world: World) -> list[str]:
+    """What the next pass creates, in order."""
+    actions = world.decide().actions
+    assert all(isinstance(action, Create) for action in actions)
+    manifests = [action.manifest for action in actions if isinstance(action, Create)]
+    return [f"{manifest['kind']} {manifest['metadata']['name']}" for manifest in manifests]
+
+
+def test_services_come_before_pods_for_a_pod_looks_up_its_peers_as_soon_as_it_runs() -> None:
+    assert created(new_job(chief=True, workers=1).recorded()) == [
+        "Service qcnn-chief-0",
+        "Service qcnn-worker-0",
+        "Pod qcnn-chief-0",
+        "Pod qcnn-worker-0",
+    ]
+
+
+def test_all_pods_of_a_gang_are_created_at_once() -> None:
+    assert len(created(new_job(workers=50).recorded())) == 100
+
+
+def test_only_what_is_missing_is_created() -> None:
+    assert created(running_job(workers=3).without_pod("worker-1").without_service("worker-2")) == [
+        "Service qcnn-worker-2",
+        "Pod qcnn-worker-1",
+    ]
+
+
+def test_a_complete_gang_needs_nothing() -> None:
+    assert created(running_job()) == []
+
+
+def test_a_failed_pod_is_not_replaced_in_its_own_attempt() -> None:
+    assert created(running_job().with_pod("worker-1", exit_code=137)) == []
+
+
+def test_a_pod_that_is_on_its_way_out_holds_its_name() -> None:
+    assert created(running_job().with_pod("worker-1", ready=True, deleting=True)) == []
+
+
+def test_a_pod_that_vanished_comes_back_in_the_same_attempt() -> None:
+    (create,) = running_job(attempt=3).without_pod("worker-1").decide().actions
+
+    assert isinstance(create, Create)
+    assert create.manifest["metadata"]["labels"]["quantumtraining.dev/attempt"] == "3"
+
+
+def test_once_training_has_ended_nothing_comes_back() -> None:
+    assert created(trained_job().without_pods().without_service("worker-0")) == []
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"ports": [{"name": "grpc", "port": 2222, "targetPort": 2222, "protocol": "TCP"}]},
+        {"ports": []},
+        {"selector": {"app": "mine"}},
+        {"publishNotReadyAddresses": False},
+    ],
+)
+def test_a_service_that_somebody_edited_is_brought_back(edit: dict[str, object]) -> None:
+    world = running_job()
+
+    decision = world.with_service("worker-1", **edit).decide()
+
+    (apply,) = decision.actions
+    assert isinstance(apply, Apply)
+    assert apply.manifest["spec"] == world.services["qcnn-worker-1"]["spec"]
+    assert [(event.type, event.reason) for event in decision.events] == [("Warning", "ServiceRepaired")]
+
+
+def test_fields_that_the_api_server_adds_are_no_edit() -> None:
+    world = running_job().with_service("worker-1", ipFamilies=["IPv4"], sessionAffinity="None")
+
+    assert world.decide().actions == ()
+
+
+def test_a_repair_leaves_the_status_as_it_is() -> None:
+    world = running_job()
+
+    assert world.with_service("worker-1", ports=[]).decide().status == world.job.status

@@ -1,0 +1,217 @@
+"""What comes after training."""
+
+from dataclasses import replace
+
+from qtj_operator.api.contract import Env, TerminationMessage
+from qtj_operator.core.decision import Create, Decision, Delete, Kind
+from tests.core.world import (
+    NOW,
+    WEIGHTS,
+    World,
+    complete_job,
+    inferring_job,
+    later,
+    running_job,
+    trained_job,
+)
+
+REMOVED = Delete(Kind.JOB, "qcnn-inference", "inference-uid")
+
+
+def failed_inference(**how: object) -> World:
+    return inferring_job().with_inference(failed=True, **how).recorded()
+
+
+def inference_created(decision: Decision) -> dict[str, str]:
+    """The environment of the inference Job that the decision creates."""
+    (create,) = decision.actions
+    assert isinstance(create, Create)
+    assert create.manifest["metadata"]["name"] == "qcnn-inference"
+    (container,) = create.manifest["spec"]["template"]["spec"]["containers"]
+    return {variable["name"]: variable["value"] for variable in container["env"]}
+
+
+def test_inference_starts_only_after_the_weights_are_on_record() -> None:
+    says = TerminationMessage(weights=WEIGHTS)
+    first = running_job(inference={}).with_pod("worker-0", exit_code=0, says=says)
+
+    assert first.decide().actions == ()
+    assert inference_created(first.recorded().decide())[Env.WEIGHTS_SHA256] == WEIGHTS.sha256
+
+
+def test_inference_loads_exactly_the_stored_weights() -> None:
+    told = inference_created(trained_job(inference={}).decide())
+
+    assert (told[Env.WEIGHTS_URI], told[Env.WEIGHTS_SHA256]) == (WEIGHTS.uri, WEIGHTS.sha256)
+
+
+def test_the_job_is_inferring_while_the_inference_job_runs() -> None:
+    world = inferring_job()
+
+    decision = world.decide(later(hours=1))
+
+    assert (decision.status.phase, decision.actions) == ("Inferring", ())
+    assert decision.status.inference is not None
+    assert decision.status.inference.phase == "Running"
+    assert decision.status.completion_time is None
+
+
+def test_the_job_is_complete_when_inference_is_and_says_what_it_measured() -> None:
+    says = TerminationMessage(metrics={"signAccuracy": 0.96875, "mse": 0.2})
+
+    decision = inferring_job().with_inference(complete=True, says=says).decide(later(hours=1))
+
+    assert (decision.status.phase, decision.status.reason) == ("Complete", "InferenceDone")
+    assert decision.status.completion_time == later(hours=1)
+    assert decision.status.inference is not None
+    assert decision.status.inference.metrics == {"signAccuracy": 0.96875, "mse": 0.2}
+    assert [event.message for event in decision.events] == ["inference is done: mse 0.2, signAccuracy 0.9688"]
+
+
+def test_inference_without_metrics_is_done_as_well() -> None:
+    decision = inferring_job().with_inference(complete=True, says="fine").decide()
+
+    assert decision.status.phase == "Complete"
+    assert decision.status.inference is not None
+    assert decision.status.inference.metrics is None
+
+
+def test_the_metrics_are_those_of_the_pod_that_succeeded() -> None:
+    good = inferring_job().with_inference(complete=True, says=TerminationMessage(metrics={"mse": 0.2})).inference
+    bad = inferring_job().with_inference(failed=True, says=TerminationMessage(metrics={"mse": 9.0})).inference
+    assert good is not None
+    assert bad is not None
+    both = replace(good, pods=(*bad.pods, *good.pods))
+
+    decision = replace(inferring_job(), inference=both).decide()
+
+    assert decision.status.inference is not None
+    assert decision.status.inference.metrics == {"mse": 0.2}
+
+
+def test_a_job_without_inference_is_complete_with_the_weights() -> None:
+    decision = trained_job().decide()
+
+    assert (decision.status.phase, decision.status.reason) == ("Complete", "NoInference")
+    assert decision.status.completion_time == NOW
+
+
+def test_a_job_without_weights_and_inference_is_complete_all_the_same() -> None:
+    assert trained_job(weights=None).decide().status.phase == "Complete"
+
+
+def test_inference_without_weights_cannot_be() -> None:
+    decision = trained_job(weights=None, inference={}).decide()
+
+    assert (decision.status.phase, decision.status.reason) == ("Failed", "InferenceFailed")
+    assert decision.actions == ()
+    assert "named none in its termination message" in decision.events[0].message
+
+
+def test_a_failed_inference_fails_the_job_and_leaves_the_weights() -> None:
+    says = TerminationMessage(error="checksum differs: train again")
+
+    decision = inferring_job().with_inference(failed=True, says=says).decide()
+
+    assert (decision.status.phase, decision.status.reason) == ("Failed", "InferenceFailed")
+    assert decision.status.weights is not None
+    assert [event.message for event in decision.events] == ["qcnn-inference failed: checksum differs: train again"]
+
+
+def test_a_failed_inference_is_final_until_somebody_edits_it() -> None:
+    world = failed_inference()
+
+    again = world.decide(later(days=1))
+
+    assert (again.status, again.actions, again.events) == (world.job.status, (), ())
+
+
+def test_another_inference_runs_without_training_again() -> None:
+    world = complete_job().with_spec(inference={"args": ["infer", "--shots=100"]})
+
+    first = world.decide()
+    second = world.recorded().without_inference().decide()
+
+    assert (first.actions, first.status.phase) == ((REMOVED,), "Inferring")
+    assert inference_created(second)[Env.WEIGHTS_SHA256] == WEIGHTS.sha256
+    assert second.status.attempt == 1
+    assert second.status.completion_time is None
+
+
+def test_another_inference_runs_also_after_one_that_failed() -> None:
+    world = failed_inference().with_spec(inference={"args": ["infer", "--again"]})
+
+    reopened = world.decide()
+    removed = world.recorded().decide()
+    created = world.recorded().recorded().without_inference().decide()
+
+    assert (reopened.status.phase, reopened.actions) == ("Inferring", ())
+    assert removed.actions == (REMOVED,)
+    assert inference_created(created)
+
+
+def test_another_inference_ends_like_the_first() -> None:
+    world = failed_inference().with_spec(inference={"args": ["infer", "--again"]}).recorded().recorded()
+
+    decision = world.with_inference(complete=True, says=TerminationMessage(metrics={"mse": 0.1})).decide(later(hours=2))
+
+    assert (decision.status.phase, decision.status.completion_time) == ("Complete", later(hours=2))
+
+
+def test_a_stale_inference_job_is_deleted_before_the_new_one_comes() -> None:
+    world = inferring_job().with_spec(inference={"args": ["other"]})
+
+    assert world.decide().actions == (REMOVED,)
+    assert world.with_inference(deleting=True).decide().actions == ()
+
+
+def test_a_stale_inference_job_that_is_on_its_way_out_is_only_waited_for() -> None:
+    stale = inferring_job().with_inference(deleting=True)
+
+    assert stale.with_spec(inference={"args": ["other"]}).decide().actions == ()
+
+
+def test_the_result_of_a_stale_inference_job_counts_for_nothing() -> None:
+    world = inferring_job().with_inference(complete=True).with_spec(inference={"args": ["other"]})
+
+    assert world.decide().status.phase == "Inferring"
+    assert world.decide().actions == (REMOVED,)
+
+
+def test_inference_may_be_added_to_a_job_that_is_complete() -> None:
+    world = trained_job().recorded().with_spec(inference={})
+
+    decision = world.decide(later(days=1))
+
+    assert inference_created(decision)
+    assert decision.status.phase == "Inferring"
+
+
+def test_inference_that_nobody_asks_for_any_more_is_stopped_and_the_job_complete() -> None:
+    world = inferring_job().with_spec(inference=None)
+
+    stopped, done = world.decide(), world.recorded().without_inference().decide()
+
+    assert stopped.actions == (REMOVED,)
+    assert (done.status.phase, done.status.reason) == ("Complete", "NoInference")
+
+
+def test_what_was_measured_stays_when_inference_is_taken_out_of_a_complete_job() -> None:
+    world = complete_job().with_spec(inference=None)
+
+    assert world.decide().status.inference == world.job.status.inference
+    assert world.decide().actions == ()
+
+
+def test_an_inference_job_that_somebody_deletes_while_it_runs_is_run_again() -> None:
+    assert inference_created(inferring_job().without_inference().decide())
+
+
+def test_an_inference_job_that_somebody_deletes_when_it_is_done_stays_deleted() -> None:
+    assert complete_job().without_inference().decide().actions == ()
+
+
+def test_inference_needs_no_replica() -> None:
+    decision = inferring_job().without_pods().with_inference(complete=True).decide()
+
+    assert decision.status.phase == "Complete"

@@ -1,0 +1,176 @@
+"""Reading pods and Jobs as the API server returns them."""
+
+from typing import Any
+
+import pytest
+
+from qtj_operator.api.contract import TerminationMessage, Weights
+from qtj_operator.api.job import ReplicaId
+from qtj_operator.api.names import Role
+from qtj_operator.core.observed import InferenceRun, Pod, is_controlled_by
+from tests.core.world import running_job
+
+
+def raw_pod(
+    *, name: str = "qcnn-worker-1", labels: dict[str, str] | None = None, sidecar: bool = False, **status: Any
+) -> dict[str, Any]:
+    containers = [{"name": "trainer", "image": "train:1"}]
+    if sidecar:
+        containers.insert(0, {"name": "proxy", "image": "proxy:1"})
+    ours = {f"quantumtraining.dev/{key}": value for key, value in (labels or {}).items()}
+    return {
+        "metadata": {"name": name, "uid": "u", "labels": ours},
+        "spec": {"containers": containers},
+        "status": status,
+    }
+
+
+def container(name: str = "trainer", *, image: str = "train:1", **state: Any) -> dict[str, Any]:
+    return {"name": name, "image": image, "state": state}
+
+
+def terminated(exit_code: int, message: str = "", reason: str = "Error") -> dict[str, Any]:
+    return {"exitCode": exit_code, "reason": reason, "message": message}
+
+
+def condition(kind: str, status: str, message: str = "") -> dict[str, str]:
+    return {"type": kind, "status": status, "message": message}
+
+
+def test_a_pod_that_was_just_created_has_no_status_yet() -> None:
+    pod = Pod.parse({key: value for key, value in raw_pod().items() if key != "status"})
+
+    assert (pod.phase, pod.ready, pod.active, pod.ending) == ("Pending", False, True, None)
+
+
+def test_a_pod_knows_its_replica_and_attempt() -> None:
+    pod = Pod.parse(raw_pod(labels={"role": "worker", "index": "1", "attempt": "3"}))
+
+    assert (pod.replica, pod.attempt) == (ReplicaId(Role.WORKER, 1), 3)
+
+
+@pytest.mark.parametrize("labels", [{}, {"attempt": "many"}, {"attempt": "-1"}, {"attempt": "²"}])
+def test_a_pod_with_nonsense_for_an_attempt_belongs_to_none(labels: dict[str, str]) -> None:
+    assert Pod.parse(raw_pod(labels=labels)).attempt == 0
+
+
+def test_a_pod_without_a_role_is_no_replica() -> None:
+    assert Pod.parse(raw_pod(labels={"index": "1"})).replica is None
+
+
+def test_a_pod_of_the_inference_job_is_no_replica() -> None:
+    pod = Pod.parse(raw_pod(labels={"inference": "a1b2"}))
+
+    assert (pod.replica, pod.attempt) == (None, 0)
+
+
+def test_a_ready_pod_can_be_asked_for_its_progress() -> None:
+    pod = Pod.parse(raw_pod(phase="Running", podIP="10.0.0.7", conditions=[condition("Ready", "True")]))
+
+    assert (pod.ready, pod.address) == (True, "10.0.0.7")
+
+
+def test_the_training_container_decides_how_a_pod_ended() -> None:
+    ended = [container("proxy", terminated=terminated(1)), container(terminated=terminated(75, " peer died\n"))]
+
+    pod = Pod.parse(raw_pod(sidecar=True, phase="Failed", containerStatuses=ended))
+
+    assert pod.ending is not None
+    assert (pod.ending.exit_code, pod.ending.text, pod.retryable) == (75, "peer died", True)
+
+
+def test_an_eviction_has_no_exit_code_and_the_kubelets_word() -> None:
+    pod = Pod.parse(raw_pod(phase="Failed", reason="Evicted", message="The node was low on memory"))
+
+    assert pod.ending is not None
+    assert (pod.ending.exit_code, pod.ending.reason) == (None, "Evicted")
+    assert pod.last_words == "The node was low on memory"
+    assert pod.retryable
+
+
+def test_a_pod_that_is_about_to_be_preempted_says_so() -> None:
+    assert Pod.parse(raw_pod(conditions=[condition("DisruptionTarget", "True")])).disrupted
+    assert not Pod.parse(raw_pod(conditions=[condition("DisruptionTarget", "False")])).disrupted
+
+
+def test_a_pod_that_no_node_takes_has_the_schedulers_words() -> None:
+    said = "0/3 nodes are available: 3 Insufficient cpu."
+
+    assert Pod.parse(raw_pod(conditions=[condition("PodScheduled", "False", said)])).unscheduled == said
+    assert Pod.parse(raw_pod(conditions=[condition("PodScheduled", "True")])).unscheduled is None
+
+
+def test_a_container_that_cannot_start_is_named_with_its_own_image() -> None:
+    statuses = [
+        container("proxy", image="typo:1", waiting={"reason": "ErrImagePull", "message": "not found"}),
+        container(running={}),
+    ]
+
+    waiting = Pod.parse(raw_pod(sidecar=True, phase="Pending", containerStatuses=statuses)).waiting
+
+    assert waiting is not None
+    assert (waiting.image, waiting.reason, waiting.message) == ("typo:1", "ErrImagePull", "not found")
+
+
+def test_an_init_container_that_cannot_start_comes_first_for_the_others_wait_for_it() -> None:
+    pod = Pod.parse(
+        raw_pod(
+            initContainerStatuses=[container("data", image="data:1", waiting={"reason": "ImagePullBackOff"})],
+            containerStatuses=[container(waiting={"reason": "PodInitializing"})],
+        )
+    )
+
+    assert pod.waiting is not None
+    assert pod.waiting.image == "data:1"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "it left no message"),
+        ("Traceback:\n  line 3\n", "Traceback: line 3"),
+        ('{"error": "no bucket"}', "no bucket"),
+        ('{"metrics": {}}', '{"metrics": {}}'),
+    ],
+)
+def test_the_last_words_are_one_line(text: str, words: str) -> None:
+    pod = Pod.parse(raw_pod(phase="Failed", containerStatuses=[container(terminated=terminated(1, text))]))
+
+    assert pod.last_words == words
+
+
+def test_the_termination_message_is_read_by_the_contract() -> None:
+    weights = Weights(uri="gs://b/w", sha256="ab")
+    ended = terminated(0, TerminationMessage(weights=weights).to_json(), "Completed")
+
+    pod = Pod.parse(raw_pod(phase="Succeeded", containerStatuses=[container(terminated=ended)]))
+
+    assert pod.message == TerminationMessage(weights=weights)
+
+
+def test_an_inference_job_is_done_only_when_its_condition_is_true() -> None:
+    raw = {
+        "metadata": {"name": "qcnn-inference", "uid": "u", "labels": {"quantumtraining.dev/inference": "a1"}},
+        "status": {"conditions": [condition("Complete", "False"), condition("Failed", "True")]},
+    }
+
+    found = InferenceRun.parse(raw, ())
+
+    assert (found.run, found.complete, found.failed, found.deleting) == ("a1", False, True, False)
+    assert found.result is None
+
+
+def test_an_object_belongs_to_its_controller_alone() -> None:
+    owners = [{"uid": "a", "controller": True}, {"uid": "b"}]
+
+    assert is_controlled_by({"metadata": {"ownerReferences": owners}}, "a")
+    assert not is_controlled_by({"metadata": {"ownerReferences": owners}}, "b")
+    assert not is_controlled_by({"metadata": {"ownerReferences": None}}, "a")
+    assert not is_controlled_by({"metadata": {}}, "a")
+
+
+def test_a_leader_of_an_earlier_attempt_does_not_lead() -> None:
+    world = running_job(attempt=2).with_pod("worker-0", attempt=1, ready=True)
+
+    assert world.leader is None
+    assert [pod.name for pod in world.superseded] == ["qcnn-worker-0"]

@@ -1,0 +1,196 @@
+"""The status that people and programs read."""
+
+import pytest
+
+from qtj_operator.api.conditions import Reason
+from qtj_operator.api.models import Condition
+from qtj_operator.core.decide import refuse
+from qtj_operator.core.status import with_obstacle
+from tests.core.world import NOW, World, complete_job, later, new_job, running_job, trained_job
+
+
+def running(world: World) -> Condition:
+    return next(c for c in world.decide(later(minutes=1)).status.conditions or () if c.type == "Running")
+
+
+def starting_job(**job: object) -> World:
+    """A job whose pods exist and wait for their nodes."""
+    return new_job(**job).recorded().with_services().with_pods().recorded()  # type: ignore[arg-type]
+
+
+def test_ready_counts_replicas_of_all_roles() -> None:
+    world = starting_job(chief=True, workers=2).with_pod("chief-0", ready=True).with_pod("worker-1", ready=True)
+
+    assert world.decide().status.ready == "2/3"
+
+
+def test_replicas_are_counted_by_role() -> None:
+    world = running_job(chief=True, workers=3).with_pod("worker-1", exit_code=0).with_pod("worker-2", exit_code=1)
+
+    counts = world.decide().status.replicas or {}
+
+    assert dict(counts["Chief"]) == {"desired": 1, "ready": 1, "succeeded": 0, "failed": 0}
+    assert dict(counts["Worker"]) == {"desired": 3, "ready": 1, "succeeded": 1, "failed": 1}
+
+
+def test_only_the_current_attempt_counts() -> None:
+    world = running_job(attempt=2).with_pod("worker-0", attempt=1, ready=True)
+
+    assert world.decide().status.ready == "1/2"
+
+
+def test_a_pod_that_is_on_its_way_out_is_not_ready() -> None:
+    assert running_job().with_pod("worker-0", ready=True, deleting=True).decide().status.ready == "1/2"
+
+
+def test_a_job_runs_when_all_its_replicas_do() -> None:
+    world = starting_job().with_pods(ready=True)
+
+    assert (running(world).status, running(world).reason) == ("True", "AllReplicasReady")
+    assert running(world).last_transition_time == later(minutes=1)
+    assert world.decide().status.phase == "Running"
+
+
+def test_a_job_that_waits_says_for_how_many() -> None:
+    world = starting_job(workers=3).with_pod("worker-0", ready=True)
+
+    assert (running(world).status, running(world).message) == ("False", "1 of 3 replicas are ready")
+
+
+def test_a_restarting_job_says_which_attempt_it_is() -> None:
+    world = running_job(attempt=3).with_pods().recorded()
+
+    assert running(world).reason == "Restarting"
+    assert running(world).message == "attempt 3: 0 of 2 replicas are ready"
+
+
+def test_a_worker_that_ended_before_the_leader_does_not_stop_the_job_from_running() -> None:
+    world = running_job().with_pod("worker-1", exit_code=0)
+
+    assert running(world).status == "True"
+    assert running(world).last_transition_time == NOW
+
+
+def test_a_worker_that_ended_before_the_last_one_was_ready_counts_as_there() -> None:
+    world = starting_job().with_pod("worker-1", exit_code=0).with_pod("worker-0", ready=True)
+
+    assert running(world).status == "True"
+
+
+def test_a_replica_that_ends_its_work_is_no_step_back_although_it_is_not_ready_any_more() -> None:
+    world = running_job().with_pod("worker-1", phase="Running", ready=False)
+
+    assert running(world).status == "True"
+
+
+def test_a_lost_replica_is_a_step_back() -> None:
+    assert running(running_job().without_pod("worker-1")).status == "False"
+
+
+def test_after_training_nothing_runs() -> None:
+    assert (running(trained_job()).status, running(trained_job()).reason) == ("False", "TrainingEnded")
+
+
+@pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
+def test_an_image_that_cannot_be_pulled_is_named(reason: str) -> None:
+    world = starting_job().with_pod("worker-1", waiting=(reason, "no such host"))
+
+    assert running(world).reason == "ImageNotPulled"
+    assert running(world).message == (
+        'image "registry.example/trainer:1" of qcnn-worker-1 cannot be pulled: '
+        "check its name and whether the node may pull it"
+    )
+
+
+def test_what_else_keeps_a_container_from_starting_is_said_in_the_kubelets_words() -> None:
+    world = starting_job().with_pod("worker-0", waiting=("CreateContainerConfigError", 'secret "gcs" not found'))
+
+    assert running(world).reason == "ContainerNotStarted"
+    assert running(world).message == 'qcnn-worker-0 cannot start (CreateContainerConfigError): secret "gcs" not found'
+
+
+@pytest.mark.parametrize("reason", ["ContainerCreating", "PodInitializing"])
+def test_a_container_that_is_being_created_is_no_obstacle(reason: str) -> None:
+    assert running(starting_job().with_pod("worker-0", waiting=(reason, ""))).reason == "Starting"
+
+
+def test_a_pod_that_no_node_takes_is_explained_by_the_scheduler() -> None:
+    world = starting_job().with_pod("worker-1", unscheduled="0/3 nodes are available: 3 Insufficient cpu.")
+
+    assert running(world).reason == "Unschedulable"
+    assert running(world).message == "no node takes qcnn-worker-1: 0/3 nodes are available: 3 Insufficient cpu."
+
+
+def test_an_obstacle_outlives_a_restart() -> None:
+    world = running_job(attempt=2).with_pod("worker-1", unscheduled="0/3 nodes are available")
+
+    assert running(world).reason == "Unschedulable"
+
+
+def test_an_obstacle_is_told_once() -> None:
+    world = starting_job().with_pod("worker-1", waiting=("ErrImagePull", "not found"))
+
+    assert [event.reason for event in world.decide().events] == ["ImageNotPulled"]
+    assert world.recorded().decide().events == ()
+
+
+def test_progress_is_rounded_to_what_people_read() -> None:
+    progress = running_job().with_progress(loss=0.123456789, accuracy=0.5, examples_per_second=98765.4321).decide()
+
+    assert progress.status.progress is not None
+    assert progress.status.progress.loss == 0.12346
+    assert progress.status.progress.accuracy == 0.5
+    assert progress.status.progress.examples_per_second == 98765.0
+
+
+def test_a_change_too_small_to_read_is_not_written() -> None:
+    world = running_job().with_progress(loss=0.1234561).recorded()
+
+    assert world.with_progress(loss=0.1234562).decide().status == world.job.status
+
+
+def test_progress_that_is_out_of_reach_for_a_moment_stays() -> None:
+    world = running_job().with_progress(epoch=3).recorded()
+
+    assert world.decide().status.progress == world.job.status.progress
+
+
+def test_the_status_tells_which_generation_it_speaks_of() -> None:
+    world = running_job().with_spec(inference={"args": ["other"]})
+
+    status = world.decide().status
+
+    assert status.observed_generation == 2
+    assert running(world).observed_generation == 2
+
+
+def test_an_object_that_cannot_be_read_fails_with_its_sentence() -> None:
+    decision = refuse(new_job().job.status, 4, "spec.workers: there is no such field", NOW)
+
+    assert (decision.status.phase, decision.status.reason) == ("Failed", "InvalidSpec")
+    assert (decision.status.observed_generation, decision.status.completion_time) == (4, NOW)
+    assert [event.message for event in decision.events] == ["spec.workers: there is no such field"]
+    assert decision.actions == ()
+
+
+def test_an_object_that_cannot_be_read_is_refused_once() -> None:
+    before = refuse(new_job().job.status, 4, "spec.workers: there is no such field", NOW).status
+
+    again = refuse(before, 4, "spec.workers: there is no such field", later(days=1))
+
+    assert (again.status, again.events) == (before, ())
+
+
+def test_a_child_that_was_refused_keeps_the_job_from_running() -> None:
+    status = with_obstacle(running_job().job.status, Reason.CHILD_REJECTED, "exceeded quota", 1, later(minutes=1))
+
+    assert (status.phase, status.reason) == ("Pending", "ChildRejected")
+
+
+def test_the_status_is_written_in_the_words_of_the_crd() -> None:
+    written = complete_job().job.status.to_dict()
+
+    assert written["startTime"] == "2030-01-01T12:00:00Z"
+    assert written["weights"]["sha256"].startswith("1f3c0a")
+    assert written["inference"]["metrics"] == {"mse": 0.2}
+    assert "failures" not in written, "what is not known is left out"

@@ -1,0 +1,99 @@
+"""The end of training."""
+
+from qtj_operator.api.contract import Progress, TerminationMessage, Weights
+from tests.core.world import WEIGHTS, new_job, running_job, trained_job
+
+SAID = TerminationMessage(
+    weights=WEIGHTS, progress=Progress(epoch=25, epochs=25, step=1000, loss=0.123456789, accuracy=0.9375)
+)
+
+
+def test_the_leaders_success_puts_the_weights_on_record_and_nothing_else() -> None:
+    decision = running_job(inference={}).with_pod("worker-0", exit_code=0, says=SAID).decide()
+
+    assert decision.status.weights is not None
+    assert Weights(**dict(decision.status.weights)) == WEIGHTS
+    assert (decision.status.phase, decision.status.reason) == ("Inferring", "WeightsStored")
+    assert decision.actions == (), "inference comes once the weights are on record"
+
+
+def test_the_leaders_success_counts_even_if_a_worker_failed_at_the_same_time() -> None:
+    world = running_job().with_pod("worker-1", exit_code=1).with_pod("worker-0", exit_code=0, says=SAID)
+
+    assert world.decide().status.weights is not None
+    assert world.decide().status.failures is None
+    assert world.recorded().decide().status.phase == "Complete"
+
+
+def test_the_success_is_recorded_once() -> None:
+    world = trained_job(inference={})
+
+    other = TerminationMessage(weights=Weights(uri="gs://lab-bucket/other", sha256="00"))
+    decision = world.with_pod("worker-0", exit_code=0, says=other).decide()
+
+    assert decision.status.weights == world.job.status.weights
+
+
+def test_with_a_chief_only_the_chiefs_success_counts() -> None:
+    world = running_job(chief=True, workers=2).with_pod("worker-0", exit_code=0, says=SAID)
+
+    assert world.decide().status.phase == "Running"
+    assert world.with_pod("chief-0", exit_code=0, says=SAID).decide().status.phase == "Inferring"
+
+
+def test_the_last_word_on_progress_is_the_leaders() -> None:
+    world = running_job().with_progress(epoch=23, loss=0.2).recorded()
+
+    progress = world.with_pod("worker-0", exit_code=0, says=SAID).decide().status.progress
+
+    assert progress is not None
+    assert (progress.epoch, progress.loss, progress.accuracy) == (25, 0.12346, 0.9375)
+
+
+def test_the_last_word_on_progress_stays_when_the_endpoint_is_gone() -> None:
+    world = running_job().with_pod("worker-0", exit_code=0, says=SAID).recorded()
+
+    assert world.decide().status.progress == world.job.status.progress
+
+
+def test_a_leader_that_says_nothing_of_progress_keeps_what_is_known() -> None:
+    world = running_job().with_progress(epoch=23).recorded()
+
+    decision = world.with_pod("worker-0", exit_code=0, says=TerminationMessage(weights=WEIGHTS)).decide()
+
+    assert decision.status.progress == world.job.status.progress
+
+
+def test_a_program_that_names_no_weights_has_trained_all_the_same() -> None:
+    decision = running_job().with_pod("worker-0", exit_code=0, says="done").decide()
+
+    assert decision.status.weights is None
+    assert decision.status.reason == "NoWeights"
+    assert [event.reason for event in decision.events] == ["NoWeights"]
+
+
+def test_a_program_that_names_no_weights_may_still_tell_its_progress() -> None:
+    said = TerminationMessage(progress=SAID.progress)
+
+    progress = running_job().with_pod("worker-0", exit_code=0, says=said).decide().status.progress
+
+    assert progress is not None
+    assert progress.epoch == 25
+
+
+def test_training_is_not_run_again_when_the_leaders_pod_is_gone() -> None:
+    decision = trained_job(inference={}).without_pods().decide()
+
+    assert all(action.manifest["kind"] == "Job" for action in decision.actions)  # type: ignore[union-attr]
+
+
+def test_training_ends_even_when_the_pod_was_being_deleted() -> None:
+    decision = running_job().with_pod("worker-0", exit_code=0, says=SAID, deleting=True).decide()
+
+    assert decision.status.weights is not None
+
+
+def test_a_leader_that_ended_before_its_peers_started_has_trained() -> None:
+    world = new_job(workers=2).recorded().with_services().with_pod("worker-0", exit_code=0, says=SAID)
+
+    assert world.decide().status.phase == "Inferring"

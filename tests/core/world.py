@@ -1,0 +1,208 @@
+"""Worlds to decide about: `running_job(workers=2).with_pod("worker-1", exit_code=137)`.
+
+A world is what a pass observed, so it goes straight into `decide`. Replicas are called by role and number.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Self
+
+from qtj_operator.api.contract import Progress, TerminationMessage, Weights
+from qtj_operator.api.job import Job, ReplicaId
+from qtj_operator.api.models import Inference, Spec
+from qtj_operator.api.names import replica_name
+from qtj_operator.build.inference import inference_run
+from qtj_operator.build.service import replica_service
+from qtj_operator.core.decide import decide
+from qtj_operator.core.decision import Decision
+from qtj_operator.core.observed import Ending, InferenceRun, Observed, Pod, Waiting
+from tests.jobs import a_job
+
+__all__ = [
+    "NOW",
+    "WEIGHTS",
+    "World",
+    "complete_job",
+    "inferring_job",
+    "later",
+    "new_job",
+    "pods_of",
+    "running_job",
+    "trained_job",
+]
+
+NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
+WEIGHTS = Weights(uri="gs://lab-bucket/qcnn/weights/1f3c0a.h5", sha256="1f3c0a" + "0" * 58)
+
+
+def later(**delta: float) -> datetime:
+    """A moment after NOW: `later(seconds=30)`."""
+    return NOW + timedelta(**delta)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World(Observed):
+    """A job and its children; every method returns another world."""
+
+    def decide(self, now: datetime = NOW) -> Decision:
+        return decide(self, now)
+
+    def recorded(self, now: datetime = NOW) -> Self:
+        """The same children, once the status that follows from them is written."""
+        return self.with_status(**dict(self.decide(now).status))
+
+    def with_status(self, **fields: Any) -> Self:
+        return replace(self, job=replace(self.job, status=self.job.status.model_copy(update=fields)))
+
+    def with_spec(self, **fields: Any) -> Self:
+        """The user has edited the spec."""
+        spec = Spec.model_validate({**self.job.spec.model_dump(by_alias=True, exclude_none=True), **fields})
+        return replace(self, job=replace(self.job, spec=spec, generation=self.job.generation + 1))
+
+    def with_progress(self, **fields: Any) -> Self:
+        return replace(self, progress=Progress(**{"epoch": 1, "epochs": 25, "step": 40, **fields}))
+
+    def with_pod(self, replica: str, **how: Any) -> Self:
+        """The replica's pod as `_pod` describes it, in place of the one it had."""
+        pod = _pod(self.job, replica, **{"attempt": self.attempt, **how})
+        return replace(self, pods=(*self.without_pod(replica).pods, pod))
+
+    def with_pods(self, **how: Any) -> Self:
+        world = self
+        for replica in self.job.replicas():
+            world = world.with_pod(f"{replica.role.task_type}-{replica.index}", **how)
+        return world
+
+    def without_pod(self, replica: str) -> Self:
+        return replace(self, pods=tuple(pod for pod in self.pods if pod.name != f"{self.job.name}-{replica}"))
+
+    def without_pods(self) -> Self:
+        return replace(self, pods=())
+
+    def with_service(self, replica: str, **spec: Any) -> Self:
+        """Somebody edited the replica's Service."""
+        name = f"{self.job.name}-{replica}"
+        service = self.services[name]
+        return replace(self, services={**self.services, name: {**service, "spec": {**service["spec"], **spec}}})
+
+    def without_service(self, replica: str) -> Self:
+        name = f"{self.job.name}-{replica}"
+        return replace(self, services={known: s for known, s in self.services.items() if known != name})
+
+    def with_services(self) -> Self:
+        built = (replica_service(self.job, replica) for replica in self.job.replicas())
+        return replace(self, services={service["metadata"]["name"]: service for service in built})
+
+    def with_inference(self, **how: Any) -> Self:
+        """The inference Job that the spec asks for, in the state that `how` says: `complete=True, says=...`."""
+        return replace(self, inference=_inference(self.job, **how))
+
+    def without_inference(self) -> Self:
+        return replace(self, inference=None)
+
+
+def new_job(*, workers: int | None = 2, chief: bool = False, **spec: Any) -> World:
+    """A job that nobody has looked at yet."""
+    return World(job=a_job(workers=workers, chief=chief, **spec), services={})
+
+
+def running_job(
+    *, attempt: int = 1, restarts: int | None = None, backoff_limit: int | None = None, **job: Any
+) -> World:
+    """A job whose replicas all run and are ready; earlier attempts ended by themselves unless `restarts` says so."""
+    policy = {} if backoff_limit is None else {"runPolicy": {"backoffLimit": backoff_limit}}
+    world = new_job(**policy, **job).with_status(
+        attempt=attempt, restarts=attempt - 1 if restarts is None else restarts, start_time=NOW
+    )
+    return world.with_services().with_pods(ready=True).recorded()
+
+
+def trained_job(*, weights: Weights | None = WEIGHTS, **job: Any) -> World:
+    """A job whose replicas have all ended well, which is on record."""
+    world = running_job(**job)
+    leader = world.job.leader
+    says = TerminationMessage(weights=weights)
+    return world.with_pods(exit_code=0).with_pod(_called(leader), exit_code=0, says=says).recorded()
+
+
+def inferring_job(**job: Any) -> World:
+    """A trained job whose inference Job runs."""
+    return trained_job(**{"inference": {}, **job}).with_inference().recorded()
+
+
+def complete_job(**job: Any) -> World:
+    """A job that is done, inference included."""
+    world = inferring_job(**job)
+    return world.with_inference(complete=True, says=TerminationMessage(metrics={"mse": 0.2})).recorded()
+
+
+def pods_of(names: Mapping[str, Any]) -> tuple[Pod, ...]:
+    """Pods of a two-worker job by replica: `pods_of({"worker-0": {"ready": True}})`."""
+    job = a_job(workers=2)
+    return tuple(_pod(job, replica, **how) for replica, how in names.items())
+
+
+def _called(replica: ReplicaId) -> str:
+    return f"{replica.role.task_type}-{replica.index}"
+
+
+def _pod(
+    job: Job,
+    replica: str,
+    *,
+    attempt: int = 1,
+    exit_code: int | None = None,
+    reason: str | None = None,
+    says: TerminationMessage | str = "",
+    waiting: tuple[str, str] | None = None,
+    **fields: Any,
+) -> Pod:
+    """A pod: Pending, or Running when ready, or ended when it has an exit code or a reason for its end."""
+    known = {_called(known): known for known in job.replicas()}[replica]
+    name = replica_name(job.name, known.role, known.index)
+    ended = exit_code is not None or reason is not None
+    text = says.to_json() if isinstance(says, TerminationMessage) else says
+    word = reason or ("Completed" if exit_code == 0 else "Error")
+    phase = ("Succeeded" if exit_code == 0 else "Failed") if ended else "Running" if fields.get("ready") else "Pending"
+    return Pod(
+        **{
+            "name": name,
+            "uid": f"{name}@{attempt}",
+            "replica": known,
+            "attempt": attempt,
+            "phase": phase,
+            "ready": False,
+            "deleting": False,
+            "address": None,
+            "ending": Ending(exit_code=exit_code, reason=word, text=text) if ended else None,
+            "waiting": Waiting(image="registry.example/trainer:1", reason=waiting[0], message=waiting[1])
+            if waiting
+            else None,
+            "unscheduled": None,
+            "disrupted": False,
+            **fields,
+        }
+    )
+
+
+def _inference(
+    job: Job, *, complete: bool = False, failed: bool = False, deleting: bool = False, says: object = "", **pod: Any
+) -> InferenceRun:
+    inference, weights = job.inference or Inference(), job.status.weights
+    assert weights is not None, "inference starts from weights"
+    code = 0 if complete else 1 if failed else None
+    ran = replace(
+        _pod(job, _called(job.leader), exit_code=code, says=says, **pod),  # type: ignore[arg-type]
+        name=f"{job.name}-inference-x7k2p",
+        replica=None,
+    )
+    return InferenceRun(
+        name=f"{job.name}-inference",
+        uid="inference-uid",
+        run=inference_run(inference, weights),
+        complete=complete,
+        failed=failed,
+        deleting=deleting,
+        pods=(ran,),
+    )

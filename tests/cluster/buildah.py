@@ -38,7 +38,7 @@ BUILD_OPTIONS = ("--layers", "--pull-never", "--isolation=chroot", "--network=ho
 PIP_CONFIGS = (Path("/etc/pip.conf"), Path.home() / ".config/pip/pip.conf", Path.home() / ".pip/pip.conf")
 CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 RUN_ROOT = Path("/run/qtj-buildah")
-BLOB_CACHE = Path("/var/lib/containers")  # where skopeo notes what it copied, whatever storage it is given
+NOTES = Path("/var/lib/containers")  # where skopeo notes what it copied, whatever storage it is given
 
 
 @dataclass(frozen=True)
@@ -88,13 +88,18 @@ def storage(recipe: Recipe) -> Iterator[None]:
     for old in set(home().glob(f"storage-{recipe.name}-*")) - {recipe.storage}:
         machine.unmount_below(old)
         shutil.rmtree(old)
-    left_behind = () if BLOB_CACHE.exists() else (BLOB_CACHE,)
     try:
         yield
     finally:
-        machine.unmount_below(recipe.storage, RUN_ROOT)
-        for path in (RUN_ROOT, *left_behind):
-            machine.remove(path)
+        clean_up()
+
+
+def clean_up() -> None:
+    """Removes what a build leaves outside the cache, and its mounts; also after a build that was killed."""
+    machine.unmount_below(home(), RUN_ROOT)
+    machine.remove(RUN_ROOT)
+    if [path.name for path in NOTES.glob("*")] == ["cache"]:  # nobody keeps images there: the notes are ours
+        machine.remove(NOTES)
 
 
 def host_files() -> list[str]:
@@ -146,6 +151,8 @@ def make_base(folder: Path) -> None:
         run("tar", "--create", "--numeric-owner", f"--file={draft}/base.tar", f"--directory={root}", ".")
     write(draft / "Dockerfile", BASE_RECIPE)
     shutil.rmtree(root)
+    for old in set(home().glob("base-*")) - {draft}:
+        shutil.rmtree(old)
     draft.replace(folder)
 
 

@@ -139,14 +139,14 @@ def down() -> None:
             process.stop(name)
         machine.end_orphans()
         machine.remove_cgroups()
-        machine.unmount_below(STATE, buildah.home(), buildah.RUN_ROOT)  # the latter two after a killed build
+        machine.unmount_below(STATE)
         machine.remove_network_namespaces()
         network.remove_bridges()
         network.remove_rules()
         network.forget_connections()
         machine.remove_log_links()
         machine.restore()
-        machine.remove(buildah.RUN_ROOT)
+        buildah.clean_up()
         shutil.rmtree(STATE, ignore_errors=True)
     if remaining := list(machine.leftovers()):
         raise ClusterError("these are still there:\n" + "\n".join(f"  {thing}" for thing in remaining))

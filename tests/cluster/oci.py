@@ -65,7 +65,8 @@ class Layout:
         self._write_index([*others, {**manifest, "annotations": {REF_NAME: image}}])
 
     def prune(self) -> None:
-        """Removes blobs that no image needs any more: every rebuild leaves some."""
+        """Removes what no image needs any more: a rebuild leaves its predecessor behind, without a name."""
+        self._write_index([entry for entry in self.index() if named(entry)])
         needed = {digest for entry in self.index() for digest in self.blobs_of(entry)}
         for path in (self.root / "blobs" / "sha256").glob("*"):
             if f"sha256:{path.name}" not in needed:

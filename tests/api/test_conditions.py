@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_true, merge, phase_of
-from qtj_operator.api.models import Condition, Phase
+from qtj_operator.api.status import Condition, Phase
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(minutes=5)
-RUNNING, TRAINED, COMPLETE, FAILED = ConditionType
+RUNNING, SUSPENDED, TRAINED, COMPLETE, FAILED = ConditionType
 
 
 def fact(

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from qtj_operator.api.job import InvalidJob, Job, ReplicaId, main_container, read_status
-from qtj_operator.api.models import Phase, Status
 from qtj_operator.api.names import Role
+from qtj_operator.api.status import Phase, Status
 from tests.jobs import a_container, a_job, a_template, job_object
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qtj_operator.api.job import Job
-from qtj_operator.api.models import WeightsStatus
 from qtj_operator.api.names import MAX_NAME_LENGTH, MAX_REPLICAS, NAME_PATTERN, Role, child_labels, replica_host
+from qtj_operator.api.status import WeightsStatus
 from qtj_operator.build.inference import inference_job
 from qtj_operator.build.pod import replica_pod
 from qtj_operator.build.service import replica_service

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from qtj_operator.api.job import Job
-from qtj_operator.api.models import WeightsStatus
+from qtj_operator.api.status import WeightsStatus
 from qtj_operator.build.inference import inference_job
 from qtj_operator.build.manifest import Manifest
 from qtj_operator.build.pod import replica_pod

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from qtj_operator.api.contract import Env
-from qtj_operator.api.models import Inference, WeightsStatus
+from qtj_operator.api.spec import Inference
+from qtj_operator.api.status import WeightsStatus
 from qtj_operator.build.inference import inference_job, inference_run
 from tests.jobs import a_container, a_job, a_template
 

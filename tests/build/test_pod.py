@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qtj_operator.api.contract import Env
-from qtj_operator.api.models import WeightsStatus
+from qtj_operator.api.status import WeightsStatus
 from qtj_operator.build.inference import inference_job
 from qtj_operator.build.pod import pod_template, replica_pod
 from tests.jobs import JOB_UID, a_container, a_job, a_template

@@ -2,7 +2,7 @@
 
 import itertools
 
-from qtj_operator.api.models import Status
+from qtj_operator.api.status import Status
 from qtj_operator.core.events import events_between
 from tests.core.world import World, complete_job, inferring_job, new_job, running_job, trained_job
 

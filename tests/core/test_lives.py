@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from qtj_operator.api.conditions import is_true, phase_of
 from qtj_operator.api.contract import TerminationMessage
 from qtj_operator.core.decision import Action, Create, Decision, Delete, Kind
-from qtj_operator.core.lost_replica import MAX_FAILURES
+from qtj_operator.core.failures import MAX_FAILURES
 from qtj_operator.core.observed import Pod
 from tests.core.world import NOW, WEIGHTS, World, new_job
 

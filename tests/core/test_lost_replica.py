@@ -3,7 +3,7 @@
 import pytest
 
 from qtj_operator.api.contract import TerminationMessage
-from qtj_operator.core.lost_replica import MAX_FAILURES
+from qtj_operator.core.failures import MAX_FAILURES
 from tests.core.world import NOW, World, running_job, trained_job
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from qtj_operator.api.conditions import Reason
-from qtj_operator.api.models import Condition
+from qtj_operator.api.status import Condition
 from qtj_operator.core.decide import refuse
 from qtj_operator.core.status import with_obstacle
 from tests.core.world import NOW, World, complete_job, later, new_job, running_job, trained_job

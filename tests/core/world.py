@@ -10,8 +10,8 @@ from typing import Any, Self
 
 from qtj_operator.api.contract import Progress, TerminationMessage, Weights
 from qtj_operator.api.job import Job, ReplicaId
-from qtj_operator.api.models import Inference, Spec
 from qtj_operator.api.names import replica_name
+from qtj_operator.api.spec import Inference, Spec
 from qtj_operator.build.inference import inference_run
 from qtj_operator.build.service import replica_service
 from qtj_operator.core.decide import decide
@@ -173,7 +173,8 @@ def _pod(
             "attempt": attempt,
             "phase": phase,
             "ready": False,
-            "deleting": False,
+            "deadline": None,
+            "node": None,
             "address": None,
             "ending": Ending(exit_code=exit_code, reason=word, text=text) if ended else None,
             "waiting": Waiting(image="registry.example/trainer:1", reason=waiting[0], message=waiting[1])

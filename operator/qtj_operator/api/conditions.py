@@ -1,7 +1,7 @@
 """Conditions and their reasons: the status as facts, each with a sentence.
 
-Four conditions tell a job's life. `Running`, `Trained` and `Complete` follow one another; `Failed` ends it early. The
-phase is read off them, so the two cannot disagree.
+Five conditions tell a job's life. `Running`, `Trained` and `Complete` follow one another, `Suspended` interrupts them
+and `Failed` ends them early. The phase is read off them, so the two cannot disagree.
 """
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from qtj_operator.api.models import Condition, Phase
+from qtj_operator.api.status import Condition, Phase
 
 __all__ = ["ConditionType", "Fact", "Reason", "find", "is_true", "merge", "phase_of"]
 
@@ -18,6 +18,7 @@ class ConditionType(StrEnum):
     """Types of the job's conditions."""
 
     RUNNING = "Running"
+    SUSPENDED = "Suspended"
     TRAINED = "Trained"
     COMPLETE = "Complete"
     FAILED = "Failed"
@@ -35,7 +36,11 @@ class Reason(StrEnum):
     NAME_TAKEN = "NameTaken"
     CHILD_REJECTED = "ChildRejected"
     RESTARTING = "Restarting"
+    BACKING_OFF = "BackingOff"
+    SUSPENDED = "Suspended"
     TRAINING_ENDED = "TrainingEnded"
+    # Suspended
+    RESUMED = "Resumed"
     # Trained
     WEIGHTS_STORED = "WeightsStored"
     NO_WEIGHTS = "NoWeights"
@@ -48,9 +53,12 @@ class Reason(StrEnum):
     REPLICA_FAILED = "ReplicaFailed"
     BACKOFF_LIMIT_EXCEEDED = "BackoffLimitExceeded"
     INFERENCE_FAILED = "InferenceFailed"
+    DEADLINE_EXCEEDED = "DeadlineExceeded"
+    PENDING_DEADLINE_EXCEEDED = "PendingDeadlineExceeded"
     # Events about children
     REPLICAS_CREATED = "ReplicasCreated"
     SERVICE_REPAIRED = "ServiceRepaired"
+    REPLICA_REPLACED = "ReplicaReplaced"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +104,25 @@ def merge(
     return tuple(merged[kind] for kind in ConditionType if kind in merged)
 
 
+_DECISIVE = {
+    ConditionType.FAILED: Phase.FAILED,
+    ConditionType.COMPLETE: Phase.COMPLETE,
+    ConditionType.SUSPENDED: Phase.SUSPENDED,
+    ConditionType.TRAINED: Phase.INFERRING,
+    ConditionType.RUNNING: Phase.RUNNING,
+}
+"""The phase that a condition amounts to, the stronger ones first."""
+
+
 def phase_of(conditions: Iterable[Condition] | None) -> tuple[Phase, str | None]:
     """Returns the phase that the conditions amount to, and the reason of the one that decided."""
     known = {condition.type: condition for condition in conditions or ()}
 
-    def holds(kind: ConditionType) -> bool:
-        return kind in known and known[kind].status == "True"
-
-    if holds(ConditionType.FAILED):
-        return Phase.FAILED, known[ConditionType.FAILED].reason
-    if holds(ConditionType.COMPLETE):
-        return Phase.COMPLETE, known[ConditionType.COMPLETE].reason
-    if holds(ConditionType.TRAINED):
-        return Phase.INFERRING, known[ConditionType.TRAINED].reason
+    for kind, phase in _DECISIVE.items():
+        if kind in known and known[kind].status == "True":
+            return phase, known[kind].reason
     running = known.get(ConditionType.RUNNING)
     if running is None:
         return Phase.PENDING, None
-    if running.status == "True":
-        return Phase.RUNNING, running.reason
-    return (Phase.RESTARTING if running.reason == Reason.RESTARTING else Phase.PENDING), running.reason
+    restarting = running.reason in {Reason.RESTARTING, Reason.BACKING_OFF}
+    return (Phase.RESTARTING if restarting else Phase.PENDING), running.reason

@@ -8,12 +8,13 @@ from typing import Any
 
 import yaml
 
-from qtj_operator.api.models import Spec, Status
 from qtj_operator.api.names import GROUP, KIND, MAX_NAME_LENGTH, NAME_PATTERN, PLURAL, VERSION
+from qtj_operator.api.spec import Spec
+from qtj_operator.api.status import Status
 
 __all__ = ["crd", "crd_yaml"]
 
-_HEADER = "# Generated from operator/qtj_operator/api/models.py by `make crds`. Do not edit.\n"
+_HEADER = "# Generated from operator/qtj_operator/api/{spec,status}.py by `make crds`. Do not edit.\n"
 
 _DROPPED = {"title", "default", "$defs"}
 """Keywords that teach nothing in a CRD, or that would write defaults into the user's object."""

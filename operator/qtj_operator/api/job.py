@@ -6,8 +6,9 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
-from qtj_operator.api.models import Inference, Spec, Status
-from qtj_operator.api.names import Role
+from qtj_operator.api.names import MANAGER, Role
+from qtj_operator.api.spec import Inference, RunPolicy, Spec, Strategy
+from qtj_operator.api.status import Status
 
 __all__ = ["GRPC_PORT", "METRICS_PORT", "InvalidJob", "Job", "ReplicaId", "main_container", "read_status"]
 
@@ -97,10 +98,25 @@ class Job:
         return (profiler and profiler.port) or _DEFAULT_PROFILER_PORT
 
     @property
+    def policy(self) -> RunPolicy:
+        """What spec.runPolicy says; nothing, when it is left out."""
+        return self.spec.run_policy or RunPolicy()
+
+    @property
     def backoff_limit(self) -> int:
         """How many restarts may count before the job fails."""
-        policy = self.spec.run_policy
-        return _DEFAULT_BACKOFF_LIMIT if policy is None or policy.backoff_limit is None else policy.backoff_limit
+        limit = self.policy.backoff_limit
+        return _DEFAULT_BACKOFF_LIMIT if limit is None else limit
+
+    @property
+    def managed_elsewhere(self) -> bool:
+        """Whether another controller looks after this job."""
+        return self.spec.managed_by not in {None, MANAGER}
+
+    def stands_alone(self, role: Role) -> bool:
+        """Tells whether peers go on without a replica of this role, so that it can be replaced alone."""
+        worker = role == Role.WORKER and self.spec.strategy == Strategy.PARAMETER_SERVER
+        return worker or role == Role.EVALUATOR
 
     @property
     def inference(self) -> Inference | None:

@@ -13,6 +13,7 @@ __all__ = [
     "LABEL_JOB",
     "LABEL_ROLE",
     "MANAGED_BY",
+    "MANAGER",
     "MAX_NAME_LENGTH",
     "MAX_REPLICAS",
     "NAME_PATTERN",
@@ -38,6 +39,8 @@ LABEL_ATTEMPT = f"{GROUP}/attempt"
 LABEL_INFERENCE = f"{GROUP}/inference"
 
 MANAGED_BY = "qtj-operator"
+MANAGER = f"{GROUP}/qtj-operator"
+"""Who looks after a job, in the form that spec.managedBy takes."""
 
 MAX_REPLICAS = 10_000
 
@@ -53,6 +56,8 @@ class Role(StrEnum):
 
     CHIEF = "Chief"
     WORKER = "Worker"
+    PS = "PS"
+    EVALUATOR = "Evaluator"
 
     @property
     def task_type(self) -> str:

@@ -9,7 +9,7 @@ __all__ = ["reference"]
 
 _HEADER = """# API reference: QuantumTrainingJob (quantumtraining.dev/v1alpha1)
 
-Generated from operator/qtj_operator/api/models.py by `make crds`. Do not edit. The same text is in
+Generated from operator/qtj_operator/api/{spec,status}.py by `make crds`. Do not edit. The same text is in
 `kubectl explain qtj --recursive`.
 """
 

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
-__all__ = ["Rule", "checked", "validations"]
+__all__ = ["Rule", "checked", "enforce", "validations"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,17 @@ def checked(*rules: Rule) -> AfterValidator:
     """Returns the annotation of a type that refuses values which break one of the rules."""
 
     def check(value: Any) -> Any:  # noqa: ANN401  any field's type
-        for rule in rules:
-            if not rule.holds(value):
-                raise PydanticCustomError("rule", "{sentence}", {"sentence": rule.message})
+        enforce(value, *rules)
         return value
 
     return AfterValidator(check)
+
+
+def enforce(value: object, *rules: Rule) -> None:
+    """Refuses a value that breaks one of the rules, in pydantic's way."""
+    for rule in rules:
+        if not rule.holds(value):
+            raise PydanticCustomError("rule", "{sentence}", {"sentence": rule.message})
 
 
 def validations(*rules: Rule) -> dict[str, Any]:

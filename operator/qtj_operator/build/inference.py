@@ -5,8 +5,9 @@ import json
 
 from qtj_operator.api.contract import Env
 from qtj_operator.api.job import Job, main_container
-from qtj_operator.api.models import Inference, WeightsStatus
 from qtj_operator.api.names import LABEL_INFERENCE, inference_name
+from qtj_operator.api.spec import Inference
+from qtj_operator.api.status import WeightsStatus
 from qtj_operator.build.manifest import Manifest, metadata
 from qtj_operator.build.pod import job_environment, pod_template
 

@@ -7,15 +7,20 @@ so that a program need not care how many there are.
 import json
 
 from qtj_operator.api.job import GRPC_PORT, Job, ReplicaId
-from qtj_operator.api.names import replica_host
+from qtj_operator.api.names import Role, replica_host
 
 __all__ = ["tf_config"]
 
 
 def tf_config(job: Job, replica: ReplicaId) -> str:
-    """Returns the replica's TF_CONFIG as JSON, with the same cluster for every replica of the job."""
+    """Returns the replica's TF_CONFIG as JSON, with the same cluster for every replica of the job.
+
+    The evaluator has a task but is not in the cluster: the others must not wait for it.
+    """
     cluster: dict[str, list[str]] = {}
     for peer in job.replicas():
+        if peer.role == Role.EVALUATOR:
+            continue
         host = replica_host(job.name, job.namespace, peer.role, peer.index)
         cluster.setdefault(peer.role.task_type, []).append(f"{host}:{GRPC_PORT}")
     task = {"type": replica.role.task_type, "index": replica.index}

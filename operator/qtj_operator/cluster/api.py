@@ -79,15 +79,15 @@ class ApiClient:
         """See `Client.create`."""
         await self._request("POST", resource, manifest["metadata"]["namespace"], body=manifest)
 
-    async def apply(self, resource: Resource, manifest: Object) -> None:
-        """See `Client.apply`; a JSON patch, for server-side apply keeps what others added to a list."""
-        meta = manifest["metadata"]
-        patch = [{"op": "add", "path": f"/spec/{field}", "value": value} for field, value in manifest["spec"].items()]
-        await self._request("PATCH", resource, meta["namespace"], meta["name"], body=patch)
+    async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> None:
+        """See `Client.patch`."""
+        await self._request("PATCH", resource, namespace, name, body=operations)
 
-    async def delete(self, resource: Resource, namespace: str, name: str, uid: str) -> None:
+    async def delete(self, resource: Resource, namespace: str, name: str, uid: str, *, force: bool = False) -> None:
         """See `Client.delete`."""
-        body = {"preconditions": {"uid": uid}, "propagationPolicy": "Background"}
+        body: dict[str, object] = {"preconditions": {"uid": uid}, "propagationPolicy": "Background"}
+        if force:
+            body["gracePeriodSeconds"] = 0
         try:
             await self._request("DELETE", resource, namespace, name, body=body)
         except ApiError as error:

@@ -1,4 +1,4 @@
-"""Carries out actions: deletes first, then Services, then everything else in parallel."""
+"""Carries out actions: deletions and repairs first, then Services, then everything else in parallel."""
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Sequence
@@ -8,7 +8,7 @@ from qtj_operator.api.conditions import Reason
 from qtj_operator.api.job import Job
 from qtj_operator.build.manifest import Manifest
 from qtj_operator.controller.client import ApiError, Client, Resource
-from qtj_operator.core.decision import Action, Apply, Create, Delete, Kind
+from qtj_operator.core.decision import Action, Create, Delete, Kind, Restore
 from qtj_operator.core.observed import is_controlled_by
 
 __all__ = ["Obstacle", "act"]
@@ -16,7 +16,12 @@ __all__ = ["Obstacle", "act"]
 _PARALLEL = 50
 """Requests under way at once for one job: enough to be fast, few enough to leave the API server to others."""
 
-_RESOURCES = {Kind.POD: Resource.PODS, Kind.SERVICE: Resource.SERVICES, Kind.JOB: Resource.JOBS}
+_RESOURCES = {
+    Kind.JOB: Resource.JOBS,
+    Kind.POD: Resource.PODS,
+    Kind.QUANTUM_TRAINING_JOB: Resource.QUANTUM_TRAINING_JOBS,
+    Kind.SERVICE: Resource.SERVICES,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +30,6 @@ class Obstacle:
 
     reason: Reason
     message: str
-
-
-class NameTakenError(Exception):
-    """A child's name belongs to an object of somebody else."""
 
 
 async def act(client: Client, job: Job, actions: Sequence[Action]) -> Obstacle | None:
@@ -51,10 +52,10 @@ async def act(client: Client, job: Job, actions: Sequence[Action]) -> Obstacle |
 
 
 def _stages(actions: Sequence[Action]) -> Iterable[Sequence[Action]]:
-    deletes = [action for action in actions if isinstance(action, Delete)]
-    services = [a for a in actions if not isinstance(a, Delete) and a.manifest["kind"] == Kind.SERVICE]
-    others = [a for a in actions if not isinstance(a, Delete) and a.manifest["kind"] != Kind.SERVICE]
-    return deletes, services, others
+    creates = [action for action in actions if isinstance(action, Create)]
+    services = [create for create in creates if create.manifest["kind"] == Kind.SERVICE]
+    others = [create for create in creates if create.manifest["kind"] != Kind.SERVICE]
+    return [action for action in actions if not isinstance(action, Create)], services, others
 
 
 async def _all(requests: Iterable[Awaitable[Obstacle | None]]) -> list[Obstacle]:
@@ -67,38 +68,44 @@ async def _all(requests: Iterable[Awaitable[Obstacle | None]]) -> list[Obstacle]
 
 
 async def _carry_out(client: Client, job: Job, action: Action) -> Obstacle | None:
-    if isinstance(action, Delete):
-        await client.delete(_RESOURCES[action.kind], job.namespace, action.name, action.uid)
-        return None
-    resource = _RESOURCES[Kind(action.manifest["kind"])]
-    try:
-        if isinstance(action, Apply):
-            await client.apply(resource, action.manifest)
-        else:
-            await _create(client, resource, job, action)
-    except NameTakenError as error:
-        return Obstacle(Reason.NAME_TAKEN, str(error))
-    except ApiError as error:
-        if not error.final:
-            raise
-        return Obstacle(Reason.CHILD_REJECTED, f"{_called(action.manifest)} was refused by the API server: {error}")
+    match action:
+        case Delete():
+            await client.delete(_RESOURCES[action.kind], job.namespace, action.name, action.uid, force=action.force)
+        case Restore():
+            await _restore(client, job, action)
+        case Create():
+            return await _create(client, job, action.manifest)
     return None
 
 
-async def _create(client: Client, resource: Resource, job: Job, action: Create) -> None:
+async def _restore(client: Client, job: Job, action: Restore) -> None:
+    """Replaces the fields whole: merging would keep a port that somebody added to the list."""
+    operations = [
+        {"op": "test", "path": "/metadata/uid", "value": action.uid},
+        *({"op": "add", "path": f"/spec/{name}", "value": value} for name, value in action.fields.items()),
+    ]
+    await client.patch(_RESOURCES[action.kind], job.namespace, action.name, operations)
+
+
+async def _create(client: Client, job: Job, manifest: Manifest) -> Obstacle | None:
     """Creates a child; one that is there already is fine if it is ours, for then only our reading was stale."""
+    resource, called = _RESOURCES[Kind(manifest["kind"])], f"{manifest['kind']} {manifest['metadata']['name']}"
     try:
-        await client.create(resource, action.manifest)
+        await client.create(resource, manifest)
     except ApiError as error:
-        if error.reason != "AlreadyExists":
+        if error.reason == "AlreadyExists":
+            return await _is_ours(client, resource, job, manifest, called)
+        if not error.final:
             raise
-        there = await client.get(resource, job.namespace, action.manifest["metadata"]["name"])
-        if there is not None and not is_controlled_by(there, job.uid):
-            raise NameTakenError(
-                f"{_called(action.manifest)} exists and does not belong to this job: delete it, or give the job "
-                "another name"
-            ) from None
+        return Obstacle(Reason.CHILD_REJECTED, f"{called} was refused by the API server: {error}")
+    return None
 
 
-def _called(manifest: Manifest) -> str:
-    return f"{manifest['kind']} {manifest['metadata']['name']}"
+async def _is_ours(client: Client, resource: Resource, job: Job, manifest: Manifest, called: str) -> Obstacle | None:
+    there = await client.get(resource, job.namespace, manifest["metadata"]["name"])
+    if there is None or is_controlled_by(there, job.uid):
+        return None
+    return Obstacle(
+        Reason.NAME_TAKEN,
+        f"{called} exists and does not belong to this job: delete it, or give the job another name",
+    )

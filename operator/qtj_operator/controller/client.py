@@ -60,12 +60,15 @@ class Client(Protocol):
         """Creates the object."""
         ...
 
-    async def apply(self, resource: Resource, manifest: Object) -> None:
-        """Gives the object that is there the fields of the manifest's spec, each of them as a whole."""
+    async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> None:
+        """Changes the object by a JSON patch (RFC 6902), all operations or none."""
         ...
 
-    async def delete(self, resource: Resource, namespace: str, name: str, uid: str) -> None:
-        """Deletes the object if it still has this uid; one that is gone or was replaced counts as deleted."""
+    async def delete(self, resource: Resource, namespace: str, name: str, uid: str, *, force: bool = False) -> None:
+        """Deletes the object if it still has this uid; one that is gone or was replaced counts as deleted.
+
+        With `force`, a pod goes without its node's word.
+        """
         ...
 
     async def replace_status(self, resource: Resource, obj: Object) -> None:

@@ -5,21 +5,26 @@ match the record. So a crash between the two is always safe: the next pass reads
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason
-from qtj_operator.api.models import Status
+from qtj_operator.api.status import Status
+from qtj_operator.core.backing_off import backing_off
 from qtj_operator.core.decision import SETTLED, Decision, Verdict
 from qtj_operator.core.ended import ended
 from qtj_operator.core.events import events_between
 from qtj_operator.core.impossible import impossible
 from qtj_operator.core.incomplete import drifted, incomplete
 from qtj_operator.core.inferring import inferring
+from qtj_operator.core.lost_loner import lost_loner
 from qtj_operator.core.lost_replica import lost_replica
 from qtj_operator.core.observed import Observed
+from qtj_operator.core.overdue import next_deadline, overdue
 from qtj_operator.core.started import started
 from qtj_operator.core.status import closed, status_of
 from qtj_operator.core.superseded import superseded
+from qtj_operator.core.suspended import suspended
 from qtj_operator.core.trained import trained
 
 __all__ = ["decide", "refuse"]
@@ -29,10 +34,14 @@ Policy = Callable[[Observed, datetime], Verdict | None]
 POLICIES: tuple[Policy, ...] = (
     ended,  # Complete or Failed: only leftovers are cleaned up
     impossible,  # the spec can never run: say so once
+    suspended,  # no pods, until it is resumed
     started,  # first sight: attempt 1
     trained,  # the leader is done: note the weights
-    lost_replica,  # a replica ended badly: next attempt, or give up
+    overdue,  # a deadline has passed
+    lost_replica,  # a member of the gang ended badly: next attempt, or give up
+    lost_loner,  # a replica that the others can do without ended badly: replace it
     superseded,  # pods of an earlier attempt go before new ones come
+    backing_off,  # not so soon after a failure
     incomplete,  # Services first, then pods, all at once
     drifted,  # a Service no longer looks as built
     inferring,  # weights are known: inference, then Complete
@@ -46,10 +55,14 @@ def decide(seen: Observed, now: datetime) -> Decision:
         seen: The job and its children.
         now: The time, in UTC to the second.
     """
+    if seen.job.managed_elsewhere:
+        return Decision(actions=(), status=seen.job.status, events=(), wake_at=None)
     verdict = next((v for policy in POLICIES if (v := policy(seen, now)) is not None), SETTLED)
     status = status_of(seen, verdict, now)
     events = (*events_between(seen.job.status, status), *verdict.events)
-    return Decision(actions=verdict.actions, status=status, events=events, wake_at=verdict.wake_at)
+    alarms = (verdict.wake_at, next_deadline(replace(seen.job, status=status)))
+    wake_at = min((moment for moment in alarms if moment is not None), default=None)
+    return Decision(actions=verdict.actions, status=status, events=events, wake_at=wake_at)
 
 
 def refuse(before: Status, generation: int, sentence: str, now: datetime) -> Decision:

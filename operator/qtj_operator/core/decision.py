@@ -7,15 +7,16 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from qtj_operator.api.conditions import Fact, Reason
-from qtj_operator.api.models import Status
+from qtj_operator.api.status import Status
 from qtj_operator.build.manifest import Manifest
 
-__all__ = ["SETTLED", "Action", "Apply", "Create", "Decision", "Delete", "Event", "Kind", "Verdict"]
+__all__ = ["SETTLED", "Action", "Create", "Decision", "Delete", "Event", "Kind", "Restore", "Verdict"]
 
 
 class Kind(StrEnum):
-    """The kinds of children."""
+    """The kinds of objects that are created or deleted."""
 
+    QUANTUM_TRAINING_JOB = "QuantumTrainingJob"
     POD = "Pod"
     SERVICE = "Service"
     JOB = "Job"
@@ -29,22 +30,34 @@ class Create:
 
 
 @dataclass(frozen=True, slots=True)
-class Apply:
-    """Bring a child back to how it was built."""
+class Restore:
+    """Bring fields of a child's spec back to how they were built.
 
-    manifest: Manifest
-
-
-@dataclass(frozen=True, slots=True)
-class Delete:
-    """Delete exactly the child that was seen: another one under the same name has another uid."""
+    Attributes:
+        fields: The fields' names and values; whatever else the child has stays.
+    """
 
     kind: Kind
     name: str
     uid: str
+    fields: Mapping[str, Any]
 
 
-Action = Create | Apply | Delete
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Delete exactly the object that was seen: another one under the same name has another uid.
+
+    Attributes:
+        force: Without waiting for its node to confirm.
+    """
+
+    kind: Kind
+    name: str
+    uid: str
+    force: bool = False
+
+
+Action = Create | Restore | Delete
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,11 @@
 from datetime import datetime, timedelta
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
+from qtj_operator.api.spec import CleanPodPolicy
 from qtj_operator.core.decision import Delete, Kind, Verdict
 from qtj_operator.core.inferring import wanted_run
-from qtj_operator.core.observed import Observed
+from qtj_operator.core.observed import Observed, Pod
+from qtj_operator.core.removal import removal
 
 __all__ = ["LEAVE_TIME", "ended"]
 
@@ -14,7 +16,7 @@ LEAVE_TIME = timedelta(seconds=30)
 
 
 def ended(seen: Observed, now: datetime) -> Verdict | None:
-    """Nothing starts any more; replicas that still run some time after the end are stopped.
+    """Nothing starts any more; what is left is cleaned up, and in the end the job itself, when its author wants that.
 
     One thing reopens a trained job: another `spec.inference` than the one that was run.
     """
@@ -24,11 +26,36 @@ def ended(seen: Observed, now: datetime) -> Verdict | None:
         return None
     if _inference_changed(seen):
         return _reopened() if failed else None
-    left = [pod for pod in seen.pods if pod.active]
-    due = (status.completion_time or now) + LEAVE_TIME
-    if left and now < due:
-        return Verdict(wake_at=due)
-    return Verdict(actions=tuple(Delete(Kind.POD, pod.name, pod.uid) for pod in left))
+    end = status.completion_time or now
+    return _expired(seen, end, now) or _cleaned(seen, end, now)
+
+
+def _expired(seen: Observed, end: datetime, now: datetime) -> Verdict | None:
+    due = _expiry(seen, end)
+    if due is None or due > now:
+        return None
+    return Verdict(actions=(Delete(Kind.QUANTUM_TRAINING_JOB, seen.job.name, seen.job.uid),))
+
+
+def _expiry(seen: Observed, end: datetime) -> datetime | None:
+    ttl = seen.job.policy.ttl_seconds_after_finished
+    return None if ttl is None else end + timedelta(seconds=ttl)
+
+
+def _cleaned(seen: Observed, end: datetime, now: datetime) -> Verdict:
+    policy = seen.job.policy.clean_pod_policy or CleanPodPolicy.RUNNING
+    left = [pod for pod in seen.pods if _is_in_the_way(pod, policy)]
+    due = end + LEAVE_TIME
+    patient = policy == CleanPodPolicy.RUNNING and now < due and bool(left)
+    removed = Verdict(wake_at=due) if patient else removal(left, now)
+    alarms = [moment for moment in (removed.wake_at, _expiry(seen, end)) if moment is not None]
+    return Verdict(actions=removed.actions, wake_at=min(alarms, default=None))
+
+
+def _is_in_the_way(pod: Pod, policy: CleanPodPolicy) -> bool:
+    if policy == CleanPodPolicy.NONE:
+        return False
+    return policy == CleanPodPolicy.ALL or not (pod.succeeded or pod.failed)
 
 
 def _inference_changed(seen: Observed) -> bool:

@@ -1,12 +1,12 @@
 """Events follow from the status: one for each condition that changed its status or its reason."""
 
 from qtj_operator.api.conditions import ConditionType, Reason
-from qtj_operator.api.models import Condition, Status
+from qtj_operator.api.status import Condition, Status
 from qtj_operator.core.decision import Event
 
 __all__ = ["events_between"]
 
-_SILENT = {Reason.STARTING, Reason.TRAINING_ENDED}
+_SILENT = {Reason.STARTING, Reason.TRAINING_ENDED, Reason.BACKING_OFF}
 """Reasons that say nothing a neighbouring event does not say better."""
 
 _WARNINGS = {

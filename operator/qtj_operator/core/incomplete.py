@@ -6,13 +6,17 @@ from qtj_operator.api.conditions import ConditionType, Reason, is_true
 from qtj_operator.api.names import replica_name
 from qtj_operator.build.pod import replica_pod
 from qtj_operator.build.service import replica_service
-from qtj_operator.core.decision import Action, Apply, Create, Event, Verdict
+from qtj_operator.core.decision import Action, Create, Event, Kind, Restore, Verdict
 from qtj_operator.core.observed import Observed
 
 __all__ = ["drifted", "incomplete"]
 
 _PROMISED = ("ports", "selector", "publishNotReadyAddresses")
 """Fields of a Service that peers rely on and that somebody could change."""
+
+
+_PROMISED = ("ports", "selector", "publishNotReadyAddresses")
+"""Fields of a Service that others rely on. What else an API server or an admission webhook adds is theirs."""
 
 
 def incomplete(seen: Observed, _now: datetime) -> Verdict | None:
@@ -34,16 +38,17 @@ def incomplete(seen: Observed, _now: datetime) -> Verdict | None:
 
 
 def drifted(seen: Observed, _now: datetime) -> Verdict | None:
-    """A Service that somebody edited is brought back: its ports and where it leads are a promise to the peers."""
-    built = [replica_service(seen.job, replica) for replica in seen.job.replicas()]
-    broken = [
-        manifest
-        for manifest in built
-        if (live := seen.services.get(manifest["metadata"]["name"])) is not None
-        and any(live["spec"].get(field) != manifest["spec"][field] for field in _PROMISED)
-    ]
-    if not broken:
+    """A Service that somebody edited is brought back: its ports and its selector are a promise to the peers."""
+    repairs: list[Action] = []
+    for replica in seen.job.replicas():
+        built = replica_service(seen.job, replica)
+        name, spec = built["metadata"]["name"], built["spec"]
+        live = seen.services.get(name)
+        if live is not None and any(live["spec"].get(field) != spec[field] for field in _PROMISED):
+            fields = {field: spec[field] for field in _PROMISED}
+            repairs.append(Restore(Kind.SERVICE, name, live["metadata"]["uid"], fields))
+    if not repairs:
         return None
-    names = ", ".join(manifest["metadata"]["name"] for manifest in broken)
+    names = ", ".join(repair.name for repair in repairs if isinstance(repair, Restore))
     event = Event("Warning", Reason.SERVICE_REPAIRED, f"{names} had been edited and was brought back")
-    return Verdict(actions=tuple(Apply(manifest) for manifest in broken), events=(event,))
+    return Verdict(actions=tuple(repairs), events=(event,))

@@ -3,7 +3,8 @@
 from datetime import datetime
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
-from qtj_operator.api.models import Inference, InferencePhase, InferenceStatus, WeightsStatus
+from qtj_operator.api.spec import Inference
+from qtj_operator.api.status import InferencePhase, InferenceStatus, WeightsStatus
 from qtj_operator.build.inference import inference_job, inference_run
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Verdict
 from qtj_operator.core.observed import InferenceRun, Observed

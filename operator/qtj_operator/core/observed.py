@@ -12,6 +12,7 @@ A pod keeps its name over all attempts, so the API server itself rules out two a
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Self
 
 from qtj_operator.api.contract import Progress, TerminationMessage, is_retryable
@@ -58,6 +59,7 @@ class Pod:
     Attributes:
         replica: Which replica it is; None for an inference pod.
         attempt: The attempt it was created for; 0 for an inference pod.
+        deadline: When its node is to have stopped it, once it is being deleted.
         waiting: Why a container cannot start, if one cannot.
         unscheduled: Why no node takes it, in the scheduler's words.
         disrupted: Preempted, evicted, or on a node that went away.
@@ -69,7 +71,8 @@ class Pod:
     attempt: int
     phase: str
     ready: bool
-    deleting: bool
+    deadline: datetime | None
+    node: str | None
     address: str | None
     ending: Ending | None
     waiting: Waiting | None
@@ -90,13 +93,19 @@ class Pod:
             attempt=_label_number(labels, LABEL_ATTEMPT),
             phase=status.get("phase", "Pending"),
             ready=conditions.get("Ready", {}).get("status") == "True",
-            deleting="deletionTimestamp" in meta,
+            deadline=_moment(meta.get("deletionTimestamp")),
+            node=raw["spec"].get("nodeName"),
             address=status.get("podIP"),
             ending=_ending(raw),
             waiting=_waiting(status),
             unscheduled=scheduled.get("message") if scheduled.get("status") == "False" else None,
             disrupted=conditions.get("DisruptionTarget", {}).get("status") == "True",
         )
+
+    @property
+    def deleting(self) -> bool:
+        """Whether somebody has asked for its deletion."""
+        return self.deadline is not None
 
     @property
     def active(self) -> bool:
@@ -209,6 +218,16 @@ class Observed:
         """The current pod of the replica that stores the weights."""
         return next((pod for pod in self.current if pod.replica == self.job.leader), None)
 
+    @property
+    def gang(self) -> tuple[Pod, ...]:
+        """Current pods that cannot do without one another."""
+        return tuple(pod for pod in self.current if pod.replica and not self.job.stands_alone(pod.replica.role))
+
+    @property
+    def loners(self) -> tuple[Pod, ...]:
+        """Current pods that the others can do without."""
+        return tuple(pod for pod in self.current if pod.replica and self.job.stands_alone(pod.replica.role))
+
     def missing(self) -> Iterator[ReplicaId]:
         """Yields replicas that have no pod of any attempt."""
         present = {pod.name for pod in self.pods}
@@ -232,6 +251,10 @@ def _label_number(labels: Mapping[str, str], label: str) -> int:
     """Reads a number from a label; anybody may edit one, so that a pod with nonsense belongs to no attempt of ours."""
     text = labels.get(label, "")
     return int(text) if text.isdecimal() else 0
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
 
 
 def _main_status(raw: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true, merge, phase_of
 from qtj_operator.api.contract import Progress
-from qtj_operator.api.models import ProgressStatus, ReplicaStatus, Status
+from qtj_operator.api.status import ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed, Pod
 
@@ -85,6 +85,10 @@ def _running(seen: Observed, facts: Iterable[Fact]) -> Fact:
     decided = {fact.type for fact in facts if fact.status}
     if any(kind in decided or is_true(seen.job.status.conditions, kind) for kind in over):
         return _fact(Reason.TRAINING_ENDED, "training has ended")
+    if is_true(seen.job.status.conditions, ConditionType.SUSPENDED) and ConditionType.SUSPENDED not in {
+        fact.type for fact in facts
+    }:
+        return _fact(Reason.SUSPENDED, "the job is suspended")
     ready = sum((pod.ready or pod.succeeded) and not pod.deleting for pod in seen.current)
     if seen.job.size == ready or _keeps_running(seen):
         return _fact(Reason.ALL_REPLICAS_READY, f"{seen.job.size} of {seen.job.size} replicas are ready", status=True)

@@ -2,14 +2,13 @@
 
 from datetime import datetime
 
-from qtj_operator.core.decision import Delete, Kind, Verdict
+from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed
+from qtj_operator.core.removal import removal
 
 __all__ = ["superseded"]
 
 
-def superseded(seen: Observed, _now: datetime) -> Verdict | None:
+def superseded(seen: Observed, now: datetime) -> Verdict | None:
     """They go first: the gang starts anew only when none of the old one is left to answer its peers."""
-    if not seen.superseded:
-        return None
-    return Verdict(actions=tuple(Delete(Kind.POD, p.name, p.uid) for p in seen.superseded if not p.deleting))
+    return removal(seen.superseded, now) if seen.superseded else None

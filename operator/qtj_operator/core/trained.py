@@ -3,9 +3,11 @@
 from datetime import datetime
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
-from qtj_operator.api.models import WeightsStatus
+from qtj_operator.api.names import Role
+from qtj_operator.api.spec import SuccessPolicy
+from qtj_operator.api.status import WeightsStatus
 from qtj_operator.core.decision import Verdict
-from qtj_operator.core.observed import Observed
+from qtj_operator.core.observed import Observed, Pod
 from qtj_operator.core.status import progress_status
 
 __all__ = ["trained"]
@@ -14,7 +16,7 @@ __all__ = ["trained"]
 def trained(seen: Observed, _now: datetime) -> Verdict | None:
     """The leader ended with exit code 0: whatever else happens, training is not run again."""
     leader = seen.leader
-    if leader is None or not leader.succeeded or is_true(seen.job.status.conditions, ConditionType.TRAINED):
+    if leader is None or is_true(seen.job.status.conditions, ConditionType.TRAINED) or not _is_over(seen, leader):
         return None
     said = leader.message
     # The last epochs may have passed since the progress was polled, so the leader's last word on it counts.
@@ -25,6 +27,14 @@ def trained(seen: Observed, _now: datetime) -> Verdict | None:
     weights = WeightsStatus(uri=said.weights.uri, sha256=said.weights.sha256)
     sentence = f"{leader.name} stored the weights as {weights.uri}"
     return Verdict(record={**record, "weights": weights}, facts=(_fact(Reason.WEIGHTS_STORED, sentence),))
+
+
+def _is_over(seen: Observed, leader: Pod) -> bool:
+    """Whether everybody has succeeded whom the job's success depends on."""
+    if seen.job.policy.success_policy != SuccessPolicy.ALL_WORKERS:
+        return leader.succeeded
+    needed = {replica for replica in seen.job.replicas() if replica.role in {Role.CHIEF, Role.WORKER}}
+    return needed <= {pod.replica for pod in seen.current if pod.succeeded}
 
 
 def _fact(reason: Reason, message: str) -> Fact:

@@ -1,0 +1,322 @@
+"""What a user may ask for: the spec of a QuantumTrainingJob.
+
+Descriptions are the text of ``kubectl explain``. Nothing has a default in the schema: the user's object stays as the
+user wrote it, and what a missing field means is decided where it is read.
+"""
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from qtj_operator.api.model import Model
+from qtj_operator.api.names import MANAGER, MAX_REPLICAS, Role
+from qtj_operator.api.rules import Rule, checked, enforce, validations
+from qtj_operator.api.template import PodTemplate
+
+__all__ = [
+    "Artifacts",
+    "Circuit",
+    "CleanPodPolicy",
+    "Inference",
+    "Precision",
+    "Profiler",
+    "ReplicaSpec",
+    "ReplicaSpecs",
+    "RunPolicy",
+    "SchedulingPolicy",
+    "Spec",
+    "Strategy",
+    "SuccessPolicy",
+]
+
+_BUCKET_PATTERN = "^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/.*)?$"
+
+_KNOWN_STORE = Rule(
+    "self.startsWith('gs://') || self.startsWith('file:///')",
+    lambda uri: uri.startswith(("gs://", "file:///")),
+    "must begin with gs:// (a bucket) or file:/// (a volume that every replica mounts)",
+)
+_VALID_BUCKET = Rule(
+    f"!self.startsWith('gs://') || self.matches('{_BUCKET_PATTERN}')",
+    lambda uri: not uri.startswith("gs://") or re.fullmatch(_BUCKET_PATTERN, uri) is not None,
+    "names no valid bucket: write gs://BUCKET/PATH",
+)
+_ONE_CHIEF = Rule(
+    "!has(self.replicas) || self.replicas == 1",
+    lambda chief: chief.replicas in {None, 1},
+    "a job has at most one Chief",
+)
+_ONE_EVALUATOR = Rule(
+    "!has(self.replicas) || self.replicas == 1",
+    lambda evaluator: evaluator.replicas in {None, 1},
+    "a job has at most one Evaluator",
+)
+_SOME_ROLE = Rule(
+    "has(self.Worker) || has(self.Chief)",
+    lambda roles: any(role in {Role.CHIEF, Role.WORKER} for role, _ in roles),
+    "name at least one role: Worker or Chief",
+)
+_FREE_PORT = Rule(
+    "self != 2222 && self != 2224",
+    lambda port: port not in {2222, 2224},
+    "port 2222 is taken by gRPC and 2224 by metrics: choose another",
+)
+
+
+class Strategy(StrEnum):
+    """How replicas train together; the names are those of ``tf.distribute``."""
+
+    MULTI_WORKER_MIRRORED = "MultiWorkerMirrored"
+    PARAMETER_SERVER = "ParameterServer"
+    MIRRORED = "Mirrored"
+    NONE = "None"
+
+
+class CleanPodPolicy(StrEnum):
+    """Which pods are deleted once the job has ended."""
+
+    RUNNING = "Running"
+    ALL = "All"
+    NONE = "None"
+
+
+class SuccessPolicy(StrEnum):
+    """Whose end ends training."""
+
+    LEADER = "Leader"
+    ALL_WORKERS = "AllWorkers"
+
+
+class Precision(StrEnum):
+    """Precision of the amplitudes of a statevector."""
+
+    SINGLE = "single"
+    DOUBLE = "double"
+
+
+class ReplicaSpec(Model):
+    """How many replicas of one role, and what they run."""
+
+    replicas: int | None = Field(
+        None, description="How many replicas of this role. 1 when left out.", ge=1, le=MAX_REPLICAS
+    )
+    template: PodTemplate | None = Field(
+        None, description="Pod template of this role alone. The job's `template` when left out."
+    )
+
+
+class ReplicaSpecs(Model):
+    """The roles of a job."""
+
+    chief: Annotated[ReplicaSpec, checked(_ONE_CHIEF)] | None = Field(
+        None,
+        alias="Chief",
+        description="A leading replica beside the workers: it trains as well, and stores checkpoints and weights.",
+        json_schema_extra=validations(_ONE_CHIEF),
+    )
+    worker: ReplicaSpec | None = Field(
+        None,
+        alias="Worker",
+        description="Replicas that train. Without a Chief, worker 0 leads: it stores checkpoints and weights.",
+    )
+    ps: ReplicaSpec | None = Field(
+        None, alias="PS", description="Parameter servers, which hold the variables under strategy ParameterServer."
+    )
+    evaluator: Annotated[ReplicaSpec, checked(_ONE_EVALUATOR)] | None = Field(
+        None,
+        alias="Evaluator",
+        description="A replica beside the cluster that evaluates checkpoints. It is not part of TF_CONFIG's cluster, "
+        "and training neither waits for it nor fails with it.",
+        json_schema_extra=validations(_ONE_EVALUATOR),
+    )
+
+    def __iter__(self) -> Iterator[tuple[Role, ReplicaSpec]]:  # type: ignore[override]  # roles, not fields
+        """Yields the roles that the job has, the one that leads first."""
+        for role in Role:
+            spec: ReplicaSpec | None = getattr(self, role.task_type)
+            if spec is not None:
+                yield role, spec
+
+
+class Circuit(Model):
+    """The quantum circuit to train. With it, a job that cannot fit its memory limit is refused before it starts."""
+
+    qubits: int = Field(description="Number of qubits. A statevector takes 8 bytes times 2^qubits.", ge=2, le=40)
+    filters: int | None = Field(
+        None, description="Circuits evaluated side by side for each example. 1 when left out.", ge=1, le=1024
+    )
+    precision: Precision | None = Field(
+        None, description="Of the amplitudes: single (8 bytes each, also when left out) or double (16 bytes)."
+    )
+
+
+class Artifacts(Model):
+    """Where results go."""
+
+    uri: Annotated[str, checked(_KNOWN_STORE, _VALID_BUCKET)] = Field(
+        description=(
+            "Folder for weights, held-out data and results: gs://BUCKET/PATH, or file:///PATH on a volume that every "
+            "replica mounts."
+        ),
+        max_length=1024,
+        json_schema_extra=validations(_KNOWN_STORE, _VALID_BUCKET),
+    )
+
+
+class Profiler(Model):
+    """TensorFlow's profiler server in every replica."""
+
+    port: Annotated[int, Field(ge=1024, le=65535), checked(_FREE_PORT)] | None = Field(
+        None,
+        description="Port of the profiler server, on the pod and on its Service. 2223 when left out.",
+        json_schema_extra=validations(_FREE_PORT),
+    )
+
+
+class Inference(Model):
+    """A Job that runs once the weights are stored, in the leading replica's template."""
+
+    command: list[str] | None = Field(None, description="Replaces the container's command.", max_length=64)
+    args: list[str] | None = Field(
+        None, description='Replaces the container\'s args. ["infer"] when left out.', max_length=256
+    )
+    backoff_limit: int | None = Field(
+        None, description="Retries before inference counts as failed. 2 when left out.", ge=0, le=100
+    )
+
+
+class SchedulingPolicy(Model):
+    """How the pods come onto nodes."""
+
+    queue_name: str | None = Field(
+        None,
+        description="Kueue's LocalQueue. The replicas of an attempt are one pod group: all are admitted, or none.",
+        min_length=1,
+        max_length=63,
+    )
+    gang: bool | None = Field(
+        None,
+        description="Create a PodGroup (scheduling.x-k8s.io) for each attempt, so that the coscheduling plugin places "
+        "all replicas or none. Set schedulerName in the template to the scheduler that has it.",
+    )
+
+
+class RunPolicy(Model):
+    """When to try again, when to stop and what to clean up."""
+
+    backoff_limit: int | None = Field(
+        None,
+        description="Restarts after a retryable failure before the job fails. 3 when left out. Preemption, eviction "
+        "and lost nodes do not count.",
+        ge=0,
+        le=1000,
+    )
+    active_deadline_seconds: int | None = Field(
+        None, description="The job fails when it is not complete this long after its start.", ge=1
+    )
+    pending_deadline_seconds: int | None = Field(
+        None, description="The job fails when its replicas are not all running after this long.", ge=1
+    )
+    ttl_seconds_after_finished: int | None = Field(
+        None, description="The job is deleted, with its children, this long after its end.", ge=0
+    )
+    clean_pod_policy: CleanPodPolicy | None = Field(
+        None,
+        description="Pods to delete once the job has ended: Running (also when left out; after 30 s to leave by "
+        "themselves), All, or None.",
+    )
+    success_policy: SuccessPolicy | None = Field(
+        None,
+        description="Training has ended well when the leading replica has (Leader, also when left out), or when the "
+        "chief and all workers have (AllWorkers).",
+    )
+    scheduling_policy: SchedulingPolicy | None = Field(None, description="How the pods come onto nodes.")
+
+
+def _names(spec: "Spec", *roles: Role) -> bool:
+    named = {role for role, _ in spec.replica_specs}
+    return named.issuperset(roles)
+
+
+_IMMUTABLE = tuple(
+    Rule(
+        f"has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || self.{field} == oldSelf.{field})",
+        lambda _: True,  # an object as it is stored knows nothing of an earlier one
+        f"{field} cannot be changed once the job exists: create a job with another name",
+    )
+    for field in ("strategy", "template", "replicaSpecs", "circuit", "artifacts", "profiler", "managedBy")
+)
+
+_PARAMETER_SERVER = Rule(
+    "!has(self.strategy) || self.strategy != 'ParameterServer' || "
+    "(has(self.replicaSpecs.Chief) && has(self.replicaSpecs.PS) && has(self.replicaSpecs.Worker))",
+    lambda spec: spec.strategy != Strategy.PARAMETER_SERVER or _names(spec, Role.CHIEF, Role.PS, Role.WORKER),
+    "strategy ParameterServer needs the roles Chief (which coordinates), PS and Worker",
+)
+_NO_PARAMETER_SERVER = Rule(
+    "!has(self.replicaSpecs.PS) || (has(self.strategy) && self.strategy in ['ParameterServer', 'None'])",
+    lambda spec: not _names(spec, Role.PS) or spec.strategy in {Strategy.PARAMETER_SERVER, Strategy.NONE},
+    "the role PS belongs to strategy ParameterServer",
+)
+_MIRRORED = Rule(
+    "!has(self.strategy) || self.strategy != 'Mirrored' || (has(self.replicaSpecs.Chief) != "
+    "has(self.replicaSpecs.Worker) && (!has(self.replicaSpecs.Worker) || "
+    "!has(self.replicaSpecs.Worker.replicas) || self.replicaSpecs.Worker.replicas == 1))",
+    lambda spec: (
+        spec.strategy != Strategy.MIRRORED
+        or sum(each.replicas or 1 for role, each in spec.replica_specs if role != Role.EVALUATOR) == 1
+    ),
+    "strategy Mirrored uses the devices of one pod: name one Worker, or use MultiWorkerMirrored",
+)
+_ROLE_RULES = (_PARAMETER_SERVER, _NO_PARAMETER_SERVER, _MIRRORED)
+
+
+class Spec(Model):
+    """What to train, where, and with how many replicas."""
+
+    model_config = ConfigDict(json_schema_extra=validations(*_IMMUTABLE, *_ROLE_RULES))
+
+    strategy: Strategy | None = Field(
+        None,
+        description=(
+            "How replicas train together. MultiWorkerMirrored, also when left out: every replica holds the model and "
+            "gradients are summed over all of them at each step; a replica that fails restarts the whole gang. "
+            "ParameterServer: the Chief coordinates, PS hold the variables, and a Worker that fails is replaced alone. "
+            "Mirrored: one pod, all its devices. None: the program sees to it; TF_CONFIG is written all the same."
+        ),
+    )
+    template: PodTemplate = Field(description="Pod template of every replica and of the inference Job.")
+    replica_specs: Annotated[ReplicaSpecs, checked(_SOME_ROLE)] = Field(
+        description="The roles of the job and how many replicas each has.",
+        json_schema_extra=validations(_SOME_ROLE),
+    )
+    circuit: Circuit | None = Field(None, description="The quantum circuit to train.")
+    artifacts: Artifacts = Field(description="Where results go.")
+    profiler: Profiler | None = Field(None, description="TensorFlow's profiler server in every replica.")
+    inference: Inference | None = Field(
+        None,
+        description=(
+            "Runs a Job once the weights are stored, and records its metrics. No inference when left out. Changing it "
+            "runs inference again without training again."
+        ),
+    )
+    suspend: bool | None = Field(
+        None,
+        description="While true, the job has no pods. It goes on from its last checkpoint when it is false again.",
+    )
+    managed_by: str | None = Field(
+        None,
+        description=f"The controller that looks after this job, when it is another than {MANAGER}, for example "
+        "kueue.x-k8s.io/multikueue. This operator then leaves it alone.",
+        min_length=1,
+        max_length=63,
+    )
+    run_policy: RunPolicy | None = Field(None, description="When to try again, when to stop and what to clean up.")
+
+    @model_validator(mode="after")
+    def _roles_fit_the_strategy(self) -> Self:
+        enforce(self, *_ROLE_RULES)
+        return self

@@ -1,0 +1,132 @@
+"""What the operator says of a job: its status."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import Field
+
+from qtj_operator.api.model import Model, Timestamp
+
+__all__ = [
+    "Condition",
+    "Failure",
+    "InferencePhase",
+    "InferenceStatus",
+    "Phase",
+    "ProgressStatus",
+    "ReplicaStatus",
+    "Status",
+    "WeightsStatus",
+]
+
+
+class Phase(StrEnum):
+    """The one word that ``kubectl get`` shows; always derived from the conditions."""
+
+    PENDING = "Pending"
+    RUNNING = "Running"
+    RESTARTING = "Restarting"
+    SUSPENDED = "Suspended"
+    INFERRING = "Inferring"
+    COMPLETE = "Complete"
+    FAILED = "Failed"
+
+
+class Condition(Model):
+    """A metav1.Condition."""
+
+    type: str = Field(description="Running, Suspended, Trained, Complete or Failed.")
+    status: Literal["True", "False", "Unknown"] = Field(description="True, False or Unknown.")
+    reason: str = Field(description="One word for programs.")
+    message: str = Field(description="One sentence for people.")
+    observed_generation: int = Field(description="The spec's generation that this condition speaks of.")
+    last_transition_time: Timestamp = Field(description="When the status last changed.")
+
+
+class ReplicaStatus(Model):
+    """Counts of one role's replicas."""
+
+    desired: int = Field(description="How many the spec asks for.")
+    ready: int = Field(description="How many are running and ready.")
+    succeeded: int = Field(description="How many ended with exit code 0.")
+    failed: int = Field(description="How many of the current attempt ended otherwise.")
+
+
+class Failure(Model):
+    """One replica that ended badly."""
+
+    pod: str = Field(description="The pod's name.")
+    attempt: int = Field(description="The attempt it belonged to.")
+    exit_code: int | None = Field(None, description="Exit code of the training container, when it had one.")
+    reason: str = Field(description="The kubelet's word for it, for example Error, OOMKilled or Evicted.")
+    message: str = Field(description="What the program said last.")
+    node: str | None = Field(None, description="The node it ran on.")
+    uid: str = Field(description="The pod's uid: a pod is counted once, however often it is seen.")
+    time: Timestamp = Field(description="When the operator saw it.")
+
+
+class ProgressStatus(Model):
+    """How far training is, from the leading replica's progress endpoint."""
+
+    epoch: int = Field(description="Epochs finished.")
+    epochs: int = Field(description="Epochs asked for.")
+    step: int = Field(description="Optimizer steps finished.")
+    loss: float | None = Field(None, description="Training loss of the last finished epoch.")
+    accuracy: float | None = Field(None, description="Sign accuracy on the held-out set, 0 to 1.")
+    examples_per_second: float | None = Field(None, description="Training examples per second over all replicas.")
+
+
+class WeightsStatus(Model):
+    """The trained weights."""
+
+    uri: str = Field(description="The object in the artifact store.")
+    sha256: str = Field(description="Hex digest of its bytes.")
+
+
+class InferencePhase(StrEnum):
+    """How far inference is."""
+
+    RUNNING = "Running"
+    COMPLETE = "Complete"
+    FAILED = "Failed"
+
+
+class InferenceStatus(Model):
+    """The inference Job of the current weights and the current `spec.inference`."""
+
+    phase: InferencePhase = Field(description="Running, Complete or Failed.")
+    run: str = Field(description="Digest of the weights and of spec.inference that this run belongs to.")
+    metrics: Mapping[str, float] | None = Field(None, description="What inference measured, by name.")
+
+
+class Status(Model):
+    """What the operator knows of the job. The operator alone writes it."""
+
+    observed_generation: int | None = Field(None, description="The spec's generation that this status speaks of.")
+    phase: Phase | None = Field(
+        None, description="Pending, Running, Restarting, Suspended, Inferring, Complete or Failed."
+    )
+    reason: str | None = Field(None, description="Reason of the condition that the phase follows from.")
+    ready: str | None = Field(None, description="Ready replicas of all, for example 2/2.")
+    conditions: tuple[Condition, ...] | None = Field(
+        None,
+        description="Running, Suspended, Trained, Complete and Failed, as kubectl wait reads them.",
+        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+    )
+    attempt: int | None = Field(None, description="Number of the current attempt, from 1.")
+    restarts: int | None = Field(None, description="Restarts of the gang that counted against backoffLimit.")
+    disruptions: int | None = Field(
+        None, description="Restarts after preemption, eviction or a lost node, which do not count against backoffLimit."
+    )
+    start_time: Timestamp | None = Field(None, description="When the operator took the job up.")
+    completion_time: Timestamp | None = Field(None, description="When the job ended.")
+    replicas: Mapping[str, ReplicaStatus] | None = Field(None, description="Counts by role.")
+    failures: tuple[Failure, ...] | None = Field(None, description="The last replicas that ended badly, newest last.")
+    progress: ProgressStatus | None = Field(None, description="How far training is.")
+    weights: WeightsStatus | None = Field(None, description="The trained weights.")
+    inference: InferenceStatus | None = Field(None, description="How far inference is and what it measured.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the status as the API server stores it."""
+        return self.model_dump(by_alias=True, exclude_none=True, mode="json")

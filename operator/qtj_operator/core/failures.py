@@ -1,0 +1,42 @@
+"""The record of replicas that ended badly."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from qtj_operator.api.status import Failure, Status
+from qtj_operator.core.observed import Pod
+
+__all__ = ["MAX_FAILURES", "described", "with_failures"]
+
+MAX_FAILURES = 10
+"""Failures kept in the status: enough to see a pattern, too few to make the object grow."""
+
+
+def with_failures(status: Status, pods: Iterable[Pod], now: datetime) -> tuple[Failure, ...] | None:
+    """Returns the failures of the status and those of `pods`, each pod once."""
+    known = status.failures or ()
+    counted = {failure.uid for failure in known}
+    new = (_failure(pod, now) for pod in pods if pod.uid not in counted)
+    return (*known, *new)[-MAX_FAILURES:] or None
+
+
+def described(pod: Pod) -> str:
+    """Returns how a pod came to be lost, as the first half of a sentence."""
+    if pod.ending is None:
+        return f"{pod.name} was preempted, evicted or deleted"
+    code, reason = pod.ending.exit_code, pod.ending.reason
+    how = reason if code is None else f"exit code {code}" + ("" if reason == "Error" else f", {reason}")
+    return f"{pod.name} ended ({how}): {pod.last_words}"
+
+
+def _failure(pod: Pod, now: datetime) -> Failure:
+    return Failure(
+        pod=pod.name,
+        uid=pod.uid,
+        attempt=pod.attempt,
+        node=pod.node,
+        exit_code=pod.ending.exit_code if pod.ending else None,
+        reason=pod.ending.reason if pod.ending else "Disrupted",
+        message=pod.last_words,
+        time=now,
+    )

@@ -1,0 +1,54 @@
+"""Deadlines, computed from the status alone: they survive a restart of the operator and need no event to fire."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_true
+from qtj_operator.api.job import Job
+from qtj_operator.core.decision import Verdict
+from qtj_operator.core.observed import Observed
+
+__all__ = ["next_deadline", "overdue"]
+
+
+def overdue(seen: Observed, now: datetime) -> Verdict | None:
+    """A job that takes longer than its author allows fails, whatever it is doing."""
+    late = next((fact for due, fact in _deadlines(seen.job) if due <= now), None)
+    return None if late is None else Verdict(facts=(late,))
+
+
+def next_deadline(job: Job) -> datetime | None:
+    """Returns when the job, as its status stands, will be overdue."""
+    conditions = job.status.conditions
+    idle = (ConditionType.SUSPENDED, ConditionType.COMPLETE, ConditionType.FAILED)
+    if any(is_true(conditions, kind) for kind in idle):
+        return None
+    return min((due for due, _ in _deadlines(job)), default=None)
+
+
+def _deadlines(job: Job) -> Iterator[tuple[datetime, Fact]]:
+    start, active = job.status.start_time, job.policy.active_deadline_seconds
+    if start is None:
+        return
+    if active is not None:
+        sentence = f"the job was not complete {active} s after its start, as activeDeadlineSeconds demands"
+        yield start + timedelta(seconds=active), _failed(Reason.DEADLINE_EXCEEDED, sentence)
+    pending = job.policy.pending_deadline_seconds
+    since = _pending_since(job, start)
+    if pending is not None and since is not None:
+        running = find(job.status.conditions, ConditionType.RUNNING)
+        why = f": {running.message}" if running else ""
+        sentence = f"the replicas were not all running after {pending} s, as pendingDeadlineSeconds demands{why}"
+        yield since + timedelta(seconds=pending), _failed(Reason.PENDING_DEADLINE_EXCEEDED, sentence)
+
+
+def _pending_since(job: Job, start: datetime) -> datetime | None:
+    """Returns since when the replicas have not all been running, or None when they are or are no longer needed."""
+    running = find(job.status.conditions, ConditionType.RUNNING)
+    if is_true(job.status.conditions, ConditionType.TRAINED) or (running and running.status == "True"):
+        return None
+    return max(start, running.last_transition_time) if running else start
+
+
+def _failed(reason: Reason, message: str) -> Fact:
+    return Fact(ConditionType.FAILED, status=True, reason=reason, message=message)

@@ -1,0 +1,23 @@
+"""How pods are removed, whatever the reason."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from qtj_operator.core.decision import Delete, Kind, Verdict
+from qtj_operator.core.observed import Pod
+
+__all__ = ["NODE_SILENCE", "removal"]
+
+NODE_SILENCE = timedelta(seconds=15)
+"""How long after a pod's deadline its node may take to confirm. A node that is gone never does, and the pod's name is
+needed again: then the pod is deleted without it."""
+
+
+def removal(pods: Iterable[Pod], now: datetime) -> Verdict:
+    """Asks for the deletion of each pod once, and insists where the node does not answer."""
+    pods = tuple(pods)
+    deadlines = {pod: pod.deadline + NODE_SILENCE for pod in pods if pod.deadline is not None}
+    asked = tuple(Delete(Kind.POD, pod.name, pod.uid) for pod in pods if pod not in deadlines)
+    forced = tuple(Delete(Kind.POD, pod.name, pod.uid, force=True) for pod, due in deadlines.items() if due <= now)
+    waiting = [due for due in deadlines.values() if due > now]
+    return Verdict(actions=(*asked, *forced), wake_at=min(waiting, default=None))

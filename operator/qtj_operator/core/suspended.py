@@ -1,0 +1,52 @@
+"""Suspended jobs: `spec.suspend`, at the top as Kueue looks for it.
+
+::
+
+    suspend: true    1. Suspended=True is recorded   2. pods and a running inference Job go
+    suspend: false   1. Suspended=False, a new start time and the next attempt are recorded   2. pods come
+
+The attempt moves on resuming, so that a pod that was still on its way out cannot be taken for a new one.
+"""
+
+from datetime import datetime
+
+from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
+from qtj_operator.core.decision import Delete, Kind, Verdict
+from qtj_operator.core.observed import Observed
+from qtj_operator.core.removal import removal
+
+__all__ = ["suspended"]
+
+
+def suspended(seen: Observed, now: datetime) -> Verdict | None:
+    """A suspended job has no pods and keeps its attempt and its weights; it goes on where its last checkpoint is."""
+    was = is_true(seen.job.status.conditions, ConditionType.SUSPENDED)
+    if not seen.job.spec.suspend:
+        return _resumed(seen, now) if was else None
+    if not was:
+        return Verdict(facts=(_fact(Reason.SUSPENDED, "spec.suspend is true", status=True), _not_running()))
+    removed = removal((pod for pod in seen.pods if pod.active or pod.deleting), now)
+    return Verdict(actions=(*removed.actions, *_inference(seen)), facts=(_not_running(),), wake_at=removed.wake_at)
+
+
+def _resumed(seen: Observed, now: datetime) -> Verdict:
+    fact = _fact(Reason.RESUMED, "spec.suspend is no longer true", status=False)
+    trained = is_true(seen.job.status.conditions, ConditionType.TRAINED)
+    attempt = seen.attempt if trained else seen.attempt + 1
+    restarts = seen.job.status.restarts or 0
+    return Verdict(record={"start_time": now, "attempt": attempt, "restarts": restarts}, facts=(fact,))
+
+
+def _inference(seen: Observed) -> tuple[Delete, ...]:
+    found = seen.inference
+    if found is None or found.deleting or found.complete or found.failed:
+        return ()
+    return (Delete(Kind.JOB, found.name, found.uid),)
+
+
+def _not_running() -> Fact:
+    return Fact(ConditionType.RUNNING, status=False, reason=Reason.SUSPENDED, message="the job is suspended")
+
+
+def _fact(reason: Reason, message: str, *, status: bool) -> Fact:
+    return Fact(ConditionType.SUSPENDED, status=status, reason=reason, message=message)

@@ -1,0 +1,61 @@
+"""The controller's client over a `Store`: requests that end between two steps of the event loop."""
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from functools import reduce
+from operator import getitem
+from typing import Any
+
+from qtj_operator.controller.client import ApiError, Object, Resource
+from qtj_operator.local.store import Store
+
+__all__ = ["MemoryClient"]
+
+
+class MemoryClient:
+    """A `qtj_operator.controller.client.Client` on a cluster in memory."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
+        """See `Client.get`."""
+        try:
+            return self._store.find(resource, namespace, name)
+        except ApiError:
+            return None
+
+    async def list(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> Sequence[Object]:
+        """See `Client.list`."""
+        return list(self._store.select(resource, namespace, labels))
+
+    async def create(self, resource: Resource, manifest: Object) -> None:
+        """See `Client.create`."""
+        self._store.create(resource, manifest)
+
+    async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> None:
+        """See `Client.patch`."""
+        self._store.update(resource, namespace, name, lambda obj: _apply(operations, obj))
+
+    async def delete(self, resource: Resource, namespace: str, name: str, uid: str, *, force: bool = False) -> None:
+        """See `Client.delete`."""
+        try:
+            self._store.delete(resource, namespace, name, uid, force=force)
+        except ApiError as error:
+            if error.code not in {404, 409}:
+                raise
+
+    async def replace_status(self, resource: Resource, obj: Object) -> None:
+        """See `Client.replace_status`."""
+        self._store.replace(resource, obj, status=True)
+
+
+def _apply(operations: Sequence[Object], obj: dict[str, Any]) -> None:
+    """Applies a JSON patch of operations on fields of objects, which is all the operator uses."""
+    for operation in operations:
+        *path, field = operation["path"].strip("/").split("/")
+        parent = reduce(getitem, path, obj)
+        if operation["op"] == "test" and parent.get(field) != operation["value"]:
+            raise ApiError(422, "Invalid", f"{operation['path']} is not {operation['value']!r}")
+        if operation["op"] == "add":
+            parent[field] = deepcopy(operation["value"])

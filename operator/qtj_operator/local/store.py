@@ -1,0 +1,217 @@
+"""Objects with the bookkeeping of a kube-apiserver: uid, resourceVersion, generation, deletion, garbage, history.
+
+What is modelled, and where Kubernetes says so (API conventions and API concepts):
+
+* every change gets the next resourceVersion; a change that changes nothing gets none and is no event;
+* `generation` moves with everything but metadata and status;
+* status is a subresource: creating or replacing an object leaves it alone;
+* an object with finalizers, or a pod that a kubelet still runs, is only marked by a deletion;
+* an object whose owners are all gone goes too;
+* the history of changes is bounded: whoever asks for older ones gets 410 and has to list anew.
+
+The contract tests run the same cases against this and against a real kube-apiserver.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from qtj_operator.controller.client import ApiError, Object, Resource
+
+__all__ = ["Change", "Store"]
+
+_HISTORY = 1000
+
+Address = tuple[Resource, str, str]
+"""Resource, namespace and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One event of a watch."""
+
+    type: Literal["ADDED", "MODIFIED", "DELETED"]
+    resource: Resource
+    version: int
+    object: Object
+
+
+class Store:
+    """The objects of one cluster.
+
+    Args:
+        clock: Tells the time that goes into creation and deletion timestamps.
+        on_change: Called after each change; a watch.
+    """
+
+    def __init__(self, clock: Callable[[], datetime], on_change: Callable[[Change], None] = lambda _: None) -> None:
+        self._clock = clock
+        self._on_change = on_change
+        self._objects: dict[Address, dict[str, Any]] = {}
+        self._history: deque[Change] = deque(maxlen=_HISTORY)
+        self._version = 0
+        self._uids = 0
+
+    def find(self, resource: Resource, namespace: str, name: str) -> dict[str, Any]:
+        """Returns a copy of the object.
+
+        Raises:
+            ApiError: 404 NotFound.
+        """
+        return deepcopy(self._found((resource, namespace, name)))
+
+    def select(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+        """Yields copies of the objects that carry all of `labels`, by name."""
+        for (kind, where, _), obj in sorted(self._objects.items(), key=lambda item: item[0][1:]):
+            own = obj["metadata"].get("labels") or {}
+            if kind == resource and namespace in {None, where} and labels.items() <= own.items():
+                yield deepcopy(obj)
+
+    def changes(self, since: int) -> list[Change]:
+        """Returns what happened after the resourceVersion `since`.
+
+        Raises:
+            ApiError: 410 Expired, when the history no longer reaches back so far.
+        """
+        oldest = self._history[0].version if self._history else self._version + 1
+        if since + 1 < oldest:
+            raise ApiError(410, "Expired", f"too old resource version: {since} ({oldest})")
+        return [change for change in self._history if change.version > since]
+
+    @property
+    def version(self) -> int:
+        """The resourceVersion of the last change."""
+        return self._version
+
+    def create(self, resource: Resource, manifest: Object) -> dict[str, Any]:
+        """Adds an object.
+
+        Raises:
+            ApiError: 409 AlreadyExists.
+        """
+        obj = deepcopy(dict(manifest))
+        meta = obj["metadata"]
+        address = (resource, meta["namespace"], meta["name"])
+        if address in self._objects:
+            raise ApiError(409, "AlreadyExists", f'{resource.value[1]} "{meta["name"]}" already exists')
+        self._uids += 1
+        meta |= {
+            "uid": f"00000000-0000-4000-8000-{self._uids:012d}",
+            "creationTimestamp": self._now(),
+            "generation": 1,
+        }
+        obj.pop("status", None)
+        self._objects[address] = obj
+        self._publish("ADDED", address)
+        return deepcopy(obj)
+
+    def replace(self, resource: Resource, obj: Object, *, status: bool = False) -> None:
+        """Replaces an object but its status, or its status alone.
+
+        Raises:
+            ApiError: 404 NotFound, or 409 Conflict when `obj` is not at the stored resourceVersion.
+        """
+        meta = obj["metadata"]
+        address = (resource, meta["namespace"], meta["name"])
+        stored = self._found(address)
+        if meta.get("resourceVersion") not in {None, stored["metadata"]["resourceVersion"]}:
+            raise ApiError(409, "Conflict", f"{meta['name']}: the object has been modified; please apply your changes")
+        self._modify(address, _replaced(stored, obj, status=status))
+
+    def update(self, resource: Resource, namespace: str, name: str, change: Callable[[dict[str, Any]], None]) -> None:
+        """Lets `change` edit an object in place, status included: what kubelets and other controllers do."""
+        address = (resource, namespace, name)
+        obj = deepcopy(self._found(address))
+        change(obj)
+        self._modify(address, obj)
+
+    def delete(
+        self, resource: Resource, namespace: str, name: str, uid: str | None = None, *, force: bool = False
+    ) -> None:
+        """Deletes an object, or marks it when something holds it; `force` overrules a kubelet, not a finalizer.
+
+        Raises:
+            ApiError: 404 NotFound, or 409 Conflict when it has another uid.
+        """
+        address = (resource, namespace, name)
+        obj = deepcopy(self._found(address))
+        if uid is not None and uid != obj["metadata"]["uid"]:
+            raise ApiError(409, "Conflict", f"{name}: the uid in the precondition does not match")
+        if _is_held(resource, obj) and not (force and not obj["metadata"].get("finalizers")):
+            obj["metadata"].setdefault("deletionTimestamp", self._now())
+            self._modify(address, obj)
+        else:
+            self._remove(address)
+
+    def remove(self, resource: Resource, namespace: str, name: str) -> None:
+        """Removes an object at once, as the last step of a graceful deletion or a forced one."""
+        self._found((resource, namespace, name))
+        self._remove((resource, namespace, name))
+
+    def _found(self, address: Address) -> dict[str, Any]:
+        if address not in self._objects:
+            raise ApiError(404, "NotFound", f'{address[0].value[1]} "{address[2]}" not found')
+        return self._objects[address]
+
+    def _modify(self, address: Address, obj: dict[str, Any]) -> None:
+        stored = self._objects[address]
+        if obj == stored:
+            return
+        if _essence(obj) != _essence(stored):
+            obj["metadata"]["generation"] = stored["metadata"]["generation"] + 1
+        self._objects[address] = obj
+        if "deletionTimestamp" in obj["metadata"] and not _is_held(address[0], obj):
+            self._remove(address)
+        else:
+            self._publish("MODIFIED", address)
+
+    def _remove(self, address: Address) -> None:
+        uid = self._objects[address]["metadata"]["uid"]
+        self._publish("DELETED", address)
+        del self._objects[address]
+        self._collect(uid)
+
+    def _collect(self, owner: str) -> None:
+        orphans = [
+            address
+            for address, obj in self._objects.items()
+            if owner in {reference["uid"] for reference in obj["metadata"].get("ownerReferences") or ()}
+        ]
+        for address in orphans:
+            if address in self._objects:  # it may have gone with another orphan
+                self.delete(*address)
+
+    def _publish(self, kind: Literal["ADDED", "MODIFIED", "DELETED"], address: Address) -> None:
+        self._version += 1
+        obj = self._objects[address]
+        obj["metadata"]["resourceVersion"] = str(self._version)
+        change = Change(kind, address[0], self._version, deepcopy(obj))
+        self._history.append(change)
+        self._on_change(change)
+
+    def _now(self) -> str:
+        return self._clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _replaced(stored: dict[str, Any], obj: Object, *, status: bool) -> dict[str, Any]:
+    if status:
+        return {**deepcopy(stored), "status": deepcopy(obj["status"])}
+    new = deepcopy(dict(obj))
+    new["metadata"] = {**stored["metadata"], **new["metadata"]}
+    new.pop("status", None)
+    return {**new, **({"status": deepcopy(stored["status"])} if "status" in stored else {})}
+
+
+def _essence(obj: Object) -> dict[str, Any]:
+    return {key: value for key, value in obj.items() if key not in {"metadata", "status"}}
+
+
+def _is_held(resource: Resource, obj: Object) -> bool:
+    """Whether a deletion has to wait: for finalizers, or for the kubelet of the node that the pod is on."""
+    if obj["metadata"].get("finalizers"):
+        return True
+    ended = obj.get("status", {}).get("phase") in {"Succeeded", "Failed"}
+    return resource is Resource.PODS and "nodeName" in obj.get("spec", {}) and not ended

@@ -8,6 +8,7 @@ from qtj_operator.api.contract import TERMINATION_MESSAGE_PATH, Env
 from qtj_operator.api.job import METRICS_PORT, Job, ReplicaId, main_container
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, replica_name
 from qtj_operator.build.manifest import Manifest, metadata
+from qtj_operator.build.queueing import queueing
 from qtj_operator.build.service import replica_ports
 from qtj_operator.build.tf_config import tf_config
 
@@ -34,6 +35,8 @@ def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
     template = pod_template(job.template(replica.role), environment)
     _add_ports(_main(template["spec"]), replica_ports(job))
     own = metadata(job, replica_name(job.name, replica.role, replica.index), labels)
+    queue_labels, queue_annotations = queueing(job, attempt)
+    own |= {"labels": {**own["labels"], **queue_labels}, "annotations": queue_annotations}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": _merged(template, own), "spec": template["spec"]}
 
 
@@ -113,6 +116,5 @@ def _merged(template: Manifest, own: Manifest) -> Manifest:
     """Lays our metadata over the template's: the user's labels and annotations stay, ours cannot be taken."""
     theirs = template.get("metadata") or {}
     merged = {**own, "labels": {**(theirs.get("labels") or {}), **own["labels"]}}
-    if theirs.get("annotations"):
-        merged["annotations"] = dict(theirs["annotations"])
-    return merged
+    annotations = {**(theirs.get("annotations") or {}), **merged.pop("annotations")}
+    return {**merged, **({"annotations": annotations} if annotations else {})}

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from qtj_operator.api.conditions import ConditionType, Fact, Reason
 from qtj_operator.api.contract import Env
 from qtj_operator.api.job import Job, main_container
+from qtj_operator.api.memory import STATES, bytes_of, gibibytes, state_bytes
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed
 
@@ -56,7 +57,27 @@ def artifacts_on_no_volume(job: Job) -> str | None:
     return None
 
 
-_CHECKS: tuple[Check, ...] = (reserved_variable, artifacts_on_no_volume)
+def too_large_for_its_memory(job: Job) -> str | None:
+    """The statevectors alone exceed the memory limit: the kernel would kill the program, again and again."""
+    circuit = job.spec.circuit
+    if circuit is None:
+        return None
+    state, states = state_bytes(circuit), STATES * (circuit.filters or 1)
+    for where, template in _templates(job).items():
+        containers = template["spec"]["containers"]
+        main = containers[main_container(containers)]
+        limit = (main.get("resources") or {}).get("limits", {}).get("memory")
+        allowed = None if limit is None else bytes_of(limit)
+        if allowed is not None and states * state > allowed:
+            return (
+                f"{circuit.qubits} qubits need {gibibytes(states * state)} per replica ({states} states of "
+                f"{gibibytes(state)}), and the limit of {where}.spec.containers[{main['name']}] is {limit}: raise "
+                "resources.limits.memory or lower circuit.qubits"
+            )
+    return None
+
+
+_CHECKS: tuple[Check, ...] = (reserved_variable, artifacts_on_no_volume, too_large_for_its_memory)
 
 
 def _templates(job: Job) -> Mapping[str, Mapping[str, Any]]:

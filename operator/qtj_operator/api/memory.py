@@ -1,0 +1,48 @@
+"""How much memory a circuit needs, from what the job says of it.
+
+A statevector of n qubits has 2^n complex amplitudes. The adjoint method holds three of them for each circuit that is
+evaluated at a time: the state, the state being taken back gate by gate, and a copy to differentiate (TensorFlow
+Quantum 0.7.6, adjoint gradient; Luo et al., "Yao.jl", Quantum 4, 341 (2020), section 3).
+"""
+
+from decimal import Decimal, InvalidOperation
+
+from qtj_operator.api.spec import Circuit, Precision
+
+__all__ = ["STATES", "bytes_of", "gibibytes", "state_bytes"]
+
+STATES = 3
+"""Statevectors that the gradient of one circuit holds."""
+
+_BYTES_PER_AMPLITUDE = {Precision.SINGLE: 8, Precision.DOUBLE: 16}
+_UNITS = {
+    **{f"{prefix}i": 1024**power for power, prefix in enumerate("KMGTPE", start=1)},
+    **{prefix: 1000**power for power, prefix in enumerate("kMGTPE", start=1)},
+    "m": Decimal("0.001"),
+    "": 1,
+}
+
+
+def state_bytes(circuit: Circuit) -> int:
+    """Returns the bytes of one statevector."""
+    amplitude = _BYTES_PER_AMPLITUDE[circuit.precision or Precision.SINGLE]
+    return amplitude * 1 << circuit.qubits
+
+
+def bytes_of(quantity: object) -> int | None:
+    """Returns the bytes that a Kubernetes quantity such as 16Gi means, or None for what is not one.
+
+    The grammar is that of apimachinery's resource.Quantity.
+    """
+    text = str(quantity).strip()
+    number = text.rstrip("KMGTPEikm")
+    unit = text[len(number) :]
+    try:
+        return int(Decimal(number) * _UNITS[unit])
+    except (InvalidOperation, KeyError):
+        return None
+
+
+def gibibytes(count: int) -> str:
+    """Returns a number of bytes for people."""
+    return f"{count / 1024**3:.3g} GiB"

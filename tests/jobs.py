@@ -35,10 +35,22 @@ def job_object(*, name: str = "qcnn", namespace: str = "lab", **spec: Any) -> di
     }
 
 
-def a_job(*, workers: int | None = 2, chief: bool = False, name: str = "qcnn", **spec: Any) -> Job:
+def a_job(
+    *,
+    workers: int | None = 2,
+    chief: bool = False,
+    ps: int | None = None,
+    evaluator: bool = False,
+    name: str = "qcnn",
+    **spec: Any,
+) -> Job:
     roles: dict[str, Any] = {}
     if chief:
         roles["Chief"] = {}
     if workers:
         roles["Worker"] = {"replicas": workers}
+    if ps:
+        roles["PS"] = {"replicas": ps}
+    if evaluator:
+        roles["Evaluator"] = {}
     return Job.parse(job_object(name=name, **{"replicaSpecs": roles, **spec}))

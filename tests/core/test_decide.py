@@ -8,7 +8,17 @@ import pytest
 import qtj_operator
 from qtj_operator.api.contract import TerminationMessage
 from qtj_operator.core.decide import POLICIES
-from tests.core.world import WEIGHTS, World, complete_job, inferring_job, later, new_job, running_job, trained_job
+from tests.core.world import (
+    WEIGHTS,
+    World,
+    complete_job,
+    inferring_job,
+    later,
+    new_job,
+    running_job,
+    starting_job,
+    trained_job,
+)
 
 PURE = ("api", "build", "core")
 SOURCES = [file for layer in PURE for file in (Path(qtj_operator.__file__).parent / layer).glob("*.py")]
@@ -26,10 +36,14 @@ def test_the_policies_stand_in_the_order_of_a_jobs_life() -> None:
     assert [policy.__name__ for policy in POLICIES] == [
         "ended",
         "impossible",
-        "started",
         "trained",
+        "suspended",
+        "started",
+        "overdue",
         "lost_replica",
+        "lost_loner",
         "superseded",
+        "backing_off",
         "incomplete",
         "drifted",
         "inferring",
@@ -53,8 +67,9 @@ def test_the_policies_stand_in_the_order_of_a_jobs_life() -> None:
         (complete_job().with_service("worker-0", ports=[]).without_pods(), "ended"),
         (running_job().with_pod("worker-0", exit_code=0, says=SAID).with_pod("worker-1", exit_code=1), "trained"),
         (running_job(workers=3).with_pod("worker-0", exit_code=75).without_pod("worker-1"), "lost_replica"),
-        (running_job(attempt=2, workers=3).with_pod("worker-0", attempt=1).without_pod("worker-1"), "superseded"),
-        (running_job().without_pod("worker-1").with_service("worker-0", ports=[]), "incomplete"),
+        (starting_job(attempt=2, workers=3).with_pod("worker-0", attempt=1).without_pod("worker-1"), "superseded"),
+        (starting_job().without_pod("worker-1").with_service("worker-0", ports=[]), "incomplete"),
+        (running_job().without_pod("worker-1"), "lost_replica"),
     ],
 )
 def test_who_decides(world: World, policy: str) -> None:

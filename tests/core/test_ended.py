@@ -40,11 +40,11 @@ def test_pods_of_an_earlier_attempt_are_stopped_as_well() -> None:
 
 
 def test_a_pod_that_is_on_its_way_out_is_left_to_go() -> None:
-    world = failed_job().with_pod("worker-0", ready=True, deleting=True)
+    world = failed_job().with_pod("worker-0", ready=True, deadline=later(minutes=1))
 
     decision = world.decide(later(minutes=1))
 
-    assert (decision.actions, decision.wake_at) == ((), None)
+    assert (decision.actions, decision.wake_at) == ((), later(seconds=75))
 
 
 @pytest.mark.parametrize("world", [failed_job(), complete_job(), trained_job().recorded()])

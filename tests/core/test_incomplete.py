@@ -2,8 +2,8 @@
 
 import pytest
 
-from qtj_operator.core.decision import Apply, Create
-from tests.core.world import World, new_job, running_job, trained_job
+from qtj_operator.core.decision import Create, Delete, Kind, Restore
+from tests.core.world import World, later, new_job, running_job, starting_job, trained_job
 
 
 def created(world: World) -> list[str]:
@@ -28,7 +28,7 @@ def test_all_pods_of_a_gang_are_created_at_once() -> None:
 
 
 def test_only_what_is_missing_is_created() -> None:
-    assert created(running_job(workers=3).without_pod("worker-1").without_service("worker-2")) == [
+    assert created(starting_job(workers=3).without_pod("worker-1").without_service("worker-2")) == [
         "Service qcnn-worker-2",
         "Pod qcnn-worker-1",
     ]
@@ -43,11 +43,27 @@ def test_a_failed_pod_is_not_replaced_in_its_own_attempt() -> None:
 
 
 def test_a_pod_that_is_on_its_way_out_holds_its_name() -> None:
-    assert created(running_job().with_pod("worker-1", ready=True, deleting=True)) == []
+    decision = starting_job().with_pod("worker-1", deleting=True).decide()
+
+    assert decision.actions == ()
+    assert decision.wake_at == later(seconds=45), "its node has 15 s beyond the pod's deadline to let go of it"
 
 
-def test_a_pod_that_vanished_comes_back_in_the_same_attempt() -> None:
-    (create,) = running_job(attempt=3).without_pod("worker-1").decide().actions
+def test_a_pod_whose_node_does_not_let_go_of_it_is_removed_without() -> None:
+    decision = starting_job().with_pod("worker-1", deleting=True).decide(later(seconds=45))
+
+    assert decision.actions == (Delete(Kind.POD, "qcnn-worker-1", "qcnn-worker-1@1", force=True),)
+
+
+def test_a_pod_that_is_waited_for_keeps_no_other_from_coming() -> None:
+    world = starting_job(workers=3).with_pod("worker-1", deleting=True).without_pod("worker-2")
+
+    assert created(world) == ["Pod qcnn-worker-2"]
+    assert world.decide().wake_at == later(seconds=45)
+
+
+def test_a_pod_that_vanished_before_the_gang_ran_comes_back_in_the_same_attempt() -> None:
+    (create,) = starting_job(attempt=3).without_pod("worker-1").decide().actions
 
     assert isinstance(create, Create)
     assert create.manifest["metadata"]["labels"]["quantumtraining.dev/attempt"] == "3"
@@ -71,9 +87,9 @@ def test_a_service_that_somebody_edited_is_brought_back(edit: dict[str, object])
 
     decision = world.with_service("worker-1", **edit).decide()
 
-    (apply,) = decision.actions
-    assert isinstance(apply, Apply)
-    assert apply.manifest["spec"] == world.services["qcnn-worker-1"]["spec"]
+    spec = world.services["qcnn-worker-1"]["spec"]
+    promised = {field: spec[field] for field in ("ports", "selector", "publishNotReadyAddresses")}
+    assert decision.actions == (Restore(Kind.SERVICE, "qcnn-worker-1", "qcnn-worker-1-service", promised),)
     assert [(event.type, event.reason) for event in decision.events] == [("Warning", "ServiceRepaired")]
 
 

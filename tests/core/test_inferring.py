@@ -129,13 +129,24 @@ def test_a_failed_inference_is_final_until_somebody_edits_it() -> None:
 def test_another_inference_runs_without_training_again() -> None:
     world = complete_job().with_spec(inference={"args": ["infer", "--shots=100"]})
 
-    first = world.decide()
-    second = world.recorded().without_inference().decide()
+    reopened = world.decide()
+    removed = world.recorded().decide()
+    created = world.recorded().recorded().without_inference().decide()
 
-    assert (first.actions, first.status.phase) == ((REMOVED,), "Inferring")
-    assert inference_created(second)[Env.WEIGHTS_SHA256] == WEIGHTS.sha256
-    assert second.status.attempt == 1
-    assert second.status.completion_time is None
+    assert (reopened.status.phase, reopened.actions) == ("Inferring", ())
+    assert removed.actions == (REMOVED,)
+    assert inference_created(created)[Env.WEIGHTS_SHA256] == WEIGHTS.sha256
+    assert created.status.attempt == 1
+    assert created.status.completion_time is None
+
+
+def test_the_deadline_is_for_the_new_run_alone_when_another_inference_is_asked_for() -> None:
+    world = complete_job(runPolicy={"activeDeadlineSeconds": 60}).with_spec(inference={"args": ["other"]})
+
+    decision = world.recorded(later(days=1)).decide(later(days=1, seconds=59))
+
+    assert decision.status.phase == "Inferring"
+    assert decision.status.start_time == later(days=1)
 
 
 def test_another_inference_runs_also_after_one_that_failed() -> None:
@@ -181,10 +192,10 @@ def test_the_result_of_a_stale_inference_job_counts_for_nothing() -> None:
 def test_inference_may_be_added_to_a_job_that_is_complete() -> None:
     world = trained_job().recorded().with_spec(inference={})
 
-    decision = world.decide(later(days=1))
+    reopened = world.recorded(later(days=1))
 
-    assert inference_created(decision)
-    assert decision.status.phase == "Inferring"
+    assert reopened.job.status.phase == "Inferring"
+    assert inference_created(reopened.decide(later(days=1)))
 
 
 def test_inference_that_nobody_asks_for_any_more_is_stopped_and_the_job_complete() -> None:

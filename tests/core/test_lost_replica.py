@@ -4,7 +4,7 @@ import pytest
 
 from qtj_operator.api.contract import TerminationMessage
 from qtj_operator.core.failures import MAX_FAILURES
-from tests.core.world import NOW, World, running_job, trained_job
+from tests.core.world import NOW, World, running_job, starting_job, trained_job
 
 
 def failed_message(world: World) -> str:
@@ -137,17 +137,95 @@ def test_an_end_without_exit_code_was_not_the_programs_choice() -> None:
     assert decision.status.phase == "Restarting"
 
 
-def test_a_pod_that_is_deleted_and_failed_counts() -> None:
-    decision = running_job().with_pod("worker-1", exit_code=143, deleting=True).decide()
+@pytest.mark.parametrize("exit_code", [137, 143])
+def test_a_pod_that_somebody_deleted_costs_nothing_however_late_it_is_seen(exit_code: int) -> None:
+    decision = running_job(backoff_limit=0).with_pod("worker-1", exit_code=exit_code, deleting=True).decide()
 
-    assert (decision.status.attempt, decision.status.restarts) == (2, 1)
+    assert (decision.status.attempt, decision.status.restarts, decision.status.disruptions) == (2, 0, 1)
 
 
-def test_a_pod_that_somebody_deletes_may_finish_first() -> None:
-    decision = running_job().with_pod("worker-1", ready=True, deleting=True).decide()
+@pytest.mark.parametrize("how", [{"exit_code": 139}, {"exit_code": 137, "reason": "OOMKilled"}])
+def test_a_pod_that_crashed_before_somebody_deleted_it_counts(how: dict[str, object]) -> None:
+    decision = running_job().with_pod("worker-1", deleting=True, **how).decide()
 
-    assert decision.status.attempt == 1
+    assert (decision.status.restarts, decision.status.disruptions) == (1, None)
+
+
+def test_a_running_member_that_somebody_deletes_is_lost_at_once() -> None:
+    decision = running_job(backoff_limit=0).with_pod("worker-1", ready=True, deleting=True).decide()
+
+    assert (decision.status.attempt, decision.status.disruptions) == (2, 1)
     assert decision.actions == ()
+
+
+def test_before_the_gang_runs_a_pod_that_somebody_deletes_may_go_and_come_again() -> None:
+    decision = starting_job().with_pod("worker-1", ready=True, deleting=True).decide()
+
+    assert (decision.status.attempt, decision.status.disruptions) == (1, None)
+
+
+def test_before_the_gang_runs_a_preempted_pod_restarts_it_all_the_same() -> None:
+    decision = starting_job().with_pod("worker-1", ready=True, disrupted=True, deleting=True).decide()
+
+    assert (decision.status.attempt, decision.status.disruptions) == (2, 1)
+
+
+def test_a_running_gang_that_misses_a_member_is_lost_although_there_is_no_pod_to_ask() -> None:
+    decision = running_job(backoff_limit=0).without_pod("worker-1").decide()
+
+    assert (decision.status.attempt, decision.status.restarts, decision.status.disruptions) == (2, 0, 1)
+    assert decision.status.failures is None
+    assert decision.events[0].message == "qcnn-worker-1 is gone; all replicas start again as attempt 2"
+
+
+def test_a_gang_of_which_nothing_is_left_starts_again() -> None:
+    assert running_job().without_pods().decide().status.attempt == 2
+
+
+def test_it_is_missed_once_for_then_the_gang_runs_no_more() -> None:
+    world = running_job().without_pod("worker-1").recorded()
+
+    assert world.recorded().without_pods().decide().status.attempt == 2
+
+
+def test_a_peer_that_notices_the_missing_one_spends_nothing() -> None:
+    decision = running_job(backoff_limit=0).without_pod("worker-1").with_pod("worker-0", exit_code=75).decide()
+
+    assert (decision.status.attempt, decision.status.disruptions) == (2, 1)
+
+
+def test_several_that_are_disrupted_at_once_are_one_disruption() -> None:
+    world = running_job(workers=4, backoff_limit=0).without_pod("worker-3").with_pod("worker-0", exit_code=75)
+    world = world.with_pod("worker-1", ready=True, disrupted=True, deleting=True)
+
+    status = world.with_pod("worker-2", exit_code=143, disrupted=True).decide().status
+
+    assert (status.attempt, status.restarts, status.disruptions) == (2, 0, 1)
+    assert len(status.failures or ()) == 3
+
+
+def test_disruptions_and_restarts_are_counted_apart() -> None:
+    world = running_job(backoff_limit=1).with_pod("worker-1", exit_code=75).recorded()
+    world = world.with_pods(ready=True).recorded().without_pod("worker-0").recorded()
+
+    assert (world.job.status.attempt, world.job.status.restarts, world.job.status.disruptions) == (3, 1, 1)
+    assert world.with_pods(exit_code=75).decide().status.reason == "BackoffLimitExceeded"
+
+
+def test_the_failure_names_the_node_and_the_pod_that_it_was() -> None:
+    (failure,) = running_job().with_pod("worker-1", exit_code=139, node="node-7").decide().status.failures or ()
+
+    assert (failure.node, failure.uid) == ("node-7", "qcnn-worker-1@1")
+
+
+def test_a_worker_that_has_finished_may_be_deleted_while_the_leader_goes_on() -> None:
+    assert running_job().with_pod("worker-1", exit_code=0, deleting=True).decide().status.attempt == 1
+
+
+def test_a_leader_that_only_obeyed_when_it_was_told_to_stop_is_lost() -> None:
+    decision = running_job(backoff_limit=0).with_pod("worker-0", exit_code=0, deleting=True).decide()
+
+    assert (decision.status.attempt, decision.status.disruptions) == (2, 1)
 
 
 def test_a_restart_begins_with_no_progress() -> None:

@@ -6,16 +6,11 @@ from qtj_operator.api.conditions import Reason
 from qtj_operator.api.status import Condition
 from qtj_operator.core.decide import refuse
 from qtj_operator.core.status import with_obstacle
-from tests.core.world import NOW, World, complete_job, later, new_job, running_job, trained_job
+from tests.core.world import NOW, World, complete_job, later, new_job, running_job, starting_job, trained_job
 
 
 def running(world: World) -> Condition:
     return next(c for c in world.decide(later(minutes=1)).status.conditions or () if c.type == "Running")
-
-
-def starting_job(**job: object) -> World:
-    """A job whose pods exist and wait for their nodes."""
-    return new_job(**job).recorded().with_services().with_pods().recorded()  # type: ignore[arg-type]
 
 
 def test_ready_counts_replicas_of_all_roles() -> None:

@@ -1,11 +1,11 @@
 """Pods of an earlier attempt."""
 
 from qtj_operator.core.decision import Create, Delete, Kind
-from tests.core.world import running_job
+from tests.core.world import running_job, starting_job
 
 
 def test_pods_of_an_earlier_attempt_are_deleted_before_new_ones_come() -> None:
-    world = running_job(attempt=2).with_pod("worker-0", attempt=1, ready=True).without_pod("worker-1")
+    world = starting_job(attempt=2).with_pod("worker-0", attempt=1, ready=True).without_pod("worker-1")
 
     decision = world.decide()
 
@@ -19,7 +19,7 @@ def test_a_pod_that_is_on_its_way_out_is_not_deleted_again_and_still_waited_for(
 
 
 def test_the_gang_starts_anew_once_the_last_old_pod_is_gone() -> None:
-    decision = running_job(attempt=2).without_pods().decide()
+    decision = starting_job(attempt=2).without_pods().decide()
 
     created = [action.manifest for action in decision.actions if isinstance(action, Create)]
     assert [pod["metadata"]["name"] for pod in created] == ["qcnn-worker-0", "qcnn-worker-1"]

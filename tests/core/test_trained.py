@@ -93,6 +93,12 @@ def test_training_ends_even_when_the_pod_was_being_deleted() -> None:
     assert decision.status.weights is not None
 
 
+def test_a_leader_that_says_nothing_of_weights_has_not_trained_if_it_was_told_to_stop() -> None:
+    decision = running_job().with_pod("worker-0", exit_code=0, deleting=True).decide()
+
+    assert decision.status.phase == "Restarting"
+
+
 def test_a_leader_that_ended_before_its_peers_started_has_trained() -> None:
     world = new_job(workers=2).recorded().with_services().with_pod("worker-0", exit_code=0, says=SAID)
 

@@ -13,6 +13,7 @@ from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import replica_name
 from qtj_operator.api.spec import Inference, Spec
 from qtj_operator.build.inference import inference_run
+from qtj_operator.build.manifest import Manifest
 from qtj_operator.build.service import replica_service
 from qtj_operator.core.decide import decide
 from qtj_operator.core.decision import Decision
@@ -27,8 +28,11 @@ __all__ = [
     "inferring_job",
     "later",
     "new_job",
+    "parameter_servers",
     "pods_of",
     "running_job",
+    "starting_job",
+    "stored",
     "trained_job",
 ]
 
@@ -91,8 +95,9 @@ class World(Observed):
         return replace(self, services={known: s for known, s in self.services.items() if known != name})
 
     def with_services(self) -> Self:
-        built = (replica_service(self.job, replica) for replica in self.job.replicas())
-        return replace(self, services={service["metadata"]["name"]: service for service in built})
+        """The replicas' Services as the API server has them."""
+        built = [replica_service(self.job, replica) for replica in self.job.replicas()]
+        return replace(self, services={service["metadata"]["name"]: stored(service) for service in built})
 
     def with_inference(self, **how: Any) -> Self:
         """The inference Job that the spec asks for, in the state that `how` says: `complete=True, says=...`."""
@@ -102,17 +107,29 @@ class World(Observed):
         return replace(self, inference=None)
 
 
-def new_job(*, workers: int | None = 2, chief: bool = False, **spec: Any) -> World:
+def new_job(**job: Any) -> World:
     """A job that nobody has looked at yet."""
-    return World(job=a_job(workers=workers, chief=chief, **spec), services={})
+    return World(job=a_job(**job), services={})
+
+
+def parameter_servers(*, workers: int = 2, **job: Any) -> dict[str, Any]:
+    """The shape of a parameter-server job, for any of the builders: `running_job(**parameter_servers())`."""
+    return {"strategy": "ParameterServer", "chief": True, "ps": 1, "workers": workers, **job}
+
+
+def starting_job(*, attempt: int = 1, **job: Any) -> World:
+    """A job whose pods exist and wait for their nodes."""
+    begun = new_job(**job).recorded().with_status(attempt=attempt, restarts=attempt - 1)
+    return begun.with_services().with_pods().recorded()
 
 
 def running_job(
     *, attempt: int = 1, restarts: int | None = None, backoff_limit: int | None = None, **job: Any
 ) -> World:
     """A job whose replicas all run and are ready; earlier attempts ended by themselves unless `restarts` says so."""
-    policy = {} if backoff_limit is None else {"runPolicy": {"backoffLimit": backoff_limit}}
-    world = new_job(**policy, **job).with_status(
+    if backoff_limit is not None:
+        job["runPolicy"] = {**job.get("runPolicy", {}), "backoffLimit": backoff_limit}
+    world = new_job(**job).with_status(
         attempt=attempt, restarts=attempt - 1 if restarts is None else restarts, start_time=NOW
     )
     return world.with_services().with_pods(ready=True).recorded()
@@ -143,6 +160,12 @@ def pods_of(names: Mapping[str, Any]) -> tuple[Pod, ...]:
     return tuple(_pod(job, replica, **how) for replica, how in names.items())
 
 
+def stored(service: Manifest) -> Manifest:
+    """The Service once the API server has it: with a uid."""
+    meta = service["metadata"]
+    return {**service, "metadata": {**meta, "uid": f"{meta['name']}-service"}}
+
+
 def _called(replica: ReplicaId) -> str:
     return f"{replica.role.task_type}-{replica.index}"
 
@@ -156,9 +179,13 @@ def _pod(
     reason: str | None = None,
     says: TerminationMessage | str = "",
     waiting: tuple[str, str] | None = None,
+    deleting: bool = False,
     **fields: Any,
 ) -> Pod:
-    """A pod: Pending, or Running when ready, or ended when it has an exit code or a reason for its end."""
+    """A pod: Pending, or Running when ready, or ended when it has an exit code or a reason for its end.
+
+    One that is being deleted has 30 seconds from NOW, unless its `deadline` is given.
+    """
     known = {_called(known): known for known in job.replicas()}[replica]
     name = replica_name(job.name, known.role, known.index)
     ended = exit_code is not None or reason is not None
@@ -173,7 +200,7 @@ def _pod(
             "attempt": attempt,
             "phase": phase,
             "ready": False,
-            "deadline": None,
+            "deadline": later(seconds=30) if deleting else None,
             "node": None,
             "address": None,
             "ending": Ending(exit_code=exit_code, reason=word, text=text) if ended else None,

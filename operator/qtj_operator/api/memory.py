@@ -5,7 +5,7 @@ evaluated at a time: the state, the state being taken back gate by gate, and a c
 Quantum 0.7.6, adjoint gradient; Luo et al., "Yao.jl", Quantum 4, 341 (2020), section 3).
 """
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from qtj_operator.api.spec import Circuit, Precision
 
@@ -39,7 +39,7 @@ def bytes_of(quantity: object) -> int | None:
     unit = text[len(number) :]
     try:
         return int(Decimal(number) * _UNITS[unit])
-    except (InvalidOperation, KeyError):
+    except (ArithmeticError, ValueError, KeyError):  # neither a number, nor a finite one, nor a unit
         return None
 
 

@@ -27,12 +27,17 @@ class _Mount(_Part):
     mount_path: str
 
 
+class _Resources(_Part):
+    limits: dict[str, Any] | None = None
+
+
 class _Container(_Part):
     name: str = Field(min_length=1)
     image: str = Field(min_length=1)
     env: list[_Variable] | None = None
     ports: list[dict[str, Any]] | None = None
     volume_mounts: list[_Mount] | None = None
+    resources: _Resources | None = None
     security_context: dict[str, Any] | None = None
 
 

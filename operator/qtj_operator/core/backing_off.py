@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from qtj_operator.api.conditions import ConditionType, Fact, Reason
+from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed
 
@@ -18,7 +18,7 @@ def backing_off(seen: Observed, now: datetime) -> Verdict | None:
     Counted from the last failure in the status, so the pause outlives the operator.
     """
     restarts, failures = seen.job.status.restarts or 0, seen.job.status.failures
-    if not restarts or not failures or seen.current:
+    if not restarts or not failures or seen.current or is_true(seen.job.status.conditions, ConditionType.TRAINED):
         return None
     pause = min(2 ** min(restarts - 1, 30) - 1, LONGEST_PAUSE)
     due = failures[-1].time + timedelta(seconds=pause)

@@ -34,9 +34,9 @@ Policy = Callable[[Observed, datetime], Verdict | None]
 POLICIES: tuple[Policy, ...] = (
     ended,  # Complete or Failed: only leftovers are cleaned up
     impossible,  # the spec can never run: say so once
+    trained,  # the leader is done: note the weights
     suspended,  # no pods, until it is resumed
     started,  # first sight: attempt 1
-    trained,  # the leader is done: note the weights
     overdue,  # a deadline has passed
     lost_replica,  # a member of the gang ended badly: next attempt, or give up
     lost_loner,  # a replica that the others can do without ended badly: replace it

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
 from qtj_operator.api.spec import CleanPodPolicy
 from qtj_operator.core.decision import Delete, Kind, Verdict
-from qtj_operator.core.inferring import wanted_run
+from qtj_operator.core.inferring import inference_stopped, wanted_run
 from qtj_operator.core.observed import Observed, Pod
 from qtj_operator.core.removal import removal
 
@@ -25,7 +25,7 @@ def ended(seen: Observed, now: datetime) -> Verdict | None:
     if not failed and not is_true(status.conditions, ConditionType.COMPLETE):
         return None
     if _inference_changed(seen):
-        return _reopened() if failed else None
+        return _reopened(ConditionType.FAILED if failed else ConditionType.COMPLETE, now)
     end = status.completion_time or now
     return _expired(seen, end, now) or _cleaned(seen, end, now)
 
@@ -49,7 +49,8 @@ def _cleaned(seen: Observed, end: datetime, now: datetime) -> Verdict:
     patient = policy == CleanPodPolicy.RUNNING and now < due and bool(left)
     removed = Verdict(wake_at=due) if patient else removal(left, now)
     alarms = [moment for moment in (removed.wake_at, _expiry(seen, end)) if moment is not None]
-    return Verdict(actions=removed.actions, wake_at=min(alarms, default=None))
+    stopped = () if policy == CleanPodPolicy.NONE else inference_stopped(seen)
+    return Verdict(actions=(*removed.actions, *stopped), wake_at=min(alarms, default=None))
 
 
 def _is_in_the_way(pod: Pod, policy: CleanPodPolicy) -> bool:
@@ -67,6 +68,7 @@ def _inference_changed(seen: Observed) -> bool:
     return wanted != done
 
 
-def _reopened() -> Verdict:
-    fact = Fact(ConditionType.FAILED, status=False, reason=Reason.INFERRING, message="spec.inference was changed")
-    return Verdict(facts=(fact,))
+def _reopened(end: ConditionType, now: datetime) -> Verdict:
+    """Takes the end back; the deadline is for the new run alone."""
+    fact = Fact(end, status=False, reason=Reason.INFERRING, message="spec.inference was changed")
+    return Verdict(record={"start_time": now}, facts=(fact,))

@@ -26,8 +26,13 @@ def events_between(before: Status, after: Status) -> tuple[Event, ...]:
     return tuple(
         Event("Warning" if _is_warning(condition) else "Normal", Reason(condition.reason), condition.message)
         for condition in after.conditions or ()
-        if known.get(condition.type) != (condition.status, condition.reason) and condition.reason not in _SILENT
+        if known.get(condition.type) != (condition.status, condition.reason) and not _is_silent(condition)
     )
+
+
+def _is_silent(condition: Condition) -> bool:
+    suspended = condition.type == ConditionType.RUNNING and condition.reason == Reason.SUSPENDED
+    return suspended or condition.reason in _SILENT
 
 
 def _is_warning(condition: Condition) -> bool:

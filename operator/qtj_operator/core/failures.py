@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from qtj_operator.api.status import Failure, Status
-from qtj_operator.core.observed import Pod
+from qtj_operator.api.status import Failure
+from qtj_operator.core.observed import Observed, Pod
 
 __all__ = ["MAX_FAILURES", "described", "with_failures"]
 
@@ -12,12 +12,17 @@ MAX_FAILURES = 10
 """Failures kept in the status: enough to see a pattern, too few to make the object grow."""
 
 
-def with_failures(status: Status, pods: Iterable[Pod], now: datetime) -> tuple[Failure, ...] | None:
-    """Returns the failures of the status and those of `pods`, each pod once."""
-    known = status.failures or ()
+def with_failures(seen: Observed, pods: Iterable[Pod], now: datetime) -> tuple[Failure, ...] | None:
+    """Returns the failures of the status and those of `pods`, each pod once.
+
+    When there are too many, those go first whose pod is gone: one that is still seen must not be counted again.
+    """
+    known = seen.job.status.failures or ()
     counted = {failure.uid for failure in known}
-    new = (_failure(pod, now) for pod in pods if pod.uid not in counted)
-    return (*known, *new)[-MAX_FAILURES:] or None
+    failures = [*known, *(_failure(pod, now) for pod in pods if pod.uid not in counted)]
+    present = {pod.uid for pod in seen.pods}
+    dispensable = sorted(failures, key=lambda failure: failure.uid in present)[: max(len(failures) - MAX_FAILURES, 0)]
+    return tuple(failure for failure in failures if failure not in dispensable) or None
 
 
 def described(pod: Pod) -> str:

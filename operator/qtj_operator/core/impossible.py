@@ -66,7 +66,7 @@ def too_large_for_its_memory(job: Job) -> str | None:
     for where, template in _templates(job).items():
         containers = template["spec"]["containers"]
         main = containers[main_container(containers)]
-        limit = (main.get("resources") or {}).get("limits", {}).get("memory")
+        limit = ((main.get("resources") or {}).get("limits") or {}).get("memory")
         allowed = None if limit is None else bytes_of(limit)
         if allowed is not None and states * state > allowed:
             return (

@@ -6,23 +6,21 @@ from qtj_operator.api.conditions import ConditionType, Reason, is_true
 from qtj_operator.api.names import replica_name
 from qtj_operator.build.pod import replica_pod
 from qtj_operator.build.service import replica_service
-from qtj_operator.core.decision import Action, Create, Event, Kind, Restore, Verdict
+from qtj_operator.core.decision import SETTLED, Action, Create, Event, Kind, Restore, Verdict
 from qtj_operator.core.observed import Observed
+from qtj_operator.core.removal import removal
 
 __all__ = ["drifted", "incomplete"]
-
-_PROMISED = ("ports", "selector", "publishNotReadyAddresses")
-"""Fields of a Service that peers rely on and that somebody could change."""
-
 
 _PROMISED = ("ports", "selector", "publishNotReadyAddresses")
 """Fields of a Service that others rely on. What else an API server or an admission webhook adds is theirs."""
 
 
-def incomplete(seen: Observed, _now: datetime) -> Verdict | None:
+def incomplete(seen: Observed, now: datetime) -> Verdict | None:
     """Every replica has its Service and its pod until training has ended.
 
     The order of the actions is the order in which they are done: a pod's peers look up its name as soon as they run.
+    A pod on its way out holds its name; where its node does not let go of it, it is removed without.
     """
     if is_true(seen.job.status.conditions, ConditionType.TRAINED):
         return None
@@ -32,9 +30,9 @@ def incomplete(seen: Observed, _now: datetime) -> Verdict | None:
         if replica_name(seen.job.name, replica.role, replica.index) not in seen.services
     ]
     pods: list[Action] = [Create(replica_pod(seen.job, replica, seen.attempt)) for replica in seen.missing()]
-    if not services and not pods:
-        return None
-    return Verdict(actions=(*services, *pods))
+    leaving = removal((pod for pod in seen.current if pod.deleting), now)
+    verdict = Verdict(actions=(*leaving.actions, *services, *pods), wake_at=leaving.wake_at)
+    return None if verdict == SETTLED else verdict
 
 
 def drifted(seen: Observed, _now: datetime) -> Verdict | None:

@@ -9,13 +9,19 @@ from qtj_operator.build.inference import inference_job, inference_run
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Verdict
 from qtj_operator.core.observed import InferenceRun, Observed
 
-__all__ = ["inferring", "wanted_run"]
+__all__ = ["inference_stopped", "inferring", "wanted_run"]
 
 
 def wanted_run(seen: Observed) -> str | None:
     """Returns the digest of the inference run that the spec asks for, or None without inference or weights."""
     inference, weights = seen.job.inference, seen.job.status.weights
     return None if inference is None or weights is None else inference_run(inference, weights)
+
+
+def inference_stopped(seen: Observed) -> tuple[Action, ...]:
+    """Returns what stops an inference Job that still runs; nothing when it has ended."""
+    found = seen.inference
+    return () if found is None or found.complete or found.failed else _removed(found)
 
 
 def inferring(seen: Observed, _now: datetime) -> Verdict | None:

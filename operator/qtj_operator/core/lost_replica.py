@@ -47,14 +47,18 @@ def lost_replica(seen: Observed, now: datetime) -> Verdict | None:
 def give_up(seen: Observed, lost: Sequence[Pod], reason: Reason, why: str, now: datetime) -> Verdict:
     """Returns the verdict that ends the job because of `lost`."""
     return Verdict(
-        record={"failures": with_failures(seen.job.status, lost, now)},
+        record={"failures": with_failures(seen, lost, now)},
         facts=(Fact(ConditionType.FAILED, status=True, reason=reason, message=why),),
     )
 
 
 def _taken(seen: Observed, pod: Pod) -> bool:
-    """Whether somebody takes the pod away: a pod that is being deleted in a gang that runs, or on its way out."""
-    return pod.deleting and not pod.succeeded and (pod.disrupted or _ran(seen))
+    """Whether somebody takes the pod away: a pod that is being deleted in a gang that runs, or on its way out.
+
+    A leader's success was counted before this policy is asked, unless it only obeyed.
+    """
+    finished = pod.succeeded and pod.replica != seen.job.leader
+    return pod.deleting and not finished and (pod.disrupted or _ran(seen))
 
 
 def _gone(seen: Observed) -> list[str]:
@@ -71,7 +75,7 @@ def _ran(seen: Observed) -> bool:
 
 def _by_disruption(lost: list[Pod], gone: list[str]) -> bool:
     """Whether each loss is a disruption, or what a disruption of a peer does to a program."""
-    disrupted = [pod for pod in lost if pod.disrupted or (pod.deleting and pod.ending is None)]
+    disrupted = [pod for pod in lost if pod.taken_away]
     echoes = [pod for pod in lost if pod.ending is not None and pod.ending.exit_code == EXIT_RETRY]
     return bool(gone or disrupted) and {pod.uid for pod in lost} <= {pod.uid for pod in (*disrupted, *echoes)}
 
@@ -87,7 +91,7 @@ def _next_attempt(
             "attempt": attempt,
             "restarts": (status.restarts or 0) + restarts,
             "disruptions": (status.disruptions or 0) + disruptions or None,
-            "failures": with_failures(status, lost, now),
+            "failures": with_failures(seen, lost, now),
             "progress": None,
         },
         facts=(Fact(ConditionType.RUNNING, status=False, reason=Reason.RESTARTING, message=message),),

@@ -21,6 +21,9 @@ from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_INFERENCE, 
 
 __all__ = ["Ending", "InferenceRun", "Observed", "Pod", "Waiting", "is_controlled_by"]
 
+_ENDS_OF_DELETED = {None, 0, 137, 143}
+"""Exit codes of a program that was told to stop: it may obey in silence, or SIGTERM or SIGKILL ended it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
@@ -123,10 +126,17 @@ class Pod:
         return self.phase == "Succeeded"
 
     @property
+    def taken_away(self) -> bool:
+        """Whether it is preempted, evicted or deleted, and has not ended in another way than that makes a pod end."""
+        if self.disrupted or not self.deleting or self.ending is None:
+            return self.disrupted or self.deleting
+        return self.ending.exit_code in _ENDS_OF_DELETED and self.ending.reason != "OOMKilled"
+
+    @property
     def retryable(self) -> bool:
         """Whether the contract allows to run it again; an end without exit code was not the program's choice."""
         code = self.ending.exit_code if self.ending else None
-        return self.disrupted or code is None or is_retryable(code)
+        return self.taken_away or code is None or is_retryable(code)
 
     @property
     def message(self) -> TerminationMessage | None:

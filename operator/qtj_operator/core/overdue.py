@@ -5,16 +5,28 @@ from datetime import datetime, timedelta
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_true
 from qtj_operator.api.job import Job
+from qtj_operator.api.status import InferencePhase, InferenceStatus
 from qtj_operator.core.decision import Verdict
+from qtj_operator.core.inferring import wanted_run
 from qtj_operator.core.observed import Observed
 
 __all__ = ["next_deadline", "overdue"]
 
 
 def overdue(seen: Observed, now: datetime) -> Verdict | None:
-    """A job that takes longer than its author allows fails, whatever it is doing."""
+    """A job that takes longer than its author allows fails, whatever it is doing.
+
+    What is done already counts, however late the operator comes to see it.
+    """
     late = next((fact for due, fact in _deadlines(seen.job) if due <= now), None)
-    return None if late is None else Verdict(facts=(late,))
+    if late is None or _is_done(seen):
+        return None
+    run = wanted_run(seen)
+    if run is None or not is_true(seen.job.status.conditions, ConditionType.TRAINED):
+        return Verdict(facts=(late,))
+    # On record, so that the job is reopened for another spec.inference, but not for this one.
+    cut_off = InferenceStatus(phase=InferencePhase.FAILED, run=run)
+    return Verdict(record={"inference": cut_off}, facts=(late,))
 
 
 def next_deadline(job: Job) -> datetime | None:
@@ -24,6 +36,14 @@ def next_deadline(job: Job) -> datetime | None:
     if any(is_true(conditions, kind) for kind in idle):
         return None
     return min((due for due, _ in _deadlines(job)), default=None)
+
+
+def _is_done(seen: Observed) -> bool:
+    """Whether nothing is left but to write down that the job is complete."""
+    if not is_true(seen.job.status.conditions, ConditionType.TRAINED):
+        return False
+    found = seen.inference
+    return seen.job.inference is None or (found is not None and found.complete and found.run == wanted_run(seen))
 
 
 def _deadlines(job: Job) -> Iterator[tuple[datetime, Fact]]:

@@ -5,6 +5,8 @@ from datetime import datetime
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true, merge, phase_of
 from qtj_operator.api.contract import Progress
+from qtj_operator.api.job import ReplicaId
+from qtj_operator.api.names import Role
 from qtj_operator.api.status import ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed, Pod
@@ -89,22 +91,33 @@ def _running(seen: Observed, facts: Iterable[Fact]) -> Fact:
         fact.type for fact in facts
     }:
         return _fact(Reason.SUSPENDED, "the job is suspended")
-    ready = sum((pod.ready or pod.succeeded) and not pod.deleting for pod in seen.current)
-    if seen.job.size == ready or _keeps_running(seen):
-        return _fact(Reason.ALL_REPLICAS_READY, f"{seen.job.size} of {seen.job.size} replicas are ready", status=True)
+    size = sum(_is_awaited(replica) for replica in seen.job.replicas())
+    there = (pod for pod in seen.current if pod.replica and _is_awaited(pod.replica))
+    ready = sum((pod.ready or pod.succeeded) and not pod.deleting for pod in there)
+    if size == ready or _keeps_running(seen):
+        return _fact(Reason.ALL_REPLICAS_READY, f"{size} of {size} replicas are ready", status=True)
     obstacle = next((found for pod in seen.current if (found := _obstacle(pod)) is not None), None)
     if obstacle is not None:
         return obstacle
-    waiting = f"{ready} of {seen.job.size} replicas are ready"
+    waiting = f"{ready} of {size} replicas are ready"
     if seen.attempt > 1:
         return _fact(Reason.RESTARTING, f"attempt {seen.attempt}: {waiting}")
     return _fact(Reason.STARTING, waiting)
 
 
 def _keeps_running(seen: Observed) -> bool:
-    """Whether a gang that was running still is: replicas leave one by one at the end, which is no step back."""
-    going = sum(pod.phase in {"Running", "Succeeded"} and not pod.deleting for pod in seen.current)
-    return is_true(seen.job.status.conditions, ConditionType.RUNNING) and going == seen.job.size
+    """Whether a gang that was running still is.
+
+    Replicas leave one by one at the end, which is no step back; nor is the loss of one that the others can do without.
+    """
+    going = sum(pod.phase in {"Running", "Succeeded"} and not pod.deleting for pod in seen.gang)
+    size = sum(not seen.job.stands_alone(replica.role) for replica in seen.job.replicas())
+    return is_true(seen.job.status.conditions, ConditionType.RUNNING) and going == size
+
+
+def _is_awaited(replica: ReplicaId) -> bool:
+    """Whether training waits for it."""
+    return replica.role != Role.EVALUATOR
 
 
 def _obstacle(pod: Pod) -> Fact | None:

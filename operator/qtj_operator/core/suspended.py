@@ -11,7 +11,8 @@ The attempt moves on resuming, so that a pod that was still on its way out canno
 from datetime import datetime
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
-from qtj_operator.core.decision import Delete, Kind, Verdict
+from qtj_operator.core.decision import Verdict
+from qtj_operator.core.inferring import inference_stopped
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.removal import removal
 
@@ -26,7 +27,9 @@ def suspended(seen: Observed, now: datetime) -> Verdict | None:
     if not was:
         return Verdict(facts=(_fact(Reason.SUSPENDED, "spec.suspend is true", status=True), _not_running()))
     removed = removal((pod for pod in seen.pods if pod.active or pod.deleting), now)
-    return Verdict(actions=(*removed.actions, *_inference(seen)), facts=(_not_running(),), wake_at=removed.wake_at)
+    return Verdict(
+        actions=(*removed.actions, *inference_stopped(seen)), facts=(_not_running(),), wake_at=removed.wake_at
+    )
 
 
 def _resumed(seen: Observed, now: datetime) -> Verdict:
@@ -34,14 +37,8 @@ def _resumed(seen: Observed, now: datetime) -> Verdict:
     trained = is_true(seen.job.status.conditions, ConditionType.TRAINED)
     attempt = seen.attempt if trained else seen.attempt + 1
     restarts = seen.job.status.restarts or 0
-    return Verdict(record={"start_time": now, "attempt": attempt, "restarts": restarts}, facts=(fact,))
-
-
-def _inference(seen: Observed) -> tuple[Delete, ...]:
-    found = seen.inference
-    if found is None or found.deleting or found.complete or found.failed:
-        return ()
-    return (Delete(Kind.JOB, found.name, found.uid),)
+    record = {"start_time": now, "attempt": attempt, "restarts": restarts}
+    return Verdict(record=record, facts=(fact,) if trained else (fact, _not_running()))
 
 
 def _not_running() -> Fact:

@@ -14,13 +14,18 @@ __all__ = ["trained"]
 
 
 def trained(seen: Observed, _now: datetime) -> Verdict | None:
-    """The leader ended with exit code 0: whatever else happens, training is not run again."""
-    leader = seen.leader
+    """The leader ended with exit code 0: whatever else happens, training is not run again.
+
+    One that is being taken away has only trained if it names its weights: some programs end with 0 when told to stop.
+    """
+    leader = seen.leader if seen.attempt else None
     if leader is None or is_true(seen.job.status.conditions, ConditionType.TRAINED) or not _is_over(seen, leader):
         return None
     said = leader.message
     # The last epochs may have passed since the progress was polled, so the leader's last word on it counts.
     record: dict[str, object] = {"progress": progress_status(said.progress)} if said and said.progress else {}
+    if leader.deleting and (said is None or said.weights is None):
+        return None
     if said is None or said.weights is None:
         sentence = f"{leader.name} ended with exit code 0 and named no weights in its termination message"
         return Verdict(record=record, facts=(_fact(Reason.NO_WEIGHTS, sentence),))

@@ -1,0 +1,178 @@
+"""Everybody else in the cluster: kubelet, Job controller and user, each doing one thing at a time."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from qtj_operator.api.contract import EXIT_RETRY, TerminationMessage, Weights
+from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INFERENCE, LABEL_ROLE
+from qtj_operator.controller.client import Resource
+from qtj_operator.local.store import Store
+
+NAMESPACE = "lab"
+WEIGHTS = Weights(uri="gs://bucket/qcnn/weights/1f3c0a.h5", sha256="1f" * 32)
+TRAINED = TerminationMessage(weights=WEIGHTS, metrics={"mse": 0.2})
+INFERRED = TerminationMessage(metrics={"mse": 0.25, "signAccuracy": 0.95})
+
+Pod = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Script:
+    """How the programs of a scenario behave.
+
+    Attributes:
+        ends: Exit code by pod and its number under that name, for example {"qcnn-worker-1#1": 137} for the first;
+            0 for what is not named.
+        endless: Pods that run until they are deleted or lose a peer: all under a name, or one, as in
+            "qcnn-worker-0#1".
+        inference: Exit code of inference by the arguments it is called with; 0 for what is not named.
+        dead_node: Whether the node of worker 1 is silent: it confirms no deletion.
+    """
+
+    ends: Mapping[str, int] = field(default_factory=dict)
+    endless: frozenset[str] = frozenset()
+    inference: Mapping[str, int] = field(default_factory=dict)
+    dead_node: bool = False
+
+
+class Kubelet:
+    """Starts pods, ends them as the script says, and confirms deletions."""
+
+    def __init__(self, store: Store, script: Script) -> None:
+        self._store = store
+        self._script = script
+        self._started: dict[str, list[str]] = {}
+
+    def step(self) -> bool:
+        """Does the next thing; returns whether there was one."""
+        pods = list(self._store.select(Resource.PODS, NAMESPACE, {}))
+        return any(self._care(pod, pods) for pod in pods)
+
+    def _care(self, pod: Pod, pods: list[Pod]) -> bool:
+        name, phase = pod["metadata"]["name"], pod.get("status", {}).get("phase")
+        if phase in {"Succeeded", "Failed"}:
+            return False
+        if "deletionTimestamp" in pod["metadata"]:
+            return self._confirm(name)
+        if phase is None:
+            return self._start(pod)
+        code = self._end(pod, pods)
+        return code is not None and self._stop(pod, code)
+
+    def _confirm(self, name: str) -> bool:
+        if self._script.dead_node and name == "qcnn-worker-1":
+            return False
+        self._store.remove(Resource.PODS, NAMESPACE, name)
+        return True
+
+    def _start(self, pod: Pod) -> bool:
+        meta = pod["metadata"]
+        self._started.setdefault(meta["name"], []).append(meta["uid"])
+
+        def running(obj: Pod) -> None:
+            obj["spec"]["nodeName"] = "node-1"
+            obj["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+
+        self._store.update(Resource.PODS, NAMESPACE, meta["name"], running)
+        return True
+
+    def _end(self, pod: Pod, pods: list[Pod]) -> int | None:
+        """Returns the exit code of a program that ends now, or None while it goes on."""
+        meta = pod["metadata"]
+        if LABEL_INFERENCE in meta["labels"]:
+            return self._script.inference.get(" ".join(pod["spec"]["containers"][0]["args"]), 0)
+        if meta["labels"][LABEL_ROLE] in {"ps", "evaluator"}:
+            return None
+        peers = [
+            peer for peer in pods if peer["metadata"]["labels"].get(LABEL_ATTEMPT) == meta["labels"][LABEL_ATTEMPT]
+        ]
+        if any(peer.get("status", {}).get("phase") is None for peer in peers):
+            return None  # a gang begins together
+        run = f"{meta['name']}#{self._started[meta['name']].index(meta['uid']) + 1}"
+        if run in self._script.ends:
+            return self._script.ends[run]
+        lost = any(peer.get("status", {}).get("phase") == "Failed" for peer in peers)
+        if lost and "ps" not in {peer["metadata"]["labels"][LABEL_ROLE] for peer in peers}:
+            return EXIT_RETRY
+        return None if {meta["name"], run} & self._script.endless else 0
+
+    def _stop(self, pod: Pod, code: int) -> bool:
+        inferring = LABEL_INFERENCE in pod["metadata"]["labels"]
+        said = (INFERRED if inferring else TRAINED) if code == 0 else TerminationMessage(error="it broke")
+        terminated = {"exitCode": code, "reason": "Completed" if code == 0 else "Error", "message": said.to_json()}
+
+        def ended(obj: Pod) -> None:
+            obj["status"] |= {
+                "phase": "Succeeded" if code == 0 else "Failed",
+                "conditions": [{"type": "Ready", "status": "False"}],
+                "containerStatuses": [{"name": "trainer", "state": {"terminated": terminated}}],
+            }
+
+        self._store.update(Resource.PODS, NAMESPACE, pod["metadata"]["name"], ended)
+        return True
+
+
+class JobController:
+    """Runs each Job's pod once and says how it ended."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def step(self) -> bool:
+        """Does the next thing; returns whether there was one."""
+        return any(self._care(job) for job in self._store.select(Resource.JOBS, NAMESPACE, {}))
+
+    def _care(self, job: dict[str, Any]) -> bool:
+        meta = job["metadata"]
+        if job.get("status"):
+            return False
+        pods = self._store.select(Resource.PODS, NAMESPACE, {LABEL_INFERENCE: meta["labels"][LABEL_INFERENCE]})
+        pod = next((p for p in pods if p["metadata"]["ownerReferences"][0]["uid"] == meta["uid"]), None)
+        if pod is None:
+            return self._create(job)
+        done = {"Succeeded": "Complete", "Failed": "Failed"}.get(pod.get("status", {}).get("phase"))
+        if done is None:
+            return False
+        status = {"conditions": [{"type": done, "status": "True"}]}
+        self._store.update(Resource.JOBS, NAMESPACE, meta["name"], lambda obj: obj.update(status=status))
+        return True
+
+    def _create(self, job: dict[str, Any]) -> bool:
+        meta, template = job["metadata"], job["spec"]["template"]
+        owner = {"kind": "Job", "name": meta["name"], "uid": meta["uid"], "controller": True}
+        own = {
+            "name": f"{meta['name']}-{meta['uid'][-3:]}",
+            "namespace": NAMESPACE,
+            "labels": template["metadata"]["labels"],
+            "ownerReferences": [owner],
+        }
+        self._store.create(Resource.PODS, {"metadata": own, "spec": template["spec"]})
+        return True
+
+
+@dataclass
+class Deed:
+    """Something that a user does once, when the job looks a certain way."""
+
+    when: Callable[[dict[str, Any]], bool]
+    what: Callable[[Store], None]
+    done: bool = False
+
+
+class User:
+    """Does deeds in order, each when its time has come."""
+
+    def __init__(self, store: Store, deeds: list[Deed]) -> None:
+        self._store = store
+        self._deeds = deeds
+
+    def step(self) -> bool:
+        """Does the next deed if it is time; returns whether it was."""
+        deed = next((deed for deed in self._deeds if not deed.done), None)
+        job = next(self._store.select(Resource.QUANTUM_TRAINING_JOBS, NAMESPACE, {}), None)
+        if deed is None or job is None or not deed.when(job):
+            return False
+        deed.done = True
+        deed.what(self._store)
+        return True

@@ -1,0 +1,93 @@
+"""A client that fails on purpose, once, at a chosen request."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from qtj_operator.controller.client import ApiError, Object, Resource
+from qtj_operator.local.client import MemoryClient
+from qtj_operator.local.store import Store
+
+
+class Crash(BaseException):
+    """The operator's process is gone: nothing catches this, and nothing else is done."""
+
+
+class Fault(StrEnum):
+    """What happens to a request."""
+
+    CRASH_BEFORE = "crash before"
+    CRASH_AFTER = "crash after"
+    LOST_RESPONSE = "lost response"
+    CONFLICT = "409"
+    TOO_MANY = "429"
+    SERVER_ERROR = "500"
+
+
+_REFUSALS = {
+    Fault.CONFLICT: ApiError(409, "Conflict", "the object has been modified"),
+    Fault.TOO_MANY: ApiError(429, "TooManyRequests", "try again later"),
+    Fault.SERVER_ERROR: ApiError(500, "InternalError", "etcdserver: leader changed"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which write fails, counted from 0, and how."""
+
+    write: int
+    fault: Fault
+
+
+class FaultyClient:
+    """A `Client` that counts writes and spoils one of them."""
+
+    def __init__(self, store: Store, plan: Plan | None = None) -> None:
+        self._client = MemoryClient(store)
+        self._plan = plan
+        self._dead = False
+        self.writes = 0
+
+    def revive(self) -> None:
+        """The operator has been started again."""
+        self._dead = False
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
+        self._check()
+        return await self._client.get(resource, namespace, name)
+
+    async def list(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> Sequence[Object]:
+        self._check()
+        return await self._client.list(resource, namespace, labels)
+
+    async def create(self, resource: Resource, manifest: Object) -> None:
+        await self._write(lambda: self._client.create(resource, manifest))
+
+    async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> None:
+        await self._write(lambda: self._client.patch(resource, namespace, name, operations))
+
+    async def delete(self, resource: Resource, namespace: str, name: str, uid: str, *, force: bool = False) -> None:
+        await self._write(lambda: self._client.delete(resource, namespace, name, uid, force=force))
+
+    async def replace_status(self, resource: Resource, obj: Object) -> None:
+        await self._write(lambda: self._client.replace_status(resource, obj))
+
+    def _check(self) -> None:
+        if self._dead:
+            raise Crash
+
+    async def _write(self, request: Callable[[], Awaitable[None]]) -> None:
+        self._check()
+        plan, at = self._plan, self.writes
+        self.writes += 1
+        if plan is None or plan.write != at:
+            await request()
+            return
+        if plan.fault in _REFUSALS:
+            raise _REFUSALS[plan.fault]
+        if plan.fault != Fault.CRASH_BEFORE:
+            await request()
+        if plan.fault == Fault.LOST_RESPONSE:
+            raise ApiError(0, "Unreachable", "the connection was reset")
+        self._dead = True
+        raise Crash

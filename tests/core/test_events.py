@@ -46,3 +46,24 @@ def test_every_end_that_is_bad_is_a_warning() -> None:
     failed = running_job().with_pod("worker-0", exit_code=1).recorded()
 
     assert told(running_job(), failed)[1:] == ["Warning ReplicaFailed"]
+
+
+def test_a_restart_is_told_once_whatever_delays_it() -> None:
+    before = running_job(workers=2, restarts=3, backoff_limit=9)
+    lost = before.with_pod("worker-1", exit_code=137).recorded()
+    pausing = lost.without_pods().recorded()
+    stuck = pausing.with_pods(unscheduled="0/3 nodes are available").recorded()
+    coming = stuck.with_pods().recorded()
+
+    assert told(before, lost, pausing, stuck, coming)[1:] == ["Warning Restarting", "Warning Unschedulable"]
+
+
+def test_a_suspension_is_told_once() -> None:
+    before = running_job(workers=2)
+    suspended = before.with_spec(suspend=True).recorded()
+    resumed = suspended.with_spec(suspend=False).recorded()
+
+    assert told(before, suspended, suspended.recorded(), resumed, resumed.recorded())[1:] == [
+        "Normal Suspended",
+        "Normal Resumed",
+    ]

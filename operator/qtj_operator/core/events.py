@@ -23,16 +23,20 @@ _WARNINGS = {
 def events_between(before: Status, after: Status) -> tuple[Event, ...]:
     """Returns the events that tell how `before` became `after`; none when they agree."""
     known = {condition.type: (condition.status, condition.reason) for condition in before.conditions or ()}
+    restarts = before.attempt != after.attempt
     return tuple(
         Event("Warning" if _is_warning(condition) else "Normal", Reason(condition.reason), condition.message)
         for condition in after.conditions or ()
-        if known.get(condition.type) != (condition.status, condition.reason) and not _is_silent(condition)
+        if known.get(condition.type) != (condition.status, condition.reason) and not _is_silent(condition, restarts)
     )
 
 
-def _is_silent(condition: Condition) -> bool:
-    suspended = condition.type == ConditionType.RUNNING and condition.reason == Reason.SUSPENDED
-    return suspended or condition.reason in _SILENT
+def _is_silent(condition: Condition, restarts: bool) -> bool:
+    if condition.type == ConditionType.RUNNING and condition.reason == Reason.SUSPENDED:
+        return True  # the condition Suspended tells
+    if condition.reason == Reason.RESTARTING and not restarts:
+        return True  # told when the attempt moved; since then there was a pause, or an obstacle
+    return condition.reason in _SILENT
 
 
 def _is_warning(condition: Condition) -> bool:

@@ -38,7 +38,10 @@ def _resumed(seen: Observed, now: datetime) -> Verdict:
     attempt = seen.attempt if trained else seen.attempt + 1
     restarts = seen.job.status.restarts or 0
     record = {"start_time": now, "attempt": attempt, "restarts": restarts}
-    return Verdict(record=record, facts=(fact,) if trained else (fact, _not_running()))
+    if trained:
+        return Verdict(record=record, facts=(fact,))
+    starting = Fact(ConditionType.RUNNING, status=False, reason=Reason.STARTING, message=f"attempt {attempt} begins")
+    return Verdict(record=record, facts=(fact, starting))
 
 
 def _not_running() -> Fact:

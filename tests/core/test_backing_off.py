@@ -1,0 +1,74 @@
+"""The pause between a failure and the next attempt."""
+
+import pytest
+
+from qtj_operator.api.status import Status
+from qtj_operator.core.backing_off import LONGEST_PAUSE
+from tests.core.world import World, later, running_job, trained_job
+
+PAUSES = [(1, 0), (2, 1), (3, 3), (4, 7), (5, 15), (9, 255), (10, 300), (1000, 300)]
+
+
+def waiting_job(restarts: int) -> World:
+    """A job whose gang has failed so many times, the last time at NOW, and of which no pod is left."""
+    world = running_job(restarts=restarts - 1, backoff_limit=1000)
+    return world.with_pod("worker-1", exit_code=137).recorded().without_pods()
+
+
+@pytest.mark.parametrize(("restarts", "seconds"), PAUSES)
+def test_each_restart_waits_longer_than_the_one_before(restarts: int, seconds: int) -> None:
+    world = waiting_job(restarts)
+
+    assert LONGEST_PAUSE == 300
+    assert len(world.decide(later(seconds=seconds)).actions) == 2
+    if seconds:
+        assert world.decide(later(seconds=seconds - 1)).actions == ()
+        assert world.decide(later(seconds=seconds - 1)).wake_at == later(seconds=seconds)
+
+
+def test_the_pause_says_what_it_waits_for() -> None:
+    status = waiting_job(3).decide().status
+
+    assert (status.phase, status.reason) == ("Restarting", "BackingOff")
+    assert "attempt 2 begins 3 s after the last failure" in [c.message for c in status.conditions or ()]
+
+
+def test_the_pause_is_not_told_for_the_restart_was() -> None:
+    world = waiting_job(3)
+
+    assert world.decide().events == ()
+    assert world.recorded().decide(later(seconds=3)).events == ()
+
+
+def test_the_pause_is_counted_from_the_last_failure_so_it_outlives_the_operator() -> None:
+    world = waiting_job(5)
+
+    assert world.decide(later(seconds=7)).wake_at == later(seconds=15)
+    assert world.with_status(**dict(Status.model_validate(world.job.status.to_dict()))).decide(
+        later(seconds=7)
+    ).wake_at == later(seconds=15)
+
+
+def test_old_pods_go_during_the_pause() -> None:
+    world = running_job(restarts=4, backoff_limit=9).with_pods(exit_code=75).recorded()
+
+    assert len(world.decide().actions) == 2
+
+
+def test_a_restart_after_a_disruption_alone_needs_no_pause() -> None:
+    world = running_job().with_pod("worker-1", exit_code=143, disrupted=True).recorded().without_pods()
+
+    assert len(world.decide().actions) == 2
+
+
+def test_pods_that_are_there_already_are_joined_by_the_rest_at_once() -> None:
+    world = waiting_job(5).with_pod("worker-0")
+
+    assert len(world.decide().actions) == 1
+
+
+def test_inference_never_waits() -> None:
+    world = trained_job(restarts=5, backoff_limit=9, inference={}).without_pods()
+    failures = waiting_job(5).job.status.failures
+
+    assert len(world.with_status(failures=failures).decide().actions) == 1

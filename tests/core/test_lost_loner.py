@@ -1,0 +1,263 @@
+"""A replica that the others can do without: it is replaced, and they go on."""
+
+import pytest
+
+from qtj_operator.core.decision import Create, Delete, Kind
+from qtj_operator.core.failures import MAX_FAILURES
+from tests.core.world import World, later, parameter_servers, running_job, trained_job
+
+
+def training_job(*, backoff_limit: int | None = None, **shape: object) -> World:
+    """A chief, a parameter server and two workers, all running."""
+    return running_job(backoff_limit=backoff_limit, **parameter_servers(**shape))  # type: ignore[arg-type]
+
+
+def evaluated_job(*, backoff_limit: int | None = None) -> World:
+    """Two workers and an evaluator, all running."""
+    return running_job(evaluator=True, backoff_limit=backoff_limit)
+
+
+def evaluator_failed(world: World, *, attempt: int = 1, number: int = 0, exit_code: int = 137) -> World:
+    return world.with_pod("evaluator-0", attempt=attempt, exit_code=exit_code, uid=f"evaluator-{number}")
+
+
+def test_a_lost_worker_is_recorded_before_it_goes() -> None:
+    decision = training_job().with_pod("worker-1", exit_code=137).decide()
+
+    assert (decision.status.attempt, decision.status.restarts) == (1, 1)
+    assert [failure.uid for failure in decision.status.failures or ()] == ["qcnn-worker-1@1"]
+    assert decision.actions == ()
+
+
+def test_then_its_pod_goes_and_only_its_pod() -> None:
+    decision = training_job().with_pod("worker-1", exit_code=137).recorded().decide()
+
+    assert decision.actions == (Delete(Kind.POD, "qcnn-worker-1", "qcnn-worker-1@1"),)
+
+
+def test_then_it_comes_again_in_the_same_attempt() -> None:
+    (create,) = training_job().with_pod("worker-1", exit_code=137).recorded().without_pod("worker-1").decide().actions
+
+    assert isinstance(create, Create)
+    assert create.manifest["metadata"]["name"] == "qcnn-worker-1"
+    assert create.manifest["metadata"]["labels"]["quantumtraining.dev/attempt"] == "1"
+
+
+def test_it_is_counted_once_however_often_it_is_seen() -> None:
+    world = training_job().with_pod("worker-1", exit_code=137)
+
+    assert world.recorded().recorded().job.status == world.recorded().job.status
+
+
+def test_its_next_failure_is_another_one() -> None:
+    world = training_job().with_pod("worker-1", exit_code=137).recorded()
+
+    status = world.with_pod("worker-1", exit_code=137, uid="another").decide().status
+
+    assert (status.attempt, status.restarts, len(status.failures or ())) == (1, 2, 2)
+
+
+def test_the_job_runs_on_meanwhile() -> None:
+    world = training_job().with_pod("worker-1", exit_code=137).recorded()
+
+    assert world.job.status.phase == "Running"
+    assert world.without_pod("worker-1").decide().status.phase == "Running"
+
+
+def test_a_replacement_is_told_as_a_warning() -> None:
+    (event,) = training_job().with_pod("worker-1", exit_code=137, says="out of luck").decide().events
+
+    assert (event.type, event.reason) == ("Warning", "ReplicaReplaced")
+    assert event.message == "qcnn-worker-1 ended (exit code 137): out of luck; it is replaced, the others go on"
+
+
+def test_each_replacement_spends_one_of_the_budget() -> None:
+    world = training_job(workers=3, backoff_limit=2).with_pod("worker-1", exit_code=75)
+
+    assert world.with_pod("worker-2", exit_code=75).decide().status.restarts == 2
+
+
+def test_one_more_is_too_many() -> None:
+    world = training_job(workers=3, backoff_limit=1).with_pod("worker-1", exit_code=75)
+
+    decision = world.with_pod("worker-2", exit_code=75).decide()
+
+    assert (decision.status.phase, decision.status.reason) == ("Failed", "BackoffLimitExceeded")
+    assert decision.actions == ()
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"exit_code": 143, "disrupted": True},
+        {"exit_code": 1, "disrupted": True},
+        {"exit_code": 143, "deleting": True},
+        {"exit_code": 137, "deleting": True},
+    ],
+)
+def test_a_disruption_spends_nothing(how: dict[str, object]) -> None:
+    status = training_job(backoff_limit=0).with_pod("worker-1", **how).decide().status
+
+    assert (status.phase, status.attempt, status.restarts, status.disruptions) == ("Running", 1, 0, 1)
+
+
+def test_a_disruption_spends_nothing_of_a_budget_that_was_lowered_below_what_is_spent() -> None:
+    world = training_job().with_status(restarts=3).with_spec(runPolicy={"backoffLimit": 1})
+
+    assert world.with_pod("worker-1", exit_code=143, disrupted=True).decide().status.phase == "Running"
+
+
+def test_a_worker_that_somebody_deletes_simply_comes_again() -> None:
+    leaving = training_job(backoff_limit=0).with_pod("worker-1", ready=True, deleting=True)
+
+    assert (leaving.decide().actions, leaving.decide().status.attempt) == ((), 1)
+    assert len(leaving.without_pod("worker-1").decide().actions) == 1
+    assert leaving.without_pod("worker-1").decide().status.disruptions is None
+
+
+def test_a_worker_whose_node_is_silent_is_removed_without_it() -> None:
+    world = training_job().with_pod("worker-1", ready=True, disrupted=True, deleting=True)
+
+    assert world.decide().wake_at == later(seconds=45)
+    assert world.decide(later(seconds=45)).actions == (
+        Delete(Kind.POD, "qcnn-worker-1", "qcnn-worker-1@1", force=True),
+    )
+
+
+def test_a_failed_worker_whose_node_is_silent_is_removed_without_it() -> None:
+    world = training_job().with_pod("worker-1", exit_code=137).recorded()
+
+    decision = world.with_pod("worker-1", exit_code=137, deleting=True).decide(later(seconds=45))
+
+    assert decision.actions == (Delete(Kind.POD, "qcnn-worker-1", "qcnn-worker-1@1", force=True),)
+
+
+def test_a_final_exit_code_of_a_worker_ends_the_job() -> None:
+    decision = training_job().with_pod("worker-1", exit_code=1).decide()
+
+    assert (decision.status.phase, decision.status.reason) == ("Failed", "ReplicaFailed")
+
+
+@pytest.mark.parametrize("replica", ["ps-0", "chief-0"])
+def test_without_a_parameter_server_or_the_chief_nobody_can_go_on(replica: str) -> None:
+    decision = training_job().with_pod(replica, exit_code=137).decide()
+
+    assert (decision.status.attempt, decision.status.restarts, decision.status.phase) == (2, 1, "Restarting")
+
+
+def test_a_parameter_server_that_vanishes_while_a_worker_is_replaced_restarts_all() -> None:
+    world = training_job(backoff_limit=1).with_pod("worker-1", exit_code=137).recorded().without_pod("worker-1")
+
+    status = world.recorded().without_pod("ps-0").decide().status
+
+    assert (status.attempt, status.restarts, status.disruptions) == (2, 1, 1)
+
+
+def test_workers_that_lose_a_preempted_parameter_server_spend_nothing() -> None:
+    world = training_job(backoff_limit=0).with_pod("worker-0", exit_code=75).with_pod("worker-1", exit_code=75)
+
+    status = world.with_pod("ps-0", ready=True, disrupted=True, deleting=True).decide().status
+
+    assert (status.attempt, status.restarts, status.disruptions) == (2, 0, 1)
+
+
+def test_more_failures_at_once_than_the_record_holds_are_counted_one_by_one() -> None:
+    world = training_job(workers=25, backoff_limit=100)
+    for index in range(25):
+        world = world.with_pod(f"worker-{index}", exit_code=137)
+    for _ in range(25):
+        gone = [action.name.removeprefix("qcnn-") for action in world.decide().actions if isinstance(action, Delete)]
+        world = world.recorded()
+        for name in gone:
+            world = world.with_pod(name, ready=True, uid=f"{name}, again")
+
+    assert world.job.status.restarts == 25
+    assert len(world.job.status.failures or ()) == MAX_FAILURES
+
+
+def test_a_failure_that_is_still_seen_is_not_counted_again_when_others_fill_the_record() -> None:
+    world = training_job(workers=14, backoff_limit=100).with_pod("worker-13", exit_code=137).recorded()
+    world = world.with_pod("worker-13", exit_code=137, deleting=True)
+    for index in range(13):
+        world = world.with_pod(f"worker-{index}", exit_code=137).recorded()
+        world = world.with_pod(f"worker-{index}", ready=True, uid=f"another-{index}").recorded()
+
+    assert world.job.status.restarts == 14
+
+
+def test_after_training_nobody_is_replaced() -> None:
+    world = trained_job(**parameter_servers()).with_pod("worker-1", exit_code=137)
+
+    assert world.decide().status.phase == "Complete"
+
+
+def test_a_lost_evaluator_is_replaced_alone_and_costs_the_job_nothing() -> None:
+    world = evaluator_failed(evaluated_job(backoff_limit=1))
+
+    status = world.decide().status
+
+    assert (status.attempt, status.restarts, status.phase) == (1, 0, "Running")
+    assert [action.name for action in world.recorded().decide().actions] == ["qcnn-evaluator-0"]  # type: ignore[union-attr]
+
+
+def test_an_evaluator_that_fails_again_and_again_is_left_at_that() -> None:
+    world = evaluated_job(backoff_limit=2)
+    for number in range(3):
+        world = evaluator_failed(world, number=number).recorded()
+
+    assert len(world.job.status.failures or ()) == 2
+    assert (world.decide().actions, world.decide().status.phase) == ((), "Running")
+
+
+def test_an_evaluator_has_five_tries_however_large_the_budget_is() -> None:
+    world = evaluated_job(backoff_limit=1000)
+    for number in range(20):
+        world = evaluator_failed(world, number=number).recorded()
+
+    assert len(world.job.status.failures or ()) == 5
+    assert world.decide().actions == ()
+
+
+def test_an_evaluators_own_verdict_is_left_at_that() -> None:
+    decision = evaluator_failed(evaluated_job(), exit_code=1).decide()
+
+    assert (decision.status.phase, decision.status.failures, decision.actions) == ("Running", None, ())
+
+
+def test_an_evaluator_that_is_done_is_done() -> None:
+    decision = evaluated_job().with_pod("evaluator-0", exit_code=0).decide()
+
+    assert (decision.status.phase, decision.actions) == ("Running", ())
+
+
+def test_an_evaluator_that_is_preempted_is_always_replaced() -> None:
+    world = evaluated_job(backoff_limit=0).with_pod("evaluator-0", exit_code=143, disrupted=True)
+
+    assert world.decide().status.disruptions == 1
+    assert len(world.recorded().decide().actions) == 1
+
+
+def test_a_missing_evaluator_comes_again_and_restarts_nobody() -> None:
+    decision = evaluated_job().without_pod("evaluator-0").decide()
+
+    assert (decision.status.attempt, len(decision.actions)) == (1, 1)
+
+
+def test_a_job_does_not_wait_for_its_evaluator_to_run() -> None:
+    world = evaluated_job().with_status(conditions=None).with_pod("evaluator-0")
+
+    assert world.decide().status.phase == "Running"
+
+
+def test_a_restart_of_the_gang_takes_the_evaluator_with_it() -> None:
+    world = evaluated_job().with_pod("worker-1", exit_code=75).recorded()
+
+    assert len(world.decide().actions) == 3
+
+
+def test_a_job_completes_without_its_evaluator_and_the_evaluator_is_stopped() -> None:
+    world = trained_job(evaluator=True).with_pod("evaluator-0", ready=True).recorded()
+
+    assert world.job.status.phase == "Complete"
+    assert world.decide().wake_at == later(seconds=30)
+    assert [action.name for action in world.decide(later(seconds=30)).actions] == ["qcnn-evaluator-0"]  # type: ignore[union-attr]

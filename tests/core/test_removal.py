@@ -1,0 +1,51 @@
+"""How pods are removed, whatever the reason."""
+
+from qtj_operator.core.decision import Delete, Kind, Verdict
+from qtj_operator.core.removal import NODE_SILENCE, removal
+from tests.core.world import NOW, later, pods_of
+
+SILENT = {"ready": True, "deadline": later(seconds=30)}
+
+
+def test_a_pod_is_asked_to_go() -> None:
+    assert removal(pods_of({"worker-0": {"ready": True}}), NOW) == Verdict(
+        actions=(Delete(Kind.POD, "qcnn-worker-0", "qcnn-worker-0@1"),)
+    )
+
+
+def test_it_is_asked_once_and_then_waited_for() -> None:
+    assert removal(pods_of({"worker-0": SILENT}), NOW) == Verdict(wake_at=later(seconds=45))
+
+
+def test_its_node_has_15_seconds_beyond_the_pods_deadline() -> None:
+    waiting = removal(pods_of({"worker-0": SILENT}), later(seconds=44))
+
+    assert NODE_SILENCE.total_seconds() == 15
+    assert (waiting.actions, waiting.wake_at) == ((), later(seconds=45))
+
+
+def test_then_it_is_deleted_without_its_node() -> None:
+    assert removal(pods_of({"worker-0": SILENT}), later(seconds=45)) == Verdict(
+        actions=(Delete(Kind.POD, "qcnn-worker-0", "qcnn-worker-0@1", force=True),)
+    )
+
+
+def test_each_pod_has_its_own_deadline_and_the_next_one_is_the_alarm() -> None:
+    pods = pods_of({"worker-0": SILENT, "worker-1": {**SILENT, "deadline": later(seconds=60)}})
+
+    verdict = removal(pods, later(seconds=50))
+
+    assert [(action.name, action.force) for action in verdict.actions] == [("qcnn-worker-0", True)]  # type: ignore[union-attr]
+    assert verdict.wake_at == later(seconds=75)
+
+
+def test_some_are_asked_while_others_are_waited_for() -> None:
+    verdict = removal(pods_of({"worker-0": SILENT, "worker-1": {"ready": True}}), NOW)
+
+    assert verdict == Verdict(
+        actions=(Delete(Kind.POD, "qcnn-worker-1", "qcnn-worker-1@1"),), wake_at=later(seconds=45)
+    )
+
+
+def test_without_pods_there_is_nothing_to_do() -> None:
+    assert removal((), NOW) == Verdict()

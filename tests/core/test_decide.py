@@ -15,6 +15,7 @@ from tests.core.world import (
     inferring_job,
     later,
     new_job,
+    parameter_servers,
     running_job,
     starting_job,
     trained_job,
@@ -25,6 +26,7 @@ SOURCES = [file for layer in PURE for file in (Path(qtj_operator.__file__).paren
 IMPURE_MODULES = {"time", "random", "os", "secrets", "uuid", "socket", "subprocess", "threading", "logging"}
 IMPURE_CALLS = {"now", "utcnow", "today", "open", "print", "read_text", "write_text"}
 SAID = TerminationMessage(weights=WEIGHTS)
+OVERDUE = {"runPolicy": {"activeDeadlineSeconds": 60}}
 
 
 def decided_by(world: World) -> str:
@@ -63,6 +65,10 @@ def test_the_policies_stand_in_the_order_of_a_jobs_life() -> None:
         (trained_job(), "inferring"),
         (inferring_job(), "inferring"),
         (complete_job(), "ended"),
+        (running_job().with_spec(suspend=True), "suspended"),
+        (running_job(runPolicy={"activeDeadlineSeconds": 60}), "overdue"),
+        (running_job(**parameter_servers()).with_pod("worker-0", exit_code=137), "lost_loner"),
+        (starting_job(attempt=2).with_pod("worker-0", attempt=1), "superseded"),
         # When several have something to say, the first one decides:
         (complete_job().with_service("worker-0", ports=[]).without_pods(), "ended"),
         (running_job().with_pod("worker-0", exit_code=0, says=SAID).with_pod("worker-1", exit_code=1), "trained"),
@@ -70,6 +76,14 @@ def test_the_policies_stand_in_the_order_of_a_jobs_life() -> None:
         (starting_job(attempt=2, workers=3).with_pod("worker-0", attempt=1).without_pod("worker-1"), "superseded"),
         (starting_job().without_pod("worker-1").with_service("worker-0", ports=[]), "incomplete"),
         (running_job().without_pod("worker-1"), "lost_replica"),
+        (new_job(suspend=True), "suspended"),
+        (new_job(suspend=True, artifacts={"uri": "file:///nowhere"}), "impossible"),
+        (running_job().with_pod("worker-0", exit_code=0, says=SAID).with_spec(suspend=True), "trained"),
+        (running_job().with_pod("worker-0", exit_code=1).with_spec(suspend=True), "suspended"),
+        (running_job(**OVERDUE).with_spec(suspend=True), "suspended"),
+        (running_job(**OVERDUE).with_pod("worker-0", exit_code=0, says=SAID), "trained"),
+        (running_job(**OVERDUE).with_pod("worker-0", exit_code=137), "overdue"),
+        (running_job(**parameter_servers()).with_pods(exit_code=137), "lost_replica"),
     ],
 )
 def test_who_decides(world: World, policy: str) -> None:
@@ -116,3 +130,10 @@ def test_decisions_and_builders_know_no_clock_no_chance_and_no_files(source: Pat
 
     assert imported & IMPURE_MODULES == set()
     assert called & IMPURE_CALLS == set()
+
+
+def test_the_alarm_of_a_policy_and_that_of_a_deadline_are_both_kept() -> None:
+    world = starting_job(runPolicy={"activeDeadlineSeconds": 60}).with_pod("worker-1", deleting=True)
+
+    assert world.decide().wake_at == later(seconds=45)
+    assert world.without_pod("worker-1").decide().wake_at == later(seconds=60)

@@ -4,7 +4,7 @@ import pytest
 
 from qtj_operator.core.decision import Delete, Kind
 from qtj_operator.core.ended import LEAVE_TIME
-from tests.core.world import NOW, World, complete_job, later, running_job, trained_job
+from tests.core.world import NOW, World, complete_job, inferring_job, later, running_job, trained_job
 
 
 def failed_job() -> World:
@@ -84,3 +84,106 @@ def test_an_edit_of_an_ended_job_is_seen_although_nothing_follows_from_it() -> N
 
     assert world.decide().status.observed_generation == 2
     assert world.decide().status.phase == "Complete"
+
+
+def ended_job(**policy: object) -> World:
+    """A job that is complete, with one pod that still runs and one that has ended, and both policies as given."""
+    return running_job(runPolicy=policy).with_pods(exit_code=0).with_pod("worker-1", ready=True).recorded().recorded()
+
+
+def pods_deleted(world: World, **delta: float) -> list[str]:
+    return [action.name for action in world.decide(later(**delta)).actions if isinstance(action, Delete)]
+
+
+def test_clean_pod_policy_running_is_what_is_meant_when_none_is_given() -> None:
+    assert pods_deleted(ended_job(), seconds=30) == ["qcnn-worker-1"]
+    assert pods_deleted(ended_job(cleanPodPolicy="Running"), seconds=30) == ["qcnn-worker-1"]
+    assert pods_deleted(ended_job(cleanPodPolicy="Running"), seconds=29) == []
+
+
+def test_clean_pod_policy_all_deletes_every_pod_at_once() -> None:
+    assert pods_deleted(ended_job(cleanPodPolicy="All")) == ["qcnn-worker-0", "qcnn-worker-1"]
+
+
+def test_clean_pod_policy_none_deletes_nothing() -> None:
+    decision = ended_job(cleanPodPolicy="None").decide(later(days=30))
+
+    assert (decision.actions, decision.wake_at) == ((), None)
+
+
+def test_a_pod_whose_node_is_silent_is_removed_without_it() -> None:
+    world = ended_job(cleanPodPolicy="All").without_pod("worker-0").with_pod("worker-1", ready=True, deleting=True)
+
+    assert (pods_deleted(world), world.decide().wake_at) == ([], later(seconds=45))
+    assert world.decide(later(seconds=45)).actions == (
+        Delete(Kind.POD, "qcnn-worker-1", "qcnn-worker-1@1", force=True),
+    )
+
+
+def test_services_stay_for_they_cost_nothing_and_go_with_the_job() -> None:
+    actions = ended_job(cleanPodPolicy="All").decide(later(days=1)).actions
+
+    assert {action.kind for action in actions if isinstance(action, Delete)} == {Kind.POD}
+
+
+def test_an_inference_that_still_runs_when_the_job_has_failed_is_stopped() -> None:
+    world = inferring_job(runPolicy={"activeDeadlineSeconds": 60}).without_pods().recorded(later(seconds=60))
+
+    assert world.decide(later(seconds=60)).actions == (Delete(Kind.JOB, "qcnn-inference", "inference-uid"),)
+    assert world.with_inference(deleting=True).decide(later(seconds=60)).actions == ()
+
+
+def test_an_inference_that_has_ended_is_kept_for_its_logs() -> None:
+    assert complete_job(runPolicy={"cleanPodPolicy": "All"}).without_pods().decide(later(days=1)).actions == ()
+
+
+JOB_DELETED = (Delete(Kind.QUANTUM_TRAINING_JOB, "qcnn", running_job().job.uid),)
+
+
+def test_a_job_is_deleted_when_its_time_after_the_end_is_over() -> None:
+    world = ended_job(ttlSecondsAfterFinished=100, cleanPodPolicy="None")
+
+    assert (world.decide(later(seconds=99)).actions, world.decide().wake_at) == ((), later(seconds=100))
+    assert world.decide(later(seconds=100)).actions == JOB_DELETED
+
+
+def test_a_failed_job_is_deleted_likewise() -> None:
+    world = failed_job().with_spec(runPolicy={"ttlSecondsAfterFinished": 100})
+
+    assert world.decide(later(seconds=100)).actions == JOB_DELETED
+
+
+def test_with_a_time_of_0_it_is_deleted_at_once() -> None:
+    assert ended_job(ttlSecondsAfterFinished=0).decide().actions == JOB_DELETED
+
+
+def test_its_time_is_counted_from_the_end_whoever_edits_it_later() -> None:
+    world = ended_job().with_spec(runPolicy={"ttlSecondsAfterFinished": 3600})
+
+    assert world.decide(later(minutes=59)).wake_at == later(hours=1)
+    assert world.decide(later(hours=1)).actions == JOB_DELETED
+
+
+def test_the_earlier_of_cleaning_up_and_deleting_is_the_alarm() -> None:
+    assert ended_job(ttlSecondsAfterFinished=100).decide().wake_at == later(seconds=30)
+    assert ended_job(ttlSecondsAfterFinished=10).decide().wake_at == later(seconds=10)
+    assert ended_job(ttlSecondsAfterFinished=100).decide(later(seconds=30)).wake_at == later(seconds=100)
+
+
+def test_deleting_changes_nothing_in_the_status() -> None:
+    world = ended_job(ttlSecondsAfterFinished=100)
+
+    assert world.decide(later(seconds=100)).status == world.job.status
+
+
+def test_a_job_that_runs_is_never_deleted() -> None:
+    decision = running_job(runPolicy={"ttlSecondsAfterFinished": 0}).decide(later(days=1))
+
+    assert (decision.actions, decision.wake_at) == ((), None)
+
+
+def test_a_job_that_has_a_new_inference_to_run_is_not_deleted() -> None:
+    world = complete_job(runPolicy={"ttlSecondsAfterFinished": 0}).with_spec(inference={"args": ["other"]})
+
+    assert world.decide(later(days=1)).actions == ()
+    assert world.recorded().decide().actions == (Delete(Kind.JOB, "qcnn-inference", "inference-uid"),)

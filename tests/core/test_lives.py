@@ -24,7 +24,7 @@ from qtj_operator.core.inferring import wanted_run
 from qtj_operator.core.observed import Pod
 from qtj_operator.core.removal import NODE_SILENCE
 from qtj_operator.core.status import with_obstacle
-from tests.core.world import WEIGHTS, World, later, new_job, parameter_servers, stored
+from tests.core.world import NOW, WEIGHTS, World, new_job, parameter_servers, stored
 
 SAID = TerminationMessage(weights=WEIGHTS, metrics={"mse": 0.2})
 ENOUGH = 80
@@ -212,7 +212,7 @@ class Life:
     """A world as time goes by, and what has been counted in it."""
 
     world: World
-    now: datetime = later()
+    now: datetime = NOW
     deleted: bool = False
     counted: set[str] = field(default_factory=set)
 

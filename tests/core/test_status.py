@@ -6,7 +6,17 @@ from qtj_operator.api.conditions import Reason
 from qtj_operator.api.status import Condition
 from qtj_operator.core.decide import refuse
 from qtj_operator.core.status import with_obstacle
-from tests.core.world import NOW, World, complete_job, later, new_job, running_job, starting_job, trained_job
+from tests.core.world import (
+    NOW,
+    World,
+    complete_job,
+    later,
+    new_job,
+    parameter_servers,
+    running_job,
+    starting_job,
+    trained_job,
+)
 
 
 def running(world: World) -> Condition:
@@ -78,7 +88,7 @@ def test_a_replica_that_ends_its_work_is_no_step_back_although_it_is_not_ready_a
     assert running(world).status == "True"
 
 
-def test_a_lost_replica_is_a_step_back() -> None:
+def test_a_lost_member_of_the_gang_is_a_step_back() -> None:
     assert running(running_job().without_pod("worker-1")).status == "False"
 
 
@@ -189,3 +199,43 @@ def test_the_status_is_written_in_the_words_of_the_crd() -> None:
     assert written["weights"]["sha256"].startswith("1f3c0a")
     assert written["inference"]["metrics"] == {"mse": 0.2}
     assert "failures" not in written, "what is not known is left out"
+
+
+def test_a_running_gang_of_which_a_service_is_refused_waits_for_it() -> None:
+    world = running_job().without_service("worker-1")
+    refused = with_obstacle(world.decide().status, Reason.CHILD_REJECTED, "exceeded quota", 1, later(minutes=1))
+    hindered = world.with_status(**dict(refused))
+
+    again = with_obstacle(hindered.decide().status, Reason.CHILD_REJECTED, "exceeded quota", 1, later(minutes=2))
+
+    assert again == refused, "as long as it is refused nothing is written"
+    assert hindered.with_services().decide().status.phase == "Running"
+
+
+def test_a_training_of_which_nothing_is_awaited_but_the_evaluator_runs() -> None:
+    world = starting_job(evaluator=True).with_pod("worker-0", ready=True).with_pod("worker-1", ready=True)
+
+    assert (running(world).status, running(world).message) == ("True", "2 of 2 replicas are ready")
+    assert world.decide().status.ready == "2/3"
+
+
+def test_parameter_servers_and_the_evaluator_are_counted_as_roles_of_their_own() -> None:
+    world = running_job(**parameter_servers(evaluator=True)).with_pod("evaluator-0", exit_code=1)
+
+    counts = world.decide().status.replicas or {}
+
+    assert list(counts) == ["Chief", "Worker", "PS", "Evaluator"]
+    assert dict(counts["Evaluator"]) == {"desired": 1, "ready": 0, "succeeded": 0, "failed": 1}
+
+
+def test_a_parameter_server_job_waits_for_all_its_workers_before_it_runs() -> None:
+    world = starting_job(**parameter_servers()).with_pods(ready=True).with_pod("worker-1")
+
+    assert (running(world).status, running(world).message) == ("False", "3 of 4 replicas are ready")
+
+
+def test_a_parameter_server_job_runs_on_with_one_worker_less() -> None:
+    world = running_job(**parameter_servers()).without_pod("worker-1")
+
+    assert running(world).status == "True"
+    assert running(world).last_transition_time == NOW

@@ -1,7 +1,7 @@
 """The end of training."""
 
 from qtj_operator.api.contract import Progress, TerminationMessage, Weights
-from tests.core.world import WEIGHTS, new_job, running_job, trained_job
+from tests.core.world import WEIGHTS, new_job, parameter_servers, running_job, trained_job
 
 SAID = TerminationMessage(
     weights=WEIGHTS, progress=Progress(epoch=25, epochs=25, step=1000, loss=0.123456789, accuracy=0.9375)
@@ -103,3 +103,51 @@ def test_a_leader_that_ended_before_its_peers_started_has_trained() -> None:
     world = new_job(workers=2).recorded().with_services().with_pod("worker-0", exit_code=0, says=SAID)
 
     assert world.decide().status.phase == "Inferring"
+
+
+ALL_WORKERS = {"runPolicy": {"successPolicy": "AllWorkers"}}
+
+
+def test_the_leaders_success_is_enough_when_no_success_policy_is_given() -> None:
+    for policy in ({}, {"runPolicy": {"successPolicy": "Leader"}}):
+        world = running_job(workers=3, **policy).with_pod("worker-0", exit_code=0, says=SAID)
+
+        assert world.decide().status.phase == "Inferring"
+
+
+def test_all_workers_means_that_each_of_them_has_to_succeed() -> None:
+    world = running_job(chief=True, workers=2, **ALL_WORKERS).with_pod("chief-0", exit_code=0, says=SAID)
+
+    assert world.decide().status.phase == "Running"
+    assert world.with_pod("worker-1", exit_code=0).decide().status.phase == "Running"
+    assert world.with_pods(exit_code=0).with_pod("chief-0", exit_code=0, says=SAID).decide().status.weights is not None
+
+
+def test_all_workers_without_the_leader_are_not_all() -> None:
+    world = running_job(chief=True, workers=2, **ALL_WORKERS).with_pods(exit_code=0).with_pod("chief-0", ready=True)
+
+    assert world.decide().status.phase == "Running"
+
+
+def test_all_workers_counts_neither_parameter_servers_nor_the_evaluator() -> None:
+    world = running_job(**parameter_servers(evaluator=True, **ALL_WORKERS)).with_pods(exit_code=0, says=SAID)
+
+    assert world.with_pod("ps-0", ready=True).with_pod("evaluator-0", exit_code=1).decide().status.phase == "Inferring"
+
+
+def test_a_worker_that_fails_after_the_leaders_success_restarts_the_gang_when_all_have_to_succeed() -> None:
+    world = running_job(**ALL_WORKERS).with_pod("worker-0", exit_code=0, says=SAID).with_pod("worker-1", exit_code=75)
+
+    assert world.decide().status.attempt == 2
+
+
+def test_parameter_servers_and_an_evaluator_may_run_on_for_the_chief_alone_ends_training() -> None:
+    world = running_job(**parameter_servers(evaluator=True)).with_pod("chief-0", exit_code=0, says=SAID)
+
+    assert world.decide().status.phase == "Inferring"
+
+
+def test_a_pod_of_no_attempt_has_trained_nothing() -> None:
+    world = new_job().with_pod("worker-0", attempt=0, exit_code=0, says=SAID)
+
+    assert (world.decide().status.attempt, world.decide().status.weights) == (1, None)

@@ -27,11 +27,12 @@ def events_between(before: Status, after: Status) -> tuple[Event, ...]:
     return tuple(
         Event("Warning" if _is_warning(condition) else "Normal", Reason(condition.reason), condition.message)
         for condition in after.conditions or ()
-        if known.get(condition.type) != (condition.status, condition.reason) and not _is_silent(condition, restarts)
+        if known.get(condition.type) != (condition.status, condition.reason)
+        and not _is_silent(condition, restarts=restarts)
     )
 
 
-def _is_silent(condition: Condition, restarts: bool) -> bool:
+def _is_silent(condition: Condition, *, restarts: bool) -> bool:
     if condition.type == ConditionType.RUNNING and condition.reason == Reason.SUSPENDED:
         return True  # the condition Suspended tells
     if condition.reason == Reason.RESTARTING and not restarts:

@@ -18,13 +18,14 @@ from hypothesis import strategies as st
 from qtj_operator.api.conditions import Reason, is_true, phase_of
 from qtj_operator.api.contract import TerminationMessage
 from qtj_operator.api.spec import CleanPodPolicy
+from qtj_operator.api.status import Status
 from qtj_operator.core.decision import Action, Create, Decision, Delete, Kind, Restore
 from qtj_operator.core.failures import MAX_FAILURES
 from qtj_operator.core.inferring import wanted_run
 from qtj_operator.core.observed import Pod
 from qtj_operator.core.removal import NODE_SILENCE
 from qtj_operator.core.status import with_obstacle
-from tests.core.world import NOW, WEIGHTS, World, new_job, parameter_servers, stored
+from tests.core.world import NOW, WEIGHTS, World, new_job, parameter_servers, running_job, stored, trained_job
 
 SAID = TerminationMessage(weights=WEIGHTS, metrics={"mse": 0.2})
 ENOUGH = 80
@@ -36,9 +37,8 @@ POD_HAPPENINGS: list[dict[str, Any]] = [
     {"exit_code": 0, "says": SAID},
     {"exit_code": 0},
     {"exit_code": 1},
-    {"exit_code": 75},
-    {"exit_code": 75},
-    {"exit_code": 137, "reason": "OOMKilled"},
+    *[{"exit_code": 75}] * 3,
+    *[{"exit_code": 137, "reason": "OOMKilled"}] * 3,
     {"exit_code": 143, "disrupted": True},
     {"ready": True, "disrupted": True, "deleting": True},
     {"ready": True, "deleting": True},
@@ -65,6 +65,7 @@ SHAPES: list[dict[str, Any]] = [
     {"workers": 2, "ps": 1, "strategy": "None"},
     parameter_servers(workers=1),
     parameter_servers(workers=2, evaluator=True),
+    parameter_servers(workers=12),
 ]
 uids = count()
 
@@ -80,12 +81,13 @@ class Chance:
 
 @dataclass(frozen=True)
 class Happening:
-    """What happens, how many seconds later the operator looks, and what becomes of that pass."""
+    """What happens, how many seconds later the operator looks and how often, and what becomes of its first pass."""
 
     what: Callable[[World, Chance], World]
     which: int
     how: int
     after: int
+    passes: int
     fate: str
     silent: bool
 
@@ -149,8 +151,9 @@ def spec_changes(world: World, chance: Chance) -> World:
     return world.with_spec(inference=[None, {}, {"args": ["a"]}, {"args": ["b"]}][chance.how % 4])
 
 
-def suspension_changes(world: World, _chance: Chance) -> World:
-    return world.with_spec(suspend=not world.job.spec.suspend)
+def suspension_changes(world: World, chance: Chance) -> World:
+    """Mostly a job is resumed, for while it is suspended not much else happens."""
+    return world.with_spec(suspend=chance.how % 5 == 0)
 
 
 def policy_changes(world: World, chance: Chance) -> World:
@@ -175,35 +178,42 @@ happenings = st.builds(
     Happening,
     what=st.sampled_from(
         [
-            all_ready,
-            all_ready,
+            *[all_ready] * 5,
             leader_ends,
-            pod_changes,
-            pod_changes,
-            pod_changes,
+            *[pod_changes] * 5,
             pod_vanishes,
             nodes_confirm,
             nodes_confirm,
             service_changes,
             inference_changes,
             spec_changes,
-            suspension_changes,
+            *[suspension_changes] * 2,
             policy_changes,
             nothing,
         ]
     ),
-    which=st.integers(0, 5),
+    which=st.integers(0, 14),
     how=st.integers(0, 50),
-    after=st.sampled_from([1, 1, 1, 5, 45, 400]),
+    after=st.sampled_from([1, 1, 1, 1, 1, 1, 5, 5, 45, 400]),
+    passes=st.integers(1, 4),
     fate=st.sampled_from(["done", "done", "done", "lost", "halved", "refused"]),
     silent=st.booleans(),
 )
+
+
+def begun(how: Callable[..., World], shape: dict[str, Any], policy: dict[str, Any], spec: dict[str, Any]) -> World:
+    """A job that has come some way already, without or with a history of restarts."""
+    history = {} if how is new_job else {"restarts": min(policy.get("backoffLimit", 3), 4)}
+    return how(**shape, **history, **spec, runPolicy=policy)
+
+
+lives = st.lists(happenings, max_size=8) | st.lists(happenings, min_size=15, max_size=40)
 jobs = st.builds(
-    lambda shape, policy, **spec: new_job(**shape, runPolicy=policy, **spec),
+    begun,
+    st.sampled_from([new_job, running_job, running_job, trained_job]),
     st.sampled_from(SHAPES),
     st.sampled_from(RUN_POLICIES),
-    inference=st.sampled_from([None, {}]),
-    suspend=st.sampled_from([None, None, True]),
+    st.fixed_dictionaries({"inference": st.sampled_from([None, {}]), "suspend": st.sampled_from([None] * 5 + [True])}),
 )
 
 
@@ -229,7 +239,10 @@ class Life:
             actions = actions[: len(actions) // 2]
         if fate == "refused" and creates:
             actions = others
-            status = with_obstacle(status, Reason.CHILD_REJECTED, "exceeded quota", world.job.generation, self.now)
+            status = refused(world, status, self.now)
+            stuck, soon = world.with_status(**dict(status)), self.now + timedelta(seconds=1)
+            if not others and not is_overdue(stuck, soon):
+                assert refused(stuck, stuck.decide(soon).status, soon) == status, "the same obstacle is no news"
         self.deleted = self.deleted or any(action == DELETE_JOB for action in actions)
         self.world = done(world, actions, self.now, silent=silent)
         if fate in {"done", "refused"}:
@@ -256,9 +269,21 @@ class Life:
                 self.world = happening.what(self.world, chance)
                 self.now += timedelta(seconds=happening.after)
                 self.passes(fate=happening.fate, silent=happening.silent)
+            for _ in range(happening.passes - 1):
+                if not self.deleted:
+                    self.passes(silent=happening.silent)
 
 
 DELETE_JOB = Delete(Kind.QUANTUM_TRAINING_JOB, "qcnn", new_job().job.uid)
+
+
+def is_overdue(world: World, now: datetime) -> bool:
+    return world.decide(now).status.phase == "Failed"
+
+
+def refused(world: World, status: Status, now: datetime) -> Status:
+    """The status of a pass in which the API server refused what was to be created."""
+    return with_obstacle(world.job.status, status, Reason.CHILD_REJECTED, "exceeded quota", now)
 
 
 def done(world: World, actions: tuple[Action, ...], now: datetime, *, silent: bool) -> World:
@@ -379,7 +404,7 @@ def check_creations(world: World, actions: tuple[Action, ...]) -> None:
 
 
 @settings(max_examples=400)
-@given(jobs, st.lists(happenings, max_size=25))
+@given(jobs, lives)
 def test_whatever_happens_the_rules_hold_and_the_job_settles_without_an_event(
     world: World, happening: list[Happening]
 ) -> None:
@@ -402,12 +427,14 @@ def check_leftovers(world: World) -> None:
     if idle or world.job.status.phase == "Suspended":
         assert active == []
         assert world.inference is None or world.inference.complete or world.inference.failed or world.inference.deleting
+    if not is_true(world.job.status.conditions, "Trained") and world.job.status.phase not in OVER:
+        assert not [pod for pod in world.pods if pod.deleting], "no node is waited for longer than its time"
     if world.job.status.phase in OVER and policy == CleanPodPolicy.ALL:
         assert world.pods == ()
 
 
 @settings(max_examples=300)
-@given(jobs, st.lists(happenings, max_size=15))
+@given(jobs, lives)
 def test_a_job_that_is_let_be_ends(world: World, happening: list[Happening]) -> None:
     life = Life(world)
     life.live(happening)

@@ -1,5 +1,7 @@
 """The status that people and programs read."""
 
+from datetime import datetime
+
 import pytest
 
 from qtj_operator.api.conditions import Reason
@@ -21,6 +23,13 @@ from tests.core.world import (
 
 def running(world: World) -> Condition:
     return next(c for c in world.decide(later(minutes=1)).status.conditions or () if c.type == "Running")
+
+
+def refused(world: World, now: datetime = NOW) -> World:
+    """The world after a pass whose creations the API server refused."""
+    before, after = world.job.status, world.decide(now).status
+    status = with_obstacle(before, after, Reason.CHILD_REJECTED, "exceeded quota", now)
+    return world.with_status(**dict(status))
 
 
 def test_ready_counts_replicas_of_all_roles() -> None:
@@ -187,7 +196,7 @@ def test_an_object_that_cannot_be_read_is_refused_once() -> None:
 
 
 def test_a_child_that_was_refused_keeps_the_job_from_running() -> None:
-    status = with_obstacle(running_job().job.status, Reason.CHILD_REJECTED, "exceeded quota", 1, later(minutes=1))
+    status = refused(new_job().recorded()).job.status
 
     assert (status.phase, status.reason) == ("Pending", "ChildRejected")
 
@@ -203,12 +212,10 @@ def test_the_status_is_written_in_the_words_of_the_crd() -> None:
 
 def test_a_running_gang_of_which_a_service_is_refused_waits_for_it() -> None:
     world = running_job().without_service("worker-1")
-    refused = with_obstacle(world.decide().status, Reason.CHILD_REJECTED, "exceeded quota", 1, later(minutes=1))
-    hindered = world.with_status(**dict(refused))
+    hindered = refused(world, later(minutes=1))
 
-    again = with_obstacle(hindered.decide().status, Reason.CHILD_REJECTED, "exceeded quota", 1, later(minutes=2))
-
-    assert again == refused, "as long as it is refused nothing is written"
+    assert hindered.job.status.phase == "Pending"
+    assert refused(hindered, later(minutes=2)) == hindered, "as long as it is refused nothing is written"
     assert hindered.with_services().decide().status.phase == "Running"
 
 

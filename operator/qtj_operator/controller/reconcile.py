@@ -86,6 +86,6 @@ class Reconciler:
 
 
 def _hindered(job: Job, decision: Decision, obstacle: Obstacle, now: datetime) -> Decision:
-    status = with_obstacle(decision.status, obstacle.reason, obstacle.message, job.generation, now)
+    status = with_obstacle(job.status, decision.status, obstacle.reason, obstacle.message, now)
     events = events_between(job.status, status)
     return replace(decision, status=status, events=events, wake_at=now + _OBSTACLE_RETRY)

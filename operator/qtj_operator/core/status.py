@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true, merge, phase_of
+from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_true, merge, phase_of
 from qtj_operator.api.contract import Progress
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import Role
@@ -46,10 +46,16 @@ def closed(base: Status, facts: Iterable[Fact], generation: int, now: datetime) 
     )
 
 
-def with_obstacle(status: Status, reason: Reason, message: str, generation: int, now: datetime) -> Status:
-    """Returns the status of a pass in which the API server refused a child."""
+def with_obstacle(before: Status, after: Status, reason: Reason, message: str, now: datetime) -> Status:
+    """Returns the status `after` a pass in which the API server refused a child.
+
+    Whether the job runs follows from what was known `before`: a pass that meets the same obstacle changes nothing.
+    """
+    known = find(before.conditions, ConditionType.RUNNING)
+    others = [condition for condition in after.conditions or () if condition.type != ConditionType.RUNNING]
+    base = after.model_copy(update={"conditions": (*((known,) if known else ()), *others)})
     fact = Fact(ConditionType.RUNNING, status=False, reason=reason, message=message)
-    return closed(status, (fact,), generation, now)
+    return closed(base, (fact,), after.observed_generation or 0, now)
 
 
 def progress_status(said: Progress) -> ProgressStatus:

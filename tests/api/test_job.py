@@ -87,6 +87,8 @@ def test_a_spec_that_breaks_a_rule_is_refused_in_one_sentence(spec: dict[str, An
         ({"ports": [8080]}, "ports[0]"),
         ({"volumeMounts": [{"name": "data"}]}, "volumeMounts[0].mountPath"),
         ({"securityContext": True}, "securityContext"),
+        ({"resources": "16Gi"}, "resources"),
+        ({"resources": {"limits": ["16Gi"]}}, "resources.limits"),
     ],
 )
 def test_a_slip_in_a_template_is_named_by_its_place(container: dict[str, Any], where: str) -> None:

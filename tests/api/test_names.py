@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qtj_operator.api.job import Job
@@ -33,6 +33,7 @@ def children(job: Job) -> list[dict[str, object]]:
     return [manifest["metadata"] for manifest in manifests]
 
 
+@settings(deadline=None)  # a job of 10,000 workers takes as long as the machine is busy
 @given(name=st.one_of(legal_names.filter(lambda n: not n.endswith("-")), st.just("q" * MAX_NAME_LENGTH)))
 def test_every_child_of_a_legal_job_has_a_name_that_dns_takes(name: str) -> None:
     # Two roles at most, so the largest job is known by its last worker: building all 10,000 shows nothing more.

@@ -54,6 +54,11 @@ SHAPES = {
     "two-workers": replicas(a_job(workers=2, circuit={"qubits": 8})),
     "chief-and-two-workers": replicas(a_job(chief=True, workers=2, profiler={"port": 6009})),
     "one-worker": replicas(a_job(workers=1)),
+    "parameter-server": replicas(
+        a_job(chief=True, ps=1, workers=2, evaluator=True, strategy="ParameterServer"),
+    ),
+    "mirrored": replicas(a_job(workers=1, strategy="Mirrored")),
+    "queued": replicas(a_job(workers=1, runPolicy={"schedulingPolicy": {"queueName": "quantum"}})),
     "own-template": replicas(a_job(replicaSpecs={"Chief": {}, "Worker": {"template": OWN_TEMPLATE}})),
     "inference": inference(a_job(circuit={"qubits": 8}, inference={"args": ["infer", "--shots=0"], "backoffLimit": 1})),
     "inference-in-the-leaders-own-template": inference(

@@ -13,8 +13,16 @@ from qtj_operator.build.service import replica_service
 from qtj_operator.build.tf_config import tf_config
 from tests.jobs import a_job
 
-jobs = st.builds(a_job, chief=st.just(value=True), workers=st.integers(0, 20)) | st.builds(
-    a_job, workers=st.integers(1, 20), name=st.sampled_from(["q", "qcnn-8", "worker"])
+jobs = st.one_of(
+    st.builds(a_job, chief=st.just(value=True), workers=st.integers(0, 20)),
+    st.builds(a_job, workers=st.integers(1, 20), name=st.sampled_from(["q", "qcnn-8", "worker"])),
+    st.builds(
+        a_job,
+        chief=st.just(value=True),
+        workers=st.integers(1, 9),
+        ps=st.integers(1, 9),
+        strategy=st.sampled_from(["ParameterServer", "None"]),
+    ),
 )
 
 
@@ -73,6 +81,35 @@ def test_every_pod_carries_its_own(job: Job) -> None:
         told = {variable["name"]: variable["value"] for variable in container["env"]}
 
         assert told[Env.TF_CONFIG] == tf_config(job, replica)
+
+
+@given(jobs)
+def test_an_evaluator_has_a_task_of_its_own_and_is_in_no_cluster(job: Job) -> None:
+    roles = job.spec.replica_specs.model_dump(by_alias=True, exclude_none=True)
+    evaluated = a_job(
+        name=job.name,
+        strategy=job.spec.strategy,
+        replicaSpecs={**roles, "Evaluator": {}},
+        artifacts={"uri": "gs://abc"},
+    )
+
+    *others, evaluator = configs(evaluated)
+
+    assert others == configs(job), "the others are told what they were told without it"
+    assert evaluator == {"cluster": others[0]["cluster"], "task": {"type": "evaluator", "index": 0}}
+
+
+def test_parameter_servers_are_told_where_everybody_is() -> None:
+    (*_, config) = configs(a_job(chief=True, ps=2, workers=1, strategy="ParameterServer"))
+
+    assert config == {
+        "cluster": {
+            "chief": ["qcnn-chief-0.lab.svc:2222"],
+            "worker": ["qcnn-worker-0.lab.svc:2222"],
+            "ps": ["qcnn-ps-0.lab.svc:2222", "qcnn-ps-1.lab.svc:2222"],
+        },
+        "task": {"type": "ps", "index": 1},
+    }
 
 
 def test_one_worker_is_told_as_well_so_that_a_program_need_not_care() -> None:

@@ -127,3 +127,48 @@ def test_a_template_that_no_role_uses_does_no_harm() -> None:
     ).decide()
 
     assert decision.status.attempt == 1
+
+
+def limited(memory: Any) -> dict[str, Any]:
+    return template(resources={"limits": {"memory": memory}})
+
+
+def test_a_circuit_that_does_not_fit_its_memory_is_refused_with_the_numbers() -> None:
+    assert sentence(circuit={"qubits": 30}, template=limited("16Gi")) == (
+        "30 qubits need 24 GiB per replica (3 states of 8 GiB), and the limit of "
+        "spec.template.spec.containers[trainer] is 16Gi: raise resources.limits.memory or lower circuit.qubits"
+    )
+
+
+@pytest.mark.parametrize(
+    ("circuit", "refused"),
+    [
+        ({"qubits": 29}, False),
+        ({"qubits": 29, "precision": "double"}, True),
+        ({"qubits": 29, "filters": 2}, True),
+        ({"qubits": 28, "filters": 2}, False),
+    ],
+)
+def test_filters_and_precision_count(circuit: dict[str, Any], refused: bool) -> None:  # noqa: FBT001  a table's column
+    decision = new_job(circuit=circuit, template=limited("16Gi")).decide()
+
+    assert (decision.status.reason == "InvalidSpec") == refused
+
+
+def test_a_circuit_may_need_exactly_its_limit() -> None:
+    assert new_job(circuit={"qubits": 30}, template=limited("24Gi")).decide().status.attempt == 1
+
+
+@pytest.mark.parametrize(
+    "container", [{}, {"resources": {}}, {"resources": {"limits": None}}, {"resources": {"limits": {"memory": "?"}}}]
+)
+def test_without_a_limit_that_can_be_read_nothing_is_refused(container: dict[str, Any]) -> None:
+    assert new_job(circuit={"qubits": 40}, template=template(**container)).decide().status.attempt == 1
+
+
+def test_a_roles_own_limit_counts() -> None:
+    roles = {"Worker": {"template": limited("1Gi")}}
+
+    assert "the limit of spec.replicaSpecs.Worker.template.spec.containers[trainer] is 1Gi" in sentence(
+        circuit={"qubits": 30}, template=limited("64Gi"), replicaSpecs=roles
+    )

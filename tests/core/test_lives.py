@@ -403,7 +403,7 @@ def check_creations(world: World, actions: tuple[Action, ...]) -> None:
         assert before.inference is None or before.inference.metrics is None or before.inference.run != wanted_run(world)
 
 
-@settings(max_examples=400)
+@settings(max_examples=500, deadline=None)
 @given(jobs, lives)
 def test_whatever_happens_the_rules_hold_and_the_job_settles_without_an_event(
     world: World, happening: list[Happening]
@@ -433,7 +433,7 @@ def check_leftovers(world: World) -> None:
         assert world.pods == ()
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(jobs, lives)
 def test_a_job_that_is_let_be_ends(world: World, happening: list[Happening]) -> None:
     life = Life(world)

@@ -8,7 +8,7 @@ from qtj_operator.api.contract import TerminationMessage, Weights
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import Role
 from qtj_operator.core.observed import InferenceRun, Pod, is_controlled_by
-from tests.core.world import running_job
+from tests.core.world import later, parameter_servers, pods_of, running_job
 
 
 def raw_pod(
@@ -174,3 +174,47 @@ def test_a_leader_of_an_earlier_attempt_does_not_lead() -> None:
 
     assert world.leader is None
     assert [pod.name for pod in world.superseded] == ["qcnn-worker-0"]
+
+
+def test_a_pod_that_is_being_deleted_knows_until_when_its_node_has_time() -> None:
+    raw = raw_pod(phase="Running")
+    raw["metadata"]["deletionTimestamp"] = "2030-01-01T12:00:30Z"
+
+    pod = Pod.parse(raw)
+
+    assert (pod.deadline, pod.deleting, pod.active) == (later(seconds=30), True, False)
+
+
+def test_a_pod_knows_its_node_once_it_has_one() -> None:
+    raw = raw_pod()
+    raw["spec"]["nodeName"] = "node-7"
+
+    assert (Pod.parse(raw).node, Pod.parse(raw_pod()).node) == ("node-7", None)
+
+
+@pytest.mark.parametrize(
+    ("how", "taken"),
+    [
+        ({"exit_code": 143}, False),
+        ({"exit_code": 143, "deleting": True}, True),
+        ({"exit_code": 137, "deleting": True}, True),
+        ({"exit_code": 0, "deleting": True}, True),
+        ({"reason": "NodeLost", "deleting": True}, True),
+        ({"ready": True, "deleting": True}, True),
+        ({"ready": True}, False),
+        ({"exit_code": 137, "reason": "OOMKilled", "deleting": True}, False),
+        ({"exit_code": 1, "deleting": True}, False),
+        ({"exit_code": 1, "disrupted": True}, True),
+    ],
+)
+def test_a_pod_was_taken_away_when_it_ended_as_that_makes_a_pod_end(how: dict[str, Any], taken: bool) -> None:  # noqa: FBT001  a table's column
+    (pod,) = pods_of({"worker-0": how})
+
+    assert pod.taken_away == taken
+
+
+def test_the_gang_and_those_that_stand_alone_are_all_there_are() -> None:
+    world = running_job(**parameter_servers(evaluator=True))
+
+    assert [pod.name for pod in world.gang] == ["qcnn-chief-0", "qcnn-ps-0"]
+    assert [pod.name for pod in world.loners] == ["qcnn-evaluator-0", "qcnn-worker-0", "qcnn-worker-1"]

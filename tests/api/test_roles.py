@@ -12,7 +12,7 @@ from tests.jobs import a_job, job_object
 NEEDS_ALL = "strategy ParameterServer needs the roles Chief (which coordinates), PS and Worker"
 NO_PS = "the role PS belongs to strategy ParameterServer"
 ONE_POD = "strategy Mirrored uses the devices of one pod: name one Worker, or use MultiWorkerMirrored"
-ALL_ROLES = {"Chief": {}, "PS": {}, "Worker": {}, "Evaluator": {}}
+ALL_ROLES: dict[str, Any] = {"Chief": {}, "PS": {}, "Worker": {}, "Evaluator": {}}
 
 
 def job(strategy: str | None, roles: dict[str, Any]) -> Job:

@@ -2,6 +2,7 @@
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ SOURCES = [file for layer in PURE for file in (Path(qtj_operator.__file__).paren
 IMPURE_MODULES = {"time", "random", "os", "secrets", "uuid", "socket", "subprocess", "threading", "logging"}
 IMPURE_CALLS = {"now", "utcnow", "today", "open", "print", "read_text", "write_text"}
 SAID = TerminationMessage(weights=WEIGHTS)
-OVERDUE = {"runPolicy": {"activeDeadlineSeconds": 60}}
+OVERDUE: dict[str, Any] = {"runPolicy": {"activeDeadlineSeconds": 60}}
 
 
 def decided_by(world: World) -> str:

@@ -1,5 +1,7 @@
 """Deadlines: computed from the status, and met with no event at all."""
 
+from typing import Any
+
 import pytest
 
 from tests.core.world import (
@@ -14,8 +16,8 @@ from tests.core.world import (
     trained_job,
 )
 
-ACTIVE = {"runPolicy": {"activeDeadlineSeconds": 60}}
-PENDING = {"runPolicy": {"pendingDeadlineSeconds": 20}}
+ACTIVE: dict[str, Any] = {"runPolicy": {"activeDeadlineSeconds": 60}}
+PENDING: dict[str, Any] = {"runPolicy": {"pendingDeadlineSeconds": 20}}
 
 
 def failure(world: World, **delta: float) -> tuple[object, object]:

@@ -1,5 +1,7 @@
 """The end of training."""
 
+from typing import Any
+
 from qtj_operator.api.contract import Progress, TerminationMessage, Weights
 from tests.core.world import WEIGHTS, new_job, parameter_servers, running_job, trained_job
 
@@ -105,7 +107,7 @@ def test_a_leader_that_ended_before_its_peers_started_has_trained() -> None:
     assert world.decide().status.phase == "Inferring"
 
 
-ALL_WORKERS = {"runPolicy": {"successPolicy": "AllWorkers"}}
+ALL_WORKERS: dict[str, Any] = {"runPolicy": {"successPolicy": "AllWorkers"}}
 
 
 def test_the_leaders_success_is_enough_when_no_success_policy_is_given() -> None:

@@ -71,13 +71,16 @@ class Record:
         uri = _record_name(weights_uri)
         try:
             said = json.loads(read_uri(uri))
-            return cls(**said | {"held_out": Address(**said["held_out"])})
+            held_out, weights_sha256 = Address(**said.pop("heldOut")), said.pop("weightsSha256")
+            return cls(held_out=held_out, weights_sha256=weights_sha256, **said)
         except (ValueError, TypeError, KeyError, AttributeError) as problem:
             raise UserError(f"{uri} is not a record of this version of the trainer: train again") from problem
 
     def store(self, store: Store, weights_name: str) -> None:
         """Writes the record beside its weights."""
-        store.write(_record_name(weights_name), _json(asdict(self)))
+        said = asdict(self)
+        said["heldOut"], said["weightsSha256"] = said.pop("held_out"), said.pop("weights_sha256")
+        store.write(_record_name(weights_name), _json(said))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

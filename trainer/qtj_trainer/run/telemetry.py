@@ -1,12 +1,14 @@
 """How far training is, over HTTP: ``/progress`` for the operator and ``/metrics`` for Prometheus."""
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from socketserver import ThreadingMixIn
 from typing import TYPE_CHECKING
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
-from prometheus_client import CollectorRegistry, Gauge, make_wsgi_app
+from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from qtj_operator.api import contract
 from qtj_trainer.errors import UserError
@@ -26,25 +28,25 @@ _GAUGES = {
 }
 
 
-class Telemetry:
-    """Holds the progress of one run and serves it to whoever asks."""
+class Telemetry(Collector):
+    """Holds the progress of one run and serves it to whoever asks.
+
+    Attributes:
+        progress: The progress; replace it to change it.
+    """
 
     def __init__(self, progress: contract.Progress) -> None:
-        self._registry = CollectorRegistry()
-        self._gauges = {
-            name: Gauge(f"qtj_training_{name}", teach, registry=self._registry) for name, teach in _GAUGES.items()
-        }
-        self._metrics = make_wsgi_app(self._registry)
         self.progress = progress
-        self.update(progress)
+        registry = CollectorRegistry()
+        registry.register(self)
+        self._metrics = make_wsgi_app(registry)
 
-    def update(self, progress: contract.Progress) -> None:
-        """Replaces the progress."""
-        self.progress = progress
-        for name, gauge in self._gauges.items():
-            value = getattr(progress, name)
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Called by the registry for each scrape: the numbers known by now."""
+        for name, teach in _GAUGES.items():
+            value = getattr(self.progress, name)
             if value is not None:
-                gauge.set(value)
+                yield GaugeMetricFamily(f"qtj_training_{name}", teach, value)
 
     def serve(self, port: int) -> int:
         """Answers on all addresses from now on, in the background.

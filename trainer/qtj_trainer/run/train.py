@@ -12,6 +12,7 @@ First everything that can be wrong and is cheap to find, before TensorFlow's 11 
 import logging
 import platform
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from typing import TYPE_CHECKING
@@ -64,20 +65,25 @@ def train(workload: Workload, options: Options, artifacts: str, environment: Map
         UserError: If the run cannot succeed as it is.
         TryAgainError: If another run may succeed.
     """
-    run = Run(workload, options, Cluster.from_environment(environment), open_store(artifacts), environment)
-    if not run.cluster.leads:
+    cluster = Cluster.from_environment(environment)
+    if not cluster.leads:
         log.setLevel(logging.WARNING)
-    result = Result.of_job(run.store, run.job_uid)
-    if result:
-        log.info("this job has trained before: its weights are %s", result.weights.uri)
-    else:
-        result = _train_and_store(run)
-    if run.cluster.leads and result:
+    with closing(open_store(artifacts)) as store:
+        result = _result(Run(workload, options, cluster, store, environment))
+    if result and cluster.leads:
         leave_message(environment, result.message())
 
 
+def _result(run: Run) -> Result | None:
+    """Returns the result of the job; None in processes that do not lead while it is made."""
+    result = Result.of_job(run.store, run.job_uid)
+    if result:
+        log.info("this job has trained before: its weights are %s", result.weights.uri)
+        return result
+    return _train_and_store(run)
+
+
 def _train_and_store(run: Run) -> Result | None:
-    """Returns the result in the leader, None in the others."""
     if run.cluster.leads:
         run.store.check_writable()
     telemetry = _telemetry(run)
@@ -108,26 +114,24 @@ def _watch(run: Run, loop: "Loop", telemetry: Telemetry) -> "Epoch":
     """Trains to the end, telling how far it is, and returns the last epoch."""
 
     def on_step(step: int) -> None:
-        telemetry.update(replace(telemetry.progress, step=step))
+        telemetry.progress = replace(telemetry.progress, step=step)
 
     for epoch in loop.epochs(on_step=on_step):
-        _tell(run, epoch)
-        telemetry.update(
-            replace(
-                telemetry.progress,
-                epoch=epoch.number,
-                loss=epoch.loss,
-                accuracy=epoch.scores[run.workload.accuracy],
-                examples_per_second=epoch.examples_per_second,
-            )
+        telemetry.progress = replace(
+            telemetry.progress,
+            epoch=epoch.number,
+            loss=epoch.loss,
+            accuracy=epoch.scores[run.workload.accuracy],
+            examples_per_second=epoch.examples_per_second,
         )
+        log.info("epoch %s", _line(epoch, run.options.epochs))
     return epoch
 
 
-def _tell(run: Run, epoch: "Epoch") -> None:
+def _line(epoch: "Epoch", epochs: int) -> str:
     scores = "  ".join(f"{name} {value:.4f}" for name, value in epoch.scores.items())
-    of = f"{epoch.number:{len(str(run.options.epochs))}}/{run.options.epochs}"
-    log.info("epoch %s  loss %.4f  %s  %.0f examples/s", of, epoch.loss, scores, epoch.examples_per_second)
+    number = f"{epoch.number:{len(str(epochs))}}/{epochs}"
+    return f"{number}  loss {epoch.loss:.4f}  {scores}  {epoch.examples_per_second:.0f} examples/s"
 
 
 def _store(run: Run, loop: "Loop", split: Split, last: "Epoch") -> Result:
@@ -145,7 +149,7 @@ def _store(run: Run, loop: "Loop", split: Split, last: "Epoch") -> Result:
         held_out=held_out,
         metrics=metrics,
         versions=_versions(),
-        cluster={role: list(hosts) for role, hosts in run.cluster.members.items()},
+        cluster=run.cluster.addresses(),
         job=run.environment.get(contract.Env.JOB, ""),
         attempt=run.environment.get(contract.Env.ATTEMPT, ""),
     )

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qtj_operator.api.conditions import is_true, phase_of
+from qtj_operator.api.conditions import ConditionType, is_true, phase_of
 from qtj_operator.api.contract import TerminationMessage
 from qtj_operator.core.decision import Action, Create, Decision, Delete, Kind
 from qtj_operator.core.lost_replica import MAX_FAILURES
@@ -23,7 +24,7 @@ SAID = TerminationMessage(weights=WEIGHTS, metrics={"mse": 0.2})
 ENOUGH = 40
 """Passes in which any job settles when nothing happens any more."""
 
-POD_HAPPENINGS = [
+POD_HAPPENINGS: list[dict[str, Any]] = [
     {"ready": True},
     {"exit_code": 0, "says": SAID},
     {"exit_code": 0},
@@ -89,8 +90,8 @@ def inference_changes(world: World, _which: int, how: int) -> World:
         return world
     if how % 5 == 0:
         return world.without_inference()
-    ending = [{}, {"complete": True, "says": SAID}, {"failed": True}, {"deleting": True}][how % 4]
-    changed = world.with_inference(**ending).inference
+    endings: list[dict[str, Any]] = [{}, {"complete": True, "says": SAID}, {"failed": True}, {"deleting": True}]
+    changed = world.with_inference(**endings[how % 4]).inference
     assert changed is not None
     return replace(world, inference=replace(changed, run=world.inference.run))
 
@@ -167,8 +168,8 @@ def check(world: World, decision: Decision) -> None:
     assert (after.completion_time is not None) == (after.phase in {"Complete", "Failed"})
     check_record(world, decision)
     check_actions(world, decision.actions)
-    if is_true(before.conditions, "Trained"):
-        assert is_true(after.conditions, "Trained"), "training is never undone"
+    if is_true(before.conditions, ConditionType.TRAINED):
+        assert is_true(after.conditions, ConditionType.TRAINED), "training is never undone"
         assert (after.weights, after.attempt) == (before.weights, before.attempt)
 
 
@@ -190,7 +191,7 @@ def check_actions(world: World, actions: tuple[Action, ...]) -> None:
     assert world.services.keys().isdisjoint(services)
     if pods:
         assert not world.superseded, "no new pod beside an old one"
-        assert not is_true(world.job.status.conditions, "Trained"), "nothing trains after training"
+        assert not is_true(world.job.status.conditions, ConditionType.TRAINED), "nothing trains after training"
         assert world.services.keys() | set(services) >= {pod.rpartition("@")[0] or pod for pod in pods}
     going = {pod.uid for pod in world.pods if pod.deleting}
     assert going.isdisjoint(action.uid for action in actions if isinstance(action, Delete))

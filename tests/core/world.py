@@ -111,7 +111,7 @@ def running_job(
     *, attempt: int = 1, restarts: int | None = None, backoff_limit: int | None = None, **job: Any
 ) -> World:
     """A job whose replicas all run and are ready; earlier attempts ended by themselves unless `restarts` says so."""
-    policy = {} if backoff_limit is None else {"runPolicy": {"backoffLimit": backoff_limit}}
+    policy: dict[str, Any] = {} if backoff_limit is None else {"runPolicy": {"backoffLimit": backoff_limit}}
     world = new_job(**policy, **job).with_status(
         attempt=attempt, restarts=attempt - 1 if restarts is None else restarts, start_time=NOW
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.controller.apiserver import ApiServer
+from tests.controller.apiserver import ApiServer, wait_until
 from tests.jobs import a_container, a_template, job_object
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
@@ -145,10 +145,12 @@ def test_the_object_stays_as_the_user_wrote_it(api_server: ApiServer, namespace:
 
 
 def test_kubectl_explains_every_field_of_the_spec(api_server: ApiServer) -> None:
-    said = api_server.kubectl("explain", "qtj.spec.inference")
+    words = ("explain", "qtj.spec.inference")
+    # The API server publishes what it knows of a new CRD a moment later.
+    wait_until(lambda: "FIELDS" in api_server.kubectl(*words, check=False), 10, "an explanation")
 
-    assert "args\t<[]string>" in said
-    assert '["infer"] when left out' in said
+    assert "args\t<[]string>" in api_server.kubectl(*words)
+    assert '["infer"] when left out' in api_server.kubectl(*words)
 
 
 def test_kubectl_get_has_the_columns(api_server: ApiServer, namespace: str) -> None:

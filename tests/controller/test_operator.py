@@ -185,8 +185,8 @@ def test_a_failed_gang_and_a_deleted_or_edited_service_come_back(cluster: Cluste
 
 def test_the_users_object_gets_a_status_and_nothing_else(cluster: Cluster, operator: Operator) -> None:
     assert operator.process.poll() is None
-    cluster.server.kubectl("create", "-f", "-", manifest=_bare(cluster.namespace))
-    before = cluster.job()
+    as_json = ("-o", "json", "--show-managed-fields")
+    before = json.loads(cluster.server.kubectl("create", "-f", "-", *as_json, manifest=_bare(cluster.namespace)))
     wait_until(cluster.has("pods", *WORKERS), SOON, "the pods")
     time.sleep(2)
 

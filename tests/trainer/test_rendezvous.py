@@ -2,8 +2,8 @@
 
 import socket
 import time
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from threading import Thread
 
 import pytest
 
@@ -20,14 +20,15 @@ def clusters() -> list[Cluster]:
     return [Cluster(me, members) for me in members]
 
 
-@pytest.fixture
-def pool() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor() as pool:
-        yield pool
+def meeting(cluster: Cluster) -> Future[None]:
+    """Starts a worker's part; in a daemon thread, so that a meeting that fails does not hold up the tests."""
+    future: Future[None] = Future()
+    Thread(target=lambda: future.set_result(meet(cluster)), daemon=True).start()
+    return future
 
 
 def ended(*meetings: Future[None]) -> bool:
-    return all(meeting.result(10) is None for meeting in meetings)
+    return all(each.result(10) is None for each in meetings)
 
 
 def port_of(cluster: Cluster) -> int:
@@ -35,45 +36,45 @@ def port_of(cluster: Cluster) -> int:
     return cluster.me.port
 
 
-def test_nobody_goes_before_the_last_has_come(clusters: list[Cluster], pool: ThreadPoolExecutor) -> None:
-    early = [pool.submit(meet, cluster) for cluster in clusters[:2]]
+def test_nobody_goes_before_the_last_has_come(clusters: list[Cluster]) -> None:
+    early = [meeting(cluster) for cluster in clusters[:2]]
     time.sleep(0.5)
-    assert not any(meeting.done() for meeting in early)
+    assert not any(each.done() for each in early)
 
-    last = pool.submit(meet, clusters[2])
+    last = meeting(clusters[2])
 
     assert ended(*early, last)
 
 
-def test_the_leader_may_come_last(clusters: list[Cluster], pool: ThreadPoolExecutor) -> None:
-    followers = [pool.submit(meet, cluster) for cluster in clusters[1:]]
+def test_the_leader_may_come_last(clusters: list[Cluster]) -> None:
+    followers = [meeting(cluster) for cluster in clusters[1:]]
     eventually(lambda: listens(port_of(clusters[1])))
 
-    assert ended(pool.submit(meet, clusters[0]), *followers)
+    assert ended(meeting(clusters[0]), *followers)
 
 
-def test_a_follower_that_went_away_is_awaited_again(clusters: list[Cluster], pool: ThreadPoolExecutor) -> None:
+def test_a_follower_that_went_away_is_awaited_again(clusters: list[Cluster]) -> None:
     with socket.create_server(("127.0.0.1", port_of(clusters[1]))) as doomed:
-        leader = pool.submit(meet, clusters[0])
+        leader = meeting(clusters[0])
         connection, _ = doomed.accept()
         connection.sendall(b"here\n")
         connection.close()
-    followers = [pool.submit(meet, cluster) for cluster in clusters[1:]]
+    followers = [meeting(cluster) for cluster in clusters[1:]]
 
     assert ended(leader, *followers)
 
 
-def test_a_stranger_holds_up_nobody(clusters: list[Cluster], pool: ThreadPoolExecutor) -> None:
-    follower = pool.submit(meet, clusters[1])
+def test_a_stranger_holds_up_nobody(clusters: list[Cluster]) -> None:
+    follower = meeting(clusters[1])
     eventually(lambda: listens(port_of(clusters[1])))
 
     with socket.create_connection(("127.0.0.1", port_of(clusters[1]))) as stranger:
         stranger.sendall(b"GET / HTTP/1.1\r\n")
-        assert ended(pool.submit(meet, clusters[0]), follower, pool.submit(meet, clusters[2]))
+        assert ended(meeting(clusters[0]), follower, meeting(clusters[2]))
 
 
-def test_the_port_is_free_afterwards(clusters: list[Cluster], pool: ThreadPoolExecutor) -> None:
-    assert ended(*[pool.submit(meet, cluster) for cluster in clusters])
+def test_the_port_is_free_afterwards(clusters: list[Cluster]) -> None:
+    assert ended(*[meeting(cluster) for cluster in clusters])
 
     socket.create_server(("127.0.0.1", port_of(clusters[1]))).close()
 

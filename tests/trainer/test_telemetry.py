@@ -7,7 +7,7 @@ import pytest
 
 from qtj_operator.api import contract
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.telemetry import Telemetry, port_from
+from qtj_trainer.run.telemetry import Telemetry, check_free, port_from
 
 
 def get(port: int, path: str) -> str:
@@ -56,6 +56,8 @@ def test_a_taken_port_is_named() -> None:
 
     with pytest.raises(UserError, match=f"metrics on port {port} .*set QTJ_METRICS_PORT"):
         telemetry.serve(port)
+    with pytest.raises(UserError, match=f"port {port} .*set QTJ_PROFILER_PORT"):
+        check_free(port, contract.Env.PROFILER_PORT)
 
 
 @pytest.mark.parametrize("text", ["http", "-1", "65536"])

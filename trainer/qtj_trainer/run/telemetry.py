@@ -1,5 +1,6 @@
 """How far training is, over HTTP: ``/progress`` for the operator and ``/metrics`` for Prometheus."""
 
+import socket
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from socketserver import ThreadingMixIn
@@ -16,7 +17,7 @@ from qtj_trainer.errors import UserError
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
 
-__all__ = ["Telemetry", "port_from"]
+__all__ = ["Telemetry", "check_free", "port_from"]
 
 _GAUGES = {
     "epoch": "Epochs finished.",
@@ -92,6 +93,14 @@ def port_from(environment: Mapping[str, str], name: contract.Env) -> int | None:
     if not text.isdecimal() or int(text) > 65535:  # noqa: PLR2004  the largest port
         raise UserError(f"{name} is {text!r}: it must be a port number")
     return int(text)
+
+
+def check_free(port: int, name: contract.Env) -> None:
+    """Raises UserError if a port is taken, for a server that would only mumble about it."""
+    try:
+        socket.create_server(("", port)).close()
+    except OSError as problem:
+        raise UserError(f"cannot listen on port {port} ({problem.strerror}): set {name} to a free one") from problem
 
 
 class _Server(ThreadingMixIn, WSGIServer):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from qtj_operator.api import contract
 from qtj_trainer.run.artifacts import Record, Result, arrays_to_bytes, store_object
 from qtj_trainer.run.cluster import Cluster
-from qtj_trainer.run.telemetry import Telemetry, port_from
+from qtj_trainer.run.telemetry import Telemetry, check_free, port_from
 from qtj_trainer.run.termination import leave_message
 from qtj_trainer.storage import Store, open_store
 from qtj_trainer.workloads import Split, Workload
@@ -87,11 +87,14 @@ def _train_and_store(run: Run) -> Result | None:
     if run.cluster.leads:
         run.store.check_writable()
     telemetry = _telemetry(run)
+    profiler_port = port_from(run.environment, contract.Env.PROFILER_PORT)
+    if profiler_port:
+        check_free(profiler_port, contract.Env.PROFILER_PORT)
 
     from qtj_trainer.run.distribution import farewell, peers_watched, start_tensorflow  # noqa: PLC0415
     from qtj_trainer.run.loop import Loop  # noqa: PLC0415
 
-    strategy = start_tensorflow(run.cluster, profiler_port=port_from(run.environment, contract.Env.PROFILER_PORT))
+    strategy = start_tensorflow(run.cluster, profiler_port=profiler_port)
     split = run.workload.split(run.options)
     with peers_watched(run.cluster):
         training, held_out = (run.workload.encode(part, run.options) for part in (split.training, split.held_out))

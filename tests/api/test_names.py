@@ -35,7 +35,7 @@ def children(job: Job) -> list[dict[str, object]]:
 
 @given(name=st.one_of(legal_names.filter(lambda n: not n.endswith("-")), st.just("q" * MAX_NAME_LENGTH)))
 def test_every_child_of_a_legal_job_has_a_name_that_dns_takes(name: str) -> None:
-    # Two roles at most, so the largest job is known by its last worker: building all 10,000 shows nothing more.
+    # Two roles at most, so the largest job is known by its last worker: building all 1,000 shows nothing more.
     job = a_job(name=name, chief=True, workers=MAX_REPLICAS, inference={})
 
     for metadata in children(job):

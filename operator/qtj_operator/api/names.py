@@ -39,7 +39,8 @@ LABEL_INFERENCE = f"{GROUP}/inference"
 
 MANAGED_BY = "qtj-operator"
 
-MAX_REPLICAS = 10_000
+MAX_REPLICAS = 1_000
+"""TF_CONFIG names every replica of a job in one environment variable, of which Linux allows 128 KiB."""
 
 NAME_PATTERN = "^[a-z]([-a-z0-9]*[a-z0-9])?$"
 """A Service's name (DNS-1035 label): the job's name is its prefix, so it starts with a letter."""

@@ -45,7 +45,7 @@ MAX_REPLICAS = 1_000
 NAME_PATTERN = "^[a-z]([-a-z0-9]*[a-z0-9])?$"
 """A Service's name (DNS-1035 label): the job's name is its prefix, so it starts with a letter."""
 
-MAX_NAME_LENGTH = 63 - len("-worker-9999")
+MAX_NAME_LENGTH = 63 - len("-evaluator-0")
 """So that every child's name is still a DNS label of at most 63 characters."""
 
 

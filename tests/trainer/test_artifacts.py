@@ -21,13 +21,24 @@ def store(tmp_path: Path) -> Store:
 
 
 def result_of(job_uid: str) -> Result:
-    return Result(job_uid=job_uid, weights=WEIGHTS, metrics={"mse": 0.2})
+    progress = contract.Progress(epoch=25, epochs=25, step=175, loss=0.2)
+    return Result(job_uid=job_uid, weights=WEIGHTS, metrics={"mse": 0.2}, progress=progress)
 
 
 def test_a_job_finds_its_own_result(store: Store) -> None:
     result_of("uid-1").store(store)
 
     assert Result.of_job(store, "uid-1") == result_of("uid-1")
+
+
+def test_a_job_that_is_run_again_says_the_same_as_at_first(store: Store) -> None:
+    result_of("uid-1").store(store)
+
+    again = Result.of_job(store, "uid-1")
+
+    assert again is not None
+    assert again.message() == result_of("uid-1").message()
+    assert again.message().progress == contract.Progress(epoch=25, epochs=25, step=175, loss=0.2)
 
 
 def test_another_job_does_not_take_it_for_its_own(store: Store) -> None:

@@ -91,11 +91,13 @@ class Result:
         job_uid: Which job; another one of the same name trains anew.
         weights: What it trained.
         metrics: Its final numbers.
+        progress: How far it came.
     """
 
     job_uid: str
     weights: contract.Weights
     metrics: dict[str, float]
+    progress: contract.Progress | None = None
 
     @classmethod
     def latest(cls, store: Store) -> Self:
@@ -107,7 +109,12 @@ class Result:
         """
         try:
             said = json.loads(store.read(_RESULT))
-            return cls(job_uid=said["jobUid"], weights=contract.Weights(**said["weights"]), metrics=said["metrics"])
+            return cls(
+                job_uid=said["jobUid"],
+                weights=contract.Weights(**said["weights"]),
+                metrics=said["metrics"],
+                progress=contract.Progress.from_dict(said.get("progress")),
+            )
         except (ValueError, TypeError, KeyError) as problem:
             raise UserError(f"{store.uri(_RESULT)} is not the result of a training: delete it") from problem
 
@@ -122,12 +129,17 @@ class Result:
 
     def store(self, store: Store) -> None:
         """Writes the marker."""
-        said = {"jobUid": self.job_uid, "weights": asdict(self.weights), "metrics": self.metrics}
+        said = {
+            "jobUid": self.job_uid,
+            "weights": asdict(self.weights),
+            "metrics": self.metrics,
+            "progress": self.progress.to_dict() if self.progress else None,
+        }
         store.write(_RESULT, _json(said))
 
     def message(self) -> contract.TerminationMessage:
         """Says the result to the operator."""
-        return contract.TerminationMessage(weights=self.weights, metrics=self.metrics)
+        return contract.TerminationMessage(weights=self.weights, metrics=self.metrics, progress=self.progress)
 
 
 def store_object(store: Store, folder: str, suffix: str, data: bytes) -> tuple[str, Address]:

@@ -100,7 +100,7 @@ def _train_and_store(run: Run) -> Result | None:
         training, held_out = (run.workload.encode(part, run.options) for part in (split.training, split.held_out))
         loop = Loop(run.workload, run.options, strategy, training=training, held_out=held_out)
         last = _watch(run, loop, telemetry)
-    result = _store(run, loop, split, last) if run.cluster.leads else None
+    result = _store(run, loop, split, last, telemetry.progress) if run.cluster.leads else None
     farewell(strategy, run.cluster)
     return result
 
@@ -137,7 +137,7 @@ def _line(epoch: "Epoch", epochs: int) -> str:
     return f"{number}  loss {epoch.loss:.4f}  {scores}  {epoch.examples_per_second:.0f} examples/s"
 
 
-def _store(run: Run, loop: "Loop", split: Split, last: "Epoch") -> Result:
+def _store(run: Run, loop: "Loop", split: Split, last: "Epoch", progress: contract.Progress) -> Result:
     """Stores what the training came to, the result last."""
     from qtj_trainer.run.weights import dump_weights  # noqa: PLC0415
 
@@ -158,7 +158,7 @@ def _store(run: Run, loop: "Loop", split: Split, last: "Epoch") -> Result:
     )
     record.store(run.store, name)
     stored = contract.Weights(uri=weights.uri, sha256=weights.sha256)
-    result = Result(job_uid=run.job_uid, weights=stored, metrics=metrics)
+    result = Result(job_uid=run.job_uid, weights=stored, metrics=metrics, progress=progress)
     result.store(run.store)
     log.info("weights %s", weights.uri)
     return result

@@ -89,7 +89,7 @@ class Trainer:
 class Process:
     """A running trainer process."""
 
-    def __init__(self, folder: Path, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, arguments: Sequence[str], environment: dict[str, str]) -> None:
         folder.mkdir(parents=True)
         self._log = folder / "termination-log"
         self._output = folder / "output"

@@ -1,14 +1,16 @@
 """Every example exactly once in an epoch, whatever the number of replicas."""
 
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from qtj_trainer.run.batches import Batch, batches, steps_per_epoch
 from qtj_trainer.workloads import Examples
 
-Rows = list[tuple[np.ndarray, np.ndarray]]
+Rows = list[tuple[NDArray[Any], NDArray[Any]]]
 
 
 def numbered(count: int) -> Examples:

@@ -1,21 +1,28 @@
 """The circuits are the ones they claim to be."""
 
+from typing import Any
+
 import cirq
 import numpy as np
 import pytest
 import sympy
+from numpy.typing import NDArray
 
 from qtj_trainer import circuits
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 
+Array = NDArray[Any]
 
-def resolved(circuit: cirq.Circuit, angles: list[sympy.Symbol], values: np.ndarray) -> np.ndarray:
-    return cirq.unitary(cirq.resolve_parameters(circuit, dict(zip(angles, values, strict=True))))
+PAIR = cirq.LineQubit(0), cirq.LineQubit(1)
+
+
+def resolved(circuit: cirq.Circuit, angles: list[sympy.Symbol], values: Array) -> Array:
+    return np.asarray(cirq.unitary(cirq.resolve_parameters(circuit, dict(zip(angles, values, strict=True)))))
 
 
 def test_the_two_qubit_unitary_moves_in_all_15_directions() -> None:
     angles = list(sympy.symbols("a0:15"))
-    circuit = circuits.two_qubit_unitary(*cirq.LineQubit.range(2), angles)
+    circuit = circuits.two_qubit_unitary(*PAIR, angles)
     point = np.random.default_rng(1).uniform(0, 2, 15)
     here, step = resolved(circuit, angles, point), 1e-6
 
@@ -29,7 +36,7 @@ def test_the_two_qubit_unitary_moves_in_all_15_directions() -> None:
 def test_the_two_qubit_unitary_uses_each_angle_once() -> None:
     angles = list(sympy.symbols("a0:15"))
 
-    circuit = circuits.two_qubit_unitary(*cirq.LineQubit.range(2), angles)
+    circuit = circuits.two_qubit_unitary(*PAIR, angles)
 
     used = [cirq.parameter_symbols(operation) for operation in circuit.all_operations()]
     assert sorted(str(symbol) for symbols in used for symbol in symbols) == sorted(map(str, angles))
@@ -37,7 +44,7 @@ def test_the_two_qubit_unitary_uses_each_angle_once() -> None:
 
 def test_a_two_qubit_unitary_refuses_14_angles() -> None:
     with pytest.raises(ValueError, match="15 angles, not 14"):
-        circuits.two_qubit_unitary(*cirq.LineQubit.range(2), sympy.symbols("a0:14"))
+        circuits.two_qubit_unitary(*PAIR, sympy.symbols("a0:14"))
 
 
 def test_a_rotation_can_be_a_hadamard() -> None:

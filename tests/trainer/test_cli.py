@@ -28,6 +28,7 @@ def test_help_names_the_environment(help_of_qcnn: str) -> None:
     ("arguments", "code", "sentence"),
     [
         ("train qcnn --epoch 3", 2, "No such option: --epoch"),
+        ("train", 2, "A command is missing"),
         ("train qcnn extra", 2, "unexpected extra argument"),
         ("train qcnn --epochs many", 2, "Invalid value for '--epochs'"),
         ("train mnist", 2, "No such command 'mnist'"),

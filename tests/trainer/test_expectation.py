@@ -1,16 +1,21 @@
 """The expectation layer agrees with Cirq's own simulator, and its gradients with differences of it."""
 
+from typing import Any
+
 import cirq
 import numpy as np
 import pytest
 import sympy
 import tensorflow as tf
+from numpy.typing import NDArray
 
 from qtj_trainer.simulate import expectation_layer
 from qtj_trainer.workloads.qcnn import HybridCircuit, Qcnn, QcnnOptions, hybrid_circuit
 
+Array = NDArray[Any]
 
-def expected(hybrid: HybridCircuit, inputs: np.ndarray, weights: np.ndarray) -> np.ndarray:
+
+def expected(hybrid: HybridCircuit, inputs: Array, weights: Array) -> Array:
     """Expectation values by Cirq, in double precision."""
     simulator = cirq.Simulator(dtype=np.complex128)
     order = sorted(hybrid.circuit.all_qubits())

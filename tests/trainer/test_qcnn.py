@@ -1,5 +1,7 @@
 """Data, options and scores of the QCNN."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -64,7 +66,7 @@ def test_sign_accuracy_counts_signs() -> None:
         ({"batch_size": 0}, "--batch-size is 0: it must be at least 1"),
     ],
 )
-def test_an_impossible_option_is_refused_in_one_sentence(given: dict[str, float], sentence: str) -> None:
+def test_an_impossible_option_is_refused_in_one_sentence(given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         QcnnOptions(**given)
 

@@ -23,7 +23,12 @@ def clusters() -> list[Cluster]:
 def meeting(cluster: Cluster) -> Future[None]:
     """Starts a worker's part; in a daemon thread, so that a meeting that fails does not hold up the tests."""
     future: Future[None] = Future()
-    Thread(target=lambda: future.set_result(meet(cluster)), daemon=True).start()
+
+    def attend() -> None:
+        meet(cluster)
+        future.set_result(None)
+
+    Thread(target=attend, daemon=True).start()
     return future
 
 

@@ -12,7 +12,7 @@ from qtj_trainer.run.telemetry import Telemetry, check_free, port_from
 
 def get(port: int, path: str) -> str:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
-        return answer.read().decode()
+        return str(answer.read(), "utf-8")
 
 
 def test_progress_is_served_as_the_operator_reads_it() -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,10 @@ class Trained:
 
     @property
     def record(self) -> dict[str, Any]:
-        return json.loads(self.blob(self.leader.weights.uri.replace(".h5", ".json")).download_as_bytes())
+        record: dict[str, Any] = json.loads(
+            self.blob(self.leader.weights.uri.replace(".h5", ".json")).download_as_bytes()
+        )
+        return record
 
     @property
     def inference(self) -> dict[str, str]:
@@ -65,6 +69,16 @@ def alone(trainer: Trainer, tmp_path_factory: pytest.TempPathFactory) -> Ended:
     ended = trainer.run("train", "qcnn", "--artifacts", str(tmp_path_factory.mktemp("alone")))
     assert ended.code == 0, ended.errors
     return ended
+
+
+@pytest.fixture
+def pair(trainer: Trainer, tmp_path: Path) -> Iterator[tuple[Process, Process]]:
+    """Two workers in the middle of their training, the leader first."""
+    leader, follower = trainer.start_cluster(2, "train", "qcnn", *FOREVER, "--artifacts", str(tmp_path))
+    leader.wait_for("epoch       2/")
+    yield leader, follower
+    leader.kill()
+    follower.kill()
 
 
 def losses(process: Ended) -> list[float]:
@@ -159,9 +173,7 @@ def test_another_job_trains_anew(trainer: Trainer, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "result.json").read_text())["jobUid"] == "uid-2"
 
 
-def test_every_replica_can_be_watched(trainer: Trainer, tmp_path: Path) -> None:
-    pair = training_pair(trainer, tmp_path)
-
+def test_every_replica_can_be_watched(pair: tuple[Process, Process]) -> None:
     for process in pair:
         with urlopen(f"http://127.0.0.1:{process.environment['QTJ_METRICS_PORT']}{contract.PROGRESS_PATH}") as answer:
             progress = contract.Progress.parse(answer.read().decode())
@@ -172,8 +184,8 @@ def test_every_replica_can_be_watched(trainer: Trainer, tmp_path: Path) -> None:
         assert listens(int(process.environment["QTJ_PROFILER_PORT"]))
 
 
-def test_a_killed_worker_makes_the_other_ask_for_another_run(trainer: Trainer, tmp_path: Path) -> None:
-    survivor, victim = training_pair(trainer, tmp_path)
+def test_a_killed_worker_makes_the_other_ask_for_another_run(pair: tuple[Process, Process]) -> None:
+    survivor, victim = pair
 
     victim.popen.kill()
 
@@ -184,8 +196,8 @@ def test_a_killed_worker_makes_the_other_ask_for_another_run(trainer: Trainer, t
     assert ended.message == contract.TerminationMessage(error=ended.sentences[0].removeprefix("error: "))
 
 
-def test_a_worker_told_to_stop_stops_at_once(trainer: Trainer, tmp_path: Path) -> None:
-    leader, follower = training_pair(trainer, tmp_path)
+def test_a_worker_told_to_stop_stops_at_once(pair: tuple[Process, Process]) -> None:
+    leader, follower = pair
 
     leader.popen.send_signal(signal.SIGTERM)
 
@@ -213,10 +225,3 @@ def test_every_seed_learns(trainer: Trainer, tmp_path: Path, seed: int) -> None:
 
     assert ended.metrics["mse"] <= ACCEPTED_MSE
     assert ended.metrics["signAccuracy"] >= ACCEPTED_SIGN_ACCURACY
-
-
-def training_pair(trainer: Trainer, folder: Path) -> tuple[Process, Process]:
-    """Two workers in the middle of their training."""
-    leader, follower = trainer.start_cluster(2, "train", "qcnn", *FOREVER, "--artifacts", str(folder))
-    leader.wait_for("epoch       2/")
-    return leader, follower

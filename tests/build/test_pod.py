@@ -172,8 +172,10 @@ def test_a_container_field_without_a_value_counts_as_left_out(field: str) -> Non
 
 @pytest.mark.parametrize("field", ["securityContext", "initContainers"])
 def test_a_pod_field_without_a_value_counts_as_left_out(field: str) -> None:
-    assert pod(**{field: None})["spec"]["containers"] == pod()["spec"]["containers"]
-    assert pod(**{field: None})["spec"]["securityContext"] == pod()["spec"]["securityContext"]
+    empty: dict[str, Any] = {field: None}
+
+    assert pod(**empty)["spec"]["containers"] == pod()["spec"]["containers"]
+    assert pod(**empty)["spec"]["securityContext"] == pod()["spec"]["securityContext"]
 
 
 @pytest.mark.parametrize("metadata", [{"labels": None, "annotations": None}, {"creationTimestamp": None}])

@@ -92,21 +92,22 @@ def test_who_decides(world: World, policy: str) -> None:
 
 
 def test_a_whole_life_without_incident() -> None:
-    world = new_job(inference={})
-    phases = []
-    for step in (
-        lambda w: w,
-        lambda w: w.with_services().with_pods(),
-        lambda w: w.with_pods(ready=True),
-        lambda w: w.with_pods(exit_code=0).with_pod("worker-0", exit_code=0, says=SAID),
-        lambda w: w,
-        lambda w: w.with_inference(),
-        lambda w: w.with_inference(complete=True),
-    ):
-        world = step(world).recorded()
-        phases.append(str(world.job.status.phase))
+    seen = new_job(inference={}).recorded()
+    created = seen.with_services().with_pods().recorded()
+    running = created.with_pods(ready=True).recorded()
+    trained = running.with_pods(exit_code=0).with_pod("worker-0", exit_code=0, says=SAID).recorded()
+    inferring = trained.recorded().with_inference().recorded()
+    complete = inferring.with_inference(complete=True).recorded()
 
-    assert phases == ["Pending", "Pending", "Running", "Inferring", "Inferring", "Inferring", "Complete"]
+    life = (seen, created, running, trained, inferring, complete)
+    assert [str(world.job.status.phase) for world in life] == [
+        "Pending",
+        "Pending",
+        "Running",
+        "Inferring",
+        "Inferring",
+        "Complete",
+    ]
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda file: f"{file.parent.name}/{file.name}")

@@ -1,6 +1,7 @@
 """Events follow from the status."""
 
 import itertools
+from typing import Any
 
 from qtj_operator.api.status import Status
 from qtj_operator.core.events import events_between
@@ -18,7 +19,7 @@ def told(*worlds: World) -> list[str]:
 
 
 def test_a_life_is_told_in_a_few_words() -> None:
-    job = {"inference": {}}
+    job: dict[str, Any] = {"inference": {}}
     life = (new_job(**job).recorded(), running_job(**job), trained_job(**job), inferring_job(), complete_job())
 
     assert told(*life) == [

@@ -1,5 +1,6 @@
 """Specs that can never run."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -172,3 +173,14 @@ def test_a_roles_own_limit_counts() -> None:
     assert "the limit of spec.replicaSpecs.Worker.template.spec.containers[trainer] is 1Gi" in sentence(
         circuit={"qubits": 30}, template=limited("64Gi"), replicaSpecs=roles
     )
+
+
+def test_a_cluster_that_does_not_fit_into_one_variable_is_refused_before_linux_does_it() -> None:
+    world = new_job(workers=1_000)
+    far = replace(world, job=replace(world.job, name="q" * 51, namespace="n" * 63))
+
+    decision = far.decide()
+
+    assert world.decide().status.attempt == 1, "with short names it fits"
+    assert (decision.status.phase, decision.status.reason) == ("Failed", "InvalidSpec")
+    assert "for 1000 replicas, and Linux allows 131072" in (decision.status.conditions or ())[-1].message

@@ -68,7 +68,7 @@ def reported(checks: Checks, namespace: str) -> None:
             "no-such-bucket",
             condition="Failed",
             reason="ReplicaFailed",
-            sentence='"no-such-bucket"',
+            sentence="the bucket gs://no-such-bucket does not exist",
         )
 
 

@@ -42,12 +42,13 @@ MANAGED_BY = "qtj-operator"
 MANAGER = f"{GROUP}/qtj-operator"
 """Who looks after a job, in the form that spec.managedBy takes."""
 
-MAX_REPLICAS = 10_000
+MAX_REPLICAS = 1_000
+"""TF_CONFIG names every replica of a job in one environment variable, of which Linux allows 128 KiB."""
 
 NAME_PATTERN = "^[a-z]([-a-z0-9]*[a-z0-9])?$"
 """A Service's name (DNS-1035 label): the job's name is its prefix, so it starts with a letter."""
 
-MAX_NAME_LENGTH = 63 - len("-worker-9999")
+MAX_NAME_LENGTH = 63 - len("-evaluator-0")
 """So that every child's name is still a DNS label of at most 63 characters."""
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Annotated
@@ -35,12 +36,14 @@ def operator(
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     if not verbose:
         logging.getLogger("kopf").setLevel(logging.WARNING)
+        logging.getLogger("kubernetes").setLevel(logging.ERROR)  # what it warns of, we say in a sentence
     try:
         asyncio.run(run_operator(namespace, port))
     except ApiError as error:
         _fail(str(error))
     except OSError as error:
-        _fail(f"port {port} cannot be opened: {error.strerror}; choose another with --port")
+        why = os.strerror(error.errno) if error.errno else error
+        _fail(f"port {port} cannot be opened: {why}; choose another with --port")
 
 
 @app.command()

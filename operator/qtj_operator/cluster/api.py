@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import aiohttp
+import yaml
 from kubernetes.aio import client as kubernetes
 from kubernetes.aio import config
 
@@ -35,8 +36,10 @@ async def connect(metrics: Metrics) -> "ApiClient":
             config.load_incluster_config(client_configuration=settings)
         else:
             await config.load_kube_config(client_configuration=settings)
-    except (config.ConfigException, OSError) as error:
-        raise ApiError(0, "NoCluster", f"no cluster to talk to: {error}; set KUBECONFIG") from None
+    except (config.ConfigException, yaml.YAMLError, OSError) as error:
+        where, why = os.environ.get("KUBECONFIG") or "~/.kube/config", " ".join(str(error).split())
+        sentence = f"no cluster to talk to: {where} is no usable kubeconfig ({why}); set KUBECONFIG"
+        raise ApiError(0, "NoCluster", sentence) from None
     settings.retries = None
     settings.connection_pool_maxsize = 100
     return ApiClient(kubernetes.ApiClient(settings), metrics)

@@ -10,6 +10,7 @@ from qtj_operator.api.conditions import ConditionType, Fact, Reason
 from qtj_operator.api.contract import Env
 from qtj_operator.api.job import Job, main_container
 from qtj_operator.api.memory import STATES, bytes_of, gibibytes, state_bytes
+from qtj_operator.build.tf_config import tf_config
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed
 
@@ -77,7 +78,26 @@ def too_large_for_its_memory(job: Job) -> str | None:
     return None
 
 
-_CHECKS: tuple[Check, ...] = (reserved_variable, artifacts_on_no_volume, too_large_for_its_memory)
+def tf_config_too_long(job: Job) -> str | None:
+    """Every replica is told of all others in one environment variable, and Linux limits those."""
+    size = len(tf_config(job, job.leader)) + len("TF_CONFIG=") + 1
+    if size <= _MAX_VARIABLE:
+        return None
+    return (
+        f"TF_CONFIG would have {size} bytes for {job.size} replicas, and Linux allows {_MAX_VARIABLE} in one variable: "
+        "use fewer replicas or a shorter name"
+    )
+
+
+_MAX_VARIABLE = 128 * 1024
+"""MAX_ARG_STRLEN of the Linux kernel, execve(2)."""
+
+_CHECKS: tuple[Check, ...] = (
+    reserved_variable,
+    artifacts_on_no_volume,
+    too_large_for_its_memory,
+    tf_config_too_long,
+)
 
 
 def _templates(job: Job) -> Mapping[str, Mapping[str, Any]]:

@@ -71,13 +71,16 @@ class Record:
         uri = _record_name(weights_uri)
         try:
             said = json.loads(read_uri(uri))
-            return cls(**said | {"held_out": Address(**said["held_out"])})
+            held_out, weights_sha256 = Address(**said.pop("heldOut")), said.pop("weightsSha256")
+            return cls(held_out=held_out, weights_sha256=weights_sha256, **said)
         except (ValueError, TypeError, KeyError, AttributeError) as problem:
             raise UserError(f"{uri} is not a record of this version of the trainer: train again") from problem
 
     def store(self, store: Store, weights_name: str) -> None:
         """Writes the record beside its weights."""
-        store.write(_record_name(weights_name), _json(asdict(self)))
+        said = asdict(self)
+        said["heldOut"], said["weightsSha256"] = said.pop("held_out"), said.pop("weights_sha256")
+        store.write(_record_name(weights_name), _json(said))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,11 +91,13 @@ class Result:
         job_uid: Which job; another one of the same name trains anew.
         weights: What it trained.
         metrics: Its final numbers.
+        progress: How far it came.
     """
 
     job_uid: str
     weights: contract.Weights
     metrics: dict[str, float]
+    progress: contract.Progress | None = None
 
     @classmethod
     def latest(cls, store: Store) -> Self:
@@ -104,7 +109,12 @@ class Result:
         """
         try:
             said = json.loads(store.read(_RESULT))
-            return cls(job_uid=said["jobUid"], weights=contract.Weights(**said["weights"]), metrics=said["metrics"])
+            return cls(
+                job_uid=said["jobUid"],
+                weights=contract.Weights(**said["weights"]),
+                metrics=said["metrics"],
+                progress=contract.Progress.from_dict(said.get("progress")),
+            )
         except (ValueError, TypeError, KeyError) as problem:
             raise UserError(f"{store.uri(_RESULT)} is not the result of a training: delete it") from problem
 
@@ -119,12 +129,17 @@ class Result:
 
     def store(self, store: Store) -> None:
         """Writes the marker."""
-        said = {"jobUid": self.job_uid, "weights": asdict(self.weights), "metrics": self.metrics}
+        said = {
+            "jobUid": self.job_uid,
+            "weights": asdict(self.weights),
+            "metrics": self.metrics,
+            "progress": self.progress.to_dict() if self.progress else None,
+        }
         store.write(_RESULT, _json(said))
 
     def message(self) -> contract.TerminationMessage:
         """Says the result to the operator."""
-        return contract.TerminationMessage(weights=self.weights, metrics=self.metrics)
+        return contract.TerminationMessage(weights=self.weights, metrics=self.metrics, progress=self.progress)
 
 
 def store_object(store: Store, folder: str, suffix: str, data: bytes) -> tuple[str, Address]:

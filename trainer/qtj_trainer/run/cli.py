@@ -56,9 +56,7 @@ def _run() -> int:
     except TrainerError as problem:
         return _fail(str(problem), problem.exit_code)
     except typer.TyperException as problem:
-        return _fail(problem.format_message() + " Try --help.", problem.exit_code)
-    except typer.Abort:
-        return _fail("interrupted", 130)
+        return _fail(f"{problem.format_message() or 'A command is missing.'} Try --help.", problem.exit_code)
     except Exception as problem:
         log.exception("this is a bug of the trainer")
         return _fail(f"unexpected {type(problem).__name__}: {problem}; the log has the traceback", 1)

@@ -8,9 +8,34 @@ from typing import Self
 from qtj_operator.api import contract
 from qtj_trainer.errors import UserError
 
-__all__ = ["Cluster"]
+__all__ = ["Cluster", "Member"]
 
 _TRAINING_ROLES = ("chief", "worker")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One training process.
+
+    Attributes:
+        role: Its role.
+        index: Its index within the role.
+        host: Name or address it is reached at.
+        port: Port of its gRPC server.
+    """
+
+    role: str
+    index: int
+    host: str
+    port: int
+
+    @property
+    def address(self) -> str:
+        """How ``TF_CONFIG`` writes host and port."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.index} at {self.address}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,19 +43,17 @@ class Cluster:
     """Who trains, and which of them this process is.
 
     Attributes:
-        members: host:port of each training process, by role.
-        role: Role of this process.
-        index: Its index within the role.
+        me: This process; None without a cluster.
+        members: All training processes, this one included.
     """
 
-    members: Mapping[str, tuple[str, ...]]
-    role: str
-    index: int
+    me: Member | None
+    members: tuple[Member, ...]
 
     @classmethod
     def alone(cls) -> Self:
         """One process without a cluster."""
-        return cls({}, "worker", 0)
+        return cls(None, ())
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:
@@ -44,33 +67,55 @@ class Cluster:
             return cls.alone()
         try:
             said = json.loads(text)
-            members = {str(role): tuple(map(str, hosts)) for role, hosts in said["cluster"].items()}
+            members = tuple(
+                _member(str(role), index, str(address))
+                for role, addresses in said["cluster"].items()
+                for index, address in enumerate(addresses)
+            )
             role, index = str(said["task"]["type"]), int(said["task"]["index"])
         except (ValueError, TypeError, KeyError, AttributeError) as problem:
             raise UserError(
                 'TF_CONFIG is not like {"cluster": {"worker": ["host:port"]}, "task": {"type": "worker", "index": 0}}:'
                 f" it is {text!r}; correct it or leave it to the operator"
             ) from problem
-        _check(members, role, index)
-        return cls(members, role, index)
+        return cls(_find(members, role, index), members)
 
     @property
     def size(self) -> int:
         """Number of training processes."""
-        return sum(map(len, self.members.values())) or 1
+        return len(self.members) or 1
+
+    @property
+    def others(self) -> list[Member]:
+        """All processes but this one."""
+        return [member for member in self.members if member != self.me]
 
     @property
     def leads(self) -> bool:
         """Whether this process is the one that stores results: the chief, or worker 0 where there is none."""
-        return (self.role, self.index) == ("chief" if self.members.get("chief") else "worker", 0)
+        roles = {member.role for member in self.members}
+        leader = ("chief" if "chief" in roles else "worker", 0)
+        return self.me is None or (self.me.role, self.me.index) == leader
+
+    def addresses(self) -> dict[str, list[str]]:
+        """Returns the cluster as ``TF_CONFIG`` writes it."""
+        roles = dict.fromkeys(member.role for member in self.members)
+        return {role: [member.address for member in self.members if member.role == role] for role in roles}
 
 
-def _check(members: Mapping[str, tuple[str, ...]], role: str, index: int) -> None:
-    strangers = sorted({role, *members}.difference(_TRAINING_ROLES))
+def _member(role: str, index: int, address: str) -> Member:
+    host, _, port = address.rpartition(":")
+    return Member(role, index, host.strip("[]"), int(port))
+
+
+def _find(members: tuple[Member, ...], role: str, index: int) -> Member:
+    strangers = sorted({role, *(member.role for member in members)}.difference(_TRAINING_ROLES))
     if strangers:
         raise UserError(
             f"TF_CONFIG has the role {strangers[0]!r}: this workload trains synchronously, with the roles"
             f" {' and '.join(_TRAINING_ROLES)} only"
         )
-    if not 0 <= index < len(members.get(role, ())):
-        raise UserError(f"TF_CONFIG says this is {role} {index}, which its cluster does not list: correct either")
+    for member in members:
+        if (member.role, member.index) == (role, index):
+            return member
+    raise UserError(f"TF_CONFIG says this is {role} {index}, which its cluster does not list: correct either")

@@ -12,6 +12,7 @@ import tensorflow as tf
 from qtj_trainer.errors import TryAgainError
 from qtj_trainer.run.cluster import Cluster
 from qtj_trainer.run.cpu import cpu_limit
+from qtj_trainer.run.rendezvous import meet
 
 __all__ = ["farewell", "peers_watched", "start_tensorflow"]
 
@@ -52,7 +53,7 @@ def peers_watched(cluster: Cluster) -> Iterator[None]:
         if cluster.size == 1:
             raise
         raise TryAgainError(
-            f"{cluster.role} {cluster.index} lost another worker ({type(problem).__name__}): all have to start again"
+            f"{cluster.me} lost another worker ({type(problem).__name__}): all have to start again"
         ) from problem
 
 
@@ -75,6 +76,7 @@ def farewell(strategy: tf.distribute.Strategy, cluster: Cluster) -> None:
 def _strategy(cluster: Cluster) -> tf.distribute.Strategy:
     if cluster.size == 1:
         return tf.distribute.get_strategy()
+    meet(cluster)
     return tf.distribute.MultiWorkerMirroredStrategy()
 
 

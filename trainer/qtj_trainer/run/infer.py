@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def infer(weights: str | None, sha256: str | None, artifacts: str, environment: 
     Raises:
         UserError: If weights, record or examples are missing, changed, or of another version.
     """
-    uri = weights or Result.latest(open_store(artifacts)).weights.uri
+    uri = weights or _latest_weights(artifacts)
     record = Record.beside(uri)
     data = read_verified(Address(uri, sha256 or record.weights_sha256))
     held_out = arrays_from_bytes(read_verified(record.held_out))
@@ -49,6 +50,11 @@ def infer(weights: str | None, sha256: str | None, artifacts: str, environment: 
     metrics = {name: float(each.mean()) for name, each in scores.items()}
     log.info("%d held-out examples  %s", len(labels), "  ".join(f"{name} {mean:.4f}" for name, mean in metrics.items()))
     leave_message(environment, contract.TerminationMessage(metrics=metrics))
+
+
+def _latest_weights(artifacts: str) -> str:
+    with closing(open_store(artifacts)) as store:
+        return Result.latest(store).weights.uri
 
 
 def _workload(record: Record) -> Workload:

@@ -1,8 +1,11 @@
-"""Ends the process on SIGTERM, which TensorFlow would otherwise swallow.
+"""Ends the process on SIGTERM, at any moment.
 
-A multi-worker strategy installs a handler of its own that notes the signal and goes on training. And a Python handler
-only runs between two steps of the main thread, which may sit in a simulation for minutes or wait for a dead peer.
-So the signal is blocked in all threads and one thread waits for it: no handler is called, and none can be replaced.
+Three things stand in the way. As the first process of a container Python is never ended by a signal it has no handler
+for. A multi-worker strategy installs a handler of its own, which notes the signal and trains on. And a handler written
+in Python runs only between two steps of the main thread, which may simulate for minutes.
+
+So SIGTERM is blocked in all threads but one, which waits for it: no handler is called, and none can be replaced. That
+thread needs Python's lock to go on; see `qtj_trainer.run.rendezvous` for the one place that would withhold it.
 """
 
 import os

@@ -1,12 +1,15 @@
 """How far training is, over HTTP: ``/progress`` for the operator and ``/metrics`` for Prometheus."""
 
+import socket
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from socketserver import ThreadingMixIn
 from typing import TYPE_CHECKING
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
-from prometheus_client import CollectorRegistry, Gauge, make_wsgi_app
+from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from qtj_operator.api import contract
 from qtj_trainer.errors import UserError
@@ -14,7 +17,7 @@ from qtj_trainer.errors import UserError
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
 
-__all__ = ["Telemetry", "port_from"]
+__all__ = ["Telemetry", "check_free", "port_from"]
 
 _GAUGES = {
     "epoch": "Epochs finished.",
@@ -26,25 +29,25 @@ _GAUGES = {
 }
 
 
-class Telemetry:
-    """Holds the progress of one run and serves it to whoever asks."""
+class Telemetry(Collector):
+    """Holds the progress of one run and serves it to whoever asks.
+
+    Attributes:
+        progress: The progress; replace it to change it.
+    """
 
     def __init__(self, progress: contract.Progress) -> None:
-        self._registry = CollectorRegistry()
-        self._gauges = {
-            name: Gauge(f"qtj_training_{name}", teach, registry=self._registry) for name, teach in _GAUGES.items()
-        }
-        self._metrics = make_wsgi_app(self._registry)
         self.progress = progress
-        self.update(progress)
+        registry = CollectorRegistry()
+        registry.register(self)
+        self._metrics = make_wsgi_app(registry)
 
-    def update(self, progress: contract.Progress) -> None:
-        """Replaces the progress."""
-        self.progress = progress
-        for name, gauge in self._gauges.items():
-            value = getattr(progress, name)
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Called by the registry for each scrape: the numbers known by now."""
+        for name, teach in _GAUGES.items():
+            value = getattr(self.progress, name)
             if value is not None:
-                gauge.set(value)
+                yield GaugeMetricFamily(f"qtj_training_{name}", teach, value)
 
     def serve(self, port: int) -> int:
         """Answers on all addresses from now on, in the background.
@@ -90,6 +93,14 @@ def port_from(environment: Mapping[str, str], name: contract.Env) -> int | None:
     if not text.isdecimal() or int(text) > 65535:  # noqa: PLR2004  the largest port
         raise UserError(f"{name} is {text!r}: it must be a port number")
     return int(text)
+
+
+def check_free(port: int, name: contract.Env) -> None:
+    """Raises UserError if a port is taken, for a server that would only mumble about it."""
+    try:
+        socket.create_server(("", port)).close()
+    except OSError as problem:
+        raise UserError(f"cannot listen on port {port} ({problem.strerror}): set {name} to a free one") from problem
 
 
 class _Server(ThreadingMixIn, WSGIServer):

@@ -12,6 +12,7 @@ First everything that can be wrong and is cheap to find, before TensorFlow's 11 
 import logging
 import platform
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING
 from qtj_operator.api import contract
 from qtj_trainer.run.artifacts import Record, Result, arrays_to_bytes, store_object
 from qtj_trainer.run.cluster import Cluster
-from qtj_trainer.run.telemetry import Telemetry, port_from
+from qtj_trainer.run.telemetry import Telemetry, check_free, port_from
 from qtj_trainer.run.termination import leave_message
 from qtj_trainer.storage import Store, open_store
 from qtj_trainer.workloads import Split, Workload
@@ -64,34 +65,42 @@ def train(workload: Workload, options: Options, artifacts: str, environment: Map
         UserError: If the run cannot succeed as it is.
         TryAgainError: If another run may succeed.
     """
-    run = Run(workload, options, Cluster.from_environment(environment), open_store(artifacts), environment)
-    if not run.cluster.leads:
+    cluster = Cluster.from_environment(environment)
+    if not cluster.leads:
         log.setLevel(logging.WARNING)
-    result = Result.of_job(run.store, run.job_uid)
-    if result:
-        log.info("this job has trained before: its weights are %s", result.weights.uri)
-    else:
-        result = _train_and_store(run)
-    if run.cluster.leads and result:
+    with closing(open_store(artifacts)) as store:
+        result = _result(Run(workload, options, cluster, store, environment))
+    if result and cluster.leads:
         leave_message(environment, result.message())
 
 
+def _result(run: Run) -> Result | None:
+    """Returns the result of the job; None in processes that do not lead while it is made."""
+    result = Result.of_job(run.store, run.job_uid)
+    if result:
+        log.info("this job has trained before: its weights are %s", result.weights.uri)
+        return result
+    return _train_and_store(run)
+
+
 def _train_and_store(run: Run) -> Result | None:
-    """Returns the result in the leader, None in the others."""
     if run.cluster.leads:
         run.store.check_writable()
     telemetry = _telemetry(run)
+    profiler_port = port_from(run.environment, contract.Env.PROFILER_PORT)
+    if profiler_port:
+        check_free(profiler_port, contract.Env.PROFILER_PORT)
 
     from qtj_trainer.run.distribution import farewell, peers_watched, start_tensorflow  # noqa: PLC0415
     from qtj_trainer.run.loop import Loop  # noqa: PLC0415
 
-    strategy = start_tensorflow(run.cluster, profiler_port=port_from(run.environment, contract.Env.PROFILER_PORT))
+    strategy = start_tensorflow(run.cluster, profiler_port=profiler_port)
     split = run.workload.split(run.options)
     with peers_watched(run.cluster):
         training, held_out = (run.workload.encode(part, run.options) for part in (split.training, split.held_out))
         loop = Loop(run.workload, run.options, strategy, training=training, held_out=held_out)
         last = _watch(run, loop, telemetry)
-    result = _store(run, loop, split, last) if run.cluster.leads else None
+    result = _store(run, loop, split, last, telemetry.progress) if run.cluster.leads else None
     farewell(strategy, run.cluster)
     return result
 
@@ -108,29 +117,27 @@ def _watch(run: Run, loop: "Loop", telemetry: Telemetry) -> "Epoch":
     """Trains to the end, telling how far it is, and returns the last epoch."""
 
     def on_step(step: int) -> None:
-        telemetry.update(replace(telemetry.progress, step=step))
+        telemetry.progress = replace(telemetry.progress, step=step)
 
     for epoch in loop.epochs(on_step=on_step):
-        _tell(run, epoch)
-        telemetry.update(
-            replace(
-                telemetry.progress,
-                epoch=epoch.number,
-                loss=epoch.loss,
-                accuracy=epoch.scores[run.workload.accuracy],
-                examples_per_second=epoch.examples_per_second,
-            )
+        telemetry.progress = replace(
+            telemetry.progress,
+            epoch=epoch.number,
+            loss=epoch.loss,
+            accuracy=epoch.scores[run.workload.accuracy],
+            examples_per_second=epoch.examples_per_second,
         )
+        log.info("epoch %s", _line(epoch, run.options.epochs))
     return epoch
 
 
-def _tell(run: Run, epoch: "Epoch") -> None:
+def _line(epoch: "Epoch", epochs: int) -> str:
     scores = "  ".join(f"{name} {value:.4f}" for name, value in epoch.scores.items())
-    of = f"{epoch.number:{len(str(run.options.epochs))}}/{run.options.epochs}"
-    log.info("epoch %s  loss %.4f  %s  %.0f examples/s", of, epoch.loss, scores, epoch.examples_per_second)
+    number = f"{epoch.number:{len(str(epochs))}}/{epochs}"
+    return f"{number}  loss {epoch.loss:.4f}  {scores}  {epoch.examples_per_second:.0f} examples/s"
 
 
-def _store(run: Run, loop: "Loop", split: Split, last: "Epoch") -> Result:
+def _store(run: Run, loop: "Loop", split: Split, last: "Epoch", progress: contract.Progress) -> Result:
     """Stores what the training came to, the result last."""
     from qtj_trainer.run.weights import dump_weights  # noqa: PLC0415
 
@@ -145,13 +152,13 @@ def _store(run: Run, loop: "Loop", split: Split, last: "Epoch") -> Result:
         held_out=held_out,
         metrics=metrics,
         versions=_versions(),
-        cluster={role: list(hosts) for role, hosts in run.cluster.members.items()},
+        cluster=run.cluster.addresses(),
         job=run.environment.get(contract.Env.JOB, ""),
         attempt=run.environment.get(contract.Env.ATTEMPT, ""),
     )
     record.store(run.store, name)
     stored = contract.Weights(uri=weights.uri, sha256=weights.sha256)
-    result = Result(job_uid=run.job_uid, weights=stored, metrics=metrics)
+    result = Result(job_uid=run.job_uid, weights=stored, metrics=metrics, progress=progress)
     result.store(run.store)
     log.info("weights %s", weights.uri)
     return result

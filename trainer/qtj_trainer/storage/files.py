@@ -49,6 +49,9 @@ class FileStore:
         except OSError as problem:
             raise self._refused(problem) from problem
 
+    def close(self) -> None:
+        """See `Store.close`."""
+
     def _path(self, name: str) -> Path:
         return self._root / name
 

@@ -9,8 +9,10 @@ from contextlib import contextmanager
 
 import requests
 from google.api_core import exceptions as api
+from google.api_core.retry import Retry
 from google.auth import exceptions as auth
 from google.cloud import storage
+from google.cloud.storage.exceptions import DataCorruption
 from google.cloud.storage.retry import DEFAULT_RETRY
 
 from qtj_trainer.errors import TryAgainError, UserError
@@ -21,16 +23,20 @@ __all__ = ["GcsStore"]
 _PROBE = ".writable"
 """Object written to see whether a bucket takes objects. Asking for permissions instead needs one more permission."""
 
+_CREDENTIALS = "give the pod a service account with Workload Identity, or set GOOGLE_APPLICATION_CREDENTIALS"
+
 
 class GcsStore:
     """Objects below ``gs://bucket/prefix``."""
 
-    def __init__(self, bucket: str, prefix: str) -> None:
+    def __init__(self, bucket: str, prefix: str, *, retry: Retry = DEFAULT_RETRY) -> None:
+        self._retry = retry
         self._prefix = f"{prefix}/" if prefix else ""
         self._where = f"gs://{bucket}"
         with self._explained("reach"):
             # A project is only needed to create buckets, which the trainer never does.
-            self._bucket = storage.Client(project=None).bucket(bucket)
+            self._client = storage.Client(project=None)
+            self._bucket = self._client.bucket(bucket)
 
     def uri(self, name: str) -> str:
         """See `Store.uri`."""
@@ -44,7 +50,7 @@ class GcsStore:
         """See `Store.read`."""
         with self._explained(f"read {self.uri(name)} from"):
             try:
-                data: bytes = self._blob(name).download_as_bytes(retry=DEFAULT_RETRY)
+                data: bytes = self._blob(name).download_as_bytes(retry=self._retry)
             except api.NotFound as problem:
                 if self._bucket_is_missing():
                     raise
@@ -54,7 +60,11 @@ class GcsStore:
     def write(self, name: str, data: bytes) -> None:
         """See `Store.write`. Safe to retry: each object has one writer, and it always writes the same bytes."""
         with self._explained(f"write {self.uri(name)} to"):
-            self._blob(name).upload_from_string(data, content_type="application/octet-stream", retry=DEFAULT_RETRY)
+            self._blob(name).upload_from_string(data, content_type="application/octet-stream", retry=self._retry)
+
+    def close(self) -> None:
+        """See `Store.close`."""
+        self._client.close()
 
     def _blob(self, name: str) -> storage.Blob:
         return self._bucket.blob(self._prefix + name)
@@ -62,7 +72,7 @@ class GcsStore:
     def _bucket_is_missing(self) -> bool:
         """Tells a missing bucket from a missing object: both answer 404 to a download."""
         try:
-            return not self._bucket.exists(retry=DEFAULT_RETRY)
+            return not self._bucket.exists(retry=self._retry)
         except api.Forbidden:  # looking at buckets is a permission of its own, which readers of objects rarely have
             return False
 
@@ -77,12 +87,15 @@ class GcsStore:
                 f"no permission to {attempt} {self._where}: grant roles/storage.objectUser on the bucket to the"
                 " service account of the job"
             ) from problem
-        except (auth.DefaultCredentialsError, auth.RefreshError) as problem:
-            raise UserError(
-                f"no Google Cloud credentials to {attempt} {self._where}: give the pod a service account with Workload"
-                " Identity, or set GOOGLE_APPLICATION_CREDENTIALS"
-            ) from problem
+        except auth.DefaultCredentialsError as problem:
+            raise UserError(f"no Google Cloud credentials to {attempt} {self._where}: {_CREDENTIALS}") from problem
+        except auth.RefreshError as problem:  # also in the first seconds of a pod, when its metadata server is not up
+            raise TryAgainError(f"Google gave no token to {attempt} {self._where}: {_CREDENTIALS}") from problem
         except api.ClientError as problem:
             raise UserError(f"cannot {attempt} {self._where}: {problem.message}") from problem
-        except (api.GoogleAPIError, auth.TransportError, requests.RequestException) as problem:
-            raise TryAgainError(f"{self._where} did not answer for two minutes: run again when it does") from problem
+        except ValueError as problem:
+            raise UserError(f"cannot {attempt} {self._where}: {problem}") from problem
+        except (api.GoogleAPIError, auth.TransportError, requests.RequestException, DataCorruption) as problem:
+            raise TryAgainError(
+                f"{self._where} did not answer, even after retries: run again when it does"
+            ) from problem

@@ -1,5 +1,6 @@
 """From an address to the store that serves it."""
 
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -17,7 +18,7 @@ def open_store(uri: str) -> Store:
         uri: ``gs://bucket/path``, ``file:///path``, or a plain path.
 
     Returns:
-        The store; nothing is read or written yet.
+        The store, to be closed; nothing is read or written yet.
 
     Raises:
         UserError: If the address is none of these, or there are no credentials for it.
@@ -49,4 +50,5 @@ def read_uri(uri: str) -> bytes:
         UserError: If the address cannot be understood or reached.
     """
     folder, _, name = uri.rpartition("/")
-    return open_store(folder or ".").read(unquote(name) if uri.startswith("file://") else name)
+    with closing(open_store(folder or ".")) as store:
+        return store.read(unquote(name) if uri.startswith("file://") else name)

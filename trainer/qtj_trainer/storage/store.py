@@ -32,3 +32,6 @@ class Store(Protocol):
 
     def write(self, name: str, data: bytes) -> None:
         """Creates or replaces an object; a reader sees the old bytes or the new ones, never a part."""
+
+    def close(self) -> None:
+        """Closes connections."""

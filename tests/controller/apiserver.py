@@ -1,0 +1,182 @@
+"""A real API server: etcd and kube-apiserver on the loopback address, and nothing else.
+
+There are no nodes and no controllers: pods stay as they were created until a test writes their status. The programs
+are those of the test cluster (`python -m tests.cluster tools` builds them), or those in the folder `QTJ_TOOLS`.
+"""
+
+import json
+import os
+import socket
+import ssl
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.cluster.tools import KUBERNETES, program
+
+__all__ = ["ApiServer", "Programs", "find_programs", "free_port", "started", "wait_until"]
+
+READY_SECONDS = 30.0
+TOKEN = "token"
+KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+clusters: [{{name: test, cluster: {{server: "{url}", insecure-skip-tls-verify: true}}}}]
+users: [{{name: test, user: {{token: {token}}}}}]
+contexts: [{{name: test, context: {{cluster: test, user: test}}}}]
+current-context: test
+"""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The programs that an API server needs, by path."""
+
+    etcd: str
+    apiserver: str
+    kubectl: str
+
+
+@dataclass(frozen=True)
+class ApiServer:
+    """A running API server and how to reach it."""
+
+    url: str
+    kubeconfig: Path
+    programs: Programs
+    token: str = TOKEN
+
+    def kubectl(self, *words: str, manifest: object = None, check: bool = True) -> str:
+        """What kubectl printed, on both streams; a manifest goes to `-f -`."""
+        answer = subprocess.run(
+            [self.programs.kubectl, f"--kubeconfig={self.kubeconfig}", *words],
+            input=None if manifest is None else json.dumps(manifest),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert answer.returncode == 0 or not check, answer.stderr
+        return answer.stdout + answer.stderr
+
+    def get(self, *words: str) -> dict[str, Any]:
+        """An object or a list of objects, as JSON."""
+        found: dict[str, Any] = json.loads(self.kubectl("get", *words, "-o", "json"))
+        return found
+
+    def names(self, resource: str, namespace: str) -> list[str]:
+        return [item["metadata"]["name"] for item in self.get(resource, "-n", namespace)["items"]]
+
+    def set_status(self, resource: str, namespace: str, name: str, status: Mapping[str, object]) -> None:
+        """Writes a status, as a kubelet or a controller would."""
+        patch = json.dumps({"status": status})
+        words = ("--type=merge", f"--patch={patch}", "--subresource=status")
+        self.kubectl("patch", resource, name, "-n", namespace, *words)
+
+
+def find_programs() -> Programs | None:
+    """Returns the programs, or None when one of them is missing."""
+    override = os.environ.get("QTJ_TOOLS")
+    home = Path(override) if override else Path(program(KUBERNETES, "etcd")).parent
+    # `go install` calls etcd after its folder.
+    etcd = next((home / name for name in ("etcd", "server") if (home / name).exists()), None)
+    apiserver, kubectl = home / "kube-apiserver", home / "kubectl"
+    if etcd is None or not apiserver.exists() or not kubectl.exists():
+        return None
+    return Programs(str(etcd), str(apiserver), str(kubectl))
+
+
+@contextmanager
+def started(programs: Programs, folder: Path) -> Iterator[ApiServer]:
+    """Starts both programs, and stops exactly these two at the end."""
+    store, peers, port = free_port(), free_port(), free_port()
+    url = f"https://127.0.0.1:{port}"
+    kubeconfig = folder / "kubeconfig"
+    kubeconfig.write_text(KUBECONFIG.format(url=url, token=TOKEN))
+    with ExitStack() as stack:
+        stack.enter_context(_running(_etcd(programs.etcd, folder, store, peers), folder / "etcd.log"))
+        stack.enter_context(_running(_apiserver(programs.apiserver, folder, store, port), folder / "apiserver.log"))
+        wait_until(lambda: _ready(url), READY_SECONDS, f"the API server to be ready: see {folder}/apiserver.log")
+        yield ApiServer(url, kubeconfig, programs)
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+def wait_until(holds: Any, seconds: float, what: str) -> None:
+    """Waits until `holds()` is true.
+
+    Raises:
+        AssertionError: It was not in time.
+    """
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, f"waited {seconds:g} s for {what}"
+        time.sleep(0.1)
+
+
+def _etcd(path: str, folder: Path, port: int, peers: int) -> Sequence[str]:
+    client, peer = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peers}"
+    return (
+        path,
+        f"--data-dir={folder}/etcd",
+        f"--listen-client-urls={client}",
+        f"--advertise-client-urls={client}",
+        f"--listen-peer-urls={peer}",
+        f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster=default={peer}",
+        "--unsafe-no-fsync",
+    )
+
+
+def _apiserver(path: str, folder: Path, store: int, port: int) -> Sequence[str]:
+    key, tokens = folder / "service-accounts.key", folder / "tokens.csv"
+    subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
+    tokens.write_text(f'{TOKEN},admin,1,"system:masters"\n')
+    return (
+        path,
+        f"--etcd-servers=http://127.0.0.1:{store}",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={port}",
+        f"--cert-dir={folder}/certs",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={key}",
+        f"--service-account-signing-key-file={key}",
+        f"--token-auth-file={tokens}",
+        "--authorization-mode=RBAC",
+        "--service-cluster-ip-range=10.97.0.0/16",
+        "--disable-admission-plugins=ServiceAccount",  # nobody creates service accounts here
+    )
+
+
+@contextmanager
+def _running(argv: Sequence[str], log: Path) -> Iterator[None]:
+    with log.open("w") as output, subprocess.Popen(argv, stdout=output, stderr=output) as process:
+        try:
+            yield
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def _ready(url: str) -> bool:
+    request = urllib.request.Request(f"{url}/readyz", headers={"Authorization": f"Bearer {TOKEN}"})
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        with urllib.request.urlopen(request, timeout=2, context=context) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False

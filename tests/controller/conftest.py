@@ -1,0 +1,40 @@
+"""A real API server for the tests that want one: started once, a namespace for each test."""
+
+import itertools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.controller.apiserver import ApiServer, find_programs, started, wait_until
+
+CRD = Path(__file__).parents[2] / "crds" / "quantumtrainingjobs.quantumtraining.dev.yaml"
+_COUNT = itertools.count(1)
+
+
+def install_crd(server: ApiServer) -> None:
+    server.kubectl("apply", "-f", str(CRD))
+    ready = "jsonpath={.items[*].metadata.name}"
+    wait_until(lambda: "the server" not in server.kubectl("get", "qtj", "-A", "-o", ready, check=False), 10, "the CRD")
+
+
+@pytest.fixture(scope="session")
+def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    programs = find_programs()
+    if programs is None:
+        sentence = "there is no kube-apiserver to test against: build it with `python -m tests.cluster tools`"
+        if os.environ.get("CI") == "true":
+            pytest.fail(sentence)
+        pytest.skip(sentence)
+    with started(programs, tmp_path_factory.mktemp("apiserver")) as server:
+        install_crd(server)
+        yield server
+
+
+@pytest.fixture
+def namespace(api_server: ApiServer) -> str:
+    """An empty namespace of the API server, of this test alone."""
+    name = f"test-{next(_COUNT)}"
+    api_server.kubectl("create", "namespace", name)
+    return name

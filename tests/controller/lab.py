@@ -1,0 +1,103 @@
+"""An operator's controller on a cluster in memory, one pass at a time."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from qtj_operator.api.contract import Progress, TerminationMessage, Weights
+from qtj_operator.controller.client import Object, Resource
+from qtj_operator.controller.reconcile import Reconciler
+from tests.controller.memory import Kubelet, MemoryClient, RecordingClient, Silence
+from tests.jobs import job_object
+
+__all__ = ["KEY", "MEASURED", "TRAINED", "WEIGHTS", "Lab", "complete", "running"]
+
+KEY = ("lab", "qcnn")
+WEIGHTS = Weights(uri="gs://lab-bucket/qcnn/weights/1f3c0a.h5", sha256="1f3c0a" + "0" * 58)
+TRAINED = TerminationMessage(
+    weights=WEIGHTS, progress=Progress(epoch=25, epochs=25, step=1000, loss=0.2, accuracy=0.95)
+)
+MEASURED = TerminationMessage(metrics={"mse": 0.21, "signAccuracy": 0.94})
+ENOUGH = 20
+"""Passes in which a job settles when nothing happens in between."""
+
+
+class Lab:
+    """One namespace with a job, a kubelet and an operator whose clock stands still until `waits`."""
+
+    def __init__(self) -> None:
+        self.cluster = MemoryClient()
+        self.client = RecordingClient(self.cluster)
+        self.kubelet = Kubelet(self.cluster)
+        self.progress = Silence()
+        self.now = datetime(2030, 1, 1, 12, tzinfo=UTC)
+        self.reconciler = Reconciler(self.client, self.progress, lambda: self.now)
+
+    async def applies(self, **spec: Any) -> None:
+        """The user creates the job."""
+        await self.cluster.create(Resource.QUANTUM_TRAINING_JOBS, job_object(**spec))
+
+    async def edits(self, **fields: Any) -> None:
+        """The user changes fields of the job's spec."""
+        spec = {**(await self.job())["spec"], **fields}
+        self.cluster.edit(Resource.QUANTUM_TRAINING_JOBS, *KEY, spec=spec)
+
+    async def passes(self) -> timedelta | None:
+        """The operator looks once."""
+        return await self.reconciler.reconcile(KEY)
+
+    async def settles(self) -> timedelta | None:
+        """The operator looks until there is nothing more to do; returns after what time it wants to look again."""
+        for _ in range(ENOUGH):
+            delay = await self.passes()
+            if delay != timedelta(0):
+                return delay
+        raise AssertionError(f"not settled after {ENOUGH} passes: {await self.status()}")
+
+    def waits(self, **delta: float) -> None:
+        self.now += timedelta(**delta)
+
+    async def job(self) -> Object:
+        found = await self.cluster.get(Resource.QUANTUM_TRAINING_JOBS, *KEY)
+        assert found is not None
+        return found
+
+    async def status(self) -> dict[str, Any]:
+        return dict((await self.job()).get("status") or {})
+
+    async def phase(self) -> str | None:
+        return (await self.status()).get("phase")
+
+    async def condition(self, kind: str) -> dict[str, Any]:
+        conditions: list[dict[str, Any]] = (await self.status())["conditions"]
+        return next(condition for condition in conditions if condition["type"] == kind)
+
+    async def events(self) -> list[str]:
+        """The reasons of all Events written so far, in order."""
+        found = await self.cluster.list(Resource.EVENTS, "lab", {})
+        return [event["reason"] for event in sorted(found, key=lambda e: int(e["metadata"]["resourceVersion"]))]
+
+    @property
+    def pods(self) -> tuple[str, ...]:
+        return self.cluster.names(Resource.PODS)
+
+    @property
+    def services(self) -> tuple[str, ...]:
+        return self.cluster.names(Resource.SERVICES)
+
+
+async def running(lab: Lab, **spec: Any) -> None:
+    """The job's replicas all run."""
+    await lab.applies(**spec)
+    await lab.settles()
+    lab.kubelet.starts()
+    await lab.settles()
+
+
+async def complete(lab: Lab) -> None:
+    """The job has trained and inferred."""
+    await running(lab, inference={})
+    lab.kubelet.ends("qcnn-worker-1", 0)
+    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
+    await lab.settles()
+    await lab.kubelet.runs_inference("qcnn", 0, MEASURED)
+    await lab.settles()

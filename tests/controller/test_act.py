@@ -1,0 +1,232 @@
+"""Carrying out actions: deletes, then Services, then everything else, and no request left behind."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from qtj_operator.api.models import WeightsStatus
+
+from qtj_operator.api.conditions import Reason
+from qtj_operator.build.inference import inference_job
+from qtj_operator.build.manifest import Manifest
+from qtj_operator.build.pod import replica_pod
+from qtj_operator.build.service import replica_service
+from qtj_operator.controller.act import Obstacle, act
+from qtj_operator.controller.client import ApiError, Object, Resource
+from qtj_operator.core.decision import Action, Apply, Create, Delete, Kind
+from tests.controller.memory import MemoryClient, RecordingClient
+from tests.controller.virtual_time import run
+from tests.jobs import a_job
+
+JOB = a_job(workers=3, inference={})
+PODS = [replica_pod(JOB, replica, attempt=1) for replica in JOB.replicas()]
+SERVICES = [replica_service(JOB, replica) for replica in JOB.replicas()]
+
+
+class SlowClient(RecordingClient):
+    """A client that takes a second for each request and knows how many are under way."""
+
+    def __init__(self, refuse: Callable[[str], ApiError | None] = lambda _: None) -> None:
+        super().__init__(MemoryClient())
+        self.slow_refuse = refuse
+        self.under_way = 0
+        self.most = 0
+        self.ended: list[str] = []
+
+    async def create(self, resource: Resource, manifest: Object) -> None:
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        name = manifest["metadata"]["name"]
+        await asyncio.sleep(float(manifest["metadata"].get("annotations", {}).get("seconds", 1)))
+        self.under_way -= 1
+        self.ended.append(name)
+        if error := self.slow_refuse(name):
+            raise error
+        await super().create(resource, manifest)
+
+
+def inference() -> Manifest:
+    assert JOB.inference is not None
+    return inference_job(JOB, JOB.inference, WeightsStatus(uri="gs://lab-bucket/w", sha256="ab"))
+
+
+def stranger(manifest: Manifest) -> Manifest:
+    """The same object, without an owner."""
+    return {**manifest, "metadata": {**manifest["metadata"], "ownerReferences": []}}
+
+
+def slow(manifest: Manifest, seconds: float) -> Manifest:
+    return {**manifest, "metadata": {**manifest["metadata"], "annotations": {"seconds": str(seconds)}}}
+
+
+async def test_deletes_come_first_then_services_then_everything_else() -> None:
+    client = RecordingClient(MemoryClient())
+    actions: list[Action] = [
+        Create(PODS[0]),
+        Create(inference()),
+        Create(SERVICES[0]),
+        Delete(Kind.POD, "old", "uid-1"),
+        Create(SERVICES[1]),
+    ]
+
+    assert await act(client, JOB, actions) is None
+    assert client.calls == [
+        "delete pods old",
+        "create services qcnn-worker-0",
+        "create services qcnn-worker-1",
+        "create pods qcnn-worker-0",
+        "create jobs qcnn-inference",
+    ]
+
+
+def test_no_pod_is_requested_before_the_last_service_is_there() -> None:
+    client = SlowClient()
+
+    run(act(client, JOB, [Create(PODS[0]), Create(slow(SERVICES[0], 9)), Create(SERVICES[1])]))
+
+    assert client.ended == ["qcnn-worker-1", "qcnn-worker-0", "qcnn-worker-0"]
+    assert client.calls[-1] == "create pods qcnn-worker-0"
+
+
+def test_requests_of_one_stage_go_out_together_but_never_more_than_fifty() -> None:
+    client = SlowClient()
+    job = a_job(workers=200)
+
+    async def story() -> float:
+        await act(client, job, [Create(replica_pod(job, replica, 1)) for replica in job.replicas()])
+        return asyncio.get_running_loop().time()
+
+    assert run(story()) == 4
+    assert client.most == 50
+
+
+async def test_each_kind_is_deleted_by_its_uid() -> None:
+    cluster = MemoryClient()
+    await cluster.create(Resource.PODS, PODS[0])
+    await cluster.create(Resource.JOBS, inference())
+    pod = await cluster.get(Resource.PODS, "lab", "qcnn-worker-0")
+    assert pod is not None
+
+    await act(
+        cluster,
+        JOB,
+        [
+            Delete(Kind.POD, "qcnn-worker-0", pod["metadata"]["uid"]),
+            Delete(Kind.JOB, "qcnn-inference", "the one before"),
+        ],
+    )
+
+    assert cluster.names(Resource.PODS) == ()
+    assert cluster.names(Resource.JOBS) == ("qcnn-inference",)
+
+
+async def test_a_service_is_brought_back_to_how_it_was_built() -> None:
+    cluster = MemoryClient()
+    await cluster.create(Resource.SERVICES, {**SERVICES[0], "spec": {"ports": [], "sessionAffinity": "None"}})
+
+    await act(cluster, JOB, [Apply(SERVICES[0])])
+
+    found = await cluster.get(Resource.SERVICES, "lab", "qcnn-worker-0")
+    assert found is not None
+    assert found["spec"] == {**SERVICES[0]["spec"], "sessionAffinity": "None"}
+
+
+async def test_a_child_of_ours_that_is_there_already_is_fine() -> None:
+    cluster = MemoryClient()
+    await cluster.create(Resource.PODS, PODS[0])
+
+    assert await act(cluster, JOB, [Create(PODS[0]), Create(PODS[1])]) is None
+    assert cluster.names(Resource.PODS) == ("qcnn-worker-0", "qcnn-worker-1")
+
+
+async def test_a_child_that_vanishes_as_we_look_is_fine_for_the_next_pass_creates_it() -> None:
+    client = RecordingClient(MemoryClient(), lambda call: _exists() if call.startswith("create") else None)
+
+    assert await act(client, JOB, [Create(PODS[0])]) is None
+
+
+@pytest.mark.parametrize("manifest", [PODS[0], SERVICES[0], inference()], ids=lambda manifest: str(manifest["kind"]))
+async def test_an_object_of_somebody_else_is_left_alone_and_named(manifest: Manifest) -> None:
+    cluster = MemoryClient()
+    resource = {"Pod": Resource.PODS, "Service": Resource.SERVICES, "Job": Resource.JOBS}[manifest["kind"]]
+    await cluster.create(resource, stranger(manifest))
+    before = await cluster.list(resource, None, {})
+
+    obstacle = await act(cluster, JOB, [Create(manifest)])
+
+    assert obstacle == Obstacle(
+        Reason.NAME_TAKEN,
+        f"{manifest['kind']} {manifest['metadata']['name']} exists and does not belong to this job: "
+        "delete it, or give the job another name",
+    )
+    assert await cluster.list(resource, None, {}) == before
+
+
+async def test_an_object_of_an_earlier_job_of_the_same_name_is_somebody_elses() -> None:
+    cluster = MemoryClient()
+    other = {**PODS[0], "metadata": {**PODS[0]["metadata"], "ownerReferences": [_owner("another-uid")]}}
+    await cluster.create(Resource.PODS, other)
+
+    obstacle = await act(cluster, JOB, [Create(PODS[0])])
+
+    assert obstacle is not None
+    assert obstacle.reason == Reason.NAME_TAKEN
+
+
+@pytest.mark.parametrize("code", [400, 403, 422])
+async def test_a_child_that_can_only_be_refused_again_is_an_obstacle(code: int) -> None:
+    client = RecordingClient(MemoryClient(), lambda call: ApiError(code, "Invalid", "no") if "pods" in call else None)
+
+    obstacle = await act(client, JOB, [Create(PODS[0]), Create(SERVICES[0])])
+
+    assert obstacle == Obstacle(Reason.CHILD_REJECTED, "Pod qcnn-worker-0 was refused by the API server: no")
+
+
+async def test_after_an_obstacle_among_the_services_no_pod_is_created() -> None:
+    cluster = MemoryClient()
+    await cluster.create(Resource.SERVICES, stranger(SERVICES[1]))
+
+    await act(cluster, JOB, [Create(SERVICES[0]), Create(SERVICES[1]), Create(PODS[0])])
+
+    assert cluster.names(Resource.SERVICES) == ("qcnn-worker-0", "qcnn-worker-1")
+    assert cluster.names(Resource.PODS) == ()
+
+
+@pytest.mark.parametrize("code", [0, 404, 409, 429, 500, 503])
+def test_a_busy_server_ends_the_pass_once_every_request_has_ended(code: int) -> None:
+    client = SlowClient(lambda name: ApiError(code, "Busy", "later") if name == "qcnn-worker-0" else None)
+
+    with pytest.raises(ApiError, match="later"):
+        run(act(client, JOB, [Create(PODS[0]), Create(slow(PODS[1], 20)), Create(slow(PODS[2], 5))]))
+
+    assert client.ended == ["qcnn-worker-0", "qcnn-worker-2", "qcnn-worker-1"]
+    assert client.under_way == 0
+    assert client.inner.names(Resource.PODS) == ("qcnn-worker-1", "qcnn-worker-2")
+
+
+def test_after_an_error_the_next_stage_waits_for_the_next_pass() -> None:
+    client = SlowClient(lambda name: ApiError(500, "Internal", "later") if name == "qcnn-worker-1" else None)
+
+    with pytest.raises(ApiError):
+        run(act(client, JOB, [Create(SERVICES[1]), Create(PODS[0])]))
+
+    assert client.inner.names(Resource.PODS) == ()
+
+
+async def test_a_refused_delete_ends_the_pass() -> None:
+    client = RecordingClient(
+        MemoryClient(), lambda call: ApiError(403, "Forbidden", "no") if "delete" in call else None
+    )
+
+    with pytest.raises(ApiError):
+        await act(client, JOB, [Delete(Kind.POD, "qcnn-worker-0", "u"), Create(PODS[1])])
+
+    assert client.inner.names(Resource.PODS) == ()
+
+
+def _exists() -> ApiError:
+    return ApiError(409, "AlreadyExists", "already exists")
+
+
+def _owner(uid: str) -> dict[str, object]:
+    return {"uid": uid, "controller": True}

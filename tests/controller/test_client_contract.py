@@ -1,0 +1,337 @@
+"""What the controller relies on in a cluster: the one in memory and a real API server answer alike."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from kubernetes.aio import client as kubernetes
+
+from qtj_operator.cluster.api import ApiClient
+from qtj_operator.controller.client import ApiError, Client, Object, Resource
+from qtj_operator.controller.metrics import Metrics
+from tests.controller.apiserver import ApiServer, free_port
+from tests.controller.memory import MemoryClient
+from tests.jobs import job_object
+
+JOBS, PODS, SERVICES, EVENTS = (
+    Resource.QUANTUM_TRAINING_JOBS,
+    Resource.PODS,
+    Resource.SERVICES,
+    Resource.EVENTS,
+)
+PORT = {"name": "grpc", "port": 2222, "targetPort": 2222, "protocol": "TCP"}
+
+
+def connected(url: str, token: str) -> ApiClient:
+    settings = kubernetes.Configuration(host=url)
+    settings.verify_ssl = False
+    settings.api_key["BearerToken"] = f"Bearer {token}"
+    settings.retries = None
+    return ApiClient(kubernetes.ApiClient(settings), Metrics(lambda: 0))
+
+
+@pytest.fixture(params=["memory", "kube-apiserver"])
+async def client(request: pytest.FixtureRequest) -> AsyncIterator[Client]:
+    if request.param == "memory":
+        yield MemoryClient()
+        return
+    server: ApiServer = request.getfixturevalue("api_server")
+    real = connected(server.url, server.token)
+    yield real
+    await real.close()
+
+
+@pytest.fixture
+def lab(request: pytest.FixtureRequest, client: Client) -> str:
+    """An empty namespace."""
+    return "lab" if isinstance(client, MemoryClient) else str(request.getfixturevalue("namespace"))
+
+
+def service(namespace: str, name: str = "a", **labels: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "spec": {"clusterIP": "None", "selector": {"app": name}, "ports": [PORT]},
+    }
+
+
+def pod(namespace: str, **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a", "namespace": namespace},
+        "spec": {"containers": [{"name": "trainer", "image": "train:1"}], **spec},
+    }
+
+
+def event(namespace: str, name: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": namespace, "labels": {"many": "yes"}},
+        "involvedObject": {"namespace": namespace},
+    }
+
+
+async def found(client: Client, resource: Resource, namespace: str, name: str) -> Object:
+    there = await client.get(resource, namespace, name)
+    assert there is not None
+    return there
+
+
+async def refusal(request: Any) -> tuple[int, str]:
+    with pytest.raises(ApiError) as refused:
+        await request
+    return refused.value.code, refused.value.reason
+
+
+async def test_an_object_that_is_not_there_is_none(client: Client, lab: str) -> None:
+    assert await client.get(SERVICES, lab, "nobody") is None
+    assert await client.get(JOBS, lab, "nobody") is None
+
+
+async def test_a_created_object_is_there_with_an_identity(client: Client, lab: str) -> None:
+    await client.create(JOBS, job_object(namespace=lab))
+
+    job = await found(client, JOBS, lab, "qcnn")
+    assert job["spec"] == job_object()["spec"]
+    assert job["metadata"]["generation"] == 1
+    assert job["metadata"]["uid"]
+    assert job["metadata"]["resourceVersion"]
+
+
+async def test_a_name_is_taken_once(client: Client, lab: str) -> None:
+    await client.create(SERVICES, service(lab))
+
+    assert await refusal(client.create(SERVICES, service(lab))) == (409, "AlreadyExists")
+
+
+async def test_the_same_name_is_free_in_another_kind(client: Client, lab: str) -> None:
+    await client.create(SERVICES, service(lab, "a"))
+    await client.create(PODS, pod(lab))
+
+    assert (await found(client, PODS, lab, "a"))["spec"]["containers"][0]["image"] == "train:1"
+
+
+async def test_a_new_pod_is_pending(client: Client, lab: str) -> None:
+    await client.create(PODS, {**pod(lab), "status": {"phase": "Succeeded"}})
+
+    assert (await found(client, PODS, lab, "a"))["status"]["phase"] == "Pending"
+
+
+async def test_nobody_is_born_with_a_status(client: Client, lab: str) -> None:
+    await client.create(JOBS, {**job_object(namespace=lab), "status": {"phase": "Complete"}})
+
+    assert "status" not in await found(client, JOBS, lab, "qcnn")
+
+
+async def test_a_list_holds_what_carries_all_labels(client: Client, lab: str) -> None:
+    await client.create(SERVICES, service(lab, "both", job="qcnn", role="worker"))
+    await client.create(SERVICES, service(lab, "one", job="qcnn"))
+    await client.create(SERVICES, service(lab, "other", job="other", role="worker"))
+
+    async def names(**labels: str) -> list[str]:
+        return sorted(item["metadata"]["name"] for item in await client.list(SERVICES, lab, labels))
+
+    assert await names(job="qcnn", role="worker") == ["both"]
+    assert await names(job="qcnn") == ["both", "one"]
+    assert await names() == ["both", "one", "other"]
+    assert await names(job="nobody") == []
+
+
+async def test_a_list_is_of_one_namespace_or_of_all(client: Client, lab: str) -> None:
+    await client.create(SERVICES, service(lab, "listed", unique=lab))
+
+    assert [item["metadata"]["namespace"] for item in await client.list(SERVICES, None, {"unique": lab})] == [lab]
+    assert await client.list(SERVICES, "default", {"unique": lab}) == []
+
+
+async def test_a_list_is_whole_however_long_it_is(client: Client, lab: str) -> None:
+    limit = asyncio.Semaphore(50)
+
+    async def create(number: int) -> None:
+        async with limit:
+            await client.create(EVENTS, event(lab, f"event-{number}"))
+
+    await asyncio.gather(*(create(number) for number in range(505)))
+
+    listed = await client.list(EVENTS, lab, {"many": "yes"})
+    assert len({item["metadata"]["name"] for item in listed}) == len(listed) == 505
+
+
+async def test_apply_replaces_fields_of_the_spec_as_a_whole(client: Client, lab: str) -> None:
+    edited = service(lab)
+    edited["spec"]["ports"] = [{**PORT, "port": 99}, {**PORT, "name": "mine", "port": 100}]
+    edited["spec"]["selector"] = {"app": "a", "more": "x"}
+    await client.create(SERVICES, edited)
+
+    await client.apply(SERVICES, {**service(lab), "spec": {"ports": [PORT], "selector": {"app": "b"}}})
+
+    spec = (await found(client, SERVICES, lab, "a"))["spec"]
+    assert spec["ports"] == [PORT]
+    assert spec["selector"] == {"app": "b"}
+    assert spec["clusterIP"] == "None", "what the manifest does not name stays"
+
+
+async def test_apply_of_what_is_there_already_changes_nothing(client: Client, lab: str) -> None:
+    await client.create(SERVICES, service(lab))
+    before = await found(client, SERVICES, lab, "a")
+
+    await client.apply(SERVICES, service(lab))
+
+    assert await found(client, SERVICES, lab, "a") == before
+
+
+async def test_apply_creates_nothing(client: Client, lab: str) -> None:
+    assert await refusal(client.apply(SERVICES, service(lab))) == (404, "NotFound")
+
+
+async def test_a_change_of_the_spec_is_a_new_generation(client: Client, lab: str) -> None:
+    await client.create(JOBS, job_object(namespace=lab))
+
+    edit = {"metadata": {"name": "qcnn", "namespace": lab}, "spec": {"inference": {}}}
+    await client.apply(JOBS, edit)
+    once = (await found(client, JOBS, lab, "qcnn"))["metadata"]["generation"]
+    await client.apply(JOBS, edit)
+    twice = (await found(client, JOBS, lab, "qcnn"))["metadata"]["generation"]
+
+    assert (once, twice) == (2, 2)
+
+
+async def test_an_object_is_deleted_by_its_uid(client: Client, lab: str) -> None:
+    await client.create(SERVICES, service(lab))
+    uid = (await found(client, SERVICES, lab, "a"))["metadata"]["uid"]
+
+    await client.delete(SERVICES, lab, "a", uid)
+
+    assert await client.get(SERVICES, lab, "a") is None
+
+
+async def test_an_object_that_took_the_name_since_is_spared(client: Client, lab: str) -> None:
+    await client.create(SERVICES, service(lab))
+    earlier = (await found(client, SERVICES, lab, "a"))["metadata"]["uid"]
+    await client.delete(SERVICES, lab, "a", earlier)
+    await client.create(SERVICES, service(lab))
+
+    await client.delete(SERVICES, lab, "a", earlier)
+
+    assert (await found(client, SERVICES, lab, "a"))["metadata"]["uid"] != earlier
+
+
+async def test_what_is_gone_counts_as_deleted(client: Client, lab: str) -> None:
+    await client.delete(SERVICES, lab, "nobody", "any")
+
+    assert await client.get(SERVICES, lab, "nobody") is None
+
+
+async def test_a_pod_on_no_node_is_gone_at_once(client: Client, lab: str) -> None:
+    await client.create(PODS, pod(lab))
+    uid = (await found(client, PODS, lab, "a"))["metadata"]["uid"]
+
+    await client.delete(PODS, lab, "a", uid)
+
+    assert await client.get(PODS, lab, "a") is None
+
+
+async def test_a_pod_on_a_node_stays_until_the_kubelet_has_stopped_it(client: Client, lab: str) -> None:
+    await client.create(PODS, pod(lab, nodeName="node-1"))
+    uid = (await found(client, PODS, lab, "a"))["metadata"]["uid"]
+
+    await client.delete(PODS, lab, "a", uid)
+
+    assert "deletionTimestamp" in (await found(client, PODS, lab, "a"))["metadata"]
+
+
+async def test_a_status_is_stored_and_nothing_else_with_it(client: Client, lab: str) -> None:
+    await client.create(JOBS, job_object(namespace=lab))
+    before = await found(client, JOBS, lab, "qcnn")
+
+    spec = {**before["spec"], "inference": {"args": ["smuggled"]}}
+    await client.replace_status(JOBS, {**before, "spec": spec, "status": {"phase": "Running", "attempt": 1}})
+
+    after = await found(client, JOBS, lab, "qcnn")
+    assert after["status"] == {"phase": "Running", "attempt": 1}
+    assert after["spec"] == before["spec"]
+    assert after["metadata"]["generation"] == 1
+    assert after["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"]
+
+
+async def test_a_status_replaces_the_one_before(client: Client, lab: str) -> None:
+    await client.create(JOBS, job_object(namespace=lab))
+    for status in ({"phase": "Running", "attempt": 1}, {"phase": "Failed"}):
+        await client.replace_status(JOBS, {**await found(client, JOBS, lab, "qcnn"), "status": status})
+
+    assert (await found(client, JOBS, lab, "qcnn"))["status"] == {"phase": "Failed"}
+
+
+async def test_a_status_on_stale_data_is_refused(client: Client, lab: str) -> None:
+    await client.create(JOBS, job_object(namespace=lab))
+    stale = await found(client, JOBS, lab, "qcnn")
+    await client.replace_status(JOBS, {**stale, "status": {"attempt": 1}})
+
+    assert await refusal(client.replace_status(JOBS, {**stale, "status": {"attempt": 2}})) == (409, "Conflict")
+    assert (await found(client, JOBS, lab, "qcnn"))["status"] == {"attempt": 1}
+
+
+async def test_a_status_that_is_there_already_is_no_new_version(client: Client, lab: str) -> None:
+    await client.create(JOBS, job_object(namespace=lab))
+    await client.replace_status(JOBS, {**await found(client, JOBS, lab, "qcnn"), "status": {"attempt": 1}})
+    before = await found(client, JOBS, lab, "qcnn")
+
+    await client.replace_status(JOBS, before)
+
+    assert await found(client, JOBS, lab, "qcnn") == before
+
+
+async def test_a_status_of_an_object_that_is_gone_is_refused(client: Client, lab: str) -> None:
+    gone = {**job_object(namespace=lab), "status": {"attempt": 1}}
+    gone["metadata"] = {"name": "qcnn", "namespace": lab, "resourceVersion": "1"}
+
+    code, reason = await refusal(client.replace_status(JOBS, gone))
+
+    assert (code, reason) == (404, "NotFound")
+
+
+async def test_a_status_of_an_earlier_object_of_the_same_name_is_refused(client: Client, lab: str) -> None:
+    await client.create(JOBS, job_object(namespace=lab))
+    earlier = await found(client, JOBS, lab, "qcnn")
+    await client.delete(JOBS, lab, "qcnn", earlier["metadata"]["uid"])
+    await client.create(JOBS, job_object(namespace=lab))
+
+    code, reason = await refusal(client.replace_status(JOBS, {**earlier, "status": {"attempt": 1}}))
+
+    assert (code, reason) == (409, "Conflict")
+
+
+async def test_an_object_that_breaks_a_rule_is_refused_for_good(api_server: ApiServer, namespace: str) -> None:
+    client = connected(api_server.url, api_server.token)
+    bad = service(namespace)
+    bad["spec"]["ports"] = [{"port": 0}]
+
+    with pytest.raises(ApiError, match=r"spec.ports\[0\].port: Invalid value: 0") as refused:
+        await client.create(SERVICES, bad)
+    await client.close()
+
+    assert refused.value.final
+
+
+async def test_a_server_out_of_reach_is_an_error_that_may_pass() -> None:
+    client = connected(f"https://127.0.0.1:{free_port()}", "any")
+
+    with pytest.raises(ApiError, match="the API server cannot be reached") as refused:
+        await client.get(SERVICES, "lab", "a")
+    await client.close()
+
+    assert refused.value.code == 0
+    assert not refused.value.final
+
+
+async def test_a_server_that_does_not_know_us_says_so(api_server: ApiServer, namespace: str) -> None:
+    client = connected(api_server.url, "a stranger's")
+
+    code, _ = await refusal(client.get(SERVICES, namespace, "a"))
+    await client.close()
+
+    assert code == 401

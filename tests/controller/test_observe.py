@@ -1,0 +1,186 @@
+"""Reading a job's children: all that it controls, and nothing that merely looks like it."""
+
+from typing import Any
+
+from qtj_operator.api.models import WeightsStatus
+
+from qtj_operator.api.contract import Progress, TerminationMessage
+from qtj_operator.api.job import Job
+from qtj_operator.build.inference import inference_job
+from qtj_operator.build.manifest import Manifest
+from qtj_operator.build.pod import replica_pod
+from qtj_operator.build.service import replica_service
+from qtj_operator.controller.client import Resource
+from qtj_operator.controller.observe import observe
+from qtj_operator.core.observed import Observed
+from tests.controller.memory import Kubelet, MemoryClient, RecordingClient, Silence
+from tests.jobs import a_job
+
+JOB = a_job(workers=2, inference={})
+MEASURED = TerminationMessage(metrics={"mse": 0.2})
+
+
+def first_attempt(job: Job) -> Job:
+    return Job(**{**_fields(job), "status": job.status.model_copy(update={"attempt": 1})})
+
+
+def _fields(job: Job) -> dict[str, Any]:
+    return {field: getattr(job, field) for field in ("name", "namespace", "uid", "generation", "deleting", "spec")}
+
+
+def inference() -> Manifest:
+    assert JOB.inference is not None
+    return inference_job(JOB, JOB.inference, WeightsStatus(uri="gs://lab-bucket/w", sha256="ab"))
+
+
+def owned_by(uid: str, manifest: Manifest) -> Manifest:
+    (owner,) = manifest["metadata"]["ownerReferences"]
+    return {**manifest, "metadata": {**manifest["metadata"], "ownerReferences": [{**owner, "uid": uid}]}}
+
+
+async def gang(job: Job = JOB) -> MemoryClient:
+    cluster = MemoryClient()
+    for replica in job.replicas():
+        await cluster.create(Resource.SERVICES, replica_service(job, replica))
+        await cluster.create(Resource.PODS, replica_pod(job, replica, attempt=1))
+    return cluster
+
+
+async def seen(cluster: MemoryClient) -> Observed:
+    return await observe(cluster, Silence(), first_attempt(JOB))
+
+
+async def test_every_child_is_seen() -> None:
+    cluster = await gang()
+    await cluster.create(Resource.JOBS, inference())
+
+    world = await seen(cluster)
+
+    assert [pod.name for pod in world.current] == ["qcnn-worker-0", "qcnn-worker-1"]
+    assert sorted(world.services) == ["qcnn-worker-0", "qcnn-worker-1"]
+    assert world.inference is not None
+
+
+async def test_a_pod_with_our_label_and_another_owner_is_not_ours() -> None:
+    cluster = await gang()
+    look_alike = owned_by("somebody", replica_pod(JOB, JOB.leader, attempt=7))
+    look_alike["metadata"]["name"] = "look-alike"
+    await cluster.create(Resource.PODS, look_alike)
+
+    assert "look-alike" not in {pod.name for pod in (await seen(cluster)).pods}
+
+
+async def test_a_service_with_our_label_and_no_owner_is_not_ours() -> None:
+    cluster = await gang()
+    labels = {"quantumtraining.dev/job": "qcnn"}
+    await cluster.create(
+        Resource.SERVICES, {"metadata": {"name": "mine", "namespace": "lab", "labels": labels}, "spec": {}}
+    )
+
+    assert "mine" not in (await seen(cluster)).services
+
+
+async def test_an_inference_job_of_somebody_else_is_not_ours() -> None:
+    cluster = await gang()
+    await cluster.create(Resource.JOBS, owned_by("somebody", inference()))
+
+    assert (await seen(cluster)).inference is None
+
+
+async def test_children_of_a_job_in_another_namespace_are_not_ours() -> None:
+    cluster = await gang()
+    elsewhere = replica_service(JOB, JOB.leader)
+    elsewhere["metadata"] = {**elsewhere["metadata"], "namespace": "other", "name": "elsewhere"}
+    await cluster.create(Resource.SERVICES, elsewhere)
+
+    assert "elsewhere" not in (await seen(cluster)).services
+
+
+async def test_a_pod_of_the_inference_job_is_its_result_and_no_replica() -> None:
+    cluster = await gang()
+    await cluster.create(Resource.JOBS, inference())
+    await Kubelet(cluster).runs_inference("qcnn", 0, MEASURED)
+
+    world = await seen(cluster)
+
+    assert [pod.name for pod in world.pods] == ["qcnn-worker-0", "qcnn-worker-1"]
+    assert world.inference is not None
+    assert world.inference.complete
+    assert world.inference.result is not None
+    assert world.inference.result.message == MEASURED
+
+
+async def test_a_pod_of_an_inference_job_that_was_replaced_is_not_the_result() -> None:
+    cluster = await gang()
+    await cluster.create(Resource.JOBS, inference())
+    await Kubelet(cluster).runs_inference("qcnn", 0, MEASURED)
+    cluster.remove(Resource.JOBS, "lab", "qcnn-inference")
+    await cluster.create(Resource.JOBS, inference())
+
+    world = await seen(cluster)
+
+    assert world.inference is not None
+    assert world.inference.pods == ()
+
+
+async def test_an_inference_job_that_ends_while_we_read_is_not_seen_complete_without_its_result() -> None:
+    class EndsBetween(RecordingClient):
+        """Inference ends right after the first read."""
+
+        ended = False
+
+        async def _end(self) -> None:
+            if not self.ended:
+                self.ended = True
+                await Kubelet(self.inner).runs_inference("qcnn", 0, MEASURED)
+
+        async def get(self, *slot: Any) -> Any:
+            found = await super().get(*slot)
+            await self._end()
+            return found
+
+        async def list(self, *query: Any) -> Any:
+            found = await super().list(*query)
+            await self._end()
+            return found
+
+    cluster = await gang()
+    await cluster.create(Resource.JOBS, inference())
+
+    world = await observe(EndsBetween(cluster), Silence(), JOB)
+
+    assert world.inference is not None
+    assert not world.inference.complete or world.inference.result is not None
+
+
+async def test_the_progress_is_that_of_the_leader_that_runs() -> None:
+    cluster = await gang()
+    Kubelet(cluster).starts()
+    progress = Silence()
+    progress.says = Progress(epoch=1, epochs=2, step=3)
+
+    world = await observe(cluster, progress, first_attempt(JOB))
+
+    assert world.progress == progress.says
+    assert progress.asked == [(("lab", "qcnn"), "10.0.0.7")]
+
+
+async def test_a_leader_that_is_not_ready_is_not_asked() -> None:
+    cluster = await gang()
+    cluster.edit(Resource.PODS, "lab", "qcnn-worker-0", status={"phase": "Running", "podIP": "10.0.0.7"})
+    progress = Silence()
+
+    await observe(cluster, progress, first_attempt(JOB))
+
+    assert progress.asked == [(("lab", "qcnn"), None)]
+
+
+async def test_a_leader_that_is_on_its_way_out_is_not_asked() -> None:
+    cluster = await gang()
+    Kubelet(cluster).starts()
+    cluster.edit_metadata(Resource.PODS, "lab", "qcnn-worker-0", deletionTimestamp="2030-01-01T12:00:00Z")
+    progress = Silence()
+
+    await observe(cluster, progress, first_attempt(JOB))
+
+    assert progress.asked == [(("lab", "qcnn"), None)]

@@ -1,0 +1,128 @@
+"""Asking leading replicas for their progress: a program may answer anything, or not at all."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+from aiohttp import web
+
+from qtj_operator.api.contract import PROGRESS_PATH, Progress
+from qtj_operator.api.job import METRICS_PORT
+from qtj_operator.cluster.progress import ProgressPoller
+from qtj_operator.controller.reconcile import Key
+
+KEY: Key = ("lab", "qcnn")
+LEADER = "127.0.0.2"
+"""Every address of 127.0.0.0/8 is this machine, so that no other server of it is in the way."""
+
+Progressing = Callable[[], str | bytes]
+
+
+@asynccontextmanager
+async def leader(answers: Progressing) -> AsyncIterator[None]:
+    """A leading replica with a progress endpoint."""
+
+    async def handle(_: web.Request) -> web.Response:
+        said = answers()
+        return web.Response(body=said if isinstance(said, bytes) else said.encode())
+
+    app = web.Application()
+    app.router.add_get(PROGRESS_PATH, handle)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, LEADER, METRICS_PORT).start()
+    try:
+        yield
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
+async def polling(poller: ProgressPoller) -> AsyncIterator[asyncio.Task[None]]:
+    task = asyncio.create_task(poller.run())
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def soon(holds: Callable[[], bool], seconds: float = 3) -> None:
+    for _ in range(int(seconds * 100)):
+        if holds():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"not within {seconds} s")
+
+
+async def test_what_the_leader_says_is_known_and_its_job_is_looked_at() -> None:
+    said = Progress(epoch=3, epochs=25, step=120, loss=0.25)
+    hints: list[Key] = []
+    poller = ProgressPoller(hints.append)
+    assert poller.latest(KEY, LEADER) is None
+
+    async with leader(said.to_json), polling(poller):
+        await soon(lambda: bool(hints))
+
+    assert poller.latest(KEY, LEADER) == said
+    assert hints == [KEY]
+
+
+async def test_a_leader_that_has_ended_is_forgotten() -> None:
+    hints: list[Key] = []
+    poller = ProgressPoller(hints.append)
+    poller.latest(KEY, LEADER)
+    async with leader(Progress(epoch=1, epochs=2, step=3).to_json), polling(poller):
+        await soon(lambda: bool(hints))
+
+    assert poller.latest(KEY, None) is None
+    assert poller.latest(KEY, LEADER) is None, "what an earlier attempt said counts for nothing"
+
+
+@pytest.mark.parametrize("said", ["", "not yet", "[" * 4000, '{"epoch": 1e999}', b"\xff\xfe", "x" * 100_000])
+async def test_nonsense_is_no_progress_and_ends_nothing(said: str | bytes) -> None:
+    asked: list[int] = []
+
+    def nonsense() -> str | bytes:
+        asked.append(1)
+        return said
+
+    poller = ProgressPoller(lambda _: None)
+    poller.latest(KEY, LEADER)
+    async with leader(nonsense), polling(poller) as task:
+        await soon(lambda: bool(asked))
+        await asyncio.sleep(0.1)
+
+        assert not task.done()
+    assert poller.latest(KEY, LEADER) is None
+
+
+async def test_a_leader_out_of_reach_has_no_progress_and_ends_nothing() -> None:
+    poller = ProgressPoller(lambda _: None)
+    poller.latest(KEY, LEADER)
+
+    async with polling(poller) as task:
+        await asyncio.sleep(0.2)
+
+        assert not task.done()
+    assert poller.latest(KEY, LEADER) is None
+
+
+async def test_a_leader_that_never_answers_holds_up_no_other() -> None:
+    hints: list[Key] = []
+    poller = ProgressPoller(hints.append)
+    silent = await asyncio.start_server(_never, "127.0.0.3", METRICS_PORT)
+    poller.latest(("lab", "silent"), "127.0.0.3")
+    poller.latest(KEY, LEADER)
+
+    async with leader(Progress(epoch=1, epochs=2, step=3).to_json), polling(poller):
+        await soon(lambda: hints == [KEY], seconds=1)
+    silent.close()
+
+
+async def _never(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        await asyncio.sleep(3)
+    finally:
+        writer.close()

@@ -1,0 +1,328 @@
+"""One pass: what is read, done, written and told, and in which order."""
+
+import contextlib
+from datetime import timedelta
+
+import pytest
+
+from qtj_operator.api.conditions import Reason
+from qtj_operator.controller.client import ApiError, Object, Resource
+from qtj_operator.controller.events import emit
+from qtj_operator.controller.reconcile import Reconciler
+from qtj_operator.core.decision import Event
+from tests.controller.lab import KEY, TRAINED, Lab, complete, running
+from tests.controller.memory import RecordingClient, Silence
+from tests.jobs import a_container, a_template
+
+UNAVAILABLE = ApiError(503, "ServiceUnavailable", "try again")
+CONFLICT = ApiError(409, "Conflict", "the object has been modified")
+JOB_STATUS = "replace_status quantumtrainingjobs qcnn"
+
+
+async def fails_at(lab: Lab, call: str, error: ApiError = UNAVAILABLE) -> None:
+    """A pass in which the API server answers one request with an error."""
+    lab.client.refuse = lambda made: error if made == call else None
+    with pytest.raises(ApiError):
+        await lab.settles()
+    lab.client.refuse = lambda _: None
+
+
+async def test_a_running_job_that_is_settled_costs_no_write() -> None:
+    lab = Lab()
+    await running(lab)
+    lab.client.calls.clear()
+
+    delay = await lab.passes()
+
+    assert delay is None
+    assert lab.client.writes == []
+    assert len(lab.client.calls) == 4, "the job, its inference Job, its pods and its Services are read once each"
+
+
+async def test_a_complete_job_costs_no_write() -> None:
+    lab = Lab()
+    await complete(lab)
+    lab.client.calls.clear()
+
+    assert await lab.passes() is None
+    assert lab.client.writes == []
+
+
+async def test_a_pass_that_wrote_the_status_is_followed_by_another_at_once() -> None:
+    lab = Lab()
+    await lab.applies()
+
+    assert await lab.passes() == timedelta(0)
+
+
+async def test_the_first_pass_only_records_and_the_second_acts_before_it_records() -> None:
+    lab = Lab()
+    await lab.applies(replicaSpecs={"Worker": {"replicas": 1}})
+
+    await lab.passes()
+    first, lab.client.calls = lab.client.writes, []
+    await lab.passes()
+    lab.kubelet.starts()
+    second, lab.client.calls = lab.client.writes, []
+    await lab.passes()
+
+    assert first == [JOB_STATUS]
+    assert second == ["create services qcnn-worker-0", "create pods qcnn-worker-0"]
+    assert lab.client.writes[0] == JOB_STATUS
+    assert lab.client.writes[1].startswith("create events ")
+
+
+async def test_a_job_that_is_gone_is_left_alone_and_nobody_asks_for_its_progress() -> None:
+    lab = Lab()
+
+    assert await lab.passes() is None
+    assert lab.client.calls == ["get quantumtrainingjobs qcnn"]
+    assert lab.progress.asked == [(KEY, None)]
+
+
+async def test_a_job_that_is_being_deleted_is_left_alone() -> None:
+    lab = Lab()
+    await lab.applies()
+    lab.cluster.edit_metadata(Resource.QUANTUM_TRAINING_JOBS, *KEY, deletionTimestamp="2030-01-01T12:00:00Z")
+
+    assert await lab.passes() is None
+    assert lab.client.writes == []
+    assert lab.progress.asked == [(KEY, None)]
+
+
+async def test_an_object_that_cannot_be_read_fails_with_one_sentence_and_costs_nothing_more() -> None:
+    lab = Lab()
+    await lab.applies(workers=2)
+
+    await lab.settles()
+    failed = await lab.condition("Failed")
+    lab.client.calls.clear()
+    await lab.settles()
+
+    assert (failed["reason"], failed["message"]) == ("InvalidSpec", "spec.workers: there is no such field")
+    assert await lab.events() == ["InvalidSpec"]
+    assert lab.client.writes == []
+    assert lab.pods == ()
+
+
+async def test_a_spec_that_can_never_run_fails_before_any_child_exists() -> None:
+    lab = Lab()
+    await lab.applies(template=a_template(a_container(env=[{"name": "TF_CONFIG"}])))
+
+    await lab.settles()
+
+    assert (await lab.condition("Failed"))["reason"] == "InvalidSpec"
+    assert (lab.pods, lab.services) == ((), ())
+
+
+async def test_a_status_on_stale_data_is_refused_and_nothing_is_told() -> None:
+    lab = Lab()
+    await lab.applies()
+    await lab.settles()
+    lab.kubelet.starts()
+
+    await fails_at(lab, JOB_STATUS, CONFLICT)
+
+    assert await lab.events() == []
+    assert await lab.phase() == "Pending"
+
+
+async def test_what_was_not_told_is_told_when_the_status_is_written() -> None:
+    lab = Lab()
+    await lab.applies()
+    await lab.settles()
+    lab.kubelet.starts()
+    await fails_at(lab, JOB_STATUS, CONFLICT)
+
+    await lab.settles()
+    await lab.settles()
+
+    assert await lab.events() == ["AllReplicasReady"]
+
+
+async def test_an_event_that_cannot_be_written_is_not_worth_another_pass() -> None:
+    lab = Lab()
+    lab.client.refuse = lambda call: UNAVAILABLE if "events" in call else None
+
+    await running(lab)
+
+    assert await lab.phase() == "Running"
+    assert await lab.events() == []
+
+
+async def test_an_event_says_who_what_and_when() -> None:
+    lab = Lab()
+    await running(lab)
+
+    (event,) = await lab.cluster.list(Resource.EVENTS, "lab", {})
+    job = await lab.job()
+    assert event["involvedObject"]["uid"] == job["metadata"]["uid"]
+    assert (event["type"], event["reason"]) == ("Normal", "AllReplicasReady")
+    assert event["firstTimestamp"] == "2030-01-01T12:00:00Z"
+    assert event["source"] == {"component": "qtj-operator"}
+
+
+async def test_an_event_that_was_written_is_not_written_again() -> None:
+    lab = Lab()
+    await running(lab)
+    said = Event("Warning", Reason.SERVICE_REPAIRED, "qcnn-worker-0 had been edited and was brought back")
+
+    for minute in range(3):
+        await emit(lab.client, await lab.job(), said, lab.now + timedelta(minutes=minute))
+
+    assert await lab.events() == ["AllReplicasReady", "ServiceRepaired"]
+
+
+async def test_the_same_event_of_another_attempt_is_written() -> None:
+    lab = Lab()
+    await running(lab)
+    lab.kubelet.ends("qcnn-worker-1", 137)
+    await lab.settles()
+    lab.kubelet.reaps()
+    await lab.settles()
+    lab.kubelet.starts()
+    await lab.settles()
+
+    assert await lab.events() == ["AllReplicasReady", "Restarting", "AllReplicasReady"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "get quantumtrainingjobs qcnn",
+        "list pods *",
+        "list services *",
+        "get jobs qcnn-inference",
+        "create services qcnn-worker-0",
+        "create services qcnn-worker-1",
+        "create pods qcnn-worker-0",
+        "create pods qcnn-worker-1",
+        JOB_STATUS,
+        "create jobs qcnn-inference",
+    ],
+)
+async def test_an_error_at_any_request_delays_the_job_and_changes_nothing_else(call: str) -> None:
+    lab, undisturbed = Lab(), Lab()
+    await complete(undisturbed)
+    await lab.applies(inference={})
+    if call != "create jobs qcnn-inference":
+        await fails_at(lab, call)
+    await lab.settles()
+    lab.kubelet.starts()
+    await lab.settles()
+    lab.kubelet.ends("qcnn-worker-1", 0)
+    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
+    if call == "create jobs qcnn-inference":
+        await fails_at(lab, call)
+    await lab.settles()
+
+    await lab.kubelet.runs_inference("qcnn", 0, TRAINED)
+    await lab.settles()
+
+    assert await lab.phase() == "Complete"
+    assert await lab.events() == await undisturbed.events()
+    assert (lab.pods, lab.services) == (undisturbed.pods, undisturbed.services)
+
+
+async def test_answers_that_get_lost_create_nothing_twice() -> None:
+    class LossyClient(RecordingClient):
+        """Every other creation is done, and nobody hears of it."""
+
+        async def create(self, resource: Resource, manifest: Object) -> None:
+            await super().create(resource, manifest)
+            if len(self.writes) % 2:
+                raise ApiError(0, "Unreachable", "connection reset")
+
+    lab = Lab()
+    lossy = Reconciler(LossyClient(lab.cluster), Silence(), lambda: lab.now)
+    await lab.applies()
+    for _ in range(10):
+        with contextlib.suppress(ApiError):
+            await lossy.reconcile(KEY)
+
+    assert await lab.settles() is None
+    assert lab.pods == lab.services == ("qcnn-worker-0", "qcnn-worker-1")
+
+
+async def test_a_name_that_belongs_to_somebody_else_is_said_and_tried_again() -> None:
+    lab = Lab()
+    await lab.cluster.create(
+        Resource.SERVICES, {"metadata": {"name": "qcnn-worker-1", "namespace": "lab"}, "spec": {"ports": []}}
+    )
+    await lab.applies()
+
+    delay = await lab.settles()
+    running_ = await lab.condition("Running")
+    lab.client.calls.clear()
+    again = await lab.settles()
+
+    assert delay == again == timedelta(seconds=15)
+    assert (running_["reason"], running_["message"]) == (
+        "NameTaken",
+        "Service qcnn-worker-1 exists and does not belong to this job: delete it, or give the job another name",
+    )
+    assert await lab.events() == ["NameTaken"]
+    assert not any(call.startswith(("replace_status", "create events")) for call in lab.client.writes)
+    assert lab.pods == (), "a pod would not find its peers"
+
+
+async def test_a_job_goes_on_once_the_name_is_free() -> None:
+    lab = Lab()
+    await lab.cluster.create(Resource.PODS, {"metadata": {"name": "qcnn-worker-1", "namespace": "lab"}, "spec": {}})
+    await lab.applies()
+    await lab.settles()
+    lab.cluster.remove(Resource.PODS, "lab", "qcnn-worker-1")
+
+    await running_again(lab)
+
+    assert await lab.phase() == "Running"
+
+
+async def test_a_child_that_the_api_server_refuses_is_said_in_its_words() -> None:
+    lab = Lab()
+    forbidden = ApiError(403, "Forbidden", "exceeded quota: pods=1, used: pods=1")
+    lab.client.refuse = lambda call: forbidden if call == "create pods qcnn-worker-1" else None
+    await lab.applies()
+
+    delay = await lab.settles()
+
+    assert delay == timedelta(seconds=15)
+    assert (await lab.condition("Running"))["message"] == (
+        "Pod qcnn-worker-1 was refused by the API server: exceeded quota: pods=1, used: pods=1"
+    )
+    assert (await lab.status())["reason"] == "ChildRejected"
+    assert lab.pods == ("qcnn-worker-0",)
+
+    lab.client.refuse = lambda _: None
+    await running_again(lab)
+
+    assert await lab.phase() == "Running"
+
+
+async def running_again(lab: Lab) -> None:
+    await lab.settles()
+    lab.kubelet.starts()
+    await lab.settles()
+
+
+async def test_a_moment_to_look_again_is_never_a_busy_loop() -> None:
+    lab = Lab()
+    await running(lab)
+    lab.kubelet.ends("qcnn-worker-1", 1)
+    await lab.settles()
+    lab.waits(seconds=29.9)
+
+    assert await lab.passes() == timedelta(seconds=1)
+
+
+async def test_the_users_object_gets_a_status_and_nothing_else() -> None:
+    lab = Lab()
+    await lab.applies(inference={})
+    before = await lab.job()
+
+    await lab.settles()
+    after = await lab.job()
+
+    same = {"spec", "apiVersion", "kind"}
+    assert {key: after[key] for key in same} == {key: before[key] for key in same}
+    assert {**after["metadata"], "resourceVersion": ""} == {**before["metadata"], "resourceVersion": ""}

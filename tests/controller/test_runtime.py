@@ -1,0 +1,176 @@
+"""The running operator: workers empty the queue, a resync forgets nobody. Time is virtual."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+from prometheus_client import generate_latest
+
+from qtj_operator.controller.client import ApiError, Resource
+from qtj_operator.controller.metrics import Metrics
+from qtj_operator.controller.queue import WorkQueue
+from qtj_operator.controller.reconcile import Key, Reconciler
+from qtj_operator.controller.runtime import Runtime
+from tests.controller.memory import MemoryClient, RecordingClient, Silence
+from tests.controller.virtual_time import run
+from tests.jobs import job_object
+
+Reconcile = Callable[[Key], Awaitable[timedelta | None]]
+
+
+class Operator:
+    """A runtime for a few seconds, and what it did: the moments of each job's passes."""
+
+    def __init__(self, client: RecordingClient, namespace: str | None = None) -> None:
+        self.client = client
+        self.queue: WorkQueue[Key] = WorkQueue(jitter=0)
+        self.metrics = Metrics(lambda: len(self.queue))
+        self.namespace = namespace
+        self.passes: dict[str, list[float]] = {}
+
+    async def runs(self, reconcile: Reconcile, *, seconds: float) -> None:
+        async def noted(key: Key) -> timedelta | None:
+            moment = round(asyncio.get_running_loop().time(), 3)
+            self.passes.setdefault(key[1], []).append(moment)
+            return await reconcile(key)
+
+        runtime = Runtime(self.client, noted, self.queue, self.namespace, self.metrics)
+        task = asyncio.create_task(runtime.run())
+        done, _ = await asyncio.wait([task], timeout=seconds)
+        assert not done, f"the operator ended: {task}"
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    def counted(self, metric: str) -> float:
+        lines = generate_latest(self.metrics.registry).decode().splitlines()
+        return next((float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(metric)), 0)
+
+
+async def an_operator(*names: str, namespace: str | None = None) -> Operator:
+    cluster = MemoryClient()
+    for name in names:
+        await cluster.create(Resource.QUANTUM_TRAINING_JOBS, job_object(name=name))
+    return Operator(RecordingClient(cluster), namespace)
+
+
+async def fine(_: Key) -> timedelta | None:
+    return None
+
+
+def test_every_job_is_looked_at_after_a_start() -> None:
+    async def story() -> Operator:
+        operator = await an_operator("a", "b", "c")
+        await operator.runs(fine, seconds=10)
+        return operator
+
+    assert run(story()).passes == {"a": [0], "b": [0], "c": [0]}
+
+
+def test_every_job_is_looked_at_every_five_minutes_although_nothing_happens() -> None:
+    async def story() -> Operator:
+        operator = await an_operator("a")
+        await operator.runs(fine, seconds=1000)
+        return operator
+
+    assert run(story()).passes == {"a": [0, 300, 600, 900]}
+
+
+def test_an_operator_of_one_namespace_looks_nowhere_else() -> None:
+    async def story() -> Operator:
+        operator = await an_operator("a", namespace="other")
+        await operator.runs(fine, seconds=10)
+        return operator
+
+    assert run(story()).passes == {}
+
+
+def test_a_job_is_looked_at_again_when_its_pass_asked_for_it() -> None:
+    async def in_a_minute(_: Key) -> timedelta | None:
+        return timedelta(seconds=60)
+
+    async def story() -> Operator:
+        operator = await an_operator("a")
+        await operator.runs(in_a_minute, seconds=130)
+        return operator
+
+    assert run(story()).passes == {"a": [0, 60, 120]}
+
+
+def test_a_job_that_meets_an_error_is_tried_again_and_holds_up_no_other() -> None:
+    async def refused(key: Key) -> timedelta | None:
+        if key[1] == "bad":
+            raise ApiError(500, "Internal", "try again")
+        return None
+
+    async def story() -> Operator:
+        operator = await an_operator("bad", "good")
+        await operator.runs(refused, seconds=3)
+        return operator
+
+    operator = run(story())
+    assert operator.passes == {"bad": [0, 0.2, 0.6, 1.4], "good": [0]}
+    assert operator.counted('qtj_reconcile_duration_seconds_count{result="error"}') == 4
+    assert operator.counted('qtj_reconcile_duration_seconds_count{result="success"}') == 1
+
+
+def test_a_defect_that_one_job_brings_to_light_does_not_stop_the_others() -> None:
+    async def defect(key: Key) -> timedelta | None:
+        if key[1] == "odd":
+            raise KeyError("nobody thought of this")
+        return timedelta(seconds=1)
+
+    async def story() -> Operator:
+        operator = await an_operator("odd", "good")
+        await operator.runs(defect, seconds=3)
+        return operator
+
+    operator = run(story())
+    assert operator.passes["odd"] == [0, 0.2, 0.6, 1.4]
+    assert len(operator.passes["good"]) >= 3
+
+
+def test_a_slow_job_holds_up_no_other() -> None:
+    async def slow(key: Key) -> timedelta | None:
+        if key[1] == "a-slow-one":
+            await asyncio.sleep(100)
+        return None
+
+    async def story() -> Operator:
+        operator = await an_operator("a-slow-one", "good")
+        await operator.runs(slow, seconds=1)
+        return operator
+
+    assert run(story()).passes == {"a-slow-one": [0], "good": [0]}
+
+
+def test_a_list_that_fails_is_tried_again_and_ends_nothing() -> None:
+    async def story() -> Operator:
+        operator = await an_operator("a")
+        errors = [ApiError(503, "ServiceUnavailable", "starting")]
+        operator.client.refuse = lambda call: errors.pop() if call.startswith("list") and errors else None
+        await operator.runs(fine, seconds=400)
+        return operator
+
+    operator = run(story())
+    assert operator.passes == {"a": [300]}
+    assert operator.counted("qtj_last_resync_timestamp_seconds") > 0
+
+
+def test_a_real_pass_is_driven_to_its_end() -> None:
+    async def story() -> RecordingClient:
+        operator = await an_operator("a", "b")
+        await operator.runs(Reconciler(operator.client, Silence()).reconcile, seconds=5)
+        return operator.client
+
+    cluster = run(story()).inner
+    assert cluster.names(Resource.PODS) == ("a-worker-0", "a-worker-1", "b-worker-0", "b-worker-1")
+
+
+def test_what_waits_is_counted() -> None:
+    async def story() -> float:
+        operator = await an_operator()
+        operator.queue.add(("lab", "a"))
+        operator.queue.add(("lab", "b"))
+        return operator.counted("qtj_queue_depth")
+
+    assert run(story()) == 2

@@ -1,0 +1,68 @@
+"""Fixtures of the trainer's tests: a real object store, and the trainer as processes."""
+
+import os
+import shutil
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+from google.cloud import storage
+
+from tests.trainer.processes import Trainer, eventually, free_ports
+
+EMULATOR = "fake-gcs-server"
+
+
+def find_emulator() -> str | None:
+    """Looks where the test setup puts the object store emulator."""
+    cache = Path(os.environ.get("QTJ_CACHE", Path.home() / ".cache" / "quantumtraining"))
+    built = [str(path) for path in cache.glob(f"tools/*/bin/{EMULATOR}")]
+    candidates = [os.environ.get("QTJ_GCS_EMULATOR"), shutil.which(EMULATOR), *built]
+    return next((path for path in candidates if path and Path(path).is_file()), None)
+
+
+@pytest.fixture(scope="session")
+def emulator() -> Iterator[str]:
+    """Runs an object store that speaks Google Cloud Storage's HTTP API, and returns its address."""
+    binary = find_emulator()
+    if binary is None:
+        sentence = f"{EMULATOR} is not here: build it from tests/cluster/tools/addons or set QTJ_GCS_EMULATOR to it"
+        if os.environ.get("CI") == "true":
+            pytest.fail(sentence)
+        pytest.skip(sentence)
+    (port,) = free_ports(1)
+    host = f"127.0.0.1:{port}"
+    command = [binary, "-scheme", "http", "-backend", "memory", "-host", "127.0.0.1", "-port", str(port)]
+    server = subprocess.Popen([*command, "-public-host", host], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        eventually(lambda: _answers(f"http://{host}/storage/v1/b"))
+        yield f"http://{host}"
+    finally:
+        server.kill()
+        server.wait()
+
+
+@pytest.fixture(scope="session")
+def bucket(emulator: str) -> Iterator[storage.Bucket]:
+    """A bucket of the emulator."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STORAGE_EMULATOR_HOST", emulator)
+        client = storage.Client(project="test")
+        yield client.create_bucket("qtj-test")
+        client.close()
+
+
+@pytest.fixture(scope="session")
+def trainer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trainer]:
+    """Starts trainer processes."""
+    with ExitStack() as cleanup:
+        yield Trainer(tmp_path_factory.mktemp("trainer"), cleanup)
+
+
+def _answers(url: str) -> bool:
+    with suppress(OSError), urllib.request.urlopen(url, timeout=1):
+        return True
+    return False

@@ -1,0 +1,144 @@
+"""The trainer as the real processes it is."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from qtj_operator.api import contract
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A trainer process after its end."""
+
+    code: int
+    output: str
+    errors: str
+    message: contract.TerminationMessage | None
+    seconds: float
+
+    @property
+    def metrics(self) -> Mapping[str, float]:
+        """The metrics of its last word."""
+        assert self.message is not None, self.errors
+        return self.message.metrics
+
+    @property
+    def error(self) -> str:
+        """The error of its last word."""
+        assert self.message is not None, self.errors
+        return self.message.error or ""
+
+    @property
+    def weights(self) -> contract.Weights:
+        """The weights of its last word."""
+        assert self.message is not None, self.errors
+        assert self.message.weights is not None
+        return self.message.weights
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the trainer itself said on stderr, without what TensorFlow's C++ side says while it is loaded."""
+        return [line for line in self.errors.splitlines() if line.startswith(("error:", "Traceback"))]
+
+
+class Trainer:
+    """Starts trainer processes, and ends those a test leaves behind."""
+
+    def __init__(self, folder: Path, cleanup: ExitStack) -> None:
+        self._folder = folder
+        self._cleanup = cleanup
+        self._count = 0
+
+    def start(self, *arguments: str, **environment: str) -> "Process":
+        self._count += 1
+        process = Process(self._folder / str(self._count), arguments, environment)
+        self._cleanup.callback(process.kill)
+        return process
+
+    def run(self, *arguments: str, **environment: str) -> Ended:
+        return self.start(*arguments, **environment).end()
+
+    def start_cluster(self, size: int, *arguments: str, **environment: str) -> list["Process"]:
+        """Starts workers that find each other over loopback, each with its own metrics and profiler ports."""
+        hosts = [f"127.0.0.1:{port}" for port in free_ports(size)]
+        return [
+            self.start(
+                *arguments,
+                TF_CONFIG=json.dumps({"cluster": {"worker": hosts}, "task": {"type": "worker", "index": index}}),
+                QTJ_METRICS_PORT=str(metrics),
+                QTJ_PROFILER_PORT=str(profiler),
+                **environment,
+            )
+            for index, (metrics, profiler) in enumerate(zip(free_ports(size), free_ports(size), strict=True))
+        ]
+
+    def run_cluster(self, size: int, *arguments: str, **environment: str) -> list[Ended]:
+        return [process.end() for process in self.start_cluster(size, *arguments, **environment)]
+
+
+class Process:
+    """A running trainer process."""
+
+    def __init__(self, folder: Path, arguments: Sequence[str], environment: dict[str, str]) -> None:
+        folder.mkdir(parents=True)
+        self._log = folder / "termination-log"
+        self._output = folder / "output"
+        self._errors = folder / "errors"
+        self._start = time.monotonic()
+        self.environment = environment
+        sources = os.pathsep.join(str(REPOSITORY / source) for source in ("operator", "trainer"))
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("QTJ_", "TF_"))}
+        with self._output.open("w") as output, self._errors.open("w") as errors:
+            self.popen = subprocess.Popen(
+                [sys.executable, "-m", "qtj_trainer", *arguments],
+                cwd=folder,
+                env=inherited | {"PYTHONPATH": sources, "QTJ_TERMINATION_LOG": str(self._log)} | environment,
+                stdout=output,
+                stderr=errors,
+            )
+
+    def wait_for(self, text: str, seconds: float = 90) -> None:
+        """Waits until the process has said something."""
+        eventually(lambda: text in self._output.read_text() or self.popen.poll() is not None, seconds)
+        assert text in self._output.read_text(), self._errors.read_text()
+
+    def end(self, seconds: float = 120) -> Ended:
+        """Waits for the end of the process."""
+        code = self.popen.wait(seconds)
+        message = contract.TerminationMessage.parse(self._log.read_text()) if self._log.exists() else None
+        elapsed = time.monotonic() - self._start
+        return Ended(code, self._output.read_text(), self._errors.read_text(), message, elapsed)
+
+    def kill(self) -> None:
+        self.popen.kill()
+        self.popen.wait()
+
+
+def free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.05)
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0

@@ -1,0 +1,88 @@
+"""The command line before TensorFlow is imported: what it teaches, and what it refuses at once."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.trainer.processes import Trainer
+
+AT_ONCE = 4
+"""Seconds within which a mistake is told; importing TensorFlow alone takes longer."""
+
+
+@pytest.mark.parametrize("option", ["--qubits", "--epochs", "--batch-size", "--learning-rate", "--seed", "--rounds"])
+def test_help_teaches_each_option(help_of_qcnn: str, option: str) -> None:
+    described = [line for line in help_of_qcnn.splitlines() if option in line]
+
+    assert len(described) == 1
+    assert len(described[0].split()) > 5
+
+
+def test_help_names_the_environment(help_of_qcnn: str) -> None:
+    assert "QTJ_QUBITS" in help_of_qcnn
+    assert "QTJ_ARTIFACTS_URI" in help_of_qcnn
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        ("train qcnn --epoch 3", 2, "No such option: --epoch"),
+        ("train", 2, "A command is missing"),
+        ("train qcnn extra", 2, "unexpected extra argument"),
+        ("train qcnn --epochs many", 2, "Invalid value for '--epochs'"),
+        ("train mnist", 2, "No such command 'mnist'"),
+        ("train qcnn --qubits 2", 1, "--qubits is 2: it must be at least 4"),
+        ("train qcnn --artifacts s3://bucket", 1, "unknown scheme 's3'"),
+        ("infer", 1, "result.json does not exist"),
+    ],
+)
+def test_a_mistake_is_one_sentence_at_once(trainer: Trainer, arguments: str, code: int, sentence: str) -> None:
+    ended = trainer.run(*arguments.split())
+
+    assert (ended.code, len(ended.sentences)) == (code, 1)
+    assert sentence in ended.sentences[0]
+    assert sentence in ended.error
+    assert ended.seconds < AT_ONCE
+
+
+def test_an_unwritable_folder_is_found_before_training(trainer: Trainer, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    ended = trainer.run("train", "qcnn", "--artifacts", f"{tmp_path}/file/below")
+
+    assert ended.code == 1
+    assert ended.sentences == [f"error: {ended.error}"]
+    assert "cannot write artifacts to" in ended.sentences[0]
+    assert ended.seconds < AT_ONCE
+
+
+def test_a_missing_bucket_is_found_before_training(trainer: Trainer, emulator: str) -> None:
+    ended = trainer.run("train", "qcnn", "--artifacts", "gs://qtj-nowhere/a", STORAGE_EMULATOR_HOST=emulator)
+
+    assert ended.code == 1
+    assert ended.sentences == ["error: the bucket gs://qtj-nowhere does not exist: create it or correct the address"]
+    assert ended.seconds < AT_ONCE
+
+
+def test_every_worker_finds_the_missing_bucket(trainer: Trainer, emulator: str) -> None:
+    workers = trainer.run_cluster(
+        2, "train", "qcnn", "--artifacts", "gs://qtj-nowhere/a", STORAGE_EMULATOR_HOST=emulator
+    )
+
+    assert [worker.code for worker in workers] == [1, 1]
+
+
+def test_a_wrong_tf_config_is_told(trainer: Trainer) -> None:
+    ended = trainer.run("train", "qcnn", TF_CONFIG=json.dumps({"cluster": {}}))
+
+    assert (ended.code, len(ended.sentences)) == (1, 1)
+
+
+@pytest.fixture(scope="module")
+def help_of_qcnn(trainer: Trainer) -> str:
+    ended = trainer.run("train", "qcnn", "--help", COLUMNS="200")
+
+    assert ended.code == 0
+    assert ended.seconds < AT_ONCE
+    return ended.output

@@ -1,0 +1,52 @@
+"""TF_CONFIG, and what it says about this process."""
+
+import json
+
+import pytest
+
+from qtj_trainer.errors import UserError
+from qtj_trainer.run.cluster import Cluster
+
+
+def cluster(members: dict[str, list[str]], role: str, index: int) -> Cluster:
+    return Cluster.from_environment(
+        {"TF_CONFIG": json.dumps({"cluster": members, "task": {"type": role, "index": index}})}
+    )
+
+
+def test_without_tf_config_a_process_is_alone_and_leads() -> None:
+    alone = Cluster.from_environment({})
+
+    assert (alone.size, alone.leads) == (1, True)
+
+
+def test_worker_0_leads_where_there_is_no_chief() -> None:
+    assert cluster({"worker": ["a:1", "b:1"]}, "worker", 0).leads
+    assert not cluster({"worker": ["a:1", "b:1"]}, "worker", 1).leads
+
+
+def test_the_chief_leads_where_there_is_one() -> None:
+    members = {"chief": ["a:1"], "worker": ["b:1", "c:1"]}
+
+    assert cluster(members, "chief", 0).leads
+    assert not cluster(members, "worker", 0).leads
+    assert cluster(members, "worker", 0).size == 3
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"cluster": {}}', '{"cluster": {"worker": ["a:1"]}, "task": {}}'])
+def test_a_tf_config_that_is_none_is_quoted(text: str) -> None:
+    with pytest.raises(UserError, match="TF_CONFIG is not like") as told:
+        Cluster.from_environment({"TF_CONFIG": text})
+
+    assert repr(text) in str(told.value)
+
+
+def test_a_worker_its_cluster_does_not_list_is_refused() -> None:
+    with pytest.raises(UserError, match="worker 2, which its cluster does not list"):
+        cluster({"worker": ["a:1", "b:1"]}, "worker", 2)
+
+
+@pytest.mark.parametrize("role", ["ps", "evaluator"])
+def test_a_role_that_does_not_train_synchronously_is_refused(role: str) -> None:
+    with pytest.raises(UserError, match=f"the role '{role}'"):
+        cluster({"worker": ["a:1"], "ps": ["b:1"]} if role == "ps" else {"worker": ["a:1"]}, role, 0)

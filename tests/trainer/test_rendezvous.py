@@ -1,0 +1,91 @@
+"""Processes meet before TensorFlow starts, in whatever order they come."""
+
+import socket
+import time
+from concurrent.futures import Future
+from threading import Thread
+
+import pytest
+
+from qtj_trainer.errors import UserError
+from qtj_trainer.run.cluster import Cluster, Member
+from qtj_trainer.run.rendezvous import meet
+from tests.trainer.processes import eventually, free_ports, listens
+
+
+@pytest.fixture
+def clusters() -> list[Cluster]:
+    """The same three workers, as each of them sees it."""
+    members = tuple(Member("worker", index, "127.0.0.1", port) for index, port in enumerate(free_ports(3)))
+    return [Cluster(me, members) for me in members]
+
+
+def meeting(cluster: Cluster) -> Future[None]:
+    """Starts a worker's part; in a daemon thread, so that a meeting that fails does not hold up the tests."""
+    future: Future[None] = Future()
+
+    def attend() -> None:
+        meet(cluster)
+        future.set_result(None)
+
+    Thread(target=attend, daemon=True).start()
+    return future
+
+
+def ended(*meetings: Future[None]) -> bool:
+    return all(each.result(10) is None for each in meetings)
+
+
+def port_of(cluster: Cluster) -> int:
+    assert cluster.me is not None
+    return cluster.me.port
+
+
+def test_nobody_goes_before_the_last_has_come(clusters: list[Cluster]) -> None:
+    early = [meeting(cluster) for cluster in clusters[:2]]
+    time.sleep(0.5)
+    assert not any(each.done() for each in early)
+
+    last = meeting(clusters[2])
+
+    assert ended(*early, last)
+
+
+def test_the_leader_may_come_last(clusters: list[Cluster]) -> None:
+    followers = [meeting(cluster) for cluster in clusters[1:]]
+    eventually(lambda: listens(port_of(clusters[1])))
+
+    assert ended(meeting(clusters[0]), *followers)
+
+
+def test_a_follower_that_went_away_is_awaited_again(clusters: list[Cluster]) -> None:
+    with socket.create_server(("127.0.0.1", port_of(clusters[1]))) as doomed:
+        leader = meeting(clusters[0])
+        connection, _ = doomed.accept()
+        connection.sendall(b"here\n")
+        connection.close()
+    followers = [meeting(cluster) for cluster in clusters[1:]]
+
+    assert ended(leader, *followers)
+
+
+def test_a_stranger_holds_up_nobody(clusters: list[Cluster]) -> None:
+    follower = meeting(clusters[1])
+    eventually(lambda: listens(port_of(clusters[1])))
+
+    with socket.create_connection(("127.0.0.1", port_of(clusters[1]))) as stranger:
+        stranger.sendall(b"GET / HTTP/1.1\r\n")
+        assert ended(meeting(clusters[0]), follower, meeting(clusters[2]))
+
+
+def test_the_port_is_free_afterwards(clusters: list[Cluster]) -> None:
+    assert ended(*[meeting(cluster) for cluster in clusters])
+
+    socket.create_server(("127.0.0.1", port_of(clusters[1]))).close()
+
+
+def test_a_taken_port_is_named(clusters: list[Cluster]) -> None:
+    port = port_of(clusters[1])
+
+    with socket.create_server(("", port)), pytest.raises(UserError, match=f"worker 1 at 127.0.0.1:{port}"):
+        meet(clusters[1])

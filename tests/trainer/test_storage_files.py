@@ -1,0 +1,70 @@
+"""A folder as a store."""
+
+from pathlib import Path
+
+import pytest
+
+from qtj_trainer.errors import UserError
+from qtj_trainer.storage import MissingObjectError, open_store, read_uri
+
+
+def test_what_is_written_is_read_back_by_its_address(tmp_path: Path) -> None:
+    store = open_store(f"{tmp_path}/new/folder")
+
+    store.write("weights/1.h5", b"old")
+    store.write("weights/1.h5", b"new")
+
+    assert store.uri("weights/1.h5") == f"file://{tmp_path}/new/folder/weights/1.h5"
+    assert read_uri(store.uri("weights/1.h5")) == b"new"
+    assert read_uri(f"{tmp_path}/new/folder/weights/1.h5") == b"new"
+
+
+def test_a_folder_with_a_space_has_an_address_too(tmp_path: Path) -> None:
+    store = open_store(f"{tmp_path}/my runs")
+
+    store.write("a.json", b"{}")
+
+    assert "%20" in store.uri("a.json")
+    assert read_uri(store.uri("a.json")) == b"{}"
+    assert open_store(f"file://{tmp_path}/my%20runs").read("a.json") == b"{}"
+
+
+def test_an_interrupted_write_leaves_the_old_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store(str(tmp_path))
+    store.write("a", b"old")
+
+    def interrupt(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        store.write("a", b"new")
+
+    assert store.read("a") == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_missing_object_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MissingObjectError, match=r"a\.h5 does not exist"):
+        open_store(str(tmp_path)).read("a.h5")
+
+
+def test_a_folder_below_a_file_is_not_writable(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    store = open_store(f"{tmp_path}/file/below")
+
+    with pytest.raises(UserError, match=r"cannot write artifacts to .*file/below \(Not a directory\): choose"):
+        store.check_writable()
+
+
+@pytest.mark.parametrize(
+    ("address", "sentence"),
+    [
+        ("s3://bucket/path", "unknown scheme 's3'"),
+        ("gs:///path", "names no bucket"),
+        ("file://folder/path", "names a host"),
+    ],
+)
+def test_an_address_of_nowhere_is_refused(address: str, sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        open_store(address)

@@ -1,0 +1,122 @@
+"""A bucket as a store: against an emulator over HTTP, and against servers that fail."""
+
+import gc
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from google.api_core.retry import Retry
+from google.cloud import storage
+from google.cloud.storage.retry import DEFAULT_RETRY
+
+from qtj_trainer.errors import TryAgainError, UserError
+from qtj_trainer.storage import MissingObjectError, open_store, read_uri
+from qtj_trainer.storage.gcs import GcsStore
+
+QUICKLY = DEFAULT_RETRY.with_delay(initial=0.01)
+
+
+@pytest.fixture
+def address(bucket: storage.Bucket, emulator: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Points the client library to the emulator, and names a folder in its bucket."""
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", emulator)
+    return f"gs://{bucket.name}/storage"
+
+
+@pytest.fixture
+def moody_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Answers requests with the status codes of a list, in turn, then with 200."""
+    answers: list[int] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.send_response(answers.pop(0) if answers else 200)
+            self.send_header("Content-Length", "4")
+            self.end_headers()
+            self.wfile.write(b"data")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: object) -> None:
+            """Says nothing: clients that hang up after a failure are expected."""
+
+    server = Server(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{server.server_port}")
+    yield answers
+    server.shutdown()
+    server.server_close()
+    # The client library drops the connection of a failed download without closing it.
+    with warnings.catch_warnings(action="ignore", category=ResourceWarning):
+        gc.collect()
+
+
+def read_from_moody(retry: Retry) -> bytes:
+    with closing(GcsStore("b", "a", retry=retry)) as store:
+        return store.read("x")
+
+
+def test_what_is_written_is_read_back_by_its_address(address: str) -> None:
+    with closing(open_store(address)) as store:
+        store.check_writable()
+        store.write("weights/1.h5", b"old")
+        store.write("weights/1.h5", b"new")
+
+    assert store.uri("weights/1.h5") == f"{address}/weights/1.h5"
+    assert read_uri(store.uri("weights/1.h5")) == b"new"
+
+
+def test_a_missing_object_is_named(address: str) -> None:
+    with pytest.raises(MissingObjectError, match=r"storage/a\.h5 does not exist"):
+        read_uri(f"{address}/a.h5")
+
+
+@pytest.mark.usefixtures("address")
+def test_a_missing_bucket_is_named_by_writer_and_reader() -> None:
+    with closing(open_store("gs://qtj-nowhere/a")) as store:
+        with pytest.raises(UserError, match="the bucket gs://qtj-nowhere does not exist: create it"):
+            store.check_writable()
+        with pytest.raises(UserError, match="the bucket gs://qtj-nowhere does not exist: create it"):
+            store.read("result.json")
+
+
+@pytest.mark.usefixtures("address")
+def test_a_name_no_bucket_can_have_is_refused() -> None:
+    with pytest.raises(UserError, match="cannot reach gs://-b: Bucket names must start"):
+        open_store("gs://-b/a")
+
+
+def test_missing_credentials_are_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("STORAGE_EMULATOR_HOST", raising=False)
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", "/nowhere.json")
+
+    with pytest.raises(UserError, match="no Google Cloud credentials to reach gs://b: give the pod a service account"):
+        open_store("gs://b/a")
+
+
+def test_a_short_outage_is_survived(moody_server: list[int]) -> None:
+    moody_server += [503, 429]
+
+    assert read_from_moody(QUICKLY) == b"data"
+    assert moody_server == []
+
+
+def test_a_long_outage_asks_for_another_run(moody_server: list[int]) -> None:
+    moody_server += [503] * 1000
+
+    with pytest.raises(TryAgainError, match="gs://b did not answer"):
+        read_from_moody(QUICKLY.with_timeout(0.1))
+
+
+def test_a_missing_permission_is_named(moody_server: list[int]) -> None:
+    moody_server += [403]
+
+    with pytest.raises(UserError, match=r"no permission to read gs://b/a/x from gs://b: grant roles/storage\.object"):
+        read_from_moody(QUICKLY)

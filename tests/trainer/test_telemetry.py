@@ -1,0 +1,66 @@
+"""Progress over HTTP."""
+
+import urllib.error
+import urllib.request
+
+import pytest
+
+from qtj_operator.api import contract
+from qtj_trainer.errors import UserError
+from qtj_trainer.run.telemetry import Telemetry, check_free, port_from
+
+
+def get(port: int, path: str) -> str:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+        return str(answer.read(), "utf-8")
+
+
+def test_progress_is_served_as_the_operator_reads_it() -> None:
+    telemetry = Telemetry(contract.Progress(epoch=0, epochs=25, step=0))
+    port = telemetry.serve(0)
+    halfway = contract.Progress(epoch=12, epochs=25, step=84, loss=0.2, accuracy=0.9, examples_per_second=1000.0)
+
+    telemetry.progress = halfway
+
+    assert contract.Progress.parse(get(port, contract.PROGRESS_PATH)) == halfway
+
+
+def test_metrics_are_served_as_prometheus_reads_them() -> None:
+    telemetry = Telemetry(contract.Progress(epoch=0, epochs=25, step=0))
+    port = telemetry.serve(0)
+
+    telemetry.progress = contract.Progress(epoch=3, epochs=25, step=21, loss=0.25)
+
+    lines = get(port, "/metrics").splitlines()
+    assert "qtj_training_epoch 3.0" in lines
+    assert "qtj_training_loss 0.25" in lines
+
+
+def test_a_number_nobody_knows_yet_is_not_served() -> None:
+    port = Telemetry(contract.Progress(epoch=0, epochs=25, step=0)).serve(0)
+
+    assert "qtj_training_loss" not in get(port, "/metrics")
+
+
+def test_another_path_is_not_found() -> None:
+    port = Telemetry(contract.Progress(epoch=0, epochs=1, step=0)).serve(0)
+
+    with pytest.raises(urllib.error.HTTPError, match="404") as problem:
+        get(port, "/")
+    problem.value.close()
+
+
+def test_a_taken_port_is_named() -> None:
+    telemetry = Telemetry(contract.Progress(epoch=0, epochs=1, step=0))
+    port = telemetry.serve(0)
+
+    with pytest.raises(UserError, match=f"metrics on port {port} .*set QTJ_METRICS_PORT"):
+        telemetry.serve(port)
+    with pytest.raises(UserError, match=f"port {port} .*set QTJ_PROFILER_PORT"):
+        check_free(port, contract.Env.PROFILER_PORT)
+
+
+@pytest.mark.parametrize("text", ["http", "-1", "65536"])
+def test_a_port_that_is_none_is_quoted(text: str) -> None:
+    with pytest.raises(UserError, match=f"QTJ_METRICS_PORT is '{text}'"):
+        port_from({"QTJ_METRICS_PORT": text}, contract.Env.METRICS_PORT)

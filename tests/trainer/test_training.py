@@ -1,0 +1,227 @@
+"""Training and inference end to end: real processes, real gRPC over loopback, a real object store over HTTP."""
+
+import json
+import re
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from google.cloud import storage
+
+from qtj_operator.api import contract
+from tests.trainer.processes import Ended, Process, Trainer, eventually, free_ports, listens
+
+ACCEPTED_MSE = 0.29
+ACCEPTED_SIGN_ACCURACY = 0.92
+
+SMALL = ("--qubits", "4", "--rounds", "2", "--epochs", "1")
+FOREVER = (*SMALL, "--epochs", "1000000")
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A finished training of two workers, with its bucket."""
+
+    leader: Ended
+    follower: Ended
+    bucket: storage.Bucket
+    environment: dict[str, str] = field(repr=False)
+
+    def blob(self, uri: str) -> storage.Blob:
+        return self.bucket.blob(uri.removeprefix(f"gs://{self.bucket.name}/"))
+
+    @property
+    def record(self) -> dict[str, Any]:
+        record: dict[str, Any] = json.loads(
+            self.blob(self.leader.weights.uri.replace(".h5", ".json")).download_as_bytes()
+        )
+        return record
+
+    @property
+    def inference(self) -> dict[str, str]:
+        """The environment of an inference Job."""
+        weights = self.leader.weights
+        return self.environment | {"QTJ_WEIGHTS_URI": weights.uri, "QTJ_WEIGHTS_SHA256": weights.sha256}
+
+
+@pytest.fixture(scope="module")
+def trained(trainer: Trainer, bucket: storage.Bucket, emulator: str) -> Trained:
+    """Two workers with all defaults."""
+    environment = {
+        "STORAGE_EMULATOR_HOST": emulator,
+        "QTJ_ARTIFACTS_URI": f"gs://{bucket.name}/two",
+        "QTJ_JOB": "team/qcnn",
+        "QTJ_JOB_UID": "uid-1",
+        "QTJ_ATTEMPT": "1",
+    }
+    leader, follower = trainer.run_cluster(2, "train", "qcnn", **environment)
+    assert (leader.code, follower.code) == (0, 0), leader.errors + follower.errors
+    return Trained(leader, follower, bucket, environment)
+
+
+@pytest.fixture(scope="module")
+def alone(trainer: Trainer, tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    """One process with all defaults and no cluster."""
+    ended = trainer.run("train", "qcnn", "--artifacts", str(tmp_path_factory.mktemp("alone")))
+    assert ended.code == 0, ended.errors
+    return ended
+
+
+@pytest.fixture
+def pair(trainer: Trainer, tmp_path: Path) -> Iterator[tuple[Process, Process]]:
+    """Two workers in the middle of their training, the leader first."""
+    leader, follower = trainer.start_cluster(2, "train", "qcnn", *FOREVER, "--artifacts", str(tmp_path))
+    leader.wait_for("epoch       2/")
+    yield leader, follower
+    leader.kill()
+    follower.kill()
+
+
+def losses(process: Ended) -> list[float]:
+    return [float(loss) for loss in re.findall(r"^epoch .* loss (\S+)", process.output, re.MULTILINE)]
+
+
+def test_two_workers_learn(trained: Trained) -> None:
+    metrics = trained.leader.metrics
+
+    assert metrics["mse"] <= ACCEPTED_MSE
+    assert metrics["signAccuracy"] >= ACCEPTED_SIGN_ACCURACY
+
+
+def test_two_workers_compute_what_one_computes(trained: Trained, alone: Ended) -> None:
+    one, two = losses(alone), losses(trained.leader)
+
+    assert len(one) == len(two) == 25
+    assert one[:5] == pytest.approx(two[:5], abs=5e-4)
+    # Rounding differs with the order of sums, and training amplifies it.
+    assert alone.metrics == pytest.approx(trained.leader.metrics, abs=0.03)
+
+
+def test_only_the_leader_speaks(trained: Trained) -> None:
+    assert trained.follower.output == ""
+    assert trained.follower.message is None
+    assert trained.leader.sentences == trained.follower.sentences == []
+
+
+def test_the_record_tells_how_to_repeat_it(trained: Trained) -> None:
+    record = trained.record
+
+    assert record["workload"] == "qcnn"
+    assert record["options"] == {
+        "epochs": 25, "batch_size": 16, "learning_rate": 0.02, "seed": 0, "qubits": 8, "rounds": 20,
+    }  # fmt: skip
+    assert record["metrics"] == trained.leader.metrics
+    assert (record["job"], record["attempt"]) == ("team/qcnn", "1")
+    assert len(record["cluster"]["worker"]) == 2
+    assert record["versions"]["tensorflow-quantum"] == "0.7.6"
+
+
+def test_inference_confirms_what_training_measured(trainer: Trainer, trained: Trained) -> None:
+    ended = trainer.run("infer", **trained.inference)
+
+    assert ended.code == 0, ended.errors
+    measured = trained.leader.metrics
+    assert ended.metrics == pytest.approx({name: measured[name] for name in ("mse", "signAccuracy")}, abs=1e-5)
+    heading, *rows, summary = ended.output.splitlines()
+    assert heading.split() == ["theta", "qubit", "label", "prediction"]
+    assert len(rows) == 48
+    assert sum(row.endswith("wrong") for row in rows) == round(48 * (1 - measured["signAccuracy"]))
+    assert summary.startswith("48 held-out examples")
+
+
+def test_a_wrong_digest_is_refused(trainer: Trainer, trained: Trained) -> None:
+    ended = trainer.run("infer", **trained.inference | {"QTJ_WEIGHTS_SHA256": "0" * 64})
+
+    assert ended.code == 1
+    assert "where 000000000000... was stored" in ended.sentences[0]
+
+
+@pytest.mark.parametrize("what", ["weights", "held-out"])
+def test_tampered_objects_are_refused(trainer: Trainer, trained: Trained, what: str) -> None:
+    uri = trained.leader.weights.uri if what == "weights" else trained.record["heldOut"]["uri"]
+    original = trained.blob(uri).download_as_bytes()
+    trained.blob(uri).upload_from_string(original[:-1] + b"?")
+
+    ended = trainer.run("infer", **trained.inference)
+    trained.blob(uri).upload_from_string(original)
+
+    assert (ended.code, len(ended.sentences)) == (1, 1)
+    assert f"{uri} has sha256" in ended.sentences[0]
+    assert ended.message == contract.TerminationMessage(error=ended.sentences[0].removeprefix("error: "))
+
+
+def test_a_job_that_has_trained_does_not_train_again(trainer: Trainer, trained: Trained) -> None:
+    leader, follower = trainer.run_cluster(2, "train", "qcnn", **trained.environment | {"QTJ_ATTEMPT": "2"})
+
+    assert (leader.code, follower.code) == (0, 0)
+    assert leader.message == trained.leader.message
+    assert "has trained before" in leader.output
+    assert max(leader.seconds, follower.seconds) < 5
+
+
+def test_another_job_trains_anew(trainer: Trainer, tmp_path: Path) -> None:
+    weights = {"uri": f"file://{tmp_path}/weights/1.h5", "sha256": "1f"}
+    (tmp_path / "result.json").write_text(json.dumps({"jobUid": "uid-1", "weights": weights, "metrics": {}}))
+
+    ended = trainer.run("train", "qcnn", *SMALL, "--artifacts", str(tmp_path), QTJ_JOB_UID="uid-2")
+
+    assert len(losses(ended)) == 1
+    assert json.loads((tmp_path / "result.json").read_text())["jobUid"] == "uid-2"
+
+
+def test_every_replica_can_be_watched(pair: tuple[Process, Process]) -> None:
+    for process in pair:
+        with urlopen(f"http://127.0.0.1:{process.environment['QTJ_METRICS_PORT']}{contract.PROGRESS_PATH}") as answer:
+            progress = contract.Progress.parse(answer.read().decode())
+        assert progress is not None
+        assert progress.epoch >= 1
+        assert progress.step >= progress.epoch
+        assert progress.accuracy is not None
+        assert listens(int(process.environment["QTJ_PROFILER_PORT"]))
+
+
+def test_a_killed_worker_makes_the_other_ask_for_another_run(pair: tuple[Process, Process]) -> None:
+    survivor, victim = pair
+
+    victim.popen.kill()
+
+    ended = survivor.end(seconds=60)
+    assert ended.code == contract.EXIT_RETRY
+    assert len(ended.sentences) == 1
+    assert "lost another worker" in ended.sentences[0]
+    assert ended.message == contract.TerminationMessage(error=ended.sentences[0].removeprefix("error: "))
+
+
+def test_a_worker_told_to_stop_stops_at_once(pair: tuple[Process, Process]) -> None:
+    leader, follower = pair
+
+    leader.popen.send_signal(signal.SIGTERM)
+
+    assert leader.end(seconds=2).code == 128 + signal.SIGTERM
+    assert follower.end(seconds=60).code == contract.EXIT_RETRY
+
+
+def test_a_worker_that_waits_for_others_can_be_told_to_stop(trainer: Trainer) -> None:
+    nobody, port = free_ports(2)
+    members = {"worker": [f"127.0.0.1:{nobody}", f"127.0.0.1:{port}"]}
+    waiting = trainer.start(
+        "train", "qcnn", TF_CONFIG=json.dumps({"cluster": members, "task": {"type": "worker", "index": 1}})
+    )
+    eventually(lambda: listens(port), 60)
+
+    waiting.popen.send_signal(signal.SIGTERM)
+
+    assert waiting.end(seconds=2).code == 128 + signal.SIGTERM
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_every_seed_learns(trainer: Trainer, tmp_path: Path, seed: int) -> None:
+    ended = trainer.run("train", "qcnn", "--seed", str(seed), "--artifacts", str(tmp_path))
+
+    assert ended.metrics["mse"] <= ACCEPTED_MSE
+    assert ended.metrics["signAccuracy"] >= ACCEPTED_SIGN_ACCURACY

@@ -1,0 +1,128 @@
+"""All processes of a cluster meet before any of them starts its part of TensorFlow's cluster.
+
+A multi-worker strategy waits for its peers inside C++ and keeps Python's lock meanwhile: no other thread runs, so that
+the process answers neither SIGTERM nor a question for its progress, for as long as a pod waits for a node. Hence this
+waiting is done here, on the same ports and before TensorFlow opens them:
+
+    followers   listen, and greet whoever connects
+    leader      connects to each follower until all have greeted, then tells all to go
+
+A follower without its leader goes on listening. A leader whose follower went away connects again.
+"""
+
+import logging
+import socket
+import time
+from contextlib import ExitStack, suppress
+from socketserver import BaseRequestHandler, ThreadingTCPServer
+from threading import Event, Thread
+
+from qtj_trainer.errors import TryAgainError, UserError
+from qtj_trainer.run.cluster import Cluster, Member
+
+__all__ = ["meet"]
+
+_GREETING = b"here\n"
+_GO = b"go\n"
+_PAUSE = 0.2
+"""Seconds between two attempts to reach who is missing."""
+_TIMEOUT = 5.0
+"""Seconds one attempt may take."""
+_PATIENCE = 10.0
+"""Seconds until the leader says for whom it waits."""
+
+log = logging.getLogger("qtj_trainer")
+
+
+def meet(cluster: Cluster) -> None:
+    """Returns when every process of the cluster has called it.
+
+    Raises:
+        UserError: If the port of this process is taken.
+        TryAgainError: If a follower went away after all had come.
+    """
+    if cluster.leads:
+        _gather(cluster.others)
+    elif cluster.me:
+        _follow(cluster.me)
+
+
+def _gather(followers: list[Member]) -> None:
+    with ExitStack() as stack:
+        told = time.monotonic() + _PATIENCE
+        reached: dict[Member, socket.socket] = {}
+        while missing := [each for each in followers if each not in reached or _gone(reached[each])]:
+            for each in missing:
+                with suppress(OSError):
+                    reached[each] = stack.enter_context(_reach(each))
+            if time.monotonic() > told:
+                log.info("waiting for %s", ", ".join(map(str, missing)))
+                told = float("inf")
+            time.sleep(_PAUSE)
+        for each, connection in reached.items():
+            _send(each, connection)
+
+
+def _reach(member: Member) -> socket.socket:
+    """Connects to a follower and waits for its greeting, which a proxy before it would not give."""
+    connection = socket.create_connection((member.host, member.port), _TIMEOUT)
+    try:
+        if connection.recv(len(_GREETING)) != _GREETING:
+            raise ConnectionError(f"{member} does not greet")
+        connection.settimeout(0)  # from now on it is only looked at
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def _send(member: Member, connection: socket.socket) -> None:
+    try:
+        connection.sendall(_GO)
+    except OSError as problem:
+        raise TryAgainError(f"{member} went away before training began: all have to start again") from problem
+
+
+def _gone(connection: socket.socket) -> bool:
+    """Tells whether the other side has closed: then there is an end to read, otherwise nothing."""
+    try:
+        return not connection.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def _follow(me: Member) -> None:
+    """Listens until the leader says go."""
+    told_to_go = Event()
+
+    class Greeting(BaseRequestHandler):
+        def handle(self) -> None:
+            with suppress(OSError):
+                self.request.sendall(_GREETING)
+                if self.request.recv(len(_GO), socket.MSG_WAITALL) == _GO:
+                    told_to_go.set()
+
+    try:
+        server = _Server(me.port, Greeting)
+    except OSError as problem:
+        raise UserError(f"cannot listen as {me} ({problem.strerror}): free the port or name another") from problem
+    with server:
+        Thread(target=server.serve_forever, args=(_PAUSE,), name="rendezvous", daemon=True).start()
+        told_to_go.wait()
+        server.shutdown()
+
+
+class _Server(ThreadingTCPServer):
+    """Listens on all addresses of both IP versions; strangers who connect and say nothing hold up nobody."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, port: int, handler: type[BaseRequestHandler]) -> None:
+        super().__init__(("", port), handler, bind_and_activate=False)
+        self.socket.close()
+        both = socket.has_dualstack_ipv6()
+        family = socket.AF_INET6 if both else socket.AF_INET
+        self.socket = socket.create_server(("", port), family=family, dualstack_ipv6=both)

@@ -64,10 +64,10 @@ def environment(home: Path, **more: str) -> Mapping[str, str]:
 
 
 @contextmanager
-def running(server: ApiServer, namespace: str, home: Path) -> Iterator[Operator]:
+def running(server: ApiServer, namespace: str, home: Path, *options: str) -> Iterator[Operator]:
     port = free_port()
-    argv = (*QTJ, "operator", "--namespace", namespace, "--port", str(port))
-    log = home / "operator.log"
+    argv = (*QTJ, "operator", "--namespace", namespace, "--port", str(port), *options)
+    log = home / f"operator-{port}.log"
     with ExitStack() as stack:
         output = stack.enter_context(log.open("w"))
         env = environment(home, KUBECONFIG=str(server.kubeconfig))

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+from enum import StrEnum
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,14 @@ from typing import Annotated
 import typer
 
 __all__ = ["app"]
+
+
+class LogFormat(StrEnum):
+    """How log lines look."""
+
+    PLAIN = "plain"
+    JSON = "json"
+
 
 app = typer.Typer(
     name="qtj",
@@ -26,19 +35,26 @@ def operator(
         str | None, typer.Option(help="Look after this namespace only.", show_default="all namespaces")
     ] = None,
     port: Annotated[int, typer.Option(help="Port of /healthz, /readyz and /metrics; 0 for none.")] = 8080,
+    lease_namespace: Annotated[
+        str | None,
+        typer.Option(
+            help="Work only while holding a Lease in this namespace, so that a second operator can stand by.",
+            show_default="no election",
+        ),
+    ] = None,
+    log_format: Annotated[LogFormat, typer.Option(help="Lines for people, or JSON for a log collector.")] = (
+        LogFormat.PLAIN
+    ),
     *,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what the libraries say as well.")] = False,
 ) -> None:
     """Run the operator: in a pod with its service account, elsewhere with your kubeconfig."""
-    from qtj_operator.cluster.operator import run_operator  # noqa: PLC0415
+    from qtj_operator.cluster.operator import Settings, run_operator  # noqa: PLC0415
     from qtj_operator.controller.client import ApiError  # noqa: PLC0415
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    if not verbose:
-        logging.getLogger("kopf").setLevel(logging.WARNING)
-        logging.getLogger("kubernetes").setLevel(logging.ERROR)  # what it warns of, we say in a sentence
+    _log(log_format, verbose=verbose)
     try:
-        asyncio.run(run_operator(namespace, port))
+        asyncio.run(run_operator(Settings(namespace=namespace, port=port, lease_namespace=lease_namespace)))
     except ApiError as error:
         _fail(str(error))
     except OSError as error:
@@ -73,6 +89,19 @@ def crd(
 def version() -> None:
     """Print the version."""
     typer.echo(installed_version("quantumtrainingjob"))
+
+
+def _log(form: LogFormat, *, verbose: bool) -> None:
+    from pythonjsonlogger.json import JsonFormatter  # noqa: PLC0415
+
+    fields = "%(asctime)s %(levelname)s %(name)s %(message)s"
+    plain = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonFormatter(fields) if form == LogFormat.JSON else plain)
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+    if not verbose:
+        logging.getLogger("kopf").setLevel(logging.WARNING)
+        logging.getLogger("kubernetes").setLevel(logging.ERROR)  # what it warns of, we say in a sentence
 
 
 def _fail(sentence: str) -> None:

@@ -52,6 +52,11 @@ class ApiClient:
         self._transport = transport
         self._metrics = metrics
 
+    @property
+    def transport(self) -> kubernetes.ApiClient:
+        """The connection, for what has a client of its own."""
+        return self._transport
+
     async def close(self) -> None:
         """Closes the connections."""
         await self._transport.close()

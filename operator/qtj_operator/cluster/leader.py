@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from kubernetes.aio import client as kubernetes
 from kubernetes.aio.leaderelection.electionconfig import Config
 from kubernetes.aio.leaderelection.leaderelection import LeaderElection
+from kubernetes.aio.leaderelection.leaderelectionrecord import LeaderElectionRecord
 from kubernetes.aio.leaderelection.resourcelock.leaselock import LeaseLock
 
 from qtj_operator.api.names import MANAGED_BY
@@ -52,7 +53,7 @@ async def lead(transport: kubernetes.ApiClient, namespace: str, work: Callable[[
 
     # Until it works, and kopf listens for signals, there is nothing to wind up.
     loop.add_signal_handler(signal.SIGTERM, _settle, outcome, None)
-    lock = LeaseLock(MANAGED_BY, namespace, f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}", transport)
+    lock = _Lease(MANAGED_BY, namespace, f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}", transport)
     election = LeaderElection(Config(lock, _LEASE_SECONDS, _RENEW_SECONDS, _RETRY_SECONDS, working, deposed))
     candidate = asyncio.create_task(election.run())
     try:
@@ -62,6 +63,19 @@ async def lead(transport: kubernetes.ApiClient, namespace: str, work: Callable[[
     finally:
         candidate.cancel()
         await asyncio.gather(candidate, return_exceptions=True)
+
+
+class _Lease(LeaseLock):
+    """A Lease that can be created: the library's own method passes an argument that its client refuses (37.0.2)."""
+
+    async def create(self, name: str, namespace: str, election_record: LeaderElectionRecord) -> bool:
+        meta = kubernetes.V1ObjectMeta(name=name)
+        lease = kubernetes.V1Lease(metadata=meta, spec=self.update_lease(election_record))
+        try:
+            await self.api_instance.create_namespaced_lease(namespace, lease)
+        except kubernetes.ApiException:
+            return False
+        return True
 
 
 def _settle(outcome: asyncio.Future[None], error: Exception | None) -> None:

@@ -1,10 +1,13 @@
 """The operator, put together: watches fill the queue, workers empty it, the server tells how it goes."""
 
 import asyncio
+from collections.abc import Coroutine
 from dataclasses import dataclass
+from typing import Any
 
 from qtj_operator.api.names import API_VERSION
 from qtj_operator.cluster.api import ApiClient, connect
+from qtj_operator.cluster.leader import lead
 from qtj_operator.cluster.progress import ProgressPoller
 from qtj_operator.cluster.server import serve
 from qtj_operator.cluster.watch import watch
@@ -14,55 +17,84 @@ from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Key, Reconciler
 from qtj_operator.controller.runtime import Runtime
 
-__all__ = ["run_operator"]
+__all__ = ["Settings", "run_operator"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What an operator is started with.
+
+    Attributes:
+        namespace: The only namespace to look after; None for all.
+        port: Where to answer probes and Prometheus; 0 for nowhere.
+        lease_namespace: Where operators agree on a leader; None to work without asking.
+    """
+
+    namespace: str | None
+    port: int
+    lease_namespace: str | None
 
 
 @dataclass(slots=True)
 class _State:
+    """What the probes tell: one that stands by is as ready as it can be."""
+
+    standing_by: bool = False
     watching: bool = False
 
+    def started(self) -> None:
+        self.watching = True
 
-async def run_operator(namespace: str | None, port: int) -> None:
+
+async def run_operator(settings: Settings) -> None:
     """Runs the operator until it gets SIGTERM or SIGINT.
 
-    Args:
-        namespace: The only namespace to look after; None for all.
-        port: Where to answer probes and Prometheus; 0 for nowhere.
-
     Raises:
-        ApiError: There is no cluster, or no CRD in it.
+        ApiError: There is no cluster, or no CRD in it, or another operator took over.
     """
     queue: WorkQueue[Key] = WorkQueue()
     metrics = Metrics(lambda: len(queue))
     client = await connect(metrics)
     try:
-        await _check(client, namespace)
-        await _run(client, queue, metrics, namespace, port)
+        await _check(client, settings.namespace)
+        await _run(client, queue, metrics, settings)
     finally:
         await client.close()
 
 
-async def _run(client: ApiClient, queue: WorkQueue[Key], metrics: Metrics, namespace: str | None, port: int) -> None:
-    state = _State()
-
-    def watching() -> None:
-        state.watching = True
-
+async def _run(client: ApiClient, queue: WorkQueue[Key], metrics: Metrics, settings: Settings) -> None:
+    state = _State(standing_by=settings.lease_namespace is not None)
     poller = ProgressPoller(queue.add)
-    reconciler = Reconciler(client, poller)
-    runtime = Runtime(client, reconciler.reconcile, queue, namespace, metrics)
-    if port:
-        await serve(port, metrics.registry, alive=lambda: runtime.alive, ready=lambda: state.watching)
-    background = [asyncio.create_task(runtime.run()), asyncio.create_task(poller.run())]
-    watches = asyncio.create_task(watch(queue.add, namespace, watching))
+    runtime = Runtime(client, Reconciler(client, poller).reconcile, queue, settings.namespace, metrics)
+    if settings.port:
+        await serve(
+            settings.port,
+            metrics.registry,
+            alive=lambda: runtime.alive,
+            ready=lambda: state.watching or state.standing_by,
+        )
+
+    async def work() -> None:
+        state.standing_by = False
+        await _until_one_ends(runtime.run(), poller.run(), watch(queue.add, settings.namespace, state.started))
+
+    if settings.lease_namespace is None:
+        await work()
+    else:
+        await lead(client.transport, settings.lease_namespace, work)
+
+
+async def _until_one_ends(*coroutines: Coroutine[Any, Any, None]) -> None:
+    """Runs all at once; the end of one is the end of all, and its error the error of all."""
+    tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
     try:
-        done, _ = await asyncio.wait([watches, *background], return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
     finally:
-        for task in (watches, *background):
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(watches, *background, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _check(client: ApiClient, namespace: str | None) -> None:

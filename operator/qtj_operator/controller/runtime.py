@@ -43,12 +43,15 @@ class Runtime:
         self._queue = queue
         self._namespace = namespace
         self._metrics = metrics
-        self._beat = time.monotonic()
+        self._beat: float | None = None
 
     @property
     def alive(self) -> bool:
-        """Whether the resync still goes round. It does so while the API server is away, which no restart would cure."""
-        return time.monotonic() - self._beat < 2 * _RESYNC_SECONDS
+        """Whether the resync goes round, once it has begun.
+
+        It does so while the API server is away, which no restart would cure.
+        """
+        return self._beat is None or time.monotonic() - self._beat < 2 * _RESYNC_SECONDS
 
     async def run(self) -> None:
         """Runs until cancelled; an unexpected error ends it, and with it the process: a restart is the cure."""

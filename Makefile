@@ -46,7 +46,7 @@ e2e: cluster images $(STAMP) ## End-to-end tests on that cluster
 ##@ Tests
 
 .PHONY: test
-test: lint types unit test-trainer test-cluster ## Everything: lint, types, unit and trainer tests, then the cluster and e2e
+test: lint types unit test-faults test-trainer test-cluster ## Everything: lint, types, unit, fault and trainer tests, then the cluster and e2e
 
 .PHONY: test-long
 test-long: $(STAMP) ## What takes long: the trainer over several seeds
@@ -68,6 +68,10 @@ types: $(STAMP) ## Static types
 unit: $(STAMP) ## Tests of the operator and of the tooling
 	@$(CLUSTER) tools || [ -z "$${CI:-}" ]
 	$(BIN)/pytest -m "not slow" --ignore=tests/trainer
+
+.PHONY: test-faults
+test-faults: $(STAMP) ## The whole controller with a fault at every write, watch event and pass
+	$(BIN)/python -m tests.faults
 
 .PHONY: test-trainer
 test-trainer: $(STAMP) ## Tests of the trainer

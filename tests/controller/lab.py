@@ -6,7 +6,7 @@ from typing import Any
 from qtj_operator.api.contract import Progress, TerminationMessage, Weights
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.reconcile import Reconciler
-from tests.controller.memory import Kubelet, MemoryClient, RecordingClient, Silence
+from tests.controller.memory import Cluster, Kubelet, RecordingClient, Silence
 from tests.jobs import job_object
 
 __all__ = ["KEY", "MEASURED", "TRAINED", "WEIGHTS", "Lab", "complete", "running"]
@@ -25,11 +25,11 @@ class Lab:
     """One namespace with a job, a kubelet and an operator whose clock stands still until `waits`."""
 
     def __init__(self) -> None:
-        self.cluster = MemoryClient()
+        self.now = datetime(2030, 1, 1, 12, tzinfo=UTC)
+        self.cluster = Cluster(lambda: self.now)
         self.client = RecordingClient(self.cluster)
         self.kubelet = Kubelet(self.cluster)
         self.progress = Silence()
-        self.now = datetime(2030, 1, 1, 12, tzinfo=UTC)
         self.reconciler = Reconciler(self.client, self.progress, lambda: self.now)
 
     async def applies(self, **spec: Any) -> None:

@@ -1,114 +1,40 @@
-"""A cluster in memory: as much of the API server as the controller can see, and a kubelet that does what it is told.
+"""A cluster in memory for tests: who asks for what is noted, and a kubelet does what it is told.
 
-`test_client_contract` holds the client to what a real kube-apiserver does.
+`test_client_contract` holds its API server to what a real kube-apiserver does.
 """
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
+from datetime import UTC, datetime
 from typing import Any
 
 from qtj_operator.api.contract import Progress, TerminationMessage
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.reconcile import Key
+from qtj_operator.local.client import MemoryClient
+from qtj_operator.local.store import Store
 
-__all__ = ["Kubelet", "MemoryClient", "RecordingClient", "Silence"]
+__all__ = ["Cluster", "Kubelet", "RecordingClient", "Silence"]
 
-Slot = tuple[Resource, str, str]
-"""Where an object lives: its resource, namespace and name."""
+NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
-class MemoryClient:
-    """A `qtj_operator.controller.client.Client` without a cluster."""
+class Cluster(MemoryClient):
+    """A client with its cluster, and the hands of everybody else on it."""
 
-    def __init__(self) -> None:
-        self._objects: dict[Slot, dict[str, Any]] = {}
-        self._versions = itertools.count(1)
-
-    async def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
-        return deepcopy(self._objects.get((resource, namespace, name)))
-
-    async def list(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> Sequence[Object]:
-        return [
-            deepcopy(found)
-            for (kind, where, _), found in sorted(self._objects.items(), key=lambda item: item[0][1:])
-            if kind == resource
-            and namespace in {None, where}
-            and labels.items() <= (found["metadata"].get("labels") or {}).items()
-        ]
-
-    async def create(self, resource: Resource, manifest: Object) -> None:
-        meta = manifest["metadata"]
-        slot = (resource, meta["namespace"], meta["name"])
-        if slot in self._objects:
-            raise ApiError(409, "AlreadyExists", f'{resource.value[1]} "{meta["name"]}" already exists')
-        version = str(next(self._versions))
-        own = {"uid": f"uid-{version}", "resourceVersion": version, "generation": 1}
-        stored = deepcopy({**manifest, "metadata": {**meta, **own}})
-        stored.pop("status", None)  # only its subresource takes a status
-        if resource is Resource.PODS:
-            stored["status"] = {"phase": "Pending"}
-        self._objects[slot] = stored
-
-    async def apply(self, resource: Resource, manifest: Object) -> None:
-        stored = self._stored(resource, manifest)
-        self._write(stored, spec={**stored["spec"], **manifest["spec"]})
-
-    async def delete(self, resource: Resource, namespace: str, name: str, uid: str) -> None:
-        stored = self._objects.get((resource, namespace, name))
-        if stored is None or stored["metadata"]["uid"] != uid:
-            return
-        if resource is Resource.PODS and "nodeName" in stored["spec"]:
-            stored["metadata"]["deletionTimestamp"] = "2030-01-01T12:00:30Z"  # the kubelet stops it first
-        else:
-            del self._objects[resource, namespace, name]
-
-    async def replace_status(self, resource: Resource, obj: Object) -> None:
-        stored = self._stored(resource, obj)
-        if obj["metadata"]["resourceVersion"] != stored["metadata"]["resourceVersion"]:
-            raise ApiError(409, "Conflict", "the object has been modified")
-        self._write(stored, status=obj["status"])
+    def __init__(self, clock: Callable[[], datetime] = lambda: NOON) -> None:
+        self.store = Store(clock)
+        super().__init__(self.store)
 
     def edit(self, resource: Resource, namespace: str, name: str, **fields: Any) -> None:
         """Somebody else replaces whole top-level fields of an object: its spec, its status."""
-        self._write(self._objects[resource, namespace, name], **fields)
-
-    def edit_metadata(self, resource: Resource, namespace: str, name: str, **fields: Any) -> None:
-        stored = self._objects[resource, namespace, name]
-        self._write(stored, metadata={**stored["metadata"], **fields})
+        self.store.update(resource, namespace, name, lambda obj: obj.update(fields))
 
     def remove(self, resource: Resource, namespace: str, name: str) -> None:
         """Somebody else deletes an object, and it is gone."""
-        del self._objects[resource, namespace, name]
+        self.store.remove(resource, namespace, name)
 
     def names(self, resource: Resource) -> tuple[str, ...]:
-        return tuple(sorted(name for kind, _, name in self._objects if kind == resource))
-
-    def collect_garbage(self) -> None:
-        """Removes what belongs to objects that are gone, as Kubernetes' garbage collector does."""
-        while orphans := [slot for slot, stored in self._objects.items() if not self._has_owner(stored)]:
-            for slot in orphans:
-                del self._objects[slot]
-
-    def _has_owner(self, stored: Object) -> bool:
-        owners = {owner["uid"] for owner in stored["metadata"].get("ownerReferences") or ()}
-        return not owners or not owners.isdisjoint(found["metadata"]["uid"] for found in self._objects.values())
-
-    def _stored(self, resource: Resource, obj: Object) -> dict[str, Any]:
-        meta = obj["metadata"]
-        found = self._objects.get((resource, meta["namespace"], meta["name"]))
-        if found is None:
-            raise ApiError(404, "NotFound", f'{resource.value[1]} "{meta["name"]}" not found')
-        return found
-
-    def _write(self, stored: dict[str, Any], **fields: Any) -> None:
-        before = deepcopy(stored)
-        stored.update(deepcopy(fields))
-        if stored == before:
-            return
-        stored["metadata"]["resourceVersion"] = str(next(self._versions))
-        if stored["spec"] != before["spec"]:
-            stored["metadata"]["generation"] += 1
+        return tuple(obj["metadata"]["name"] for obj in self.store.select(resource, None, {}))
 
 
 class RecordingClient:
@@ -119,9 +45,9 @@ class RecordingClient:
         refuse: Returns the error with which a request ends, if it is to end with one.
     """
 
-    WRITES = frozenset({"create", "apply", "delete", "replace_status"})
+    WRITES = frozenset({"create", "patch", "delete", "force", "replace_status"})
 
-    def __init__(self, inner: MemoryClient, refuse: Callable[[str], ApiError | None] = lambda _: None) -> None:
+    def __init__(self, inner: Cluster, refuse: Callable[[str], ApiError | None] = lambda _: None) -> None:
         self.inner = inner
         self.refuse = refuse
         self.calls: list[str] = []
@@ -148,13 +74,13 @@ class RecordingClient:
         self._note("create", resource, manifest["metadata"]["name"])
         await self.inner.create(resource, manifest)
 
-    async def apply(self, resource: Resource, manifest: Object) -> None:
-        self._note("apply", resource, manifest["metadata"]["name"])
-        await self.inner.apply(resource, manifest)
+    async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> None:
+        self._note("patch", resource, name)
+        await self.inner.patch(resource, namespace, name, operations)
 
-    async def delete(self, resource: Resource, namespace: str, name: str, uid: str) -> None:
-        self._note("delete", resource, name)
-        await self.inner.delete(resource, namespace, name, uid)
+    async def delete(self, resource: Resource, namespace: str, name: str, uid: str, *, force: bool = False) -> None:
+        self._note("force" if force else "delete", resource, name)
+        await self.inner.delete(resource, namespace, name, uid, force=force)
 
     async def replace_status(self, resource: Resource, obj: Object) -> None:
         self._note("replace_status", resource, obj["metadata"]["name"])
@@ -176,7 +102,7 @@ class Silence:
 class Kubelet:
     """Does to pods and Jobs what Kubernetes would do, when the test says so."""
 
-    def __init__(self, client: MemoryClient, namespace: str = "lab") -> None:
+    def __init__(self, client: Cluster, namespace: str = "lab") -> None:
         self._client = client
         self._namespace = namespace
 
@@ -216,7 +142,7 @@ class Kubelet:
         self._client.edit(Resource.JOBS, self._namespace, name, status={"conditions": [outcome]})
 
     def _pod(self, name: str) -> Object:
-        return self._client._objects[Resource.PODS, self._namespace, name]
+        return self._client.store.find(Resource.PODS, self._namespace, name)
 
     def _status(self, name: str, **status: Any) -> None:
         self._client.edit(Resource.PODS, self._namespace, name, status=status)

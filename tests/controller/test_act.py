@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
-from qtj_operator.api.models import WeightsStatus
+from qtj_operator.api.status import WeightsStatus
 
 from qtj_operator.api.conditions import Reason
 from qtj_operator.build.inference import inference_job
@@ -13,8 +13,8 @@ from qtj_operator.build.pod import replica_pod
 from qtj_operator.build.service import replica_service
 from qtj_operator.controller.act import Obstacle, act
 from qtj_operator.controller.client import ApiError, Object, Resource
-from qtj_operator.core.decision import Action, Apply, Create, Delete, Kind
-from tests.controller.memory import MemoryClient, RecordingClient
+from qtj_operator.core.decision import Action, Create, Delete, Kind, Restore
+from tests.controller.memory import Cluster, RecordingClient
 from tests.controller.virtual_time import run
 from tests.jobs import a_job
 
@@ -27,7 +27,7 @@ class SlowClient(RecordingClient):
     """A client that takes a second for each request and knows how many are under way."""
 
     def __init__(self, refuse: Callable[[str], ApiError | None] = lambda _: None) -> None:
-        super().__init__(MemoryClient())
+        super().__init__(Cluster())
         self.slow_refuse = refuse
         self.under_way = 0
         self.most = 0
@@ -60,7 +60,7 @@ def slow(manifest: Manifest, seconds: float) -> Manifest:
 
 
 async def test_deletes_come_first_then_services_then_everything_else() -> None:
-    client = RecordingClient(MemoryClient())
+    client = RecordingClient(Cluster())
     actions: list[Action] = [
         Create(PODS[0]),
         Create(inference()),
@@ -101,7 +101,7 @@ def test_requests_of_one_stage_go_out_together_but_never_more_than_fifty() -> No
 
 
 async def test_each_kind_is_deleted_by_its_uid() -> None:
-    cluster = MemoryClient()
+    cluster = Cluster()
     await cluster.create(Resource.PODS, PODS[0])
     await cluster.create(Resource.JOBS, inference())
     pod = await cluster.get(Resource.PODS, "lab", "qcnn-worker-0")
@@ -121,10 +121,11 @@ async def test_each_kind_is_deleted_by_its_uid() -> None:
 
 
 async def test_a_service_is_brought_back_to_how_it_was_built() -> None:
-    cluster = MemoryClient()
+    cluster = Cluster()
     await cluster.create(Resource.SERVICES, {**SERVICES[0], "spec": {"ports": [], "sessionAffinity": "None"}})
 
-    await act(cluster, JOB, [Apply(SERVICES[0])])
+    (there,) = cluster.store.select(Resource.SERVICES, None, {})
+    await act(cluster, JOB, [Restore(Kind.SERVICE, "qcnn-worker-0", there["metadata"]["uid"], SERVICES[0]["spec"])])
 
     found = await cluster.get(Resource.SERVICES, "lab", "qcnn-worker-0")
     assert found is not None
@@ -132,7 +133,7 @@ async def test_a_service_is_brought_back_to_how_it_was_built() -> None:
 
 
 async def test_a_child_of_ours_that_is_there_already_is_fine() -> None:
-    cluster = MemoryClient()
+    cluster = Cluster()
     await cluster.create(Resource.PODS, PODS[0])
 
     assert await act(cluster, JOB, [Create(PODS[0]), Create(PODS[1])]) is None
@@ -140,14 +141,14 @@ async def test_a_child_of_ours_that_is_there_already_is_fine() -> None:
 
 
 async def test_a_child_that_vanishes_as_we_look_is_fine_for_the_next_pass_creates_it() -> None:
-    client = RecordingClient(MemoryClient(), lambda call: _exists() if call.startswith("create") else None)
+    client = RecordingClient(Cluster(), lambda call: _exists() if call.startswith("create") else None)
 
     assert await act(client, JOB, [Create(PODS[0])]) is None
 
 
 @pytest.mark.parametrize("manifest", [PODS[0], SERVICES[0], inference()], ids=lambda manifest: str(manifest["kind"]))
 async def test_an_object_of_somebody_else_is_left_alone_and_named(manifest: Manifest) -> None:
-    cluster = MemoryClient()
+    cluster = Cluster()
     resource = {"Pod": Resource.PODS, "Service": Resource.SERVICES, "Job": Resource.JOBS}[manifest["kind"]]
     await cluster.create(resource, stranger(manifest))
     before = await cluster.list(resource, None, {})
@@ -163,7 +164,7 @@ async def test_an_object_of_somebody_else_is_left_alone_and_named(manifest: Mani
 
 
 async def test_an_object_of_an_earlier_job_of_the_same_name_is_somebody_elses() -> None:
-    cluster = MemoryClient()
+    cluster = Cluster()
     other = {**PODS[0], "metadata": {**PODS[0]["metadata"], "ownerReferences": [_owner("another-uid")]}}
     await cluster.create(Resource.PODS, other)
 
@@ -175,7 +176,7 @@ async def test_an_object_of_an_earlier_job_of_the_same_name_is_somebody_elses() 
 
 @pytest.mark.parametrize("code", [400, 403, 422])
 async def test_a_child_that_can_only_be_refused_again_is_an_obstacle(code: int) -> None:
-    client = RecordingClient(MemoryClient(), lambda call: ApiError(code, "Invalid", "no") if "pods" in call else None)
+    client = RecordingClient(Cluster(), lambda call: ApiError(code, "Invalid", "no") if "pods" in call else None)
 
     obstacle = await act(client, JOB, [Create(PODS[0]), Create(SERVICES[0])])
 
@@ -183,7 +184,7 @@ async def test_a_child_that_can_only_be_refused_again_is_an_obstacle(code: int) 
 
 
 async def test_after_an_obstacle_among_the_services_no_pod_is_created() -> None:
-    cluster = MemoryClient()
+    cluster = Cluster()
     await cluster.create(Resource.SERVICES, stranger(SERVICES[1]))
 
     await act(cluster, JOB, [Create(SERVICES[0]), Create(SERVICES[1]), Create(PODS[0])])
@@ -215,7 +216,7 @@ def test_after_an_error_the_next_stage_waits_for_the_next_pass() -> None:
 
 async def test_a_refused_delete_ends_the_pass() -> None:
     client = RecordingClient(
-        MemoryClient(), lambda call: ApiError(403, "Forbidden", "no") if "delete" in call else None
+        Cluster(), lambda call: ApiError(403, "Forbidden", "no") if "delete" in call else None
     )
 
     with pytest.raises(ApiError):

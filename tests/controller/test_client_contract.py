@@ -1,6 +1,7 @@
 """What the controller relies on in a cluster: the one in memory and a real API server answer alike."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from qtj_operator.cluster.api import ApiClient
 from qtj_operator.controller.client import ApiError, Client, Object, Resource
 from qtj_operator.controller.metrics import Metrics
 from tests.controller.apiserver import ApiServer, free_port
-from tests.controller.memory import MemoryClient
+from tests.controller.memory import Cluster
 from tests.jobs import job_object
 
 JOBS, PODS, SERVICES, EVENTS = (
@@ -34,7 +35,7 @@ def connected(url: str, token: str) -> ApiClient:
 @pytest.fixture(params=["memory", "kube-apiserver"])
 async def client(request: pytest.FixtureRequest) -> AsyncIterator[Client]:
     if request.param == "memory":
-        yield MemoryClient()
+        yield Cluster()
         return
     server: ApiServer = request.getfixturevalue("api_server")
     real = connected(server.url, server.token)
@@ -45,7 +46,7 @@ async def client(request: pytest.FixtureRequest) -> AsyncIterator[Client]:
 @pytest.fixture
 def lab(request: pytest.FixtureRequest, client: Client) -> str:
     """An empty namespace."""
-    return "lab" if isinstance(client, MemoryClient) else str(request.getfixturevalue("namespace"))
+    return "lab" if isinstance(client, Cluster) else str(request.getfixturevalue("namespace"))
 
 
 def service(namespace: str, name: str = "a", **labels: str) -> dict[str, Any]:
@@ -161,43 +162,101 @@ async def test_a_list_is_whole_however_long_it_is(client: Client, lab: str) -> N
     assert len({item["metadata"]["name"] for item in listed}) == len(listed) == 505
 
 
-async def test_apply_replaces_fields_of_the_spec_as_a_whole(client: Client, lab: str) -> None:
+def replacing(uid: str, **fields: Any) -> list[Object]:
+    """The patch by which the operator brings fields of a spec back."""
+    same = {"op": "test", "path": "/metadata/uid", "value": uid}
+    return [same, *({"op": "add", "path": f"/spec/{name}", "value": value} for name, value in fields.items())]
+
+
+async def uid_of(client: Client, resource: Resource, namespace: str, name: str) -> str:
+    uid: str = (await found(client, resource, namespace, name))["metadata"]["uid"]
+    return uid
+
+
+async def test_a_patch_replaces_fields_as_a_whole(client: Client, lab: str) -> None:
     edited = service(lab)
     edited["spec"]["ports"] = [{**PORT, "port": 99}, {**PORT, "name": "mine", "port": 100}]
     edited["spec"]["selector"] = {"app": "a", "more": "x"}
     await client.create(SERVICES, edited)
 
-    await client.apply(SERVICES, {**service(lab), "spec": {"ports": [PORT], "selector": {"app": "b"}}})
+    patch = replacing(await uid_of(client, SERVICES, lab, "a"), ports=[PORT], selector={"app": "b"})
+    await client.patch(SERVICES, lab, "a", patch)
 
     spec = (await found(client, SERVICES, lab, "a"))["spec"]
     assert spec["ports"] == [PORT]
     assert spec["selector"] == {"app": "b"}
-    assert spec["clusterIP"] == "None", "what the manifest does not name stays"
+    assert spec["clusterIP"] == "None", "what the patch does not name stays"
 
 
-async def test_apply_of_what_is_there_already_changes_nothing(client: Client, lab: str) -> None:
+async def test_a_patch_adds_a_field_that_is_not_there(client: Client, lab: str) -> None:
+    await client.create(JOBS, job_object(namespace=lab))
+
+    await client.patch(JOBS, lab, "qcnn", replacing(await uid_of(client, JOBS, lab, "qcnn"), suspend=True))
+
+    assert (await found(client, JOBS, lab, "qcnn"))["spec"]["suspend"] is True
+
+
+async def test_a_patch_for_another_uid_changes_nothing(client: Client, lab: str) -> None:
     await client.create(SERVICES, service(lab))
     before = await found(client, SERVICES, lab, "a")
 
-    await client.apply(SERVICES, service(lab))
+    assert await refusal(client.patch(SERVICES, lab, "a", replacing("another", selector={}))) == (422, "Invalid")
+    assert await found(client, SERVICES, lab, "a") == before
+
+
+async def test_a_patch_of_which_a_later_test_fails_changes_nothing(client: Client, lab: str) -> None:
+    await client.create(SERVICES, service(lab))
+    before = await found(client, SERVICES, lab, "a")
+    patch = [*replacing(before["metadata"]["uid"], ports=[]), *replacing("another")]
+
+    assert await refusal(client.patch(SERVICES, lab, "a", patch)) == (422, "Invalid")
+    assert await found(client, SERVICES, lab, "a") == before
+
+
+async def test_a_patch_into_what_is_not_there_is_refused(client: Client, lab: str) -> None:
+    await client.create(SERVICES, service(lab))
+    nowhere = [{"op": "add", "path": "/status/nothing/here", "value": 1}]
+
+    assert await refusal(client.patch(SERVICES, lab, "a", nowhere)) == (422, "Invalid")
+
+
+async def test_a_patch_to_what_is_there_already_changes_nothing(client: Client, lab: str) -> None:
+    await client.create(SERVICES, service(lab))
+    before = await found(client, SERVICES, lab, "a")
+
+    await client.patch(SERVICES, lab, "a", replacing(before["metadata"]["uid"], ports=[PORT]))
 
     assert await found(client, SERVICES, lab, "a") == before
 
 
-async def test_apply_creates_nothing(client: Client, lab: str) -> None:
-    assert await refusal(client.apply(SERVICES, service(lab))) == (404, "NotFound")
+async def test_a_patch_creates_nothing(client: Client, lab: str) -> None:
+    assert await refusal(client.patch(SERVICES, lab, "a", replacing("any", ports=[PORT]))) == (404, "NotFound")
+    assert await refusal(client.patch(JOBS, lab, "qcnn", replacing("any", suspend=True))) == (404, "NotFound")
 
 
 async def test_a_change_of_the_spec_is_a_new_generation(client: Client, lab: str) -> None:
     await client.create(JOBS, job_object(namespace=lab))
+    uid = await uid_of(client, JOBS, lab, "qcnn")
+    seen = []
+    for patch in (replacing(uid, suspend=True), replacing(uid, suspend=True), labelled(), replacing(uid, inference={})):
+        await client.patch(JOBS, lab, "qcnn", patch)
+        seen.append((await found(client, JOBS, lab, "qcnn"))["metadata"]["generation"])
 
-    edit = {"metadata": {"name": "qcnn", "namespace": lab}, "spec": {"inference": {}}}
-    await client.apply(JOBS, edit)
-    once = (await found(client, JOBS, lab, "qcnn"))["metadata"]["generation"]
-    await client.apply(JOBS, edit)
-    twice = (await found(client, JOBS, lab, "qcnn"))["metadata"]["generation"]
+    assert seen == [2, 2, 2, 3]
 
-    assert (once, twice) == (2, 2)
+
+def labelled() -> list[Object]:
+    return [{"op": "add", "path": "/metadata/labels", "value": {"team": "quantum"}}]
+
+
+async def test_every_change_is_a_new_version(client: Client, lab: str) -> None:
+    await client.create(JOBS, job_object(namespace=lab))
+    versions = []
+    for suspend in (True, True, False):
+        await client.patch(JOBS, lab, "qcnn", replacing(await uid_of(client, JOBS, lab, "qcnn"), suspend=suspend))
+        versions.append(int((await found(client, JOBS, lab, "qcnn"))["metadata"]["resourceVersion"]))
+
+    assert versions[0] == versions[1] < versions[2]
 
 
 async def test_an_object_is_deleted_by_its_uid(client: Client, lab: str) -> None:
@@ -242,6 +301,57 @@ async def test_a_pod_on_a_node_stays_until_the_kubelet_has_stopped_it(client: Cl
     await client.delete(PODS, lab, "a", uid)
 
     assert "deletionTimestamp" in (await found(client, PODS, lab, "a"))["metadata"]
+
+
+async def test_a_pod_that_is_being_deleted_keeps_the_moment_it_was_given(client: Client, lab: str) -> None:
+    await client.create(PODS, pod(lab, nodeName="node-1"))
+    uid = await uid_of(client, PODS, lab, "a")
+
+    await client.delete(PODS, lab, "a", uid)
+    first = await found(client, PODS, lab, "a")
+    await client.delete(PODS, lab, "a", uid)
+
+    assert await found(client, PODS, lab, "a") == first
+    assert first["metadata"]["deletionTimestamp"] > first["metadata"]["creationTimestamp"]
+
+
+async def test_a_pod_on_a_node_that_says_nothing_is_removed_by_force(client: Client, lab: str) -> None:
+    await client.create(PODS, pod(lab, nodeName="node-1"))
+    uid = await uid_of(client, PODS, lab, "a")
+    await client.delete(PODS, lab, "a", uid)
+
+    await client.delete(PODS, lab, "a", uid, force=True)
+
+    assert await client.get(PODS, lab, "a") is None
+
+
+async def test_force_spares_another_uid_as_well(client: Client, lab: str) -> None:
+    await client.create(PODS, pod(lab, nodeName="node-1"))
+
+    await client.delete(PODS, lab, "a", "another", force=True)
+
+    assert "deletionTimestamp" not in (await found(client, PODS, lab, "a"))["metadata"]
+
+
+@pytest.mark.parametrize("force", [False, True])
+async def test_what_has_a_finalizer_stays_until_that_is_gone(client: Client, lab: str, force: bool) -> None:
+    held = job_object(namespace=lab)
+    held["metadata"]["finalizers"] = ["example.com/backup"]
+    await client.create(JOBS, held)
+
+    await client.delete(JOBS, lab, "qcnn", await uid_of(client, JOBS, lab, "qcnn"), force=force)
+    meta = (await found(client, JOBS, lab, "qcnn"))["metadata"]
+    await client.patch(JOBS, lab, "qcnn", [{"op": "add", "path": "/metadata/finalizers", "value": []}])
+
+    assert "deletionTimestamp" in meta
+    assert await client.get(JOBS, lab, "qcnn") is None
+
+
+async def test_a_new_object_says_since_when_it_is_there(client: Client, lab: str) -> None:
+    await client.create(SERVICES, service(lab))
+
+    created = (await found(client, SERVICES, lab, "a"))["metadata"]["creationTimestamp"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", created)
 
 
 async def test_a_status_is_stored_and_nothing_else_with_it(client: Client, lab: str) -> None:
@@ -303,6 +413,95 @@ async def test_a_status_of_an_earlier_object_of_the_same_name_is_refused(client:
     code, reason = await refusal(client.replace_status(JOBS, {**earlier, "status": {"attempt": 1}}))
 
     assert (code, reason) == (409, "Conflict")
+
+
+def test_the_history_tells_what_changed_since_a_version() -> None:
+    """In memory alone: the operator leaves the watches of a real API server to kopf."""
+    store = Cluster().store
+    store.create(SERVICES, service("lab"))
+    since = store.version
+
+    store.update(SERVICES, "lab", "a", lambda obj: obj["spec"].update(selector={"app": "b"}))
+    store.update(SERVICES, "lab", "a", lambda obj: obj["spec"].update(selector={"app": "b"}))
+    store.delete(SERVICES, "lab", "a")
+
+    told = store.changes(since)
+    assert [(change.type, change.object["spec"]["selector"]["app"]) for change in told] == [
+        ("MODIFIED", "b"),
+        ("DELETED", "b"),
+    ]
+    assert [change.version for change in told] == [since + 1, since + 2]
+    assert store.changes(store.version) == []
+
+
+def test_a_history_that_no_longer_reaches_back_says_so() -> None:
+    """In memory alone: a real API server forgets after minutes, when it likes."""
+    store = Cluster().store
+    for number in range(1001):
+        store.create(EVENTS, event("lab", f"event-{number}"))
+
+    with pytest.raises(ApiError, match="too old resource version") as refused:
+        store.changes(0)
+
+    assert (refused.value.code, refused.value.reason) == (410, "Expired")
+    assert len(store.changes(1)) == 1000
+
+
+def test_a_change_that_was_told_stays_as_it_was_told() -> None:
+    store = Cluster().store
+    store.create(SERVICES, service("lab"))
+    (created,) = store.changes(0)
+
+    store.update(SERVICES, "lab", "a", lambda obj: obj["spec"].update(selector={"app": "b"}))
+
+    assert created.object["spec"]["selector"] == {"app": "a"}
+    assert created.object["metadata"]["resourceVersion"] == "1"
+
+
+def test_a_cluster_can_be_seen_as_it_was() -> None:
+    store = Cluster().store
+    store.create(SERVICES, service("lab"))
+    store.create(SERVICES, service("lab", "b"))
+    then, before = store.version, list(store.select(SERVICES, None, {}))
+    store.delete(SERVICES, "lab", "a")
+    store.update(SERVICES, "lab", "b", lambda obj: obj["spec"].update(ports=[]))
+
+    assert list(store.as_of(then).select(SERVICES, None, {})) == before
+
+
+def test_what_belongs_to_an_object_goes_with_it() -> None:
+    """In memory alone: for a real API server this is the work of the controller manager."""
+    store = Cluster().store
+    store.create(JOBS, job_object())
+    uid = store.find(JOBS, "lab", "qcnn")["metadata"]["uid"]
+    for name in ("unbound", "bound"):
+        owned = pod("lab", **({"nodeName": "node-1"} if name == "bound" else {}))
+        owned["metadata"] |= {"name": name, "ownerReferences": [{"uid": uid, "controller": True}]}
+        store.create(PODS, owned)
+    store.create(PODS, pod("lab"))
+
+    store.delete(JOBS, "lab", "qcnn")
+
+    left = {found["metadata"]["name"]: found["metadata"] for found in store.select(PODS, None, {})}
+    assert sorted(left) == ["a", "bound"]
+    assert "deletionTimestamp" in left["bound"], "its kubelet stops it first"
+
+
+def test_what_has_another_owner_left_stays() -> None:
+    store = Cluster().store
+    for name in ("one", "other"):
+        store.create(SERVICES, service("lab", name))
+    owners = [{"uid": found["metadata"]["uid"]} for found in store.select(SERVICES, None, {})]
+    shared = pod("lab")
+    shared["metadata"]["ownerReferences"] = owners
+    store.create(PODS, shared)
+
+    store.delete(SERVICES, "lab", "one")
+    after_one = len(list(store.select(PODS, None, {})))
+    store.delete(SERVICES, "lab", "other")
+
+    assert after_one == 1
+    assert list(store.select(PODS, None, {})) == []
 
 
 async def test_an_object_that_breaks_a_rule_is_refused_for_good(api_server: ApiServer, namespace: str) -> None:

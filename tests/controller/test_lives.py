@@ -79,7 +79,6 @@ async def test_another_inference_runs_with_the_same_weights() -> None:
     await lab.edits(inference={"args": ["infer", "--shots=100"]})
     await lab.settles()
     inferring = await lab.phase()
-    lab.cluster.collect_garbage()
     await lab.kubelet.runs_inference("qcnn", 0, TerminationMessage(metrics={"mse": 0.3}))
     await lab.settles()
 
@@ -94,7 +93,6 @@ async def test_deleting_the_job_takes_everything_with_it_with_the_operator_down(
     await complete(lab)
 
     lab.cluster.remove(Resource.QUANTUM_TRAINING_JOBS, "lab", "qcnn")
-    lab.cluster.collect_garbage()
 
     assert (lab.pods, lab.services, lab.cluster.names(Resource.JOBS)) == ((), (), ())
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from qtj_operator.api.models import WeightsStatus
+from qtj_operator.api.status import WeightsStatus
 
 from qtj_operator.api.contract import Progress, TerminationMessage
 from qtj_operator.api.job import Job
@@ -13,7 +13,7 @@ from qtj_operator.build.service import replica_service
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.observe import observe
 from qtj_operator.core.observed import Observed
-from tests.controller.memory import Kubelet, MemoryClient, RecordingClient, Silence
+from tests.controller.memory import Cluster, Kubelet, RecordingClient, Silence
 from tests.jobs import a_job
 
 JOB = a_job(workers=2, inference={})
@@ -38,15 +38,15 @@ def owned_by(uid: str, manifest: Manifest) -> Manifest:
     return {**manifest, "metadata": {**manifest["metadata"], "ownerReferences": [{**owner, "uid": uid}]}}
 
 
-async def gang(job: Job = JOB) -> MemoryClient:
-    cluster = MemoryClient()
+async def gang(job: Job = JOB) -> Cluster:
+    cluster = Cluster()
     for replica in job.replicas():
         await cluster.create(Resource.SERVICES, replica_service(job, replica))
         await cluster.create(Resource.PODS, replica_pod(job, replica, attempt=1))
     return cluster
 
 
-async def seen(cluster: MemoryClient) -> Observed:
+async def seen(cluster: Cluster) -> Observed:
     return await observe(cluster, Silence(), first_attempt(JOB))
 
 
@@ -178,7 +178,7 @@ async def test_a_leader_that_is_not_ready_is_not_asked() -> None:
 async def test_a_leader_that_is_on_its_way_out_is_not_asked() -> None:
     cluster = await gang()
     Kubelet(cluster).starts()
-    cluster.edit_metadata(Resource.PODS, "lab", "qcnn-worker-0", deletionTimestamp="2030-01-01T12:00:00Z")
+    cluster.store.delete(Resource.PODS, "lab", "qcnn-worker-0")
     progress = Silence()
 
     await observe(cluster, progress, first_attempt(JOB))

@@ -11,7 +11,7 @@ from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Key, Reconciler
 from qtj_operator.controller.runtime import Runtime
-from tests.controller.memory import MemoryClient, RecordingClient, Silence
+from tests.controller.memory import Cluster, RecordingClient, Silence
 from tests.controller.virtual_time import run
 from tests.jobs import job_object
 
@@ -47,7 +47,7 @@ class Operator:
 
 
 async def an_operator(*names: str, namespace: str | None = None) -> Operator:
-    cluster = MemoryClient()
+    cluster = Cluster()
     for name in names:
         await cluster.create(Resource.QUANTUM_TRAINING_JOBS, job_object(name=name))
     return Operator(RecordingClient(cluster), namespace)

@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.e2e import bad_input, qcnn
+from tests.e2e import bad_input, chaos, qcnn
 from tests.e2e.checks import Checks
 from tests.e2e.diagnose import diagnose
 from tests.e2e.install import install_operator, install_storage, remove_namespace
@@ -21,6 +21,7 @@ def main() -> int:
         bad_input.apply_broken(NAMESPACE)
         qcnn.run(checks, NAMESPACE)
         bad_input.reported(checks, NAMESPACE)
+        chaos.run(checks, NAMESPACE)
     if checks.failed:
         diagnose(NAMESPACE)
     else:

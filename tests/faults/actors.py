@@ -50,12 +50,12 @@ class Kubelet:
         return any(self._care(pod, pods) for pod in pods)
 
     def _care(self, pod: Pod, pods: list[Pod]) -> bool:
-        name, phase = pod["metadata"]["name"], pod.get("status", {}).get("phase")
+        name, phase = pod["metadata"]["name"], pod["status"]["phase"]
         if phase in {"Succeeded", "Failed"}:
             return False
         if "deletionTimestamp" in pod["metadata"]:
             return self._confirm(name)
-        if phase is None:
+        if phase == "Pending":
             return self._start(pod)
         code = self._end(pod, pods)
         return code is not None and self._stop(pod, code)
@@ -87,12 +87,12 @@ class Kubelet:
         peers = [
             peer for peer in pods if peer["metadata"]["labels"].get(LABEL_ATTEMPT) == meta["labels"][LABEL_ATTEMPT]
         ]
-        if any(peer.get("status", {}).get("phase") is None for peer in peers):
+        if any(peer["status"]["phase"] == "Pending" for peer in peers):
             return None  # a gang begins together
         run = f"{meta['name']}#{self._started[meta['name']].index(meta['uid']) + 1}"
         if run in self._script.ends:
             return self._script.ends[run]
-        lost = any(peer.get("status", {}).get("phase") == "Failed" for peer in peers)
+        lost = any(peer["status"]["phase"] == "Failed" for peer in peers)
         if lost and "ps" not in {peer["metadata"]["labels"][LABEL_ROLE] for peer in peers}:
             return EXIT_RETRY
         return None if {meta["name"], run} & self._script.endless else 0

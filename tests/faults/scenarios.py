@@ -152,7 +152,10 @@ SCENARIOS = (
         "a worker of a parameter server",
         "Complete",
         _PARAMETER_SERVER,
-        Script(ends={"qcnn-worker-1#1": 137}, endless=frozenset({"qcnn-worker-0#1", "qcnn-chief-0#1"})),
+        Script(
+            ends={"qcnn-worker-1#1": 137},
+            endless=frozenset({"qcnn-worker-0#1", "qcnn-worker-1#2", "qcnn-chief-0#1"}),  # until the chief is deleted
+        ),
         deeds=lambda: [Deed(_has_restarted, _delete(Resource.PODS, "qcnn-chief-0"))],
     ),
 )

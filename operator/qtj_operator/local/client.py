@@ -1,13 +1,12 @@
 """The controller's client over a `Store`: requests that end between two steps of the event loop."""
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from functools import reduce
 from operator import getitem
 from typing import Any
 
 from qtj_operator.controller.client import ApiError, Object, Resource
-from qtj_operator.local.store import Store
+from qtj_operator.local.store import Store, copied
 
 __all__ = ["MemoryClient"]
 
@@ -58,4 +57,4 @@ def _apply(operations: Sequence[Object], obj: dict[str, Any]) -> None:
         if operation["op"] == "test" and parent.get(field) != operation["value"]:
             raise ApiError(422, "Invalid", f"{operation['path']} is not {operation['value']!r}")
         if operation["op"] == "add":
-            parent[field] = deepcopy(operation["value"])
+            parent[field] = copied(operation["value"])

@@ -197,11 +197,6 @@ class SchedulingPolicy(Model):
         min_length=1,
         max_length=63,
     )
-    gang: bool | None = Field(
-        None,
-        description="Create a PodGroup (scheduling.x-k8s.io) for each attempt, so that the coscheduling plugin places "
-        "all replicas or none. Set schedulerName in the template to the scheduler that has it.",
-    )
 
 
 class RunPolicy(Model):

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
-from qtj_operator.api.status import WeightsStatus
 
 from qtj_operator.api.conditions import Reason
+from qtj_operator.api.status import WeightsStatus
 from qtj_operator.build.inference import inference_job
 from qtj_operator.build.manifest import Manifest
 from qtj_operator.build.pod import replica_pod
@@ -215,9 +215,7 @@ def test_after_an_error_the_next_stage_waits_for_the_next_pass() -> None:
 
 
 async def test_a_refused_delete_ends_the_pass() -> None:
-    client = RecordingClient(
-        Cluster(), lambda call: ApiError(403, "Forbidden", "no") if "delete" in call else None
-    )
+    client = RecordingClient(Cluster(), lambda call: ApiError(403, "Forbidden", "no") if "delete" in call else None)
 
     with pytest.raises(ApiError):
         await act(client, JOB, [Delete(Kind.POD, "qcnn-worker-0", "u"), Create(PODS[1])])

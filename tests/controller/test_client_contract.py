@@ -334,7 +334,7 @@ async def test_force_spares_another_uid_as_well(client: Client, lab: str) -> Non
 
 
 @pytest.mark.parametrize("force", [False, True])
-async def test_what_has_a_finalizer_stays_until_that_is_gone(client: Client, lab: str, force: bool) -> None:
+async def test_what_has_a_finalizer_stays_until_that_is_gone(client: Client, lab: str, *, force: bool) -> None:
     held = job_object(namespace=lab)
     held["metadata"]["finalizers"] = ["example.com/backup"]
     await client.create(JOBS, held)

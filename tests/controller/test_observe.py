@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from qtj_operator.api.status import WeightsStatus
-
 from qtj_operator.api.contract import Progress, TerminationMessage
 from qtj_operator.api.job import Job
+from qtj_operator.api.status import WeightsStatus
 from qtj_operator.build.inference import inference_job
 from qtj_operator.build.manifest import Manifest
 from qtj_operator.build.pod import replica_pod

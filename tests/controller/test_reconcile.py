@@ -83,7 +83,9 @@ async def test_a_job_that_is_gone_is_left_alone_and_nobody_asks_for_its_progress
 async def test_a_job_that_is_being_deleted_is_left_alone() -> None:
     lab = Lab()
     await lab.applies()
-    lab.cluster.edit(Resource.QUANTUM_TRAINING_JOBS, *KEY, metadata={**(await lab.job())["metadata"], "finalizers": ["x/y"]})
+    lab.cluster.edit(
+        Resource.QUANTUM_TRAINING_JOBS, *KEY, metadata={**(await lab.job())["metadata"], "finalizers": ["x/y"]}
+    )
     lab.cluster.store.delete(Resource.QUANTUM_TRAINING_JOBS, *KEY)
 
     assert await lab.passes() is None

@@ -6,7 +6,7 @@ from operator import getitem
 from typing import Any
 
 from qtj_operator.controller.client import ApiError, Object, Resource
-from qtj_operator.local.store import Store, copied
+from qtj_operator.local.store import Store
 
 __all__ = ["MemoryClient"]
 
@@ -53,8 +53,11 @@ def _apply(operations: Sequence[Object], obj: dict[str, Any]) -> None:
     """Applies a JSON patch of operations on fields of objects, which is all the operator uses."""
     for operation in operations:
         *path, field = operation["path"].strip("/").split("/")
-        parent = reduce(getitem, path, obj)
+        try:
+            parent = reduce(getitem, path, obj)
+        except KeyError:
+            raise ApiError(422, "Invalid", f"{operation['path']} does not exist") from None
         if operation["op"] == "test" and parent.get(field) != operation["value"]:
             raise ApiError(422, "Invalid", f"{operation['path']} is not {operation['value']!r}")
         if operation["op"] == "add":
-            parent[field] = copied(operation["value"])
+            parent[field] = operation["value"]

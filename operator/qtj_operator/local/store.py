@@ -15,14 +15,16 @@ The contract tests run the same cases against this and against a real kube-apise
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from qtj_operator.controller.client import ApiError, Object, Resource
 
-__all__ = ["Change", "Store", "copied"]
+__all__ = ["Change", "Store"]
 
 _HISTORY = 1000
+_GRACE_SECONDS = 30
+"""Kubernetes' own default of terminationGracePeriodSeconds."""
 
 Address = tuple[Resource, str, str]
 """Resource, namespace and name."""
@@ -60,14 +62,14 @@ class Store:
         Raises:
             ApiError: 404 NotFound.
         """
-        return copied(self._found((resource, namespace, name)))
+        return _copied(self._found((resource, namespace, name)))
 
     def select(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         """Yields copies of the objects that carry all of `labels`, by name."""
         for (kind, where, _), obj in sorted(self._objects.items(), key=lambda item: item[0][1:]):
             own = obj["metadata"].get("labels") or {}
             if kind == resource and namespace in {None, where} and labels.items() <= own.items():
-                yield copied(obj)
+                yield _copied(obj)
 
     def changes(self, since: int) -> list[Change]:
         """Returns what happened after the resourceVersion `since`.
@@ -110,7 +112,7 @@ class Store:
         Raises:
             ApiError: 409 AlreadyExists.
         """
-        obj = copied(dict(manifest))
+        obj = _copied(manifest)
         meta = obj["metadata"]
         address = (resource, meta["namespace"], meta["name"])
         if address in self._objects:
@@ -126,7 +128,7 @@ class Store:
             obj["status"] = {"phase": "Pending"}
         self._objects[address] = obj
         self._publish("ADDED", address)
-        return copied(obj)
+        return _copied(obj)
 
     def replace(self, resource: Resource, obj: Object, *, status: bool = False) -> None:
         """Replaces an object but its status, or its status alone.
@@ -144,9 +146,9 @@ class Store:
     def update(self, resource: Resource, namespace: str, name: str, change: Callable[[dict[str, Any]], None]) -> None:
         """Lets `change` edit an object in place, status included: what kubelets and other controllers do."""
         address = (resource, namespace, name)
-        obj = copied(self._found(address))
+        obj = _copied(self._found(address))
         change(obj)
-        self._modify(address, copied(obj))
+        self._modify(address, _copied(obj))
 
     def delete(
         self, resource: Resource, namespace: str, name: str, uid: str | None = None, *, force: bool = False
@@ -157,11 +159,11 @@ class Store:
             ApiError: 404 NotFound, or 409 Conflict when it has another uid.
         """
         address = (resource, namespace, name)
-        obj = copied(self._found(address))
+        obj = _copied(self._found(address))
         if uid is not None and uid != obj["metadata"]["uid"]:
             raise ApiError(409, "Conflict", f"{name}: the uid in the precondition does not match")
         if _is_held(resource, obj) and not (force and not obj["metadata"].get("finalizers")):
-            obj["metadata"].setdefault("deletionTimestamp", self._now())
+            obj["metadata"].setdefault("deletionTimestamp", self._now(_grace(resource, obj)))
             self._modify(address, obj)
         else:
             self._remove(address)
@@ -195,12 +197,9 @@ class Store:
         self._collect(uid)
 
     def _collect(self, owner: str) -> None:
-        orphans = [
-            address
-            for address, obj in self._objects.items()
-            if owner in {reference["uid"] for reference in obj["metadata"].get("ownerReferences") or ()}
-        ]
-        for address in orphans:
+        alive = {obj["metadata"]["uid"] for obj in self._objects.values()}
+        owners = {address: _owners(obj) for address, obj in self._objects.items()}
+        for address in [address for address, uids in owners.items() if owner in uids and not uids & alive]:
             if address in self._objects:  # it may have gone with another orphan
                 self.delete(*address)
 
@@ -213,33 +212,48 @@ class Store:
         self._history.append(change)
         self._on_change(change)
 
-    def _now(self) -> str:
-        return self._clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+    def _now(self, later: timedelta = timedelta(0)) -> str:
+        return (self._clock() + later).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def copied(value: Any) -> Any:  # noqa: ANN401  JSON
-    """Returns a copy of JSON as an API server keeps it, several times as fast as `deepcopy`."""
+def _copied(obj: Object) -> dict[str, Any]:
+    """Returns a copy as an API server keeps it: several times as fast as `deepcopy`, for it is JSON."""
+    return {key: _copied_value(value) for key, value in obj.items()}
+
+
+def _copied_value(value: Any) -> Any:  # noqa: ANN401  JSON
     kind = type(value)
     if kind is str or kind is int:
         return value
-    if kind is dict or isinstance(value, Mapping):
-        return {key: copied(item) for key, item in value.items()}
-    if kind is list or isinstance(value, list | tuple):
-        return [copied(item) for item in value]
+    if isinstance(value, Mapping):
+        return _copied(value)
+    if isinstance(value, list | tuple):
+        return [_copied_value(item) for item in value]
     return value
 
 
 def _replaced(stored: dict[str, Any], obj: Object, *, status: bool) -> dict[str, Any]:
     if status:
-        return {**copied(stored), "status": copied(obj["status"])}
-    new = copied(dict(obj))
+        return {**_copied(stored), "status": _copied(obj["status"])}
+    new = _copied(obj)
     new["metadata"] = {**stored["metadata"], **new["metadata"]}
     new.pop("status", None)
-    return {**new, **({"status": copied(stored["status"])} if "status" in stored else {})}
+    return {**new, **({"status": _copied(stored["status"])} if "status" in stored else {})}
 
 
 def _essence(obj: Object) -> dict[str, Any]:
     return {key: value for key, value in obj.items() if key not in {"metadata", "status"}}
+
+
+def _owners(obj: Object) -> set[str]:
+    return {reference["uid"] for reference in obj["metadata"].get("ownerReferences") or ()}
+
+
+def _grace(resource: Resource, obj: Object) -> timedelta:
+    """How long a deletion may take: a pod's deletionTimestamp is when its kubelet is to have stopped it."""
+    if resource is not Resource.PODS:
+        return timedelta(0)
+    return timedelta(seconds=obj["spec"].get("terminationGracePeriodSeconds", _GRACE_SECONDS))
 
 
 def _is_held(resource: Resource, obj: Object) -> bool:

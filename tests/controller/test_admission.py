@@ -54,6 +54,36 @@ def test_every_example_is_accepted(api_server: ApiServer, namespace: str, exampl
         ({"template": {"spec": {}}}, "spec.template.spec.containers: Required value"),
         ({"template": a_container_with(image="")}, "spec.template.spec.containers[0].image in body should be at least"),
         ({"runPolicy": {"backoffLimit": -1}}, "spec.runPolicy.backoffLimit in body should be greater than or equal"),
+        ({"runPolicy": {"cleanPodPolicy": "Some"}}, 'spec.runPolicy.cleanPodPolicy: Unsupported value: "Some"'),
+        ({"runPolicy": {"successPolicy": "Any"}}, 'spec.runPolicy.successPolicy: Unsupported value: "Any"'),
+        ({"runPolicy": {"ttlSecondsAfterFinished": -1}}, "spec.runPolicy.ttlSecondsAfterFinished in body should be"),
+        ({"runPolicy": {"schedulingPolicy": {"queueName": ""}}}, "spec.runPolicy.schedulingPolicy.queueName in body"),
+        ({"circuit": {"qubits": 8, "precision": "half"}}, 'spec.circuit.precision: Unsupported value: "half"'),
+        ({"suspend": "yes"}, "spec.suspend in body must be of type boolean"),
+        ({"managedBy": ""}, "spec.managedBy in body should be at least 1 chars long"),
+        ({"replicaSpecs": {"PS": {}}}, "name at least one role: Worker or Chief"),
+        ({"replicaSpecs": {"Worker": {}, "Evaluator": {"replicas": 2}}}, "a job has at most one Evaluator"),
+        (
+            {"strategy": "ParameterServer", "replicaSpecs": {"Chief": {}, "Worker": {}}},
+            "strategy ParameterServer needs the roles Chief (which coordinates), PS and Worker",
+        ),
+        (
+            {"strategy": "ParameterServer", "replicaSpecs": {"PS": {}, "Worker": {}}},
+            "strategy ParameterServer needs the roles Chief (which coordinates), PS and Worker",
+        ),
+        ({"replicaSpecs": {"PS": {}, "Worker": {}}}, "the role PS belongs to strategy ParameterServer"),
+        (
+            {"strategy": "MultiWorkerMirrored", "replicaSpecs": {"Chief": {}, "PS": {}, "Worker": {}}},
+            "the role PS belongs to strategy ParameterServer",
+        ),
+        (
+            {"strategy": "Mirrored", "replicaSpecs": {"Worker": {"replicas": 2}}},
+            "strategy Mirrored uses the devices of one pod: name one Worker, or use MultiWorkerMirrored",
+        ),
+        (
+            {"strategy": "Mirrored", "replicaSpecs": {"Chief": {}, "Worker": {}}},
+            "strategy Mirrored uses the devices of one pod: name one Worker, or use MultiWorkerMirrored",
+        ),
     ],
 )
 def test_a_mistake_is_refused_with_a_sentence(
@@ -63,6 +93,30 @@ def test_a_mistake_is_refused_with_a_sentence(
 
     assert sentence in said
     assert api_server.names("qtj", namespace) == []
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"replicaSpecs": {"Chief": {}}},
+        {"replicaSpecs": {"Chief": {"replicas": 1}, "Worker": {"replicas": 3}, "Evaluator": {"replicas": 1}}},
+        {
+            "strategy": "ParameterServer",
+            "replicaSpecs": {"Chief": {}, "PS": {"replicas": 2}, "Worker": {"replicas": 5}, "Evaluator": {}},
+        },
+        {"strategy": "Mirrored", "replicaSpecs": {"Worker": {}}},
+        {"strategy": "Mirrored", "replicaSpecs": {"Chief": {}, "Evaluator": {}}},
+        {"strategy": "None", "replicaSpecs": {"PS": {}, "Worker": {"replicas": 2}}},
+        {"suspend": True},
+        {"managedBy": "kueue.x-k8s.io/multikueue"},
+        {"circuit": {"qubits": 20, "filters": 4, "precision": "double"}},
+        {"runPolicy": {"schedulingPolicy": {"queueName": "quantum"}, "successPolicy": "AllWorkers"}},
+        {"runPolicy": {"activeDeadlineSeconds": 60, "pendingDeadlineSeconds": 30, "ttlSecondsAfterFinished": 0}},
+    ],
+    ids=str,
+)
+def test_every_shape_of_a_job_is_accepted(api_server: ApiServer, namespace: str, spec: dict[str, Any]) -> None:
+    assert "created" in applied(api_server, job_object(namespace=namespace, **spec))
 
 
 @pytest.mark.parametrize(
@@ -91,6 +145,7 @@ FULL: dict[str, Any] = {
     "template": {**a_container_with(args=["--epochs=25"]), "metadata": {"labels": {"team": "quantum"}}},
     "circuit": {"qubits": 8},
     "profiler": {"port": 6009},
+    "managedBy": "quantumtraining.dev/qtj-operator",
 }
 
 
@@ -107,6 +162,8 @@ FULL: dict[str, Any] = {
         {"artifacts": {"uri": "gs://other-bucket/qcnn"}},
         {"profiler": {"port": 6010}},
         {"strategy": None},
+        {"managedBy": "kueue.x-k8s.io/multikueue"},
+        {"managedBy": None},
     ],
     ids=lambda edit: f"{next(iter(edit))}",
 )
@@ -127,10 +184,14 @@ def test_what_shapes_the_training_cannot_be_changed(
         {"inference": {"args": ["infer", "--shots=100"]}},
         {"inference": None},
         {"runPolicy": {"backoffLimit": 9}},
+        {"runPolicy": {"activeDeadlineSeconds": 60, "cleanPodPolicy": "All"}},
+        {"suspend": True},
     ],
     ids=str,
 )
-def test_what_comes_after_training_can_be_changed(api_server: ApiServer, namespace: str, edit: dict[str, Any]) -> None:
+def test_what_does_not_shape_the_training_can_be_changed(
+    api_server: ApiServer, namespace: str, edit: dict[str, Any]
+) -> None:
     applied(api_server, job_object(namespace=namespace, **FULL, inference={}))
 
     assert "configured" in applied(api_server, job_object(namespace=namespace, **{**FULL, "inference": {}, **edit}))

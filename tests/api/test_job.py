@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.api.job import InvalidJob, Job, ReplicaId, main_container, read_status
+from qtj_operator.api.job import InvalidJob, Job, ReplicaId, is_managed_elsewhere, main_container, read_status
 from qtj_operator.api.names import Role
 from qtj_operator.api.status import Phase, Status
 from tests.jobs import a_container, a_job, a_template, job_object
@@ -163,5 +163,65 @@ def test_a_status_field_of_a_later_operator_is_passed_over() -> None:
     assert read_status(raw).attempt == 4, "to forget the attempt would train the job again"
 
 
-def test_a_status_that_makes_no_sense_counts_as_none() -> None:
-    assert read_status({"status": {"attempt": "many"}}) == Status()
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        {"phase": "Paused"},
+        {"attempt": 4, "restarts": "many"},
+        {"inference": {"phase": "Paused", "run": "1f3c"}},
+        {"inference": {"run": "1f3c"}},
+        {"conditions": [{"type": "Running"}, "nonsense", {}]},
+        {"replicas": {"Worker": {"desired": "two"}}},
+        {"failures": "none"},
+        {"weights": ["gs://bucket/w"], "progress": None, "startTime": "soon"},
+    ],
+    ids=str,
+)
+def test_a_status_value_of_a_later_operator_is_passed_over(unknown: dict[str, Any]) -> None:
+    assert read_status({"status": {"attempt": 4, **unknown}}).attempt == 4
+
+
+def test_what_is_known_beside_an_unknown_value_stays() -> None:
+    known = {
+        "type": "Trained",
+        "status": "True",
+        "reason": "WeightsStored",
+        "message": "done",
+        "observedGeneration": 1,
+        "lastTransitionTime": "2030-01-01T12:00:00Z",
+    }
+    later = {**known, "type": "Archived", "status": "Perhaps"}
+    worker = {"desired": 2, "ready": 0, "succeeded": 2, "failed": 0}
+
+    status = read_status(
+        {
+            "status": {
+                "phase": "Archiving",
+                "conditions": [later, known],
+                "replicas": {"Worker": worker, "PS": {**worker, "ready": "yes"}},
+            }
+        }
+    )
+
+    assert status.to_dict() == {"conditions": [known], "replicas": {"Worker": worker}}
+
+
+@pytest.mark.parametrize("nonsense", [None, [], "Running", {"attempt": "many"}], ids=str)
+def test_a_status_that_makes_no_sense_counts_as_none(nonsense: object) -> None:
+    assert read_status({"status": nonsense}) == Status()
+
+
+@pytest.mark.parametrize(
+    ("spec", "elsewhere"),
+    [
+        ({}, False),
+        ({"managedBy": "quantumtraining.dev/qtj-operator"}, False),
+        ({"managedBy": "kueue.x-k8s.io/multikueue"}, True),
+        ({"managedBy": "kueue.x-k8s.io/multikueue", "workers": 2}, True),
+    ],
+    ids=str,
+)
+def test_another_controllers_job_is_told_whether_it_can_be_read_or_not(
+    spec: dict[str, Any], *, elsewhere: bool
+) -> None:
+    assert is_managed_elsewhere(job_object(**spec)) is elsewhere

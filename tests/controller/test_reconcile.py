@@ -2,6 +2,7 @@
 
 import contextlib
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -106,6 +107,63 @@ async def test_an_object_that_cannot_be_read_fails_with_one_sentence_and_costs_n
     assert await lab.events() == ["InvalidSpec"]
     assert lab.client.writes == []
     assert lab.pods == ()
+
+
+@pytest.mark.parametrize("unreadable", [{}, {"workers": 2}], ids=["readable", "unreadable"])
+async def test_a_job_of_another_controller_is_not_touched(unreadable: dict[str, Any]) -> None:
+    lab = Lab()
+    await lab.applies(managedBy="kueue.x-k8s.io/multikueue", **unreadable)
+    for status in ({}, {"phase": "Running", "attempt": 3, "ofALaterVersion": True}):
+        lab.cluster.edit(Resource.QUANTUM_TRAINING_JOBS, *KEY, **({"status": status} if status else {}))
+
+        assert await lab.passes() is None
+        assert await lab.status() == status
+
+    assert lab.client.writes == []
+    assert set(lab.progress.asked) == {(KEY, None)}
+
+
+async def test_a_job_that_runs_is_left_as_it_is_when_it_can_no_longer_be_read(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    lab = Lab()
+    await running(lab)
+    before = await lab.status()
+    await lab.edits(workers=2)  # stored under rules that were laxer
+    lab.kubelet.ends("qcnn-worker-1", 137)
+
+    assert await lab.settles() is None
+    assert await lab.status() == before
+    assert lab.pods == ("qcnn-worker-0", "qcnn-worker-1")
+    assert "lab/qcnn started earlier and is left as it is: spec.workers: there is no such field" in caplog.text
+
+    lab.cluster.store.update(Resource.QUANTUM_TRAINING_JOBS, *KEY, lambda job: job["spec"].pop("workers"))
+    await lab.settles()
+
+    assert (await lab.phase(), (await lab.status())["attempt"]) == ("Restarting", 2)
+
+
+async def test_a_complete_job_does_not_fail_when_it_can_no_longer_be_read() -> None:
+    lab = Lab()
+    await complete(lab)
+    await lab.edits(workers=2)
+
+    await lab.settles()
+
+    assert await lab.phase() == "Complete"
+
+
+async def test_a_status_of_a_later_operator_trains_nothing_again() -> None:
+    lab = Lab()
+    await complete(lab)
+    status = {**await lab.status(), "phase": "Archived"}
+    lab.cluster.edit(Resource.QUANTUM_TRAINING_JOBS, *KEY, status=status)
+    lab.client.calls.clear()
+
+    await lab.settles()
+
+    assert await lab.phase() == "Complete"
+    assert lab.client.writes == [JOB_STATUS]
 
 
 async def test_a_spec_that_can_never_run_fails_before_any_child_exists() -> None:
@@ -300,6 +358,18 @@ async def test_a_child_that_the_api_server_refuses_is_said_in_its_words() -> Non
     await running_again(lab)
 
     assert await lab.phase() == "Running"
+
+
+async def test_an_obstacle_postpones_no_deadline() -> None:
+    lab = Lab()
+    lab.client.refuse = lambda call: ApiError(403, "Forbidden", "no") if call.startswith("create pods") else None
+    await lab.applies(runPolicy={"activeDeadlineSeconds": 5})
+
+    assert await lab.settles() == timedelta(seconds=5)
+    lab.waits(seconds=5)
+    await lab.settles()
+
+    assert (await lab.condition("Failed"))["reason"] == "DeadlineExceeded"
 
 
 async def running_again(lab: Lab) -> None:

@@ -10,7 +10,16 @@ from qtj_operator.api.names import MANAGER, Role
 from qtj_operator.api.spec import Inference, RunPolicy, Spec, Strategy
 from qtj_operator.api.status import Status
 
-__all__ = ["GRPC_PORT", "METRICS_PORT", "InvalidJob", "Job", "ReplicaId", "main_container", "read_status"]
+__all__ = [
+    "GRPC_PORT",
+    "METRICS_PORT",
+    "InvalidJob",
+    "Job",
+    "ReplicaId",
+    "is_managed_elsewhere",
+    "main_container",
+    "read_status",
+]
 
 GRPC_PORT = 2222
 METRICS_PORT = 2224
@@ -129,20 +138,41 @@ class Job:
         return self.spec.template if own is None else own
 
 
-def read_status(raw: Mapping[str, Any]) -> Status:
-    """Reads the status that an operator of another version may have written; one that makes no sense counts as none.
+def is_managed_elsewhere(raw: Mapping[str, Any]) -> bool:
+    """Tells whether another controller looks after the object, even one whose spec cannot be read."""
+    return (raw.get("spec") or {}).get("managedBy") not in {None, MANAGER}
 
-    A field of a later version is passed over: to forget the whole status for it would train the job again.
+
+def read_status(raw: Mapping[str, Any]) -> Status:
+    """Reads the status that an operator of another version may have written.
+
+    A field or a value of a later version is passed over: to forget the whole status for it would train the job again.
     """
-    try:
-        return Status.model_validate(raw.get("status") or {}, extra="ignore")
-    except ValidationError:
-        return Status()
+    status = raw.get("status") or {}
+    while True:
+        try:
+            return Status.model_validate(status, extra="ignore")
+        except ValidationError as error:
+            status = _without(status, error.errors(include_url=False)[0]["loc"]) or {}
 
 
 def main_container(containers: Sequence[Mapping[str, Any]]) -> int:
     """Returns the position of the container that runs the training program."""
     return next((at for at, container in enumerate(containers) if container.get("name") == _MAIN_CONTAINER), 0)
+
+
+def _without(value: Any, path: Sequence[int | str]) -> Any:  # noqa: ANN401  JSON
+    """Returns `value` without what lies at `path`; None when that is all of it, or when it lacks what it needs."""
+    if not path:
+        return None
+    head, rest = path[0], path[1:]
+    if isinstance(value, Mapping) and head in value:
+        less = _without(value[head], rest)
+        return {key: less if key == head else item for key, item in value.items() if key != head or less is not None}
+    if isinstance(value, Sequence) and isinstance(head, int) and not isinstance(value, str):
+        less = _without(value[head], rest)
+        return [*value[:head], *(() if less is None else (less,)), *value[head + 1 :]]
+    return None
 
 
 def _sentence(error: ValidationError) -> str:

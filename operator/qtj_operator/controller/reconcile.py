@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from qtj_operator.api.job import InvalidJob, Job, read_status
+from qtj_operator.api.job import InvalidJob, Job, is_managed_elsewhere, read_status
 from qtj_operator.controller.act import Obstacle, act
 from qtj_operator.controller.client import Client, Object, ProgressSource, Resource
 from qtj_operator.controller.events import emit
@@ -52,21 +52,23 @@ class Reconciler:
             ApiError: The API server did not play along; the pass is to be repeated.
         """
         raw = await self.client.get(Resource.QUANTUM_TRAINING_JOBS, *key)
-        if raw is None or "deletionTimestamp" in raw["metadata"]:
+        if raw is None or "deletionTimestamp" in raw["metadata"] or is_managed_elsewhere(raw):
             self.progress.latest(key, None)
             return None
         now = self.clock()
         decision = await self._decide_and_act(raw, now)
+        if decision is None:
+            return None
         moved = await self._record(raw, decision, now)
         if moved:
             return timedelta(0)  # the next pass acts on what was recorded; do not count on the watch to tell us
         return None if decision.wake_at is None else max(decision.wake_at - now, timedelta(seconds=1))
 
-    async def _decide_and_act(self, raw: Object, now: datetime) -> Decision:
+    async def _decide_and_act(self, raw: Object, now: datetime) -> Decision | None:
         try:
             job = Job.parse(raw)
         except InvalidJob as error:
-            return refuse(read_status(raw), raw["metadata"].get("generation", 1), str(error), now)
+            return _refused(raw, str(error), now)
         seen = await observe(self.client, self.progress, job)
         decision = decide(seen, now)
         obstacle = await act(self.client, job, decision.actions)
@@ -85,7 +87,21 @@ class Reconciler:
         return changed
 
 
+def _refused(raw: Object, sentence: str, now: datetime) -> Decision | None:
+    """Fails a job that cannot be read, unless it has started.
+
+    Then its rules became stricter since: Failed would be untrue while its pods go on, and final where it is complete.
+    """
+    meta, before = raw["metadata"], read_status(raw)
+    if before.attempt:
+        log.warning("%s/%s started earlier and is left as it is: %s", meta["namespace"], meta["name"], sentence)
+        return None
+    return refuse(before, meta.get("generation", 1), sentence, now)
+
+
 def _hindered(job: Job, decision: Decision, obstacle: Obstacle, now: datetime) -> Decision:
     status = with_obstacle(job.status, decision.status, obstacle.reason, obstacle.message, now)
     events = events_between(job.status, status)
-    return replace(decision, status=status, events=events, wake_at=now + _OBSTACLE_RETRY)
+    retry = now + _OBSTACLE_RETRY
+    wake_at = retry if decision.wake_at is None else min(decision.wake_at, retry)
+    return replace(decision, status=status, events=events, wake_at=wake_at)

@@ -487,6 +487,19 @@ def test_what_belongs_to_an_object_goes_with_it() -> None:
     assert "deletionTimestamp" in left["bound"], "its kubelet stops it first"
 
 
+def test_what_is_born_an_orphan_goes_too() -> None:
+    store = Cluster().store
+    store.create(JOBS, job_object())
+    uid = store.find(JOBS, "lab", "qcnn")["metadata"]["uid"]
+    store.delete(JOBS, "lab", "qcnn")
+    late = service("lab")
+    late["metadata"]["ownerReferences"] = [{"uid": uid, "controller": True}]
+
+    store.create(SERVICES, late)
+
+    assert list(store.select(SERVICES, None, {})) == []
+
+
 def test_what_has_another_owner_left_stays() -> None:
     store = Cluster().store
     for name in ("one", "other"):

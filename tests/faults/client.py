@@ -1,6 +1,7 @@
 """A client that fails on purpose, once, at a chosen request."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -40,10 +41,11 @@ class Plan:
 
 
 class FaultyClient:
-    """A `Client` that counts writes and spoils one of them."""
+    """A `Client` that counts writes and spoils one of them, and that may read the past."""
 
     def __init__(self, store: Store, plan: Plan | None = None) -> None:
-        self._client = MemoryClient(store)
+        self._store = store
+        self._client = self._reader = MemoryClient(store)
         self._plan = plan
         self._dead = False
         self.writes = 0
@@ -52,13 +54,22 @@ class FaultyClient:
         """The operator has been started again."""
         self._dead = False
 
+    @contextmanager
+    def behind(self, changes: int) -> Iterator[None]:
+        """Reads the cluster as it was so many changes ago; what is written goes to the cluster as it is."""
+        self._reader = MemoryClient(self._store.as_of(max(self._store.version - changes, 0)))
+        try:
+            yield
+        finally:
+            self._reader = self._client
+
     async def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
         self._check()
-        return await self._client.get(resource, namespace, name)
+        return await self._reader.get(resource, namespace, name)
 
     async def list(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> Sequence[Object]:
         self._check()
-        return await self._client.list(resource, namespace, labels)
+        return await self._reader.list(resource, namespace, labels)
 
     async def create(self, resource: Resource, manifest: Object) -> None:
         await self._write(lambda: self._client.create(resource, manifest))

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -36,6 +37,14 @@ class Watch:
     double: int = -1
 
 
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """A pass that reads the cluster as it was some changes ago; none by default."""
+
+    number: int = -1
+    changes: int = 0
+
+
 @dataclass
 class Life:
     """A scenario that is being played.
@@ -51,6 +60,7 @@ class Life:
     plan: Plan | None = None
     watch: Watch = field(default_factory=Watch)
     restart_before: int = -1
+    delay: Delay = field(default_factory=Delay)
     now: datetime = START
     passes: int = 0
     events: int = 0
@@ -115,8 +125,12 @@ class Life:
             self._restart()
         self.passes += 1
         reconciler = Reconciler(self.client, NoProgress(), lambda: self.now)
+        behind = self.delay.changes if self.passes - 1 == self.delay.number else 0
         try:
-            delay = await reconciler.reconcile(key)
+            if behind:
+                self.pending.append(key)  # a watch that is behind tells of the rest later
+            with self.client.behind(behind) if behind else nullcontext():
+                delay = await reconciler.reconcile(key)
         except Crash:
             self._restart()
         except ApiError:

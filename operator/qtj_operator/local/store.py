@@ -53,6 +53,7 @@ class Store:
         self._on_change = on_change
         self._objects: dict[Address, dict[str, Any]] = {}
         self._history: deque[Change] = deque(maxlen=_HISTORY)
+        self._gone: set[str] = set()
         self._version = 0
         self._uids = 0
 
@@ -128,7 +129,10 @@ class Store:
             obj["status"] = {"phase": "Pending"}
         self._objects[address] = obj
         self._publish("ADDED", address)
-        return _copied(obj)
+        created = _copied(self._objects[address])
+        if _owners(obj) and _owners(obj) <= self._gone:
+            self.delete(*address)  # born an orphan
+        return created
 
     def replace(self, resource: Resource, obj: Object, *, status: bool = False) -> None:
         """Replaces an object but its status, or its status alone.
@@ -194,6 +198,7 @@ class Store:
         uid = self._objects[address]["metadata"]["uid"]
         self._publish("DELETED", address)
         del self._objects[address]
+        self._gone.add(uid)
         self._collect(uid)
 
     def _collect(self, owner: str) -> None:

@@ -11,7 +11,10 @@ AT_ONCE = 4
 """Seconds within which a mistake is told; importing TensorFlow alone takes longer."""
 
 
-@pytest.mark.parametrize("option", ["--qubits", "--epochs", "--batch-size", "--learning-rate", "--seed", "--rounds"])
+@pytest.mark.parametrize(
+    "option",
+    ["--qubits", "--epochs", "--batch-size", "--learning-rate", "--checkpoint-every", "--seed", "--rounds"],
+)
 def test_help_teaches_each_option(help_of_qcnn: str, option: str) -> None:
     described = [line for line in help_of_qcnn.splitlines() if option in line]
 

@@ -20,20 +20,19 @@ def clusters() -> list[Cluster]:
     return [Cluster(me, members) for me in members]
 
 
-def meeting(cluster: Cluster) -> Future[None]:
+def meeting(cluster: Cluster, word: str = "") -> Future[str]:
     """Starts a worker's part; in a daemon thread, so that a meeting that fails does not hold up the tests."""
-    future: Future[None] = Future()
+    future: Future[str] = Future()
 
     def attend() -> None:
-        meet(cluster)
-        future.set_result(None)
+        future.set_result(meet(cluster, word))
 
     Thread(target=attend, daemon=True).start()
     return future
 
 
-def ended(*meetings: Future[None]) -> bool:
-    return all(each.result(10) is None for each in meetings)
+def ended(*meetings: Future[str]) -> bool:
+    return all(each.result(10) == "" for each in meetings)
 
 
 def port_of(cluster: Cluster) -> int:
@@ -49,6 +48,12 @@ def test_nobody_goes_before_the_last_has_come(clusters: list[Cluster]) -> None:
     last = meeting(clusters[2])
 
     assert ended(*early, last)
+
+
+def test_all_hear_the_word_of_the_leader(clusters: list[Cluster]) -> None:
+    words = [meeting(cluster, word) for cluster, word in zip(clusters, ("mine", "theirs", ""), strict=True)]
+
+    assert [each.result(10) for each in words] == ["mine"] * 3
 
 
 def test_the_leader_may_come_last(clusters: list[Cluster]) -> None:

@@ -49,6 +49,26 @@ def test_a_missing_object_is_named(tmp_path: Path) -> None:
         open_store(str(tmp_path)).read("a.h5")
 
 
+def test_a_folder_lists_its_own_objects_until_they_are_deleted(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path))
+    for name in ("a/2", "a/1", "b/3"):
+        store.write(name, b"")
+
+    assert store.list("a") == ["a/1", "a/2"]
+
+    for name in ("a/1", "a/2", "a/2"):
+        store.delete(name)
+    assert store.list("a") == store.list("nowhere") == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b"]
+
+
+def test_what_cannot_be_deleted_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a/b").mkdir(parents=True)
+
+    with pytest.raises(UserError, match=r"cannot delete file://.*/a \(Is a directory\): check its permissions"):
+        open_store(str(tmp_path)).delete("a")
+
+
 def test_a_folder_below_a_file_is_not_writable(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     store = open_store(f"{tmp_path}/file/below")

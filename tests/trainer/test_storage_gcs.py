@@ -73,6 +73,19 @@ def test_what_is_written_is_read_back_by_its_address(address: str) -> None:
     assert read_uri(store.uri("weights/1.h5")) == b"new"
 
 
+def test_a_folder_lists_its_own_objects_until_they_are_deleted(address: str) -> None:
+    with closing(open_store(address)) as store:
+        for name in ("a/2", "a/1", "a/below/4", "b/3"):
+            store.write(name, b"")
+
+        assert store.list("a") == ["a/1", "a/2"]
+
+        for name in ("a/1", "a/2", "a/2"):
+            store.delete(name)
+        assert store.list("a") == store.list("nowhere") == []
+        assert store.list("b") == ["b/3"]
+
+
 def test_a_missing_object_is_named(address: str) -> None:
     with pytest.raises(MissingObjectError, match=r"storage/a\.h5 does not exist"):
         read_uri(f"{address}/a.h5")

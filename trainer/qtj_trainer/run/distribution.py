@@ -24,24 +24,28 @@ _SIGNS_OF_DEATH = (
 )
 
 
-def start_tensorflow(cluster: Cluster, *, profiler_port: int | None = None) -> tf.distribute.Strategy:
+def start_tensorflow(
+    cluster: Cluster, *, word: str = "", profiler_port: int | None = None
+) -> tuple[tf.distribute.Strategy, str]:
     """Sets up threads, strategy and profiler; with several processes this waits until all have come.
 
     Args:
         cluster: Who trains.
+        word: What the leader has to say to all before they begin.
         profiler_port: Where this process can be asked for profiles.
 
     Returns:
-        A multi-worker strategy for several processes, TensorFlow's default for one.
+        A multi-worker strategy for several processes, TensorFlow's default for one; and the word of the leader.
     """
     tf.get_logger().setLevel("ERROR")
     if threads := cpu_limit():
         tf.config.threading.set_intra_op_parallelism_threads(threads)
     with peers_watched(cluster):
+        word = meet(cluster, word)
         strategy = _strategy(cluster)
     if profiler_port:
         tf.profiler.experimental.server.start(profiler_port)
-    return strategy
+    return strategy, word
 
 
 @contextmanager
@@ -76,7 +80,6 @@ def farewell(strategy: tf.distribute.Strategy, cluster: Cluster) -> None:
 def _strategy(cluster: Cluster) -> tf.distribute.Strategy:
     if cluster.size == 1:
         return tf.distribute.get_strategy()
-    meet(cluster)
     return tf.distribute.MultiWorkerMirroredStrategy()
 
 

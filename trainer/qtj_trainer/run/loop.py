@@ -2,33 +2,21 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 import tf_keras
 
+from qtj_trainer.errors import UserError
 from qtj_trainer.run.batches import Batch, batches, steps_per_epoch
+from qtj_trainer.run.epoch import Epoch
 from qtj_trainer.workloads import Examples, Workload
 from qtj_trainer.workloads.options import Options
 
+if TYPE_CHECKING:
+    from qtj_trainer.run.checkpoints import State
+
 __all__ = ["Epoch", "Loop"]
-
-
-@dataclass(frozen=True, slots=True)
-class Epoch:
-    """What one pass over the training examples came to.
-
-    Attributes:
-        number: Epochs finished, this one included.
-        loss: Mean training error, of each batch before its step.
-        scores: Means over the held-out set after the epoch.
-        examples_per_second: Training examples of all replicas, without the time for scores.
-    """
-
-    number: int
-    loss: float
-    scores: dict[str, float]
-    examples_per_second: float
 
 
 class Loop:
@@ -56,6 +44,7 @@ class Loop:
             self.model: tf_keras.Model = workload.model(options)
             # Compiled, the optimizer would compile anew in each process for nothing: it has 70 numbers to update.
             self._optimizer = tf_keras.optimizers.Adam(options.learning_rate, jit_compile=False)
+            self._optimizer.build(self.model.trainable_variables)
             self._loss = tf_keras.metrics.Mean("loss")
             self._scores = {name: tf_keras.metrics.Mean(name) for name in workload.scores}
         self._train_all = tf.function(lambda batches: strategy.run(self._train, args=(next(batches),)))
@@ -77,7 +66,27 @@ class Loop:
                 on_step(number * self.steps + step + 1)
             loss = _mean(self._loss)
             seconds = time.perf_counter() - start
-            yield Epoch(number + 1, loss, self._scored(held_out), len(self._training) / seconds)
+            rate = len(self._training) / seconds
+            yield Epoch(number + 1, (number + 1) * self.steps, loss, self._scored(held_out), rate)
+
+    def state(self) -> "State":
+        """Returns all numbers that training changes. One process may ask alone: it reads its own copies."""
+        return [self._strategy.experimental_local_results(variable)[0].numpy() for variable in self._variables]
+
+    def restore(self, state: "State") -> None:
+        """Puts back what `state` returned, whatever the number of replicas was then. For all processes.
+
+        Raises:
+            UserError: If it is of another model.
+        """
+        if [each.shape for each in state] != [tuple(variable.shape) for variable in self._variables]:
+            raise UserError(f"the checkpoint is of another model than {self.model.name}: delete it to start anew")
+        for variable, value in zip(self._variables, state, strict=True):
+            variable.assign(value)
+
+    @property
+    def _variables(self) -> list[tf.Variable]:
+        return [*self.model.variables, *self._optimizer.variables]
 
     def _scored(self, held_out: Iterator[Batch]) -> dict[str, float]:
         for _ in range(steps_per_epoch(len(self._held_out), self._options.batch_size)):

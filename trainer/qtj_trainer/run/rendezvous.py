@@ -5,7 +5,7 @@ the process answers neither SIGTERM nor a question for its progress, for as long
 waiting is done here, on the same ports and before TensorFlow opens them:
 
     followers   listen, and greet whoever connects
-    leader      connects to each follower until all have greeted, then tells all to go
+    leader      connects to each follower until all have greeted, then tells all to go, and from which checkpoint
 
 A follower without its leader goes on listening. A leader whose follower went away connects again.
 """
@@ -14,8 +14,9 @@ import logging
 import socket
 import time
 from contextlib import ExitStack, suppress
-from socketserver import BaseRequestHandler, ThreadingTCPServer
-from threading import Event, Thread
+from queue import SimpleQueue
+from socketserver import StreamRequestHandler, ThreadingTCPServer
+from threading import Thread
 
 from qtj_trainer.errors import TryAgainError, UserError
 from qtj_trainer.run.cluster import Cluster, Member
@@ -23,7 +24,9 @@ from qtj_trainer.run.cluster import Cluster, Member
 __all__ = ["meet"]
 
 _GREETING = b"here\n"
-_GO = b"go\n"
+_GO = b"go "
+_LIMIT = 4096
+"""Bytes of the line that says go."""
 _PAUSE = 0.2
 """Seconds between two attempts to reach who is missing."""
 _TIMEOUT = 5.0
@@ -34,20 +37,28 @@ _PATIENCE = 10.0
 log = logging.getLogger("qtj_trainer")
 
 
-def meet(cluster: Cluster) -> None:
+def meet(cluster: Cluster, word: str = "") -> str:
     """Returns when every process of the cluster has called it.
+
+    Args:
+        cluster: Who meets.
+        word: What the leader has to say to all, one line; that of others is not heard.
+
+    Returns:
+        The word of the leader.
 
     Raises:
         UserError: If the port of this process is taken.
         TryAgainError: If a follower went away after all had come.
     """
     if cluster.leads:
-        _gather(cluster.others)
+        _gather(cluster.others, word)
     elif cluster.me:
-        _follow(cluster.me)
+        return _follow(cluster.me)
+    return word
 
 
-def _gather(followers: list[Member]) -> None:
+def _gather(followers: list[Member], word: str) -> None:
     with ExitStack() as stack:
         told = time.monotonic() + _PATIENCE
         reached: dict[Member, socket.socket] = {}
@@ -60,7 +71,7 @@ def _gather(followers: list[Member]) -> None:
                 told = float("inf")
             time.sleep(_PAUSE)
         for each, connection in reached.items():
-            _send(each, connection)
+            _send(each, connection, word)
 
 
 def _reach(member: Member) -> socket.socket:
@@ -76,9 +87,9 @@ def _reach(member: Member) -> socket.socket:
     return connection
 
 
-def _send(member: Member, connection: socket.socket) -> None:
+def _send(member: Member, connection: socket.socket, word: str) -> None:
     try:
-        connection.sendall(_GO)
+        connection.sendall(_GO + word.encode() + b"\n")
     except OSError as problem:
         raise TryAgainError(f"{member} went away before training began: all have to start again") from problem
 
@@ -93,16 +104,17 @@ def _gone(connection: socket.socket) -> bool:
         return True
 
 
-def _follow(me: Member) -> None:
-    """Listens until the leader says go."""
-    told_to_go = Event()
+def _follow(me: Member) -> str:
+    """Listens until the leader says go, and returns what else it says."""
+    heard: SimpleQueue[str] = SimpleQueue()
 
-    class Greeting(BaseRequestHandler):
+    class Greeting(StreamRequestHandler):
         def handle(self) -> None:
             with suppress(OSError):
-                self.request.sendall(_GREETING)
-                if self.request.recv(len(_GO), socket.MSG_WAITALL) == _GO:
-                    told_to_go.set()
+                self.wfile.write(_GREETING)
+                line = self.rfile.readline(_LIMIT)
+                if line.startswith(_GO) and line.endswith(b"\n"):
+                    heard.put(line.removeprefix(_GO).decode().rstrip("\n"))
 
     try:
         server = _Server(me.port, Greeting)
@@ -110,8 +122,9 @@ def _follow(me: Member) -> None:
         raise UserError(f"cannot listen as {me} ({problem.strerror}): free the port or name another") from problem
     with server:
         Thread(target=server.serve_forever, args=(_PAUSE,), name="rendezvous", daemon=True).start()
-        told_to_go.wait()
+        word = heard.get()
         server.shutdown()
+    return word
 
 
 class _Server(ThreadingTCPServer):
@@ -120,7 +133,7 @@ class _Server(ThreadingTCPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, port: int, handler: type[BaseRequestHandler]) -> None:
+    def __init__(self, port: int, handler: type[StreamRequestHandler]) -> None:
         super().__init__(("", port), handler, bind_and_activate=False)
         self.socket.close()
         both = socket.has_dualstack_ipv6()

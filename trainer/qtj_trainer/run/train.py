@@ -4,9 +4,10 @@ First everything that can be wrong and is cheap to find, before TensorFlow's 11 
 
     1  the cluster, the store, the ports
     2  a result of this very job: then there is nothing left to do
-    3  training, the same in all processes
-    4  the leader stores: held-out set, weights, record, and last the result
-    5  all leave together
+    3  a checkpoint of this very job: then all go on from there
+    4  training, the same in all processes; the leader stores checkpoints
+    5  the leader stores: held-out set, weights, record, and last the result
+    6  all leave together
 """
 
 import logging
@@ -19,7 +20,9 @@ from typing import TYPE_CHECKING
 
 from qtj_operator.api import contract
 from qtj_trainer.run.artifacts import Record, Result, arrays_to_bytes, store_object
+from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints
 from qtj_trainer.run.cluster import Cluster
+from qtj_trainer.run.epoch import Epoch
 from qtj_trainer.run.telemetry import Telemetry, check_free, port_from
 from qtj_trainer.run.termination import leave_message
 from qtj_trainer.storage import Store, open_store
@@ -27,7 +30,7 @@ from qtj_trainer.workloads import Split, Workload
 from qtj_trainer.workloads.options import Options
 
 if TYPE_CHECKING:
-    from qtj_trainer.run.loop import Epoch, Loop
+    from qtj_trainer.run.loop import Loop
 
 __all__ = ["train"]
 
@@ -38,18 +41,28 @@ log = logging.getLogger("qtj_trainer")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one run is about."""
+    """What one run is about; without a job its uid is empty."""
 
     workload: Workload
     options: Options
     cluster: Cluster
     store: Store
+    checkpoints: Checkpoints
+    job_uid: str
     environment: Mapping[str, str]
 
-    @property
-    def job_uid(self) -> str:
-        """Identity of the job, empty outside of one."""
-        return self.environment.get(contract.Env.JOB_UID, "")
+    def progress(self, epoch: Epoch | None) -> contract.Progress:
+        """Says how far training is after an epoch; None before the first."""
+        if epoch is None:
+            return contract.Progress(epoch=0, epochs=self.options.epochs, step=0)
+        return contract.Progress(
+            epoch=epoch.number,
+            epochs=self.options.epochs,
+            step=epoch.step,
+            loss=epoch.loss,
+            accuracy=epoch.scores[self.workload.accuracy],
+            examples_per_second=epoch.examples_per_second,
+        )
 
 
 def train(workload: Workload, options: Options, artifacts: str, environment: Mapping[str, str]) -> None:
@@ -69,7 +82,9 @@ def train(workload: Workload, options: Options, artifacts: str, environment: Map
     if not cluster.leads:
         log.setLevel(logging.WARNING)
     with closing(open_store(artifacts)) as store:
-        result = _result(Run(workload, options, cluster, store, environment))
+        job_uid = environment.get(contract.Env.JOB_UID, "")
+        checkpoints = Checkpoints(store, job_uid, workload, options)
+        result = _result(Run(workload, options, cluster, store, checkpoints, job_uid, environment))
     if result and cluster.leads:
         leave_message(environment, result.message())
 
@@ -79,6 +94,8 @@ def _result(run: Run) -> Result | None:
     result = Result.of_job(run.store, run.job_uid)
     if result:
         log.info("this job has trained before: its weights are %s", result.weights.uri)
+        if run.cluster.leads:
+            run.checkpoints.clear()
         return result
     return _train_and_store(run)
 
@@ -86,7 +103,8 @@ def _result(run: Run) -> Result | None:
 def _train_and_store(run: Run) -> Result | None:
     if run.cluster.leads:
         run.store.check_writable()
-    telemetry = _telemetry(run)
+    newest = run.checkpoints.newest() if run.cluster.leads else None
+    telemetry = _telemetry(run, newest)
     profiler_port = port_from(run.environment, contract.Env.PROFILER_PORT)
     if profiler_port:
         check_free(profiler_port, contract.Env.PROFILER_PORT)
@@ -94,50 +112,60 @@ def _train_and_store(run: Run) -> Result | None:
     from qtj_trainer.run.distribution import farewell, peers_watched, start_tensorflow  # noqa: PLC0415
     from qtj_trainer.run.loop import Loop  # noqa: PLC0415
 
-    strategy = start_tensorflow(run.cluster, profiler_port=profiler_port)
+    word = newest.name if newest else ""
+    strategy, chosen = start_tensorflow(run.cluster, word=word, profiler_port=profiler_port)
+    checkpoint = newest or (run.checkpoints.read(chosen) if chosen else None)
     split = run.workload.split(run.options)
     with peers_watched(run.cluster):
         training, held_out = (run.workload.encode(part, run.options) for part in (split.training, split.held_out))
         loop = Loop(run.workload, run.options, strategy, training=training, held_out=held_out)
-        last = _watch(run, loop, telemetry)
-    result = _store(run, loop, split, last, telemetry.progress) if run.cluster.leads else None
+        last = _watch(run, loop, telemetry, checkpoint)
+    result = _store(run, loop, split, last) if run.cluster.leads else None
+    if result:
+        run.checkpoints.clear()
     farewell(strategy, run.cluster)
     return result
 
 
-def _telemetry(run: Run) -> Telemetry:
-    telemetry = Telemetry(contract.Progress(epoch=0, epochs=run.options.epochs, step=0))
+def _telemetry(run: Run, checkpoint: Checkpoint | None) -> Telemetry:
+    telemetry = Telemetry(run.progress(checkpoint.epoch if checkpoint else None))
     port = port_from(run.environment, contract.Env.METRICS_PORT)
     if port is not None:
         telemetry.serve(port)
     return telemetry
 
 
-def _watch(run: Run, loop: "Loop", telemetry: Telemetry) -> "Epoch":
-    """Trains to the end, telling how far it is, and returns the last epoch."""
+def _watch(run: Run, loop: "Loop", telemetry: Telemetry, checkpoint: Checkpoint | None) -> Epoch:
+    """Trains to the end, storing and telling how far it is, and returns the last epoch."""
 
     def on_step(step: int) -> None:
         telemetry.progress = replace(telemetry.progress, step=step)
 
-    for epoch in loop.epochs(on_step=on_step):
-        telemetry.progress = replace(
-            telemetry.progress,
-            epoch=epoch.number,
-            loss=epoch.loss,
-            accuracy=epoch.scores[run.workload.accuracy],
-            examples_per_second=epoch.examples_per_second,
-        )
+    last = _resume(loop, checkpoint) if checkpoint else None
+    telemetry.progress = run.progress(last)
+    for epoch in loop.epochs(first=last.number if last else 0, on_step=on_step):
+        last = epoch
+        telemetry.progress = run.progress(epoch)
         log.info("epoch %s", _line(epoch, run.options.epochs))
-    return epoch
+        if run.cluster.leads and run.checkpoints.is_due(epoch.number):
+            run.checkpoints.save(epoch, loop.state())
+    assert last  # noqa: S101  at least one epoch is asked for
+    return last
 
 
-def _line(epoch: "Epoch", epochs: int) -> str:
+def _resume(loop: "Loop", checkpoint: Checkpoint) -> Epoch:
+    loop.restore(checkpoint.state)
+    log.info("resumed after epoch %d from %s", checkpoint.epoch.number, checkpoint.uri)
+    return checkpoint.epoch
+
+
+def _line(epoch: Epoch, epochs: int) -> str:
     scores = "  ".join(f"{name} {value:.4f}" for name, value in epoch.scores.items())
     number = f"{epoch.number:{len(str(epochs))}}/{epochs}"
     return f"{number}  loss {epoch.loss:.4f}  {scores}  {epoch.examples_per_second:.0f} examples/s"
 
 
-def _store(run: Run, loop: "Loop", split: Split, last: "Epoch", progress: contract.Progress) -> Result:
+def _store(run: Run, loop: "Loop", split: Split, last: Epoch) -> Result:
     """Stores what the training came to, the result last."""
     from qtj_trainer.run.weights import dump_weights  # noqa: PLC0415
 
@@ -158,7 +186,7 @@ def _store(run: Run, loop: "Loop", split: Split, last: "Epoch", progress: contra
     )
     record.store(run.store, name)
     stored = contract.Weights(uri=weights.uri, sha256=weights.sha256)
-    result = Result(job_uid=run.job_uid, weights=stored, metrics=metrics, progress=progress)
+    result = Result(job_uid=run.job_uid, weights=stored, metrics=metrics, progress=run.progress(last))
     result.store(run.store)
     log.info("weights %s", weights.uri)
     return result

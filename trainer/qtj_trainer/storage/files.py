@@ -3,6 +3,7 @@
 import os
 import secrets
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -38,7 +39,7 @@ class FileStore:
         except (FileNotFoundError, NotADirectoryError) as problem:
             raise MissingObjectError(self.uri(name)) from problem
         except OSError as problem:
-            raise UserError(f"cannot read {self.uri(name)} ({problem.strerror}): check its permissions") from problem
+            raise self._unreadable(name, problem) from problem
 
     def write(self, name: str, data: bytes) -> None:
         """See `Store.write`."""
@@ -49,11 +50,33 @@ class FileStore:
         except OSError as problem:
             raise self._refused(problem) from problem
 
+    def list(self, folder: str) -> Sequence[str]:
+        """See `Store.list`."""
+        try:
+            return sorted(f"{folder}/{path.name}" for path in self._path(folder).iterdir())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as problem:
+            raise self._unreadable(folder, problem) from problem
+
+    def delete(self, name: str) -> None:
+        """See `Store.delete`. A folder goes with its last object."""
+        path = self._path(name)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as problem:
+            raise UserError(f"cannot delete {self.uri(name)} ({problem.strerror}): check its permissions") from problem
+        with suppress(OSError):
+            path.parent.rmdir()
+
     def close(self) -> None:
         """See `Store.close`."""
 
     def _path(self, name: str) -> Path:
         return self._root / name
+
+    def _unreadable(self, name: str, problem: OSError) -> UserError:
+        return UserError(f"cannot read {self.uri(name)} ({problem.strerror}): check its permissions")
 
     def _refused(self, problem: OSError) -> UserError:
         return UserError(

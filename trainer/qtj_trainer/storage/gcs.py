@@ -4,8 +4,8 @@ The client library retries what is worth retrying (429, 5xx, broken connections)
 and talks to an emulator when ``STORAGE_EMULATOR_HOST`` names one. Here its errors become sentences.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 import requests
 from google.api_core import exceptions as api
@@ -61,6 +61,18 @@ class GcsStore:
         """See `Store.write`. Safe to retry: each object has one writer, and it always writes the same bytes."""
         with self._explained(f"write {self.uri(name)} to"):
             self._blob(name).upload_from_string(data, content_type="application/octet-stream", retry=self._retry)
+
+    def list(self, folder: str) -> Sequence[str]:
+        """See `Store.list`. A bucket has no interrupted writes."""
+        prefix = f"{self._prefix}{folder}/"
+        with self._explained(f"list {self.uri(folder)} in"):
+            blobs = self._client.list_blobs(self._bucket, prefix=prefix, delimiter="/", retry=self._retry)
+            return [blob.name.removeprefix(self._prefix) for blob in blobs]
+
+    def delete(self, name: str) -> None:
+        """See `Store.delete`."""
+        with self._explained(f"delete {self.uri(name)} from"), suppress(api.NotFound):
+            self._blob(name).delete(retry=self._retry)
 
     def close(self) -> None:
         """See `Store.close`."""

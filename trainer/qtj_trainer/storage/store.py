@@ -1,5 +1,6 @@
 """What every store can do."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from qtj_trainer.errors import UserError
@@ -32,6 +33,12 @@ class Store(Protocol):
 
     def write(self, name: str, data: bytes) -> None:
         """Creates or replaces an object; a reader sees the old bytes or the new ones, never a part."""
+
+    def list(self, folder: str) -> Sequence[str]:
+        """Returns the names of all objects directly in a folder, and of what interrupted writes left there."""
+
+    def delete(self, name: str) -> None:
+        """Deletes an object; one that does not exist is no error."""
 
     def close(self) -> None:
         """Closes connections."""

@@ -59,6 +59,9 @@ class Options:
     epochs: int = option(25, "Passes over the training examples.", at_least=1, at_most=1_000_000)
     batch_size: int = option(16, "Examples in one optimizer step, over all workers together.", at_least=1)
     learning_rate: float = option(0.02, "Step size of the Adam optimizer.", above=0, at_most=10)
+    checkpoint_every: int = option(
+        1, "Epochs from one checkpoint to the next; 0 makes none and resumes from none.", at_least=0
+    )
     seed: int = option(0, "Decides data, initial weights and order of examples.", at_least=0, at_most=2_147_483_647)
 
     def __post_init__(self) -> None:

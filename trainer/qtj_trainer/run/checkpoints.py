@@ -1,0 +1,202 @@
+"""Checkpoints: a training that was interrupted goes on after the last epoch it has stored.
+
+<artifacts>/checkpoints/<job uid, or "local">/000007-1f3c0a9e2b77.npz      after epoch 7; the digest is of its bytes
+
+The leader writes one after an epoch and keeps the last two. It alone chooses where to resume, and its peers read the
+checkpoint of the name it tells them when all meet: they could not agree by looking for themselves, since what one finds
+another may not.
+
+    leader      newest() ──name──▶ rendezvous ──▶ ... save(), save() ... result.json, clear()
+    follower                       rendezvous ──name──▶ read()
+
+A checkpoint is passed over when its bytes are not those it was stored with, or when it is of another training: another
+model, other data, another learning rate. Only the number of epochs, and how often a checkpoint is made, may change.
+"""
+
+import hashlib
+import json
+import logging
+import re
+import zipfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qtj_trainer.errors import TrainerError, TryAgainError, UserError
+from qtj_trainer.run.artifacts import arrays_from_bytes, arrays_to_bytes
+from qtj_trainer.run.epoch import Epoch
+from qtj_trainer.storage import MissingObjectError, Store
+from qtj_trainer.workloads import Workload
+from qtj_trainer.workloads.options import Options
+
+__all__ = ["Checkpoint", "Checkpoints", "State"]
+
+State = Sequence[NDArray[Any]]
+"""All numbers that training changes, in the order of the loop that made them."""
+
+_KEPT = 2
+_NAME = re.compile(r"(?P<epoch>\d{6,})-(?P<digest>[0-9a-f]{12})\.npz")
+_DIGITS = 12
+_ABOUT = "about"
+_OF_NO_CONSEQUENCE = frozenset({"epochs", "checkpoint_every"})
+"""Options that do not change what a step computes."""
+
+log = logging.getLogger("qtj_trainer")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A training between two epochs.
+
+    Attributes:
+        name: Its object in the store.
+        uri: The address of that.
+        epoch: The last epoch it has finished.
+        state: Its numbers after that epoch.
+    """
+
+    name: str
+    uri: str
+    epoch: Epoch
+    state: State
+
+
+class _UnusableError(Exception):
+    """Why a checkpoint is passed over, to be read after its address."""
+
+
+class Checkpoints:
+    """The checkpoints of one job in a store."""
+
+    def __init__(self, store: Store, job_uid: str, workload: Workload, options: Options) -> None:
+        self._store = store
+        self._folder = f"checkpoints/{job_uid or 'local'}"
+        self._workload = workload
+        self._options = options
+        self._stored: list[str] = []
+        """Objects in the folder, in the order in which they can be spared."""
+
+    def newest(self) -> Checkpoint | None:
+        """Returns the newest checkpoint that can be resumed from. For the leader, once, before anything is saved.
+
+        Raises:
+            UserError: If the store refuses to list or read.
+            TryAgainError: If it does not answer.
+        """
+        if not self._options.checkpoint_every:
+            return None
+        self._stored = sorted(self._store.list(self._folder), key=_epoch_of)
+        for position, name in reversed(list(enumerate(self._stored))):
+            try:
+                found = self._load(name)
+            except (MissingObjectError, _UnusableError) as problem:
+                log.warning("passing over a checkpoint: %s %s", self._store.uri(name), problem)
+            else:
+                self._stored = [*self._stored[position + 1 :], *self._stored[: position + 1]]
+                return found
+        return None
+
+    def read(self, name: str) -> Checkpoint:
+        """Reads the checkpoint that the leader chose.
+
+        Raises:
+            UserError: If it is not in the store as this process sees it.
+            TryAgainError: If it is not the one the leader has verified.
+        """
+        try:
+            return self._load(name)
+        except MissingObjectError as problem:
+            raise UserError(
+                f"the leader resumes from {self._store.uri(name)}, which is not here: put the artifacts where all"
+                " workers can read them, or set --checkpoint-every 0"
+            ) from problem
+        except _UnusableError as problem:
+            raise TryAgainError(f"{self._store.uri(name)} {problem}: all have to start again") from problem
+
+    def is_due(self, epoch: int) -> bool:
+        """Tells whether a checkpoint is to be made after an epoch."""
+        return self._options.checkpoint_every > 0 and epoch % self._options.checkpoint_every == 0
+
+    def save(self, epoch: Epoch, state: State) -> str:
+        """Stores a checkpoint, and then deletes those it makes superfluous. For the leader.
+
+        Returns:
+            Its name.
+
+        Raises:
+            UserError: If the store refuses it; those stored before stay.
+            TryAgainError: If it does not answer.
+        """
+        about = json.dumps({"training": self._training, "epoch": asdict(epoch)})
+        data = arrays_to_bytes({_ABOUT: np.array(about), **{str(each): array for each, array in enumerate(state)}})
+        name = f"{self._folder}/{epoch.number:06d}-{_digest(data)}.npz"
+        self._store.write(name, data)
+        self._stored = [*(each for each in self._stored if each != name), name]
+        self._delete(self._stored[:-_KEPT])
+        del self._stored[:-_KEPT]
+        return name
+
+    def clear(self) -> None:
+        """Deletes all checkpoints of the job: it has its result."""
+        if not self._options.checkpoint_every:
+            return
+        try:
+            names = self._store.list(self._folder)
+        except TrainerError as problem:
+            log.warning("the checkpoints stay: %s", problem)
+        else:
+            self._delete(names)
+
+    def _delete(self, names: Sequence[str]) -> None:
+        """Deletes what nobody needs, so that a failure is not one of the training."""
+        try:
+            for name in names:
+                self._store.delete(name)
+        except TrainerError as problem:
+            log.warning("old checkpoints stay: %s", problem)
+
+    def _load(self, name: str) -> Checkpoint:
+        """Reads and verifies a checkpoint."""
+        matched = _NAME.fullmatch(name.rpartition("/")[2])
+        if not matched:
+            raise _UnusableError("has not the name of one")
+        data = self._store.read(name)
+        if _digest(data) != matched["digest"]:
+            raise _UnusableError("is truncated or was changed")
+        training, epoch, state = _decode(data)
+        if training != self._training:
+            raise _UnusableError("is of another training: its model, data or options differ")
+        if epoch.number > self._options.epochs:
+            raise _UnusableError(f"is after epoch {epoch.number}, beyond the {self._options.epochs} asked for")
+        return Checkpoint(name, self._store.uri(name), epoch, state)
+
+    @cached_property
+    def _training(self) -> str:
+        """Digest of all that decides what a step computes."""
+        options = {name: value for name, value in asdict(self._options).items() if name not in _OF_NO_CONSEQUENCE}
+        said = [self._workload.name, options, self._workload.fingerprint(self._options)]
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def _decode(data: bytes) -> tuple[str, Epoch, State]:
+    """Returns training, epoch and state of a checkpoint whose bytes are as they were stored."""
+    try:
+        arrays = dict(arrays_from_bytes(data))
+        about = json.loads(str(arrays.pop(_ABOUT)))
+        return about["training"], Epoch(**about["epoch"]), [arrays[str(each)] for each in range(len(arrays))]
+    except (ValueError, TypeError, KeyError, OSError, zipfile.BadZipFile) as problem:
+        raise _UnusableError("is of another version of the trainer") from problem
+
+
+def _epoch_of(name: str) -> int:
+    """Orders names by epoch, first what is no checkpoint: the rest of an interrupted write."""
+    matched = _NAME.fullmatch(name.rpartition("/")[2])
+    return int(matched["epoch"]) if matched else -1
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:_DIGITS]

@@ -31,14 +31,16 @@ def run(checks: Checks, namespace: str) -> None:
 
 def _killed_worker(checks: Checks, namespace: str) -> None:
     _train(namespace, "killed")
+    reached = _epoch(namespace, "killed-worker-0")
     begin = time.monotonic()
     _kill(namespace, "killed-worker-1")
     noticed = _until(namespace, "killed", lambda status: status.get("attempt") == 2)
     running = _until(namespace, "killed", lambda status: status.get("phase") == "Running")
-    stepping = wait_until("it trains again", lambda: _epoch(namespace, "killed-worker-0") > 0, 60)
+    resumed = wait_until("it has resumed", lambda: _epoch(namespace, "killed-worker-0") >= reached, 60)
+    stepping = wait_until("it trains again", lambda: _epoch(namespace, "killed-worker-0") > reached, 60)
     checks.note(
         f"from kill -9 to the next epoch: {time.monotonic() - begin:.1f} s (noticed after {noticed:.1f} s, all pods "
-        f"running {running:.1f} s later, first epoch done {stepping:.1f} s after that)"
+        f"running {running:.1f} s later, checkpoint read after {resumed:.1f} s, next epoch done after {stepping:.1f} s)"
     )
     status = _complete(checks, namespace, "killed")
     checks.equal("one restart is on record", (status["attempt"], status["restarts"]), (2, 1))

@@ -12,7 +12,7 @@ from tests.e2e.checks import Checks
 from tests.e2e.kubectl import ROOT, KubectlError, exists, get, kubectl, wait_until
 from tests.e2e.qcnn import MAX_MSE, MIN_SIGN_ACCURACY, PORTS
 
-_EPOCHS = 150
+_EPOCHS = 100
 """Enough for training to last until the trouble is over, and for it to end in the acceptance band."""
 _CONTAINERD = "/var/lib/qtj-cluster/node-1/containerd.sock"
 
@@ -91,7 +91,7 @@ def _train(namespace: str, name: str) -> None:
 
 
 def _complete(checks: Checks, namespace: str, name: str) -> dict[str, Any]:
-    kubectl("-n", namespace, "wait", f"qtj/{name}", "--for=condition=Complete", "--timeout=180s", timeout=190)
+    kubectl("-n", namespace, "wait", f"qtj/{name}", "--for=condition=Complete", "--timeout=300s", timeout=310)
     status = _status(namespace, name)
     metrics = status["inference"]["metrics"]
     good = metrics["mse"] <= MAX_MSE and metrics["signAccuracy"] >= MIN_SIGN_ACCURACY

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 from enum import StrEnum
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -50,16 +49,14 @@ def operator(
 ) -> None:
     """Run the operator: in a pod with its service account, elsewhere with your kubeconfig."""
     from qtj_operator.cluster.operator import Settings, run_operator  # noqa: PLC0415
+    from qtj_operator.cluster.server import PortError  # noqa: PLC0415
     from qtj_operator.controller.client import ApiError  # noqa: PLC0415
 
     _log(log_format, verbose=verbose)
     try:
         asyncio.run(run_operator(Settings(namespace=namespace, port=port, lease_namespace=lease_namespace)))
-    except ApiError as error:
+    except (ApiError, PortError) as error:
         _fail(str(error))
-    except OSError as error:
-        why = os.strerror(error.errno) if error.errno else error
-        _fail(f"port {port} cannot be opened: {why}; choose another with --port")
 
 
 @app.command()

@@ -10,6 +10,7 @@ import socket
 import uuid
 from collections.abc import Awaitable, Callable
 
+import aiohttp
 from kubernetes.aio import client as kubernetes
 from kubernetes.aio.leaderelection.electionconfig import Config
 from kubernetes.aio.leaderelection.leaderelection import LeaderElection
@@ -35,7 +36,8 @@ async def lead(transport: kubernetes.ApiClient, namespace: str, work: Callable[[
         work: What only one operator may do.
 
     Raises:
-        ApiError: The lease was lost; the process is to end before another operator begins.
+        ApiError: The API server is out of reach, or the lease was lost; the process is to end before another operator
+            begins.
     """
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[None] = loop.create_future()
@@ -59,6 +61,9 @@ async def lead(transport: kubernetes.ApiClient, namespace: str, work: Callable[[
     try:
         await asyncio.wait([candidate, outcome], return_when=asyncio.FIRST_COMPLETED)
         await (outcome if outcome.done() else candidate)
+    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        raise ApiError(0, "Unreachable", f"the API server cannot be asked who leads: {error or 'timeout'}") from error
+    else:
         await _resign(transport, election, namespace)
     finally:
         candidate.cancel()
@@ -92,5 +97,5 @@ async def _resign(transport: kubernetes.ApiClient, election: LeaderElection, nam
     record = election.observed_record
     if record is None or record.holder_identity != election.election_config.lock.identity:
         return
-    with contextlib.suppress(kubernetes.ApiException):
+    with contextlib.suppress(kubernetes.ApiException, aiohttp.ClientError, OSError):
         await kubernetes.CoordinationV1Api(transport).delete_namespaced_lease(MANAGED_BY, namespace)

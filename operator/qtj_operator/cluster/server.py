@@ -1,11 +1,16 @@
 """Answers the kubelet's probes and Prometheus."""
 
+import os
 from collections.abc import Callable
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry, generate_latest
 
-__all__ = ["serve"]
+__all__ = ["PortError", "serve"]
+
+
+class PortError(Exception):
+    """The port for probes and metrics cannot be opened."""
 
 
 async def serve(port: int, registry: CollectorRegistry, alive: Callable[[], bool], ready: Callable[[], bool]) -> None:
@@ -16,6 +21,9 @@ async def serve(port: int, registry: CollectorRegistry, alive: Callable[[], bool
         registry: The metrics to show.
         alive: Whether the operator is worth keeping; when not, the kubelet restarts it.
         ready: Whether it watches already.
+
+    Raises:
+        PortError: The port is taken.
     """
 
     def probe(holds: Callable[[], bool]) -> Callable[[web.Request], "object"]:
@@ -33,4 +41,8 @@ async def serve(port: int, registry: CollectorRegistry, alive: Callable[[], bool
     app.router.add_get("/metrics", metrics)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
-    await web.TCPSite(runner, port=port).start()
+    try:
+        await web.TCPSite(runner, port=port).start()
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else error
+        raise PortError(f"port {port} cannot be opened: {why}; choose another with --port") from None

@@ -329,7 +329,7 @@ def test_a_finished_job_does_not_need_them(alone: Alone, trainer: Trainer) -> No
     again = start(trainer, alone.folders["resumed"]).end()
 
     assert again.message == alone.resumed.message
-    assert again.seconds < 5
+    assert again.cpu_seconds < 5
 
 
 @dataclass(frozen=True)
@@ -360,7 +360,7 @@ def killed(trainer: Trainer, bucket: storage.Bucket, emulator: str) -> Killed:
     leader, follower = trainer.start_cluster(2, *TRAINING, **environment)
     leader.wait_for("epoch  3/")
     follower.kill()
-    ended = leader.end(seconds=60)
+    ended = leader.end(seconds=240)
     assert (ended.code, len(ended.sentences)) == (contract.EXIT_RETRY, 1), ended.errors
     last = max(blob.name for blob in bucket.list_blobs(prefix=f"killed/checkpoints/{JOB}/"))
     return Killed(bucket, environment, int(last.rpartition("/")[2][:6]))

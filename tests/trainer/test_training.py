@@ -161,7 +161,7 @@ def test_a_job_that_has_trained_does_not_train_again(trainer: Trainer, trained: 
     assert (leader.code, follower.code) == (0, 0)
     assert leader.message == trained.leader.message
     assert "has trained before" in leader.output
-    assert max(leader.seconds, follower.seconds) < 5
+    assert max(leader.cpu_seconds, follower.cpu_seconds) < 5
 
 
 def test_another_job_trains_anew(trainer: Trainer, tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_killed_worker_makes_the_other_ask_for_another_run(pair: tuple[Process
 
     victim.popen.kill()
 
-    ended = survivor.end(seconds=60)
+    ended = survivor.end(seconds=240)
     assert ended.code == contract.EXIT_RETRY
     assert len(ended.sentences) == 1
     assert "lost another worker" in ended.sentences[0]
@@ -202,8 +202,8 @@ def test_a_worker_told_to_stop_stops_at_once(pair: tuple[Process, Process]) -> N
 
     leader.popen.send_signal(signal.SIGTERM)
 
-    assert leader.end(seconds=2).code == 128 + signal.SIGTERM
-    assert follower.end(seconds=60).code == contract.EXIT_RETRY
+    assert leader.end(seconds=15).code == 128 + signal.SIGTERM
+    assert follower.end(seconds=240).code == contract.EXIT_RETRY
 
 
 def test_a_worker_that_waits_for_others_can_be_told_to_stop(trainer: Trainer) -> None:
@@ -216,7 +216,7 @@ def test_a_worker_that_waits_for_others_can_be_told_to_stop(trainer: Trainer) ->
 
     waiting.popen.send_signal(signal.SIGTERM)
 
-    assert waiting.end(seconds=2).code == 128 + signal.SIGTERM
+    assert waiting.end(seconds=15).code == 128 + signal.SIGTERM
 
 
 @pytest.mark.slow

@@ -147,8 +147,8 @@ def test_a_roles_own_template_replaces_the_jobs() -> None:
 
 
 def test_the_program_runs_in_the_container_called_trainer_or_else_the_first() -> None:
-    assert main_container([{"name": "proxy"}, {"name": "trainer"}]) == 1
-    assert main_container([{"name": "main"}, {"name": "proxy"}]) == 0
+    assert main_container([{"name": "proxy"}, {"name": "trainer"}]) == {"name": "trainer"}
+    assert main_container([{"name": "main"}, {"name": "proxy"}]) == {"name": "main"}
 
 
 def test_a_status_is_read_back_as_it_was_written() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from pydantic import ValidationError
 
@@ -20,6 +20,8 @@ __all__ = [
     "main_container",
     "read_status",
 ]
+
+C = TypeVar("C", bound=Mapping[str, Any])
 
 GRPC_PORT = 2222
 METRICS_PORT = 2224
@@ -156,9 +158,9 @@ def read_status(raw: Mapping[str, Any]) -> Status:
             status = _without(status, error.errors(include_url=False)[0]["loc"]) or {}
 
 
-def main_container(containers: Sequence[Mapping[str, Any]]) -> int:
-    """Returns the position of the container that runs the training program."""
-    return next((at for at, container in enumerate(containers) if container.get("name") == _MAIN_CONTAINER), 0)
+def main_container(containers: Sequence[C]) -> C:
+    """Returns the container that runs the training program."""
+    return next((container for container in containers if container.get("name") == _MAIN_CONTAINER), containers[0])
 
 
 def _without(value: Any, path: Sequence[int | str]) -> Any:  # noqa: ANN401  JSON

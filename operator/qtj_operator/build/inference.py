@@ -45,7 +45,7 @@ def inference_job(job: Job, inference: Inference, weights: WeightsStatus) -> Man
 
 
 def _say_what_to_run(spec: Manifest, inference: Inference) -> None:
-    main = spec["containers"][main_container(spec["containers"])]
+    main = main_container(spec["containers"])
     if inference.command is not None:
         main["command"] = inference.command
     main["args"] = ["infer"] if inference.args is None else inference.args

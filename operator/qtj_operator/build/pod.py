@@ -33,7 +33,7 @@ def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
         Env.METRICS_PORT: str(METRICS_PORT),
     }
     template = pod_template(job.template(replica.role), environment)
-    _add_ports(_main(template["spec"]), replica_ports(job))
+    _add_ports(main_container(template["spec"]["containers"]), replica_ports(job))
     own = metadata(job, replica_name(job.name, replica.role, replica.index), labels)
     queue_labels, queue_annotations = queueing(job, attempt)
     own |= {"labels": {**own["labels"], **queue_labels}, "annotations": queue_annotations}
@@ -73,11 +73,6 @@ def pod_template(template: Mapping[str, Any], environment: Mapping[str, str]) ->
 
 def _containers(spec: Manifest) -> Iterable[Manifest]:
     return [*(spec.get("initContainers") or ()), *spec["containers"]]
-
-
-def _main(spec: Manifest) -> Manifest:
-    container: Manifest = spec["containers"][main_container(spec["containers"])]
-    return container
 
 
 def _harden(container: Manifest) -> None:

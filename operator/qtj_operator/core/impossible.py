@@ -21,8 +21,10 @@ Check = Callable[[Job], str | None]
 
 def impossible(seen: Observed, _now: datetime) -> Verdict | None:
     """Says what is wrong once, before any pod exists, and leaves it at that."""
+    if seen.attempt:
+        return None
     sentence = next((found for check in _CHECKS if (found := check(seen.job)) is not None), None)
-    if seen.attempt or sentence is None:
+    if sentence is None:
         return None
     return Verdict(facts=(Fact(ConditionType.FAILED, status=True, reason=Reason.INVALID_SPEC, message=sentence),))
 
@@ -45,14 +47,12 @@ def artifacts_on_no_volume(job: Job) -> str | None:
     if url.scheme != "file":
         return None
     folder = PurePosixPath(url.path)
-    for where, template in _templates(job).items():
-        containers = template["spec"]["containers"]
-        main = containers[main_container(containers)]
+    for where, main in _programs(job):
         mounts = [PurePosixPath(mount["mountPath"]) for mount in main.get("volumeMounts") or ()]
         if not any(folder.is_relative_to(mount) for mount in mounts):
             return (
                 f"artifacts.uri {job.spec.artifacts.uri} lies on no volume that "
-                f"{where}.spec.containers[{main['name']}] mounts, so the weights would vanish with the pod: "
+                f"{where} mounts, so the weights would vanish with the pod: "
                 "mount a shared volume there, or use gs://"
             )
     return None
@@ -64,15 +64,13 @@ def too_large_for_its_memory(job: Job) -> str | None:
     if circuit is None:
         return None
     state, states = state_bytes(circuit), STATES * (circuit.filters or 1)
-    for where, template in _templates(job).items():
-        containers = template["spec"]["containers"]
-        main = containers[main_container(containers)]
+    for where, main in _programs(job):
         limit = ((main.get("resources") or {}).get("limits") or {}).get("memory")
         allowed = None if limit is None else bytes_of(limit)
         if allowed is not None and states * state > allowed:
             return (
                 f"{circuit.qubits} qubits need {gibibytes(states * state)} per replica ({states} states of "
-                f"{gibibytes(state)}), and the limit of {where}.spec.containers[{main['name']}] is {limit}: raise "
+                f"{gibibytes(state)}), and the limit of {where} is {limit}: raise "
                 "resources.limits.memory or lower circuit.qubits"
             )
     return None
@@ -106,6 +104,13 @@ def _templates(job: Job) -> Mapping[str, Mapping[str, Any]]:
         "spec.template" if spec.template is None else f"spec.replicaSpecs.{role}.template": job.template(role)
         for role, spec in job.spec.replica_specs
     }
+
+
+def _programs(job: Job) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yields the container of each template that runs the training program."""
+    for where, template in _templates(job).items():
+        main = main_container(template["spec"]["containers"])
+        yield f"{where}.spec.containers[{main['name']}]", main
 
 
 def _containers(job: Job) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -10,7 +10,7 @@ Terms used by every policy, for a job of two workers in attempt 2::
 A pod keeps its name over all attempts, so the API server itself rules out two attempts of one replica side by side.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
@@ -268,8 +268,7 @@ def _moment(text: str | None) -> datetime | None:
 
 
 def _main_status(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    containers: Sequence[Mapping[str, Any]] = raw["spec"]["containers"]
-    name = containers[main_container(containers)]["name"]
+    name = main_container(raw["spec"]["containers"])["name"]
     statuses = raw.get("status", {}).get("containerStatuses") or ()
     return next((status for status in statuses if status["name"] == name), {})
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from qtj_operator.api.job import Job
 
-__all__ = ["IMAGE", "JOB_UID", "a_container", "a_job", "a_template", "job_object"]
+__all__ = ["IMAGE", "JOB_UID", "a_container", "a_job", "a_template", "job_object", "stored_job"]
 
 IMAGE = "registry.example/trainer:1"
 JOB_UID = "0b5f8f4e-job"
@@ -20,7 +20,7 @@ def a_template(*containers: dict[str, Any], **pod: Any) -> dict[str, Any]:
 
 
 def job_object(*, name: str = "qcnn", namespace: str = "lab", **spec: Any) -> dict[str, Any]:
-    """The job as the API server stores it; `spec` replaces whole fields of a small valid one, None removes them."""
+    """The job as a user applies it; `spec` replaces whole fields of a small valid one, None removes them."""
     fields = {
         "artifacts": {"uri": "gs://lab-bucket/qcnn"},
         "replicaSpecs": {"Worker": {"replicas": 2}},
@@ -33,6 +33,12 @@ def job_object(*, name: str = "qcnn", namespace: str = "lab", **spec: Any) -> di
         "metadata": {"name": name, "namespace": namespace, "uid": JOB_UID, "generation": 1},
         "spec": {key: value for key, value in fields.items() if value is not None},
     }
+
+
+def stored_job(**job: Any) -> dict[str, Any]:
+    """The job as the API server returns it; see `job_object`."""
+    applied = job_object(**job)
+    return {**applied, "metadata": {**applied["metadata"], "resourceVersion": "7"}}
 
 
 def a_job(
@@ -53,4 +59,4 @@ def a_job(
         roles["PS"] = {"replicas": ps}
     if evaluator:
         roles["Evaluator"] = {}
-    return Job.parse(job_object(name=name, **{"replicaSpecs": roles, **spec}))
+    return Job.parse(stored_job(name=name, **{"replicaSpecs": roles, **spec}))

@@ -7,12 +7,12 @@ import pytest
 from qtj_operator.api.job import InvalidJob, Job, ReplicaId, is_managed_elsewhere, main_container, read_status
 from qtj_operator.api.names import Role
 from qtj_operator.api.status import Phase, Status
-from tests.jobs import a_container, a_job, a_template, job_object
+from tests.jobs import a_container, a_job, a_template, job_object, stored_job
 
 
 def refusal(**spec: Any) -> str:
     with pytest.raises(InvalidJob) as refused:
-        Job.parse(job_object(**spec))
+        Job.parse(stored_job(**spec))
     return str(refused.value)
 
 
@@ -21,7 +21,7 @@ def template_refusal(**container: Any) -> str:
 
 
 def test_a_small_job_is_read_whole() -> None:
-    job = Job.parse(job_object(name="qcnn", namespace="lab"))
+    job = Job.parse(stored_job(name="qcnn", namespace="lab"))
 
     assert (job.name, job.namespace, job.generation, job.deleting) == ("qcnn", "lab", 1, False)
     assert job.spec.artifacts.uri == "gs://lab-bucket/qcnn"

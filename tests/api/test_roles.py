@@ -7,7 +7,7 @@ import pytest
 from qtj_operator.api.job import InvalidJob, Job, ReplicaId
 from qtj_operator.api.names import Role
 from qtj_operator.api.spec import Spec, Strategy
-from tests.jobs import a_job, job_object
+from tests.jobs import a_job, stored_job
 
 NEEDS_ALL = "strategy ParameterServer needs the roles Chief (which coordinates), PS and Worker"
 NO_PS = "the role PS belongs to strategy ParameterServer"
@@ -16,7 +16,7 @@ ALL_ROLES: dict[str, Any] = {"Chief": {}, "PS": {}, "Worker": {}, "Evaluator": {
 
 
 def job(strategy: str | None, roles: dict[str, Any]) -> Job:
-    return Job.parse(job_object(strategy=strategy, replicaSpecs=roles))
+    return Job.parse(stored_job(strategy=strategy, replicaSpecs=roles))
 
 
 @pytest.mark.parametrize(

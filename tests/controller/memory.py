@@ -78,9 +78,9 @@ class RecordingClient:
         self._note("patch", resource, name)
         await self.inner.patch(resource, namespace, name, operations)
 
-    async def delete(self, resource: Resource, namespace: str, name: str, uid: str, *, force: bool = False) -> None:
+    async def delete(self, resource: Resource, namespace: str, name: str, version: str, *, force: bool = False) -> None:
         self._note("force" if force else "delete", resource, name)
-        await self.inner.delete(resource, namespace, name, uid, force=force)
+        await self.inner.delete(resource, namespace, name, version, force=force)
 
     async def replace_status(self, resource: Resource, obj: Object) -> None:
         self._note("replace_status", resource, obj["metadata"]["name"])

@@ -100,21 +100,19 @@ def test_requests_of_one_stage_go_out_together_but_never_more_than_fifty() -> No
     assert client.most == 50
 
 
-async def test_each_kind_is_deleted_by_its_uid() -> None:
+async def test_what_has_changed_since_it_was_seen_is_spared_and_the_pass_is_repeated() -> None:
     cluster = Cluster()
     await cluster.create(Resource.PODS, PODS[0])
     await cluster.create(Resource.JOBS, inference())
     pod = await cluster.get(Resource.PODS, "lab", "qcnn-worker-0")
     assert pod is not None
+    actions = [
+        Delete(Kind.POD, "qcnn-worker-0", pod["metadata"]["resourceVersion"]),
+        Delete(Kind.JOB, "qcnn-inference", "0"),
+    ]
 
-    await act(
-        cluster,
-        JOB,
-        [
-            Delete(Kind.POD, "qcnn-worker-0", pod["metadata"]["uid"]),
-            Delete(Kind.JOB, "qcnn-inference", "the one before"),
-        ],
-    )
+    with pytest.raises(ApiError, match="resourceVersion"):
+        await act(cluster, JOB, actions)
 
     assert cluster.names(Resource.PODS) == ()
     assert cluster.names(Resource.JOBS) == ("qcnn-inference",)

@@ -173,6 +173,11 @@ async def uid_of(client: Client, resource: Resource, namespace: str, name: str) 
     return uid
 
 
+async def version_of(client: Client, resource: Resource, namespace: str, name: str) -> str:
+    version: str = (await found(client, resource, namespace, name))["metadata"]["resourceVersion"]
+    return version
+
+
 async def test_a_patch_replaces_fields_as_a_whole(client: Client, lab: str) -> None:
     edited = service(lab)
     edited["spec"]["ports"] = [{**PORT, "port": 99}, {**PORT, "name": "mine", "port": 100}]
@@ -259,57 +264,65 @@ async def test_every_change_is_a_new_version(client: Client, lab: str) -> None:
     assert versions[0] == versions[1] < versions[2]
 
 
-async def test_an_object_is_deleted_by_its_uid(client: Client, lab: str) -> None:
+async def test_an_object_is_deleted_as_it_was_seen(client: Client, lab: str) -> None:
     await client.create(SERVICES, service(lab))
-    uid = (await found(client, SERVICES, lab, "a"))["metadata"]["uid"]
 
-    await client.delete(SERVICES, lab, "a", uid)
+    await client.delete(SERVICES, lab, "a", await version_of(client, SERVICES, lab, "a"))
 
     assert await client.get(SERVICES, lab, "a") is None
 
 
 async def test_an_object_that_took_the_name_since_is_spared(client: Client, lab: str) -> None:
     await client.create(SERVICES, service(lab))
-    earlier = (await found(client, SERVICES, lab, "a"))["metadata"]["uid"]
-    await client.delete(SERVICES, lab, "a", earlier)
+    earlier = await found(client, SERVICES, lab, "a")
+    await client.delete(SERVICES, lab, "a", earlier["metadata"]["resourceVersion"])
     await client.create(SERVICES, service(lab))
 
-    await client.delete(SERVICES, lab, "a", earlier)
+    code, reason = await refusal(client.delete(SERVICES, lab, "a", earlier["metadata"]["resourceVersion"]))
 
-    assert (await found(client, SERVICES, lab, "a"))["metadata"]["uid"] != earlier
+    assert (code, reason) == (409, "Conflict")
+    assert await uid_of(client, SERVICES, lab, "a") != earlier["metadata"]["uid"]
+
+
+async def test_an_object_that_has_changed_since_is_spared(client: Client, lab: str) -> None:
+    await client.create(JOBS, job_object(namespace=lab))
+    earlier = await version_of(client, JOBS, lab, "qcnn")
+    await client.patch(JOBS, lab, "qcnn", replacing(await uid_of(client, JOBS, lab, "qcnn"), suspend=True))
+
+    code, reason = await refusal(client.delete(JOBS, lab, "qcnn", earlier))
+
+    assert (code, reason) == (409, "Conflict")
+    assert (await found(client, JOBS, lab, "qcnn"))["spec"]["suspend"] is True
 
 
 async def test_what_is_gone_counts_as_deleted(client: Client, lab: str) -> None:
-    await client.delete(SERVICES, lab, "nobody", "any")
+    await client.delete(SERVICES, lab, "nobody", "1")
 
     assert await client.get(SERVICES, lab, "nobody") is None
 
 
 async def test_a_pod_on_no_node_is_gone_at_once(client: Client, lab: str) -> None:
     await client.create(PODS, pod(lab))
-    uid = (await found(client, PODS, lab, "a"))["metadata"]["uid"]
 
-    await client.delete(PODS, lab, "a", uid)
+    await client.delete(PODS, lab, "a", await version_of(client, PODS, lab, "a"))
 
     assert await client.get(PODS, lab, "a") is None
 
 
 async def test_a_pod_on_a_node_stays_until_the_kubelet_has_stopped_it(client: Client, lab: str) -> None:
     await client.create(PODS, pod(lab, nodeName="node-1"))
-    uid = (await found(client, PODS, lab, "a"))["metadata"]["uid"]
 
-    await client.delete(PODS, lab, "a", uid)
+    await client.delete(PODS, lab, "a", await version_of(client, PODS, lab, "a"))
 
     assert "deletionTimestamp" in (await found(client, PODS, lab, "a"))["metadata"]
 
 
 async def test_a_pod_that_is_being_deleted_keeps_the_moment_it_was_given(client: Client, lab: str) -> None:
     await client.create(PODS, pod(lab, nodeName="node-1"))
-    uid = await uid_of(client, PODS, lab, "a")
 
-    await client.delete(PODS, lab, "a", uid)
+    await client.delete(PODS, lab, "a", await version_of(client, PODS, lab, "a"))
     first = await found(client, PODS, lab, "a")
-    await client.delete(PODS, lab, "a", uid)
+    await client.delete(PODS, lab, "a", await version_of(client, PODS, lab, "a"))
 
     assert await found(client, PODS, lab, "a") == first
     assert first["metadata"]["deletionTimestamp"] > first["metadata"]["creationTimestamp"]
@@ -317,19 +330,20 @@ async def test_a_pod_that_is_being_deleted_keeps_the_moment_it_was_given(client:
 
 async def test_a_pod_on_a_node_that_says_nothing_is_removed_by_force(client: Client, lab: str) -> None:
     await client.create(PODS, pod(lab, nodeName="node-1"))
-    uid = await uid_of(client, PODS, lab, "a")
-    await client.delete(PODS, lab, "a", uid)
+    await client.delete(PODS, lab, "a", await version_of(client, PODS, lab, "a"))
 
-    await client.delete(PODS, lab, "a", uid, force=True)
+    await client.delete(PODS, lab, "a", await version_of(client, PODS, lab, "a"), force=True)
 
     assert await client.get(PODS, lab, "a") is None
 
 
-async def test_force_spares_another_uid_as_well(client: Client, lab: str) -> None:
+async def test_force_spares_what_has_changed_as_well(client: Client, lab: str) -> None:
     await client.create(PODS, pod(lab, nodeName="node-1"))
+    before = int(await version_of(client, PODS, lab, "a")) - 1
 
-    await client.delete(PODS, lab, "a", "another", force=True)
+    code, reason = await refusal(client.delete(PODS, lab, "a", str(before), force=True))
 
+    assert (code, reason) == (409, "Conflict")
     assert "deletionTimestamp" not in (await found(client, PODS, lab, "a"))["metadata"]
 
 
@@ -339,7 +353,7 @@ async def test_what_has_a_finalizer_stays_until_that_is_gone(client: Client, lab
     held["metadata"]["finalizers"] = ["example.com/backup"]
     await client.create(JOBS, held)
 
-    await client.delete(JOBS, lab, "qcnn", await uid_of(client, JOBS, lab, "qcnn"), force=force)
+    await client.delete(JOBS, lab, "qcnn", await version_of(client, JOBS, lab, "qcnn"), force=force)
     meta = (await found(client, JOBS, lab, "qcnn"))["metadata"]
     await client.patch(JOBS, lab, "qcnn", [{"op": "add", "path": "/metadata/finalizers", "value": []}])
 
@@ -407,7 +421,7 @@ async def test_a_status_of_an_object_that_is_gone_is_refused(client: Client, lab
 async def test_a_status_of_an_earlier_object_of_the_same_name_is_refused(client: Client, lab: str) -> None:
     await client.create(JOBS, job_object(namespace=lab))
     earlier = await found(client, JOBS, lab, "qcnn")
-    await client.delete(JOBS, lab, "qcnn", earlier["metadata"]["uid"])
+    await client.delete(JOBS, lab, "qcnn", earlier["metadata"]["resourceVersion"])
     await client.create(JOBS, job_object(namespace=lab))
 
     code, reason = await refusal(client.replace_status(JOBS, {**earlier, "status": {"attempt": 1}}))

@@ -24,7 +24,10 @@ def first_attempt(job: Job) -> Job:
 
 
 def _fields(job: Job) -> dict[str, Any]:
-    return {field: getattr(job, field) for field in ("name", "namespace", "uid", "generation", "deleting", "spec")}
+    return {
+        field: getattr(job, field)
+        for field in ("name", "namespace", "uid", "version", "generation", "deleting", "spec")
+    }
 
 
 def inference() -> Manifest:

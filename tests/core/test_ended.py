@@ -129,7 +129,7 @@ def test_services_stay_for_they_cost_nothing_and_go_with_the_job() -> None:
 def test_an_inference_that_still_runs_when_the_job_has_failed_is_stopped() -> None:
     world = inferring_job(runPolicy={"activeDeadlineSeconds": 60}).without_pods().recorded(later(seconds=60))
 
-    assert world.decide(later(seconds=60)).actions == (Delete(Kind.JOB, "qcnn-inference", "inference-uid"),)
+    assert world.decide(later(seconds=60)).actions == (Delete(Kind.JOB, "qcnn-inference", "inference-version"),)
     assert world.with_inference(deleting=True).decide(later(seconds=60)).actions == ()
 
 
@@ -137,7 +137,7 @@ def test_an_inference_that_has_ended_is_kept_for_its_logs() -> None:
     assert complete_job(runPolicy={"cleanPodPolicy": "All"}).without_pods().decide(later(days=1)).actions == ()
 
 
-JOB_DELETED = (Delete(Kind.QUANTUM_TRAINING_JOB, "qcnn", running_job().job.uid),)
+JOB_DELETED = (Delete(Kind.QUANTUM_TRAINING_JOB, "qcnn", running_job().job.version),)
 
 
 def test_a_job_is_deleted_when_its_time_after_the_end_is_over() -> None:
@@ -186,4 +186,4 @@ def test_a_job_that_has_a_new_inference_to_run_is_not_deleted() -> None:
     world = complete_job(runPolicy={"ttlSecondsAfterFinished": 0}).with_spec(inference={"args": ["other"]})
 
     assert world.decide(later(days=1)).actions == ()
-    assert world.recorded().decide().actions == (Delete(Kind.JOB, "qcnn-inference", "inference-uid"),)
+    assert world.recorded().decide().actions == (Delete(Kind.JOB, "qcnn-inference", "inference-version"),)

@@ -15,7 +15,7 @@ from tests.core.world import (
     trained_job,
 )
 
-REMOVED = Delete(Kind.JOB, "qcnn-inference", "inference-uid")
+REMOVED = Delete(Kind.JOB, "qcnn-inference", "inference-version")
 
 
 def failed_inference(**how: object) -> World:

@@ -167,7 +167,9 @@ def chosen(world: World, chance: Chance) -> Pod | None:
 
 def changed(world: World, pod: Pod, **how: Any) -> World:
     """The same pod in another state."""
-    return world.with_pod(called(pod), **{"attempt": pod.attempt, "uid": pod.uid, "deadline": pod.deadline, **how})
+    return world.with_pod(
+        called(pod), **{"attempt": pod.attempt, "uid": pod.uid, "version": pod.version, "deadline": pod.deadline, **how}
+    )
 
 
 def called(pod: Pod) -> str:
@@ -274,7 +276,7 @@ class Life:
                     self.passes(silent=happening.silent)
 
 
-DELETE_JOB = Delete(Kind.QUANTUM_TRAINING_JOB, "qcnn", new_job().job.uid)
+DELETE_JOB = Delete(Kind.QUANTUM_TRAINING_JOB, "qcnn", new_job().job.version)
 
 
 def is_overdue(world: World, now: datetime) -> bool:
@@ -302,7 +304,7 @@ def done(world: World, actions: tuple[Action, ...], now: datetime, *, silent: bo
 
 
 def deleted(world: World, action: Delete, now: datetime, *, silent: bool) -> World:
-    pod = next(pod for pod in world.pods if pod.uid == action.uid)
+    pod = next(pod for pod in world.pods if pod.version == action.version)
     if silent and not action.force:
         gone = replace(pod, deadline=now + timedelta(seconds=30))
         return replace(world, pods=tuple(gone if known is pod else known for known in world.pods))
@@ -372,10 +374,10 @@ def record(world: World) -> tuple[Any, ...]:
 
 
 def check_deletions(world: World, actions: tuple[Action, ...], now: datetime) -> None:
-    pods = {pod.uid: pod for pod in world.pods}
+    pods = {pod.version: pod for pod in world.pods}
     for action in actions:
         if isinstance(action, Delete) and action.kind == Kind.POD:
-            deadline = pods[action.uid].deadline
+            deadline = pods[action.version].deadline
             assert action.force == (deadline is not None), "asked once, insisted on afterwards"
             assert deadline is None or deadline + NODE_SILENCE <= now
         if isinstance(action, Delete) and action.kind == Kind.QUANTUM_TRAINING_JOB:

@@ -19,7 +19,7 @@ def raw_pod(
         containers.insert(0, {"name": "proxy", "image": "proxy:1"})
     ours = {f"quantumtraining.dev/{key}": value for key, value in (labels or {}).items()}
     return {
-        "metadata": {"name": name, "uid": "u", "labels": ours},
+        "metadata": {"name": name, "uid": "u", "resourceVersion": "7", "labels": ours},
         "spec": {"containers": containers},
         "status": status,
     }
@@ -150,7 +150,12 @@ def test_the_termination_message_is_read_by_the_contract() -> None:
 
 def test_an_inference_job_is_done_only_when_its_condition_is_true() -> None:
     raw = {
-        "metadata": {"name": "qcnn-inference", "uid": "u", "labels": {"quantumtraining.dev/inference": "a1"}},
+        "metadata": {
+            "name": "qcnn-inference",
+            "uid": "u",
+            "resourceVersion": "7",
+            "labels": {"quantumtraining.dev/inference": "a1"},
+        },
         "status": {"conditions": [condition("Complete", "False"), condition("Failed", "True")]},
     }
 

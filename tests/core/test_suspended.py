@@ -177,7 +177,7 @@ def test_a_leader_that_only_obeyed_has_not_trained() -> None:
 def test_suspending_stops_a_running_inference() -> None:
     world = suspended(inferring_job().without_pods())
 
-    assert world.decide().actions == (Delete(Kind.JOB, "qcnn-inference", "inference-uid"),)
+    assert world.decide().actions == (Delete(Kind.JOB, "qcnn-inference", "inference-version"),)
     assert world.with_inference(deleting=True).decide().actions == ()
 
 
@@ -193,7 +193,7 @@ def test_a_trained_job_infers_when_it_is_resumed_and_stays_in_its_attempt() -> N
 def test_an_inference_that_ended_while_the_job_was_suspended_counts_when_it_is_resumed() -> None:
     world = suspended(inferring_job()).with_inference(complete=True)
 
-    assert world.decide().actions[-1:] != (Delete(Kind.JOB, "qcnn-inference", "inference-uid"),)
+    assert world.decide().actions[-1:] != (Delete(Kind.JOB, "qcnn-inference", "inference-version"),)
     assert resumed(world).recorded().decide().status.phase == "Complete"
 
 

@@ -196,6 +196,7 @@ def _pod(
         **{
             "name": name,
             "uid": f"{name}@{attempt}",
+            "version": f"{name}@{attempt}",
             "replica": known,
             "attempt": attempt,
             "phase": phase,
@@ -228,6 +229,7 @@ def _inference(
     return InferenceRun(
         name=f"{job.name}-inference",
         uid="inference-uid",
+        version="inference-version",
         run=inference_run(inference, weights),
         complete=complete,
         failed=failed,

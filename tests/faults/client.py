@@ -77,8 +77,8 @@ class FaultyClient:
     async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> None:
         await self._write(lambda: self._client.patch(resource, namespace, name, operations))
 
-    async def delete(self, resource: Resource, namespace: str, name: str, uid: str, *, force: bool = False) -> None:
-        await self._write(lambda: self._client.delete(resource, namespace, name, uid, force=force))
+    async def delete(self, resource: Resource, namespace: str, name: str, version: str, *, force: bool = False) -> None:
+        await self._write(lambda: self._client.delete(resource, namespace, name, version, force=force))
 
     async def replace_status(self, resource: Resource, obj: Object) -> None:
         await self._write(lambda: self._client.replace_status(resource, obj))

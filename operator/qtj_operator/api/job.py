@@ -50,6 +50,7 @@ class Job:
         name: metadata.name.
         namespace: metadata.namespace.
         uid: metadata.uid.
+        version: metadata.resourceVersion.
         generation: metadata.generation, which moves with the spec.
         deleting: Whether the object is on its way out.
         spec: What the user wants.
@@ -59,6 +60,7 @@ class Job:
     name: str
     namespace: str
     uid: str
+    version: str
     generation: int
     deleting: bool
     spec: Spec
@@ -80,6 +82,7 @@ class Job:
             name=meta["name"],
             namespace=meta["namespace"],
             uid=meta["uid"],
+            version=meta["resourceVersion"],
             generation=meta.get("generation", 1),
             deleting="deletionTimestamp" in meta,
             spec=spec,

@@ -91,15 +91,15 @@ class ApiClient:
         """See `Client.patch`."""
         await self._request("PATCH", resource, namespace, name, body=operations)
 
-    async def delete(self, resource: Resource, namespace: str, name: str, uid: str, *, force: bool = False) -> None:
+    async def delete(self, resource: Resource, namespace: str, name: str, version: str, *, force: bool = False) -> None:
         """See `Client.delete`."""
-        body: dict[str, object] = {"preconditions": {"uid": uid}, "propagationPolicy": "Background"}
+        body: dict[str, object] = {"preconditions": {"resourceVersion": version}, "propagationPolicy": "Background"}
         if force:
             body["gracePeriodSeconds"] = 0
         try:
             await self._request("DELETE", resource, namespace, name, body=body)
         except ApiError as error:
-            if error.code not in {404, 409}:
+            if error.code != 404:  # noqa: PLR2004
                 raise
 
     async def replace_status(self, resource: Resource, obj: Object) -> None:

@@ -70,7 +70,7 @@ async def _all(requests: Iterable[Awaitable[Obstacle | None]]) -> list[Obstacle]
 async def _carry_out(client: Client, job: Job, action: Action) -> Obstacle | None:
     match action:
         case Delete():
-            await client.delete(_RESOURCES[action.kind], job.namespace, action.name, action.uid, force=action.force)
+            await client.delete(_RESOURCES[action.kind], job.namespace, action.name, action.version, force=action.force)
         case Restore():
             await _restore(client, job, action)
         case Create():

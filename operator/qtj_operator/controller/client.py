@@ -64,8 +64,8 @@ class Client(Protocol):
         """Changes the object by a JSON patch (RFC 6902), all operations or none."""
         ...
 
-    async def delete(self, resource: Resource, namespace: str, name: str, uid: str, *, force: bool = False) -> None:
-        """Deletes the object if it still has this uid; one that is gone or was replaced counts as deleted.
+    async def delete(self, resource: Resource, namespace: str, name: str, version: str, *, force: bool = False) -> None:
+        """Deletes the object if it is still at this resourceVersion; one that is gone counts as deleted.
 
         With `force`, a pod goes without its node's word.
         """

@@ -45,15 +45,17 @@ class Restore:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Delete exactly the object that was seen: another one under the same name has another uid.
+    """Delete exactly what was seen.
 
     Attributes:
+        version: The resourceVersion at which it was seen; no two objects share one. What has changed since may be
+            wanted after all: a pod that has ended well, a job that was edited just before it was to expire.
         force: Without waiting for its node to confirm.
     """
 
     kind: Kind
     name: str
-    uid: str
+    version: str
     force: bool = False
 
 

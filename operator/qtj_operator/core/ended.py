@@ -34,7 +34,7 @@ def _expired(seen: Observed, end: datetime, now: datetime) -> Verdict | None:
     due = _expiry(seen, end)
     if due is None or due > now:
         return None
-    return Verdict(actions=(Delete(Kind.QUANTUM_TRAINING_JOB, seen.job.name, seen.job.uid),))
+    return Verdict(actions=(Delete(Kind.QUANTUM_TRAINING_JOB, seen.job.name, seen.job.version),))
 
 
 def _expiry(seen: Observed, end: datetime) -> datetime | None:

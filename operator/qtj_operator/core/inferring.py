@@ -54,7 +54,7 @@ def _infer(seen: Observed, inference: Inference, weights: WeightsStatus) -> Verd
 
 
 def _removed(found: InferenceRun) -> tuple[Action, ...]:
-    return () if found.deleting else (Delete(Kind.JOB, found.name, found.uid),)
+    return () if found.deleting else (Delete(Kind.JOB, found.name, found.version),)
 
 
 def _running(run: str, *actions: Action) -> Verdict:

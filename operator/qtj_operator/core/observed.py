@@ -70,6 +70,7 @@ class Pod:
 
     name: str
     uid: str
+    version: str
     replica: ReplicaId | None
     attempt: int
     phase: str
@@ -92,6 +93,7 @@ class Pod:
         return cls(
             name=meta["name"],
             uid=meta["uid"],
+            version=meta["resourceVersion"],
             replica=_replica_id(labels),
             attempt=_label_number(labels, LABEL_ATTEMPT),
             phase=status.get("phase", "Pending"),
@@ -163,6 +165,7 @@ class InferenceRun:
 
     name: str
     uid: str
+    version: str
     run: str
     complete: bool
     failed: bool
@@ -177,6 +180,7 @@ class InferenceRun:
         return cls(
             name=meta["name"],
             uid=meta["uid"],
+            version=meta["resourceVersion"],
             run=meta.get("labels", {}).get(LABEL_INFERENCE, ""),
             complete="Complete" in done,
             failed="Failed" in done,

@@ -17,7 +17,7 @@ def removal(pods: Iterable[Pod], now: datetime) -> Verdict:
     """Asks for the deletion of each pod once, and insists where the node does not answer."""
     pods = tuple(pods)
     deadlines = {pod: pod.deadline + NODE_SILENCE for pod in pods if pod.deadline is not None}
-    asked = tuple(Delete(Kind.POD, pod.name, pod.uid) for pod in pods if pod not in deadlines)
-    forced = tuple(Delete(Kind.POD, pod.name, pod.uid, force=True) for pod, due in deadlines.items() if due <= now)
+    asked = tuple(Delete(Kind.POD, pod.name, pod.version) for pod in pods if pod not in deadlines)
+    forced = tuple(Delete(Kind.POD, pod.name, pod.version, force=True) for pod, due in deadlines.items() if due <= now)
     waiting = [due for due in deadlines.values() if due > now]
     return Verdict(actions=(*asked, *forced), wake_at=min(waiting, default=None))

@@ -36,12 +36,12 @@ class MemoryClient:
         """See `Client.patch`."""
         self._store.update(resource, namespace, name, lambda obj: _apply(operations, obj))
 
-    async def delete(self, resource: Resource, namespace: str, name: str, uid: str, *, force: bool = False) -> None:
+    async def delete(self, resource: Resource, namespace: str, name: str, version: str, *, force: bool = False) -> None:
         """See `Client.delete`."""
         try:
-            self._store.delete(resource, namespace, name, uid, force=force)
+            self._store.delete(resource, namespace, name, version, force=force)
         except ApiError as error:
-            if error.code not in {404, 409}:
+            if error.code != 404:
                 raise
 
     async def replace_status(self, resource: Resource, obj: Object) -> None:

@@ -155,17 +155,17 @@ class Store:
         self._modify(address, _copied(obj))
 
     def delete(
-        self, resource: Resource, namespace: str, name: str, uid: str | None = None, *, force: bool = False
+        self, resource: Resource, namespace: str, name: str, version: str | None = None, *, force: bool = False
     ) -> None:
         """Deletes an object, or marks it when something holds it; `force` overrules a kubelet, not a finalizer.
 
         Raises:
-            ApiError: 404 NotFound, or 409 Conflict when it has another uid.
+            ApiError: 404 NotFound, or 409 Conflict when it is at another resourceVersion.
         """
         address = (resource, namespace, name)
         obj = _copied(self._found(address))
-        if uid is not None and uid != obj["metadata"]["uid"]:
-            raise ApiError(409, "Conflict", f"{name}: the uid in the precondition does not match")
+        if version is not None and version != obj["metadata"]["resourceVersion"]:
+            raise ApiError(409, "Conflict", f"{name}: the resourceVersion in the precondition does not match")
         if _is_held(resource, obj) and not (force and not obj["metadata"].get("finalizers")):
             obj["metadata"].setdefault("deletionTimestamp", self._now(_grace(resource, obj)))
             self._modify(address, obj)

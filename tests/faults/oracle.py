@@ -86,16 +86,6 @@ def canonical(store: Store) -> dict[str, Any]:
     }
 
 
-def without_ended(state: dict[str, Any]) -> dict[str, Any]:
-    """Returns the final state without pods that have ended.
-
-    One that a late reader saw running may have ended when it is removed: only its log is lost with it.
-    """
-    jobs = [{name: value for name, value in job.items() if name != "replicas"} for job in state["jobs"]]
-    kept = [child for child in state["children"] if not child.endswith(("Failed", "Succeeded"))]
-    return {"jobs": jobs, "children": kept}
-
-
 def _record(status: dict[str, Any]) -> dict[str, Any]:
     conditions = {c["type"]: (c["status"], c["reason"]) for c in status.get("conditions", ())}
     return {**{name: status.get(name) for name in _RECORD}, "conditions": conditions}

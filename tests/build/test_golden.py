@@ -15,6 +15,7 @@ from qtj_operator.api.status import WeightsStatus
 from qtj_operator.build.inference import inference_job
 from qtj_operator.build.manifest import Manifest
 from qtj_operator.build.pod import replica_pod
+from qtj_operator.build.queueing import pod_group
 from qtj_operator.build.service import replica_service
 from tests.jobs import a_container, a_job, a_template
 
@@ -40,6 +41,14 @@ OWN_TEMPLATE = a_template(
 OWN_TEMPLATE["metadata"] = {"labels": {"team": "quantum"}, "annotations": {"example.com/cost-center": "42"}}
 
 
+GANG = a_job(
+    workers=1,
+    evaluator=True,
+    runPolicy={"schedulingPolicy": {"gang": True}},
+    template=a_template(schedulerName="together", priorityClassName="nightly"),
+)
+
+
 def replicas(job: Job) -> Iterable[Manifest]:
     yield from (replica_service(job, replica) for replica in job.replicas())
     yield from (replica_pod(job, replica, attempt=1) for replica in job.replicas())
@@ -59,6 +68,7 @@ SHAPES = {
     ),
     "mirrored": replicas(a_job(workers=1, strategy="Mirrored")),
     "queued": replicas(a_job(workers=1, runPolicy={"schedulingPolicy": {"queueName": "quantum"}})),
+    "gang": (*replicas(GANG), pod_group(GANG)),
     "own-template": replicas(a_job(replicaSpecs={"Chief": {}, "Worker": {"template": OWN_TEMPLATE}})),
     "inference": inference(a_job(circuit={"qubits": 8}, inference={"args": ["infer", "--shots=0"], "backoffLimit": 1})),
     "inference-in-the-leaders-own-template": inference(

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from qtj_operator.api.contract import Progress, TerminationMessage
-from qtj_operator.controller.client import ApiError, Object, Resource
-from qtj_operator.controller.reconcile import Key
+from qtj_operator.controller.client import ApiError, Key, Object, Resource
 from qtj_operator.local.client import MemoryClient
 from qtj_operator.local.store import Store
 

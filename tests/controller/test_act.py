@@ -10,6 +10,7 @@ from qtj_operator.api.status import WeightsStatus
 from qtj_operator.build.inference import inference_job
 from qtj_operator.build.manifest import Manifest
 from qtj_operator.build.pod import replica_pod
+from qtj_operator.build.queueing import pod_group
 from qtj_operator.build.service import replica_service
 from qtj_operator.controller.act import Obstacle, act
 from qtj_operator.controller.client import ApiError, Object, Resource
@@ -178,7 +179,8 @@ async def test_a_child_that_can_only_be_refused_again_is_an_obstacle(code: int) 
 
     obstacle = await act(client, JOB, [Create(PODS[0]), Create(SERVICES[0])])
 
-    assert obstacle == Obstacle(Reason.CHILD_REJECTED, "Pod qcnn-worker-0 was refused by the API server: no")
+    why = "Pod qcnn-worker-0 was refused by the API server: no"
+    assert obstacle == Obstacle(Reason.CHILD_REJECTED, why, final=code != 403)
 
 
 async def test_after_an_obstacle_among_the_services_no_pod_is_created() -> None:
@@ -227,3 +229,13 @@ def _exists() -> ApiError:
 
 def _owner(uid: str) -> dict[str, object]:
     return {"uid": uid, "controller": True}
+
+
+async def test_a_cluster_without_pod_groups_is_named_as_such() -> None:
+    client = RecordingClient(Cluster(), lambda call: ApiError(404, "NotFound", "no") if "podgroups" in call else None)
+
+    obstacle = await act(client, JOB, [Create(PODS[0]), Create(pod_group(JOB))])
+
+    assert obstacle is not None
+    assert "which this cluster does not serve: install the coscheduling plugin" in obstacle.message
+    assert client.writes == ["create podgroups qcnn"]

@@ -1,6 +1,7 @@
 """What a job may cost the API server: writes over a whole life, and nothing while nothing happens."""
 
 from collections import Counter
+from datetime import timedelta
 
 import pytest
 
@@ -31,16 +32,61 @@ async def one_by_one(lab: Lab, replicas: int) -> None:
 
 
 @pytest.mark.parametrize("replicas", [2, 50])
-async def test_a_replica_costs_its_service_its_pod_and_one_word_that_it_is_ready(replicas: int) -> None:
+async def test_a_replica_costs_its_service_and_its_pod_and_time_a_status_every_two_seconds(replicas: int) -> None:
     lab = Lab()
     await one_by_one(lab, replicas)
 
     writes = counted(lab)
     assert await lab.phase() == "Complete"
     assert {call: writes[call] for call in PER_REPLICA} == dict.fromkeys(PER_REPLICA, replicas)
-    assert writes["replace_status quantumtrainingjobs"] <= replicas + 5
+    assert writes["replace_status quantumtrainingjobs"] <= replicas // 2 + 6
     assert writes["create events"] <= 5
-    assert sum(writes.values()) <= 3 * replicas + 11
+    assert sum(writes.values()) <= 2 * replicas + 12 + replicas // 2
+
+
+async def test_a_job_of_many_replicas_costs_two_writes_each_and_a_dozen() -> None:
+    lab = Lab()
+    await lab.applies(replicaSpecs={"Worker": {"replicas": 200}}, inference={})
+    await lab.settles()
+    for name in lab.pods:  # all within a second, each seen on its own
+        lab.kubelet.starts(name)
+        await lab.settles()
+    for index in reversed(range(200)):
+        lab.kubelet.ends(f"qcnn-worker-{index}", 0, TRAINED)
+        await lab.settles()
+    await lab.kubelet.runs_inference("qcnn", 0, MEASURED)
+    await lab.settles()
+
+    assert await lab.phase() == "Complete"
+    assert lab.cluster.names(Resource.PODS) != ()
+    assert sum(counted(lab).values()) <= 2 * 200 + 12
+
+
+async def test_a_number_that_waits_is_written_when_its_time_has_come() -> None:
+    lab = Lab()
+    await lab.applies(replicaSpecs={"Worker": {"replicas": 3}})
+    await lab.settles()
+    lab.kubelet.starts("qcnn-worker-0")
+    before = counted(lab)
+
+    delay = await lab.settles()
+
+    assert counted(lab) == before
+    assert delay == timedelta(seconds=2)
+    lab.waits(seconds=2)
+    await lab.settles()
+    assert (await lab.status())["ready"] == "1/3"
+
+
+async def test_what_is_more_than_a_number_is_written_at_once() -> None:
+    lab = Lab()
+    await lab.applies(replicaSpecs={"Worker": {"replicas": 2}})
+    await lab.settles()
+    lab.kubelet.starts()
+
+    await lab.settles()
+
+    assert await lab.phase() == "Running"
 
 
 async def test_replicas_that_become_ready_together_cost_one_status() -> None:

@@ -100,6 +100,7 @@ async def test_deleting_the_job_takes_everything_with_it_with_the_operator_down(
 async def test_progress_shows_while_the_leader_runs_and_nobody_asks_afterwards() -> None:
     lab = Lab()
     await running(lab)
+    lab.waits(seconds=2)
     lab.progress.says = Progress(epoch=3, epochs=25, step=120, loss=0.5)
     await lab.settles()
     shown = (await lab.status())["progress"]["epoch"]

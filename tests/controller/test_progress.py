@@ -10,7 +10,7 @@ from aiohttp import web
 from qtj_operator.api.contract import PROGRESS_PATH, Progress
 from qtj_operator.api.job import METRICS_PORT
 from qtj_operator.cluster.progress import ProgressPoller
-from qtj_operator.controller.reconcile import Key
+from qtj_operator.controller.client import Key
 
 KEY: Key = ("lab", "qcnn")
 LEADER = "127.0.0.2"

@@ -399,3 +399,71 @@ async def test_the_users_object_gets_a_status_and_nothing_else() -> None:
     same = {"spec", "apiVersion", "kind"}
     assert {key: after[key] for key in same} == {key: before[key] for key in same}
     assert {**after["metadata"], "resourceVersion": ""} == {**before["metadata"], "resourceVersion": ""}
+
+
+@pytest.mark.parametrize("code", [400, 422])
+async def test_a_child_that_no_api_server_takes_fails_the_job_for_its_template_cannot_be_changed(code: int) -> None:
+    lab = Lab()
+    malformed = ApiError(code, "Invalid", "spec.containers[0].resources.limits.memory: 8Gx is no quantity")
+    lab.client.refuse = lambda call: malformed if call.startswith("create pods") else None
+    await lab.applies()
+
+    assert await lab.settles() is None
+
+    assert (await lab.status())["reason"] == "ChildRejected"
+    assert (await lab.condition("Failed"))["message"].endswith("8Gx is no quantity")
+    assert await lab.events() == ["ChildRejected"]
+
+
+async def test_an_inference_job_that_no_api_server_takes_fails_the_job_until_it_is_edited() -> None:
+    lab = Lab()
+    malformed = ApiError(422, "Invalid", "no")
+    lab.client.refuse = lambda call: malformed if call.startswith("create jobs") else None
+    await running(lab, inference={})
+    lab.kubelet.ends("qcnn-worker-1", 0)
+    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
+    await lab.settles()
+    failed = await lab.status()
+
+    lab.client.refuse = lambda _: None
+    await lab.edits(inference={"args": ["infer", "--again"]})
+    await lab.settles()
+
+    assert (failed["phase"], failed["inference"]["phase"]) == ("Failed", "Failed")
+    assert await lab.phase() == "Inferring"
+    assert lab.cluster.names(Resource.JOBS) == ("qcnn-inference",)
+
+
+async def test_the_time_from_submission_to_running_is_counted_once() -> None:
+    lab = Lab()
+    await lab.applies()
+    await lab.settles()
+    lab.waits(seconds=8)
+    lab.kubelet.starts()
+    await lab.settles()
+    lab.kubelet.ends("qcnn-worker-1", 137)
+    await lab.settles()
+    lab.kubelet.starts()
+    await lab.settles()
+
+    samples = lab.reconciler.metrics.registry
+    assert samples.get_sample_value("qtj_submit_to_running_seconds_count") == 1
+    assert samples.get_sample_value("qtj_submit_to_running_seconds_sum") == 8
+
+
+async def test_a_gang_has_its_group_and_a_stranger_of_that_name_stands_in_the_way() -> None:
+    lab = Lab()
+    await lab.applies(runPolicy={"schedulingPolicy": {"gang": True}})
+    stranger = {"metadata": {"name": "qcnn", "namespace": "lab"}, "spec": {"minMember": 7}}
+    await lab.cluster.create(Resource.POD_GROUPS, stranger)
+    await lab.settles()
+    blocked = await lab.status()
+
+    lab.cluster.remove(Resource.POD_GROUPS, "lab", "qcnn")
+    lab.waits(seconds=15)
+    await lab.settles()
+
+    assert blocked["reason"] == "NameTaken"
+    (group,) = await lab.cluster.list(Resource.POD_GROUPS, "lab", {})
+    assert group["spec"] == {"minMember": 2}
+    assert lab.pods == ("qcnn-worker-0", "qcnn-worker-1")

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 from prometheus_client import generate_latest
 
-from qtj_operator.controller.client import ApiError, Resource
+from qtj_operator.controller.client import ApiError, Key, Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
-from qtj_operator.controller.reconcile import Key, Reconciler
+from qtj_operator.controller.reconcile import Reconciler
 from qtj_operator.controller.runtime import Runtime
 from tests.controller.memory import Cluster, RecordingClient, Silence
 from tests.controller.virtual_time import run

@@ -184,3 +184,10 @@ def test_a_cluster_that_does_not_fit_into_one_variable_is_refused_before_linux_d
     assert world.decide().status.attempt == 1, "with short names it fits"
     assert (decision.status.phase, decision.status.reason) == ("Failed", "InvalidSpec")
     assert "for 1000 replicas, and Linux allows 131072" in (decision.status.conditions or ())[-1].message
+
+
+def test_a_job_that_never_started_says_nothing_of_running() -> None:
+    world = new_job(circuit={"qubits": 40}, template=a_template(a_container(resources={"limits": {"memory": "1Gi"}})))
+
+    for status in (world.decide().status, world.recorded().decide().status):
+        assert [condition.type for condition in status.conditions or ()] == ["Failed"]

@@ -1,5 +1,7 @@
 """Children that are missing, or that no longer look as they were built."""
 
+from dataclasses import replace
+
 import pytest
 
 from qtj_operator.core.decision import Create, Delete, Kind, Restore
@@ -103,3 +105,34 @@ def test_a_repair_leaves_the_status_as_it_is() -> None:
     world = running_job()
 
     assert world.with_service("worker-1", ports=[]).decide().status == world.job.status
+
+
+GANG = {"schedulingPolicy": {"gang": True}}
+
+
+def test_a_gang_gets_its_group_before_its_pods() -> None:
+    decision = new_job(runPolicy=GANG, evaluator=True).recorded().decide()
+
+    kinds = [action.manifest["kind"] for action in decision.actions if isinstance(action, Create)]
+    groups = [
+        action for action in decision.actions if isinstance(action, Create) and action.manifest["kind"] == "PodGroup"
+    ]
+    assert kinds.index("PodGroup") < kinds.index("Pod")
+    assert [group.manifest["spec"] for group in groups] == [{"minMember": 2}]
+
+
+def test_a_group_that_is_there_is_left_alone() -> None:
+    world = replace(running_job(runPolicy=GANG), pod_group=True)
+
+    assert world.decide().actions == ()
+
+
+def test_a_group_that_somebody_deletes_comes_again() -> None:
+    (create,) = running_job(runPolicy=GANG).decide().actions
+
+    assert isinstance(create, Create)
+    assert create.manifest["kind"] == "PodGroup"
+
+
+def test_nobody_gets_a_group_who_did_not_ask_for_one() -> None:
+    assert running_job().decide().actions == ()

@@ -226,3 +226,32 @@ def test_inference_needs_no_replica() -> None:
     decision = inferring_job().without_pods().with_inference(complete=True).decide()
 
     assert decision.status.phase == "Complete"
+
+
+def test_a_failed_inference_is_running_no_more() -> None:
+    conditions = {c.type: c for c in failed_inference().job.status.conditions or ()}
+
+    assert (conditions["Complete"].status, conditions["Complete"].reason) == ("False", "InferenceFailed")
+    assert conditions["Complete"].message == conditions["Failed"].message
+
+
+def test_a_deadline_that_cuts_inference_off_is_why_the_job_is_not_complete() -> None:
+    decision = inferring_job(runPolicy={"activeDeadlineSeconds": 60}).decide(later(seconds=60))
+
+    complete = next(c for c in decision.status.conditions or () if c.type == "Complete")
+    assert (complete.status, complete.reason) == ("False", "DeadlineExceeded")
+    assert [event.reason for event in decision.events] == ["DeadlineExceeded"]
+
+
+def test_a_job_whose_failed_inference_is_given_up_is_complete() -> None:
+    world = failed_inference().with_spec(inference=None).recorded().recorded().without_inference()
+
+    status = world.decide().status
+
+    assert (status.phase, status.reason, status.inference) == ("Complete", "NoInference", None)
+
+
+def test_a_job_that_needed_weights_for_inference_alone_is_complete_without_it() -> None:
+    world = trained_job(weights=None, inference={}).recorded().with_spec(inference=None).recorded()
+
+    assert world.decide().status.phase == "Complete"

@@ -261,3 +261,33 @@ def test_a_job_completes_without_its_evaluator_and_the_evaluator_is_stopped() ->
     assert world.job.status.phase == "Complete"
     assert world.decide().wake_at == later(seconds=30)
     assert [action.name for action in world.decide(later(seconds=30)).actions] == ["qcnn-evaluator-0"]  # type: ignore[union-attr]
+
+
+def failed_again(number: int) -> World:
+    """A worker that has failed so many times, the last time at NOW."""
+    world = training_job(backoff_limit=9)
+    for each in range(number):
+        world = world.with_pod("worker-1", exit_code=137, uid=f"worker-1 no. {each}").recorded()
+    return world
+
+
+@pytest.mark.parametrize(("failures", "seconds"), [(2, 1), (3, 3), (5, 15)])
+def test_each_replacement_waits_longer_than_the_one_before(failures: int, seconds: int) -> None:
+    world = failed_again(failures)
+
+    waiting = world.decide(later(seconds=seconds - 1))
+
+    assert (waiting.actions, waiting.wake_at) == ((), later(seconds=seconds))
+    assert len(world.decide(later(seconds=seconds)).actions) == 1
+
+
+def test_a_worker_that_waits_to_be_replaced_holds_nobody_up() -> None:
+    world = failed_again(4).without_pod("worker-0").without_service("ps-0")
+
+    assert len(world.decide(later(seconds=1)).actions) == 2
+
+
+def test_a_worker_that_was_taken_away_is_replaced_without_a_pause() -> None:
+    world = failed_again(4).with_pod("worker-1", exit_code=143, disrupted=True, uid="preempted").recorded()
+
+    assert len(world.decide().actions) == 1

@@ -259,7 +259,7 @@ def test_what_the_program_said_last_is_on_record() -> None:
 @pytest.mark.parametrize(
     ("how", "sentence"),
     [
-        ({"exit_code": 1, "says": "Traceback:\n  no such file"}, "ended (exit code 1): Traceback: no such file;"),
+        ({"exit_code": 1, "says": "Traceback:\n  no such file"}, "ended (exit code 1): no such file;"),
         ({"exit_code": 1}, "ended (exit code 1): it left no message;"),
         ({"exit_code": 2, "reason": "StartError"}, "ended (exit code 2, StartError): it left no message;"),
     ],
@@ -296,5 +296,6 @@ def test_restarting_is_told_as_a_warning() -> None:
 
     assert (event.type, event.reason) == ("Warning", "Restarting")
     assert event.message == (
-        "qcnn-worker-1 ended (exit code 137, OOMKilled): it left no message; all replicas start again as attempt 2"
+        "qcnn-worker-1 ended (exit code 137, OOMKilled): it needed more memory than resources.limits.memory allows; "
+        "all replicas start again as attempt 2"
     )

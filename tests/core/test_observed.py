@@ -128,7 +128,7 @@ def test_an_init_container_that_cannot_start_comes_first_for_the_others_wait_for
     ("text", "words"),
     [
         ("", "it left no message"),
-        ("Traceback:\n  line 3\n", "Traceback: line 3"),
+        ("Traceback:\n  line 3\nno bucket.\n\n", "no bucket"),
         ('{"error": "no bucket"}', "no bucket"),
         ('{"metrics": {}}', '{"metrics": {}}'),
     ],
@@ -223,3 +223,9 @@ def test_the_gang_and_those_that_stand_alone_are_all_there_are() -> None:
 
     assert [pod.name for pod in world.gang] == ["qcnn-chief-0", "qcnn-ps-0"]
     assert [pod.name for pod in world.loners] == ["qcnn-evaluator-0", "qcnn-worker-0", "qcnn-worker-1"]
+
+
+def test_a_program_that_ran_out_of_memory_has_the_limit_as_its_last_word() -> None:
+    (pod,) = pods_of({"worker-0": {"exit_code": 137, "reason": "OOMKilled", "says": "epoch 3 of 25"}})
+
+    assert pod.last_words == "it needed more memory than resources.limits.memory allows"

@@ -9,8 +9,8 @@ from typing import Any
 
 from qtj_operator.api.contract import Progress
 from qtj_operator.api.names import LABEL_JOB
-from qtj_operator.controller.client import ApiError, Resource
-from qtj_operator.controller.reconcile import Key, Reconciler
+from qtj_operator.controller.client import ApiError, Key, Resource
+from qtj_operator.controller.reconcile import Reconciler
 from qtj_operator.local.store import Change, Store
 from tests.faults.actors import NAMESPACE, Deed, JobController, Kubelet, Script, User
 from tests.faults.client import Crash, FaultyClient, Plan
@@ -70,6 +70,7 @@ class Life:
     def __post_init__(self) -> None:
         self.store = Store(lambda: self.now, self._hint)
         self.client = FaultyClient(self.store, self.plan)
+        self._reconciler = self._operator()
         self.invariants = Invariants()
         self._actors = (
             User(self.store, self.deeds),
@@ -124,13 +125,12 @@ class Life:
         if self.passes == self.restart_before:
             self._restart()
         self.passes += 1
-        reconciler = Reconciler(self.client, NoProgress(), lambda: self.now)
         behind = self.delay.changes if self.passes - 1 == self.delay.number else 0
         try:
             if behind:
                 self.pending.append(key)  # a watch that is behind tells of the rest later
             with self.client.behind(behind) if behind else nullcontext():
-                delay = await reconciler.reconcile(key)
+                delay = await self._reconciler.reconcile(key)
         except Crash:
             self._restart()
         except ApiError:
@@ -144,8 +144,12 @@ class Life:
     def _restart(self) -> None:
         """A new process knows nothing, and lists all jobs."""
         self.client.revive()
+        self._reconciler = self._operator()
         self.alarms.clear()
         self.pending = list(self._keys())
+
+    def _operator(self) -> Reconciler:
+        return Reconciler(self.client, NoProgress(), lambda: self.now)
 
     def _keys(self) -> Iterable[Key]:
         jobs = self.store.select(Resource.QUANTUM_TRAINING_JOBS, NAMESPACE, {})

@@ -123,6 +123,12 @@ class Job:
         return _DEFAULT_BACKOFF_LIMIT if limit is None else limit
 
     @property
+    def gang(self) -> bool:
+        """Whether a scheduler is to place all training replicas or none."""
+        policy = self.policy.scheduling_policy
+        return policy is not None and bool(policy.gang)
+
+    @property
     def managed_elsewhere(self) -> bool:
         """Whether another controller looks after this job."""
         return self.spec.managed_by not in {None, MANAGER}

@@ -197,6 +197,12 @@ class SchedulingPolicy(Model):
         min_length=1,
         max_length=63,
     )
+    gang: bool | None = Field(
+        None,
+        description="Places all training replicas or none: a PodGroup of the coscheduling plugin "
+        "(scheduling.x-k8s.io/v1alpha1) is created and every replica's pod names it. The cluster has to serve "
+        "PodGroups, and `schedulerName` in the template to name the scheduler that heeds them.",
+    )
 
 
 class RunPolicy(Model):

@@ -3,7 +3,7 @@
 import hashlib
 import json
 
-from qtj_operator.api.contract import Env
+from qtj_operator.api.contract import Env, is_retryable
 from qtj_operator.api.job import Job, main_container
 from qtj_operator.api.names import LABEL_INFERENCE, inference_name
 from qtj_operator.api.spec import Inference
@@ -40,7 +40,22 @@ def inference_job(job: Job, inference: Inference, weights: WeightsStatus) -> Man
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": own,
-        "spec": {"backoffLimit": limit, "template": template},
+        "spec": {
+            "backoffLimit": limit,
+            "podFailurePolicy": _failure_policy(main_container(template["spec"]["containers"])["name"]),
+            "template": template,
+        },
+    }
+
+
+def _failure_policy(container: str) -> Manifest:
+    """Returns what the contract says of exit codes, as a Job has it; a disruption costs none of its retries."""
+    final = [code for code in range(1, 256) if not is_retryable(code)]
+    return {
+        "rules": [
+            {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+            {"action": "FailJob", "onExitCodes": {"containerName": container, "operator": "In", "values": final}},
+        ]
     }
 
 

@@ -35,7 +35,7 @@ def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
     template = pod_template(job.template(replica.role), environment)
     _add_ports(main_container(template["spec"]["containers"]), replica_ports(job))
     own = metadata(job, replica_name(job.name, replica.role, replica.index), labels)
-    queue_labels, queue_annotations = queueing(job, attempt)
+    queue_labels, queue_annotations = queueing(job, replica.role, attempt)
     own |= {"labels": {**own["labels"], **queue_labels}, "annotations": queue_annotations}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": _merged(template, own), "spec": template["spec"]}
 
@@ -67,6 +67,7 @@ def pod_template(template: Mapping[str, Any], environment: Mapping[str, str]) ->
     security.setdefault("seccompProfile", {"type": "RuntimeDefault"})
     for container in _containers(spec):
         _harden(container)
+        container.setdefault("terminationMessagePolicy", "FallbackToLogsOnError")
         _add_environment(container, environment)
     return pod
 

@@ -1,28 +1,44 @@
-"""What tells Kueue that the pods of an attempt belong together.
+"""What tells Kueue and the coscheduling plugin that the pods of a job belong together.
 
-Source: Kueue's documentation, "Run a group of pods": a group is admitted when all its pods exist and fit the quota.
+Sources: Kueue's documentation, "Run a group of pods": a group is admitted when all its pods exist and fit the quota.
+KEP 42-podgroup-coscheduling of scheduler-plugins: a pod waits until `minMember` pods of its group can be placed.
 """
 
 from collections.abc import Mapping
 
 from qtj_operator.api.job import Job
+from qtj_operator.api.names import Role
+from qtj_operator.build.manifest import Manifest, metadata
 
-__all__ = ["queueing"]
+__all__ = ["pod_group", "queueing"]
 
-_PREFIX = "kueue.x-k8s.io"
+_KUEUE = "kueue.x-k8s.io"
+_COSCHEDULING = "scheduling.x-k8s.io"
 
 
-def queueing(job: Job, attempt: int) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Returns the labels and annotations of a pod in one attempt; none without a queue.
+def queueing(job: Job, role: Role, attempt: int) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Returns the labels and annotations of a pod of this role in one attempt; none without a scheduling policy.
 
-    Each attempt is a group of its own, for Kueue takes the end of a group's pods as the end of its workload. The name
-    holds the job's uid, so that nobody gets into the group of a job by guessing its name.
+    Each attempt is a group of Kueue's of its own, for Kueue takes the end of a group's pods as the end of its
+    workload. The name holds the job's uid, so that nobody gets into the group of a job by guessing its name.
     """
+    labels, annotations = {}, {}
     policy = job.policy.scheduling_policy
-    if policy is None or policy.queue_name is None:
-        return {}, {}
-    labels = {
-        f"{_PREFIX}/queue-name": policy.queue_name,
-        f"{_PREFIX}/pod-group-name": f"{job.name[:40]}-{job.uid[:8]}-{attempt}",
+    if policy and policy.queue_name:
+        labels[f"{_KUEUE}/queue-name"] = policy.queue_name
+        labels[f"{_KUEUE}/pod-group-name"] = f"{job.name[:40]}-{job.uid[:8]}-{attempt}"
+        annotations[f"{_KUEUE}/pod-group-total-count"] = str(job.size)
+    if job.gang and role != Role.EVALUATOR:
+        labels[f"{_COSCHEDULING}/pod-group"] = job.name
+    return labels, annotations
+
+
+def pod_group(job: Job) -> Manifest:
+    """Returns the group of all replicas that training waits for: everybody but the evaluator."""
+    members = sum(replica.role != Role.EVALUATOR for replica in job.replicas())
+    return {
+        "apiVersion": f"{_COSCHEDULING}/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": metadata(job, job.name, {}),
+        "spec": {"minMember": members},
     }
-    return labels, {f"{_PREFIX}/pod-group-total-count": str(job.size)}

@@ -11,10 +11,10 @@ from qtj_operator.cluster.leader import lead
 from qtj_operator.cluster.progress import ProgressPoller
 from qtj_operator.cluster.server import serve
 from qtj_operator.cluster.watch import watch
-from qtj_operator.controller.client import ApiError, Resource
+from qtj_operator.controller.client import ApiError, Key, Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
-from qtj_operator.controller.reconcile import Key, Reconciler
+from qtj_operator.controller.reconcile import Reconciler
 from qtj_operator.controller.runtime import Runtime
 
 __all__ = ["Settings", "run_operator"]
@@ -65,7 +65,7 @@ async def run_operator(settings: Settings) -> None:
 async def _run(client: ApiClient, queue: WorkQueue[Key], metrics: Metrics, settings: Settings) -> None:
     state = _State(standing_by=settings.lease_namespace is not None)
     poller = ProgressPoller(queue.add)
-    runtime = Runtime(client, Reconciler(client, poller).reconcile, queue, settings.namespace, metrics)
+    runtime = Runtime(client, Reconciler(client, poller, metrics=metrics).reconcile, queue, settings.namespace, metrics)
     if settings.port:
         await serve(
             settings.port,

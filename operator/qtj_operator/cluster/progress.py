@@ -7,7 +7,7 @@ import aiohttp
 
 from qtj_operator.api.contract import PROGRESS_PATH, Progress
 from qtj_operator.api.job import METRICS_PORT
-from qtj_operator.controller.reconcile import Key
+from qtj_operator.controller.client import Key
 
 __all__ = ["ProgressPoller"]
 

@@ -12,7 +12,7 @@ from typing import Any
 import kopf
 
 from qtj_operator.api.names import GROUP, LABEL_JOB, MANAGED_BY, PLURAL, VERSION
-from qtj_operator.controller.reconcile import Key
+from qtj_operator.controller.client import Key
 
 __all__ = ["watch"]
 

@@ -1,4 +1,4 @@
-"""Carries out actions: deletions and repairs first, then Services, then everything else in parallel."""
+"""Carries out actions: deletions and repairs first, then what pods refer to, then everything else in parallel."""
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Sequence
@@ -19,17 +19,32 @@ _PARALLEL = 50
 _RESOURCES = {
     Kind.JOB: Resource.JOBS,
     Kind.POD: Resource.PODS,
+    Kind.POD_GROUP: Resource.POD_GROUPS,
     Kind.QUANTUM_TRAINING_JOB: Resource.QUANTUM_TRAINING_JOBS,
     Kind.SERVICE: Resource.SERVICES,
 }
 
+_BEFORE_PODS = {Kind.SERVICE, Kind.POD_GROUP}
+_MALFORMED = {400, 422}
+"""Answers to an object that no API server takes; 403 may be a quota, which can be raised."""
+
+_NO_POD_GROUPS = (
+    "spec.runPolicy.schedulingPolicy.gang needs PodGroups, which this cluster does not serve: install the coscheduling "
+    "plugin (scheduling.x-k8s.io/v1alpha1), or create the job without gang"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """A child that cannot be created, in a sentence for the user."""
+    """A child that cannot be created, in a sentence for the user.
+
+    Attributes:
+        final: Whether it can never be created: what is wrong with it comes from a template that cannot be changed.
+    """
 
     reason: Reason
     message: str
+    final: bool = False
 
 
 async def act(client: Client, job: Job, actions: Sequence[Action]) -> Obstacle | None:
@@ -53,9 +68,9 @@ async def act(client: Client, job: Job, actions: Sequence[Action]) -> Obstacle |
 
 def _stages(actions: Sequence[Action]) -> Iterable[Sequence[Action]]:
     creates = [action for action in actions if isinstance(action, Create)]
-    services = [create for create in creates if create.manifest["kind"] == Kind.SERVICE]
-    others = [create for create in creates if create.manifest["kind"] != Kind.SERVICE]
-    return [action for action in actions if not isinstance(action, Create)], services, others
+    first = [create for create in creates if create.manifest["kind"] in _BEFORE_PODS]
+    others = [create for create in creates if create.manifest["kind"] not in _BEFORE_PODS]
+    return [action for action in actions if not isinstance(action, Create)], first, others
 
 
 async def _all(requests: Iterable[Awaitable[Obstacle | None]]) -> list[Obstacle]:
@@ -95,9 +110,12 @@ async def _create(client: Client, job: Job, manifest: Manifest) -> Obstacle | No
     except ApiError as error:
         if error.reason == "AlreadyExists":
             return await _is_ours(client, resource, job, manifest, called)
+        if error.code == 404 and resource is Resource.POD_GROUPS:  # noqa: PLR2004
+            return Obstacle(Reason.CHILD_REJECTED, _NO_POD_GROUPS)
         if not error.final:
             raise
-        return Obstacle(Reason.CHILD_REJECTED, f"{called} was refused by the API server: {error}")
+        malformed = error.code in _MALFORMED
+        return Obstacle(Reason.CHILD_REJECTED, f"{called} was refused by the API server: {error}", final=malformed)
     return None
 
 

@@ -10,10 +10,13 @@ from typing import Any, Protocol
 from qtj_operator.api.contract import Progress
 from qtj_operator.api.names import GROUP, PLURAL, VERSION
 
-__all__ = ["ApiError", "Client", "Object", "ProgressSource", "Resource"]
+__all__ = ["ApiError", "Client", "Key", "Object", "ProgressSource", "Resource"]
 
 Object = Mapping[str, Any]
 """A Kubernetes object as JSON has it."""
+
+Key = tuple[str, str]
+"""Namespace and name of a job."""
 
 
 class Resource(Enum):
@@ -23,6 +26,7 @@ class Resource(Enum):
     PODS = ("/api/v1", "pods")
     SERVICES = ("/api/v1", "services")
     JOBS = ("/apis/batch/v1", "jobs")
+    POD_GROUPS = ("/apis/scheduling.x-k8s.io/v1alpha1", "podgroups")
     EVENTS = ("/api/v1", "events")
 
 
@@ -79,7 +83,7 @@ class Client(Protocol):
 class ProgressSource(Protocol):
     """Where the progress of running jobs comes from."""
 
-    def latest(self, key: tuple[str, str], address: str | None) -> Progress | None:
+    def latest(self, key: Key, address: str | None) -> Progress | None:
         """Returns what the job's leader said last.
 
         Args:

@@ -17,20 +17,28 @@ async def observe(client: Client, progress: ProgressSource, job: Job) -> Observe
     labels = {LABEL_JOB: job.name}
     # Pods are read after the inference Job: one that is seen complete then has its pod, with the result, in sight.
     inference = await client.get(Resource.JOBS, job.namespace, inference_name(job.name))
-    pods, services = await asyncio.gather(
+    pods, services, pod_group = await asyncio.gather(
         client.list(Resource.PODS, job.namespace, labels),
         client.list(Resource.SERVICES, job.namespace, labels),
+        _has_pod_group(client, job),
     )
     seen = Observed(
         job=job,
         pods=tuple(Pod.parse(pod) for pod in pods if is_controlled_by(pod, job.uid)),
         services={s["metadata"]["name"]: s for s in services if is_controlled_by(s, job.uid)},
+        pod_group=pod_group,
         inference=_inference(job, inference, pods),
     )
     leader = seen.leader
     address = leader.address if leader and leader.ready and not leader.deleting else None
     said = progress.latest((job.namespace, job.name), address)
     return replace(seen, progress=said)
+
+
+async def _has_pod_group(client: Client, job: Job) -> bool:
+    """Asks only where one is wanted: most clusters serve none."""
+    found = await client.get(Resource.POD_GROUPS, job.namespace, job.name) if job.gang else None
+    return found is not None and is_controlled_by(found, job.uid)
 
 
 def _inference(job: Job, found: Object | None, pods: Sequence[Object]) -> InferenceRun | None:

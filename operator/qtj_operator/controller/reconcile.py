@@ -2,25 +2,26 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
+from qtj_operator.api.conditions import ConditionType, is_true
 from qtj_operator.api.job import InvalidJob, Job, is_managed_elsewhere, read_status
+from qtj_operator.api.status import Status
 from qtj_operator.controller.act import Obstacle, act
-from qtj_operator.controller.client import Client, Object, ProgressSource, Resource
+from qtj_operator.controller.client import Client, Key, Object, ProgressSource, Resource
 from qtj_operator.controller.events import emit
+from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.observe import observe
+from qtj_operator.controller.pace import Pace
 from qtj_operator.core.decide import decide, refuse
 from qtj_operator.core.decision import Decision
 from qtj_operator.core.events import events_between
-from qtj_operator.core.status import with_obstacle
+from qtj_operator.core.status import failed_by_obstacle, with_obstacle
 
-__all__ = ["Key", "Reconciler", "utc_now"]
+__all__ = ["Reconciler", "utc_now"]
 
 log = logging.getLogger(__name__)
-
-Key = tuple[str, str]
-"""Namespace and name of a job."""
 
 _OBSTACLE_RETRY = timedelta(seconds=15)
 """How often a child that was refused is tried again: quotas are raised and names freed without any event for us."""
@@ -39,11 +40,15 @@ class Reconciler:
         client: The cluster.
         progress: Where the progress of running jobs comes from.
         clock: Tells the time.
+        metrics: Where the start of a job is counted.
+        pace: How often numbers are written.
     """
 
     client: Client
     progress: ProgressSource
     clock: Callable[[], datetime] = utc_now
+    metrics: Metrics = field(default_factory=Metrics)
+    pace: Pace = field(default_factory=Pace)
 
     async def reconcile(self, key: Key) -> timedelta | None:
         """Does one pass over the job and returns after what time to look again, if nothing happens before.
@@ -54,12 +59,13 @@ class Reconciler:
         raw = await self.client.get(Resource.QUANTUM_TRAINING_JOBS, *key)
         if raw is None or "deletionTimestamp" in raw["metadata"] or is_managed_elsewhere(raw):
             self.progress.latest(key, None)
+            self.pace.forget(key)
             return None
         now = self.clock()
         decision = await self._decide_and_act(raw, now)
         if decision is None:
             return None
-        moved = await self._record(raw, decision, now)
+        moved = await self._record(key, raw, decision, now)
         if moved:
             return timedelta(0)  # the next pass acts on what was recorded; do not count on the watch to tell us
         return None if decision.wake_at is None else max(decision.wake_at - now, timedelta(seconds=1))
@@ -72,19 +78,31 @@ class Reconciler:
         seen = await observe(self.client, self.progress, job)
         decision = decide(seen, now)
         obstacle = await act(self.client, job, decision.actions)
-        return decision if obstacle is None else _hindered(job, decision, obstacle, now)
+        if obstacle is not None:
+            decision = _hindered(job, decision, obstacle, now)
+        return self.pace.eased((job.namespace, job.name), job.status, decision, now)
 
-    async def _record(self, raw: Object, decision: Decision, now: datetime) -> bool:
+    async def _record(self, key: Key, raw: Object, decision: Decision, now: datetime) -> bool:
         """Writes the status if it changed, and tells about it only then; returns whether it did."""
         status = decision.status.to_dict()
         changed = status != raw.get("status")
         if changed:
+            began = _begins(read_status(raw), decision.status)
             raw = {**raw, "status": status}
             await self.client.replace_status(Resource.QUANTUM_TRAINING_JOBS, raw)
-            log.info("%s/%s is %s", raw["metadata"]["namespace"], raw["metadata"]["name"], decision.status.phase)
+            self.pace.wrote(key, now)
+            log.info("%s/%s is %s", *key, decision.status.phase)
+            if began:
+                self.metrics.began(now - datetime.fromisoformat(raw["metadata"]["creationTimestamp"]))
         for event in decision.events:
             await emit(self.client, raw, event, now)
         return changed
+
+
+def _begins(before: Status, after: Status) -> bool:
+    """Whether all replicas run for the first time."""
+    running = ConditionType.RUNNING
+    return after.attempt == 1 and is_true(after.conditions, running) and not is_true(before.conditions, running)
 
 
 def _refused(raw: Object, sentence: str, now: datetime) -> Decision | None:
@@ -100,7 +118,8 @@ def _refused(raw: Object, sentence: str, now: datetime) -> Decision | None:
 
 
 def _hindered(job: Job, decision: Decision, obstacle: Obstacle, now: datetime) -> Decision:
-    status = with_obstacle(job.status, decision.status, obstacle.reason, obstacle.message, now)
+    hindered = failed_by_obstacle if obstacle.final else with_obstacle
+    status = hindered(job.status, decision.status, obstacle.reason, obstacle.message, now)
     events = events_between(job.status, status)
     retry = now + _OBSTACLE_RETRY
     wake_at = retry if decision.wake_at is None else min(decision.wake_at, retry)

@@ -6,10 +6,9 @@ import time
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
-from qtj_operator.controller.client import ApiError, Client, Resource
+from qtj_operator.controller.client import ApiError, Client, Key, Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
-from qtj_operator.controller.reconcile import Key
 
 __all__ = ["Runtime"]
 

@@ -17,7 +17,7 @@ from qtj_operator.core.events import events_between
 from qtj_operator.core.impossible import impossible
 from qtj_operator.core.incomplete import drifted, incomplete
 from qtj_operator.core.inferring import inferring
-from qtj_operator.core.lost_loner import lost_loner
+from qtj_operator.core.lost_loner import lost_loner, next_replacement
 from qtj_operator.core.lost_replica import lost_replica
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.overdue import next_deadline, overdue
@@ -60,7 +60,7 @@ def decide(seen: Observed, now: datetime) -> Decision:
     verdict = next((v for policy in POLICIES if (v := policy(seen, now)) is not None), SETTLED)
     status = status_of(seen, verdict, now)
     events = (*events_between(seen.job.status, status), *verdict.events)
-    alarms = (verdict.wake_at, next_deadline(replace(seen.job, status=status)))
+    alarms = (verdict.wake_at, next_replacement(seen, now), next_deadline(replace(seen.job, status=status)))
     wake_at = min((moment for moment in alarms if moment is not None), default=None)
     return Decision(actions=verdict.actions, status=status, events=events, wake_at=wake_at)
 

@@ -20,6 +20,7 @@ class Kind(StrEnum):
     POD = "Pod"
     SERVICE = "Service"
     JOB = "Job"
+    POD_GROUP = "PodGroup"
 
 
 @dataclass(frozen=True, slots=True)

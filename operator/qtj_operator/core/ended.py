@@ -18,7 +18,7 @@ LEAVE_TIME = timedelta(seconds=30)
 def ended(seen: Observed, now: datetime) -> Verdict | None:
     """Nothing starts any more; what is left is cleaned up, and in the end the job itself, when its author wants that.
 
-    One thing reopens a trained job: another `spec.inference` than the one that was run.
+    One thing reopens a trained job: another `spec.inference` than the one that was run, or none where one failed.
     """
     status = seen.job.status
     failed = is_true(status.conditions, ConditionType.FAILED)
@@ -61,11 +61,12 @@ def _is_in_the_way(pod: Pod, policy: CleanPodPolicy) -> bool:
 
 def _inference_changed(seen: Observed) -> bool:
     status = seen.job.status
-    wanted = wanted_run(seen)
-    done = status.inference.run if status.inference else None
-    if not is_true(status.conditions, ConditionType.TRAINED) or wanted is None:
+    if not is_true(status.conditions, ConditionType.TRAINED):
         return False
-    return wanted != done
+    wanted = wanted_run(seen)
+    if wanted is None:  # a trained job fails by its inference alone, and that is asked for no more
+        return seen.job.inference is None and is_true(status.conditions, ConditionType.FAILED)
+    return wanted != (status.inference.run if status.inference else None)
 
 
 def _reopened(end: ConditionType, now: datetime) -> Verdict:

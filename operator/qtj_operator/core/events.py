@@ -35,6 +35,8 @@ def events_between(before: Status, after: Status) -> tuple[Event, ...]:
 def _is_silent(condition: Condition, *, restarts: bool) -> bool:
     if condition.type == ConditionType.RUNNING and condition.reason == Reason.SUSPENDED:
         return True  # the condition Suspended tells
+    if condition.type == ConditionType.COMPLETE and condition.status == "False":
+        return condition.reason != Reason.INFERRING  # the condition Failed tells
     if condition.reason == Reason.RESTARTING and not restarts:
         return True  # told when the attempt moved; since then there was a pause, or an obstacle
     return condition.reason in _SILENT

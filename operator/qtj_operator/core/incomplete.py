@@ -5,6 +5,7 @@ from datetime import datetime
 from qtj_operator.api.conditions import ConditionType, Reason, is_true
 from qtj_operator.api.names import replica_name
 from qtj_operator.build.pod import replica_pod
+from qtj_operator.build.queueing import pod_group
 from qtj_operator.build.service import replica_service
 from qtj_operator.core.decision import SETTLED, Action, Create, Event, Kind, Restore, Verdict
 from qtj_operator.core.observed import Observed
@@ -17,7 +18,7 @@ _PROMISED = ("ports", "selector", "publishNotReadyAddresses")
 
 
 def incomplete(seen: Observed, now: datetime) -> Verdict | None:
-    """Every replica has its Service and its pod until training has ended.
+    """Every replica has its Service and its pod until training has ended, and the gang its group if one is asked for.
 
     The order of the actions is the order in which they are done: a pod's peers look up its name as soon as they run.
     A pod on its way out holds its name; where its node does not let go of it, it is removed without.
@@ -30,6 +31,8 @@ def incomplete(seen: Observed, now: datetime) -> Verdict | None:
         if replica_name(seen.job.name, replica.role, replica.index) not in seen.services
     ]
     pods: list[Action] = [Create(replica_pod(seen.job, replica, seen.attempt)) for replica in seen.missing()]
+    if seen.job.gang and not seen.pod_group:
+        services.append(Create(pod_group(seen.job)))
     leaving = removal((pod for pod in seen.current if pod.deleting), now)
     verdict = Verdict(actions=(*leaving.actions, *services, *pods), wake_at=leaving.wake_at)
     return None if verdict == SETTLED else verdict

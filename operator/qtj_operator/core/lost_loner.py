@@ -3,20 +3,21 @@
 ::
 
     worker-1  Failed (137), not among status.failures   1. the failure is recorded, and the restart counted
-    worker-1  Failed (137), among status.failures       2. the pod is deleted; then it is missing, and comes anew
+    worker-1  Failed (137), among status.failures       2. after a pause the pod is deleted, and comes anew
 """
 
 from datetime import datetime
 
 from qtj_operator.api.conditions import ConditionType, Reason, is_true
 from qtj_operator.api.names import Role
+from qtj_operator.core.backing_off import pause_after
 from qtj_operator.core.decision import Event, Verdict
 from qtj_operator.core.failures import MAX_FAILURES, described, with_failures
 from qtj_operator.core.lost_replica import give_up
 from qtj_operator.core.observed import Observed, Pod
 from qtj_operator.core.removal import removal
 
-__all__ = ["lost_loner"]
+__all__ = ["lost_loner", "next_replacement"]
 
 _MOST_EVALUATIONS = 5
 """Tries of an evaluator whatever the budget: fewer than the status keeps failures, for they are counted there."""
@@ -25,16 +26,40 @@ _MOST_EVALUATIONS = 5
 def lost_loner(seen: Observed, now: datetime) -> Verdict | None:
     """It is replaced alone, within the same budget as a gang.
 
-    The evaluator has as many tries of its own in each attempt: the job neither pays for it nor fails with it.
+    The evaluator has as many tries of its own in each attempt: the job neither pays for it nor fails with it. A pod
+    that waits to be replaced stays as it ended, with its log.
     """
-    counted = {failure.uid for failure in seen.job.status.failures or ()}
+    lost = _lost(seen)
+    new = [pod for pod in lost if not _is_counted(seen, pod)]
+    if new:
+        return _recorded(seen, new, now)
+    due = removal((pod for pod in lost if _due(seen, pod) <= now), now)
+    return due if due.actions else None  # one that waits holds nobody up
+
+
+def next_replacement(seen: Observed, now: datetime) -> datetime | None:
+    """Returns when the next pod that is on record makes room for its successor."""
+    dues = (_due(seen, pod) for pod in _lost(seen) if _is_counted(seen, pod))
+    return min((due for due in dues if due > now), default=None)
+
+
+def _lost(seen: Observed) -> list[Pod]:
+    """Returns as many pods as the record holds at a time, those on record first: so none is counted twice."""
+    if is_true(seen.job.status.conditions, ConditionType.TRAINED):
+        return []
     failed = (pod for pod in seen.loners if pod.failed and not _is_final_evaluation(seen, pod))
-    # As many as the record holds at a time, those on record first: so none is counted twice.
-    lost = sorted(failed, key=lambda pod: pod.uid not in counted)[:MAX_FAILURES]
-    if not lost or is_true(seen.job.status.conditions, ConditionType.TRAINED):
-        return None
-    new = [pod for pod in lost if pod.uid not in counted]
-    return _recorded(seen, new, now) if new else removal(lost, now)
+    return sorted(failed, key=lambda pod: not _is_counted(seen, pod))[:MAX_FAILURES]
+
+
+def _is_counted(seen: Observed, pod: Pod) -> bool:
+    return any(failure.uid == pod.uid for failure in seen.job.status.failures or ())
+
+
+def _due(seen: Observed, pod: Pod) -> datetime:
+    """Returns when a pod that is on record makes room for the next of its name; one that was taken away at once."""
+    own = [failure for failure in seen.job.status.failures or () if failure.pod == pod.name]
+    last = next(failure.time for failure in own if failure.uid == pod.uid)
+    return last if pod.taken_away else last + pause_after(len(own))
 
 
 def _is_evaluator(pod: Pod) -> bool:

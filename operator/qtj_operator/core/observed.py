@@ -149,10 +149,12 @@ class Pod:
     def last_words(self) -> str:
         """One line on how it ended, for people."""
         if self.ending is None:
-            return "it left no message"
+            return _SILENT
+        if self.ending.reason == "OOMKilled":
+            return "it needed more memory than resources.limits.memory allows"
         said = self.message
-        text = (said.error if said else None) or self.ending.text or "it left no message"
-        return " ".join(text.split())[:500]
+        text = (said.error if said else None) or _last_line(self.ending.text) or _SILENT
+        return " ".join(text.split()).rstrip(".")[:500]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +204,7 @@ class Observed:
     Attributes:
         pods: Replica pods that this job controls, of any attempt.
         services: Services that this job controls, raw, by name.
+        pod_group: Whether this job's PodGroup exists.
         inference: The inference Job, if it exists.
         progress: What the leading replica's progress endpoint said last.
     """
@@ -209,6 +212,7 @@ class Observed:
     job: Job
     pods: tuple[Pod, ...] = ()
     services: Mapping[str, Mapping[str, Any]]
+    pod_group: bool = False
     inference: InferenceRun | None = None
     progress: Progress | None = None
 
@@ -248,6 +252,14 @@ class Observed:
         for replica in self.job.replicas():
             if replica_name(self.job.name, replica.role, replica.index) not in present:
                 yield replica
+
+
+_SILENT = "it left no message"
+
+
+def _last_line(text: str) -> str:
+    """Returns the line that says what happened: what a kubelet takes from a log ends with it."""
+    return next((line for line in reversed(text.splitlines()) if line.strip()), "")
 
 
 def is_controlled_by(raw: Mapping[str, Any], uid: str) -> bool:

@@ -1,17 +1,17 @@
 """The status that follows from what was seen and what was decided."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_true, merge, phase_of
 from qtj_operator.api.contract import Progress
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import Role
-from qtj_operator.api.status import ProgressStatus, ReplicaStatus, Status
+from qtj_operator.api.status import Condition, InferencePhase, ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed, Pod
 
-__all__ = ["closed", "progress_status", "status_of", "with_obstacle"]
+__all__ = ["closed", "differ_in_numbers_alone", "failed_by_obstacle", "progress_status", "status_of", "with_obstacle"]
 
 _PULL = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
 _STARTING = {"ContainerCreating", "PodInitializing"}
@@ -25,7 +25,7 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     base = seen.job.status.model_copy(update={"progress": progress, **verdict.record})
     base = base.model_copy(update=_counts(seen))
     facts = verdict.facts
-    if not any(fact.type == ConditionType.RUNNING for fact in facts):
+    if not any(fact.type == ConditionType.RUNNING for fact in facts) and not _never_ran(seen, facts):
         facts = (_running(seen, facts), *facts)
     return closed(base, facts, seen.job.generation, now)
 
@@ -33,6 +33,7 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
 def closed(base: Status, facts: Iterable[Fact], generation: int, now: datetime) -> Status:
     """Lays `facts` over the conditions, and lets everything that follows from them follow."""
     conditions = merge(base.conditions, facts, generation, now)
+    conditions = merge(conditions, _not_complete(conditions), generation, now)
     phase, reason = phase_of(conditions)
     over = is_true(conditions, ConditionType.COMPLETE) or is_true(conditions, ConditionType.FAILED)
     return base.model_copy(
@@ -58,6 +59,23 @@ def with_obstacle(before: Status, after: Status, reason: Reason, message: str, n
     return closed(base, (fact,), after.observed_generation or 0, now)
 
 
+def failed_by_obstacle(before: Status, after: Status, reason: Reason, message: str, now: datetime) -> Status:
+    """Returns the status `after` a pass in which the API server refused a child for good: the job can go no further."""
+    facts = [Fact(ConditionType.FAILED, status=True, reason=reason, message=message)]
+    if not is_true(before.conditions, ConditionType.TRAINED):
+        facts.append(_fact(Reason.TRAINING_ENDED, "training has ended"))
+    elif after.inference:
+        after = after.model_copy(
+            update={"inference": after.inference.model_copy(update={"phase": InferencePhase.FAILED})}
+        )
+    return closed(after, facts, after.observed_generation or 0, now)
+
+
+def differ_in_numbers_alone(before: Status, after: Status) -> bool:
+    """Tells whether one status follows from the other by counting: readiness, progress, and sentences about them."""
+    return before != after and _without_numbers(before) == _without_numbers(after)
+
+
 def progress_status(said: Progress) -> ProgressStatus:
     """Returns what a program said of its progress as the status shows it."""
     return ProgressStatus(
@@ -68,6 +86,18 @@ def progress_status(said: Progress) -> ProgressStatus:
         accuracy=_rounded(said.accuracy),
         examples_per_second=_rounded(said.examples_per_second),
     )
+
+
+def _without_numbers(status: Status) -> Status:
+    conditions = tuple(condition.model_copy(update={"message": ""}) for condition in status.conditions or ())
+    return status.model_copy(update={"conditions": conditions, "replicas": None, "ready": None, "progress": None})
+
+
+def _not_complete(conditions: Iterable[Condition]) -> Iterator[Fact]:
+    """Yields why a job that has failed is not complete, if it was on its way there."""
+    failed, complete = find(conditions, ConditionType.FAILED), find(conditions, ConditionType.COMPLETE)
+    if complete and complete.status == "False" and failed and failed.status == "True":
+        yield Fact(ConditionType.COMPLETE, status=False, reason=Reason(failed.reason), message=failed.message)
 
 
 def _counts(seen: Observed) -> dict[str, object]:
@@ -86,6 +116,12 @@ def _counts(seen: Observed) -> dict[str, object]:
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.{_SIGNIFICANT}g}")
+
+
+def _never_ran(seen: Observed, facts: Iterable[Fact]) -> bool:
+    """Whether the job was refused before it had an attempt."""
+    refused = any(fact.type == ConditionType.FAILED and fact.status for fact in facts)
+    return not seen.attempt and (refused or is_true(seen.job.status.conditions, ConditionType.FAILED))
 
 
 def _running(seen: Observed, facts: Iterable[Fact]) -> Fact:

@@ -41,7 +41,7 @@ class MemoryClient:
         try:
             self._store.delete(resource, namespace, name, version, force=force)
         except ApiError as error:
-            if error.code != 404:
+            if error.code != 404:  # noqa: PLR2004
                 raise
 
     async def replace_status(self, resource: Resource, obj: Object) -> None:

@@ -23,6 +23,9 @@ __all__ = ["ApiServer", "Programs", "find_programs", "free_port", "started", "wa
 
 READY_SECONDS = 30.0
 TOKEN = "token"
+OPERATOR = "system:serviceaccount:quantum:qtj-operator"
+OPERATOR_TOKEN = "operator-of-one-namespace"
+"""What the service account of deploy/namespaced shows: there is no controller here that would make it a token."""
 KUBECONFIG = """\
 apiVersion: v1
 kind: Config
@@ -141,7 +144,7 @@ def _etcd(path: str, folder: Path, port: int, peers: int) -> Sequence[str]:
 def _apiserver(path: str, folder: Path, store: int, port: int) -> Sequence[str]:
     key, tokens = folder / "service-accounts.key", folder / "tokens.csv"
     subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
-    tokens.write_text(f'{TOKEN},admin,1,"system:masters"\n')
+    tokens.write_text(f'{TOKEN},admin,1,"system:masters"\n{OPERATOR_TOKEN},{OPERATOR},2\n')
     return (
         path,
         f"--etcd-servers=http://127.0.0.1:{store}",

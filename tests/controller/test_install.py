@@ -1,0 +1,71 @@
+"""What `deploy/` installs may do what the operator does, and nothing else."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, wait_until
+from tests.controller.test_operator import EXAMPLE, SOON, WORKERS, running
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+CLUSTER_WIDE = "system:serviceaccount:qtj-system:qtj-operator"
+OURS = ("create pods", "delete pods", "create services", "patch services", "create jobs.batch", "create events")
+
+
+@pytest.fixture(scope="module")
+def namespaced(api_server: ApiServer) -> Iterator[ApiServer]:
+    """An API server with the operator's rights in the namespace `quantum`."""
+    api_server.kubectl("create", "namespace", "quantum")
+    api_server.kubectl("apply", "-k", str(DEPLOY / "namespaced"))
+    yield api_server
+    api_server.kubectl("delete", "-k", str(DEPLOY / "namespaced"), "--wait=false")
+
+
+def may(server: ApiServer, who: str, what: str, namespace: str) -> bool:
+    answer = server.kubectl("auth", "can-i", *what.split(), f"--as={who}", "-n", namespace, check=False)
+    return answer.startswith("yes")
+
+
+def test_an_operator_with_the_rights_of_one_namespace_runs_the_example(namespaced: ApiServer, tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "operator.kubeconfig"
+    kubeconfig.write_text(KUBECONFIG.format(url=namespaced.url, token=OPERATOR_TOKEN))
+
+    with running(replace(namespaced, kubeconfig=kubeconfig), "quantum", tmp_path, "--lease-namespace=quantum"):
+        namespaced.kubectl("apply", "-n", "quantum", "-f", str(EXAMPLE))
+
+        wait_until(lambda: namespaced.names("pods", "quantum") == list(WORKERS), SOON, "the pods")
+        assert namespaced.get("qtj", "qcnn", "-n", "quantum")["status"]["attempt"] == 1
+        assert namespaced.names("leases", "quantum") == ["qtj-operator"]
+    namespaced.kubectl("delete", "qtj", "qcnn", "-n", "quantum")
+
+
+@pytest.mark.parametrize("what", OURS)
+def test_one_namespace_means_one_namespace(namespaced: ApiServer, what: str) -> None:
+    assert may(namespaced, OPERATOR, what, "quantum")
+    assert not may(namespaced, OPERATOR, what, "default")
+
+
+@pytest.mark.parametrize("what", OURS)
+def test_the_operator_of_a_cluster_does_its_work_everywhere(api_server: ApiServer, what: str) -> None:
+    api_server.kubectl("apply", "-k", str(DEPLOY / "kustomize"))
+
+    assert may(api_server, CLUSTER_WIDE, what, "default")
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "get secrets",
+        "create secrets",
+        "update quantumtrainingjobs",
+        "patch quantumtrainingjobs",
+        "create pods --subresource=exec",
+    ],
+)
+@pytest.mark.parametrize("who", [OPERATOR, CLUSTER_WIDE])
+def test_nobody_reads_secrets_or_edits_what_users_wrote(namespaced: ApiServer, who: str, what: str) -> None:
+    namespaced.kubectl("apply", "-k", str(DEPLOY / "kustomize"))
+
+    assert not may(namespaced, who, what, who.split(":")[2])

@@ -133,6 +133,14 @@ def test_an_inference_that_still_runs_when_the_job_has_failed_is_stopped() -> No
     assert world.with_inference(deleting=True).decide(later(seconds=60)).actions == ()
 
 
+def test_clean_pod_policy_none_lets_an_inference_run_on_as_well() -> None:
+    policy = {"activeDeadlineSeconds": 60, "cleanPodPolicy": "None"}
+    world = inferring_job(runPolicy=policy).recorded(later(seconds=60))
+
+    assert world.job.status.phase == "Failed"
+    assert world.decide(later(days=1)).actions == ()
+
+
 def test_an_inference_that_has_ended_is_kept_for_its_logs() -> None:
     assert complete_job(runPolicy={"cleanPodPolicy": "All"}).without_pods().decide(later(days=1)).actions == ()
 

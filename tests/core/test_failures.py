@@ -30,6 +30,12 @@ def test_the_oldest_go_when_there_are_too_many_but_first_those_whose_pod_is_gone
     assert one_gone[:-1] == (*ten[:4], *ten[5:])
 
 
+def test_an_end_without_an_exit_code_is_told_in_the_kubelets_word() -> None:
+    (pod,) = pods_of({"worker-1": {"reason": "Evicted", "says": "low on memory"}})
+
+    assert described(pod) == "qcnn-worker-1 ended (Evicted): low on memory"
+
+
 def test_a_pod_that_has_not_ended_was_taken_away() -> None:
     (pod,) = pods_of({"worker-1": {"ready": True, "disrupted": True}})
 

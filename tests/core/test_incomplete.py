@@ -95,6 +95,14 @@ def test_a_service_that_somebody_edited_is_brought_back(edit: dict[str, object])
     assert [(event.type, event.reason) for event in decision.events] == [("Warning", "ServiceRepaired")]
 
 
+def test_all_services_that_were_edited_are_named_in_one_event() -> None:
+    decision = running_job().with_service("worker-0", ports=[]).with_service("worker-1", ports=[]).decide()
+
+    assert [event.message for event in decision.events] == [
+        "brought back what had been edited: qcnn-worker-0, qcnn-worker-1"
+    ]
+
+
 def test_fields_that_the_api_server_adds_are_no_edit() -> None:
     world = running_job().with_service("worker-1", ipFamilies=["IPv4"], sessionAffinity="None")
 

@@ -105,7 +105,9 @@ def test_inference_without_weights_cannot_be() -> None:
 
     assert (decision.status.phase, decision.status.reason) == ("Failed", "InferenceFailed")
     assert decision.actions == ()
-    assert "named none in its termination message" in decision.events[0].message
+    assert decision.events[0].message == (
+        "spec.inference needs weights, but the program named none in its termination message"
+    )
 
 
 def test_a_failed_inference_fails_the_job_and_leaves_the_weights() -> None:
@@ -115,7 +117,22 @@ def test_a_failed_inference_fails_the_job_and_leaves_the_weights() -> None:
 
     assert (decision.status.phase, decision.status.reason) == ("Failed", "InferenceFailed")
     assert decision.status.weights is not None
+    assert decision.status.inference is not None
+    assert decision.status.inference.phase == "Failed"
     assert [event.message for event in decision.events] == ["qcnn-inference failed: checksum differs: train again"]
+
+
+def test_an_inference_job_may_fail_or_be_done_although_no_pod_of_it_is_left() -> None:
+    failed = inferring_job().with_inference(failed=True)
+    done = inferring_job().with_inference(complete=True)
+    assert failed.inference is not None
+    assert done.inference is not None
+
+    failure = replace(failed, inference=replace(failed.inference, pods=())).decide()
+    success = replace(done, inference=replace(done.inference, pods=())).decide()
+
+    assert [event.message for event in failure.events] == ["qcnn-inference failed: no pod of it could run"]
+    assert [event.message for event in success.events] == ["inference is done: no metrics"]
 
 
 def test_a_failed_inference_is_final_until_somebody_edits_it() -> None:
@@ -210,8 +227,10 @@ def test_inference_that_nobody_asks_for_any_more_is_stopped_and_the_job_complete
 def test_what_was_measured_stays_when_inference_is_taken_out_of_a_complete_job() -> None:
     world = complete_job().with_spec(inference=None)
 
-    assert world.decide().status.inference == world.job.status.inference
-    assert world.decide().actions == ()
+    decision = world.decide()
+
+    assert (decision.status.phase, decision.status.inference) == ("Complete", world.job.status.inference)
+    assert decision.actions == ()
 
 
 def test_an_inference_job_that_somebody_deletes_while_it_runs_is_run_again() -> None:

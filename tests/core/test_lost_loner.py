@@ -86,6 +86,16 @@ def test_one_more_is_too_many() -> None:
     assert decision.actions == ()
 
 
+def test_a_spent_budget_is_told_with_the_failure_that_was_too_many() -> None:
+    spent = training_job(backoff_limit=2).with_status(restarts=2).with_pod("worker-1", exit_code=75)
+    none_allowed = training_job(backoff_limit=0).with_status(restarts=None).with_pod("worker-1", exit_code=75)
+    why = "qcnn-worker-1 ended (exit code 75): it left no message"
+    told = why + "; replicas were restarted {} times, as backoffLimit allows"
+
+    assert [event.message for event in spent.decide().events] == [told.format(2)]
+    assert [event.message for event in none_allowed.decide().events] == [told.format(0)]
+
+
 @pytest.mark.parametrize(
     "how",
     [

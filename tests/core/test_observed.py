@@ -7,7 +7,7 @@ import pytest
 from qtj_operator.api.contract import TerminationMessage, Weights
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import Role
-from qtj_operator.core.observed import InferenceRun, Pod, is_controlled_by
+from qtj_operator.core.observed import Ending, InferenceRun, Pod, Waiting, is_controlled_by
 from tests.core.world import later, parameter_servers, pods_of, running_job
 
 
@@ -88,6 +88,16 @@ def test_an_eviction_has_no_exit_code_and_the_kubelets_word() -> None:
     assert pod.retryable
 
 
+def test_an_end_is_told_in_the_kubelets_words_and_where_it_has_none_in_ours() -> None:
+    killed = Pod.parse(raw_pod(containerStatuses=[container(terminated=terminated(137, reason="OOMKilled"))]))
+    silent = Pod.parse(raw_pod(containerStatuses=[container(terminated={"exitCode": 1})]))
+    lost = Pod.parse(raw_pod(phase="Failed"))
+
+    assert killed.ending == Ending(exit_code=137, reason="OOMKilled", text="")
+    assert silent.ending == Ending(exit_code=1, reason="Error", text="")
+    assert lost.ending == Ending(exit_code=None, reason="Failed", text="")
+
+
 def test_a_pod_that_is_about_to_be_preempted_says_so() -> None:
     assert Pod.parse(raw_pod(conditions=[condition("DisruptionTarget", "True")])).disrupted
     assert not Pod.parse(raw_pod(conditions=[condition("DisruptionTarget", "False")])).disrupted
@@ -122,6 +132,14 @@ def test_an_init_container_that_cannot_start_comes_first_for_the_others_wait_for
 
     assert pod.waiting is not None
     assert pod.waiting.image == "data:1"
+
+
+def test_a_container_of_which_little_is_known_may_wait_all_the_same() -> None:
+    statuses = [{"name": "proxy"}, {"name": "trainer", "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]
+
+    waiting = Pod.parse(raw_pod(sidecar=True, containerStatuses=statuses)).waiting
+
+    assert waiting == Waiting(image="", reason="CrashLoopBackOff", message="")
 
 
 @pytest.mark.parametrize(
@@ -161,8 +179,18 @@ def test_an_inference_job_is_done_only_when_its_condition_is_true() -> None:
 
     found = InferenceRun.parse(raw, ())
 
-    assert (found.run, found.complete, found.failed, found.deleting) == ("a1", False, True, False)
+    assert (found.uid, found.run) == ("u", "a1")
+    assert (found.complete, found.failed, found.deleting) == (False, True, False)
     assert found.result is None
+
+
+def test_an_inference_job_that_lost_its_labels_is_another_run_than_any_that_is_wanted() -> None:
+    meta = {"name": "qcnn-inference", "uid": "u", "resourceVersion": "1"}
+    unlabelled = {"metadata": {**meta, "deletionTimestamp": "2030-01-01T12:00:00Z"}}
+    relabelled = {"metadata": {**meta, "labels": {"team": "a"}}}
+
+    assert InferenceRun.parse(unlabelled, ()).run == InferenceRun.parse(relabelled, ()).run == ""
+    assert InferenceRun.parse(unlabelled, ()).deleting
 
 
 def test_an_object_belongs_to_its_controller_alone() -> None:

@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from qtj_operator.api.conditions import Reason
-from qtj_operator.api.status import Condition
+from qtj_operator.api.status import Condition, Status
 from qtj_operator.core.decide import refuse
 from qtj_operator.core.status import with_obstacle
 from tests.core.world import (
@@ -93,6 +93,12 @@ def test_a_worker_that_ended_before_the_last_one_was_ready_counts_as_there() -> 
 
 def test_a_replica_that_ends_its_work_is_no_step_back_although_it_is_not_ready_any_more() -> None:
     world = running_job().with_pod("worker-1", phase="Running", ready=False)
+
+    assert running(world).status == "True"
+
+
+def test_nor_is_one_that_has_ended_beside_one_that_is_not_ready() -> None:
+    world = running_job().with_pod("worker-0", phase="Running", ready=False).with_pod("worker-1", exit_code=0)
 
     assert running(world).status == "True"
 
@@ -199,6 +205,24 @@ def test_a_child_that_was_refused_keeps_the_job_from_running() -> None:
     status = refused(new_job().recorded()).job.status
 
     assert (status.phase, status.reason) == ("Pending", "ChildRejected")
+
+
+def test_a_refusal_leaves_alone_what_else_is_known_of_the_job() -> None:
+    resumed = running_job().with_spec(suspend=True).recorded().with_spec(suspend=False).recorded().without_pods()
+
+    status = refused(resumed).job.status
+
+    assert [(c.type, c.reason) for c in status.conditions or ()] == [
+        ("Running", "ChildRejected"),
+        ("Suspended", "Resumed"),
+    ]
+    assert status.observed_generation == 3
+
+
+def test_a_job_of_which_nothing_is_known_yet_may_be_refused_a_child() -> None:
+    status = with_obstacle(Status(), Status(), Reason.CHILD_REJECTED, "exceeded quota", NOW)
+
+    assert (status.phase, status.observed_generation) == ("Pending", 0)
 
 
 def test_the_status_is_written_in_the_words_of_the_crd() -> None:

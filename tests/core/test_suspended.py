@@ -39,6 +39,10 @@ def test_a_suspension_is_recorded_before_anything_is_done() -> None:
 
     assert (decision.status.phase, decision.status.reason) == ("Suspended", "Suspended")
     assert decision.actions == ()
+    assert [(c.type, c.status) for c in decision.status.conditions or ()] == [
+        ("Running", "False"),
+        ("Suspended", "True"),
+    ]
 
 
 def test_then_the_pods_go() -> None:
@@ -182,9 +186,9 @@ def test_suspending_stops_a_running_inference() -> None:
 
 
 def test_a_trained_job_infers_when_it_is_resumed_and_stays_in_its_attempt() -> None:
-    world = resumed(suspended(inferring_job()).without_pods().without_inference()).recorded()
+    world = resumed(suspended(inferring_job()).without_pods().without_inference()).recorded(later(hours=1))
 
-    assert world.job.status.attempt == 1
+    assert (world.job.status.attempt, world.job.status.start_time) == (1, later(hours=1))
     (create,) = world.decide().actions
     assert isinstance(create, Create)
     assert create.manifest["kind"] == "Job"

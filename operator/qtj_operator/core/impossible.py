@@ -66,7 +66,7 @@ def too_large_for_its_memory(job: Job) -> str | None:
     state, states = state_bytes(circuit), STATES * (circuit.filters or 1)
     for where, main in _programs(job):
         limit = ((main.get("resources") or {}).get("limits") or {}).get("memory")
-        allowed = None if limit is None else bytes_of(limit)
+        allowed = bytes_of(limit)
         if allowed is not None and states * state > allowed:
             return (
                 f"{circuit.qubits} qubits need {gibibytes(states * state)} per replica ({states} states of "

@@ -51,5 +51,5 @@ def drifted(seen: Observed, _now: datetime) -> Verdict | None:
     if not repairs:
         return None
     names = ", ".join(repair.name for repair in repairs if isinstance(repair, Restore))
-    event = Event("Warning", Reason.SERVICE_REPAIRED, f"{names} had been edited and was brought back")
+    event = Event("Warning", Reason.SERVICE_REPAIRED, f"brought back what had been edited: {names}")
     return Verdict(actions=tuple(repairs), events=(event,))

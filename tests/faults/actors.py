@@ -36,6 +36,32 @@ class Script:
     dead_node: bool = False
 
 
+def start(store: Store, name: str, node: str = "node-1", *, ready: bool = True) -> None:
+    """The pod's node runs it."""
+
+    def running(obj: Pod) -> None:
+        obj["spec"]["nodeName"] = node
+        obj["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": str(ready)}]}
+
+    store.update(Resource.PODS, NAMESPACE, name, running)
+
+
+def end(store: Store, name: str, code: int, said: TerminationMessage | None, reason: str | None = None) -> None:
+    """The pod's program ends."""
+    word = reason or ("Error" if code else "Completed")
+    terminated = {"exitCode": code, "reason": word, "message": said.to_json() if said else ""}
+
+    def ended(obj: Pod) -> None:
+        others = [known for known in obj["status"].get("conditions", ()) if known["type"] != "Ready"]
+        obj["status"] |= {
+            "phase": "Failed" if code else "Succeeded",
+            "conditions": [{"type": "Ready", "status": "False"}, *others],
+            "containerStatuses": [{"name": "trainer", "state": {"terminated": terminated}}],
+        }
+
+    store.update(Resource.PODS, NAMESPACE, name, ended)
+
+
 class Kubelet:
     """Starts pods, ends them as the script says, and confirms deletions."""
 
@@ -69,12 +95,7 @@ class Kubelet:
     def _start(self, pod: Pod) -> bool:
         meta = pod["metadata"]
         self._started.setdefault(meta["name"], []).append(meta["uid"])
-
-        def running(obj: Pod) -> None:
-            obj["spec"]["nodeName"] = "node-1"
-            obj["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
-
-        self._store.update(Resource.PODS, NAMESPACE, meta["name"], running)
+        start(self._store, meta["name"])
         return True
 
     def _end(self, pod: Pod, pods: list[Pod]) -> int | None:
@@ -89,7 +110,8 @@ class Kubelet:
         ]
         if any(peer["status"]["phase"] == "Pending" for peer in peers):
             return None  # a gang begins together
-        run = f"{meta['name']}#{self._started[meta['name']].index(meta['uid']) + 1}"
+        started = self._started.get(meta["name"], ())
+        run = f"{meta['name']}#{started.index(meta['uid']) + 1 if meta['uid'] in started else 0}"
         if run in self._script.ends:
             return self._script.ends[run]
         lost = any(peer["status"]["phase"] == "Failed" for peer in peers)
@@ -100,16 +122,7 @@ class Kubelet:
     def _stop(self, pod: Pod, code: int) -> bool:
         inferring = LABEL_INFERENCE in pod["metadata"]["labels"]
         said = (INFERRED if inferring else TRAINED) if code == 0 else TerminationMessage(error="it broke")
-        terminated = {"exitCode": code, "reason": "Completed" if code == 0 else "Error", "message": said.to_json()}
-
-        def ended(obj: Pod) -> None:
-            obj["status"] |= {
-                "phase": "Succeeded" if code == 0 else "Failed",
-                "conditions": [{"type": "Ready", "status": "False"}],
-                "containerStatuses": [{"name": "trainer", "state": {"terminated": terminated}}],
-            }
-
-        self._store.update(Resource.PODS, NAMESPACE, pod["metadata"]["name"], ended)
+        end(self._store, pod["metadata"]["name"], code, said)
         return True
 
 
@@ -125,7 +138,7 @@ class JobController:
 
     def _care(self, job: dict[str, Any]) -> bool:
         meta = job["metadata"]
-        if job.get("status"):
+        if job.get("status") or LABEL_INFERENCE not in meta["labels"]:
             return False
         pods = self._store.select(Resource.PODS, NAMESPACE, {LABEL_INFERENCE: meta["labels"][LABEL_INFERENCE]})
         pod = next((p for p in pods if p["metadata"]["ownerReferences"][0]["uid"] == meta["uid"]), None)

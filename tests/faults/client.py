@@ -3,11 +3,13 @@
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.local.client import MemoryClient
 from qtj_operator.local.store import Store
+from tests.faults.invariants import Invariants
 
 
 class Crash(BaseException):
@@ -41,13 +43,24 @@ class Plan:
 
 
 class FaultyClient:
-    """A `Client` that counts writes and spoils one of them, and that may read the past."""
+    """A `Client` that counts writes and spoils one of them, and that may read the past.
 
-    def __init__(self, store: Store, plan: Plan | None = None) -> None:
+    Attributes:
+        plan: The write to spoil, if any.
+        quota: Whether pods may be created at all.
+        writes: How many there were.
+    """
+
+    def __init__(
+        self, store: Store, clock: Callable[[], datetime], invariants: Invariants, plan: Plan | None = None
+    ) -> None:
         self._store = store
+        self._clock = clock
+        self._invariants = invariants
         self._client = self._reader = MemoryClient(store)
-        self._plan = plan
         self._dead = False
+        self.plan = plan
+        self.quota = True
         self.writes = 0
 
     def revive(self) -> None:
@@ -72,12 +85,18 @@ class FaultyClient:
         return await self._reader.list(resource, namespace, labels)
 
     async def create(self, resource: Resource, manifest: Object) -> None:
-        await self._write(lambda: self._client.create(resource, manifest))
+        async def request() -> None:
+            if resource is Resource.PODS and not self.quota:
+                raise ApiError(403, "Forbidden", "exceeded quota")
+            await self._client.create(resource, manifest)
+
+        await self._write(request)
 
     async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> None:
         await self._write(lambda: self._client.patch(resource, namespace, name, operations))
 
     async def delete(self, resource: Resource, namespace: str, name: str, version: str, *, force: bool = False) -> None:
+        self._invariants.deletes(await self._reader.get(resource, namespace, name), self._clock(), force=force)
         await self._write(lambda: self._client.delete(resource, namespace, name, version, force=force))
 
     async def replace_status(self, resource: Resource, obj: Object) -> None:
@@ -89,7 +108,7 @@ class FaultyClient:
 
     async def _write(self, request: Callable[[], Awaitable[None]]) -> None:
         self._check()
-        plan, at = self._plan, self.writes
+        plan, at = self.plan, self.writes
         self.writes += 1
         if plan is None or plan.write != at:
             await request()

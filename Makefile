@@ -49,8 +49,9 @@ e2e: cluster images $(STAMP) ## End-to-end tests on that cluster
 test: lint types unit test-faults test-trainer test-cluster ## Everything: lint, types, unit, fault and trainer tests, then the cluster and e2e
 
 .PHONY: test-long
-test-long: $(STAMP) ## What takes long: the trainer over several seeds
+test-long: $(STAMP) ## What takes long: the trainer over several seeds, and thousands of random lives
 	$(BIN)/pytest -m slow
+	$(BIN)/python -m tests.faults --lives 5000
 
 .PHONY: lint
 lint: $(STAMP) ## Style, layers, and whether generated files are up to date
@@ -70,8 +71,12 @@ unit: $(STAMP) ## Tests of the operator and of the tooling
 	$(BIN)/pytest -m "not slow" --ignore=tests/trainer
 
 .PHONY: test-faults
-test-faults: $(STAMP) ## The whole controller with a fault at every write, watch event and pass
+test-faults: $(STAMP) ## The whole controller with a fault at every write, event and pass, and random lives
 	$(BIN)/python -m tests.faults
+
+.PHONY: mutation
+mutation: $(STAMP) ## Break the decisions in every small way, and count what the tests notice (up to an hour)
+	nice -n 19 $(BIN)/python -m tests.mutation
 
 .PHONY: test-trainer
 test-trainer: $(STAMP) ## Tests of the trainer

@@ -12,6 +12,7 @@ What is modelled, and where Kubernetes says so (API conventions and API concepts
 The contract tests run the same cases against this and against a real kube-apiserver.
 """
 
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -46,16 +47,22 @@ class Store:
     Args:
         clock: Tells the time that goes into creation and deletion timestamps.
         on_change: Called after each change; a watch.
+        new_uid: Returns a uid that no object ever had; numbers from 1 when left out, the same in each new cluster.
     """
 
-    def __init__(self, clock: Callable[[], datetime], on_change: Callable[[Change], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], datetime],
+        on_change: Callable[[Change], None] = lambda _: None,
+        new_uid: Callable[[], str] | None = None,
+    ) -> None:
         self._clock = clock
         self._on_change = on_change
+        self._new_uid = new_uid or map("00000000-0000-4000-8000-{:012d}".format, itertools.count(1)).__next__
         self._objects: dict[Address, dict[str, Any]] = {}
         self._history: deque[Change] = deque(maxlen=_HISTORY)
         self._gone: set[str] = set()
         self._version = 0
-        self._uids = 0
 
     def find(self, resource: Resource, namespace: str, name: str) -> dict[str, Any]:
         """Returns a copy of the object.
@@ -118,9 +125,8 @@ class Store:
         address = (resource, meta["namespace"], meta["name"])
         if address in self._objects:
             raise ApiError(409, "AlreadyExists", f'{resource.value[1]} "{meta["name"]}" already exists')
-        self._uids += 1
         meta |= {
-            "uid": f"00000000-0000-4000-8000-{self._uids:012d}",
+            "uid": self._new_uid(),
             "creationTimestamp": self._now(),
             "generation": 1,
         }
@@ -133,6 +139,13 @@ class Store:
         if _owners(obj) and _owners(obj) <= self._gone:
             self.delete(*address)  # born an orphan
         return created
+
+    def restore(self, resource: Resource, obj: Object) -> None:
+        """Puts back an object as it once was in another cluster: with its uid, its status and its history."""
+        meta = obj["metadata"]
+        address = (resource, meta["namespace"], meta["name"])
+        self._objects[address] = _copied(obj)
+        self._publish("ADDED", address)
 
     def replace(self, resource: Resource, obj: Object, *, status: bool = False) -> None:
         """Replaces an object but its status, or its status alone.

@@ -1,0 +1,57 @@
+"""Asks the leading replicas of running jobs how far they are."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from qtj_operator.api.contract import Progress
+from qtj_operator.controller.client import Key
+
+__all__ = ["Poller"]
+
+_PARALLEL = 32
+
+
+class Poller(ABC):
+    """Polls progress endpoints at a bounded rate; a `qtj_operator.controller.client.ProgressSource`.
+
+    A program without the endpoint, or out of reach, simply has no progress.
+
+    Args:
+        hint: Called with the key of every job whose progress has changed.
+        period: Seconds from the end of one round to the next.
+    """
+
+    def __init__(self, hint: Callable[[Key], None], period: float) -> None:
+        self._hint = hint
+        self._period = period
+        self._addresses: dict[Key, str] = {}
+        self._latest: dict[Key, Progress] = {}
+
+    def latest(self, key: Key, address: str | None) -> Progress | None:
+        """See `ProgressSource.latest`."""
+        if address is None:
+            self._addresses.pop(key, None)
+            self._latest.pop(key, None)
+        else:
+            self._addresses[key] = address
+        return self._latest.get(key)
+
+    async def run(self) -> None:
+        """Polls until cancelled."""
+        limit = asyncio.Semaphore(_PARALLEL)
+        while True:
+            await asyncio.gather(*(self._ask(limit, *item) for item in list(self._addresses.items())))
+            await asyncio.sleep(self._period)
+
+    @abstractmethod
+    async def fetch(self, key: Key, address: str) -> bytes | None:
+        """Returns what the leader of a job answers, or None when it cannot be reached."""
+
+    async def _ask(self, limit: asyncio.Semaphore, key: Key, address: str) -> None:
+        async with limit:
+            answer = await self.fetch(key, address)
+        said = None if answer is None else Progress.parse(answer.decode(errors="replace"))
+        if said is not None and key in self._addresses and said != self._latest.get(key):
+            self._latest[key] = said
+            self._hint(key)

@@ -1,0 +1,110 @@
+"""Where a Service of the cluster in memory is on this machine: a port of its own on the loopback interface.
+
+Every replica of a job listens on the same three ports, which one machine has only once. So each port of each Service
+stands for another port here, and wherever a program is told of one (`qcnn-worker-0.default.svc:2222`) it is told of the
+other. Addresses of the loopback network would do as well where all of 127.0.0.0/8 is this machine, but macOS has
+127.0.0.1 alone, and programs listen on all addresses at once.
+"""
+
+import fcntl
+import os
+import random
+import re
+import socket
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+__all__ = ["HOST", "Addresses", "NoFreePortError", "PortLease"]
+
+HOST = "127.0.0.1"
+
+_PORTS = range(20_000, 32_000)
+"""Below the ports that Linux (32768) and macOS (49152) give to outgoing connections."""
+
+_SERVICE_PORT = re.compile(
+    r"(?<![\w.-])(?P<name>[a-z]([-a-z0-9]*[a-z0-9])?)(\.(?P<namespace>[a-z0-9-]+)(\.svc(\.cluster\.local)?)?)?"
+    r":(?P<port>\d{1,5})(?!\d)"
+)
+
+
+class NoFreePortError(Exception):
+    """This machine has no port left; the message is one sentence."""
+
+
+class PortLease:
+    """Ports that no other `qtj run` of this user takes, until this process ends.
+
+    A port is only in use some seconds after a program was told of it. Until then a lock on one byte of a common file
+    says that it is taken: the kernel releases it with the process, however that ends.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        folder = folder or Path(tempfile.gettempdir())
+        self._file = os.open(folder / f"qtj-ports-{os.getuid()}", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        self._taken: set[int] = set()
+
+    def close(self) -> None:
+        """Gives all ports back."""
+        os.close(self._file)
+
+    def take(self) -> int:
+        """Returns a free port.
+
+        Raises:
+            NoFreePortError: There is none.
+        """
+        for port in random.sample(_PORTS, len(_PORTS)):
+            if port not in self._taken and self._lock(port) and _is_free(port):
+                self._taken.add(port)
+                return port
+        raise NoFreePortError(f"no port between {_PORTS[0]} and {_PORTS[-1]} is free on this machine: end what uses them")
+
+    def _lock(self, port: int) -> bool:
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+        except OSError:
+            return False
+        return True
+
+
+class Addresses:
+    """Ports of Services and the ports of this machine that stand for them.
+
+    Args:
+        lease: Where ports come from.
+        is_service: Tells whether there is a Service of this namespace and name.
+    """
+
+    def __init__(self, lease: PortLease, is_service: Callable[[str, str], bool]) -> None:
+        self._lease = lease
+        self._is_service = is_service
+        self._ports: dict[tuple[str, str, int], int] = {}
+
+    def port(self, namespace: str, service: str, port: int) -> int:
+        """Returns the port of this machine that stands for a port of a Service, the same one at every call."""
+        key = (namespace, service, port)
+        if key not in self._ports:
+            self._ports[key] = self._lease.take()
+        return self._ports[key]
+
+    def rewrite(self, text: str, namespace: str) -> str:
+        """Returns `text` with every address of a Service, as pods of `namespace` name it, replaced by the local one."""
+
+        def local(found: re.Match[str]) -> str:
+            where = found["namespace"] or namespace
+            if not self._is_service(where, found["name"]):
+                return found[0]
+            return f"{HOST}:{self.port(where, found['name'], int(found['port']))}"
+
+        return _SERVICE_PORT.sub(local, text)
+
+
+def _is_free(port: int) -> bool:
+    """Tells whether a program could listen on the port on all addresses, as most do."""
+    with socket.socket() as probe:
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,50 @@
+"""GET requests to programs on this machine: never through a proxy, and without a library beyond Python's."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.client import HTTPException
+from urllib.error import HTTPError
+from urllib.request import ProxyHandler, Request, build_opener
+
+__all__ = ["Answer", "get"]
+
+_MAX_BYTES = 4096
+_DIRECT = build_opener(ProxyHandler({}))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server answered.
+
+    Attributes:
+        status: HTTP status code.
+        body: The first of its body.
+    """
+
+    status: int
+    body: bytes
+
+
+async def get(url: str, timeout: float, headers: Mapping[str, str] | None = None) -> Answer:  # noqa: ASYNC109
+    """Asks a server.
+
+    Args:
+        url: Where.
+        timeout: Seconds that it may take.
+        headers: Headers of the request.
+
+    Raises:
+        OSError: It cannot be reached.
+    """
+    return await asyncio.to_thread(_get, Request(url, headers=dict(headers or {})), timeout)  # noqa: S310  http alone
+
+
+def _get(request: Request, timeout: float) -> Answer:
+    try:
+        with _DIRECT.open(request, timeout=timeout) as answer:
+            return Answer(answer.status, answer.read(_MAX_BYTES))
+    except HTTPError as refused:
+        return Answer(refused.code, b"")
+    except HTTPException as problem:
+        raise OSError(str(problem)) from problem

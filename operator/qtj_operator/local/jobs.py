@@ -1,0 +1,123 @@
+"""The Job controller of Kubernetes, as far as inference needs it: one pod at a time, again after a failure.
+
+Source: Kubernetes' documentation, "Jobs", section "Pod backoff failure policy": retries after 10, 20, 40, ... seconds, at
+most six minutes, until `backoffLimit` is reached.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from qtj_operator.controller.client import Object, Resource
+from qtj_operator.core.observed import is_controlled_by
+from qtj_operator.local.store import Store
+
+__all__ = ["JobController"]
+
+_DEFAULT_BACKOFF_LIMIT = 6
+_FIRST_DELAY = timedelta(seconds=10)
+_LAST_DELAY = timedelta(minutes=6)
+
+
+class JobController:
+    """Looks after every batch/v1 Job of a cluster in memory.
+
+    Args:
+        store: The cluster.
+        clock: Tells the time, in UTC.
+    """
+
+    def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
+        self._store = store
+        self._clock = clock
+
+    def step(self) -> bool:
+        """Does the next thing for one Job; returns whether there was one."""
+        return any(self._care(job) for job in self._store.select(Resource.JOBS, None, {}))
+
+    def next_retry(self) -> datetime | None:
+        """Returns when the next failed pod is to be replaced."""
+        due = (self._retry_at(pods) for job, pods in self._open() if pods and all(map(_failed, pods)))
+        return min(due, default=None)
+
+    def _open(self) -> Sequence[tuple[Object, Sequence[Object]]]:
+        jobs = self._store.select(Resource.JOBS, None, {})
+        return [(job, self._pods(job)) for job in jobs if not _is_over(job)]
+
+    def _pods(self, job: Object) -> Sequence[Object]:
+        meta = job["metadata"]
+        pods = self._store.select(Resource.PODS, meta["namespace"], {})
+        return [pod for pod in pods if is_controlled_by(pod, meta["uid"])]
+
+    def _care(self, job: dict[str, Any]) -> bool:
+        if _is_over(job):
+            return False
+        pods = self._pods(job)
+        failed, succeeded = sum(map(_failed, pods)), sum(map(_succeeded, pods))
+        limit = job["spec"].get("backoffLimit", _DEFAULT_BACKOFF_LIMIT)
+        if succeeded:
+            return self._say(job, pods, "Complete", "CompletionsReached", "the pod has succeeded")
+        if failed > limit:
+            return self._say(job, pods, "Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+        if failed == len(pods) and (not pods or self._clock() >= self._retry_at(pods)):
+            return self._create(job, len(pods))
+        return self._say(job, pods)
+
+    def _retry_at(self, pods: Sequence[Object]) -> datetime:
+        last = max((_finished(pod) or self._clock()) for pod in pods)
+        return last + min(_FIRST_DELAY * 2 ** (len(pods) - 1), _LAST_DELAY)
+
+    def _create(self, job: Object, number: int) -> bool:
+        meta, template = job["metadata"], job["spec"]["template"]
+        owner = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "name": meta["name"],
+            "uid": meta["uid"],
+            "controller": True,
+            "blockOwnerDeletion": True,
+        }
+        own = {
+            **template["metadata"],
+            "name": f"{meta['name']}-{meta['uid'][-4:]}{number}",
+            "namespace": meta["namespace"],
+            "ownerReferences": [owner],
+        }
+        self._store.create(
+            Resource.PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": own, "spec": template["spec"]}
+        )
+        return True
+
+    def _say(self, job: Object, pods: Sequence[Object], end: str | None = None, reason: str = "", why: str = "") -> bool:
+        """Writes the Job's status; returns whether that changed it."""
+        status: dict[str, Any] = {
+            "active": sum(not _failed(pod) and not _succeeded(pod) for pod in pods),
+            "failed": sum(map(_failed, pods)),
+            "succeeded": sum(map(_succeeded, pods)),
+        }
+        if end:
+            status["conditions"] = [{"type": end, "status": "True", "reason": reason, "message": why}]
+        if status == job.get("status"):
+            return False
+        meta = job["metadata"]
+        self._store.update(Resource.JOBS, meta["namespace"], meta["name"], lambda obj: obj.update(status=status))
+        return True
+
+
+def _is_over(job: Object) -> bool:
+    conditions = (job.get("status") or {}).get("conditions") or ()
+    return any(c["type"] in {"Complete", "Failed"} and c["status"] == "True" for c in conditions)
+
+
+def _failed(pod: Object) -> bool:
+    return bool(pod["status"].get("phase") == "Failed")
+
+
+def _succeeded(pod: Object) -> bool:
+    return bool(pod["status"].get("phase") == "Succeeded")
+
+
+def _finished(pod: Object) -> datetime | None:
+    statuses = pod["status"].get("containerStatuses") or ({},)
+    at = statuses[0].get("state", {}).get("terminated", {}).get("finishedAt")
+    return datetime.fromisoformat(at) if at else None

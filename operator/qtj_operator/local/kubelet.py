@@ -1,0 +1,298 @@
+"""Runs the pods of a cluster in memory as local processes.
+
+One task per pod, from its first sight to its end::
+
+    Pending ── the program cannot be found ──▶ waiting, with the kubelet's word for it
+       │
+       ▼
+    Running ── ready: at once, or when its probes say so ──▶ the program ends ──▶ Succeeded or Failed
+       │                                                            ▲
+       └── deleted: SIGTERM, and SIGKILL after the grace period ────┘
+
+What a pod's status says at each point is what a kubelet writes there, as far as the operator reads it.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from qtj_operator.api.contract import TERMINATION_MESSAGE_LIMIT, Env
+from qtj_operator.api.job import METRICS_PORT, main_container
+from qtj_operator.api.names import LABEL_JOB
+from qtj_operator.controller.client import ApiError, Object, Resource
+from qtj_operator.local.addresses import HOST, Addresses
+from qtj_operator.local.probes import Prober
+from qtj_operator.local.process import Guard, Process
+from qtj_operator.local.program import CannotStartError, Configs, Program, program_of
+from qtj_operator.local.store import Change, Store
+
+__all__ = ["Kubelet", "Machine"]
+
+_GRACE_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What this machine offers to pods.
+
+    Attributes:
+        name: Its name, as a node.
+        addresses: Where Services are.
+        artifacts: Returns where the artifacts of a job go here, by its namespace and name.
+        log: Opens the log of a pod: returns what takes its output.
+        configs: ConfigMaps and Secrets.
+    """
+
+    name: str
+    addresses: Addresses
+    artifacts: Callable[[str, str], str]
+    log: Callable[[Object], Callable[[bytes], None]]
+    configs: Configs = field(default_factory=dict)
+
+
+class Kubelet:
+    """The kubelet of the only node.
+
+    Args:
+        store: The cluster.
+        machine: What this machine offers.
+    """
+
+    def __init__(self, store: Store, machine: Machine) -> None:
+        self._store = store
+        self._machine = machine
+        self._pods: dict[str, _PodTask] = {}
+        self._cleanup = ExitStack()
+        self._words = Path(self._cleanup.enter_context(tempfile.TemporaryDirectory(prefix="qtj-")))
+        self._guard = Guard()
+        self._cleanup.callback(self._guard.close)
+
+    def notice(self, change: Change) -> None:
+        """Takes notice of a change: to be called for every one, within the event loop."""
+        if change.resource is not Resource.PODS:
+            return
+        uid = change.object["metadata"]["uid"]
+        if change.type == "ADDED":
+            self._pods[uid] = _PodTask(self, change.object)
+        elif uid in self._pods and change.type == "DELETED":
+            self._pods[uid].kill()
+        elif uid in self._pods and "deletionTimestamp" in change.object["metadata"]:
+            self._pods[uid].stop()
+
+    @property
+    def running(self) -> int:
+        """How many programs run."""
+        return len(self._pods)
+
+    def pid(self, pod: str) -> int | None:
+        """Returns the process of the running pod of that name."""
+        return next((task.pid for task in self._pods.values() if task.name == pod), None)
+
+    def kill(self) -> None:
+        """Kills every program at once."""
+        for task in self._pods.values():
+            task.kill()
+
+    async def close(self) -> None:
+        """Ends every program, kindly, and waits for their end."""
+        for task in self._pods.values():
+            task.stop()
+        await asyncio.gather(*(task.ended() for task in list(self._pods.values())))
+        self._cleanup.close()
+
+    async def run(self, pod: Object, stopping: asyncio.Event, started: Callable[[Process], None]) -> None:
+        """Runs one pod to its end."""
+        meta = pod["metadata"]
+        try:
+            word = self._words / meta["uid"]
+            program = self._program(pod, word)
+            process = await Process.start(program, self._machine.log(pod), self._guard)
+            started(process)
+            self._say(pod, _running(pod), node=self._machine.name)
+            code = await self._accompany(pod, program, process, stopping)
+            self._say(pod, _ended(pod, code, _message(pod, code, word, process.tail)))
+        except CannotStartError as problem:
+            self._say(pod, _waiting(pod, problem.reason, str(problem)))
+        except OSError as problem:
+            self._say(pod, _waiting(pod, "CreateContainerError", f"{problem.strerror or problem}"))
+        finally:
+            self._pods.pop(meta["uid"], None)
+
+    async def _accompany(self, pod: Object, program: Program, process: Process, stopping: asyncio.Event) -> int:
+        """Asks its probes while it runs, stops it when it is to stop, and returns its exit code."""
+        end = asyncio.create_task(process.wait())
+        stop = asyncio.create_task(stopping.wait())
+        prober = Prober(
+            main_container(pod["spec"]["containers"]),
+            port=lambda port: self._local_port(pod, port),
+            environment=program.environment,
+            ready=lambda ready: self._say(pod, {"conditions": _conditions(ready=ready)}),
+        )
+        probing = asyncio.create_task(prober.run())
+        await asyncio.wait({end, stop, probing}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (stop, probing):
+            task.cancel()
+        if not end.done():
+            process.terminate()
+            await asyncio.wait({end}, timeout=_grace(pod))
+            process.kill()
+        return await end
+
+    def _program(self, pod: Object, word: Path) -> Program:
+        meta = pod["metadata"]
+        namespace, name, job = meta["namespace"], meta["name"], meta["labels"][LABEL_JOB]
+        replaced = {
+            str(Env.ARTIFACTS_URI): self._machine.artifacts(namespace, job),
+            str(Env.TERMINATION_LOG): str(word),
+            **{
+                str(variable): str(self._local_port(pod, port))
+                for variable, port in _own_ports(pod).items()
+                if self._is_service(namespace, name)
+            },
+        }
+        return program_of(
+            pod,
+            configs=self._machine.configs,
+            replaced=replaced,
+            rewrite=lambda text: self._machine.addresses.rewrite(text, namespace),
+        )
+
+    def _is_service(self, namespace: str, name: str) -> bool:
+        return any(s["metadata"]["name"] == name for s in self._store.select(Resource.SERVICES, namespace, {}))
+
+    def _local_port(self, pod: Object, port: int) -> int:
+        """Returns where the pod's port is on this machine: elsewhere only when a Service stands for it."""
+        meta = pod["metadata"]
+        known = {p["containerPort"] for p in main_container(pod["spec"]["containers"]).get("ports") or ()}
+        if port in known and self._is_service(meta["namespace"], meta["name"]):
+            return self._machine.addresses.port(meta["namespace"], meta["name"], port)
+        return port
+
+    def _say(self, pod: Object, status: Mapping[str, Any], node: str | None = None) -> None:
+        """Writes the pod's status; a pod that was removed meanwhile needs none."""
+        meta = pod["metadata"]
+
+        def change(obj: dict[str, Any]) -> None:
+            if obj["metadata"]["uid"] == meta["uid"]:
+                obj["status"] = {**obj.get("status", {}), **status}
+                obj["spec"] |= {"nodeName": node} if node else {}
+
+        try:
+            self._store.update(Resource.PODS, meta["namespace"], meta["name"], change)
+        except ApiError:
+            return
+
+
+class _PodTask:
+    """A pod under way, as the kubelet holds it."""
+
+    def __init__(self, kubelet: Kubelet, pod: Object) -> None:
+        self.name = pod["metadata"]["name"]
+        self._process: Process | None = None
+        self._killed = False
+        self._stopping = asyncio.Event()
+        self._task = asyncio.create_task(kubelet.run(pod, self._stopping, self._started))
+
+    @property
+    def pid(self) -> int | None:
+        """Its process, once it has one."""
+        return self._process.pid if self._process else None
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    def kill(self) -> None:
+        self._killed = True
+        if self._process:
+            self._process.kill()
+
+    async def ended(self) -> None:
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    def _started(self, process: Process) -> None:
+        self._process = process
+        if self._killed:
+            process.kill()
+
+
+def _own_ports(pod: Object) -> Mapping[Env, int]:
+    """Returns the ports that the contract tells the program to listen on."""
+    variables = {each["name"]: each.get("value") for each in main_container(pod["spec"]["containers"]).get("env") or ()}
+    ports = {Env.METRICS_PORT: METRICS_PORT}
+    if profiler := variables.get(Env.PROFILER_PORT):
+        ports[Env.PROFILER_PORT] = int(profiler)
+    return ports
+
+
+def _running(pod: Object) -> Mapping[str, Any]:
+    container = main_container(pod["spec"]["containers"])
+    unprobed = not any(container.get(probe) for probe in ("readinessProbe", "startupProbe"))
+    now = _now()
+    return {
+        "phase": "Running",
+        "podIP": HOST,
+        "hostIP": HOST,
+        "startTime": now,
+        "conditions": _conditions(ready=unprobed),
+        "containerStatuses": [_container(container, {"running": {"startedAt": now}}, ready=unprobed)],
+    }
+
+
+def _ended(pod: Object, code: int, message: str) -> Mapping[str, Any]:
+    container = main_container(pod["spec"]["containers"])
+    reason = "Completed" if code == 0 else "Error"
+    terminated = {"exitCode": code, "reason": reason, "message": message, "finishedAt": _now()}
+    return {
+        "phase": "Failed" if code else "Succeeded",
+        "conditions": _conditions(ready=False),
+        "containerStatuses": [_container(container, {"terminated": terminated}, ready=False)],
+    }
+
+
+def _waiting(pod: Object, reason: str, message: str) -> Mapping[str, Any]:
+    container = main_container(pod["spec"]["containers"])
+    state = {"waiting": {"reason": reason, "message": message}}
+    return {
+        "phase": "Pending",
+        "conditions": _conditions(ready=False),
+        "containerStatuses": [_container(container, state, ready=False)],
+    }
+
+
+def _container(container: Object, state: Mapping[str, Any], *, ready: bool) -> Mapping[str, Any]:
+    return {"name": container["name"], "image": container["image"], "state": state, "ready": ready, "restartCount": 0}
+
+
+def _conditions(*, ready: bool) -> list[dict[str, str]]:
+    value = "True" if ready else "False"
+    return [
+        {"type": "PodScheduled", "status": "True"},
+        {"type": "Initialized", "status": "True"},
+        {"type": "ContainersReady", "status": value},
+        {"type": "Ready", "status": value},
+    ]
+
+
+def _message(pod: Object, code: int, word: Path, tail: str) -> str:
+    """Returns the termination message: what the program left, else, where the pod wants it, the end of its log."""
+    try:
+        with word.open("rb") as file:
+            said = file.read(TERMINATION_MESSAGE_LIMIT).decode(errors="replace")
+    except OSError:
+        said = ""
+    policy = main_container(pod["spec"]["containers"]).get("terminationMessagePolicy")
+    return tail[-2048:] if not said and code and policy == "FallbackToLogsOnError" else said
+
+
+def _grace(pod: Object) -> float:
+    grace = pod["spec"].get("terminationGracePeriodSeconds")
+    return _GRACE_SECONDS if grace is None else float(grace)
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

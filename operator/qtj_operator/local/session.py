@@ -1,0 +1,254 @@
+"""The operator on one machine: the same reconcile over a cluster in memory, and a kubelet that runs processes.
+
+    user's YAML ──▶ Store ──watch──▶ queue ──▶ Reconciler ──▶ Store          as on a cluster
+                      │ watch                                   │
+                      ├──▶ Kubelet ──▶ processes ──▶ pod status ┤            in place of nodes
+                      ├──▶ JobController ──▶ inference pods ────┤            in place of kube-controller-manager
+                      └──▶ the folder's record, the view
+"""
+
+import asyncio
+import platform
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+
+from qtj_operator.api.contract import PROGRESS_PATH
+from qtj_operator.api.job import METRICS_PORT, Job
+from qtj_operator.api.names import LABEL_JOB, replica_name
+from qtj_operator.api.status import Phase
+from qtj_operator.controller.client import ApiError, Key, Object, Resource
+from qtj_operator.controller.metrics import Metrics
+from qtj_operator.controller.progress import Poller
+from qtj_operator.controller.queue import WorkQueue
+from qtj_operator.controller.reconcile import Reconciler, utc_now
+from qtj_operator.controller.runtime import Runtime
+from qtj_operator.local.addresses import Addresses, PortLease
+from qtj_operator.local.client import MemoryClient
+from qtj_operator.local.folder import Folder
+from qtj_operator.local.http import get
+from qtj_operator.local.jobs import JobController
+from qtj_operator.local.kubelet import Kubelet, Machine
+from qtj_operator.local.program import Configs
+from qtj_operator.local.store import Change, Store
+
+__all__ = ["LocalJob", "Session"]
+
+_PERIOD_SECONDS = 0.5
+_TIMEOUT_SECONDS = 2.0
+_LEAVE_SECONDS = 5.0
+"""How long programs may take to leave by themselves once all jobs have ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalJob:
+    """A job to run on this machine.
+
+    Attributes:
+        manifest: The job as its author wrote it.
+        folder: Where its record and its logs go.
+        artifacts: Where its artifacts go, in place of what its spec says.
+        record: The job as an earlier run left it, to go on from.
+    """
+
+    manifest: Object
+    folder: Folder
+    artifacts: str
+    record: Object | None = None
+
+    @property
+    def key(self) -> Key:
+        """Namespace and name."""
+        meta = self.manifest["metadata"]
+        return meta["namespace"], meta["name"]
+
+
+class Session:
+    """Runs jobs to their end.
+
+    Args:
+        jobs: The jobs.
+        configs: ConfigMaps and Secrets that their pods refer to.
+        on_change: Called after each change of any object.
+    """
+
+    def __init__(
+        self,
+        jobs: Sequence[LocalJob],
+        *,
+        configs: Configs | None = None,
+        on_change: Callable[[Change], None] = lambda _: None,
+    ) -> None:
+        self._jobs = {job.key: job for job in jobs}
+        self._on_change = on_change
+        self._store = Store(utc_now, self._notice, lambda: str(uuid.uuid4()))
+        self._lease = PortLease()
+        self._addresses = Addresses(self._lease, self._is_service)
+        self._controller = JobController(self._store, utc_now)
+        self._queue: WorkQueue[Key] = WorkQueue()
+        self._poller = _LocalPoller(self._queue.add, self._progress_port)
+        self._reconciler = Reconciler(MemoryClient(self._store), self._poller)
+        self._kubelet = Kubelet(self._store, self._machine(configs or {}))
+        self._changed = asyncio.Event()
+        self._last: dict[Key, Object] = {}
+        self._unsaved: set[Key] = set()
+        self._rested: float | None = None
+
+    def final(self, key: Key) -> Object:
+        """Returns the job as it was last."""
+        return self._last[key]
+
+    def pid(self, pod: str) -> int | None:
+        """Returns the process of a running pod."""
+        return self._kubelet.pid(pod)
+
+    def stop(self) -> None:
+        """Suspends every job that has not ended: its programs get SIGTERM, and their checkpoints stay."""
+        for (namespace, name), job in self._last.items():
+            if not _is_over(job):
+                self._edit(namespace, name, {**job["spec"], "suspend": True})
+
+    def kill(self) -> None:
+        """Suspends every job and kills its programs at once."""
+        self.stop()
+        self._kubelet.kill()
+
+    async def run(self) -> None:
+        """Runs until every job has ended or is suspended, and no program of theirs is left."""
+        metrics = Metrics(lambda: len(self._queue))
+        runtime = Runtime(MemoryClient(self._store), self._reconciler.reconcile, self._queue, None, metrics)
+        background = [asyncio.create_task(each) for each in (runtime.run(), self._poller.run())]
+        try:
+            for job in self._jobs.values():
+                self._apply(job)
+            while not self._is_done():
+                await self._advance(background)
+        finally:
+            await self._shut_down(background)
+
+    def _apply(self, job: LocalJob) -> None:
+        if job.record is None:
+            self._store.create(Resource.QUANTUM_TRAINING_JOBS, job.manifest)
+        else:
+            self._store.restore(Resource.QUANTUM_TRAINING_JOBS, job.record)
+            self._edit(*job.key, job.manifest["spec"])
+
+    def _edit(self, namespace: str, name: str, spec: Object) -> None:
+        with suppress(ApiError):  # it is deleted: its time to live is over
+            change = {"spec": spec}
+            self._store.update(Resource.QUANTUM_TRAINING_JOBS, namespace, name, lambda obj: obj.update(change))
+
+    async def _advance(self, background: Sequence[asyncio.Task[None]]) -> None:
+        """Lets the Job controller work, waits until something has happened, and saves it."""
+        self._changed.clear()
+        while self._controller.step():
+            pass
+        changed = asyncio.create_task(self._changed.wait())
+        await asyncio.wait({changed, *background}, timeout=self._patience(), return_when=asyncio.FIRST_COMPLETED)
+        changed.cancel()
+        for task in background:
+            if task.done():
+                task.result()
+        self._save()
+
+    def _patience(self) -> float:
+        retry = self._controller.next_retry()
+        until_retry = (retry - utc_now()).total_seconds() if retry else _PERIOD_SECONDS
+        return min(max(until_retry, 0.1), _PERIOD_SECONDS)
+
+    def _is_done(self) -> bool:
+        """Whether all jobs rest and their programs have left, or had the time to."""
+        if not all(_is_at_rest(self._last[key]) for key in self._jobs):
+            self._rested = None
+            return False
+        now = asyncio.get_running_loop().time()
+        self._rested = self._rested or now
+        over = all(_is_over(self._last[key]) for key in self._jobs)
+        return not self._kubelet.running or (over and now > self._rested + _LEAVE_SECONDS)
+
+    async def _shut_down(self, background: Sequence[asyncio.Task[None]]) -> None:
+        for task in background:
+            task.cancel()
+        await asyncio.gather(*background, return_exceptions=True)
+        await self._kubelet.close()
+        if self._rested is not None:
+            for key in self._jobs:
+                await self._settle(key)
+        self._save()
+        self._lease.close()
+
+    async def _settle(self, key: Key) -> None:
+        """Counts what has ended since."""
+        with suppress(ApiError):
+            while await self._reconciler.reconcile(key) == timedelta(0):
+                pass
+
+    def _notice(self, change: Change) -> None:
+        """The watch."""
+        meta = change.object["metadata"]
+        if change.resource is Resource.QUANTUM_TRAINING_JOBS:
+            key = (meta["namespace"], meta["name"])
+            self._last[key] = change.object
+            self._unsaved.add(key)
+            self._queue.add(key)
+        elif job := (meta.get("labels") or {}).get(LABEL_JOB):
+            self._queue.add((meta["namespace"], job))
+        self._kubelet.notice(change)
+        self._changed.set()
+        self._on_change(change)
+
+    def _save(self) -> None:
+        for key in self._unsaved:
+            self._jobs[key].folder.save(self._last[key])
+        self._unsaved.clear()
+
+    def _machine(self, configs: Configs) -> Machine:
+        return Machine(
+            name=platform.node() or "localhost",
+            addresses=self._addresses,
+            artifacts=lambda namespace, name: self._jobs[namespace, name].artifacts,
+            log=self._log,
+            configs=configs,
+        )
+
+    def _log(self, pod: Object) -> Callable[[bytes], None]:
+        meta = pod["metadata"]
+        return self._jobs[meta["namespace"], meta["labels"][LABEL_JOB]].folder.log(pod)
+
+    def _is_service(self, namespace: str, name: str) -> bool:
+        return any(s["metadata"]["name"] == name for s in self._store.select(Resource.SERVICES, namespace, {}))
+
+    def _progress_port(self, key: Key) -> int:
+        job = Job.parse(self._store.find(Resource.QUANTUM_TRAINING_JOBS, *key))
+        name = replica_name(job.name, job.leader.role, job.leader.index)
+        return self._addresses.port(job.namespace, name, METRICS_PORT)
+
+
+class _LocalPoller(Poller):
+    """Polls leaders where they listen on this machine."""
+
+    def __init__(self, hint: Callable[[Key], None], port: Callable[[Key], int]) -> None:
+        super().__init__(hint, _PERIOD_SECONDS)
+        self._port = port
+
+    async def fetch(self, key: Key, address: str) -> bytes | None:
+        """See `Poller.fetch`."""
+        try:
+            answer = await get(f"http://{address}:{self._port(key)}{PROGRESS_PATH}", _TIMEOUT_SECONDS)
+        except (OSError, ApiError):
+            return None
+        return answer.body
+
+
+def _is_over(job: Object) -> bool:
+    return (job.get("status") or {}).get("phase") in {Phase.COMPLETE, Phase.FAILED}
+
+
+def _is_at_rest(job: Object) -> bool:
+    """Whether nothing more happens to the job as its spec stands."""
+    status = job.get("status") or {}
+    if status.get("observedGeneration") != job["metadata"]["generation"]:
+        return False
+    return _is_over(job) or (status.get("phase") == Phase.SUSPENDED and bool(job["spec"].get("suspend")))

@@ -1,6 +1,6 @@
 """A QuantumTrainingJob as the rest of the operator reads it: the object's models and what its missing fields mean."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
@@ -16,6 +16,8 @@ __all__ = [
     "InvalidJob",
     "Job",
     "ReplicaId",
+    "dotted",
+    "faults",
     "is_managed_elsewhere",
     "main_container",
     "read_status",
@@ -186,8 +188,18 @@ def _without(value: Any, path: Sequence[int | str]) -> Any:  # noqa: ANN401  JSO
     return None
 
 
+def faults(error: ValidationError) -> Iterator[tuple[tuple[int | str, ...], str]]:
+    """Yields what is wrong with a spec: the path of the field, and a sentence about it."""
+    for each in error.errors(include_url=False):
+        what = "there is no such field" if each["type"] == "extra_forbidden" else each["msg"]
+        yield each["loc"], f"{what[0].lower()}{what[1:]}"
+
+
+def dotted(path: Iterable[int | str]) -> str:
+    """Writes the path of a field as people do: spec.containers[0].image."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+
+
 def _sentence(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
-    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
-    what = "there is no such field" if first["type"] == "extra_forbidden" else first["msg"]
-    return f"spec{where}: {what[0].lower()}{what[1:]}"
+    path, what = next(faults(error))
+    return f"{dotted(('spec', *path))}: {what}"

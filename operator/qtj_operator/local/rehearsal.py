@@ -1,0 +1,95 @@
+"""What the operator would create for a job, found out by letting it: its reconcile on an empty cluster, no kubelet."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from qtj_operator.api.contract import Progress
+from qtj_operator.api.job import Job
+from qtj_operator.api.status import Phase, WeightsStatus
+from qtj_operator.build.inference import inference_job
+from qtj_operator.controller.client import Object, Resource
+from qtj_operator.controller.reconcile import Key, Reconciler, utc_now
+from qtj_operator.local.client import MemoryClient
+from qtj_operator.local.store import Store
+
+__all__ = ["Rehearsal", "rehearse"]
+
+_ENOUGH = 10
+"""Passes after which everything is created."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """What came of it.
+
+    Attributes:
+        services: The Services.
+        pods: The pods of the replicas.
+        inference: The inference Job, if one is asked for; its weights and their digest stand for those to come.
+        refusal: Why the operator refuses the job, in one sentence; None when it does not.
+    """
+
+    services: Sequence[dict[str, Any]]
+    pods: Sequence[dict[str, Any]]
+    inference: dict[str, Any] | None
+    refusal: str | None
+
+
+class _Silence:
+    """A `ProgressSource` that knows nothing."""
+
+    def latest(self, _key: Key, _address: str | None) -> Progress | None:
+        return None
+
+
+def rehearse(manifest: Object) -> Rehearsal:
+    """Lets the operator take up a job.
+
+    Args:
+        manifest: A job that its models accept.
+    """
+    return asyncio.run(_rehearse(manifest))
+
+
+async def _rehearse(manifest: Object) -> Rehearsal:
+    store = Store(utc_now)
+    meta = manifest["metadata"]
+    key = (meta["namespace"], meta["name"])
+    spec = {name: value for name, value in manifest["spec"].items() if name != "suspend"}
+    store.create(Resource.QUANTUM_TRAINING_JOBS, {**manifest, "spec": spec})
+    reconciler = Reconciler(MemoryClient(store), _Silence())
+    for _ in range(_ENOUGH):
+        await reconciler.reconcile(key)
+    raw = store.find(Resource.QUANTUM_TRAINING_JOBS, *key)
+    return Rehearsal(
+        services=[_as_applied("Service", each) for each in store.select(Resource.SERVICES, None, {})],
+        pods=[_as_applied("Pod", each) for each in store.select(Resource.PODS, None, {})],
+        inference=_inference(raw),
+        refusal=_refusal(raw),
+    )
+
+
+def _inference(raw: Object) -> dict[str, Any] | None:
+    job = Job.parse(raw)
+    if job.inference is None:
+        return None
+    weights = WeightsStatus(uri=f"{job.spec.artifacts.uri}/weights/WEIGHTS.h5", sha256="0" * 64)
+    return inference_job(job, job.inference, weights)
+
+
+def _refusal(raw: Object) -> str | None:
+    status = raw.get("status") or {}
+    if not status:
+        return f"spec.managedBy is {raw['spec'].get('managedBy')}: another controller looks after this job"
+    if status["phase"] != Phase.FAILED:
+        return None
+    return next(str(c["message"]) for c in status["conditions"] if c["type"] == Phase.FAILED)
+
+
+def _as_applied(kind: str, obj: dict[str, Any]) -> dict[str, Any]:
+    """Returns the object without what an API server adds."""
+    added = {"uid", "resourceVersion", "creationTimestamp", "generation"}
+    meta = {name: value for name, value in obj["metadata"].items() if name not in added}
+    return {"apiVersion": "v1", "kind": kind, "metadata": meta, "spec": obj["spec"]}

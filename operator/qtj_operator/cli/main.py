@@ -9,6 +9,9 @@ from typing import Annotated
 
 import typer
 
+from qtj_operator.cli import commands
+from qtj_operator.cli.errors import INPUT, end
+
 __all__ = ["app"]
 
 
@@ -21,11 +24,33 @@ class LogFormat(StrEnum):
 
 app = typer.Typer(
     name="qtj",
-    help="Train quantum models on Kubernetes.",
     no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+@app.callback()
+def _options(
+    *, version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False
+) -> None:
+    """Train quantum models on Kubernetes, or on this machine."""
+    if version:
+        typer.echo(installed_version("quantumtrainingjob"))
+        raise typer.Exit
+
+
+for command in (
+    commands.run,
+    commands.logs,
+    commands.report,
+    commands.plan,
+    commands.render,
+    commands.validate,
+    commands.convert,
+):
+    app.command()(command)
 
 
 @app.command()
@@ -56,7 +81,7 @@ def operator(
     try:
         asyncio.run(run_operator(Settings(namespace=namespace, port=port, lease_namespace=lease_namespace)))
     except (ApiError, PortError) as error:
-        _fail(str(error))
+        end(str(error))
 
 
 @app.command()
@@ -75,17 +100,14 @@ def crd(
     text = reference() if docs else crd_yaml()
     if check is not None:
         if not check.is_file() or check.read_text() != text:
-            _fail(f"{check} differs from the models in operator/qtj_operator/api: run `make crds`")
+            end(f"{check} differs from the models in operator/qtj_operator/api: run `make crds`")
     elif output is not None:
-        output.write_text(text)
+        try:
+            output.write_text(text)
+        except OSError as problem:
+            end(f"cannot write {output} ({problem.strerror}): name a file in a folder that exists", INPUT)
     else:
         typer.echo(text, nl=False)
-
-
-@app.command()
-def version() -> None:
-    """Print the version."""
-    typer.echo(installed_version("quantumtrainingjob"))
 
 
 def _log(form: LogFormat, *, verbose: bool) -> None:
@@ -99,8 +121,3 @@ def _log(form: LogFormat, *, verbose: bool) -> None:
     if not verbose:
         logging.getLogger("kopf").setLevel(logging.WARNING)
         logging.getLogger("kubernetes").setLevel(logging.ERROR)  # what it warns of, we say in a sentence
-
-
-def _fail(sentence: str) -> None:
-    typer.echo(f"qtj: {sentence}", err=True)
-    raise typer.Exit(1)

@@ -1,0 +1,75 @@
+"""`qtj logs`: what the replicas of a job wrote on this machine."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import BinaryIO
+
+from qtj_operator.cli.errors import InputError
+from qtj_operator.cli.run import folder_of
+from qtj_operator.local.folder import Folder, FolderError
+
+__all__ = ["show_logs"]
+
+_PERIOD_SECONDS = 0.5
+_OVER = {"Complete", "Failed", "Suspended"}
+
+
+def show_logs(job: str, replica: str | None, artifacts: str | None, *, follow: bool) -> None:
+    """Writes the logs of a job to stdout, oldest first, each line with the name of its log when there are several.
+
+    Raises:
+        InputError: There are none.
+    """
+    folder, _ = folder_of(job, artifacts)
+    chosen = _chooser(job, replica)
+    try:
+        _is_over(folder)
+        if not follow and not any(map(chosen, folder.logs)):
+            known = ", ".join(path.stem for path in folder.logs) or "none"
+            raise InputError(f"{folder.path} has no log of {replica or 'any replica'}: there are {known}")
+        with ExitStack() as files:
+            _write(folder, chosen, files, follow=follow)
+    except FolderError as problem:
+        raise InputError(str(problem)) from None
+
+
+def _write(folder: Folder, chosen: Callable[[Path], bool], files: ExitStack, *, follow: bool) -> None:
+    readers: dict[Path, BinaryIO] = {}
+    several = follow or sum(map(chosen, folder.logs)) > 1
+    while True:
+        last = not follow or _is_over(folder)
+        for path in filter(chosen, folder.logs):
+            if path not in readers:
+                readers[path] = files.enter_context(path.open("rb"))
+            for line in _lines(readers[path], to_the_end=last):
+                sys.stdout.buffer.write((f"{path.stem}  ".encode() if several else b"") + line)
+        sys.stdout.flush()
+        if last:
+            return
+        time.sleep(_PERIOD_SECONDS)
+
+
+def _is_over(folder: Folder) -> bool:
+    return (folder.load().get("status") or {}).get("phase") in _OVER
+
+
+def _chooser(job: str, replica: str | None) -> Callable[[Path], bool]:
+    """Returns what tells whether a log is asked for: by the pod's name, with or without the job's, and its attempt."""
+    if replica is None:
+        return lambda _: True
+    names = (replica, f"{job}-{replica}")
+    return lambda path: any(path.stem == name or path.stem.startswith((f"{name}.", f"{name}-")) for name in names)
+
+
+def _lines(file: BinaryIO, *, to_the_end: bool) -> Iterator[bytes]:
+    """Yields what has been written since; half a line only at the end."""
+    while line := file.readline():
+        if not line.endswith(b"\n"):
+            if not to_the_end:
+                file.seek(-len(line), 1)
+                return
+            line += b"\n"
+        yield line

@@ -1,0 +1,200 @@
+"""`qtj run`: a job on this machine, by the operator's own reconcile."""
+
+import asyncio
+import json
+import logging
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import typer
+from rich.console import Console
+
+from qtj_operator.cli.check import checked
+from qtj_operator.cli.errors import COMPLETE, FAILED, INTERRUPTED, InputError
+from qtj_operator.cli.manifests import Document, File, read_file
+from qtj_operator.cli.settings import Setting
+from qtj_operator.cli.view import View, ended, view_on
+from qtj_operator.controller.client import Object
+from qtj_operator.local.addresses import NoFreePortError
+from qtj_operator.local.folder import Folder, FolderError, default_folder
+from qtj_operator.local.program import CannotStartError, Configs, program_of
+from qtj_operator.local.rehearsal import Rehearsal
+from qtj_operator.local.session import LocalJob, Session
+
+__all__ = ["Options", "folder_of", "run_file"]
+
+_IMMUTABLE = ("strategy", "template", "replicaSpecs", "circuit", "artifacts", "profiler", "managedBy")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What `qtj run` was called with.
+
+    Attributes:
+        file: The file.
+        settings: Fields to set.
+        artifacts: Where artifacts go, in place of a folder for each job.
+        resume: Whether to go on from an earlier run.
+        as_json: Whether stdout is for the final object alone.
+        verbose: Whether to log what the operator does.
+    """
+
+    file: Path
+    settings: Sequence[str] = ()
+    artifacts: str | None = None
+    resume: bool = False
+    as_json: bool = False
+    verbose: bool = False
+
+
+class _Interrupts:
+    """Ctrl-C: the first time a graceful stop, the second time a kill."""
+
+    def __init__(self, session: Session, view: View) -> None:
+        self._session = session
+        self._view = view
+        self._count = 0
+
+    def __call__(self) -> None:
+        """Is called for each signal."""
+        self._count += 1
+        if self._count == 1:
+            self._view.say("stopping: the programs are told to end, checkpoints stay; once more kills them", "yellow")
+            self._session.stop()
+        else:
+            self._session.kill()
+
+
+def run_file(options: Options) -> int:
+    """Runs the jobs of a file to their end.
+
+    Returns:
+        The exit code: 0 when all are Complete, 1 when one has Failed, 130 when one was interrupted.
+
+    Raises:
+        InputError: Something has to be corrected first.
+    """
+    logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(name)s: %(message)s")
+    console = Console(stderr=options.as_json, highlight=False)
+    file = read_file(options.file, [Setting.parse(text) for text in options.settings])
+    _check(file, options)
+    with ExitStack() as stack:
+        jobs = [_prepared(document, options, stack) for document in file.jobs]
+        view = stack.enter_context(view_on(console))
+        for each in file.others:
+            view.say(f"{each} means nothing on this machine")
+        final = asyncio.run(_run(jobs, file.configs, view))
+    return _report(final, jobs, options, console)
+
+
+def folder_of(job: str, artifacts: str | None) -> tuple[Folder, str]:
+    """Returns the folder of a job on this machine, and the address of its artifacts.
+
+    Args:
+        job: The job's name.
+        artifacts: What --artifacts says: a folder, or an address.
+
+    Raises:
+        InputError: It is neither.
+    """
+    if artifacts is None:
+        folder = Folder(default_folder(job))
+    elif artifacts.startswith("gs://"):
+        return Folder(default_folder(job)), artifacts
+    elif artifacts.startswith("file:///"):
+        folder = Folder(Path(unquote(urlsplit(artifacts).path)))
+    elif "://" in artifacts:
+        raise InputError(f"--artifacts {artifacts}: name a folder, file:///PATH or gs://BUCKET/PATH")
+    else:
+        folder = Folder(Path(artifacts))
+    return folder, folder.path.as_uri()
+
+
+async def _run(jobs: Sequence[LocalJob], configs: Configs, view: View) -> Sequence[Object]:
+    try:
+        session = Session(jobs, configs=configs, on_change=view.notice)
+    except (OSError, NoFreePortError) as problem:
+        raise InputError(str(problem)) from None
+    interrupted = _Interrupts(session, view)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, interrupted)
+    await session.run()
+    return [session.final(job.key) for job in jobs]
+
+
+def _check(file: File, options: Options) -> None:
+    names = [document.manifest.get("metadata", {}).get("name") for document in file.jobs]
+    for document, name in zip(file.jobs, names, strict=True):
+        if names.count(name) > 1:
+            raise InputError(document.error(["metadata", "name"], f"two jobs of this file are called {name}"))
+    if options.artifacts is not None and len(names) > 1:
+        raise InputError(f"{options.file} has {len(names)} jobs, and --artifacts names one place: leave it out")
+    for document in file.jobs:
+        _startable(document, checked(document), file.configs)
+
+
+def _startable(document: Document, rehearsal: Rehearsal, configs: Configs) -> None:
+    """Finds out now whether this machine has the programs, rather than in a pod's status."""
+    pods = list(rehearsal.pods)
+    if rehearsal.inference:
+        template = rehearsal.inference["spec"]["template"]
+        pods.append({"metadata": rehearsal.inference["metadata"], "spec": template["spec"]})
+    for pod in pods:
+        try:
+            program_of(pod, configs=configs, replaced={})
+        except CannotStartError as problem:
+            raise InputError(f"{document.where(['spec', 'template', 'spec', 'containers'])}: {problem}") from None
+
+
+def _prepared(document: Document, options: Options, stack: ExitStack) -> LocalJob:
+    """Takes possession of the job's folder, and finds there what to go on from."""
+    folder, artifacts = folder_of(document.manifest["metadata"]["name"], options.artifacts)
+    try:
+        record = _record(document, folder) if options.resume else None
+        folder.claim()
+    except FolderError as problem:
+        raise InputError(str(problem)) from None
+    stack.callback(folder.release)
+    if record is None:
+        folder.clear_logs()
+    return LocalJob(manifest=document.manifest, folder=folder, artifacts=artifacts, record=record)
+
+
+def _record(document: Document, folder: Folder) -> Mapping[str, Any]:
+    """Returns the job as the earlier run left it.
+
+    Raises:
+        InputError: The file says something else than then, in a field that cannot change.
+        FolderError: There is none.
+    """
+    record, spec = folder.load(), document.manifest["spec"]
+    for name in _IMMUTABLE:
+        if record["spec"].get(name) != spec.get(name):
+            what = "it was changed since the run to resume: undo that, or leave --resume out to train anew"
+            raise InputError(document.error(["spec", name], what))
+    return record
+
+
+def _report(final: Sequence[Object], jobs: Sequence[LocalJob], options: Options, console: Console) -> int:
+    for job, local in zip(final, jobs, strict=True):
+        lines = (ended(job), local.folder.complaint, f"results and logs: {local.folder.path}")
+        for line in filter(None, lines):
+            console.print(line, soft_wrap=True, markup=False)
+    if options.as_json:
+        typer.echo(json.dumps(final[0] if len(final) == 1 else _list_of(final), indent=4))
+    phases = {(job.get("status") or {}).get("phase") for job in final}
+    if phases == {"Complete"}:
+        return COMPLETE
+    if "Failed" in phases:
+        return FAILED
+    console.print(f"to go on: qtj run {options.file} --resume", soft_wrap=True, markup=False)
+    return INTERRUPTED
+
+
+def _list_of(jobs: Sequence[Object]) -> Mapping[str, Any]:
+    return {"apiVersion": "v1", "items": list(jobs), "kind": "List", "metadata": {"resourceVersion": ""}}

@@ -1,0 +1,124 @@
+"""What a run looks like: a bar for each job on a terminal, plain lines elsewhere."""
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from qtj_operator.controller.client import Object, Resource
+from qtj_operator.local.store import Change
+
+__all__ = ["View", "ended", "view_on"]
+
+_COLORS = {"Complete": "green", "Failed": "red", "Restarting": "yellow", "Suspended": "yellow"}
+_RESTING = {"Complete", "Failed", "Suspended"}
+
+
+class View(AbstractContextManager["View"]):
+    """Plain lines: one whenever a job has come further, and one for each event."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._begin = time.monotonic()
+        self._lines: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        """Begins."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Ends."""
+
+    def notice(self, change: Change) -> None:
+        """Shows a change, if it is one for people."""
+        if change.resource is Resource.EVENTS and change.type == "ADDED":
+            event = change.object
+            style = "yellow" if event["type"] == "Warning" else ""
+            self.say(f"{event['involvedObject']['name']}  {event['reason']}: {event['message']}", style)
+        elif change.resource is Resource.QUANTUM_TRAINING_JOBS and change.type != "DELETED":
+            self._job(change.object)
+
+    def say(self, sentence: str, style: str = "") -> None:
+        """Shows a sentence."""
+        seconds = time.monotonic() - self._begin
+        self._console.print(Text(f"{seconds:7.1f} s  {sentence}", style=style), soft_wrap=True)
+
+    def _job(self, job: Object) -> None:
+        name, status = job["metadata"]["name"], job.get("status") or {}
+        progress = status.get("progress") or {}
+        known = f"{status.get('phase')} {status.get('ready')} {status.get('attempt')} {progress.get('epoch')}"
+        if status and self._lines.get(name) != known:
+            self._lines[name] = known
+            self.say("  ".join([f"{name}  {status['phase']:<10}", f"ready {status.get('ready')}", *_numbers(progress)]))
+
+
+class _LiveView(View):
+    """A bar for each job, and events above them."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._tasks: dict[str, TaskID] = {}
+        self._bars = Progress(
+            TextColumn("{task.fields[name]}", style="bold"),
+            TextColumn("{task.fields[phase]}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[text]}"),
+            TimeElapsedColumn(),
+            console=console,
+        )
+
+    def __enter__(self) -> Self:
+        """Begins to draw."""
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Leaves the bars as they are."""
+        self._bars.stop()
+
+    def _job(self, job: Object) -> None:
+        name, status = job["metadata"]["name"], job.get("status") or {}
+        progress = status.get("progress") or {}
+        phase = status.get("phase", "Pending")
+        shown: Mapping[str, Any] = {
+            "phase": f"[{_COLORS.get(phase, 'cyan')}]{phase:<10}[/]",
+            "text": "  ".join([f"ready {status.get('ready', '-')}", *_numbers(progress)]),
+            "completed": progress.get("epoch", 0),
+            "total": progress.get("epochs"),
+        }
+        if name not in self._tasks:
+            self._tasks[name] = self._bars.add_task("", name=name, **shown)
+        else:
+            self._bars.update(self._tasks[name], **shown)
+        if phase in _RESTING:
+            self._bars.stop_task(self._tasks[name])
+
+
+def view_on(console: Console) -> View:
+    """Returns the view that fits where it is shown."""
+    return _LiveView(console) if console.is_terminal else View(console)
+
+
+def ended(job: Object) -> str:
+    """Returns one line on how a job ended."""
+    name, status = job["metadata"]["name"], job.get("status") or {}
+    phase = status.get("phase", "Pending")
+    condition = next((c for c in status.get("conditions") or () if c["type"] == phase), None)
+    return f"{name} is {phase}" + (f": {condition['message']}" if condition else "")
+
+
+def _numbers(progress: Mapping[str, Any]) -> Sequence[str]:
+    if not progress:
+        return []
+    forms = {"loss": "loss {:.4f}", "accuracy": "sign accuracy {:.3f}", "examplesPerSecond": "{:.0f} examples/s"}
+    said = [form.format(progress[name]) for name, form in forms.items() if name in progress]
+    return [f"epoch {progress['epoch']}/{progress['epochs']}", *said]

@@ -72,7 +72,7 @@ def plan(
     from qtj_operator.cli.plan import plan_file  # noqa: PLC0415
 
     with _input():
-        plan_file(file, settings or [], Console(highlight=False), calibrate=calibrate)
+        plan_file(file, settings or [], Console(highlight=False), calibrated=calibrate)
 
 
 def render(file: JobFile, settings: Settings = None) -> None:

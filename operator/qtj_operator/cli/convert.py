@@ -1,0 +1,196 @@
+"""`qtj convert`: a TFJob of Kubeflow's training-operator as a QuantumTrainingJob.
+
+Source: kubeflow.org/v1, `TFJobSpec` and `RunPolicy` of training-operator 1.9.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from qtj_operator.api.contract import Env
+from qtj_operator.api.names import API_VERSION, KIND, Role
+from qtj_operator.cli.check import mistakes
+from qtj_operator.cli.errors import InputError
+from qtj_operator.cli.manifests import Document, read_documents
+
+__all__ = ["Converted", "as_yaml", "convert_file"]
+
+_MAIN, _OURS = "tensorflow", "trainer"
+"""The container that runs the program: what a TFJob calls it, and what we do."""
+
+_ROLES = {
+    "chief": Role.CHIEF,
+    "master": Role.CHIEF,
+    "worker": Role.WORKER,
+    "ps": Role.PS,
+    "evaluator": Role.EVALUATOR,
+    "eval": Role.EVALUATOR,
+}
+_RUN_POLICY = ("backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "cleanPodPolicy")
+_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+
+_NO_COUNTERPART = "this has no counterpart"
+_RESTARTS = {
+    "Always": "a replica that succeeds is never started again here",
+    "OnFailure": "an exit code between 1 and 127 (but 75) is final here: a program that wants another try ends with 75",
+}
+_REMARKS = {
+    ("enableDynamicWorker",): "the number of replicas is fixed here",
+    ("runPolicy", "managedBy"): "it names a controller of TFJobs: left out",
+    ("runPolicy", "schedulingPolicy", "minAvailable"): "a gang is always whole here",
+    ("runPolicy", "schedulingPolicy", "minResources"): "a gang's resources are those of its pods",
+    ("runPolicy", "schedulingPolicy", "priorityClass"): "set priorityClassName in the template",
+    ("runPolicy", "schedulingPolicy", "queue"): "name Kueue's LocalQueue in runPolicy.schedulingPolicy.queueName",
+    ("runPolicy", "schedulingPolicy", "scheduleTimeoutSeconds"): "set runPolicy.pendingDeadlineSeconds: the job fails "
+    "when its replicas do not all run by then",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A job that was a TFJob.
+
+    Attributes:
+        manifest: The QuantumTrainingJob.
+        notes: What has no counterpart, or another meaning; one sentence each, with file and line.
+    """
+
+    manifest: dict[str, Any]
+    notes: Sequence[str]
+
+
+def convert_file(path: Path, artifacts: str | None) -> list[Converted]:
+    """Converts every TFJob of a file.
+
+    Args:
+        path: The file.
+        artifacts: What is to become spec.artifacts.uri, of which a TFJob says nothing.
+
+    Raises:
+        InputError: The file is at fault, or holds no TFJob.
+    """
+    documents = [each for each in read_documents(path) if each.manifest.get("kind") == "TFJob"]
+    if not documents:
+        raise InputError(f"{path}: there is no TFJob in this file")
+    return [_converted(each, artifacts) for each in documents]
+
+
+def as_yaml(converted: Sequence[Converted]) -> str:
+    """Returns the jobs as a file."""
+    return "---\n".join(yaml.safe_dump(each.manifest, sort_keys=False, width=120) for each in converted)
+
+
+def _converted(document: Document, artifacts: str | None) -> Converted:
+    old, meta = document.manifest.get("spec"), document.manifest.get("metadata") or {}
+    if not isinstance(old, dict) or not isinstance(old.get("tfReplicaSpecs"), dict) or not old["tfReplicaSpecs"]:
+        raise InputError(document.error(["spec", "tfReplicaSpecs"], "a TFJob has its replicas here"))
+    notes: list[str] = []
+    roles = dict(_role(document, name, spec, notes) for name, spec in old["tfReplicaSpecs"].items())
+    spec = {
+        "strategy": _strategy(roles),
+        "artifacts": {"uri": artifacts or f"gs://BUCKET/{meta.get('name', 'job')}"},
+        **_replicas(roles),
+        **_policies(old, meta),
+    }
+    if artifacts is None:
+        notes.append(f"{document.where(['spec'])}: a TFJob names no artifacts: put your bucket in place of BUCKET")
+    kept = {name: meta[name] for name in ("name", "namespace", "labels", "annotations") if name in meta}
+    job = {"apiVersion": API_VERSION, "kind": KIND, "metadata": kept, "spec": spec}
+    notes += (document.error(("spec", *path), why) for path, why in _remarks(old))
+    notes += _still_wrong(document, job)
+    return Converted(job, notes)
+
+
+def _role(document: Document, name: str, old: object, notes: list[str]) -> tuple[Role, dict[str, Any]]:
+    path = ["spec", "tfReplicaSpecs", name]
+    role = _ROLES.get(str(name).lower())
+    if role is None:
+        raise InputError(document.error(path, "there is no such role: Chief, Master, Worker, PS and Evaluator are"))
+    if not isinstance(old, dict) or not isinstance(old.get("template"), dict):
+        raise InputError(document.error([*path, "template"], "a replica needs a pod template"))
+    if (policy := old.get("restartPolicy")) in _RESTARTS:
+        notes.append(document.error([*path, "restartPolicy"], _RESTARTS[policy]))
+    for unknown in sorted(set(old) - {"replicas", "template", "restartPolicy"}):
+        notes.append(document.error([*path, unknown], _NO_COUNTERPART))
+    template, changes = _template(old["template"])
+    notes += (document.error([*path, "template", "spec"], change) for change in changes)
+    return role, {**({"replicas": old["replicas"]} if "replicas" in old else {}), "template": template}
+
+
+def _template(old: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
+    """Returns the template with what we do another way, and what was changed."""
+    template, changes = deepcopy(dict(old)), []
+    spec = template.get("spec") or {}
+    if spec.pop("restartPolicy", "Never") != "Never":
+        changes.append("restartPolicy is left out: the operator restarts replicas, not the kubelet")
+    for container in spec.get("containers") or ():
+        if container.get("name") == _MAIN:
+            container["name"] = _OURS
+        if _dropped(container, "env", {str(name) for name in Env}):
+            changes.append("TF_CONFIG and QTJ_* are the operator's to write: left out")
+        if _dropped(container, "ports", {"tfjob-port"}):
+            changes.append("the port tfjob-port is left out: gRPC is on port 2222")
+    return template, changes
+
+
+def _dropped(container: dict[str, Any], name: str, unwanted: set[str]) -> bool:
+    """Takes items of these names out of a list of the container; returns whether there were any."""
+    items = container.get(name) or []
+    kept = [item for item in items if item.get("name") not in unwanted]
+    if len(kept) == len(items):
+        return False
+    container.pop(name)
+    container |= {name: kept} if kept else {}
+    return True
+
+
+def _replicas(roles: Mapping[Role, dict[str, Any]]) -> dict[str, Any]:
+    """Writes the template of most roles once."""
+    templates = [each["template"] for each in roles.values()]
+    common = max(templates, key=templates.count)
+    specs = {
+        str(role): {name: value for name, value in each.items() if name != "template" or value != common}
+        for role, each in roles.items()
+    }
+    return {"replicaSpecs": specs, "template": common}
+
+
+def _strategy(roles: Mapping[Role, Any]) -> str:
+    if Role.PS in roles:
+        return "ParameterServer" if {Role.CHIEF, Role.WORKER} <= set(roles) else "None"
+    return "MultiWorkerMirrored"
+
+
+def _policies(old: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, Any]:
+    run = old.get("runPolicy") or {}
+    policy = {name: run[name] for name in _RUN_POLICY if name in run}
+    if queue := (meta.get("labels") or {}).get(_QUEUE_LABEL):
+        policy["schedulingPolicy"] = {"queueName": queue}
+    if old.get("successPolicy") == "AllWorkers":
+        policy["successPolicy"] = "AllWorkers"
+    suspend = {"suspend": run["suspend"]} if "suspend" in run else {}
+    return suspend | ({"runPolicy": policy} if policy else {})
+
+
+def _remarks(old: Mapping[str, Any]) -> Iterator[tuple[Sequence[str], str]]:
+    """Yields fields that nothing was made of, and why."""
+    run = old.get("runPolicy") or {}
+    fields = [
+        *((name,) for name in old if name not in {"tfReplicaSpecs", "runPolicy", "successPolicy"}),
+        *(("runPolicy", name) for name in run if name not in {*_RUN_POLICY, "suspend", "schedulingPolicy"}),
+        *(("runPolicy", "schedulingPolicy", name) for name in run.get("schedulingPolicy") or ()),
+    ]
+    for path in fields:
+        yield path, _REMARKS.get(path, _NO_COUNTERPART)
+
+
+def _still_wrong(document: Document, job: dict[str, Any]) -> Iterator[str]:
+    """Yields the rules of a QuantumTrainingJob that the result breaks."""
+    for line in mistakes(Document(deepcopy(job), document.file, document.node)):
+        what = line.removeprefix(f"{document.file}:").partition(": ")[2]
+        if not what.startswith("spec.artifacts"):
+            yield f"{document.file}: still to correct in the result: {what}"

@@ -34,6 +34,10 @@ _RUN_POLICY = ("backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished
 _QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 _NO_COUNTERPART = "this has no counterpart"
+_NO_CHIEF = (
+    "parameter servers without a Chief: strategy None leaves it to the program who coordinates; name a Chief for "
+    "strategy ParameterServer"
+)
 _RESTARTS = {
     "Always": "a replica that succeeds is never started again here",
     "OnFailure": "an exit code between 1 and 127 (but 75) is final here: a program that wants another try ends with 75",
@@ -96,6 +100,8 @@ def _converted(document: Document, artifacts: str | None) -> Converted:
         **_replicas(roles),
         **_policies(old, meta),
     }
+    if spec["strategy"] == "None":
+        notes.append(f"{document.where(['spec', 'tfReplicaSpecs', 'PS'])}: {_NO_CHIEF}")
     if artifacts is None:
         notes.append(f"{document.where(['spec'])}: a TFJob names no artifacts: put your bucket in place of BUCKET")
     kept = {name: meta[name] for name in ("name", "namespace", "labels", "annotations") if name in meta}

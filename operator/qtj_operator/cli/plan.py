@@ -62,9 +62,14 @@ def _memory(job: Job, rehearsal: Rehearsal) -> str:
         return f"unknown without spec.circuit; {allowed}"
     state, states = state_bytes(circuit), STATES * (circuit.filters or 1)
     return (
-        f"{gibibytes(state * states)} per replica for {circuit.qubits} qubits ({states} states of {gibibytes(state)}), "
-        f"beside about {_TENSORFLOW} for TensorFlow; {allowed}"
+        f"{_size(state * states)} per replica for {circuit.qubits} qubits ({states} states of {_size(state)}), beside "
+        f"about {_TENSORFLOW} for TensorFlow; {allowed}"
     )
+
+
+def _size(count: int) -> str:
+    small = 2**20
+    return gibibytes(count) if count >= 10 * small else f"{count / 2**10:.0f} KiB"
 
 
 def _time(rehearsal: Rehearsal, configs: Configs) -> str:

@@ -1,0 +1,155 @@
+"""`qtj report`: the loss curve and the predictions of a job that was run on this machine, as a picture and as text.
+
+Both come from the logs, so they show what a reader of the logs saw: the line of each epoch, and inference's table.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from qtj_operator.cli.errors import InputError
+from qtj_operator.cli.run import folder_of
+from qtj_operator.cli.view import ended
+from qtj_operator.local.folder import Folder, FolderError
+
+__all__ = ["Epoch", "Prediction", "epochs_of", "predictions_of", "report_job"]
+
+_EPOCH = re.compile(r"epoch +(?P<number>\d+)/\d+ +loss (?P<loss>\S+)(?P<scores>.*)")
+_SCORE = re.compile(r"([A-Za-z]\w*) (-?[\d.]+(?:e[-+]?\d+)?)")
+_BARS = "▁▂▃▄▅▆▇█"
+_WIDTH = 60
+_TABLE = {"label", "prediction"}
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """One epoch.
+
+    Attributes:
+        loss: Training loss.
+        scores: What was measured on the held-out set, by name.
+    """
+
+    number: int
+    loss: float
+    scores: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One held-out example: its label, +1 or -1, and what the model said, whose sign is its answer."""
+
+    label: float
+    said: float
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the sign is that of the label."""
+        return self.label * self.said > 0
+
+
+def report_job(job: str, artifacts: str | None) -> str:
+    """Writes report.png and report.txt into the job's folder, and returns the text.
+
+    Raises:
+        InputError: The job was not run here, or there is nothing to draw yet.
+    """
+    folder, _ = folder_of(job, artifacts)
+    try:
+        record = folder.load()
+    except FolderError as problem:
+        raise InputError(str(problem)) from None
+    lines = list(_lines(folder))
+    epochs, predictions = epochs_of(lines), predictions_of(lines)
+    if not epochs:
+        raise InputError(f"the logs in {folder.path} tell of no epoch yet: look again when {job} has trained for one")
+    text = "\n".join([ended(record), *_loss_text(epochs), *_prediction_text(predictions)])
+    try:
+        (folder.path / "report.txt").write_text(text + "\n")
+        _draw(epochs, predictions).savefig(folder.path / "report.png", dpi=120)
+    except OSError as problem:
+        raise InputError(f"cannot write the report to {folder.path} ({problem.strerror})") from None
+    return f"{text}\npicture: {folder.path / 'report.png'}"
+
+
+def epochs_of(lines: Iterable[str]) -> Sequence[Epoch]:
+    """Returns the epochs that log lines tell of, in order; one that was repeated counts as it was last."""
+    found = {}
+    for line in lines:
+        if said := _EPOCH.match(line):
+            scores = {name: float(value) for name, value in _SCORE.findall(said["scores"])}
+            found[int(said["number"])] = Epoch(int(said["number"]), float(said["loss"]), scores)
+    return [found[number] for number in sorted(found)]
+
+
+def predictions_of(lines: Iterable[str]) -> Sequence[Prediction]:
+    """Returns the examples of the last table of predictions in log lines."""
+    columns: Sequence[str] = ()
+    found: list[Prediction] = []
+    for line in lines:
+        words = line.split()
+        if set(words) >= _TABLE:
+            columns, found = words, []
+        elif columns and (row := _row(columns, words)):
+            found.append(Prediction(row["label"], row["prediction"]))
+        else:
+            columns = ()
+    return found
+
+
+def _row(columns: Sequence[str], words: Sequence[str]) -> Mapping[str, float] | None:
+    try:
+        return dict(zip(columns, map(float, words[: len(columns)]), strict=True))
+    except ValueError:
+        return None
+
+
+def _lines(folder: Folder) -> Iterator[str]:
+    for path in folder.logs:
+        yield from path.read_text(errors="replace").splitlines()
+
+
+def _loss_text(epochs: Sequence[Epoch]) -> Iterator[str]:
+    first, last = epochs[0], epochs[-1]
+    yield f"loss           {_curve([each.loss for each in epochs])}"
+    yield f"               {first.loss:.4f} after epoch {first.number}, {last.loss:.4f} after epoch {last.number}"
+    for name, value in last.scores.items():
+        yield f"{name:<14} {value:.4f} on the held-out set"
+
+
+def _curve(values: Sequence[float]) -> str:
+    """Draws numbers in one line, of long series every so many."""
+    step = -(-len(values) // _WIDTH)
+    shown, low, high = values[::step], min(values), max(values)
+    return "".join(_BARS[round((value - low) / ((high - low) or 1) * (len(_BARS) - 1))] for value in shown)
+
+
+def _prediction_text(predictions: Sequence[Prediction]) -> Iterator[str]:
+    if not predictions:
+        return
+    right = sum(each.is_right for each in predictions)
+    yield f"predictions    {right} of {len(predictions)} held-out examples have the right sign"
+    for label in sorted({each.label for each in predictions}, reverse=True):
+        own = [each for each in predictions if each.label == label]
+        mean = sum(each.said for each in own) / len(own)
+        yield f"  label {label:+.0f}     {sum(each.is_right for each in own)} of {len(own)} right, mean {mean:+.3f}"
+
+
+def _draw(epochs: Sequence[Epoch], predictions: Sequence[Prediction]) -> Any:  # noqa: ANN401  matplotlib is optional
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415  optional, and a second to import
+    except ImportError:
+        raise InputError("a picture needs matplotlib: pip install 'quantumtrainingjob[trainer]'") from None
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.plot([each.number for each in epochs], [each.loss for each in epochs], marker=".")
+    left.set(xlabel="epoch", ylabel="training loss", title="Loss")
+    for label in sorted({each.label for each in predictions}):
+        said = [each.said for each in predictions if each.label == label]
+        right.hist(said, bins=20, range=(-1.5, 1.5), alpha=0.6, label=f"label {label:+.0f}")
+    right.axvline(0, color="gray", linewidth=0.8)
+    right.set(xlabel="prediction", ylabel="held-out examples", title="Predictions by label")
+    if predictions:
+        right.legend()
+    return figure

@@ -112,7 +112,8 @@ def convert(
 def logs(
     job: JobName,
     replica: Annotated[
-        str | None, typer.Argument(metavar="REPLICA", help="For example worker-0, or worker-0.2 for its second attempt.")
+        str | None,
+        typer.Argument(metavar="REPLICA", help="For example worker-0, or worker-0.2 for its second attempt."),
     ] = None,
     artifacts: Artifacts = None,
     *,

@@ -120,8 +120,8 @@ def _role(document: Document, name: str, old: object, notes: list[str]) -> tuple
         raise InputError(document.error([*path, "template"], "a replica needs a pod template"))
     if (policy := old.get("restartPolicy")) in _RESTARTS:
         notes.append(document.error([*path, "restartPolicy"], _RESTARTS[policy]))
-    for unknown in sorted(set(old) - {"replicas", "template", "restartPolicy"}):
-        notes.append(document.error([*path, unknown], _NO_COUNTERPART))
+    unknown = sorted(set(old) - {"replicas", "template", "restartPolicy"})
+    notes += (document.error([*path, each], _NO_COUNTERPART) for each in unknown)
     template, changes = _template(old["template"])
     notes += (document.error([*path, "template", "spec"], change) for change in changes)
     return role, {**({"replicas": old["replicas"]} if "replicas" in old else {}), "template": template}

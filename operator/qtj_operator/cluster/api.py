@@ -7,6 +7,7 @@ and drop fields that are newer than they are.
 import json
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -37,7 +38,11 @@ async def connect(metrics: Metrics) -> "ApiClient":
         else:
             await config.load_kube_config(client_configuration=settings)
     except (config.ConfigException, yaml.YAMLError, OSError) as error:
-        where, why = os.environ.get("KUBECONFIG") or "~/.kube/config", " ".join(str(error).split())
+        where = os.environ.get("KUBECONFIG") or "~/.kube/config"
+        if not any(Path(each).expanduser().exists() for each in where.split(os.pathsep)):
+            sentence = f"no cluster to talk to: there is no file {where}; set KUBECONFIG to your kubeconfig"
+            raise ApiError(0, "NoCluster", sentence) from None
+        why = " ".join(str(error).split())
         sentence = f"no cluster to talk to: {where} is no usable kubeconfig ({why}); set KUBECONFIG"
         raise ApiError(0, "NoCluster", sentence) from None
     settings.retries = None

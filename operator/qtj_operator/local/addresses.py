@@ -58,7 +58,9 @@ class PortLease:
             if port not in self._taken and self._lock(port) and _is_free(port):
                 self._taken.add(port)
                 return port
-        raise NoFreePortError(f"no port between {_PORTS[0]} and {_PORTS[-1]} is free on this machine: end what uses them")
+        raise NoFreePortError(
+            f"no port between {_PORTS[0]} and {_PORTS[-1]} is free on this machine: end what uses them"
+        )
 
     def _lock(self, port: int) -> bool:
         try:

@@ -75,7 +75,9 @@ class Folder:
             unfinished.write_text(json.dumps(job, indent=1))
             unfinished.replace(self.path / _RECORD)
         except OSError as problem:
-            self.complaint = f"cannot write {self.path / _RECORD} ({problem.strerror}): --resume would go on from before"
+            self.complaint = (
+                f"cannot write {self.path / _RECORD} ({problem.strerror}): --resume would go on from before"
+            )
             with suppress(OSError):
                 unfinished.unlink()
         else:

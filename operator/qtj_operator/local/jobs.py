@@ -1,7 +1,7 @@
 """The Job controller of Kubernetes, as far as inference needs it: one pod at a time, again after a failure.
 
-Source: Kubernetes' documentation, "Jobs", section "Pod backoff failure policy": retries after 10, 20, 40, ... seconds, at
-most six minutes, until `backoffLimit` is reached.
+Source: Kubernetes' documentation, "Jobs", section "Pod backoff failure policy": retries after 10, 20, 40, ... seconds,
+at most six minutes, until `backoffLimit` is reached.
 """
 
 from collections.abc import Callable, Sequence
@@ -64,8 +64,8 @@ class JobController:
         return self._say(job, pods)
 
     def _retry_at(self, pods: Sequence[Object]) -> datetime:
-        last = max((_finished(pod) or self._clock()) for pod in pods)
-        return last + min(_FIRST_DELAY * 2 ** (len(pods) - 1), _LAST_DELAY)
+        last = max(_finished(pod) or self._clock() for pod in pods)
+        return last + min(_FIRST_DELAY * (1 << len(pods) - 1), _LAST_DELAY)
 
     def _create(self, job: Object, number: int) -> bool:
         meta, template = job["metadata"], job["spec"]["template"]
@@ -88,7 +88,9 @@ class JobController:
         )
         return True
 
-    def _say(self, job: Object, pods: Sequence[Object], end: str | None = None, reason: str = "", why: str = "") -> bool:
+    def _say(
+        self, job: Object, pods: Sequence[Object], end: str | None = None, reason: str = "", why: str = ""
+    ) -> bool:
         """Writes the Job's status; returns whether that changed it."""
         status: dict[str, Any] = {
             "active": sum(not _failed(pod) and not _succeeded(pod) for pod in pods),
@@ -118,6 +120,6 @@ def _succeeded(pod: Object) -> bool:
 
 
 def _finished(pod: Object) -> datetime | None:
-    statuses = pod["status"].get("containerStatuses") or ({},)
-    at = statuses[0].get("state", {}).get("terminated", {}).get("finishedAt")
+    states = [status["state"].get("terminated") or {} for status in pod["status"].get("containerStatuses") or ()]
+    at = next((state["finishedAt"] for state in states if "finishedAt" in state), None)
     return datetime.fromisoformat(at) if at else None

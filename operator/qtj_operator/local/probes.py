@@ -87,18 +87,17 @@ class Prober:
             await asyncio.sleep(probe.get("periodSeconds", 10))
 
     async def _succeeds(self, probe: Object) -> bool:
-        timeout = probe.get("timeoutSeconds", 1)
         try:
-            async with asyncio.timeout(timeout):
-                return await self._ask(probe, timeout)
+            async with asyncio.timeout(probe.get("timeoutSeconds", 1)):
+                return await self._ask(probe)
         except (TimeoutError, OSError, ValueError):
             return False
 
-    async def _ask(self, probe: Object, timeout: float) -> bool:
+    async def _ask(self, probe: Object) -> bool:
         if http := probe.get("httpGet"):
             headers = {each["name"]: each["value"] for each in http.get("httpHeaders") or ()}
             url = f"http://{HOST}:{self._number(http['port'])}/{(http.get('path') or '/').lstrip('/')}"
-            return (await get(url, timeout, headers)).status in _OK
+            return (await get(url, probe.get("timeoutSeconds", 1), headers)).status in _OK
         if tcp := probe.get("tcpSocket"):
             _, writer = await asyncio.open_connection(HOST, self._number(tcp["port"]))
             writer.close()

@@ -219,7 +219,6 @@ def _notes(pod: Object) -> list[str]:
     main = main_container(spec["containers"])
     others.remove(main["name"])
     notes = [f"the container {name} is not run on this machine: only the main one is" for name in others]
-    for mount in main.get("volumeMounts") or ():
-        if not Path(mount["mountPath"]).exists():
-            notes.append(f"the volume {mount['name']} is not mounted at {mount['mountPath']} on this machine")
+    missing = (mount for mount in main.get("volumeMounts") or () if not Path(mount["mountPath"]).exists())
+    notes += (f"the volume {each['name']} is not mounted at {each['mountPath']} on this machine" for each in missing)
     return notes

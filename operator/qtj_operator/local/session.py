@@ -1,10 +1,10 @@
 """The operator on one machine: the same reconcile over a cluster in memory, and a kubelet that runs processes.
 
-    user's YAML ──▶ Store ──watch──▶ queue ──▶ Reconciler ──▶ Store          as on a cluster
-                      │ watch                                   │
-                      ├──▶ Kubelet ──▶ processes ──▶ pod status ┤            in place of nodes
-                      ├──▶ JobController ──▶ inference pods ────┤            in place of kube-controller-manager
-                      └──▶ the folder's record, the view
+user's YAML ──▶ Store ──watch──▶ queue ──▶ Reconciler ──▶ Store          as on a cluster
+                  │ watch                                   │
+                  ├──▶ Kubelet ──▶ processes ──▶ pod status ┤            in place of nodes
+                  ├──▶ JobController ──▶ inference pods ────┤            in place of kube-controller-manager
+                  └──▶ the folder's record, the view
 """
 
 import asyncio

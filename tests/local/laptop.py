@@ -1,0 +1,166 @@
+"""A user's machine: `qtj` as a process in a folder of its own, and what it started."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+REPOSITORY = Path(__file__).parents[2]
+TOY = str(REPOSITORY / "tests/local/toy.py")
+QTJ = (sys.executable, "-c", "from qtj_operator.cli import app; app(prog_name='qtj')")
+MARK = "QTJ_TEST_MARK"
+"""A variable by which the processes of a test are known, whatever becomes of their parents."""
+
+Manifest = dict[str, Any]
+
+
+def toy_job(epochs: int = 3, *flags: str, name: str = "toy", workers: int = 2, **spec: Any) -> Manifest:
+    """A job whose pods run the toy."""
+    container = {"name": "trainer", "image": "toy:1", "command": ["python", TOY], "args": ["train", str(epochs), *flags]}
+    return {
+        "apiVersion": "quantumtraining.dev/v1alpha1",
+        "kind": "QuantumTrainingJob",
+        "metadata": {"name": name},
+        "spec": {
+            "artifacts": {"uri": "gs://bucket/toy"},
+            "replicaSpecs": {"Worker": {"replicas": workers}},
+            "template": {"spec": {"containers": [container]}},
+            "inference": {"args": ["infer"]},
+            **deepcopy(spec),
+        },
+    }
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A `qtj` process after its end."""
+
+    code: int
+    output: str
+    errors: str
+
+    @property
+    def job(self) -> Manifest:
+        """The object that `-o json` printed."""
+        job: Manifest = json.loads(self.output)
+        return job
+
+    @property
+    def status(self) -> Manifest:
+        status: Manifest = self.job["status"]
+        return status
+
+
+class Laptop:
+    """One folder, and processes of one mark."""
+
+    def __init__(self, folder: Path, cleanup: ExitStack) -> None:
+        self.folder = folder
+        self._cleanup = cleanup
+        self._mark = f"{os.getpid()}-{id(self)}"
+        cleanup.callback(self._clean_up)
+
+    def write(self, *manifests: Manifest, name: str = "job.yaml") -> Path:
+        """Writes manifests into one file."""
+        path = self.folder / name
+        path.write_text(yaml.safe_dump_all(manifests))
+        return path
+
+    def qtj(self, *arguments: str, **environment: str) -> Ended:
+        """Runs a command to its end."""
+        return self.start(*arguments, **environment).end()
+
+    def start(self, *arguments: str, **environment: str) -> "Running":
+        return Running(self, arguments, {MARK: self._mark, **environment})
+
+    def processes(self) -> dict[int, str]:
+        """Returns the command lines of all processes that this test started, wherever they are."""
+        found = {}
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                if f"{MARK}={self._mark}".encode() in (folder / "environ").read_bytes():
+                    found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+        return {pid: line for pid, line in found.items() if line}  # a zombie has no command line
+
+    def worker(self, index: int) -> int:
+        """Returns the process of a worker."""
+        eventually(lambda: len(self._workers()) > index)
+        return self._workers()[index]
+
+    def _workers(self) -> list[int]:
+        found = {}
+        for pid in self.processes():
+            try:
+                variables = dict(
+                    line.split("=", 1)
+                    for line in Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
+                    if "=" in line
+                )
+                found[json.loads(variables["TF_CONFIG"])["task"]["index"]] = pid
+            except (OSError, KeyError):
+                continue
+        return [found[index] for index in sorted(found)]
+
+    def artifacts(self, job: str = "toy") -> Path:
+        return self.folder / "qtj-artifacts" / job
+
+    def record(self, job: str = "toy") -> Manifest:
+        record: Manifest = json.loads((self.artifacts(job) / "job.json").read_text())
+        return record
+
+    def epoch(self, job: str = "toy") -> int:
+        """Returns the last epoch with a checkpoint."""
+        names = [path.name for path in self.artifacts(job).glob("checkpoints/*/*")]
+        return max((int(name.partition("-")[0]) for name in names if name[0].isdigit()), default=0)
+
+    def _clean_up(self) -> None:
+        for pid in self.processes():
+            os.kill(pid, signal.SIGKILL)
+
+
+class Running:
+    """A `qtj` process."""
+
+    def __init__(self, laptop: Laptop, arguments: tuple[str, ...], environment: Mapping[str, str]) -> None:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("QTJ_", "TF_"))}
+        sources = os.pathsep.join(str(REPOSITORY / source) for source in ("operator", "trainer"))
+        self.process = subprocess.Popen(
+            [*QTJ, *arguments],
+            cwd=laptop.folder,
+            env={**inherited, "PYTHONPATH": sources, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def interrupt(self) -> None:
+        """Ctrl-C."""
+        self.process.send_signal(signal.SIGINT)
+
+    def kill(self) -> None:
+        """kill -9."""
+        self.process.kill()
+
+    def end(self, seconds: float = 300) -> Ended:
+        output, errors = self.process.communicate(timeout=seconds)
+        return Ended(self.process.returncode, output, errors)
+
+
+def eventually(holds: Callable[[], Any], seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.02)

@@ -1,0 +1,230 @@
+"""`qtj run` as its user has it: a process, what it prints, and what it leaves behind."""
+
+import os
+import signal
+from pathlib import Path
+
+from tests.local.laptop import Laptop, eventually, toy_job
+
+ENDLESS = 100_000
+
+
+def test_a_job_trains_on_two_workers_and_inference_measures_its_weights(laptop: Laptop) -> None:
+    laptop.write(toy_job(epochs=3))
+
+    ended = laptop.qtj("run", "job.yaml", "-o", "json")
+
+    assert ended.code == 0, ended.errors
+    assert ended.status["phase"] == "Complete"
+    assert ended.status["replicas"]["Worker"] == {"desired": 2, "ready": 0, "succeeded": 2, "failed": 0}
+    assert ended.status["inference"]["metrics"] == {"mse": 0.5}
+    assert ended.status["weights"]["uri"] == (laptop.artifacts() / "weights.h5").as_uri()
+    assert ended.job["spec"] == toy_job(epochs=3)["spec"]
+    assert laptop.processes() == {}
+
+
+def test_without_a_terminal_the_view_is_plain_lines(laptop: Laptop) -> None:
+    laptop.write(toy_job(epochs=10))
+
+    ended = laptop.qtj("run", "job.yaml")
+
+    assert ended.code == 0, ended.errors
+    assert "\x1b" not in ended.output
+    assert "toy  AllReplicasReady: 2 of 2 replicas are ready" in ended.output
+    assert "epoch 10/10  loss 0.1000" in ended.output
+    assert ended.output.splitlines()[-2:] == [
+        "toy is Complete: inference is done: mse 0.5",
+        f"results and logs: {laptop.artifacts()}",
+    ]
+
+
+def test_a_killed_worker_restarts_the_gang_which_goes_on_from_its_checkpoint(laptop: Laptop) -> None:
+    laptop.write(toy_job(epochs=30))
+    running = laptop.start("run", "job.yaml", "-o", "json")
+    eventually(lambda: laptop.epoch() >= 2)
+
+    os.kill(laptop.worker(1), signal.SIGKILL)
+    ended = running.end()
+
+    assert ended.code == 0, ended.errors
+    assert (ended.status["attempt"], ended.status["restarts"]) == (2, 1)
+    assert ended.status["failures"][0]["exitCode"] == 137
+    second = (laptop.artifacts() / "logs/toy-worker-0.2.log").read_text()
+    assert not second.startswith("begins after epoch 0")
+    assert laptop.processes() == {}
+
+
+def test_an_exit_code_that_is_final_fails_the_job_with_the_programs_sentence(laptop: Laptop) -> None:
+    laptop.write(toy_job(3, "--exit", "1"))
+
+    ended = laptop.qtj("run", "job.yaml", "-o", "json")
+
+    assert ended.code == 1
+    assert ended.status["phase"] == "Failed"
+    assert "the toy was told to break" in ended.errors
+    assert laptop.processes() == {}
+
+
+def test_two_jobs_of_one_file_run_side_by_side(laptop: Laptop) -> None:
+    laptop.write(toy_job(name="first"), toy_job(name="second"))
+
+    ended = laptop.qtj("run", "job.yaml", "-o", "json")
+
+    assert ended.code == 0, ended.errors
+    assert [item["metadata"]["name"] for item in ended.job["items"]] == ["first", "second"]
+    assert [item["status"]["phase"] for item in ended.job["items"]] == ["Complete", "Complete"]
+
+
+def test_two_runs_at_once_do_not_meet(laptop: Laptop) -> None:
+    laptop.write(toy_job(name="first"), name="first.yaml")
+    laptop.write(toy_job(name="second"), name="second.yaml")
+
+    both = [laptop.start("run", f"{name}.yaml", "-o", "json") for name in ("first", "second")]
+    ended = [each.end() for each in both]
+
+    assert [each.status["phase"] for each in ended] == ["Complete", "Complete"], ended
+
+
+def test_a_folder_belongs_to_one_run_at_a_time(laptop: Laptop) -> None:
+    laptop.write(toy_job(ENDLESS))
+    running = laptop.start("run", "job.yaml")
+    eventually(lambda: laptop.epoch() >= 1)
+
+    second = laptop.qtj("run", "job.yaml")
+    running.interrupt()
+
+    assert second.code == 2
+    assert f"another qtj run is at work in {laptop.artifacts()}" in second.errors
+    assert running.end().code == 130
+
+
+def test_an_interrupted_job_is_suspended_and_resumes_after_its_checkpoint(laptop: Laptop) -> None:
+    laptop.write(toy_job(epochs=30))
+    running = laptop.start("run", "job.yaml", "-o", "json")
+    eventually(lambda: laptop.epoch() >= 2)
+
+    running.interrupt()
+    stopped = running.end()
+    resumed = laptop.qtj("run", "job.yaml", "--resume", "-o", "json")
+
+    assert stopped.code == 130
+    assert stopped.status["phase"] == "Suspended"
+    assert "qtj run job.yaml --resume" in stopped.errors
+    assert resumed.code == 0, resumed.errors
+    assert resumed.job["metadata"]["uid"] == stopped.job["metadata"]["uid"]
+    assert (resumed.status["attempt"], resumed.status["restarts"]) == (2, 0)
+    assert not (laptop.artifacts() / "logs/toy-worker-0.2.log").read_text().startswith("begins after epoch 0")
+
+
+def test_a_second_interrupt_kills_programs_that_do_not_listen(laptop: Laptop) -> None:
+    laptop.write(toy_job(ENDLESS, "--deaf"))
+    running = laptop.start("run", "job.yaml", "-o", "json")
+    eventually(lambda: laptop.epoch() >= 1)
+
+    running.interrupt()
+    eventually(lambda: laptop.record()["spec"].get("suspend"))
+    running.interrupt()
+
+    assert running.end(seconds=20).code == 130  # the grace period is 30 s
+    assert laptop.processes() == {}
+
+
+def test_a_program_that_ignores_sigterm_is_killed_after_its_grace_period(laptop: Laptop) -> None:
+    job = toy_job(ENDLESS, "--deaf")
+    job["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 1
+    laptop.write(job)
+    running = laptop.start("run", "job.yaml", "-o", "json")
+    eventually(lambda: laptop.epoch() >= 1)
+
+    running.interrupt()
+    ended = running.end(seconds=25)
+
+    assert ended.code == 130
+    assert laptop.processes() == {}
+
+
+def test_nothing_outlives_a_run_that_was_killed_and_the_job_can_be_resumed(laptop: Laptop) -> None:
+    laptop.write(toy_job(30, "--grandchild"))
+    running = laptop.start("run", "job.yaml")
+    eventually(lambda: laptop.epoch() >= 2)
+
+    running.kill()
+    running.end()
+    eventually(lambda: not laptop.processes(), seconds=20)
+    resumed = laptop.qtj("run", "job.yaml", "--resume", "-o", "json")
+
+    assert resumed.code == 0, resumed.errors
+    assert resumed.status["phase"] == "Complete"
+    assert (resumed.status["restarts"], resumed.status["disruptions"]) == (0, 1)
+    assert not (laptop.artifacts() / "logs/toy-worker-0.2.log").read_text().startswith("begins after epoch 0")
+
+
+def test_grandchildren_go_with_their_program(laptop: Laptop) -> None:
+    laptop.write(toy_job(2, "--grandchild"))
+
+    ended = laptop.qtj("run", "job.yaml")
+
+    assert ended.code == 0, ended.errors
+    assert laptop.processes() == {}
+
+
+def test_a_deadline_fails_the_job_and_ends_its_programs(laptop: Laptop) -> None:
+    laptop.write(toy_job(ENDLESS, runPolicy={"activeDeadlineSeconds": 2}))
+
+    ended = laptop.qtj("run", "job.yaml", "-o", "json")
+
+    assert ended.code == 1
+    assert ended.status["reason"] == "DeadlineExceeded"
+    assert laptop.processes() == {}
+
+
+def test_another_inference_runs_on_resume_without_training_again(laptop: Laptop) -> None:
+    laptop.write(toy_job())
+    first = laptop.qtj("run", "job.yaml", "-o", "json")
+    laptop.write(toy_job(inference={"args": ["infer", "--again"]}))
+
+    second = laptop.qtj("run", "job.yaml", "--resume", "-o", "json")
+
+    assert second.code == 0, second.errors
+    assert second.status["inference"]["run"] != first.status["inference"]["run"]
+    assert second.status["attempt"] == 1
+
+
+def test_resume_refuses_a_job_that_was_changed(laptop: Laptop) -> None:
+    laptop.write(toy_job(epochs=3))
+    laptop.qtj("run", "job.yaml")
+
+    ended = laptop.qtj("run", "job.yaml", "--resume", "--set", "spec.replicaSpecs.Worker.replicas=3")
+
+    assert ended.code == 2
+    assert "spec.replicaSpecs: it was changed since the run to resume" in ended.errors
+
+
+def test_a_job_that_is_suspended_by_its_author_starts_nothing(laptop: Laptop) -> None:
+    laptop.write(toy_job(suspend=True))
+
+    ended = laptop.qtj("run", "job.yaml", "-o", "json")
+
+    assert ended.code == 130
+    assert ended.status["phase"] == "Suspended"
+    assert not list((laptop.artifacts() / "logs").iterdir())
+
+
+def test_artifacts_go_where_the_user_says(laptop: Laptop, tmp_path: Path) -> None:
+    laptop.write(toy_job())
+
+    ended = laptop.qtj("run", "job.yaml", "-o", "json", "--artifacts", "elsewhere")
+
+    assert ended.status["weights"]["uri"] == (tmp_path / "elsewhere/weights.h5").as_uri()
+    assert (tmp_path / "elsewhere/logs/toy-worker-0.1.log").is_file()
+
+
+def test_a_full_disk_costs_the_log_and_not_the_training(laptop: Laptop) -> None:
+    laptop.write(toy_job())
+    logs = laptop.artifacts() / "logs"
+    logs.mkdir(parents=True)
+    (logs / "toy-worker-1.1.log").symlink_to("/dev/full")
+
+    ended = laptop.qtj("run", "job.yaml")
+
+    assert ended.code == 0, ended.errors

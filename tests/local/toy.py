@@ -1,0 +1,123 @@
+"""A training program that keeps the contract and needs nothing but Python: an epoch is a tenth of a second.
+
+python toy.py train EPOCHS [--deaf] [--exit CODE] [--grandchild]
+python toy.py infer
+
+Worker 0 leads: it waits for its peers at the address that TF_CONFIG gives it, stores a checkpoint after each epoch, and
+tells its progress. A follower ends with its leader: with 0 after its word, else with 75, as TensorFlow's workers do.
+"""
+
+import hashlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+EPOCH_SECONDS = 0.1
+progress = {"epoch": 0, "epochs": 0, "step": 0}
+
+
+class Telemetry(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(progress).encode())
+
+    def log_message(self, *_):
+        pass
+
+
+def artifacts():
+    return Path(unquote(urlsplit(os.environ["QTJ_ARTIFACTS_URI"]).path))
+
+
+def leave(**message):
+    Path(os.environ["QTJ_TERMINATION_LOG"]).write_text(json.dumps(message))
+
+
+def train(epochs, config):
+    index = config["task"]["index"]
+    hosts = config["cluster"]["worker"]
+    port = int(hosts[index].rpartition(":")[2])
+    server = HTTPServer(("", int(os.environ["QTJ_METRICS_PORT"])), Telemetry)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    if index:
+        follow(*hosts[0].split(":"))
+    else:
+        lead(epochs, port, len(hosts) - 1)
+
+
+def lead(epochs, port, followers):
+    folder = artifacts() / "checkpoints" / os.environ["QTJ_JOB_UID"]
+    folder.mkdir(parents=True, exist_ok=True)
+    first = max((int(path.name) for path in folder.iterdir()), default=0)
+    with socket.create_server(("", port)) as server:
+        peers = [server.accept()[0] for _ in range(followers)]
+    print(f"begins after epoch {first}")
+    for epoch in range(first + 1, epochs + 1):
+        time.sleep(EPOCH_SECONDS)
+        if any(is_gone(peer) for peer in peers):
+            sys.exit(75)
+        (folder / str(epoch)).write_text("")
+        progress.update(epoch=epoch, epochs=epochs, step=7 * epoch, loss=1 / epoch)
+        print(f"epoch {epoch}/{epochs}  loss {1 / epoch:.4f}  signAccuracy 0.9")
+    weights = artifacts() / "weights.h5"
+    weights.write_text("weights")
+    digest = hashlib.sha256(b"weights").hexdigest()
+    leave(weights={"uri": weights.as_uri(), "sha256": digest}, progress=progress)
+    for peer in peers:
+        peer.sendall(b"done")
+
+
+def follow(host, port):
+    while True:
+        try:
+            leader = socket.create_connection((host, int(port)))
+            break
+        except OSError:
+            time.sleep(0.02)
+    if leader.recv(4) != b"done":
+        sys.exit(75)
+
+
+def is_gone(peer):
+    peer.setblocking(False)
+    try:
+        return not peer.recv(1)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def infer():
+    weights = Path(unquote(urlsplit(os.environ["QTJ_WEIGHTS_URI"]).path)).read_bytes()
+    assert hashlib.sha256(weights).hexdigest() == os.environ["QTJ_WEIGHTS_SHA256"]
+    print("       theta       label  prediction")
+    print("         0.5           1         0.9")
+    print("         3.0          -1         0.2  wrong")
+    print("2 held-out examples")
+    leave(metrics={"mse": 0.5})
+
+
+def main():
+    what, *rest = sys.argv[1:]
+    if "--deaf" in rest:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if "--grandchild" in rest:
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    if "--exit" in rest:
+        leave(error="the toy was told to break")
+        sys.exit(int(rest[rest.index("--exit") + 1]))
+    infer() if what == "infer" else train(int(rest[0]), json.loads(os.environ["TF_CONFIG"]))
+
+
+if __name__ == "__main__":
+    main()

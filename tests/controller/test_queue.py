@@ -249,3 +249,18 @@ def test_what_happens_during_a_pass_that_fails_waits_for_the_back_off() -> None:
 def test_a_wait_for_nothing_is_an_error_of_the_test_and_not_a_hang() -> None:
     with pytest.raises(RuntimeError, match="nothing will ever happen"):
         run(WorkQueue[str]().take())
+
+
+async def test_a_worker_that_is_cancelled_while_it_is_woken_ends() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add_after("later", 60)
+    worker = asyncio.create_task(queue.take())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)  # now it waits for the alarm
+
+    queue.add_after("sooner", 30)  # wakes it
+    await asyncio.sleep(0)  # what it waits for is done, and it does not know yet
+    worker.cancel()
+
+    await asyncio.wait([worker], timeout=5)
+    assert worker.cancelled()

@@ -101,8 +101,10 @@ class WorkQueue(Generic[K]):
         self._wake.clear()
         timeout = self._later[0][0] - loop.time() if self._later else None
         if timeout is None or timeout > 0:
+            # Not wait_for, which until Python 3.12 forgets a cancellation that comes together with what it waits for.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), timeout)
+                async with asyncio.timeout(timeout):
+                    await self._wake.wait()
         while self._later and self._later[0][0] <= loop.time():
             due, _, key = heapq.heappop(self._later)
             if self._due.get(key) == due:

@@ -154,7 +154,7 @@ class Running:
         """kill -9."""
         self.process.kill()
 
-    def end(self, seconds: float = 300) -> Ended:
+    def end(self, seconds: float = 100) -> Ended:
         output, errors = self.process.communicate(timeout=seconds)
         return Ended(self.process.returncode, output, errors)
 

@@ -21,6 +21,13 @@ IN_CLUSTER = eval "$$($(CLUSTER) env)" &&
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
 
+##@ The product on this machine
+
+.PHONY: demo
+demo: $(STAMP) ## Train the example with two workers, infer, and draw it: needs Python and make
+	@$(BIN)/qtj run examples/qcnn.yaml
+	@$(BIN)/qtj report qcnn
+
 ##@ The product on a cluster of its own
 
 .PHONY: cluster-demo
@@ -96,10 +103,13 @@ venv: $(STAMP) ## Virtual environment with everything pinned
 $(STAMP): requirements/dev.txt requirements/uv.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))' \
 	  || { echo "$(PYTHON) is neither Python 3.11 nor 3.12: name one with make PYTHON=..." >&2; exit 2; }
-	@$(PYTHON) -m venv $(VENV) \
-	  || { echo "no virtual environment: install the venv module of $(PYTHON) (Debian: apt-get install python3-venv)" >&2; exit 2; }
-	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/uv.txt
-	$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	@echo "installing what requirements/dev.txt pins into $(VENV): some minutes, once"
+	@# Debian's Python has no pip to put into a virtual environment, unless python3-venv is installed.
+	@$(PYTHON) -m venv $(VENV) > /dev/null 2>&1 || $(PYTHON) -m venv --without-pip $(VENV)
+	@pip="$(BIN)/python -m pip"; [ -x $(BIN)/pip ] || pip="$(PYTHON) -m pip --python $(BIN)/python"; \
+	  $$pip install -q --disable-pip-version-check --require-hashes -r requirements/uv.txt \
+	  || { echo "nothing could be installed: is there a network, and pip? (Debian: apt-get install python3-venv)" >&2; exit 2; }
+	$(BIN)/uv pip install -q --python $(BIN)/python --compile-bytecode --require-hashes -r requirements/dev.txt
 	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps -e .
 	@touch $@
 

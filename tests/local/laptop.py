@@ -26,7 +26,12 @@ Manifest = dict[str, Any]
 
 def toy_job(epochs: int = 3, *flags: str, name: str = "toy", workers: int = 2, **spec: Any) -> Manifest:
     """A job whose pods run the toy."""
-    container = {"name": "trainer", "image": "toy:1", "command": ["python", TOY], "args": ["train", str(epochs), *flags]}
+    container = {
+        "name": "trainer",
+        "image": "toy:1",
+        "command": ["python", TOY],
+        "args": ["train", str(epochs), *flags],
+    }
     return {
         "apiVersion": "quantumtraining.dev/v1alpha1",
         "kind": "QuantumTrainingJob",

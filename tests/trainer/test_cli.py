@@ -1,11 +1,14 @@
 """The command line before TensorFlow is imported: what it teaches, and what it refuses at once."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.trainer.processes import Trainer
+from tests.trainer.processes import REPOSITORY, Trainer
 
 AT_ONCE = 4
 """Seconds of processor time within which a mistake is told; importing TensorFlow alone takes longer."""
@@ -89,3 +92,16 @@ def help_of_qcnn(trainer: Trainer) -> str:
     assert ended.code == 0
     assert ended.cpu_seconds < AT_ONCE
     return ended.output
+
+
+def test_a_python_without_the_trainers_libraries_is_told_in_a_sentence() -> None:
+    sources = os.pathsep.join(str(REPOSITORY / source) for source in ("operator", "trainer"))
+    bare = [sys.executable, "-S", "-m", "qtj_trainer", "train", "qcnn"]
+
+    ended = subprocess.run(bare, env={"PYTHONPATH": sources}, capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        "error: typer, numpy, prometheus_client, cirq, tensorflow, tf_keras, tensorflow_quantum cannot be imported: "
+        "pip install 'quantumtrainingjob[trainer]'\n"
+    )

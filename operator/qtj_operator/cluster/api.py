@@ -38,16 +38,18 @@ async def connect(metrics: Metrics) -> "ApiClient":
         else:
             await config.load_kube_config(client_configuration=settings)
     except (config.ConfigException, yaml.YAMLError, OSError) as error:
-        where = os.environ.get("KUBECONFIG") or "~/.kube/config"
-        if not any(Path(each).expanduser().exists() for each in where.split(os.pathsep)):
-            sentence = f"no cluster to talk to: there is no file {where}; set KUBECONFIG to your kubeconfig"
-            raise ApiError(0, "NoCluster", sentence) from None
-        why = " ".join(str(error).split())
-        sentence = f"no cluster to talk to: {where} is no usable kubeconfig ({why}); set KUBECONFIG"
-        raise ApiError(0, "NoCluster", sentence) from None
+        raise ApiError(0, "NoCluster", f"no cluster to talk to: {_why_not(error)}") from None
     settings.retries = None
     settings.connection_pool_maxsize = 100
     return ApiClient(kubernetes.ApiClient(settings), metrics)
+
+
+def _why_not(error: Exception) -> str:
+    """Says what is wrong with the kubeconfig: the library calls one that is not there invalid."""
+    where = os.environ.get("KUBECONFIG") or "~/.kube/config"
+    if not any(Path(each).expanduser().exists() for each in where.split(os.pathsep)):
+        return f"there is no file {where}; set KUBECONFIG to your kubeconfig"
+    return f"{where} is no usable kubeconfig ({' '.join(str(error).split())}); set KUBECONFIG"
 
 
 class ApiClient:

@@ -1,0 +1,25 @@
+"""`qtj` in this process: what it prints, and its exit code."""
+
+from dataclasses import dataclass
+
+from typer.testing import CliRunner
+
+from qtj_operator.cli import app
+
+
+@dataclass(frozen=True)
+class Answer:
+    code: int
+    output: str
+    errors: str
+
+    @property
+    def sentences(self) -> list[str]:
+        return [line.removeprefix("qtj: ") for line in self.errors.splitlines()]
+
+
+def qtj(*arguments: str) -> Answer:
+    result = CliRunner().invoke(app, arguments)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Answer(result.exit_code, result.stdout, result.stderr)

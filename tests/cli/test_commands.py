@@ -1,0 +1,120 @@
+"""The rest of the command line: versions, files that cannot be written, logs, reports, programs that are not here."""
+
+from pathlib import Path
+
+import pytest
+
+from qtj_operator.cli.report import epochs_of, predictions_of
+from tests.cli.qtj import qtj
+from tests.cli.test_validate import GOOD
+
+NEEDS_COMMAND = GOOD.replace("localhost/qtj-trainer:0.1.0", "registry.example/mine:1")
+
+
+def test_the_version_is_told() -> None:
+    assert qtj("--version").output.strip().count(".") == 2
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_crd_that_cannot_be_written_is_a_sentence() -> None:
+    answer = qtj("crd", "--output", "no/such/folder/crd.yaml")
+
+    assert answer.code == 2
+    assert answer.sentences == [
+        "cannot write no/such/folder/crd.yaml (No such file or directory): name a file in a folder that exists"
+    ]
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_operator_without_a_kubeconfig_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", "nowhere/config")
+
+    answer = qtj("operator", "--port", "0")
+
+    assert answer.code == 1
+    assert answer.sentences == [
+        "no cluster to talk to: there is no file nowhere/config; set KUBECONFIG to your kubeconfig"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ((), 'job.yaml:16: image "registry.example/mine:1" is not pulled on this machine'),
+        (
+            ("--set", "spec.template.spec.containers[0].command=[no-such-program]"),
+            'job.yaml:16: the program "no-such-program" of the container trainer is not on this machine',
+        ),
+        (
+            ("--set", "spec.template.spec.containers[0].command=[python]",
+             "--set", "spec.template.spec.containers[0].workingDir=/no/such/folder"),
+            "job.yaml:16: workingDir /no/such/folder of the container trainer is no folder of this machine",
+        ),
+        (
+            ("--set", "spec.template.spec.containers[0].command=[python]",
+             "--set", "spec.template.spec.containers[0].envFrom=[{secretRef: {name: keys}}]"),
+            "job.yaml:16: Secret keys is not there: write it into the same file, or make it optional",
+        ),
+        (("--set", "spec.managedBy=kueue.x-k8s.io/multikueue"), "--set spec.managedBy=kueue.x-k8s.io/multikueue: "),
+        (
+            ("--set", "spec.template.spec.containers[0].command=[python]", "--artifacts", "s3://bucket"),
+            "--artifacts s3://bucket: name a folder, file:///PATH or gs://BUCKET/PATH",
+        ),
+        (
+            ("--set", "spec.template.spec.containers[0].command=[python]", "--resume"),
+            "there is no job in ",
+        ),
+        (
+            ("--set", "spec.template.spec.containers[0].command=[python]", "--artifacts", "/dev/null/x"),
+            "cannot write to /dev/null/x (Not a directory): choose another folder with --artifacts",
+        ),
+    ],
+)  # fmt: skip
+def test_a_run_that_cannot_start_is_told_why(folder: Path, options: tuple[str, ...], sentence: str) -> None:
+    (folder / "job.yaml").write_text(NEEDS_COMMAND)
+
+    answer = qtj("run", "job.yaml", *options)
+
+    assert answer.code == 2
+    assert answer.sentences[0].startswith(sentence)
+
+
+def test_two_jobs_of_one_name_are_refused(folder: Path) -> None:
+    (folder / "job.yaml").write_text(f"{GOOD}---\n{GOOD}")
+
+    assert qtj("run", "job.yaml").sentences == ["job.yaml:4: metadata.name: two jobs of this file are called qcnn"]
+
+
+@pytest.mark.parametrize("command", ["logs", "report"])
+def test_a_job_that_was_never_run_has_neither_logs_nor_report(folder: Path, command: str) -> None:
+    answer = qtj(command, "qcnn")
+
+    assert answer.code == 2
+    assert answer.sentences == [f"there is no job in {folder / 'qtj-artifacts/qcnn'}: nothing was run there yet"]
+
+
+def test_a_repeated_epoch_counts_as_it_was_last() -> None:
+    lines = [
+        "epoch  9/25  loss 0.5000  mse 0.4000  signAccuracy 0.9000  210 examples/s",
+        "epoch 10/25  loss 0.4000  mse 0.3000  signAccuracy 0.9100  210 examples/s",
+        "resumed after epoch 9 from file:///x",
+        "epoch 10/25  loss 0.3900  mse 0.2900  signAccuracy 0.9200  210 examples/s",
+    ]
+
+    assert [(each.number, each.loss, each.scores["signAccuracy"]) for each in epochs_of(lines)] == [
+        (9, 0.5, 0.9),
+        (10, 0.39, 0.92),
+    ]
+
+
+def test_the_table_of_predictions_is_found_among_other_lines() -> None:
+    lines = [
+        "       theta       qubit       label  prediction",
+        "1.5 0 1 0.9",
+        "3.1 1 -1 0.2  wrong",
+        "2 held-out examples",
+    ]
+
+    found = predictions_of(lines)
+
+    assert [(each.label, each.said, each.is_right) for each in found] == [(1, 0.9, True), (-1, 0.2, False)]

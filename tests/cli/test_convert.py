@@ -1,0 +1,117 @@
+"""TFJobs become QuantumTrainingJobs, and nothing is lost without a word."""
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from qtj_operator.api.spec import Spec
+from tests.cli.qtj import Answer, qtj
+
+TFJOB: dict[str, Any] = {
+    "apiVersion": "kubeflow.org/v1",
+    "kind": "TFJob",
+    "metadata": {"name": "mnist", "namespace": "research", "labels": {"kueue.x-k8s.io/queue-name": "gpus"}},
+    "spec": {
+        "runPolicy": {"backoffLimit": 2, "cleanPodPolicy": "None", "suspend": False, "ttlSecondsAfterFinished": 60},
+        "tfReplicaSpecs": {
+            role: {
+                "replicas": count,
+                "restartPolicy": "ExitCode",
+                "template": {"spec": {"containers": [{"name": "tensorflow", "image": "mnist:1"}]}},
+            }
+            for role, count in (("Chief", 1), ("PS", 2), ("Worker", 4))
+        },
+    },
+}
+
+
+def converted(folder: Path, tfjob: dict[str, Any], *options: str) -> Answer:
+    (folder / "tfjob.yaml").write_text(yaml.safe_dump(tfjob, sort_keys=False))
+    return qtj("convert", "tfjob.yaml", *options)
+
+
+def test_roles_template_and_policies_are_kept(folder: Path) -> None:
+    answer = converted(folder, TFJOB, "--artifacts", "gs://bucket/mnist")
+    job = yaml.safe_load(answer.output)
+
+    assert (answer.code, answer.errors) == (0, "")
+    assert Spec.model_validate(job["spec"])
+    assert job["metadata"] == TFJOB["metadata"]
+    assert job["spec"] == {
+        "strategy": "ParameterServer",
+        "artifacts": {"uri": "gs://bucket/mnist"},
+        "replicaSpecs": {"Chief": {"replicas": 1}, "PS": {"replicas": 2}, "Worker": {"replicas": 4}},
+        "template": {"spec": {"containers": [{"name": "trainer", "image": "mnist:1"}]}},
+        "suspend": False,
+        "runPolicy": {
+            "backoffLimit": 2,
+            "cleanPodPolicy": "None",
+            "ttlSecondsAfterFinished": 60,
+            "schedulingPolicy": {"queueName": "gpus"},
+        },
+    }
+
+
+def test_the_result_runs_as_it_is(folder: Path) -> None:
+    (folder / "job.yaml").write_text(converted(folder, TFJOB, "--artifacts", "gs://bucket/mnist").output)
+
+    assert qtj("validate", "job.yaml").code == 0
+
+
+def test_a_role_with_its_own_template_keeps_it(folder: Path) -> None:
+    tfjob = deepcopy(TFJOB)
+    own = tfjob["spec"]["tfReplicaSpecs"]["PS"]["template"] = {
+        "spec": {"containers": [{"name": "ps", "image": "ps:1"}]}
+    }
+
+    job = yaml.safe_load(converted(folder, tfjob).output)
+
+    assert job["spec"]["replicaSpecs"]["PS"]["template"] == own
+    assert "template" not in job["spec"]["replicaSpecs"]["Worker"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "sentence"),
+    [
+        (("spec", "enableDynamicWorker"), True, "spec.enableDynamicWorker: the number of replicas is fixed here"),
+        (("spec", "runPolicy", "managedBy"), "x/y", "spec.runPolicy.managedBy: it names a controller of TFJobs"),
+        (
+            ("spec", "runPolicy", "schedulingPolicy"),
+            {"minAvailable": 3},
+            "spec.runPolicy.schedulingPolicy.minAvailable: a gang is always whole here",
+        ),
+        (
+            ("spec", "tfReplicaSpecs", "Worker", "restartPolicy"),
+            "OnFailure",
+            "spec.tfReplicaSpecs.Worker.restartPolicy: an exit code between 1 and 127 (but 75) is final here",
+        ),
+        (("spec", "somethingNew"), 1, "spec.somethingNew: this has no counterpart"),
+    ],
+)
+def test_what_has_no_counterpart_is_said(folder: Path, path: tuple[str, ...], value: object, sentence: str) -> None:
+    tfjob = deepcopy(TFJOB)
+    here = tfjob
+    for part in path[:-1]:
+        here = here[part]
+    here[path[-1]] = value
+
+    answer = converted(folder, tfjob, "--artifacts", "gs://bucket/mnist")
+
+    assert answer.code == 0
+    assert [line for line in answer.sentences if sentence in line and line.startswith("tfjob.yaml:")]
+
+
+def test_without_artifacts_a_bucket_is_asked_for(folder: Path) -> None:
+    answer = converted(folder, TFJOB)
+
+    assert "put your bucket in place of BUCKET" in answer.errors
+    assert yaml.safe_load(answer.output)["spec"]["artifacts"] == {"uri": "gs://BUCKET/mnist"}
+
+
+def test_a_file_without_a_tfjob_is_refused(folder: Path) -> None:
+    answer = converted(folder, {**TFJOB, "kind": "PyTorchJob"})
+
+    assert (answer.code, answer.sentences) == (2, ["tfjob.yaml: there is no TFJob in this file"])

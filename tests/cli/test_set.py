@@ -1,0 +1,66 @@
+"""--set: another value for one field."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.qtj import qtj
+from tests.cli.test_validate import GOOD
+
+
+def rendered(*settings: str) -> list[dict[str, Any]]:
+    answer = qtj("render", "job.yaml", *(word for setting in settings for word in ("--set", setting)))
+    assert answer.code == 0, answer.errors
+    return list(yaml.safe_load_all(answer.output))
+
+
+def test_a_number_is_set(folder: Path) -> None:
+    (folder / "job.yaml").write_text(GOOD)
+
+    pods = [each for each in rendered("spec.replicaSpecs.Worker.replicas=3") if each["kind"] == "Pod"]
+
+    assert len(pods) == 3
+
+
+def test_a_list_in_a_list_is_set(folder: Path) -> None:
+    (folder / "job.yaml").write_text(GOOD)
+
+    pod = rendered("spec.template.spec.containers[0].args=[train, qcnn, --epochs=3]")[-1]
+
+    assert pod["spec"]["containers"][0]["args"] == ["train", "qcnn", "--epochs=3"]
+
+
+def test_objects_on_the_way_are_made(folder: Path) -> None:
+    (folder / "job.yaml").write_text(GOOD)
+
+    pod = rendered("spec.template.metadata.labels['team.example/name']=blue")[-1]
+
+    assert pod["metadata"]["labels"]["team.example/name"] == "blue"
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("spec.strategy", "--set spec.strategy: write PATH=VALUE"),
+        ("=1", "--set =1: write PATH=VALUE"),
+        ("spec..x=1", "--set spec..x=1: write PATH=VALUE"),
+        ("replicas=1", "--set replicas=1: a path begins with metadata. or spec."),
+        ("spec.strategy.x=1", "--set spec.strategy.x=1: spec.strategy is no object, so it has no fields"),
+        (
+            "spec.template.spec.containers[1].image=x",
+            "--set spec.template.spec.containers[1].image=x: spec.template.spec.containers has no element 1",
+        ),
+        ("spec.circuit={", "--set spec.circuit={: { is no value in YAML"),
+        ("spec.circuit.qubits=99", "--set spec.circuit.qubits=99: spec.circuit.qubits: input should be less than"),
+        ("spec.nonsense=1", "--set spec.nonsense=1: spec.nonsense: there is no such field"),
+    ],
+)
+def test_a_bad_one_is_told(folder: Path, setting: str, sentence: str) -> None:
+    (folder / "job.yaml").write_text(GOOD)
+
+    answer = qtj("render", "job.yaml", "--set", setting)
+
+    assert answer.code == 2
+    assert answer.sentences[0].startswith(sentence)

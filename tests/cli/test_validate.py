@@ -1,0 +1,102 @@
+"""Bad input: file, line and field, one sentence, exit code 2."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.qtj import qtj
+
+GOOD = """\
+apiVersion: quantumtraining.dev/v1alpha1
+kind: QuantumTrainingJob
+metadata:
+  name: qcnn
+spec:
+  strategy: MultiWorkerMirrored
+  circuit:
+    qubits: 8
+  artifacts:
+    uri: gs://bucket/qcnn
+  replicaSpecs:
+    Worker:
+      replicas: 2
+  template:
+    spec:
+      containers:
+        - name: trainer
+          image: localhost/qtj-trainer:0.1.0
+          resources:
+            limits: {memory: 2Gi}
+          env:
+            - name: COLOR
+              value: blue
+"""
+
+
+def test_a_good_file_is_valid(folder: Path) -> None:
+    (folder / "job.yaml").write_text(GOOD)
+
+    answer = qtj("validate", "job.yaml")
+
+    assert (answer.code, answer.output) == (0, "job.yaml: qcnn is valid\n")
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "sentence"),
+    [
+        ("name: qcnn", "name: Qcnn_1", 'job.yaml:4: metadata.name: "Qcnn_1" must start with a letter and hold only'),
+        ("name: qcnn", f"name: {'q' * 52}", "job.yaml:4: metadata.name: a name may have at most 51 characters"),
+        ("  name: qcnn", "  labels: {}", "job.yaml:3: metadata.name: give the job a name"),
+        ("MultiWorkerMirrored", "Magic", "job.yaml:6: spec.strategy: input should be 'MultiWorkerMirrored'"),
+        ("qubits: 8", "qubits: many", "job.yaml:8: spec.circuit.qubits: input should be a valid integer"),
+        ("qubits: 8", "qubits: 30", "job.yaml:16: 30 qubits need 24 GiB per replica"),
+        ("gs://bucket/qcnn", "s3://bucket/qcnn", "job.yaml:10: spec.artifacts.uri: must begin with gs://"),
+        ("gs://bucket/qcnn", "file:///data", "job.yaml:9: artifacts.uri file:///data lies on no volume"),
+        ("replicas: 2", "replicas: 0", "job.yaml:13: spec.replicaSpecs.Worker.replicas: input should be greater"),
+        ("  strategy:", "  strateggy:", "job.yaml:6: spec.strateggy: there is no such field"),
+        (
+            "          image",
+            "          imagee: a\n          image",
+            "job.yaml:18: spec.template.spec.containers[0].imagee: Kub",
+        ),
+        (
+            "      containers:",
+            "      nodeSelectr: {}\n      containers:",
+            "job.yaml:16: spec.template.spec.nodeSelectr: Kub",
+        ),
+        ("value: blue", "valu: blue", "job.yaml:23: spec.template.spec.containers[0].env[0].valu: Kubernetes knows no"),
+        ("name: COLOR", "name: TF_CONFIG", "job.yaml:16: spec.template.spec.containers[trainer] sets TF_CONFIG"),
+        ("v1alpha1", "v9", "job.yaml:1: apiVersion: it must be quantumtraining.dev/v1alpha1"),
+        ("kind: QuantumTrainingJob", "kind: Pod", "job.yaml:2: kind: there is no QuantumTrainingJob in this file"),
+        ("kind: QuantumTrainingJob", "kind: TFJob", "job.yaml:2: kind: this is a TFJob: qtj convert job.yaml makes"),
+        ("qubits: 8", "qubits: 8\n    qubits: 9", "job.yaml:9: qubits is written twice"),
+        ("qubits: 8", "qubits: [8", "job.yaml:9: this is not YAML: "),
+        ("spec:\n  strategy", "spec: 3\nx:\n  strategy", "job.yaml:6: x: there is no such field"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(folder: Path, good: str, bad: str, sentence: str) -> None:
+    (folder / "job.yaml").write_text(GOOD.replace(good, bad, 1))
+
+    answer = qtj("validate", "job.yaml")
+
+    assert answer.code == 2
+    assert answer.sentences[0].startswith(sentence)
+
+
+def test_all_mistakes_of_all_files_are_told_at_once(folder: Path) -> None:
+    (folder / "one.yaml").write_text(GOOD.replace("qubits: 8", "qubits: 1").replace("replicas: 2", "replicas: 0"))
+    (folder / "two.yaml").write_text("[]")
+
+    answer = qtj("validate", "one.yaml", "two.yaml", "three.yaml")
+
+    assert answer.code == 2
+    assert [line.split(": ")[0] for line in answer.sentences] == [
+        "one.yaml:13",
+        "one.yaml:8",
+        "two.yaml:1",
+        "three.yaml",
+    ]
+
+
+def test_the_example_is_valid() -> None:
+    assert qtj("validate", str(Path(__file__).parents[2] / "examples/qcnn.yaml")).code == 0

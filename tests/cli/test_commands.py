@@ -25,18 +25,6 @@ def test_a_crd_that_cannot_be_written_is_a_sentence() -> None:
     ]
 
 
-@pytest.mark.usefixtures("folder")
-def test_an_operator_without_a_kubeconfig_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KUBECONFIG", "nowhere/config")
-
-    answer = qtj("operator", "--port", "0")
-
-    assert answer.code == 1
-    assert answer.sentences == [
-        "no cluster to talk to: there is no file nowhere/config; set KUBECONFIG to your kubeconfig"
-    ]
-
-
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

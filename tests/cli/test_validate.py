@@ -51,7 +51,7 @@ def test_a_good_file_is_valid(folder: Path) -> None:
         ("qubits: 8", "qubits: many", "job.yaml:8: spec.circuit.qubits: input should be a valid integer"),
         ("qubits: 8", "qubits: 30", "job.yaml:16: 30 qubits need 24 GiB per replica"),
         ("gs://bucket/qcnn", "s3://bucket/qcnn", "job.yaml:10: spec.artifacts.uri: must begin with gs://"),
-        ("gs://bucket/qcnn", "file:///data", "job.yaml:9: artifacts.uri file:///data lies on no volume"),
+        ("gs://bucket/qcnn", "file:///data", "job.yaml:10: artifacts.uri file:///data lies on no volume"),
         ("replicas: 2", "replicas: 0", "job.yaml:13: spec.replicaSpecs.Worker.replicas: input should be greater"),
         ("  strategy:", "  strateggy:", "job.yaml:6: spec.strateggy: there is no such field"),
         (

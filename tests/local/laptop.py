@@ -86,7 +86,25 @@ class Laptop:
         return self.start(*arguments, **environment).end()
 
     def start(self, *arguments: str, **environment: str) -> "Running":
-        return Running(self, arguments, {MARK: self._mark, **environment})
+        return Running(self, arguments, {**self.environment(), **environment})
+
+    def run_apart(self, script: str) -> subprocess.CompletedProcess[str]:
+        """Runs a shell script that may mount file systems, which nobody else sees."""
+        apart = ["unshare", "--mount", *(("--user", "--map-root-user") if os.getuid() else ())]
+        return subprocess.run(
+            [*apart, "sh", "-c", script],
+            cwd=self.folder,
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def environment(self) -> dict[str, str]:
+        """Returns the environment of every process."""
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("QTJ_", "TF_"))}
+        sources = os.pathsep.join(str(REPOSITORY / source) for source in ("operator", "trainer"))
+        return {**inherited, "PYTHONPATH": sources, MARK: self._mark}
 
     def processes(self) -> dict[int, str]:
         """Returns the command lines of all processes that this test started, wherever they are."""
@@ -139,12 +157,10 @@ class Running:
     """A `qtj` process."""
 
     def __init__(self, laptop: Laptop, arguments: tuple[str, ...], environment: Mapping[str, str]) -> None:
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("QTJ_", "TF_"))}
-        sources = os.pathsep.join(str(REPOSITORY / source) for source in ("operator", "trainer"))
         self.process = subprocess.Popen(
             [*QTJ, *arguments],
             cwd=laptop.folder,
-            env={**inherited, "PYTHONPATH": sources, **environment},
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -19,6 +19,7 @@ _EPOCH = re.compile(r"epoch +(?P<number>\d+)/\d+ +loss (?P<loss>\S+)(?P<scores>.
 _SCORE = re.compile(r"([A-Za-z]\w*) (-?[\d.]+(?:e[-+]?\d+)?)")
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 60
+_CLASSES = 20
 _TABLE = {"label", "prediction"}
 
 
@@ -38,15 +39,11 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """One held-out example: its label, +1 or -1, and what the model said, whose sign is its answer."""
+    """One held-out example: its label, what the model said, and whether the trainer takes that for right."""
 
     label: float
     said: float
-
-    @property
-    def is_right(self) -> bool:
-        """Whether the sign is that of the label."""
-        return self.label * self.said > 0
+    is_right: bool
 
 
 def report_job(job: str, artifacts: str | None) -> str:
@@ -92,7 +89,7 @@ def predictions_of(lines: Iterable[str]) -> Sequence[Prediction]:
         if set(words) >= _TABLE:
             columns, found = words, []
         elif columns and (row := _row(columns, words)):
-            found.append(Prediction(row["label"], row["prediction"]))
+            found.append(Prediction(row["label"], row["prediction"], is_right=words[-1] != "wrong"))
         else:
             columns = ()
     return found
@@ -129,11 +126,18 @@ def _prediction_text(predictions: Sequence[Prediction]) -> Iterator[str]:
     if not predictions:
         return
     right = sum(each.is_right for each in predictions)
-    yield f"predictions    {right} of {len(predictions)} held-out examples have the right sign"
-    for label in sorted({each.label for each in predictions}, reverse=True):
-        own = [each for each in predictions if each.label == label]
+    yield f"predictions    {right} of {len(predictions)} held-out examples are right"
+    for label, own in _by_label(predictions).items():
         mean = sum(each.said for each in own) / len(own)
-        yield f"  label {label:+.0f}     {sum(each.is_right for each in own)} of {len(own)} right, mean {mean:+.3f}"
+        yield f"  label {label:<8g} {sum(each.is_right for each in own)} of {len(own)} right, mean prediction {mean:.3f}"
+
+
+def _by_label(predictions: Sequence[Prediction]) -> Mapping[float, Sequence[Prediction]]:
+    """Groups examples by their label; none when the labels are no classes but measurements."""
+    groups: dict[float, list[Prediction]] = {}
+    for each in sorted(predictions, key=lambda each: each.label):
+        groups.setdefault(each.label, []).append(each)
+    return groups if len(groups) <= _CLASSES else {}
 
 
 def _draw(epochs: Sequence[Epoch], predictions: Sequence[Prediction]) -> Any:  # noqa: ANN401  matplotlib is optional
@@ -145,11 +149,14 @@ def _draw(epochs: Sequence[Epoch], predictions: Sequence[Prediction]) -> Any:  #
     left, right = figure.subplots(1, 2)
     left.plot([each.number for each in epochs], [each.loss for each in epochs], marker=".")
     left.set(xlabel="epoch", ylabel="training loss", title="Loss")
-    for label in sorted({each.label for each in predictions}):
-        said = [each.said for each in predictions if each.label == label]
-        right.hist(said, bins=20, range=(-1.5, 1.5), alpha=0.6, label=f"label {label:+.0f}")
-    right.axvline(0, color="gray", linewidth=0.8)
-    right.set(xlabel="prediction", ylabel="held-out examples", title="Predictions by label")
-    if predictions:
-        right.legend()
+    groups = _by_label(predictions)
+    for label, own in groups.items():
+        right.hist([each.said for each in own], bins=30, alpha=0.6, label=f"label {label:g}")
+    if groups:
+        right.set(xlabel="prediction", ylabel="held-out examples", title="Predictions by label")
+        right.margins(y=0.2)
+        right.legend(loc="upper center")
+    else:
+        right.plot([each.label for each in predictions], [each.said for each in predictions], ".")
+        right.set(xlabel="label", ylabel="prediction", title="Predictions and labels")
     return figure

@@ -119,6 +119,6 @@ def ended(job: Object) -> str:
 def _numbers(progress: Mapping[str, Any]) -> Sequence[str]:
     if not progress:
         return []
-    forms = {"loss": "loss {:.4f}", "accuracy": "sign accuracy {:.3f}", "examplesPerSecond": "{:.0f} examples/s"}
+    forms = {"loss": "loss {:.4f}", "accuracy": "accuracy {:.3f}", "examplesPerSecond": "{:.0f} examples/s"}
     said = [form.format(progress[name]) for name, form in forms.items() if name in progress]
     return [f"epoch {progress['epoch']}/{progress['epochs']}", *said]

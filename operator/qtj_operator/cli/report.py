@@ -129,7 +129,7 @@ def _prediction_text(predictions: Sequence[Prediction]) -> Iterator[str]:
     yield f"predictions    {right} of {len(predictions)} held-out examples are right"
     for label, own in _by_label(predictions).items():
         mean = sum(each.said for each in own) / len(own)
-        yield f"  label {label:<8g} {sum(each.is_right for each in own)} of {len(own)} right, mean prediction {mean:.3f}"
+        yield f"  label {label:<8g} {sum(each.is_right for each in own)} of {len(own)} right, {mean:.3f} on average"
 
 
 def _by_label(predictions: Sequence[Prediction]) -> Mapping[float, Sequence[Prediction]]:

@@ -1,0 +1,134 @@
+"""From a pod to a process: TF_CONFIG differs in addresses alone, and variables are those of Kubernetes."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qtj_operator.api.job import ReplicaId
+from qtj_operator.api.names import Role
+from qtj_operator.build.pod import replica_pod
+from qtj_operator.local.addresses import Addresses, PortLease
+from qtj_operator.local.program import CannotStartError, program_of
+from tests.jobs import a_job
+
+SERVICES = {("lab", f"qcnn-worker-{index}") for index in (0, 1)}
+
+
+@pytest.fixture
+def addresses(tmp_path: Path) -> Iterator[Addresses]:
+    lease = PortLease(tmp_path)
+    yield Addresses(lease, lambda namespace, name: (namespace, name) in SERVICES)
+    lease.close()
+
+
+def pod_with(*env: dict[str, Any], **container: Any) -> dict[str, Any]:
+    main = {"name": "trainer", "image": "mine:1", "command": ["python"], "env": list(env), **container}
+    meta = {"name": "qcnn-worker-0", "namespace": "lab", "labels": {"team": "blue"}}
+    return {"metadata": meta, "spec": {"containers": [main]}}
+
+
+def environment(*env: dict[str, Any], **container: Any) -> dict[str, str]:
+    configs = {("ConfigMap", "colors"): {"sky": "blue"}, ("Secret", "keys"): {"door": "1234"}}
+    return dict(program_of(pod_with(*env, **container), configs=configs, replaced={}).environment)
+
+
+def test_tf_config_differs_from_the_clusters_in_addresses_alone(addresses: Addresses) -> None:
+    pod = replica_pod(a_job(workers=2), ReplicaId(Role.WORKER, 1), attempt=1)
+    pod["spec"]["containers"][0]["command"] = ["python"]
+    on_a_cluster = json.loads(
+        {each["name"]: each["value"] for each in pod["spec"]["containers"][0]["env"]}["TF_CONFIG"]
+    )
+
+    program = program_of(pod, configs={}, replaced={}, rewrite=lambda text: addresses.rewrite(text, "lab"))
+    here = json.loads(program.environment["TF_CONFIG"])
+
+    assert here["task"] == on_a_cluster["task"]
+    assert here["cluster"]["worker"] == [
+        f"127.0.0.1:{addresses.port('lab', f'qcnn-worker-{index}', 2222)}" for index in (0, 1)
+    ]
+
+
+@pytest.mark.parametrize("host", ["qcnn-worker-1", "qcnn-worker-1.lab", "qcnn-worker-1.lab.svc.cluster.local"])
+def test_every_name_of_a_service_is_known(addresses: Addresses, host: str) -> None:
+    port = addresses.port("lab", "qcnn-worker-1", 2222)
+
+    assert addresses.rewrite(f"grpc://{host}:2222/x", "lab") == f"grpc://127.0.0.1:{port}/x"
+
+
+@pytest.mark.parametrize(
+    "text", ["gs://bucket/x", "example.com:443", "qcnn-worker-1.other.svc:2222", "my.qcnn-worker-1:2222", "12:30:15"]
+)
+def test_what_names_no_service_stays(addresses: Addresses, text: str) -> None:
+    assert addresses.rewrite(text, "lab") == text
+
+
+def test_two_leases_never_hand_out_the_same_port(tmp_path: Path) -> None:
+    code = "import sys; from pathlib import Path; from qtj_operator.local.addresses import PortLease\n"
+    lease = PortLease(tmp_path)
+    mine = {lease.take() for _ in range(50)}
+    script = f"{code}lease = PortLease(Path({str(tmp_path)!r}))\nprint(*[lease._lock(p) for p in {sorted(mine)}])"
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert set(done.stdout.split()) == {"False"}
+    lease.close()
+
+
+def test_variables_refer_to_earlier_ones() -> None:
+    found = environment({"name": "A", "value": "1"}, {"name": "B", "value": "$(A)2 $(NONE) $$(A)"})
+
+    assert found["B"] == "12 $(NONE) $(A)"
+
+
+def test_arguments_refer_to_variables() -> None:
+    pod = pod_with({"name": "A", "value": "1"}, args=["--a=$(A)"])
+
+    assert program_of(pod, configs={}, replaced={}).command[1:] == ("--a=1",)
+
+
+def test_variables_come_from_configmaps_secrets_and_the_pod() -> None:
+    found = environment(
+        {"name": "SKY", "valueFrom": {"configMapKeyRef": {"name": "colors", "key": "sky"}}},
+        {"name": "DOOR", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "door"}}},
+        {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        {"name": "TEAM", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['team']"}}},
+        {"name": "LOST", "valueFrom": {"configMapKeyRef": {"name": "none", "key": "x", "optional": True}}},
+        envFrom=[
+            {"configMapRef": {"name": "colors"}, "prefix": "the_"},
+            {"secretRef": {"name": "no", "optional": True}},
+        ],
+    )
+
+    assert {name: found.get(name) for name in ("SKY", "DOOR", "POD", "TEAM", "LOST", "the_sky")} == {
+        "SKY": "blue",
+        "DOOR": "1234",
+        "POD": "qcnn-worker-0",
+        "TEAM": "blue",
+        "LOST": None,
+        "the_sky": "blue",
+    }
+
+
+def test_a_missing_configmap_is_named() -> None:
+    with pytest.raises(CannotStartError, match="ConfigMap storage is not there"):
+        environment(envFrom=[{"configMapRef": {"name": "storage"}}])
+
+
+def test_the_trainers_image_stands_for_this_pythons_trainer() -> None:
+    pod = pod_with(image="registry.example:5000/team/qtj-trainer:0.1.0@sha256:00", command=None, args=["infer"])
+
+    command = program_of(pod, configs={}, replaced={}).command
+
+    assert command == (sys.executable, "-m", "qtj_trainer", "infer")
+
+
+def test_variables_of_the_contract_do_not_leak_in_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QTJ_JOB_UID", "another")
+    monkeypatch.setenv("TF_CONFIG", "{}")
+
+    assert not {"QTJ_JOB_UID", "TF_CONFIG"} & set(environment())

@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.e2e import bad_input, chaos, qcnn
+from tests.e2e import bad_input, chaos, qcnn, same_status
 from tests.e2e.checks import Checks
 from tests.e2e.diagnose import diagnose
 from tests.e2e.install import install_operator, install_storage, remove_namespace
@@ -22,6 +22,7 @@ def main() -> int:
         qcnn.run(checks, NAMESPACE)
         bad_input.reported(checks, NAMESPACE)
         chaos.run(checks, NAMESPACE)
+        same_status.run(checks, NAMESPACE)
     if checks.failed:
         diagnose(NAMESPACE)
     else:

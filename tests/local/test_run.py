@@ -228,3 +228,23 @@ def test_a_full_disk_costs_the_log_and_not_the_training(laptop: Laptop) -> None:
     ended = laptop.qtj("run", "job.yaml")
 
     assert ended.code == 0, ended.errors
+
+
+def test_what_a_run_does_another_way_is_said_first(laptop: Laptop) -> None:
+    job = toy_job(ENDLESS)
+    job["spec"]["template"]["spec"]["initContainers"] = [{"name": "fetch", "image": "fetch:1"}]
+    laptop.write(job, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
+    running = laptop.start("run", "job.yaml")
+    eventually(lambda: laptop.epoch() >= 1)
+    running.kill()
+    running.end()
+
+    again = laptop.start("run", "job.yaml")
+    eventually(lambda: laptop.epoch() >= 1)
+    again.interrupt()
+    said = again.end().output
+
+    assert "Namespace team means nothing on this machine" in said
+    assert "the container fetch is not run on this machine: only the main one is" in said
+    assert f"artifacts go to {laptop.artifacts().as_uri()}, in place of gs://bucket/toy" in said
+    assert "an earlier run was interrupted: this one trains anew" in said

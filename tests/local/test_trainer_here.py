@@ -26,7 +26,7 @@ def test_kill_9_of_a_worker_costs_a_restart_and_not_the_epochs_before(laptop: La
     eventually(lambda: laptop.epoch("qcnn") >= 2)
 
     os.kill(laptop.worker(1), signal.SIGKILL)
-    ended = running.end(seconds=280)
+    ended = running.end(seconds=500)
 
     assert ended.code == 0, ended.errors
     assert (ended.status["attempt"], ended.status["restarts"]) == (2, 1)

@@ -3,8 +3,9 @@
 import asyncio
 import json
 import logging
+import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +54,7 @@ class Options:
 
 
 class _Interrupts:
-    """Ctrl-C: the first time a graceful stop, the second time a kill."""
+    """Ctrl-C: the first time a graceful stop, the second time a kill, the third time the end of this process."""
 
     def __init__(self, session: Session, view: View) -> None:
         self._session = session
@@ -66,8 +67,10 @@ class _Interrupts:
         if self._count == 1:
             self._view.say("stopping: the programs are told to end, checkpoints stay; once more kills them", "yellow")
             self._session.stop()
-        else:
+        elif self._count == 2:  # noqa: PLR2004
             self._session.kill()
+        else:
+            os._exit(INTERRUPTED)  # whatever holds it up; the guard sees to the programs
 
 
 def run_file(options: Options) -> int:
@@ -82,12 +85,12 @@ def run_file(options: Options) -> int:
     logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(name)s: %(message)s")
     console = Console(stderr=options.as_json, highlight=False)
     file = read_file(options.file, [Setting.parse(text) for text in options.settings])
-    _check(file, options)
+    notes = _check(file, options)
     with ExitStack() as stack:
         jobs = [_prepared(document, options, stack) for document in file.jobs]
         view = stack.enter_context(view_on(console))
-        for each in file.others:
-            view.say(f"{each} means nothing on this machine")
+        for note in (*notes, *(note for job in jobs for note in _notes(job))):
+            view.say(note)
         final = asyncio.run(_run(jobs, file.configs, view))
     return _report(final, jobs, options, console)
 
@@ -122,23 +125,31 @@ async def _run(jobs: Sequence[LocalJob], configs: Configs, view: View) -> Sequen
         raise InputError(str(problem)) from None
     interrupted = _Interrupts(session, view)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, interrupted)
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # as nohup asks
+            asyncio.get_running_loop().add_signal_handler(number, interrupted)
     await session.run()
     return [session.final(job.key) for job in jobs]
 
 
-def _check(file: File, options: Options) -> None:
+def _check(file: File, options: Options) -> Sequence[str]:
+    """Finds out what stands in the way of a run; returns what a user should know of one that can begin.
+
+    Raises:
+        InputError: Something does.
+    """
     names = [document.manifest.get("metadata", {}).get("name") for document in file.jobs]
     for document, name in zip(file.jobs, names, strict=True):
         if names.count(name) > 1:
             raise InputError(document.error(["metadata", "name"], f"two jobs of this file are called {name}"))
     if options.artifacts is not None and len(names) > 1:
         raise InputError(f"{options.file} has {len(names)} jobs, and --artifacts names one place: leave it out")
+    found = [f"{each} means nothing on this machine" for each in file.others]
     for document in file.jobs:
-        _startable(document, checked(document), file.configs)
+        found += _programs(document, checked(document), file.configs)
+    return list(dict.fromkeys(found))
 
 
-def _startable(document: Document, rehearsal: Rehearsal, configs: Configs) -> None:
+def _programs(document: Document, rehearsal: Rehearsal, configs: Configs) -> Iterator[str]:
     """Finds out now whether this machine has the programs, rather than in a pod's status."""
     pods = list(rehearsal.pods)
     if rehearsal.inference:
@@ -146,7 +157,7 @@ def _startable(document: Document, rehearsal: Rehearsal, configs: Configs) -> No
         pods.append({"metadata": rehearsal.inference["metadata"], "spec": template["spec"]})
     for pod in pods:
         try:
-            program_of(pod, configs=configs, replaced={})
+            yield from program_of(pod, configs=configs, replaced={}).notes
         except CannotStartError as problem:
             raise InputError(f"{document.where(['spec', 'template', 'spec', 'containers'])}: {problem}") from None
 
@@ -165,6 +176,13 @@ def _prepared(document: Document, options: Options, stack: ExitStack) -> LocalJo
     return LocalJob(manifest=document.manifest, folder=folder, artifacts=artifacts, record=record)
 
 
+def _was_interrupted(folder: Folder) -> bool:
+    try:
+        return (folder.load().get("status") or {}).get("phase") not in {"Complete", "Failed"}
+    except FolderError:
+        return False
+
+
 def _record(document: Document, folder: Folder) -> Mapping[str, Any]:
     """Returns the job as the earlier run left it.
 
@@ -178,6 +196,14 @@ def _record(document: Document, folder: Folder) -> Mapping[str, Any]:
             what = "it was changed since the run to resume: undo that, or leave --resume out to train anew"
             raise InputError(document.error(["spec", name], what))
     return record
+
+
+def _notes(job: LocalJob) -> Iterator[str]:
+    name, written = job.manifest["metadata"]["name"], job.manifest["spec"]["artifacts"]["uri"]
+    if job.artifacts != written:
+        yield f"{name}  artifacts go to {job.artifacts}, in place of {written}"
+    if job.record is None and _was_interrupted(job.folder):
+        yield f"{name}  an earlier run was interrupted: this one trains anew, --resume would have gone on with it"
 
 
 def _report(final: Sequence[Object], jobs: Sequence[LocalJob], options: Options, console: Console) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from qtj_operator.cli.errors import INPUT, InputError, end
+from qtj_operator.cli.errors import INPUT, INTERRUPTED, InputError, end
 
 __all__ = ["convert", "logs", "plan", "render", "report", "run", "validate"]
 
@@ -45,17 +45,17 @@ def run(
     Ctrl-C stops it so that --resume goes on from the last checkpoint; twice kills it. Exit code: 0 when the job is
     Complete, 1 when it Failed, 2 for bad input, 130 when interrupted.
     """
-    from qtj_operator.cli.run import Options, run_file  # noqa: PLC0415
-
-    options = Options(
-        file=file,
-        settings=settings or (),
-        artifacts=artifacts,
-        resume=resume,
-        as_json=output == "json",
-        verbose=verbose,
-    )
     with _input():
+        from qtj_operator.cli.run import Options, run_file  # noqa: PLC0415
+
+        options = Options(
+            file=file,
+            settings=settings or (),
+            artifacts=artifacts,
+            resume=resume,
+            as_json=output == "json",
+            verbose=verbose,
+        )
         code = run_file(options)
     raise typer.Exit(code)
 
@@ -136,8 +136,10 @@ def report(job: JobName, artifacts: Artifacts = None) -> None:
 
 @contextmanager
 def _input() -> Iterator[None]:
-    """Ends the command with one sentence for each mistake of the user's."""
+    """Ends the command with one sentence for each mistake of the user's, and without one on Ctrl-C."""
     try:
         yield
     except InputError as problem:
         end(str(problem), INPUT)
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None

@@ -208,11 +208,10 @@ def _notes(job: LocalJob) -> Iterator[str]:
 
 def _report(final: Sequence[Object], jobs: Sequence[LocalJob], options: Options, console: Console) -> int:
     for job, local in zip(final, jobs, strict=True):
-        lines = (ended(job), local.folder.complaint, f"results and logs: {local.folder.path}")
-        for line in filter(None, lines):
+        for line in filter(None, (ended(job), local.folder.complaint, _places(local))):
             console.print(line, soft_wrap=True, markup=False)
     if options.as_json:
-        typer.echo(json.dumps(final[0] if len(final) == 1 else _list_of(final), indent=4))
+        typer.echo(json.dumps(final[0] if len(final) == 1 else _list_of(final), indent=4, sort_keys=True))
     phases = {(job.get("status") or {}).get("phase") for job in final}
     if phases == {"Complete"}:
         return COMPLETE
@@ -220,6 +219,15 @@ def _report(final: Sequence[Object], jobs: Sequence[LocalJob], options: Options,
         return FAILED
     console.print(f"to go on: qtj run {options.file} --resume", soft_wrap=True, markup=False)
     return INTERRUPTED
+
+
+def _places(job: LocalJob) -> str:
+    folder = job.folder.path
+    return (
+        f"results and logs: {folder}"
+        if job.artifacts == folder.as_uri()
+        else f"results: {job.artifacts}, logs: {folder}"
+    )
 
 
 def _list_of(jobs: Sequence[Object]) -> Mapping[str, Any]:

@@ -72,7 +72,7 @@ class Folder:
         """Writes the record, or says in `complaint` why not and leaves the one before as it is."""
         unfinished = self.path / f".{_RECORD}"
         try:
-            unfinished.write_text(json.dumps(job, indent=1))
+            unfinished.write_text(json.dumps(job, indent=4, sort_keys=True))
             unfinished.replace(self.path / _RECORD)
         except OSError as problem:
             self.complaint = (

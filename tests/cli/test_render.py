@@ -19,7 +19,7 @@ def test_services_pods_and_inference_are_those_that_the_builders_build() -> None
 
     uid = found[0]["metadata"]["ownerReferences"][0]["uid"]
     manifest = yaml.safe_load(EXAMPLE.read_text())
-    manifest["metadata"] |= {"namespace": "default", "uid": uid}
+    manifest["metadata"] |= {"namespace": "default", "uid": uid, "resourceVersion": ""}
     job = Job.parse(manifest)
     replicas = list(job.replicas())
 

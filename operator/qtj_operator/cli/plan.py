@@ -39,7 +39,9 @@ def plan_file(path: Path, settings: Sequence[str], console: Console, *, calibrat
 
 
 def _lines(document: Document, rehearsal: Rehearsal) -> Iterator[str]:
-    job = Job.parse({**document.manifest, "metadata": {**document.manifest["metadata"], "uid": ""}})
+    job = Job.parse(
+        {**document.manifest, "metadata": {**document.manifest["metadata"], "uid": "", "resourceVersion": ""}}
+    )
     yield f"{job.name}: {job.spec.strategy or 'MultiWorkerMirrored'}, {job.size} replicas"
     yield f"  Services   {_names(rehearsal.services)}"
     yield f"  Pods       {_names(rehearsal.pods)}"

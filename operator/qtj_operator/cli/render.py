@@ -27,7 +27,7 @@ def render_file(path: Path, settings: list[str]) -> str:
 
 
 def _documents(rehearsal: Rehearsal) -> Iterator[str]:
-    for manifest in (*rehearsal.services, *rehearsal.pods):
+    for manifest in (*rehearsal.services, *rehearsal.pod_groups, *rehearsal.pods):
         yield "---\n" + _yaml(manifest)
     if rehearsal.inference:
         yield "---\n" + _PLACEHOLDER + _yaml(rehearsal.inference)

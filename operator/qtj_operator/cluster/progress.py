@@ -6,8 +6,8 @@ import aiohttp
 
 from qtj_operator.api.contract import PROGRESS_PATH
 from qtj_operator.api.job import METRICS_PORT
-from qtj_operator.controller.progress import Poller
 from qtj_operator.controller.client import Key
+from qtj_operator.controller.progress import Poller
 
 __all__ = ["ProgressPoller"]
 

@@ -9,8 +9,8 @@ from qtj_operator.api.contract import Progress
 from qtj_operator.api.job import Job
 from qtj_operator.api.status import Phase, WeightsStatus
 from qtj_operator.build.inference import inference_job
-from qtj_operator.controller.client import Object, Resource
-from qtj_operator.controller.reconcile import Key, Reconciler, utc_now
+from qtj_operator.controller.client import Key, Object, Resource
+from qtj_operator.controller.reconcile import Reconciler, utc_now
 from qtj_operator.local.client import MemoryClient
 from qtj_operator.local.store import Store
 
@@ -26,12 +26,14 @@ class Rehearsal:
 
     Attributes:
         services: The Services.
+        pod_groups: The PodGroup, if the gang is to be placed as one.
         pods: The pods of the replicas.
         inference: The inference Job, if one is asked for; its weights and their digest stand for those to come.
         refusal: Why the operator refuses the job, in one sentence; None when it does not.
     """
 
     services: Sequence[dict[str, Any]]
+    pod_groups: Sequence[dict[str, Any]]
     pods: Sequence[dict[str, Any]]
     inference: dict[str, Any] | None
     refusal: str | None
@@ -64,8 +66,9 @@ async def _rehearse(manifest: Object) -> Rehearsal:
         await reconciler.reconcile(key)
     raw = store.find(Resource.QUANTUM_TRAINING_JOBS, *key)
     return Rehearsal(
-        services=[_as_applied("Service", each) for each in store.select(Resource.SERVICES, None, {})],
-        pods=[_as_applied("Pod", each) for each in store.select(Resource.PODS, None, {})],
+        services=[_as_applied(each) for each in store.select(Resource.SERVICES, None, {})],
+        pod_groups=[_as_applied(each) for each in store.select(Resource.POD_GROUPS, None, {})],
+        pods=[_as_applied(each) for each in store.select(Resource.PODS, None, {})],
         inference=_inference(raw),
         refusal=_refusal(raw),
     )
@@ -88,8 +91,8 @@ def _refusal(raw: Object) -> str | None:
     return next(str(c["message"]) for c in status["conditions"] if c["type"] == Phase.FAILED)
 
 
-def _as_applied(kind: str, obj: dict[str, Any]) -> dict[str, Any]:
+def _as_applied(obj: dict[str, Any]) -> dict[str, Any]:
     """Returns the object without what an API server adds."""
     added = {"uid", "resourceVersion", "creationTimestamp", "generation"}
     meta = {name: value for name, value in obj["metadata"].items() if name not in added}
-    return {"apiVersion": "v1", "kind": kind, "metadata": meta, "spec": obj["spec"]}
+    return {**{name: value for name, value in obj.items() if name != "status"}, "metadata": meta}

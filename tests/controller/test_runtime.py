@@ -104,7 +104,7 @@ def test_a_job_that_meets_an_error_is_tried_again_and_holds_up_no_other() -> Non
 
     async def story() -> Operator:
         operator = await an_operator("bad", "good")
-        await operator.runs(refused, seconds=3)
+        await operator.runs(refused, seconds=2.5)
         return operator
 
     operator = run(story())
@@ -121,7 +121,7 @@ def test_a_defect_that_one_job_brings_to_light_does_not_stop_the_others() -> Non
 
     async def story() -> Operator:
         operator = await an_operator("odd", "good")
-        await operator.runs(defect, seconds=3)
+        await operator.runs(defect, seconds=2.5)
         return operator
 
     operator = run(story())

@@ -132,3 +132,10 @@ def test_variables_of_the_contract_do_not_leak_in_from_outside(monkeypatch: pyte
     monkeypatch.setenv("TF_CONFIG", "{}")
 
     assert not {"QTJ_JOB_UID", "TF_CONFIG"} & set(environment())
+
+
+@pytest.mark.parametrize(("limit", "threads"), [("2", "2"), ("1500m", "2"), ("100m", "1"), ("nonsense", None)])
+def test_a_cpu_limit_bounds_the_threads(monkeypatch: pytest.MonkeyPatch, limit: str, threads: str | None) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+
+    assert environment(resources={"limits": {"cpu": limit}}).get("OMP_NUM_THREADS") == threads

@@ -11,6 +11,8 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,9 @@ _ENTRYPOINT = ("-m", "qtj_trainer")
 """ENTRYPOINT of Dockerfile.trainer, after its Python."""
 
 _ENVIRONMENT = {"PYTHONUNBUFFERED": "1"}
+_THREADS = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
+"""What OpenMP and TensorFlow read the number of their threads from."""
+
 _REFERENCE = re.compile(r"\$\$|\$\((?P<name>[^()]+)\)")
 
 
@@ -80,7 +85,7 @@ def program_of(
     """
     container = main_container(pod["spec"]["containers"])
     own = _environment(pod, container, configs, replaced, rewrite)
-    environment = {**_inherited(), **_ENVIRONMENT, **own}
+    environment = {**_inherited(), **_ENVIRONMENT, **_threads(container), **own}
     command = [_expanded(rewrite(word), own) for word in (*_entrypoint(container), *(container.get("args") or ()))]
     return Program(
         command=(_found(command[0], environment, container), *command[1:]),
@@ -121,6 +126,17 @@ def _inherited() -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if name not in ours}
     path = [str(Path(sys.executable).parent), inherited.get("PATH", os.defpath)]
     return {**inherited, "PATH": os.pathsep.join(path)}
+
+
+def _threads(container: Object) -> dict[str, str]:
+    """Returns what a CPU limit comes to here: no more threads than it has processors, as a hint to the libraries."""
+    limit = str(((container.get("resources") or {}).get("limits") or {}).get("cpu", ""))
+    try:
+        processors = Decimal(limit.removesuffix("m")) / (1000 if limit.endswith("m") else 1)
+        count = str(max(ceil(processors), 1))
+    except (ArithmeticError, ValueError):  # none, or one that no kubelet would take
+        return {}
+    return dict.fromkeys(_THREADS, count)
 
 
 def _environment(

@@ -25,7 +25,7 @@ from qtj_operator.api.contract import TERMINATION_MESSAGE_LIMIT, Env
 from qtj_operator.api.job import METRICS_PORT, main_container
 from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.client import ApiError, Object, Resource
-from qtj_operator.local.addresses import HOST, Addresses
+from qtj_operator.local.addresses import HOST, Addresses, NoFreePortError
 from qtj_operator.local.probes import Prober
 from qtj_operator.local.process import Guard, Process
 from qtj_operator.local.program import CannotStartError, Configs, Program, program_of
@@ -67,6 +67,7 @@ class Kubelet:
         self._store = store
         self._machine = machine
         self._pods: dict[str, _PodTask] = {}
+        self._defects: list[BaseException] = []
         self._cleanup = ExitStack()
         self._words = Path(self._cleanup.enter_context(tempfile.TemporaryDirectory(prefix="qtj-")))
         self._guard = Guard()
@@ -78,7 +79,7 @@ class Kubelet:
             return
         uid = change.object["metadata"]["uid"]
         if change.type == "ADDED":
-            self._pods[uid] = _PodTask(self, change.object)
+            self._pods[uid] = _PodTask(self, change.object, self._defects.append)
         elif uid in self._pods and change.type == "DELETED":
             self._pods[uid].kill()
         elif uid in self._pods and "deletionTimestamp" in change.object["metadata"]:
@@ -92,6 +93,11 @@ class Kubelet:
     def pid(self, pod: str) -> int | None:
         """Returns the process of the running pod of that name."""
         return next((task.pid for task in self._pods.values() if task.name == pod), None)
+
+    def check(self) -> None:
+        """Raises what was raised while a pod was looked after, if anything was: a defect, which must not go unseen."""
+        if self._defects:
+            raise self._defects[0]
 
     def kill(self) -> None:
         """Kills every program at once."""
@@ -118,8 +124,8 @@ class Kubelet:
             self._say(pod, _ended(pod, code, _message(pod, code, word, process.tail)))
         except CannotStartError as problem:
             self._say(pod, _waiting(pod, problem.reason, str(problem)))
-        except OSError as problem:
-            self._say(pod, _waiting(pod, "CreateContainerError", f"{problem.strerror or problem}"))
+        except (OSError, NoFreePortError) as problem:
+            self._say(pod, _waiting(pod, "CreateContainerError", str(problem)))
         finally:
             self._pods.pop(meta["uid"], None)
 
@@ -191,12 +197,13 @@ class Kubelet:
 class _PodTask:
     """A pod under way, as the kubelet holds it."""
 
-    def __init__(self, kubelet: Kubelet, pod: Object) -> None:
+    def __init__(self, kubelet: Kubelet, pod: Object, defect: Callable[[BaseException], None]) -> None:
         self.name = pod["metadata"]["name"]
         self._process: Process | None = None
         self._killed = False
         self._stopping = asyncio.Event()
         self._task = asyncio.create_task(kubelet.run(pod, self._stopping, self._started))
+        self._task.add_done_callback(lambda task: _tell(task, defect))
 
     @property
     def pid(self) -> int | None:
@@ -218,6 +225,11 @@ class _PodTask:
         self._process = process
         if self._killed:
             process.kill()
+
+
+def _tell(task: asyncio.Task[None], defect: Callable[[BaseException], None]) -> None:
+    if not task.cancelled() and (problem := task.exception()) is not None:
+        defect(problem)
 
 
 def _own_ports(pod: Object) -> Mapping[Env, int]:

@@ -153,6 +153,7 @@ class Session:
         for task in background:
             if task.done():
                 task.result()
+        self._kubelet.check()
         self._save()
 
     def _patience(self) -> float:

@@ -65,6 +65,16 @@ def test_a_good_file_is_valid(folder: Path) -> None:
             "job.yaml:16: spec.template.spec.nodeSelectr: Kub",
         ),
         ("value: blue", "valu: blue", "job.yaml:23: spec.template.spec.containers[0].env[0].valu: Kubernetes knows no"),
+        (
+            "value: blue",
+            "value: 8",
+            'job.yaml:23: spec.template.spec.containers[0].env[0].value: this has to be text: write "8", in quotes',
+        ),
+        (
+            "          resources",
+            "          args: [train, --seed, 1]\n          resources",
+            'job.yaml:19: spec.template.spec.containers[0].args[2]: this has to be text: write "1", in quotes',
+        ),
         ("name: COLOR", "name: TF_CONFIG", "job.yaml:16: spec.template.spec.containers[trainer] sets TF_CONFIG"),
         ("v1alpha1", "v9", "job.yaml:1: apiVersion: it must be quantumtraining.dev/v1alpha1"),
         ("kind: QuantumTrainingJob", "kind: Pod", "job.yaml:2: kind: there is no QuantumTrainingJob in this file"),
@@ -81,6 +91,13 @@ def test_a_mistake_is_told_with_its_line(folder: Path, good: str, bad: str, sent
 
     assert answer.code == 2
     assert answer.sentences[0].startswith(sentence)
+
+
+def test_numbers_are_fine_where_kubernetes_takes_quantities(folder: Path) -> None:
+    quantities = "limits: {memory: 2147483648, cpu: 2}"
+    (folder / "job.yaml").write_text(GOOD.replace("limits: {memory: 2Gi}", quantities))
+
+    assert qtj("validate", "job.yaml").code == 0
 
 
 def test_all_mistakes_of_all_files_are_told_at_once(folder: Path) -> None:

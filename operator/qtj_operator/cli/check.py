@@ -49,8 +49,8 @@ def mistakes(document: Document) -> Iterator[str]:
     except ValidationError as error:
         for path, what in faults(error):
             yield document.error(("spec", *path), what)
-    for path in _unknown_fields(manifest):
-        yield document.error(path, "Kubernetes knows no such field of a pod template")
+    for path, what in _template_mistakes(manifest):
+        yield document.error(path, what)
 
 
 def _name(document: Document) -> Iterator[str]:
@@ -65,9 +65,9 @@ def _name(document: Document) -> Iterator[str]:
         yield document.error(path, f'"{name}" must start with a letter and hold only a-z, 0-9 and -')
 
 
-def _unknown_fields(manifest: Mapping[str, Any]) -> Iterator[tuple[int | str, ...]]:
+def _template_mistakes(manifest: Mapping[str, Any]) -> Iterator[tuple[tuple[int | str, ...], str]]:
     try:
-        from qtj_operator.cli.podfields import unknown_fields  # noqa: PLC0415  a second, and an optional library
+        from qtj_operator.cli.podfields import template_mistakes  # noqa: PLC0415  a second, and an optional library
     except ImportError:
         return
     spec = manifest["spec"]
@@ -77,7 +77,7 @@ def _unknown_fields(manifest: Mapping[str, Any]) -> Iterator[tuple[int | str, ..
         if isinstance(replica, dict) and "template" in replica:
             templates["spec", "replicaSpecs", role, "template"] = replica["template"]
     for path, template in templates.items():
-        yield from ((*path, *rest) for rest in unknown_fields(template))
+        yield from (((*path, *rest), what) for rest, what in template_mistakes(template))
 
 
 def _refusal(document: Document, sentence: str) -> str:

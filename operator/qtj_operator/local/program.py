@@ -86,7 +86,8 @@ def program_of(
     container = main_container(pod["spec"]["containers"])
     own = _environment(pod, container, configs, replaced, rewrite)
     environment = {**_inherited(), **_ENVIRONMENT, **_threads(container), **own}
-    command = [_expanded(rewrite(word), own) for word in (*_entrypoint(container), *(container.get("args") or ()))]
+    words = map(_text, (*_entrypoint(container), *(container.get("args") or ())))
+    command = [_expanded(rewrite(word), own) for word in words]
     return Program(
         command=(_found(command[0], environment, container), *command[1:]),
         environment=environment,
@@ -147,10 +148,15 @@ def _environment(
         found |= _all_of(source, configs)
     for variable in container.get("env") or ():
         name = variable["name"]
-        value = _value_of(variable, pod, configs) if "valueFrom" in variable else variable.get("value") or ""
+        value = _value_of(variable, pod, configs) if "valueFrom" in variable else _text(variable.get("value"))
         if value is not None:
             found[name] = replaced.get(name) or _expanded(rewrite(value), found)
     return found
+
+
+def _text(value: object) -> str:
+    """Returns what Kubernetes wants as text, where a user wrote a number: YAML takes one for the other too easily."""
+    return "" if value is None else str(value)
 
 
 def _all_of(source: Object, configs: Configs) -> Mapping[str, str]:

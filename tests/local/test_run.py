@@ -275,3 +275,33 @@ def test_an_interrupt_before_anything_has_begun_is_no_traceback(laptop: Laptop) 
         ended = running.end()
 
     assert (ended.code, ended.output, ended.errors) == (130, "", "")
+
+
+def test_logs_and_the_report_tell_of_a_job_that_was_run(laptop: Laptop) -> None:
+    laptop.write(toy_job(epochs=3))
+    laptop.qtj("run", "job.yaml")
+
+    log = laptop.qtj("logs", "toy", "worker-0")
+    unknown = laptop.qtj("logs", "toy", "worker-7")
+    report = laptop.qtj("report", "toy")
+
+    assert log.output.splitlines()[-1] == "epoch 3/3  loss 0.3333  signAccuracy 0.9"
+    assert unknown.code == 2
+    assert "has no log of worker-7: there are toy-worker-0.1, " in unknown.errors
+    assert "1.0000 after epoch 1, 0.3333 after epoch 3" in report.output
+    assert "1 of 2 held-out examples are right" in report.output
+    assert (laptop.artifacts() / "report.txt").read_text().startswith("toy is Complete")
+    assert (laptop.artifacts() / "report.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_logs_can_be_followed_to_the_end_of_the_job(laptop: Laptop) -> None:
+    laptop.write(toy_job(epochs=20))
+    running = laptop.start("run", "job.yaml")
+    eventually(lambda: laptop.epoch() >= 1)
+
+    followed = laptop.qtj("logs", "toy", "-f")
+    running.end()
+
+    lines = followed.output.splitlines()
+    assert "toy-worker-0.1  epoch 20/20  loss 0.0500  signAccuracy 0.9" in lines
+    assert any(line.endswith("2 held-out examples") for line in lines)

@@ -104,7 +104,7 @@ class Laptop:
         """Returns the environment of every process."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("QTJ_", "TF_"))}
         sources = os.pathsep.join(str(REPOSITORY / source) for source in ("operator", "trainer"))
-        return {**inherited, "PYTHONPATH": sources, MARK: self._mark}
+        return {**inherited, "PYTHONPATH": sources, "TMPDIR": str(self.folder), MARK: self._mark}
 
     def processes(self) -> dict[int, str]:
         """Returns the command lines of all processes that this test started, wherever they are."""

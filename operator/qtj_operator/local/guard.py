@@ -1,14 +1,16 @@
 """Kills what `qtj run` started, once `qtj run` is no more, however it ended.
 
-A script of its own, run as `python -I -S guard.py` with a pipe as stdin: one line `+PID` for each process group to
-watch, `-PID` for each that has ended. The end of the pipe is the end of whoever held its other side. Signals meant for
-`qtj run` do not end it. Standard library only.
+A script of its own, run as `python -I -S guard.py [FOLDER]` with a pipe as stdin: one line `+PID` for each process
+group to watch, `-PID` for each that has ended. The end of the pipe is the end of whoever held its other side. Signals
+meant for `qtj run` do not end it. Last it removes the folder, in which `qtj run` keeps what programs leave as last
+words. Standard library only.
 """
 
 import os
 import signal
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 
 def main() -> None:
@@ -25,6 +27,16 @@ def main() -> None:
     for group in groups:
         with suppress(OSError):
             os.killpg(group, signal.SIGKILL)
+    for folder in sys.argv[1:]:
+        _remove(Path(folder))
+
+
+def _remove(folder: Path) -> None:
+    """Removes a folder of files; on purpose not one with folders in it."""
+    with suppress(OSError):
+        for file in folder.iterdir():
+            file.unlink()
+        folder.rmdir()
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ What a pod's status says at each point is what a kubelet writes there, as far as
 import asyncio
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -68,10 +67,8 @@ class Kubelet:
         self._machine = machine
         self._pods: dict[str, _PodTask] = {}
         self._defects: list[BaseException] = []
-        self._cleanup = ExitStack()
-        self._words = Path(self._cleanup.enter_context(tempfile.TemporaryDirectory(prefix="qtj-")))
-        self._guard = Guard()
-        self._cleanup.callback(self._guard.close)
+        self._words = Path(tempfile.mkdtemp(prefix="qtj-"))
+        self._guard = Guard(self._words)
 
     def notice(self, change: Change) -> None:
         """Takes notice of a change: to be called for every one, within the event loop."""
@@ -109,7 +106,7 @@ class Kubelet:
         for task in self._pods.values():
             task.stop()
         await asyncio.gather(*(task.ended() for task in list(self._pods.values())))
-        self._cleanup.close()
+        self._guard.close()
 
     async def run(self, pod: Object, stopping: asyncio.Event, started: Callable[[Process], None]) -> None:
         """Runs one pod to its end."""

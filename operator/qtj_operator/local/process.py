@@ -27,11 +27,16 @@ _DRAIN_SECONDS = 2.0
 
 
 class Guard:
-    """The process that kills what is left when this one is gone."""
+    """The process that kills what is left when this one is gone.
 
-    def __init__(self) -> None:
+    Args:
+        folder: A folder of files that it then removes.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        folders = [str(folder)] if folder else []
         self._process = subprocess.Popen(  # noqa: S603
-            [*_BARE_PYTHON, str(_HERE / "guard.py")], stdin=subprocess.PIPE, start_new_session=True, text=True
+            [*_BARE_PYTHON, str(_HERE / "guard.py"), *folders], stdin=subprocess.PIPE, start_new_session=True, text=True
         )
 
     def watch(self, group: int) -> None:

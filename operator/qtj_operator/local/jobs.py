@@ -1,7 +1,7 @@
 """The Job controller of Kubernetes, as far as inference needs it: one pod at a time, again after a failure.
 
-Source: Kubernetes' documentation, "Jobs", section "Pod backoff failure policy": retries after 10, 20, 40, ... seconds,
-at most six minutes, until `backoffLimit` is reached.
+Source: Kubernetes' documentation, "Jobs", sections "Pod backoff failure policy" and "Pod failure policy": retries
+after 10, 20, 40, ... seconds, at most six minutes, until `backoffLimit` is reached.
 """
 
 from collections.abc import Callable, Sequence
@@ -55,9 +55,12 @@ class JobController:
         pods = self._pods(job)
         failed, succeeded = sum(map(_failed, pods)), sum(map(_succeeded, pods))
         limit = job["spec"].get("backoffLimit", _DEFAULT_BACKOFF_LIMIT)
+        actions = [_action(job, pod) for pod in pods if _failed(pod)]
         if succeeded:
             return self._say(job, pods, "Complete", "CompletionsReached", "the pod has succeeded")
-        if failed > limit:
+        if "FailJob" in actions:
+            return self._say(job, pods, "Failed", "PodFailurePolicy", "a pod ended with an exit code that is final")
+        if actions.count("Count") > limit:
             return self._say(job, pods, "Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
         if failed == len(pods) and (not pods or self._clock() >= self._retry_at(pods)):
             return self._create(job, len(pods))
@@ -117,6 +120,25 @@ def _failed(pod: Object) -> bool:
 
 def _succeeded(pod: Object) -> bool:
     return bool(pod["status"].get("phase") == "Succeeded")
+
+
+def _action(job: Object, pod: Object) -> str:
+    """Returns what the Job's podFailurePolicy says of a failed pod, by the first rule that fits it."""
+    rules = (job["spec"].get("podFailurePolicy") or {}).get("rules") or ()
+    return next((str(rule["action"]) for rule in rules if _fits(rule, pod)), "Count")
+
+
+def _fits(rule: Object, pod: Object) -> bool:
+    codes, wanted = rule.get("onExitCodes") or {}, rule.get("onPodConditions") or ()
+    held = {(condition["type"], condition["status"]) for condition in pod["status"].get("conditions") or ()}
+    ended = {
+        status["state"]["terminated"]["exitCode"]
+        for status in pod["status"].get("containerStatuses") or ()
+        if "terminated" in status["state"] and codes.get("containerName") in {None, status["name"]}
+    } - {0}
+    listed = ended & set(codes.get("values") or ())
+    by_code = bool(listed if codes.get("operator") == "In" else codes and ended - listed)
+    return by_code or any((each["type"], each["status"]) in held for each in wanted)
 
 
 def _finished(pod: Object) -> datetime | None:

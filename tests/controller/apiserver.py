@@ -12,14 +12,14 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.cluster.tools import KUBERNETES, program
 
-__all__ = ["ApiServer", "Programs", "find_programs", "free_port", "started", "wait_until"]
+__all__ = ["ApiServer", "Machine", "Programs", "find_programs", "free_port", "wait_until"]
 
 READY_SECONDS = 30.0
 TOKEN = "token"
@@ -94,18 +94,45 @@ def find_programs() -> Programs | None:
     return Programs(str(etcd), str(apiserver), str(kubectl))
 
 
-@contextmanager
-def started(programs: Programs, folder: Path) -> Iterator[ApiServer]:
-    """Starts both programs, and stops exactly these two at the end."""
-    store, peers, port = free_port(), free_port(), free_port()
-    url = f"https://127.0.0.1:{port}"
-    kubeconfig = folder / "kubeconfig"
-    kubeconfig.write_text(KUBECONFIG.format(url=url, token=TOKEN))
-    with ExitStack() as stack:
-        stack.enter_context(_running(_etcd(programs.etcd, folder, store, peers), folder / "etcd.log"))
-        stack.enter_context(_running(_apiserver(programs.apiserver, folder, store, port), folder / "apiserver.log"))
-        wait_until(lambda: _ready(url), READY_SECONDS, f"the API server to be ready: see {folder}/apiserver.log")
-        yield ApiServer(url, kubeconfig, programs)
+class Machine:
+    """Where both programs run, each until its context ends; started again, they go on with the same data.
+
+    Args:
+        programs: The programs.
+        folder: Where they keep their files.
+    """
+
+    def __init__(self, programs: Programs, folder: Path) -> None:
+        self.port = free_port()
+        self._programs = programs
+        self._folder = folder
+        self._store, self._peers = free_port(), free_port()
+
+    @contextmanager
+    def started(self) -> Iterator[ApiServer]:
+        """Starts both programs, and stops exactly these two at the end."""
+        with self.etcd(), self.apiserver() as server:
+            yield server
+
+    def etcd(self) -> AbstractContextManager[None]:
+        """Starts etcd alone."""
+        argv = _etcd(self._programs.etcd, self._folder, self._store, self._peers)
+        return _running(argv, self._folder / "etcd.log")
+
+    @contextmanager
+    def apiserver(self) -> Iterator[ApiServer]:
+        """Starts kube-apiserver alone, and waits until it is ready."""
+        url, log = f"https://127.0.0.1:{self.port}", self._folder / "apiserver.log"
+        argv = _apiserver(self._programs.apiserver, self._folder, self._store, self.port)
+        with _running(argv, log):
+            wait_until(lambda: _ready(url), READY_SECONDS, f"the API server to be ready: see {log}")
+            yield ApiServer(url, self.kubeconfig(self.port), self._programs)
+
+    def kubeconfig(self, port: int) -> Path:
+        """Writes a kubeconfig for the API server behind a port, which may be that of a go-between."""
+        path = self._folder / f"kubeconfig-{port}"
+        path.write_text(KUBECONFIG.format(url=f"https://127.0.0.1:{port}", token=TOKEN))
+        return path
 
 
 def free_port() -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.controller.apiserver import ApiServer, find_programs, started, wait_until
+from tests.controller.apiserver import ApiServer, Machine, Programs, find_programs, wait_until
 
 CRD = Path(__file__).parents[2] / "crds" / "quantumtrainingjobs.quantumtraining.dev.yaml"
 _COUNT = itertools.count(1)
@@ -20,14 +20,19 @@ def install_crd(server: ApiServer) -> None:
 
 
 @pytest.fixture(scope="session")
-def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
-    programs = find_programs()
-    if programs is None:
+def programs() -> Programs:
+    found = find_programs()
+    if found is None:
         sentence = "there is no kube-apiserver to test against: build it with `python -m tests.cluster tools`"
         if os.environ.get("CI") == "true":
             pytest.fail(sentence)
         pytest.skip(sentence)
-    with started(programs, tmp_path_factory.mktemp("apiserver")) as server:
+    return found
+
+
+@pytest.fixture(scope="session")
+def api_server(programs: Programs, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    with Machine(programs, tmp_path_factory.mktemp("apiserver")).started() as server:
         install_crd(server)
         yield server
 

@@ -1,15 +1,11 @@
 """Two operators and one Lease: one works, the other takes over when the first is gone."""
 
-import asyncio
 import signal
 from pathlib import Path
 
 import pytest
-from kubernetes.aio import client as kubernetes
 
-from qtj_operator.cluster.leader import lead
-from qtj_operator.controller.client import ApiError
-from tests.controller.apiserver import ApiServer, free_port, wait_until
+from tests.controller.apiserver import ApiServer, wait_until
 from tests.controller.test_operator import EXAMPLE, Operator, running
 
 HANDED_OVER = 10.0
@@ -43,11 +39,3 @@ def test_a_stand_by_takes_over(
             api_server.kubectl("apply", "-n", namespace, "-f", str(EXAMPLE))
             pods = ["qcnn-worker-0", "qcnn-worker-1"]
             wait_until(lambda: api_server.names("pods", namespace) == pods, 10, "its pods")
-
-
-async def test_a_candidate_that_loses_the_api_server_says_so_in_one_sentence() -> None:
-    settings = kubernetes.Configuration(host=f"http://127.0.0.1:{free_port()}")
-
-    async with kubernetes.ApiClient(settings) as nobody:
-        with pytest.raises(ApiError, match="the API server cannot be asked who leads"):
-            await lead(nobody, "default", asyncio.Event().wait)

@@ -113,6 +113,22 @@ def test_a_job_that_meets_an_error_is_tried_again_and_holds_up_no_other() -> Non
     assert operator.counted('qtj_reconcile_duration_seconds_count{result="success"}') == 1
 
 
+def test_a_job_waits_seconds_and_not_minutes_when_the_api_server_was_away() -> None:
+    back = 60
+
+    async def away(_: Key) -> timedelta | None:
+        if asyncio.get_running_loop().time() < back:
+            raise ApiError(0, "Unreachable", "the API server cannot be reached")
+        return None
+
+    async def story() -> Operator:
+        operator = await an_operator("a")
+        await operator.runs(away, seconds=100)
+        return operator
+
+    assert back <= run(story()).passes["a"][-1] <= back + 3
+
+
 def test_a_defect_that_one_job_brings_to_light_does_not_stop_the_others() -> None:
     async def defect(key: Key) -> timedelta | None:
         if key[1] == "odd":

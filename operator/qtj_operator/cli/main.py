@@ -120,4 +120,5 @@ def _log(form: LogFormat, *, verbose: bool) -> None:
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     if not verbose:
         logging.getLogger("kopf").setLevel(logging.WARNING)
-        logging.getLogger("kubernetes").setLevel(logging.ERROR)  # what it warns of, we say in a sentence
+        for name, level in (("kubernetes", logging.ERROR), ("kubernetes.aio.leaderelection", logging.CRITICAL)):
+            logging.getLogger(name).setLevel(level)  # what these tell of, we say in a sentence

@@ -56,7 +56,6 @@ async def run_operator(settings: Settings) -> None:
     metrics = Metrics(lambda: len(queue))
     client = await connect(metrics)
     try:
-        await _check(client, settings.namespace)
         await _run(client, queue, metrics, settings)
     finally:
         await client.close()
@@ -75,6 +74,7 @@ async def _run(client: ApiClient, queue: WorkQueue[Key], metrics: Metrics, setti
         )
 
     async def work() -> None:
+        await _check(client, settings.namespace)
         state.standing_by = False
         await _until_one_ends(runtime.run(), poller.run(), watch(queue.add, settings.namespace, state.started))
 

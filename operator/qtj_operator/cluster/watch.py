@@ -6,7 +6,7 @@ see changes, not states. `on.event` writes nothing; what it loses (it never retr
 vanish during a re-list), the queue's resync and the live reads of every pass make up for.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import kopf
@@ -16,7 +16,22 @@ from qtj_operator.controller.client import Key
 
 __all__ = ["watch"]
 
+_FIRST_PAUSES = (0.2, 0.5, 1.0)
+_PAUSE = 2.0
 _CHILDREN = (("", "v1", "pods"), ("", "v1", "services"), ("batch", "v1", "jobs"))
+
+
+class _Patience:
+    """Seconds between two tries of a request, for as long as it takes.
+
+    kopf's own pauses grow to 21 s, which a watch would sleep through after the API server is back; and after the last
+    it gives up, and the operator with it.
+    """
+
+    def __iter__(self) -> Iterator[float]:
+        yield from _FIRST_PAUSES
+        while True:
+            yield _PAUSE
 
 
 async def watch(hint: Callable[[Key], None], namespace: str | None, ready: Callable[[], None]) -> None:
@@ -69,6 +84,7 @@ def _settings() -> kopf.OperatorSettings:
     settings.scanning.disabled = True  # no watch on namespaces and CRDs, and so no right to it needed
     settings.posting.enabled = False  # events are ours to write, once
     settings.peering.standalone = True
+    settings.networking.error_backoffs = _Patience()
     for child in _CHILDREN:  # filtered by the server: a cluster has many more pods than we have children
         settings.watching.label_selectors[child] = LABEL_JOB
     return settings

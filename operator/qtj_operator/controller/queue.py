@@ -76,15 +76,19 @@ class WorkQueue(Generic[K]):
         self._failures.pop(key, None)
         self._release(key)
 
-    def retry(self, key: K) -> float:
+    def retry(self, key: K, longest: float = _LAST_DELAY) -> float:
         """Ends a pass that failed and makes the key due again after a growing delay.
+
+        Args:
+            key: Whose pass failed.
+            longest: What the delay grows to, in seconds.
 
         Returns:
             The delay in seconds.
         """
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         spread = 1 + self._jitter * random.random()  # noqa: S311  nobody gains by guessing it
-        delay = min(_FIRST_DELAY * 2.0 ** min(failures - 1, 30), _LAST_DELAY) * spread
+        delay = min(_FIRST_DELAY * 2.0 ** min(failures - 1, 30), longest) * spread
         self._running.discard(key)
         self._again.discard(key)
         self.add_after(key, delay)

@@ -16,6 +16,9 @@ log = logging.getLogger(__name__)
 
 _WORKERS = 16
 _RESYNC_SECONDS = 300.0
+_OUTAGE_SECONDS = 3.0
+"""The longest pause while the API server is out of reach: nobody tells us when it is back, and then work has piled up.
+One that refuses is left alone for longer."""
 
 
 class Runtime:
@@ -69,7 +72,7 @@ class Runtime:
                 delay = await self._reconcile(key)
             except ApiError as error:
                 outcome.failed()
-                wait = self._queue.retry(key)
+                wait = self._queue.retry(key, _OUTAGE_SECONDS) if error.code == 0 else self._queue.retry(key)
                 log.warning("%s/%s: %s; next try in %.1f s", *key, error, wait)
                 return
             except Exception:

@@ -1,0 +1,61 @@
+"""A wire to a server that can be cut: its connections break, and new ones are refused until it is mended."""
+
+import select
+import socket
+import socketserver
+import threading
+from contextlib import suppress
+
+__all__ = ["Wire"]
+
+
+class Wire:
+    """Passes bytes between a port of this machine and another one.
+
+    Args:
+        far: The server's port.
+        near: The port to reach it by; it stays the same over cuts.
+    """
+
+    def __init__(self, far: int, near: int) -> None:
+        self.far, self.near = far, near
+        self._ends: list[socket.socket] = []
+        self._server: socketserver.ThreadingTCPServer | None = None
+
+    def mend(self) -> None:
+        """Connects the two ports."""
+        wire = self
+
+        class Passing(socketserver.BaseRequestHandler):
+            def handle(self) -> None:
+                wire._pass(self.request)
+
+        self._server = _Server(("127.0.0.1", self.near), Passing)
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def cut(self) -> None:
+        """Breaks every connection, and lets nobody in."""
+        if self._server:
+            self._server.shutdown()
+            self._server.server_close()
+        for end in self._ends:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+        self._ends.clear()
+
+    def _pass(self, near: socket.socket) -> None:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", self.far)) as far:
+            self._ends += [near, far]
+            other = {near: far, far: near}
+            while ready := select.select([near, far], [], [])[0]:
+                for end in ready:
+                    data = end.recv(65536)
+                    if not data:
+                        return
+                    other[end].sendall(data)
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+    block_on_close = False

@@ -1,10 +1,15 @@
 """A replica that ended badly: run again, or give up."""
 
+from typing import Any
+
 import pytest
 
 from qtj_operator.api.contract import TerminationMessage
 from qtj_operator.core.failures import MAX_FAILURES
-from tests.core.world import NOW, World, running_job, starting_job, trained_job
+from qtj_operator.core.observed import Ending
+from tests.core.world import NOW, World, later, running_job, starting_job, trained_job
+
+LOST_A_PEER = Ending(exit_code=75, reason="Error", text="", time=NOW)
 
 
 def failed_message(world: World) -> str:
@@ -299,3 +304,65 @@ def test_restarting_is_told_as_a_warning() -> None:
         "qcnn-worker-1 ended (exit code 137, OOMKilled): it needed more memory than resources.limits.memory allows; "
         "all replicas start again as attempt 2"
     )
+
+
+def bereft_job(**peer: Any) -> World:
+    """Worker 0 has ended because it lost a peer, with no budget for failures; `peer` says how worker 1 is."""
+    world = running_job(workers=2, backoff_limit=0)
+    return world.with_pod("worker-0", phase="Failed", ending=LOST_A_PEER).with_pod("worker-1", **peer)
+
+
+def test_a_worker_that_lost_a_peer_is_no_verdict_while_the_peer_seems_to_run() -> None:
+    decision = bereft_job(ready=True).decide()
+
+    assert (decision.status.attempt, decision.status.phase) == (1, "Running")
+    assert (decision.actions, decision.events) == ((), ())
+    assert decision.wake_at == later(seconds=75)
+
+
+def test_a_peer_on_a_node_that_is_missed_explains_it_and_costs_nothing() -> None:
+    world = bereft_job(ready=True).recorded()
+
+    decision = world.with_pod("worker-1", phase="Running", ready=False).decide(later(seconds=40))
+
+    assert (decision.status.attempt, decision.status.restarts, decision.status.disruptions) == (2, 0, 1)
+    lost = [(failure.pod, failure.reason) for failure in decision.status.failures or ()]
+    assert lost == [("qcnn-worker-0", "Error"), ("qcnn-worker-1", "Disrupted")]
+
+
+def test_a_peer_that_has_ended_but_is_not_called_failed_yet_explains_nothing_yet() -> None:
+    crash = Ending(exit_code=137, reason="Error", text="", time=NOW)
+
+    decision = bereft_job(phase="Running", ready=False, ending=crash).decide()
+
+    assert (decision.status.attempt, decision.status.disruptions) == (1, None)
+
+
+def test_a_peer_that_is_evicted_meanwhile_explains_it_and_costs_nothing() -> None:
+    world = bereft_job(ready=True).recorded()
+
+    decision = world.with_pod("worker-1", phase="Running", deleting=True).decide(later(seconds=40))
+
+    assert (decision.status.attempt, decision.status.disruptions) == (2, 1)
+
+
+def test_a_peer_that_vanishes_meanwhile_explains_it_and_costs_nothing() -> None:
+    decision = bereft_job(ready=True).recorded().without_pod("worker-1").decide(later(seconds=40))
+
+    assert (decision.status.attempt, decision.status.disruptions) == (2, 1)
+
+
+def test_a_peer_that_turns_out_to_have_crashed_counts_at_once() -> None:
+    decision = bereft_job(ready=True).recorded().with_pod("worker-1", exit_code=137).decide(later(seconds=2))
+
+    assert decision.status.reason == "BackoffLimitExceeded"
+
+
+def test_a_worker_whose_peer_goes_on_running_counts_in_the_end() -> None:
+    assert bereft_job(ready=True).recorded().decide(later(seconds=75)).status.reason == "BackoffLimitExceeded"
+
+
+def test_a_peer_that_is_not_ready_alone_explains_nothing() -> None:
+    decision = running_job(workers=2).with_pod("worker-1", phase="Running", ready=False).decide()
+
+    assert (decision.status.attempt, decision.actions) == (1, ())

@@ -1,5 +1,6 @@
 """Reading pods and Jobs as the API server returns them."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -77,6 +78,14 @@ def test_the_training_container_decides_how_a_pod_ended() -> None:
 
     assert pod.ending is not None
     assert (pod.ending.exit_code, pod.ending.text, pod.retryable) == (75, "peer died", True)
+
+
+def test_it_is_known_when_a_pod_ended_if_its_node_says_so() -> None:
+    ended = [{**terminated(75), "finishedAt": "2030-01-01T12:00:00Z"}, terminated(75)]
+
+    pods = [Pod.parse(raw_pod(phase="Failed", containerStatuses=[container(terminated=each)])) for each in ended]
+
+    assert [pod.ending and pod.ending.time for pod in pods] == [datetime(2030, 1, 1, 12, tzinfo=UTC), None]
 
 
 def test_an_eviction_has_no_exit_code_and_the_kubelets_word() -> None:

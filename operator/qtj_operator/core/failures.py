@@ -28,7 +28,8 @@ def with_failures(seen: Observed, pods: Iterable[Pod], now: datetime) -> tuple[F
 def described(pod: Pod) -> str:
     """Returns how a pod came to be lost, as the first half of a sentence."""
     if pod.ending is None:
-        return f"{pod.name} was preempted, evicted or deleted"
+        taken = pod.deleting or pod.disrupted
+        return f"{pod.name} {'was preempted, evicted or deleted' if taken else 'is on a node that does not answer'}"
     code, reason = pod.ending.exit_code, pod.ending.reason
     how = reason if code is None else f"exit code {code}" + ("" if reason == "Error" else f", {reason}")
     return f"{pod.name} ended ({how}): {pod.last_words}"

@@ -6,10 +6,16 @@ Two workers, worker-1 preempted::
     worker-0  Failed (75)                           lost its peer, and says so: the same disruption, not another failure
 
 Two workers that ran, worker-1 deleted by hand: there is no pod to ask, but a running gang that misses a member is lost.
+
+Two workers, the node of worker-1 lost::
+
+    worker-0  Failed (75)    lost a peer, but which? Until one shows, for some time, nothing is decided
+    worker-1  Running        so says its node's last word
+    worker-1  not ready      the cluster misses the node: a disruption
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
 from qtj_operator.api.contract import EXIT_RETRY
@@ -20,6 +26,10 @@ from qtj_operator.core.observed import Observed, Pod
 
 __all__ = ["give_up", "lost_replica"]
 
+_NODE_MISSED = timedelta(seconds=75)
+"""How long a program that lost its peer may wait for the peer's fate to show: a crash takes a second or two, and a node
+that is gone is missed after 40 to 60 seconds, as the cluster is configured."""
+
 
 def lost_replica(seen: Observed, now: datetime) -> Verdict | None:
     """Peers cannot go on without it, so the whole gang starts anew, or the job gives up.
@@ -27,15 +37,17 @@ def lost_replica(seen: Observed, now: datetime) -> Verdict | None:
     A disruption (preemption, eviction, a lost node, a deletion) says nothing about the program and costs nothing of its
     budget.
     """
-    lost = [pod for pod in seen.gang if pod.failed or _taken(seen, pod)]
+    lost = [pod for pod in seen.gang if pod.failed or _taken(seen, pod) or _unreachable(seen, pod)]
     gone = _gone(seen)
     if is_true(seen.job.status.conditions, ConditionType.TRAINED) or not (lost or gone):
         return None
     permanent = next((pod for pod in lost if not pod.retryable), None)
     if permanent is not None:
         return give_up(seen, lost, Reason.REPLICA_FAILED, f"{described(permanent)}; this exit code is final", now)
+    if not gone and (due := _unexplained_until(seen, lost)) is not None and now < due:
+        return _wait(lost[0], due)
     why = described(lost[0]) if lost else f"{gone[0]} is gone"
-    if _by_disruption(lost, gone):
+    if _by_disruption(seen, lost, gone):
         return _next_attempt(seen, lost, why, now, disruptions=1)
     restarts = seen.job.status.restarts or 0
     if restarts >= seen.job.backoff_limit:
@@ -73,11 +85,40 @@ def _ran(seen: Observed) -> bool:
     return is_true(seen.job.status.conditions, ConditionType.RUNNING)
 
 
-def _by_disruption(lost: list[Pod], gone: list[str]) -> bool:
+def _unreachable(seen: Observed, pod: Pod) -> bool:
+    """Whether the cluster misses the node of a peer that a program has lost.
+
+    Its node would say that it is not ready, too, but together with its end, and a moment before it says Failed.
+    """
+    bereft = any(_is_echo(other) for other in seen.gang)
+    silent = pod.phase == "Running" and not pod.ready and pod.ending is None
+    return bereft and _ran(seen) and silent and not pod.deleting
+
+
+def _is_echo(pod: Pod) -> bool:
+    """Whether the program may have ended for no other reason than that it lost a peer."""
+    return pod.failed and pod.ending is not None and pod.ending.exit_code == EXIT_RETRY
+
+
+def _by_disruption(seen: Observed, lost: list[Pod], gone: list[str]) -> bool:
     """Whether each loss is a disruption, or what a disruption of a peer does to a program."""
-    disrupted = [pod for pod in lost if pod.taken_away]
-    echoes = [pod for pod in lost if pod.ending is not None and pod.ending.exit_code == EXIT_RETRY]
-    return bool(gone or disrupted) and {pod.uid for pod in lost} <= {pod.uid for pod in (*disrupted, *echoes)}
+    disrupted = [pod for pod in lost if pod.taken_away or _unreachable(seen, pod)]
+    return bool(gone or disrupted) and all(pod in disrupted or _is_echo(pod) for pod in lost)
+
+
+def _unexplained_until(seen: Observed, lost: list[Pod]) -> datetime | None:
+    """Returns until when the cause may still show, if all we see are programs that lost a peer, and peers that run."""
+    if not (_ran(seen) and all(map(_is_echo, lost)) and any(pod.phase == "Running" for pod in seen.gang)):
+        return None
+    ends = [pod.ending.time for pod in lost if pod.ending and pod.ending.time]
+    return min(ends) + _NODE_MISSED if ends else None
+
+
+def _wait(bereft: Pod, due: datetime) -> Verdict:
+    """Leaves everything as it is: the job counts as running, so that a peer that goes meanwhile is seen to be taken."""
+    message = f"{bereft.name} lost a peer; which one, or whether any, shows by {due:%H:%M:%S}"
+    running = Fact(ConditionType.RUNNING, status=True, reason=Reason.ALL_REPLICAS_READY, message=message)
+    return Verdict(facts=(running,), wake_at=due)
 
 
 def _next_attempt(

@@ -33,11 +33,13 @@ class Ending:
         exit_code: None when the container never ran or its end is unknown, for example on a lost node.
         reason: The kubelet's word, for example Error, OOMKilled or Evicted.
         text: The raw termination message, or the kubelet's explanation.
+        time: When, by the clock of its node; None when that is unknown.
     """
 
     exit_code: int | None
     reason: str
     text: str
+    time: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,7 +296,10 @@ def _ending(raw: Mapping[str, Any]) -> Ending | None:
     ended = _main_status(raw).get("state", {}).get("terminated")
     if ended:
         return Ending(
-            exit_code=ended["exitCode"], reason=ended.get("reason", "Error"), text=ended.get("message", "").strip()
+            exit_code=ended["exitCode"],
+            reason=ended.get("reason", "Error"),
+            text=ended.get("message", "").strip(),
+            time=_moment(ended.get("finishedAt")),
         )
     if status.get("phase") == "Failed":
         return Ending(exit_code=None, reason=status.get("reason", "Failed"), text=status.get("message", ""))

@@ -4,6 +4,7 @@ TensorFlow fixes its thread pools and its cluster when it is first used, and Ten
 imported. Hence: import TensorFlow, threads, strategy; only then a model.
 """
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -15,6 +16,8 @@ from qtj_trainer.run.cpu import cpu_limit
 from qtj_trainer.run.rendezvous import meet
 
 __all__ = ["farewell", "peers_watched", "start_tensorflow"]
+
+log = logging.getLogger("qtj_trainer")
 
 _SIGNS_OF_DEATH = (
     tf.errors.AbortedError,
@@ -37,11 +40,14 @@ def start_tensorflow(
     Returns:
         A multi-worker strategy for several processes, TensorFlow's default for one; and the word of the leader.
     """
+    log.info("TensorFlow %s is ready", tf.__version__)
     tf.get_logger().setLevel("ERROR")
     if threads := cpu_limit():
         tf.config.threading.set_intra_op_parallelism_threads(threads)
     with peers_watched(cluster):
         word = meet(cluster, word)
+        if cluster.others:
+            log.info("all %d processes have met", cluster.size)
         strategy = _strategy(cluster)
     if profiler_port:
         tf.profiler.experimental.server.start(profiler_port)

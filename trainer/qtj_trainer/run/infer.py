@@ -12,6 +12,7 @@ from qtj_operator.api import contract
 from qtj_trainer.errors import UserError
 from qtj_trainer.run.artifacts import Address, Record, Result, arrays_from_bytes, read_verified
 from qtj_trainer.run.cluster import Cluster
+from qtj_trainer.run.garbage import none_collected
 from qtj_trainer.run.termination import leave_message
 from qtj_trainer.storage import open_store
 from qtj_trainer.workloads import WORKLOADS, Arrays, Workload
@@ -67,15 +68,16 @@ def _workload(record: Record) -> Workload:
 def _predict(
     workload: Workload, options: "Options", weights: bytes, held_out: Arrays, record: Record
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    from qtj_trainer.run.distribution import start_tensorflow  # noqa: PLC0415  11 seconds, after all cheap checks
-    from qtj_trainer.run.weights import load_weights  # noqa: PLC0415
+    with none_collected():
+        from qtj_trainer.run.distribution import start_tensorflow  # noqa: PLC0415  11 seconds, after all cheap checks
+        from qtj_trainer.run.weights import load_weights  # noqa: PLC0415
 
-    start_tensorflow(Cluster.alone())
-    if workload.fingerprint(options) != record.fingerprint:
-        raise UserError(
-            f"this trainer builds another {workload.name} than the weights were trained in: use its version"
-        )
-    model = workload.model(options)
+        start_tensorflow(Cluster.alone())
+        if workload.fingerprint(options) != record.fingerprint:
+            raise UserError(
+                f"this trainer builds another {workload.name} than the weights were trained in: use its version"
+            )
+        model = workload.model(options)
     load_weights(model, weights)
     examples = workload.encode(held_out, options)
     return examples.labels, model.predict(examples.inputs, batch_size=options.batch_size, verbose=0)

@@ -39,6 +39,8 @@ class Loop:
         self._strategy = strategy
         self._training = training
         self._held_out = held_out
+        # Kept to the end: several processes stand still for 10 to 60 seconds when one is taken down among them.
+        self._iterators: list[Iterator[Batch]] = []
         self.steps = steps_per_epoch(len(training), options.batch_size)
         with strategy.scope():
             self.model: tf_keras.Model = workload.model(options)
@@ -121,7 +123,9 @@ class Loop:
             ]  # fmt: skip
             return tf.data.Dataset.choose_from_datasets(shares, tf.data.Dataset.range(local).repeat())
 
-        return iter(self._strategy.distribute_datasets_from_function(pipeline))
+        iterator: Iterator[Batch] = iter(self._strategy.distribute_datasets_from_function(pipeline))
+        self._iterators.append(iterator)
+        return iterator
 
 
 def _mean(metric: tf_keras.metrics.Mean) -> float:

@@ -23,6 +23,7 @@ from qtj_trainer.run.artifacts import Record, Result, arrays_to_bytes, store_obj
 from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints
 from qtj_trainer.run.cluster import Cluster
 from qtj_trainer.run.epoch import Epoch
+from qtj_trainer.run.garbage import none_collected
 from qtj_trainer.run.telemetry import Telemetry, check_free, port_from
 from qtj_trainer.run.termination import leave_message
 from qtj_trainer.storage import Store, open_store
@@ -109,16 +110,18 @@ def _train_and_store(run: Run) -> Result | None:
     if profiler_port:
         check_free(profiler_port, contract.Env.PROFILER_PORT)
 
-    from qtj_trainer.run.distribution import farewell, peers_watched, start_tensorflow  # noqa: PLC0415
-    from qtj_trainer.run.loop import Loop  # noqa: PLC0415
+    with none_collected():
+        from qtj_trainer.run.distribution import farewell, peers_watched, start_tensorflow  # noqa: PLC0415
+        from qtj_trainer.run.loop import Loop  # noqa: PLC0415
 
-    word = newest.name if newest else ""
-    strategy, chosen = start_tensorflow(run.cluster, word=word, profiler_port=profiler_port)
-    checkpoint = newest or (run.checkpoints.read(chosen) if chosen else None)
-    split = run.workload.split(run.options)
-    with peers_watched(run.cluster):
+        word = newest.name if newest else ""
+        strategy, chosen = start_tensorflow(run.cluster, word=word, profiler_port=profiler_port)
+        checkpoint = newest or (run.checkpoints.read(chosen) if chosen else None)
+        split = run.workload.split(run.options)
         training, held_out = (run.workload.encode(part, run.options) for part in (split.training, split.held_out))
-        loop = Loop(run.workload, run.options, strategy, training=training, held_out=held_out)
+        with peers_watched(run.cluster):
+            loop = Loop(run.workload, run.options, strategy, training=training, held_out=held_out)
+    with peers_watched(run.cluster):
         last = _watch(run, loop, telemetry, checkpoint)
     result = _store(run, loop, split, last) if run.cluster.leads else None
     if result:

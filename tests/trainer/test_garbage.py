@@ -1,0 +1,26 @@
+"""The garbage collector is out of the way while a program starts, and no longer."""
+
+import gc
+
+import pytest
+
+from qtj_trainer.run.garbage import none_collected
+
+
+def test_nothing_is_collected_meanwhile_and_what_came_to_stay_is_spared_afterwards() -> None:
+    with none_collected():
+        assert not gc.isenabled()
+        cycle: list[object] = []
+        cycle.append(cycle)
+
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > 0
+    gc.unfreeze()
+
+
+def test_a_start_that_fails_leaves_the_collector_on() -> None:
+    with pytest.raises(ValueError, match="no start"), none_collected():
+        raise ValueError("no start")
+
+    assert gc.isenabled()
+    gc.unfreeze()

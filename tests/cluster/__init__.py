@@ -10,5 +10,6 @@ Read the modules from the ground up::
     process      a component: its command line, its files, its probe
     tools        the Kubernetes programs, built with Go from pinned modules
     machine      what a cluster changes on the machine, and how that is undone
+    lock         one command at a time
     shell, paths what all of them share
 """

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import checks, images, lifecycle, tools
-from .paths import KUBECONFIG, STATE
+from . import checks, control_plane, images, lifecycle, lock, tools
+from .paths import KUBECONFIG, LOCK, STATE, cache_lock
 from .shell import ClusterError, say
 
 if TYPE_CHECKING:
@@ -19,15 +19,25 @@ if TYPE_CHECKING:
 
 IMAGES = ", ".join(images.CATALOGUE)
 GROUPS = ", ".join(tools.GROUPS)
+CONTROL_PLANE = [component.name for component in control_plane.control_plane()]
+HINT = """\
+To use the cluster yourself:
+    eval "$(python3 -m tests.cluster env)"    KUBECONFIG and kubectl, in this shell
+    kubectl get nodes,qtj
+    make cluster-demo                         the operator and the example, followed live
+    make cluster-down                         stops everything"""
 
 
 @dataclass(frozen=True)
 class Command:
-    """What a subcommand does, what it needs of the machine, and whether it must be alone at work."""
+    """What a subcommand does, what it needs of the machine, and what it must have for itself meanwhile.
+
+    The locks are always taken in this order, so that no two commands wait for each other.
+    """
 
     act: Callable[[argparse.Namespace], int | None]
     needs: Iterable[checks.Check] = checks.ROOT_ON_LINUX
-    alone: bool = True
+    locks: Iterable[Callable[[], Path]] = (lambda: LOCK, cache_lock)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -36,7 +46,9 @@ def main(argv: Sequence[str]) -> int:
     command: Command = options.run
     try:
         checks.require(command.needs)
-        with lifecycle.alone() if command.alone else nullcontext():
+        with ExitStack() as alone:
+            for path in command.locks:
+                alone.enter_context(lock.held(path()))
             return command.act(options) or 0
     except ClusterError as error:
         say(str(error))
@@ -51,6 +63,7 @@ def up(options: argparse.Namespace) -> None:
     tools.build_all()
     lifecycle.up(options.nodes)
     print(f"export KUBECONFIG={KUBECONFIG}")
+    say(HINT)
 
 
 def provide_images(options: argparse.Namespace) -> None:
@@ -85,14 +98,22 @@ def parser() -> argparse.ArgumentParser:
     add("down", "stop everything and leave nothing but the cache", Command(lambda _: lifecycle.down()))
     building = add("images", "build what changed, import it into every node", Command(provide_images, checks.CHECKS))
     building.add_argument("names", nargs="*", type=_image, metavar="NAME", help=f"of {IMAGES}; default: all")
-    add("status", "what runs, and the nodes' state", Command(lambda _: lifecycle.status(), alone=False))
-    add("env", "print what a shell needs to use the cluster, for eval", Command(env, needs=(), alone=False))
-    add("check", "say what keeps a cluster from running here", Command(check, checks.CHECKS, alone=False))
-    compiling = add("tools", "build the Go programs", Command(lambda o: tools.build_all(o.groups), checks.FOR_TOOLS))
+    add("status", "what runs, and the nodes' state", Command(lambda _: lifecycle.status(), locks=()))
+    add("env", "print what a shell needs to use the cluster, for eval", Command(env, needs=(), locks=()))
+    add("hint", "print how to use the cluster", Command(lambda _: print(HINT), needs=(), locks=()))
+    add("check", "say what keeps a cluster from running here", Command(check, checks.CHECKS, locks=()))
+    compiling = add(
+        "tools", "build the Go programs", Command(lambda o: tools.build_all(o.groups), checks.FOR_TOOLS, (cache_lock,))
+    )
     compiling.add_argument("groups", nargs="*", type=_group, metavar="GROUP", help=f"of {GROUPS}; default: all")
     losing = add("stop-node", "lose a node as in a power cut", Command(lambda o: lifecycle.stop_node(o.node)))
     losing.add_argument("node", type=_node, metavar="NODE", help="as in node-2; `up` brings it back")
-    add("restart-apiserver", "take the apiserver away, bring it back", Command(lambda _: lifecycle.restart_apiserver()))
+    restarting = add(
+        "restart", "take parts of the control plane away, bring them back",
+        Command(lambda o: lifecycle.restart(o.names, o.gap)),
+    )  # fmt: skip
+    restarting.add_argument("names", nargs="+", choices=CONTROL_PLANE, metavar="NAME", help=", ".join(CONTROL_PLANE))
+    restarting.add_argument("--gap", type=float, default=0.0, metavar="S", help="leave them away for so many seconds")
     return top
 
 

@@ -13,34 +13,21 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import shutil
-from contextlib import contextmanager
+import time
 from typing import TYPE_CHECKING
 
 from . import buildah, checks, images, machine, network, node, process, tools
-from .control_plane import apiserver, control_plane, ensure_identities, networking
+from .control_plane import control_plane, ensure_identities, networking
 from .node import Node
-from .paths import KUBECONFIG, STATE, cache
+from .paths import KUBECONFIG, LOCK, STATE
 from .shell import ClusterError, run, say, stage, wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection
 
 NODE_SECONDS = 90.0
-
-
-@contextmanager
-def alone() -> Iterator[None]:
-    """One command at a time: two `up` at once would start everything twice."""
-    with (cache() / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("another command is at work here: waiting for it")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def up(count: int) -> None:
@@ -81,11 +68,20 @@ def stop_node(each: Node) -> None:
     machine.end_containers(each)
 
 
-def restart_apiserver() -> None:
-    """Takes the apiserver away and brings it back: every watch breaks, as in an upgrade of a real cluster."""
-    component = apiserver()
-    process.stop(component.name)
-    process.start(component)
+def restart(names: Collection[str], gap: float) -> None:
+    """Takes parts of the control plane away and brings them back, as an upgrade of a real cluster does.
+
+    Args:
+        names: Which; see `control_plane`.
+        gap: Seconds for which they are away, at least.
+    """
+    chosen = [component for component in control_plane() if component.name in names]
+    with stage(f"restarting {', '.join(component.name for component in chosen)}"):
+        for component in reversed(chosen):
+            process.stop(component.name, component.grace)
+        time.sleep(gap)
+        for component in chosen:
+            process.start(component)
 
 
 def wait_until_usable(nodes: list[Node]) -> None:
@@ -150,6 +146,7 @@ def down() -> None:
         shutil.rmtree(STATE, ignore_errors=True)
     if remaining := list(machine.leftovers()):
         raise ClusterError("these are still there:\n" + "\n".join(f"  {thing}" for thing in remaining))
+    LOCK.unlink(missing_ok=True)
 
 
 def status() -> int:

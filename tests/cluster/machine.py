@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 from functools import partial
 from pathlib import Path
@@ -28,6 +29,8 @@ CGROUPS = Path("/sys/fs/cgroup")
 CNI_RESULTS = Path("/var/lib/cni/results")
 NETNS = Path("/run/netns")
 
+# What one program has by default.
+SHARES = {"cpu.shares": 1024, "cpu.weight": 100}
 # What the kubelet, the bridge plugin and we set; put back by `restore`.
 SYSCTLS = (
     *("net/ipv4/ip_forward", "net/bridge/bridge-nf-call-iptables", "net/ipv4/conf/all/route_localnet"),
@@ -102,10 +105,16 @@ def remove(path: Path) -> None:
 
 
 def make_cgroups(node: Node) -> None:
-    """The cgroup below which a node's pods live, in every hierarchy of this machine."""
+    """The cgroup below which a node's pods live, in every hierarchy of this machine.
+
+    Beside other programs it counts as one for each processor: as one alone, its pods would starve on a busy machine.
+    """
     for hierarchy in hierarchies():
         home = hierarchy / node.cgroup
         home.mkdir(exist_ok=True)
+        for name in ("cpu.shares", "cpu.weight"):  # cgroup v1, v2
+            if (home / name).exists():
+                (home / name).write_text(str(SHARES[name] * (os.cpu_count() or 1)))
         for name in ("cpuset.cpus", "cpuset.mems"):  # cgroup v1 starts them empty, and then nothing may run there
             if (hierarchy / name).exists() and not (home / name).read_text().strip():
                 (home / name).write_text((hierarchy / name).read_text())

@@ -22,6 +22,8 @@ KUBECONFIG = STATE / "kubeconfig"
 LOGS = STATE / "logs"
 PIDS = STATE / "pids"
 PKI = STATE / "pki"
+LOCK = STATE.with_suffix(".lock")
+"""Held by whoever changes the cluster. Beside the state, because that is what there is one of; gone after `down`."""
 
 
 def cache_root() -> Path:
@@ -34,6 +36,11 @@ def cache() -> Path:
     root = cache_root()
     root.mkdir(parents=True, exist_ok=True)
     return root
+
+
+def cache_lock() -> Path:
+    """Held by whoever adds to the cache."""
+    return cache() / "lock"
 
 
 def digest(files: Iterable[Path], *words: str) -> str:

@@ -8,11 +8,13 @@ import os
 import subprocess
 import sys
 import tarfile
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from . import buildah, checks, control_plane, images, machine, network, node, oci, pki, process, tools
+from . import buildah, checks, cli, control_plane, images, lock, machine, network, node, oci, pki, process, tools
 from .node import Node
 from .paths import STATE
 from .shell import ClusterError
@@ -63,6 +65,41 @@ def test_the_kubernetes_version_is_read_from_the_pins() -> None:
 def test_pins_without_kubernetes_are_reported_by_name() -> None:
     with pytest.raises(ClusterError, match=r"no version of k8s\.io/kubernetes"):
         tools.kubernetes_version("module x\n")
+
+
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [("k8s.io/kubernetes/cmd/kubelet", "kubelet"), ("go.etcd.io/etcd/server/v3", "etcd"), (".", "pause")],
+)
+def test_a_build_says_which_program_it_builds(package: str, name: str) -> None:
+    assert tools.label(package) == name
+
+
+def test_two_caches_share_the_lock_of_the_one_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def locks(cache: str, *words: str) -> list[Path]:
+        monkeypatch.setenv("QTJ_CACHE", str(tmp_path / cache))
+        command: cli.Command = cli.parser().parse_args(words).run
+        return [path() for path in command.locks]
+
+    assert locks("a", "up")[0] == locks("b", "up")[0]
+    assert locks("a", "tools") == [tmp_path / "a" / "lock"], "which an ordinary user may run"
+
+
+def test_a_lock_is_held_by_one_at_a_time_also_when_its_file_is_removed(tmp_path: Path) -> None:
+    path, inside, seen = tmp_path / "lock", [], []
+
+    def work(number: int) -> None:
+        with lock.held(path):
+            inside.append(number)
+            seen.append(len(inside))
+            time.sleep(0.05)
+            inside.remove(number)
+            path.unlink()
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(work, range(6)))
+
+    assert seen == [1] * 6
 
 
 def test_image_versions_follow_the_project_and_the_pins() -> None:

@@ -74,15 +74,33 @@ def build(group: Group) -> None:
         return
     draft = group.home.with_name(f"{group.home.name}.draft")
     shutil.rmtree(draft, ignore_errors=True)
-    with stage(f"building the {group.name} programs with Go (minutes the first time)"):
-        env = {**os.environ, "CGO_ENABLED": "0", "GOBIN": str(draft / "bin")}
-        target = "tool" if "\ntool " in (group.folder / "go.mod").read_text() else "."
-        flags = ("-trimpath", "-buildvcs=false", "-ldflags", ldflags(kubernetes_version()))
-        run("go", "install", *flags, target, cwd=group.folder, env=env)
+    env = {**os.environ, "CGO_ENABLED": "0", "GOBIN": str(draft / "bin")}
+    flags = ("-trimpath", "-buildvcs=false", "-ldflags", ldflags(kubernetes_version()))
+    for package in packages(group):
+        with stage(f"building {label(package)} with Go"):
+            run("go", "install", *flags, package, cwd=group.folder, env=env)
     for old, new in RENAMED.items():
         if (draft / "bin" / old).exists():
             (draft / "bin" / old).rename(draft / "bin" / new)
     draft.replace(group.home)
+
+
+def packages(group: Group) -> list[str]:
+    """What is built in a group: the tools that its go.mod names, or else its own program."""
+    if "\ntool " not in (group.folder / "go.mod").read_text():
+        return ["."]
+    with stage(f"fetching the sources of the {group.name} programs"):
+        run("go", "list", "-deps", "tool", cwd=group.folder)
+    return run("go", "list", "tool", cwd=group.folder).split()
+
+
+def label(package: str) -> str:
+    """What a package's program is called: as its folder, but for a version at the end.
+
+    Building one after the other takes little longer than all at once, and says what the minutes are spent on.
+    """
+    name = next(part for part in reversed(package.split("/")) if not re.fullmatch(r"v\d+", part))
+    return RENAMED.get(name, "pause" if name == "." else name)
 
 
 def kubernetes_version(go_mod: str | None = None) -> str:

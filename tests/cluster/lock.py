@@ -1,0 +1,42 @@
+"""One command at a time: two `up` at once would start everything twice."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from .shell import say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import IO
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Holds a lock file, once whoever has it is done; the holder may remove it."""
+    while True:
+        with path.open("a") as lock:
+            _take(lock, path)
+            if _is(lock, path):
+                yield
+                return
+
+
+def _take(lock: IO[str], path: Path) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        say(f"another command is at work here ({path}): waiting for it")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+
+def _is(lock: IO[str], path: Path) -> bool:
+    """Whether it is still this file that the next one will find: the holder before may have removed it."""
+    try:
+        return os.path.samestat(os.fstat(lock.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

@@ -13,6 +13,7 @@ CLUSTER := $(PYTHON) -m tests.cluster
 CRD := crds/quantumtrainingjobs.quantumtraining.dev.yaml
 API_DOCS := docs/reference/api.md
 NODES ?= 1
+E2E ?=
 
 # kubectl and the kubeconfig of the test cluster, for the targets that talk to it.
 IN_CLUSTER = eval "$$($(CLUSTER) env)" &&
@@ -33,9 +34,10 @@ demo: $(STAMP) ## Train the example with two workers, infer, and draw it: needs 
 .PHONY: cluster-demo
 cluster-demo: cluster images $(STAMP) ## Cluster, images, operator, and the example followed live to the inference result
 	@$(IN_CLUSTER) $(BIN)/python -m tests.e2e.demo
+	@echo && $(CLUSTER) hint
 
 .PHONY: cluster
-cluster: ## Start a real Kubernetes on this machine (root, Go, no Docker); prints the KUBECONFIG line
+cluster: ## Start a real Kubernetes on this machine (root, Go, no Docker), NODES=2 for two nodes; prints how to use it
 	@$(CLUSTER) up --nodes $(NODES)
 
 .PHONY: cluster-down
@@ -47,8 +49,9 @@ images: ## Build the images that changed and load them into the cluster
 	@$(CLUSTER) images
 
 .PHONY: e2e
-e2e: cluster images $(STAMP) ## End-to-end tests on that cluster
-	@$(IN_CLUSTER) $(BIN)/python -m tests.e2e
+e2e: NODES = 2
+e2e: cluster images $(STAMP) ## End-to-end tests on that cluster, with two nodes; E2E="kill drain --repeat 3" for some of them
+	@$(IN_CLUSTER) $(BIN)/python -m tests.e2e $(E2E)
 
 ##@ Tests
 
@@ -56,9 +59,10 @@ e2e: cluster images $(STAMP) ## End-to-end tests on that cluster
 test: lint types unit test-faults test-trainer test-cluster ## Everything: lint, types, unit, fault and trainer tests, then the cluster and e2e
 
 .PHONY: test-long
-test-long: $(STAMP) ## What takes long: the trainer over several seeds, and thousands of random lives
+test-long: $(STAMP) ## What takes long: the trainer over several seeds, thousands of random lives, the end-to-end tests three times
 	$(BIN)/pytest -m slow
 	$(BIN)/python -m tests.faults --lives 5000
+	$(MAKE) test-cluster E2E="--repeat 3"
 
 .PHONY: lint
 lint: $(STAMP) ## Style, layers, and whether generated files are up to date

@@ -1,28 +1,64 @@
-"""`make e2e`: the product on a real cluster, asserted through kubectl alone."""
+"""`make e2e`: the product on a real cluster of two nodes, asserted through kubectl alone."""
 
+import argparse
+import random
 import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
-from tests.e2e import bad_input, chaos, qcnn, same_status
+from tests.e2e import bad_input, chaos, nodes, qcnn, same_status
 from tests.e2e.checks import Checks
 from tests.e2e.diagnose import diagnose
 from tests.e2e.install import install_operator, install_storage, remove_namespace
+from tests.e2e.kubectl import KubectlError
+from tests.e2e.operator_killed import killed_operator
+from tests.e2e.outage import outage
+from tests.e2e.world import World
 
 NAMESPACE = "qtj-e2e"
+_TOGETHER = 3
+"""Jobs that train side by side: more only make each of them slower."""
+
+Scenario = Callable[[Checks, World], None]
+
+ALONE: Mapping[str, Scenario] = {
+    "example": qcnn.run,
+    "kill": chaos.killed_worker,
+    "same-status": lambda checks, world: same_status.run(checks, world.namespace),
+}
+"""What is measured, or compared, has cluster and machine for itself."""
+TOGETHER: Mapping[str, Scenario] = {
+    "bad-input": bad_input.run,
+    "inference": chaos.deleted_inference,
+    "suspend": chaos.suspended,
+    "services": chaos.edited_services,
+    "pod": chaos.deleted_pod,
+}
+CLUSTER: Mapping[str, Scenario] = {
+    "outage": outage,
+    "drain": nodes.drained_node,
+    "lost-node": nodes.lost_node,
+}
+"""What befalls everybody comes one after the other."""
+OPERATOR = "operator"
+NAMES = (*ALONE, OPERATOR, *TOGETHER, *CLUSTER)
 
 
-def main() -> int:
-    """Runs every scenario; returns the exit code."""
+def main(words: Sequence[str]) -> int:
+    """Runs every scenario, or those that are named; returns the exit code."""
+    options = _options(words)
     checks = Checks()
+    try:
+        nodes.two_nodes()
+    except KubectlError as error:
+        sys.exit(f"e2e: {error}")
     with checks.scenario("installation"):
         remove_namespace(NAMESPACE)
         install_operator()
         install_storage(NAMESPACE)
-        bad_input.rejected(checks, NAMESPACE)
-        bad_input.apply_broken(NAMESPACE)
-        qcnn.run(checks, NAMESPACE)
-        bad_input.reported(checks, NAMESPACE)
-        chaos.run(checks, NAMESPACE)
-        same_status.run(checks, NAMESPACE)
+    with World(NAMESPACE) as world:
+        for number in range(options.repeat):
+            _round(checks, world, options.names or NAMES, random.Random(options.seed + number) if number else None)
     if checks.failed:
         diagnose(NAMESPACE)
     else:
@@ -31,5 +67,36 @@ def main() -> int:
     return 1 if checks.failed or not checks.passed else 0
 
 
+def _round(checks: Checks, world: World, names: Sequence[str], chance: random.Random | None) -> None:
+    def operator(checks: Checks, world: World) -> None:
+        killed_operator(checks, world, chance)
+
+    def run(name: str, scenario: Scenario) -> None:
+        with checks.scenario(name):
+            scenario(checks, world)
+
+    for name, scenario in ALONE.items():
+        if name in names:
+            run(name, scenario)
+    with ThreadPoolExecutor(_TOGETHER) as pool:
+        for name, scenario in {OPERATOR: operator, **TOGETHER}.items():
+            if name in names:
+                pool.submit(run, name, scenario)
+    for name, scenario in CLUSTER.items():
+        if name in names:
+            run(name, scenario)
+
+
+def _options(words: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.e2e", description="End-to-end tests on the test cluster.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; default: all")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="rounds")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the moments drawn after the first round")
+    options = parser.parse_args(words)
+    if unknown := set(options.names) - set(NAMES):
+        parser.error(f"there is no {', '.join(sorted(unknown))}: choose from {', '.join(NAMES)}")
+    return options
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,136 +1,105 @@
-"""What preemptible machines and people do to a job while it trains: it completes all the same."""
+"""What crashes and people do to a job and its children: it completes all the same."""
 
 import json
-import subprocess
 import time
-from copy import deepcopy
-from typing import Any
-
-import yaml
 
 from tests.e2e.checks import Checks
-from tests.e2e.kubectl import ROOT, KubectlError, exists, get, kubectl, wait_until
-from tests.e2e.qcnn import MAX_MSE, MIN_SIGN_ACCURACY, PORTS
+from tests.e2e.install import OPERATOR
+from tests.e2e.kubectl import exists, get, kubectl, wait_until
+from tests.e2e.machine import kill
+from tests.e2e.progress import PORTS, Steps
+from tests.e2e.trial import Trial
+from tests.e2e.world import JOB_LABEL, World, first, is_running
 
-_EPOCHS = 100
-"""Enough for training to last until the trouble is over, and for it to end in the acceptance band."""
-_CONTAINERD = "/var/lib/qtj-cluster/node-1/containerd.sock"
-
-
-def run(checks: Checks, namespace: str) -> None:
-    """Puts one job after the other into trouble."""
-    with checks.scenario("kill -9 of a worker"):
-        _killed_worker(checks, namespace)
-    with checks.scenario("a pod deleted by hand, while the operator is killed"):
-        _deleted_pod(checks, namespace)
-    with checks.scenario("a Service edited and another deleted"):
-        _broken_services(checks, namespace)
-    with checks.scenario("suspend and resume"):
-        _suspended(checks, namespace)
+__all__ = ["deleted_inference", "deleted_pod", "edited_services", "killed_worker", "suspended"]
 
 
-def _killed_worker(checks: Checks, namespace: str) -> None:
-    _train(namespace, "killed")
-    reached = _epoch(namespace, "killed-worker-0")
+def killed_worker(checks: Checks, world: World) -> None:
+    """kill -9 of a worker in the middle of an epoch."""
+    trial = Trial.begin(checks, world, "killed")
+    trial.trains(epochs=3)
+    leader, victim = trial.workers
+    old, pid = trial.uids(), trial.process(victim)
+    with Steps(world.namespace, leader) as steps:
+        begin = time.monotonic()
+        kill(pid)
+        time_of_next_step(trial, steps, begin, old, "kill -9 of a worker to the next step", goal=20)
+    status = trial.completes(restarts=1)
+    exits = [failure.get("exitCode") for failure in status["failures"]]
+    checks.that(f"its exit code is on record: {exits}", 137 in exits, status["failures"])
+
+
+def time_of_next_step(
+    trial: Trial, steps: Steps, begin: float, old: set[str], what: str, *, goal: float | None
+) -> None:
+    """Waits for the first step of the next attempt and notes what it took.
+
+    A step is new when it is beyond the one that the new leader began with, which is that of the checkpoint.
+    """
+    trial.wait("begins anew", lambda status: status.get("attempt") == 2 and status.get("phase") == "Running")
+    running = time.monotonic()
+    wait_until("the new leader answers", lambda: steps.lowest(running) is not None, 300, pause=0.1)
+    resumed = steps.lowest(running) or 0
+    wait_until("it steps", lambda: steps.first_beyond(resumed, running), 300, pause=0.1)
+    stepped = steps.first_beyond(resumed, running)
+    trial.checks.timed(what, goal, begin, [*trial.since_trouble(old, begin), ("first step", stepped)])
+
+
+def deleted_pod(checks: Checks, world: World) -> None:
+    """A pod deleted by hand, while the operator is restarted."""
+    trial = Trial.begin(checks, world, "deleted")
+    trial.trains()
+    kubectl("-n", world.namespace, "delete", "pod", trial.workers[0], "--wait=false")
+    kubectl(*OPERATOR, "delete", "pods", "--all", "--wait=false", "--grace-period=1")
+    trial.completes(disruptions=1)
+
+
+def edited_services(checks: Checks, world: World) -> None:
+    """A Service edited and another deleted: training does not notice."""
+    trial = Trial.begin(checks, world, "broken")
+    trial.trains()
     begin = time.monotonic()
-    _kill(namespace, "killed-worker-1")
-    noticed = _until(namespace, "killed", lambda status: status.get("attempt") == 2)
-    running = _until(namespace, "killed", lambda status: status.get("phase") == "Running")
-    resumed = wait_until("it has resumed", lambda: _epoch(namespace, "killed-worker-0") >= reached, 60)
-    stepping = wait_until("it trains again", lambda: _epoch(namespace, "killed-worker-0") > reached, 60)
-    checks.note(
-        f"from kill -9 to the next epoch: {time.monotonic() - begin:.1f} s (noticed after {noticed:.1f} s, all pods "
-        f"running {running:.1f} s later, checkpoint read after {resumed:.1f} s, next epoch done after {stepping:.1f} s)"
-    )
-    status = _complete(checks, namespace, "killed")
-    checks.equal("one restart is on record", (status["attempt"], status["restarts"]), (2, 1))
-    checks.equal("its exit code too", status["failures"][0]["exitCode"], 137)
-
-
-def _deleted_pod(checks: Checks, namespace: str) -> None:
-    _train(namespace, "deleted")
-    kubectl("-n", namespace, "delete", "pod", "deleted-worker-0", "--wait=false")
-    kubectl("-n", "qtj-system", "delete", "pods", "--all", "--wait=false", "--grace-period=1")
-    status = _complete(checks, namespace, "deleted")
-    checks.equal("it cost no restart", (status["restarts"], status.get("disruptions")), (0, 1))
-
-
-def _broken_services(checks: Checks, namespace: str) -> None:
-    _train(namespace, "broken")
-    kubectl("-n", namespace, "delete", "service", "broken-worker-0")
+    kubectl("-n", world.namespace, "delete", "service", trial.workers[0])
     more = json.dumps([{"op": "add", "path": "/spec/ports/-", "value": {"name": "more", "port": 9}}])
-    kubectl("-n", namespace, "patch", "service", "broken-worker-1", "--type=json", "-p", more)
-    took = wait_until("both Services are as built", lambda: _services_are_whole(namespace), 20)
-    checks.that("both Services are repaired", holds=True)
-    checks.note(f"Services repaired after {took:.1f} s")
-    status = _complete(checks, namespace, "broken")
-    checks.equal("training did not notice", status["attempt"], 1)
+    kubectl("-n", world.namespace, "patch", "service", trial.workers[1], "--type=json", "-p", more)
+    wait_until("both Services are as built", lambda: _are_whole(world.namespace, trial.workers), 120, pause=0.1)
+    checks.timed("a deleted and an edited Service to both repaired", None, begin, [("repaired", time.monotonic())])
+    trial.completes()
 
 
-def _suspended(checks: Checks, namespace: str) -> None:
-    _train(namespace, "paused")
-    kubectl("-n", namespace, "patch", "qtj", "paused", "--type=merge", "-p", '{"spec":{"suspend":true}}')
-    took = wait_until(
-        "its pods are gone", lambda: not exists("-n", namespace, "pods", "-l", "quantumtraining.dev/job=paused"), 60
-    )
-    checks.note(f"suspended after {took:.1f} s")
-    checks.equal("phase", _status(namespace, "paused")["phase"], "Suspended")
-    kubectl("-n", namespace, "patch", "qtj", "paused", "--type=merge", "-p", '{"spec":{"suspend":false}}')
-    status = _complete(checks, namespace, "paused")
-    checks.equal("it cost no restart", status["restarts"], 0)
+def suspended(checks: Checks, world: World) -> None:
+    """Suspend and resume."""
+    trial = Trial.begin(checks, world, "paused")
+    trial.trains()
+    begin = time.monotonic()
+    _suspend(world.namespace, trial.name, "true")
+    pods = ("-n", world.namespace, "pods", "-l", f"{JOB_LABEL}={trial.name}")
+    wait_until("its pods are gone", lambda: not exists(*pods), 180)
+    checks.timed("suspend to no pods", None, begin, [("pods gone", time.monotonic())])
+    trial.reaches("Suspended")
+    _suspend(world.namespace, trial.name, "false")
+    trial.completes(resumes=1)
 
 
-def _train(namespace: str, name: str) -> None:
-    """Applies the example with another name and more epochs, and waits until it trains."""
-    job = deepcopy(yaml.safe_load((ROOT / "examples/qcnn.yaml").read_text()))
-    job["metadata"]["name"] = name
-    job["spec"]["artifacts"]["uri"] += f"-{name}"
-    job["spec"]["template"]["spec"]["containers"][0]["args"] = ["train", "qcnn", f"--epochs={_EPOCHS}"]
-    kubectl("-n", namespace, "apply", "-f", "-", stdin=yaml.safe_dump(job))
-    wait_until(f"{name} trains", lambda: _epoch(namespace, f"{name}-worker-0") > 0, 90)
+def deleted_inference(checks: Checks, world: World) -> None:
+    """The inference Job deleted in the middle of inference: it runs again, and training does not."""
+    trial = Trial.begin(checks, world, "inferred")
+    wait_until("inference runs", lambda: _inference_runs(trial), 900, pause=0.1)
+    kubectl("-n", world.namespace, "delete", "job", f"{trial.name}-inference", "--wait=false")
+    trial.completes(inferences=2)
 
 
-def _complete(checks: Checks, namespace: str, name: str) -> dict[str, Any]:
-    kubectl("-n", namespace, "wait", f"qtj/{name}", "--for=condition=Complete", "--timeout=300s", timeout=310)
-    status = _status(namespace, name)
-    metrics = status["inference"]["metrics"]
-    good = metrics["mse"] <= MAX_MSE and metrics["signAccuracy"] >= MIN_SIGN_ACCURACY
-    checks.that(f"{name} is Complete, within the band: {metrics}", good)
-    kubectl("-n", namespace, "delete", "qtj", name, "--wait=false")
-    return status
+def _inference_runs(trial: Trial) -> bool:
+    pods = trial.world.pods_of(trial.name, trial.applied)
+    inference = [sight for sight in pods if sight.name.startswith(f"{trial.name}-inference")]
+    return first(inference, is_running) is not None
 
 
-def _status(namespace: str, name: str) -> dict[str, Any]:
-    status: dict[str, Any] = get("-n", namespace, "qtj", name).get("status", {})
-    return status
+def _suspend(namespace: str, name: str, value: str) -> None:
+    kubectl("-n", namespace, "patch", "qtj", name, "--type=merge", "-p", f'{{"spec":{{"suspend":{value}}}}}')
 
 
-def _until(namespace: str, name: str, holds: Any) -> float:
-    return wait_until(f"{name} is so far", lambda: bool(holds(_status(namespace, name))), 60)
-
-
-def _epoch(namespace: str, pod: str) -> int:
-    """Asks the trainer itself: the status is polled, and would add seconds to what is measured."""
-    script = (
-        f"import urllib.request as u; print(u.urlopen('http://localhost:{PORTS['metrics']}/progress').read().decode())"
-    )
-    try:
-        said = json.loads(kubectl("-n", namespace, "exec", pod, "--", "python", "-c", script))
-    except (KubectlError, ValueError):
-        return 0
-    return int(said["epoch"])
-
-
-def _kill(namespace: str, pod: str) -> None:
-    """Kills the program from outside: inside of its container, the first process cannot be."""
-    container = get("-n", namespace, "pod", pod)["status"]["containerStatuses"][0]["containerID"]
-    name = container.removeprefix("containerd://")
-    command = ["ctr", "--address", _CONTAINERD, "--namespace", "k8s.io", "tasks", "kill", "--signal", "SIGKILL", name]
-    subprocess.run(command, check=True, capture_output=True)
-
-
-def _services_are_whole(namespace: str) -> bool:
-    names = ("broken-worker-0", "broken-worker-1")
+def _are_whole(namespace: str, names: tuple[str, ...]) -> bool:
     if not all(exists("-n", namespace, "service", name) for name in names):
         return False
     services = (get("-n", namespace, "service", name) for name in names)

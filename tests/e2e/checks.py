@@ -1,49 +1,85 @@
-"""Counts checks and prints each as it is made."""
+"""Counts checks and measurements, and prints each as it is made."""
 
+import os
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+
+_BUSY = 3
+"""A goal is for a machine with nothing else to do. A measurement fails only beyond so many times of it, and as many
+times more as there are programs for each processor."""
 
 
 class Checks:
-    """The result of a run so far."""
+    """The result of a run so far. Scenarios may run side by side: each line says which one it is of."""
 
     def __init__(self) -> None:
         self.passed = 0
         self.failed = 0
+        self._times: list[str] = []
         self._begin = time.monotonic()
+        self._lock = threading.Lock()
+        self._of_thread = threading.local()
 
     def that(self, what: str, holds: object, seen: object = "") -> None:
         """Makes one check; `seen` is printed when it fails."""
-        if holds:
-            self.passed += 1
-        else:
-            self.failed += 1
         mark = "ok  " if holds else "FAIL"
-        self._print(f"{mark} {what}" + ("" if holds else f"\n       seen: {seen}"))
+        with self._lock:
+            self.passed += bool(holds)
+            self.failed += not holds
+            self._print(f"{mark} {what}" + ("" if holds else f"\n       seen: {seen}"))
 
     def equal(self, what: str, seen: object, expected: object) -> None:
         """Checks that two values are equal."""
         self.that(what, seen == expected, f"{seen!r}, expected {expected!r}")
 
     def note(self, text: str) -> None:
-        """Prints a measurement, or where we are."""
-        self._print(f"     {text}")
+        """Prints where we are."""
+        with self._lock:
+            self._print(f"     {text}")
+
+    def timed(self, what: str, goal: float | None, begin: float, parts: Sequence[tuple[str, float | None]]) -> None:
+        """Notes how long something took, for the summary.
+
+        Args:
+            what: What it was.
+            goal: Seconds it may take on an idle machine; None where there is no goal.
+            begin: When it began, by `time.monotonic`.
+            parts: What it consists of, each with the moment of its end; None for what was not seen.
+        """
+        known = [(name, at) for name, at in parts if at is not None]
+        total = known[-1][1] - begin
+        before = [begin, *(at for _, at in known)]
+        each = ", ".join(f"{name} {at - since:.1f}" for (name, at), since in zip(known, before, strict=False))
+        wanted = "" if goal is None else f" of {goal:g}"
+        load, processors = os.getloadavg()[0], os.cpu_count() or 1
+        line = f"{what}: {total:.1f}{wanted} s ({each}; load {load:.1f} on {processors} processors)"
+        self._times.append(line)
+        self.that(line, goal is None or total <= _BUSY * goal * max(1.0, load / processors))
 
     @contextmanager
     def scenario(self, title: str) -> Iterator[None]:
         """Runs a scenario; one that cannot go on is one failed check, and the next still runs."""
-        self._print(f"==== {title}")
+        outer = getattr(self._of_thread, "title", "")
+        self._of_thread.title = title
+        begin = time.monotonic()
+        self.note("begins")
         try:
             yield
         except Exception as error:  # noqa: BLE001  whatever it is, the other scenarios and the summary must come
-            self.that(f"{title}: runs to its end", holds=False, seen=f"{type(error).__name__}: {error}")
+            self.that("it runs to its end", holds=False, seen=f"{type(error).__name__}: {error}")
+        finally:
+            self.note(f"took {time.monotonic() - begin:.1f} s")
+            self._of_thread.title = outer
 
     @property
     def summary(self) -> str:
-        """The last line."""
-        return f"e2e: {self.passed + self.failed} checks, {self.failed} failed"
+        """The last lines."""
+        lines = ["times:", *(f"  {line}" for line in self._times)] if self._times else []
+        return "\n".join([*lines, f"e2e: {self.passed + self.failed} checks, {self.failed} failed"])
 
     def _print(self, text: str) -> None:
-        print(f"{time.monotonic() - self._begin:6.1f} {text}", flush=True, file=sys.stdout)
+        title = getattr(self._of_thread, "title", "")
+        print(f"{time.monotonic() - self._begin:6.1f} [{title}] {text}", flush=True, file=sys.stdout)

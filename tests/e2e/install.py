@@ -2,6 +2,8 @@
 
 from tests.e2e.kubectl import ROOT, exists, kubectl
 
+OPERATOR = ("-n", "qtj-system")
+"""Where kubectl finds the operator."""
 _LABELS = (
     "pod-security.kubernetes.io/enforce=restricted",
     "pod-security.kubernetes.io/warn=restricted",
@@ -12,8 +14,8 @@ def install_operator() -> None:
     """Applies deploy/kustomize and waits until the new operator watches."""
     kubectl("apply", "-k", str(ROOT / "deploy/kustomize"))
     # The tag stays the same when our code changes, so the Deployment does not notice by itself.
-    kubectl("-n", "qtj-system", "rollout", "restart", "deployment/qtj-operator")
-    kubectl("-n", "qtj-system", "rollout", "status", "deployment/qtj-operator", "--timeout=120s", timeout=130)
+    kubectl(*OPERATOR, "rollout", "restart", "deployment/qtj-operator")
+    kubectl(*OPERATOR, "rollout", "status", "deployment/qtj-operator", "--timeout=120s", timeout=130)
 
 
 def install_storage(namespace: str) -> None:

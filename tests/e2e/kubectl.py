@@ -5,11 +5,14 @@ import os
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 KUBECTL = os.environ.get("KUBECTL", "kubectl")
+_WATCH_PAUSE = 0.2
+"""Seconds before a watch is started, again and again while there is no API server."""
 
 
 class KubectlError(Exception):
@@ -37,8 +40,8 @@ def exists(*args: str) -> bool:
     return bool(kubectl("get", *args, "--ignore-not-found", "-o", "name").strip())
 
 
-def wait_until(what: str, holds: Callable[[], bool], seconds: float) -> float:
-    """Waits until `holds()`, at most `seconds`.
+def wait_until(what: str, holds: Callable[[], object], seconds: float, pause: float = 0.5) -> float:
+    """Waits until `holds()`, at most `seconds`; kubectl may fail meanwhile, as it does without an API server.
 
     Returns:
         The seconds that it took.
@@ -47,40 +50,91 @@ def wait_until(what: str, holds: Callable[[], bool], seconds: float) -> float:
         KubectlError: The time is over.
     """
     begin = time.monotonic()
-    while not holds():
+    while True:
+        try:
+            if holds():
+                return time.monotonic() - begin
+            trouble = ""
+        except (KubectlError, subprocess.TimeoutExpired) as error:
+            trouble = f": {error}"
         if time.monotonic() - begin > seconds:
-            raise KubectlError(f"waited {seconds:.0f} s in vain until {what}")
-        time.sleep(0.5)
-    return time.monotonic() - begin
+            raise KubectlError(f"waited {seconds:.0f} s in vain until {what}{trouble}")
+        time.sleep(pause)
+
+
+@dataclass(frozen=True)
+class Sight:
+    """One state of one object.
+
+    Attributes:
+        at: When we were told, by `time.monotonic`.
+        event: ADDED, MODIFIED or DELETED.
+        state: The object.
+    """
+
+    at: float
+    event: str
+    state: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        return str(self.state["metadata"]["name"])
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """The object's status; empty before it has one."""
+        status: dict[str, Any] = self.state.get("status", {})
+        return status
 
 
 class Watch:
-    """Every state of one object, as `kubectl get --watch` reports it, from construction on."""
+    """Every state of some objects, as `kubectl get --watch` reports it, from construction on.
+
+    kubectl ends when the API server does. Then it is started again, and begins with the states as they are by then.
+    """
 
     def __init__(self, *args: str) -> None:
-        command = [KUBECTL, "get", *args, "--watch", "-o", "json"]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.states: list[dict[str, Any]] = []
+        self._command = [KUBECTL, "get", *args, "--watch", "--output-watch-events", "-o", "json"]
+        self._sights: list[Sight] = []
+        self._known: set[tuple[str, str, str]] = set()
+        self._stopped = threading.Event()
+        self._process: subprocess.Popen[str] | None = None
         threading.Thread(target=self._read, daemon=True).start()
 
-    def stop(self) -> None:
-        """Stops watching."""
-        self._process.terminate()
-        self._process.wait()
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        if self._process:
+            self._process.terminate()
+            self._process.wait()
+
+    def of(self, name: str) -> list[Sight]:
+        """What was seen of one object."""
+        return [sight for sight in tuple(self._sights) if sight.name == name]
+
+    def all(self) -> tuple[Sight, ...]:
+        """What was seen."""
+        return tuple(self._sights)
 
     def _read(self) -> None:
-        for state in _documents(self._process.stdout or ()):
-            self.states.append(state)
+        while not self._stopped.wait(_WATCH_PAUSE):
+            self._process = subprocess.Popen(
+                self._command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            )
+            for line in self._process.stdout or ():
+                told = json.loads(line)
+                self._note(told["type"], told["object"])
+            self._process.wait()
 
-
-def _documents(lines: Any) -> Iterator[dict[str, Any]]:
-    """Splits a stream of pretty-printed JSON objects: each ends with a brace in the first column."""
-    text: list[str] = []
-    for line in lines:
-        text.append(line)
-        if line.startswith("}"):
-            yield json.loads("".join(text))
-            text.clear()
+    def _note(self, event: str, state: dict[str, Any]) -> None:
+        meta = state.get("metadata", {})
+        identity = (event.replace("MODIFIED", "ADDED"), meta.get("uid", ""), meta.get("resourceVersion", ""))
+        if meta.get("uid") and identity not in self._known:
+            self._known.add(identity)
+            self._sights.append(Sight(time.monotonic(), event, state))
 
 
 def _run(args: tuple[str, ...], stdin: bytes | None, timeout: float) -> bytes:

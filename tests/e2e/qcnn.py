@@ -3,20 +3,22 @@
 import hashlib
 import json
 import time
-from datetime import datetime
 from functools import partial
+from itertools import groupby
 from typing import Any
 from urllib.parse import quote
 
 from tests.e2e.checks import Checks
-from tests.e2e.kubectl import ROOT, KubectlError, Watch, exists, get, kubectl, kubectl_bytes, wait_until
+from tests.e2e.kubectl import ROOT, KubectlError, Sight, exists, get, kubectl, kubectl_bytes, wait_until
+from tests.e2e.progress import PORTS, Steps
+from tests.e2e.trial import MAX_MSE, MIN_SIGN_ACCURACY, Trial
+from tests.e2e.world import World, first, is_running, log_moment
 
 JOB = "qcnn"
 WORKERS = ("qcnn-worker-0", "qcnn-worker-1")
-PORTS = {"grpc": 2222, "profiler": 2223, "metrics": 2224}
+_LAST_STEP = 25 * 7
+"""25 epochs of 112 examples in batches of 16."""
 PHASES = ["Pending", "Running", "Inferring", "Complete"]
-MAX_MSE = 0.29
-MIN_SIGN_ACCURACY = 0.92
 
 _CONNECT = """
 import socket, sys
@@ -26,26 +28,22 @@ print("ok")
 """
 
 
-def run(checks: Checks, namespace: str) -> None:
+def run(checks: Checks, world: World) -> None:
     """Applies examples/qcnn.yaml and follows it from the first pod to the last deletion."""
-    with checks.scenario("one kubectl apply"):
-        begin = time.monotonic()
+    namespace = world.namespace
+    with Steps(namespace, WORKERS[0]) as steps:
+        trial = Trial(checks, world, JOB, JOB, time.monotonic())
         kubectl("-n", namespace, "apply", "-f", str(ROOT / "examples/qcnn.yaml"))
-        watch = Watch("-n", namespace, "qtj", JOB)
-        try:
-            _replicas(checks, namespace)
-            _peers(checks, namespace)
-            _completion(checks, namespace, begin)
-            _phases(checks, watch)
-        finally:
-            watch.stop()
-    with checks.scenario("what is left behind after training"):
-        _weights(checks, namespace)
-        _inference(checks, namespace)
-        _readable(checks, namespace)
-        _untouched(checks, namespace)
-    with checks.scenario("kubectl delete"):
-        _deletion(checks, namespace)
+        _replicas(checks, namespace)
+        _peers(checks, namespace)
+        _completion(checks, namespace)
+        _phases(checks, trial)
+        _times(trial, steps)
+    _weights(checks, namespace)
+    _inference(checks, namespace)
+    _readable(checks, namespace)
+    _untouched(checks, namespace)
+    _deletion(checks, namespace)
 
 
 def _replicas(checks: Checks, namespace: str) -> None:
@@ -91,28 +89,43 @@ def _connects(namespace: str, here: str, host: str) -> bool:
         return False
 
 
-def _completion(checks: Checks, namespace: str, begin: float) -> None:
+def _completion(checks: Checks, namespace: str) -> None:
     kubectl("-n", namespace, "wait", f"qtj/{JOB}", "--for=condition=Complete", "--timeout=300s", timeout=310)
     checks.that(f"kubectl wait --for=condition=Complete qtj/{JOB}", holds=True)
-    checks.note(f"from apply to Complete: {time.monotonic() - begin:.1f} s")
 
 
-def _phases(checks: Checks, watch: Watch) -> None:
-    wait_until("the watch has seen the end", lambda: _phase(watch.states[-1]) == "Complete", 10)
-    seen: list[str] = []
-    for state in watch.states:
-        if (phase := _phase(state)) and (not seen or seen[-1] != phase):
-            seen.append(phase)
-    checks.equal("phases", seen, PHASES)
-    epochs = {state["status"].get("progress", {}).get("epoch") for state in watch.states if "status" in state}
+def _phases(checks: Checks, trial: Trial) -> None:
+    wait_until("the watch has seen the end", lambda: trial.status.get("phase") == "Complete", 10)
+    states = [sight.status for sight in trial.sights]
+    phases = [phase for phase, _ in groupby(state["phase"] for state in states if "phase" in state)]
+    checks.equal("phases", phases, PHASES)
+    epochs = {state.get("progress", {}).get("epoch") for state in states}
     checks.that("the epoch moved while it ran", len(epochs - {None}) >= 2, sorted(epochs - {None}))
-    attempts = {state["status"].get("attempt") for state in watch.states if state.get("status")}
-    checks.equal("it was trained once", attempts, {1})
+    checks.equal("it was trained once", {state["attempt"] for state in states if "attempt" in state}, {1})
 
 
-def _phase(state: dict[str, Any]) -> str | None:
-    phase: str | None = state.get("status", {}).get("phase")
-    return phase
+def _times(trial: Trial, steps: Steps) -> None:
+    pods = trial.world.pods_of(JOB, trial.applied)
+    stepped = steps.first_beyond(0, trial.applied)
+    created = [first(pods, partial(_is, worker)) for worker in WORKERS]
+    parts = [("pods created", max((at for at in created if at), default=None)), *trial.start(pods)]
+    trial.checks.timed("kubectl apply to the first step", 12, trial.applied, [*parts, ("first step", stepped)])
+    stored, ended = log_moment(trial.world.namespace, WORKERS[0], "weights gs://"), steps.end()
+    last = steps.first_beyond(_LAST_STEP - 1, trial.applied) or trial.applied
+    trial.checks.timed("last step to the end of training", 3, last, [("weights stored", stored), ("ended", ended)])
+    inference = [sight for sight in pods if sight.name.startswith(f"{JOB}-inference")]
+    parts = [
+        ("noticed", first(trial.sights, lambda sight: "weights" in sight.status)),
+        ("Job created", first(trial.world.jobs_of(JOB, trial.applied), lambda _: True)),
+        ("inference runs", first(inference, is_running)),
+    ]
+    trial.checks.timed("end of training to inference", 3, ended or trial.applied, parts)
+    done = [("Complete", first(trial.sights, lambda sight: sight.status.get("phase") == "Complete"))]
+    trial.checks.timed("kubectl apply to Complete", None, trial.applied, done)
+
+
+def _is(name: str, sight: Sight) -> bool:
+    return sight.name == name
 
 
 def _weights(checks: Checks, namespace: str) -> None:
@@ -129,8 +142,6 @@ def _inference(checks: Checks, namespace: str) -> None:
     leader = get("-n", namespace, "pod", WORKERS[0])
     ended = leader["status"]["containerStatuses"][0]["state"]["terminated"]["finishedAt"]
     checks.that("inference began after training", job["metadata"]["creationTimestamp"] >= ended, (job, ended))
-    delay = datetime.fromisoformat(job["metadata"]["creationTimestamp"]) - datetime.fromisoformat(ended)
-    checks.note(f"from the end of training to the inference Job: {delay.total_seconds():.0f} s")
     inference = get("-n", namespace, "qtj", JOB)["status"]["inference"]
     checks.equal("inference phase", inference["phase"], "Complete")
     metrics = inference["metrics"]
@@ -172,6 +183,5 @@ def _deletion(checks: Checks, namespace: str) -> None:
     def nothing_left() -> bool:
         return not exists("-n", namespace, "pods,services,jobs", "-l", f"quantumtraining.dev/job={JOB}")
 
-    took = wait_until("all children are gone", nothing_left, 60)
+    wait_until("all children are gone", nothing_left, 60)
     checks.that("kubectl delete leaves nothing", holds=True)
-    checks.note(f"children gone after {took:.1f} s")

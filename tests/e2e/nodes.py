@@ -1,0 +1,71 @@
+"""A node is drained, and a node is lost: the job goes on where there is room, and it costs nothing of its budget."""
+
+import time
+
+from tests.e2e.chaos import time_of_next_step
+from tests.e2e.checks import Checks
+from tests.e2e.kubectl import KubectlError, get, kubectl, wait_until
+from tests.e2e.machine import cluster
+from tests.e2e.progress import Steps
+from tests.e2e.trial import Trial, spread
+from tests.e2e.world import World
+
+__all__ = ["drained_node", "lost_node", "two_nodes"]
+
+_VICTIM = "node-2"
+"""node-1 has the storage."""
+
+
+def two_nodes() -> None:
+    """Makes sure that there are two nodes that take pods.
+
+    Raises:
+        KubectlError: There are fewer; with what to do about it.
+    """
+    kubectl("uncordon", _VICTIM)
+    if len(_ready()) < 2:
+        raise KubectlError(f"ready nodes: {', '.join(_ready()) or 'none'}; two are needed: make cluster NODES=2 images")
+
+
+def drained_node(checks: Checks, world: World) -> None:
+    """Replicas that must not share a node: while one node is drained they wait, and say why."""
+    trial = Trial.begin(checks, world, "drained", affinity=spread("drained", strictly=True))
+    trial.trains(epochs=2)
+    checks.equal("the replicas are spread", sorted(trial.nodes()), ["node-1", _VICTIM])
+    kubectl("drain", _VICTIM, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=90s")
+    try:
+        trial.wait("says that no node takes it", lambda status: status.get("reason") == "Unschedulable")
+        said = next(c["message"] for c in trial.status["conditions"] if c["reason"] == "Unschedulable")
+        checks.that(f"it says why it waits: {said}", "no node takes drained-worker-" in said)
+    finally:
+        kubectl("uncordon", _VICTIM)
+    trial.completes(disruptions=1)
+
+
+def lost_node(checks: Checks, world: World) -> None:
+    """Replicas that would rather not share a node: when one node is lost, both train on the other."""
+    trial = Trial.begin(checks, world, "lost", affinity=spread("lost", strictly=False))
+    trial.trains(epochs=2)
+    checks.equal("the replicas are spread", sorted(trial.nodes()), ["node-1", _VICTIM])
+    old = trial.uids()
+    try:
+        with Steps(world.namespace, trial.workers[0]) as steps:
+            begin = time.monotonic()
+            cluster("stop-node", _VICTIM)
+            time_of_next_step(trial, steps, begin, old, "loss of a node to the next step", goal=None)
+        checks.equal("all replicas are on the other node", trial.nodes(), ["node-1", "node-1"])
+        trial.wait("ends", lambda status: status.get("phase") == "Complete")
+    finally:
+        cluster("up", "--nodes", "2")
+        wait_until("the node is back", lambda: _VICTIM in _ready(), 120)
+    trial.completes(disruptions=1)
+
+
+def _ready() -> list[str]:
+    ready = {"type": "Ready", "status": "True"}
+    nodes = get("nodes")["items"]
+    return [
+        node["metadata"]["name"]
+        for node in nodes
+        if any(ready.items() <= condition.items() for condition in node["status"]["conditions"])
+    ]

@@ -1,0 +1,218 @@
+"""The example under another name, with more epochs, to be put into trouble, and what must be true of it afterwards."""
+
+import json
+import time
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import yaml
+
+from tests.e2e.checks import Checks
+from tests.e2e.kubectl import ROOT, Sight, exists, get, kubectl, wait_until
+from tests.e2e.machine import processes
+from tests.e2e.progress import progress
+from tests.e2e.world import JOB_LABEL, World, first, is_running, log_moment
+
+__all__ = ["BUCKET", "MAX_MSE", "MIN_SIGN_ACCURACY", "Trial", "spread"]
+
+BUCKET = "quantum-training"
+MAX_MSE = 0.29
+MIN_SIGN_ACCURACY = 0.92
+_EPOCHS = 60
+"""Enough for training to last until the trouble is over, and for it to end in the acceptance band."""
+_START_SECONDS = 600
+_COMPLETE_SECONDS = 900
+"""Ten times what an idle machine needs: they only end what has come to a standstill."""
+
+Manifest = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One job of two workers.
+
+    Attributes:
+        checks: Where its checks are counted.
+        world: Where it is watched.
+        name: Its name.
+        folder: Its artifacts in the bucket; another one each time, for a bucket remembers.
+        applied: When it was applied, by `time.monotonic`.
+    """
+
+    checks: Checks
+    world: World
+    name: str
+    folder: str
+    applied: float
+
+    @classmethod
+    def begin(cls, checks: Checks, world: World, name: str, *, affinity: Manifest | None = None) -> "Trial":
+        """Applies the job."""
+        job = deepcopy(yaml.safe_load((ROOT / "examples/qcnn.yaml").read_text()))
+        job["metadata"]["name"] = name
+        folder = f"{name}-{time.time_ns()}"
+        job["spec"]["artifacts"]["uri"] = f"gs://{BUCKET}/{folder}"
+        pod = job["spec"]["template"]["spec"]
+        pod["containers"][0]["args"] = ["train", "qcnn", f"--epochs={_EPOCHS}"]
+        if affinity:
+            pod["affinity"] = affinity
+        applied = time.monotonic()
+        kubectl("-n", world.namespace, "apply", "-f", "-", stdin=yaml.safe_dump(job))
+        return cls(checks, world, name, folder, applied)
+
+    @property
+    def workers(self) -> tuple[str, str]:
+        """The names of its pods; the first leads."""
+        return f"{self.name}-worker-0", f"{self.name}-worker-1"
+
+    @property
+    def sights(self) -> list[Sight]:
+        """What was seen of it."""
+        return [sight for sight in self.world.trainings.of(self.name) if sight.at >= self.applied]
+
+    @property
+    def status(self) -> Manifest:
+        """Its status as last seen."""
+        return self.sights[-1].status if self.sights else {}
+
+    def wait(self, what: str, holds: Any, seconds: float = _START_SECONDS) -> None:
+        """Waits for something that shows in its status."""
+        wait_until(f"{self.name} {what}", lambda: holds(self.status), seconds, pause=0.05)
+
+    def reaches(self, phase: str) -> None:
+        """Waits until it has been in a phase."""
+        seen = partial(first, holds=lambda sight: sight.status.get("phase") == phase)
+        wait_until(f"{self.name} is {phase}", lambda: seen(self.sights), _START_SECONDS, pause=0.02)
+
+    def trains(self, epochs: int = 1) -> None:
+        """Waits until it has finished so many epochs."""
+        wait_until(f"{self.name} trains", lambda: self.epoch() >= epochs, _START_SECONDS, pause=0.2)
+
+    def epoch(self) -> int:
+        """Epochs finished, as its leader says."""
+        said = progress(self.world.namespace, self.workers[0])
+        return int(said["epoch"]) if said else 0
+
+    def pods(self) -> list[Manifest]:
+        """Its pods, those of inference included."""
+        found: list[Manifest] = get("-n", self.world.namespace, "pods", "-l", f"{JOB_LABEL}={self.name}")["items"]
+        return found
+
+    def nodes(self) -> list[str]:
+        """The nodes of its workers."""
+        return [get("-n", self.world.namespace, "pod", worker)["spec"].get("nodeName", "") for worker in self.workers]
+
+    def uids(self) -> set[str]:
+        """The uids of its workers' pods."""
+        return {get("-n", self.world.namespace, "pod", worker)["metadata"]["uid"] for worker in self.workers}
+
+    def process(self, worker: str) -> int:
+        """The pid of a worker's program on this machine."""
+        return processes(self.world.namespace, worker)[0]
+
+    def since_trouble(self, old: set[str], since: float) -> list[tuple[str, float | None]]:
+        """Returns the parts of a restart: when it was noticed, when the old pods were gone, and so on."""
+        pods = self.world.pods_of(self.name, since)
+        new = [sight for sight in pods if sight.state["metadata"]["uid"] not in old]
+        gone = [first(pods, partial(_is_gone, uid)) for uid in old]
+        attempts = {sight.status.get("attempt", 0) for sight in self.sights if sight.at < since}
+        return [
+            ("noticed", first(self.sights, lambda sight: sight.status.get("attempt", 0) > max(attempts), since)),
+            ("old pods gone", max((at for at in gone if at), default=None)),
+            *self.start(new),
+        ]
+
+    def start(self, pods: list[Sight]) -> list[tuple[str, float | None]]:
+        """Returns the parts of a start, given what was seen of its pods."""
+        running = [first((sight for sight in pods if sight.name == worker), is_running) for worker in self.workers]
+        told = partial(log_moment, self.world.namespace, self.workers[0])
+        return [
+            ("pods running", max((at for at in running if at), default=None)),
+            ("TensorFlow imported", told("is ready")),
+            ("workers met", told("processes have met")),
+        ]
+
+    def completes(self, *, restarts: int = 0, disruptions: int = 0, resumes: int = 0, inferences: int = 1) -> Manifest:
+        """Waits for its end and checks that the trouble has left no trace; deletes it.
+
+        Args:
+            restarts: How many it must have cost of the budget.
+            disruptions: How many must be on record beside those.
+            resumes: How often it was resumed.
+            inferences: How many inference Jobs there must have been.
+        """
+        self.wait("ends", lambda status: status.get("phase") in {"Complete", "Failed"}, _COMPLETE_SECONDS)
+        self.checks.equal("phase", self.status.get("phase"), "Complete")
+        status = self.status
+        for failure in status.get("failures", ()):
+            self.checks.note(f"on record: {json.dumps(failure)}")
+        self.checks.equal(
+            "attempt, restarts and disruptions",
+            (status["attempt"], status["restarts"], status.get("disruptions", 0)),
+            (1 + restarts + disruptions + resumes, restarts, disruptions),
+        )
+        self._within_band(status["inference"]["metrics"])
+        self._once(inferences)
+        self._left()
+        self._deleted()
+        return status
+
+    def _within_band(self, metrics: dict[str, float]) -> None:
+        good = metrics["mse"] <= MAX_MSE and metrics["signAccuracy"] >= MIN_SIGN_ACCURACY
+        self.checks.that(f"within the acceptance band: {json.dumps(metrics)}", good)
+
+    def _once(self, inferences: int) -> None:
+        """One training, one set of weights, one result of inference."""
+        prefix = f"{self.folder}/"
+        raw = f"/api/v1/namespaces/{self.world.namespace}/services/gcs:http/proxy/storage/v1/b/{BUCKET}/o"
+        listing = json.loads(kubectl("get", "--raw", f"{raw}?prefix={prefix}"))
+        names = [item["name"].removeprefix(prefix) for item in listing.get("items", ())]
+        self.checks.equal("sets of weights stored", sum(name.endswith(".h5") for name in names), 1)
+        self.checks.that("no checkpoint is left", not any(name.startswith("checkpoints") for name in names), names)
+        trained = {_since(sight, "Trained") for sight in self.sights} - {None}
+        self.checks.equal("times that training ended", len(trained), 1)
+        runs = self.world.jobs_of(self.name, self.applied)
+        done = {sight.state["metadata"]["uid"] for sight in runs if _since(sight, "Complete")}
+        seen = {sight.state["metadata"]["uid"] for sight in runs}
+        self.checks.equal("inference Jobs that were done, and that there were", (len(done), len(seen)), (1, inferences))
+
+    def _left(self) -> None:
+        """No pod but the last of each replica and the one of inference."""
+        pods = (*self.workers, f"{self.name}-inference")
+
+        def settled() -> bool:
+            left = self.pods()
+            named = sorted(pod["metadata"]["name"] for pod in left)
+            ended = all(pod["status"]["phase"] == "Succeeded" for pod in left)
+            return ended and len(named) == len(pods) and all(map(str.startswith, named, sorted(pods)))
+
+        wait_until(f"two workers and one inference pod of {self.name} are left, all ended", settled, 90)
+        self.checks.that("no pod is left over", holds=True)
+
+    def _deleted(self) -> None:
+        where = ("-n", self.world.namespace)
+        kubectl(*where, "delete", "qtj", self.name, "--wait=false")
+        children = (*where, "pods,services,jobs", "-l", f"{JOB_LABEL}={self.name}")
+        wait_until(f"the children of {self.name} are gone", lambda: not exists(*children), 90)
+        self.checks.that("kubectl delete leaves nothing", holds=True)
+
+
+def spread(name: str, *, strictly: bool) -> Manifest:
+    """An affinity that keeps the replicas of a job on different nodes, or prefers to."""
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {JOB_LABEL: name}}}
+    if strictly:
+        return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    weighted = [{"weight": 100, "podAffinityTerm": term}]
+    return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": weighted}}
+
+
+def _is_gone(uid: str, sight: Sight) -> bool:
+    return sight.event == "DELETED" and sight.state["metadata"]["uid"] == uid
+
+
+def _since(sight: Sight, condition: str) -> str | None:
+    """Returns since when a condition is true; None while it is not."""
+    conditions = sight.status.get("conditions", ())
+    return next((c["lastTransitionTime"] for c in conditions if c["type"] == condition and c["status"] == "True"), None)

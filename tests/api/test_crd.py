@@ -144,7 +144,7 @@ def test_the_status_is_a_subresource_so_that_the_operator_cannot_touch_the_spec(
     [
         (".spec.replicaSpecs.Worker.replicas", "minimum", 1),
         (".spec.replicaSpecs.Worker.replicas", "maximum", 1_000),
-        (".spec.circuit.qubits", "minimum", 2),
+        (".spec.circuit.qubits", "minimum", 4),
         (".spec.circuit.qubits", "maximum", 40),
         (".spec.profiler.port", "minimum", 1024),
         (".spec.profiler.port", "maximum", 65535),

@@ -59,7 +59,7 @@ def test_a_small_job_is_read_whole() -> None:
             "spec.profiler.port: port 2222 is taken by gRPC and 2224 by metrics: choose another",
         ),
         ({"profiler": {"port": 80}}, "spec.profiler.port: input should be greater than or equal to 1024"),
-        ({"circuit": {"qubits": 1}}, "spec.circuit.qubits: input should be greater than or equal to 2"),
+        ({"circuit": {"qubits": 1}}, "spec.circuit.qubits: input should be greater than or equal to 4"),
         ({"template": {}}, "spec.template.spec: field required"),
         (
             {"template": {"spec": {"containers": []}}},

@@ -16,7 +16,10 @@ from typing import Any, Self
 
 __all__ = [
     "EXIT_RETRY",
+    "MAX_QUBITS",
+    "MIN_QUBITS",
     "PROGRESS_PATH",
+    "STATES",
     "TERMINATION_MESSAGE_LIMIT",
     "TERMINATION_MESSAGE_PATH",
     "Env",
@@ -24,7 +27,18 @@ __all__ = [
     "TerminationMessage",
     "Weights",
     "is_retryable",
+    "statevector_bytes",
 ]
+
+MIN_QUBITS = 4
+"""Fewer qubits make no network: after one pooling there must be two left to learn from."""
+
+MAX_QUBITS = 40
+"""One statevector of more than 8 TiB fits no machine."""
+
+STATES = 3
+"""Statevectors that the gradient of one circuit holds (adjoint method): the state, the state being taken back gate by
+gate, and a copy to differentiate. TensorFlow Quantum 0.7.6; Luo et al., "Yao.jl", Quantum 4, 341 (2020), section 3."""
 
 TERMINATION_MESSAGE_PATH = "/dev/termination-log"
 """Where a program leaves its last word when `Env.TERMINATION_LOG` is not set."""
@@ -53,12 +67,18 @@ class Env(StrEnum):
     JOB_UID = "QTJ_JOB_UID"
     ATTEMPT = "QTJ_ATTEMPT"
     ARTIFACTS_URI = "QTJ_ARTIFACTS_URI"
+    IMAGE = "QTJ_IMAGE"
     QUBITS = "QTJ_QUBITS"
     PROFILER_PORT = "QTJ_PROFILER_PORT"
     METRICS_PORT = "QTJ_METRICS_PORT"
     TERMINATION_LOG = "QTJ_TERMINATION_LOG"
     WEIGHTS_URI = "QTJ_WEIGHTS_URI"
     WEIGHTS_SHA256 = "QTJ_WEIGHTS_SHA256"
+
+
+def statevector_bytes(qubits: int, *, bytes_per_amplitude: int = 8) -> int:
+    """Returns the bytes of one statevector: 2^qubits complex amplitudes."""
+    return bytes_per_amplitude << qubits
 
 
 def is_retryable(exit_code: int) -> bool:
@@ -94,6 +114,8 @@ class Progress:
         loss: Training loss of the last finished epoch.
         accuracy: Sign accuracy on the held-out set after the last finished epoch, 0 to 1.
         examples_per_second: Training examples of all replicas per second in the last finished epoch.
+        gradient_variance: Variance over the components of the circuits' gradient in the last finished epoch; one that
+            vanishes is a barren plateau.
     """
 
     epoch: int
@@ -102,11 +124,13 @@ class Progress:
     loss: float | None = None
     accuracy: float | None = None
     examples_per_second: float | None = None
+    gradient_variance: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the progress with the status' field names (camelCase), leaving out what is not known yet."""
         said = asdict(self)
         said["examplesPerSecond"] = said.pop("examples_per_second")
+        said["gradientVariance"] = said.pop("gradient_variance")
         return {key: value for key, value in said.items() if value is not None and math.isfinite(value)}
 
     def to_json(self) -> str:
@@ -124,6 +148,7 @@ class Progress:
                 loss=_number(said.get("loss")),
                 accuracy=_number(said.get("accuracy")),
                 examples_per_second=_number(said.get("examplesPerSecond")),
+                gradient_variance=_number(said.get("gradientVariance")),
             )
         except _NOT_ONE:
             return None

@@ -1,18 +1,11 @@
-"""How much memory a circuit needs, from what the job says of it.
-
-A statevector of n qubits has 2^n complex amplitudes. The adjoint method holds three of them for each circuit that is
-evaluated at a time: the state, the state being taken back gate by gate, and a copy to differentiate (TensorFlow
-Quantum 0.7.6, adjoint gradient; Luo et al., "Yao.jl", Quantum 4, 341 (2020), section 3).
-"""
+"""How much memory a circuit needs, from what the job says of it."""
 
 from decimal import Decimal
 
+from qtj_operator.api.contract import statevector_bytes
 from qtj_operator.api.spec import Circuit, Precision
 
-__all__ = ["STATES", "bytes_of", "gibibytes", "state_bytes"]
-
-STATES = 3
-"""Statevectors that the gradient of one circuit holds."""
+__all__ = ["bytes_of", "gibibytes", "state_bytes"]
 
 _BYTES_PER_AMPLITUDE = {Precision.SINGLE: 8, Precision.DOUBLE: 16}
 _UNITS = {
@@ -26,7 +19,7 @@ _UNITS = {
 def state_bytes(circuit: Circuit) -> int:
     """Returns the bytes of one statevector."""
     amplitude = _BYTES_PER_AMPLITUDE[circuit.precision or Precision.SINGLE]
-    return amplitude * 1 << circuit.qubits
+    return statevector_bytes(circuit.qubits, bytes_per_amplitude=amplitude)
 
 
 def bytes_of(quantity: object) -> int | None:

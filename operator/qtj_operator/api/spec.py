@@ -11,6 +11,7 @@ from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from qtj_operator.api.contract import MAX_QUBITS, MIN_QUBITS
 from qtj_operator.api.model import Model
 from qtj_operator.api.names import MANAGER, MAX_REPLICAS, Role
 from qtj_operator.api.rules import Rule, checked, enforce, validations
@@ -144,7 +145,9 @@ class ReplicaSpecs(Model):
 class Circuit(Model):
     """The quantum circuit to train. With it, a job that cannot fit its memory limit is refused before it starts."""
 
-    qubits: int = Field(description="Number of qubits. A statevector takes 8 bytes times 2^qubits.", ge=2, le=40)
+    qubits: int = Field(
+        description="Number of qubits. A statevector takes 8 bytes times 2^qubits.", ge=MIN_QUBITS, le=MAX_QUBITS
+    )
     filters: int | None = Field(
         None, description="Circuits evaluated side by side for each example. 1 when left out.", ge=1, le=1024
     )

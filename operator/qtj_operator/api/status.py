@@ -75,6 +75,10 @@ class ProgressStatus(Model):
     loss: float | None = Field(None, description="Training loss of the last finished epoch.")
     accuracy: float | None = Field(None, description="Sign accuracy on the held-out set, 0 to 1.")
     examples_per_second: float | None = Field(None, description="Training examples per second over all replicas.")
+    gradient_variance: float | None = Field(
+        None,
+        description="Variance over the components of the circuits' gradient; one that vanishes is a barren plateau.",
+    )
 
 
 class WeightsStatus(Model):

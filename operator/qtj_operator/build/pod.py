@@ -85,7 +85,7 @@ def _harden(container: Manifest) -> None:
 def _add_environment(container: Manifest, environment: Mapping[str, str]) -> None:
     """Puts our variables first: a user's own variable may refer to one with $(NAME), and wins under the same name."""
     log = container.get("terminationMessagePath") or TERMINATION_MESSAGE_PATH
-    ours = {**environment, Env.TERMINATION_LOG: log}
+    ours = {**environment, Env.IMAGE: str(container.get("image") or ""), Env.TERMINATION_LOG: log}
     theirs = container.get("env") or []
     taken = {variable["name"] for variable in theirs}
     container["env"] = [

@@ -7,9 +7,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason
-from qtj_operator.api.contract import Env
+from qtj_operator.api.contract import STATES, Env
 from qtj_operator.api.job import Job, main_container
-from qtj_operator.api.memory import STATES, bytes_of, gibibytes, state_bytes
+from qtj_operator.api.memory import bytes_of, gibibytes, state_bytes
 from qtj_operator.build.tf_config import tf_config
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed

@@ -85,6 +85,7 @@ def progress_status(said: Progress) -> ProgressStatus:
         loss=_rounded(said.loss),
         accuracy=_rounded(said.accuracy),
         examples_per_second=_rounded(said.examples_per_second),
+        gradient_variance=_rounded(said.gradient_variance),
     )
 
 

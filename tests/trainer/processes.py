@@ -14,6 +14,9 @@ from pathlib import Path
 
 from qtj_operator.api import contract
 
+PATIENCE = 900.0
+"""Seconds after which something is taken for hanging: other work on the machine may slow it down twentyfold."""
+
 REPOSITORY = Path(__file__).parents[2]
 
 
@@ -65,8 +68,15 @@ class Trainer:
         self._count = 0
 
     def start(self, *arguments: str, **environment: str) -> "Process":
+        return self._start(("-m", "qtj_trainer", *arguments), environment)
+
+    def start_program(self, path: Path, **environment: str) -> "Process":
+        """Starts a program of a user's own."""
+        return self._start((str(path),), environment)
+
+    def _start(self, command: Sequence[str], environment: dict[str, str]) -> "Process":
         self._count += 1
-        process = Process(self._folder / str(self._count), arguments, environment)
+        process = Process(self._folder / str(self._count), command, environment)
         self._cleanup.callback(process.kill)
         return process
 
@@ -87,6 +97,10 @@ class Trainer:
             for index, (metrics, profiler) in enumerate(zip(free_ports(size), free_ports(size), strict=True))
         ]
 
+    def start_programs(self, size: int, path: Path, **environment: str) -> list["Process"]:
+        """Starts workers that run a program of a user's own."""
+        return [self.start_program(path, TF_CONFIG=each, **environment) for each in tf_configs(worker=size).values()]
+
     def run_cluster(self, size: int, *arguments: str, **environment: str) -> list[Ended]:
         return [process.end() for process in self.start_cluster(size, *arguments, **environment)]
 
@@ -94,8 +108,9 @@ class Trainer:
 class Process:
     """A running trainer process."""
 
-    def __init__(self, folder: Path, arguments: Sequence[str], environment: dict[str, str]) -> None:
-        folder.mkdir(parents=True)
+    def __init__(self, folder: Path, command: Sequence[str], environment: dict[str, str]) -> None:
+        self.temporary = folder / "tmp"
+        self.temporary.mkdir(parents=True)
         self._log = folder / "termination-log"
         self._output = folder / "output"
         self._errors = folder / "errors"
@@ -104,19 +119,21 @@ class Process:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("QTJ_", "TF_"))}
         with self._output.open("w") as output, self._errors.open("w") as errors:
             self.popen = subprocess.Popen(
-                [sys.executable, "-m", "qtj_trainer", *arguments],
+                [sys.executable, *command],
                 cwd=folder,
-                env=inherited | {"PYTHONPATH": sources, "QTJ_TERMINATION_LOG": str(self._log)} | environment,
+                env=inherited
+                | {"PYTHONPATH": sources, "QTJ_TERMINATION_LOG": str(self._log), "TMPDIR": str(self.temporary)}
+                | environment,
                 stdout=output,
                 stderr=errors,
             )
 
-    def wait_for(self, text: str, seconds: float = 240) -> None:
+    def wait_for(self, text: str, seconds: float = PATIENCE) -> None:
         """Waits until the process has said something."""
         eventually(lambda: text in self._output.read_text() or self.popen.poll() is not None, seconds)
         assert text in self._output.read_text(), self._errors.read_text()
 
-    def end(self, seconds: float = 300) -> Ended:
+    def end(self, seconds: float = PATIENCE) -> Ended:
         """Waits for the end of the process."""
         before = _cpu_seconds_of_children()
         code = self.popen.wait(seconds)
@@ -127,6 +144,17 @@ class Process:
     def kill(self) -> None:
         self.popen.kill()
         self.popen.wait()
+
+
+def tf_configs(**sizes: int) -> dict[tuple[str, int], str]:
+    """The TF_CONFIG of every process of a cluster on this machine, by role and index."""
+    ports = iter(free_ports(sum(sizes.values())))
+    cluster = {role: [f"127.0.0.1:{next(ports)}" for _ in range(size)] for role, size in sizes.items()}
+    return {
+        (role, index): json.dumps({"cluster": cluster, "task": {"type": role, "index": index}})
+        for role, size in sizes.items()
+        for index in range(size)
+    }
 
 
 def _cpu_seconds_of_children() -> float:
@@ -143,7 +171,7 @@ def free_ports(count: int) -> list[int]:
         return [each.getsockname()[1] for each in sockets]
 
 
-def eventually(condition: Callable[[], bool], seconds: float = 120) -> None:
+def eventually(condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited too long"

@@ -75,6 +75,7 @@ def test_a_record_is_found_beside_its_weights(store: Store) -> None:
         held_out=Address("gs://b/held-out/1.npz", "2e"),
         metrics={"mse": 0.2},
         versions={"python": "3.11"},
+        image="registry.example/trainer:1",
         cluster={"worker": ["a:1"]},
         job="team/qcnn",
         attempt="1",

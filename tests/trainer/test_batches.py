@@ -1,13 +1,15 @@
 """Every example exactly once in an epoch, whatever the number of replicas."""
 
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from numpy.typing import NDArray
 
-from qtj_trainer.run.batches import Batch, batches, steps_per_epoch
+from qtj_trainer.run.batches import Batch, batch_at, batches, steps_per_epoch
 from qtj_trainer.workloads import Examples
 
 Rows = list[tuple[NDArray[Any], NDArray[Any]]]
@@ -61,9 +63,31 @@ def test_each_epoch_has_its_own_order() -> None:
 def test_an_epoch_does_not_depend_on_where_training_began() -> None:
     whole = taken(10, 4, epochs=3, seed=7)
 
-    resumed = taken(10, 4, epochs=1, seed=7, first_epoch=2)
+    resumed = taken(10, 4, epochs=1, seed=7, first_step=7)
 
-    np.testing.assert_array_equal([labels for labels, _ in whole[-3:]], [labels for labels, _ in resumed])
+    np.testing.assert_array_equal([labels for labels, _ in whole[7:]], [labels for labels, _ in resumed[:2]])
+
+
+def test_a_batch_named_by_its_place_is_the_one_that_stands_there() -> None:
+    whole = taken(10, 4, epochs=2, seed=7)
+
+    named = [
+        batch_at(numbered(10), 4, epoch=tf.constant(epoch, tf.int64), row=tf.constant(row, tf.int64), seed=7)
+        for epoch in range(2)
+        for row in range(3)
+    ]
+
+    for (labels, weights), batch in zip(whole, named, strict=True):
+        np.testing.assert_array_equal(labels, batch.labels)
+        np.testing.assert_array_equal(weights, batch.weights)
+
+
+def test_examples_that_are_decoded_arrive_in_order() -> None:
+    examples = replace(numbered(10), decode=lambda each: 2 * each)
+
+    batch = Batch(*next(iter(batches(examples, 4))))
+
+    np.testing.assert_array_equal(batch.inputs, [[0], [2], [4], [6]])
 
 
 def test_without_a_seed_the_order_is_kept() -> None:

@@ -4,7 +4,6 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
 from urllib.request import urlopen
 
 import numpy as np
@@ -14,14 +13,11 @@ from google.cloud import storage
 from qtj_operator.api import contract
 from qtj_trainer.errors import TryAgainError, UserError
 from qtj_trainer.run.checkpoints import Checkpoints
-from qtj_trainer.run.epoch import Epoch
+from qtj_trainer.run.position import Epoch, Gradient, Position
 from qtj_trainer.storage import Store, open_store
 from qtj_trainer.storage.files import FileStore
 from qtj_trainer.workloads.options import Options
 from tests.trainer.processes import Ended, Process, Trainer, eventually, listens
-
-if TYPE_CHECKING:
-    from qtj_trainer.workloads import Workload
 
 OPTIONS = Options(epochs=10)
 STATE = (np.arange(6, dtype=np.float32).reshape(2, 3), np.array(7))
@@ -29,6 +25,8 @@ JOB = "uid-1"
 
 EPOCHS = 60
 TRAINING = ("train", "qcnn", "--qubits", "4", "--rounds", "4", "--batch-size", "4", "--epochs", str(EPOCHS))
+STEPS = 3
+"""Optimizer steps in an epoch of that training."""
 TOLERANCE = 1e-3
 """Between one worker and two: rounding differs with the order of sums, and training amplifies it."""
 
@@ -53,24 +51,28 @@ class Full(FileStore):
 
 
 def checkpoints(store: Store, uid: str = JOB, *, model: Model | None = None, options: Options = OPTIONS) -> Checkpoints:
-    return Checkpoints(store, uid, cast("Workload", model or Model()), options)
+    return Checkpoints(store, uid, model or Model(), options)
 
 
-def epoch(number: int) -> Epoch:
-    return Epoch(number, step=3 * number, loss=1 / number, scores={"mse": 0.1 + number}, examples_per_second=3.5)
+def after(number: int) -> Position:
+    """The position after an epoch of three steps."""
+    gradients = {"angles": Gradient(mean=0.1, variance=0.2)}
+    scores = {"mse": 0.1 + number}
+    last = Epoch(number, 3 * number, loss=1 / number, scores=scores, examples_per_second=3.5, gradients=gradients)
+    return Position(3 * number, last)
 
 
 def save(store: Store, *numbers: int, uid: str = JOB) -> list[Path]:
     """Stores checkpoints after these epochs and returns their files, the newest last."""
     saved = checkpoints(store, uid)
-    names = [saved.save(epoch(number), STATE) for number in numbers]
+    names = [saved.save(after(number), STATE) for number in numbers]
     return [Path(store.uri(name).removeprefix("file://")) for name in names]
 
 
 def resumed_after(store: Store) -> int | None:
     """Returns the epoch after which a new attempt goes on."""
     found = checkpoints(store).newest()
-    return found.epoch.number if found else None
+    return found.position.epochs if found else None
 
 
 @pytest.fixture
@@ -79,11 +81,12 @@ def store(tmp_path: Path) -> Store:
 
 
 def test_a_checkpoint_is_read_as_it_was_stored(store: Store) -> None:
-    name = checkpoints(store).save(epoch(3), STATE)
+    name = checkpoints(store).save(replace(after(3), step=11, sums=(0.5, 0.25)), STATE)
 
     for found in (checkpoints(store).newest(), checkpoints(store).read(name)):
         assert found is not None
-        assert (found.name, found.uri, found.epoch) == (name, store.uri(name), epoch(3))
+        assert (found.name, found.uri) == (name, store.uri(name))
+        assert found.position == Position(11, after(3).last, (0.5, 0.25))
         assert [(each.dtype, each.tolist()) for each in found.state] == [(each.dtype, each.tolist()) for each in STATE]
 
 
@@ -99,7 +102,7 @@ def test_the_millionth_is_newer_than_the_one_before(store: Store) -> None:
     found = checkpoints(store, options=Options(epochs=1_000_000)).newest()
 
     assert found is not None
-    assert found.epoch.number == 1_000_000
+    assert found.position.epochs == 1_000_000
 
 
 @pytest.mark.parametrize("damage", ["truncated", "changed", "empty"])
@@ -124,7 +127,7 @@ def test_damaged_ones_and_interrupted_writes_are_the_first_to_go(store: Store) -
     attempt = checkpoints(store)
     assert attempt.newest()
 
-    written = attempt.save(replace(epoch(2), examples_per_second=4), STATE)
+    written = attempt.save(replace(after(2), sums=(1.0,)), STATE)
 
     assert sorted(old.parent.iterdir()) == sorted([old, old.with_name(written.rpartition("/")[2])])
 
@@ -172,8 +175,24 @@ def test_every_so_often(store: Store) -> None:
     every_third = checkpoints(store, options=replace(OPTIONS, checkpoint_every=3))
     never = checkpoints(store, options=replace(OPTIONS, checkpoint_every=0))
 
-    assert [number for number in range(1, 11) if every_third.is_due(number)] == [3, 6, 9]
-    assert not any(never.is_due(number) for number in range(1, 11))
+    assert [number for number in range(1, 11) if every_third.is_due(after(number))] == [3, 6, 9]
+    assert not any(never.is_due(after(number)) for number in range(1, 11))
+
+
+def test_steps_count_beside_epochs(store: Store) -> None:
+    every_fourth = checkpoints(store, options=replace(OPTIONS, checkpoint_every=0, checkpoint_steps=4))
+
+    assert [step for step in range(1, 13) if every_fourth.is_due(Position(step))] == [4, 8, 12]
+
+
+def test_one_within_an_epoch_is_newer_than_the_epochs_end(store: Store) -> None:
+    save(store, 1)
+    checkpoints(store).add(Position(4, after(1).last, (0.5,)), STATE)
+
+    found = checkpoints(store).newest()
+
+    assert found is not None
+    assert (found.position.step, found.position.epochs) == (4, 1)
 
 
 def test_a_failed_write_leaves_the_one_before(store: Store, tmp_path: Path) -> None:
@@ -181,8 +200,8 @@ def test_a_failed_write_leaves_the_one_before(store: Store, tmp_path: Path) -> N
     attempt = checkpoints(Full(tmp_path))
     assert attempt.newest()
 
-    with pytest.raises(TryAgainError, match=r"no room for .* checkpoints/uid-1/000003-"):
-        attempt.save(epoch(3), STATE)
+    with pytest.raises(TryAgainError, match=r"no room for .* checkpoints/uid-1/000000009-"):
+        attempt.save(after(3), STATE)
 
     assert resumed_after(store) == 2
 
@@ -201,14 +220,14 @@ def test_one_that_cannot_be_deleted_stops_nobody(store: Store, caplog: pytest.Lo
     attempt = checkpoints(store)
     attempt.newest()
 
-    attempt.save(epoch(2), STATE)
+    attempt.save(after(2), STATE)
     attempt.clear()
 
     assert caplog.text.count("old checkpoints stay: cannot delete") == 2
 
 
 def test_a_follower_without_the_leaders_storage_says_what_to_do(store: Store, tmp_path: Path) -> None:
-    name = checkpoints(store).save(epoch(1), STATE)
+    name = checkpoints(store).save(after(1), STATE)
 
     with pytest.raises(UserError, match=r"which is not here: put the artifacts where all workers can read them"):
         checkpoints(open_store(str(tmp_path / "other"))).read(name)
@@ -236,9 +255,13 @@ def epochs_in(output: str) -> list[int]:
     ]
 
 
+def said_of_resuming(ended: Ended) -> str:
+    return next(line for line in ended.output.splitlines() if line.startswith("resumed"))
+
+
 def progress_of(process: Process) -> contract.Progress:
     port = process.environment["QTJ_METRICS_PORT"]
-    eventually(lambda: listens(int(port)), 60)
+    eventually(lambda: listens(int(port)))
     with urlopen(f"http://127.0.0.1:{port}{contract.PROGRESS_PATH}") as answer:
         progress = contract.Progress.parse(answer.read().decode())
     assert progress is not None
@@ -287,11 +310,11 @@ def alone(trainer: Trainer, tmp_path_factory: pytest.TempPathFactory) -> Alone:
     ended = [process.end() for process in processes]
     assert [each.code for each in ended] == [0] * 4, [each.errors for each in ended]
     resumed, damaged, another, careless = ended
-    return Alone(int(complete[-1].name[:6]), resumed, damaged, another, careless, folders)
+    return Alone(int(complete[-1].name[:9]) // STEPS, resumed, damaged, another, careless, folders)
 
 
 def test_a_killed_run_ends_as_if_nothing_had_happened(alone: Alone) -> None:
-    first, *_ = alone.resumed.output.splitlines()
+    first = said_of_resuming(alone.resumed)
 
     assert first.startswith(f"resumed after epoch {alone.last} from file:///")
     assert epochs_in(alone.resumed.output) == list(range(alone.last + 1, EPOCHS + 1))
@@ -300,7 +323,8 @@ def test_a_killed_run_ends_as_if_nothing_had_happened(alone: Alone) -> None:
 
 
 def test_a_truncated_checkpoint_costs_one_epoch(alone: Alone) -> None:
-    warning, said, *_ = alone.damaged.output.splitlines()
+    warning = next(line for line in alone.damaged.output.splitlines() if "passing over" in line)
+    said = said_of_resuming(alone.damaged)
 
     assert warning.startswith("passing over a checkpoint: ")
     assert warning.endswith("is truncated or was changed")
@@ -317,7 +341,7 @@ def test_another_job_starts_anew(alone: Alone) -> None:
 def test_without_checkpoints_a_run_starts_anew(alone: Alone) -> None:
     assert "resumed" not in alone.careless.output
     assert len(epochs_in(alone.careless.output)) == EPOCHS
-    assert int(files_of(alone.folders["careless"])[-1].name[:6]) == alone.last
+    assert int(files_of(alone.folders["careless"])[-1].name[:9]) == STEPS * alone.last
 
 
 def test_after_success_there_are_none(alone: Alone) -> None:
@@ -360,10 +384,10 @@ def killed(trainer: Trainer, bucket: storage.Bucket, emulator: str) -> Killed:
     leader, follower = trainer.start_cluster(2, *TRAINING, **environment)
     leader.wait_for("epoch  3/")
     follower.kill()
-    ended = leader.end(seconds=240)
+    ended = leader.end()
     assert (ended.code, len(ended.sentences)) == (contract.EXIT_RETRY, 1), ended.errors
     last = max(blob.name for blob in bucket.list_blobs(prefix=f"killed/checkpoints/{JOB}/"))
-    return Killed(bucket, environment, int(last.rpartition("/")[2][:6]))
+    return Killed(bucket, environment, int(last.rpartition("/")[2][:9]) // STEPS)
 
 
 @pytest.mark.parametrize("size", [1, 2])
@@ -375,8 +399,8 @@ def test_two_workers_of_which_one_was_killed_go_on_as_one_or_two(
     leader, *followers = [process.end() for process in processes]
 
     assert [each.code for each in (leader, *followers)] == [0] * size, leader.errors
-    assert (progress.epoch, progress.step) == (killed.last, 3 * killed.last)
-    assert leader.output.startswith(f"resumed after epoch {killed.last} from gs://")
+    assert (progress.epoch, progress.step) == (killed.last, STEPS * killed.last)
+    assert said_of_resuming(leader).startswith(f"resumed after epoch {killed.last} from gs://")
     assert epochs_in(leader.output) == list(range(killed.last + 1, EPOCHS + 1))
     assert leader.metrics == pytest.approx(alone.another.metrics, abs=TOLERANCE)
     assert not list(killed.bucket.list_blobs(prefix=f"resumed-by-{size}/checkpoints/"))

@@ -9,7 +9,7 @@ import sympy
 from numpy.typing import NDArray
 
 from qtj_trainer import circuits
-from qtj_trainer.workloads.qcnn import hybrid_circuit
+from qtj_trainer.workloads.qcnn import hybrid_circuit, pure_circuit
 
 Array = NDArray[Any]
 
@@ -105,3 +105,18 @@ def test_one_layer_learns_21_angles() -> None:
     assert len(hybrid.weights) == 21
     assert len(hybrid.inputs) == 8
     assert len(hybrid.readouts) == 4
+
+
+@pytest.mark.parametrize(("qubits", "weights"), [(4, 42), (5, 63), (8, 63), (23, 105)])
+def test_a_pure_network_pools_down_to_one_qubit(qubits: int, weights: int) -> None:
+    pure = pure_circuit(qubits)
+
+    assert len(pure.weights) == len(set(pure.weights)) == weights
+    assert [list(readout.qubits) for readout in pure.readouts] == [[cirq.LineQubit(qubits - 1)]]
+    assert cirq.parameter_symbols(pure.circuit) == {*pure.inputs, *pure.weights}
+
+
+def test_an_odd_network_reads_the_unpaired_qubit() -> None:
+    readouts = [readout.qubits[0].x for readout in hybrid_circuit(5).readouts]
+
+    assert readouts == [2, 3, 4]

@@ -16,7 +16,20 @@ AT_ONCE = 4
 
 @pytest.mark.parametrize(
     "option",
-    ["--qubits", "--epochs", "--batch-size", "--learning-rate", "--checkpoint-every", "--seed", "--rounds"],
+    [
+        "--qubits",
+        "--rounds",
+        "--filters",
+        "--model",
+        "--epochs",
+        "--batch-size",
+        "--learning-rate",
+        "--optimizer",
+        "--devices",
+        "--checkpoint-every",
+        "--checkpoint-steps",
+        "--seed",
+    ],
 )
 def test_help_teaches_each_option(help_of_qcnn: str, option: str) -> None:
     described = [line for line in help_of_qcnn.splitlines() if option in line]
@@ -34,6 +47,10 @@ def test_help_names_the_environment(help_of_qcnn: str) -> None:
     ("arguments", "code", "sentence"),
     [
         ("train qcnn --epoch 3", 2, "No such option: --epoch"),
+        ("train qcnn --optimizer lion", 2, "Invalid value for '--optimizer'"),
+        ("train qcnn --model pure --filters 2", 1, "only the hybrid model has filters"),
+        ("train qcnn --qubits 40", 1, "the statevectors of one example take"),
+        ("train images", 1, "images needs --data"),
         ("train", 2, "A command is missing"),
         ("train qcnn extra", 2, "unexpected extra argument"),
         ("train qcnn --epochs many", 2, "Invalid value for '--epochs'"),
@@ -49,7 +66,19 @@ def test_a_mistake_is_one_sentence_at_once(trainer: Trainer, arguments: str, cod
     assert (ended.code, len(ended.sentences)) == (code, 1)
     assert sentence in ended.sentences[0]
     assert sentence in ended.error
+    assert not ended.error.endswith(".")  # the operator goes on from there
     assert ended.cpu_seconds < AT_ONCE
+
+
+def test_logs_are_for_programs_on_demand(trainer: Trainer, tmp_path: Path) -> None:
+    arguments = ("train", "qcnn", "--qubits", "4", "--rounds", "2", "--epochs", "1", "--artifacts", str(tmp_path))
+
+    lines = [json.loads(line) for line in trainer.run("--log-format", "json", *arguments).output.splitlines()]
+
+    assert {line["levelname"] for line in lines} == {"INFO"}
+    [progress] = [line["progress"] for line in lines if "progress" in line]
+    assert (progress["epoch"], progress["epochs"]) == (1, 1)
+    assert progress["gradientVariance"] > 0
 
 
 def test_an_unwritable_folder_is_found_before_training(trainer: Trainer, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.cluster import Cluster
+from qtj_trainer.replicate.cluster import Cluster
 
 
 def cluster(members: dict[str, list[str]], role: str, index: int) -> Cluster:
@@ -46,7 +46,28 @@ def test_a_worker_its_cluster_does_not_list_is_refused() -> None:
         cluster({"worker": ["a:1", "b:1"]}, "worker", 2)
 
 
-@pytest.mark.parametrize("role", ["ps", "evaluator"])
-def test_a_role_that_does_not_train_synchronously_is_refused(role: str) -> None:
-    with pytest.raises(UserError, match=f"the role '{role}'"):
-        cluster({"worker": ["a:1"], "ps": ["b:1"]} if role == "ps" else {"worker": ["a:1"]}, role, 0)
+def test_parameter_servers_and_workers_serve_their_chief() -> None:
+    members = {"chief": ["a:1"], "ps": ["b:1"], "worker": ["c:1", "d:1"]}
+
+    serving = {(role, index): cluster(members, role, index).serves for role, index in
+               (("chief", 0), ("ps", 0), ("worker", 0), ("worker", 1))}  # fmt: skip
+
+    assert serving == {("chief", 0): False, ("ps", 0): True, ("worker", 0): True, ("worker", 1): True}
+
+
+def test_workers_alone_serve_nobody() -> None:
+    assert not cluster({"worker": ["a:1", "b:1"]}, "worker", 1).serves
+
+
+def test_a_role_that_no_strategy_knows_is_refused() -> None:
+    with pytest.raises(UserError, match="the role 'evaluator', which this trainer does not have"):
+        cluster({"worker": ["a:1"]}, "evaluator", 0)
+
+
+@pytest.mark.parametrize(("members", "missing"), [
+    ({"ps": ["a:1"], "worker": ["b:1"]}, "chief"),
+    ({"ps": ["a:1"], "chief": ["b:1"]}, "worker"),
+])  # fmt: skip
+def test_parameter_servers_need_a_chief_and_workers(members: dict[str, list[str]], missing: str) -> None:
+    with pytest.raises(UserError, match=f"parameter servers and no {missing}: add one"):
+        cluster(members, "ps", 0)

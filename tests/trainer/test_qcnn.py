@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qtj_trainer.errors import UserError
-from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
+from qtj_trainer.workloads.qcnn import Model, Qcnn, QcnnOptions
 
 QCNN = Qcnn()
 
@@ -61,7 +61,7 @@ def test_sign_accuracy_counts_signs() -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"qubits": 3}, "--qubits is 3: it must be at least 4 and at most 30"),
+        ({"qubits": 3}, "--qubits is 3: it must be at least 4 and at most 40"),
         ({"learning_rate": 0.0}, "--learning-rate is 0.0: it must be above 0 and at most 10"),
         ({"batch_size": 0}, "--batch-size is 0: it must be at least 1"),
     ],
@@ -71,11 +71,50 @@ def test_an_impossible_option_is_refused_in_one_sentence(given: dict[str, Any], 
         QcnnOptions(**given)
 
 
+def test_a_pure_model_has_no_filters() -> None:
+    with pytest.raises(UserError, match="--filters is 2 and --model is pure: only the hybrid model has filters"):
+        QcnnOptions(model=Model.PURE, filters=2)
+
+
+def test_a_filter_is_a_circuit_of_its_own_beside_the_first() -> None:
+    one, three = (QCNN.model(QcnnOptions(qubits=5, filters=filters)) for filters in (1, 3))
+
+    sizes = [[tuple(each.shape) for each in model.get_weights()] for model in (one, three)]
+    angles = three.get_weights()[:3]
+
+    assert sizes[0] == [(21,), (3, 8), (8,), (8, 1), (1,)]
+    assert sizes[1] == [(21,), (21,), (21,), (9, 8), (8,), (8, 1), (1,)]
+    np.testing.assert_array_equal(angles[0], one.get_weights()[0])
+    assert not np.array_equal(angles[0], angles[1])
+
+
+def test_a_pure_model_answers_with_one_expectation_value() -> None:
+    model = QCNN.model(QcnnOptions(model=Model.PURE, qubits=5))
+
+    answers = model(np.zeros((2, 5), np.float32)).numpy()
+
+    assert [tuple(each.shape) for each in model.get_weights()] == [(3 * 21,)]
+    assert answers.shape == (2,)
+    assert np.all(np.abs(answers) <= 1)
+
+
+def test_the_drawing_is_as_narrow_as_the_circuit_has_qubits() -> None:
+    drawing = QCNN.drawing(QcnnOptions())
+
+    assert drawing.splitlines()[0].split() == [str(qubit) for qubit in range(8)]
+    assert "convolution14" in drawing
+
+
+def test_statevectors_are_counted_for_each_filter() -> None:
+    assert QCNN.memory(QcnnOptions(qubits=23, filters=3)) == 3 * 3 * 64 * 2**20
+
+
 def test_options_of_another_version_are_refused() -> None:
-    with pytest.raises(UserError, match="filters"):
-        QcnnOptions.from_record({"filters": 3, "epochs": 1, "batch_size": 1, "learning_rate": 1, "seed": 1})
+    with pytest.raises(UserError, match="shots"):
+        QcnnOptions.from_record({"shots": 3, "epochs": 1, "batch_size": 1, "learning_rate": 1, "seed": 1})
 
 
 def test_a_circuit_of_another_size_has_another_fingerprint() -> None:
     assert QCNN.fingerprint(QcnnOptions()) == QCNN.fingerprint(QcnnOptions(seed=3))
-    assert QCNN.fingerprint(QcnnOptions()) != QCNN.fingerprint(QcnnOptions(qubits=6))
+    others = [QcnnOptions(qubits=6), QcnnOptions(filters=2), QcnnOptions(model=Model.PURE)]
+    assert len({QCNN.fingerprint(each) for each in [QcnnOptions(), *others]}) == 4

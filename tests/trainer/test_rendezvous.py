@@ -8,8 +8,8 @@ from threading import Thread
 import pytest
 
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.cluster import Cluster, Member
-from qtj_trainer.run.rendezvous import meet
+from qtj_trainer.replicate.cluster import Cluster, Member
+from qtj_trainer.replicate.rendezvous import meet
 from tests.trainer.processes import eventually, free_ports, listens
 
 

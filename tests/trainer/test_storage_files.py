@@ -1,5 +1,8 @@
 """A folder as a store."""
 
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -42,6 +45,31 @@ def test_an_interrupted_write_leaves_the_old_bytes(tmp_path: Path, monkeypatch: 
 
     assert store.read("a") == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_full_disk_is_told_and_takes_nothing_with_it(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path))
+    store.write("a", b"old")
+
+    with (
+        room_for(1000),
+        pytest.raises(UserError, match=r"no room for artifacts in .*; what was stored before is intact"),
+    ):
+        store.write("a", bytes(2000))
+
+    assert store.read("a") == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+@contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """Lets no file of this process grow beyond a number of bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_missing_object_is_named(tmp_path: Path) -> None:

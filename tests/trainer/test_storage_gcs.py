@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,6 +19,11 @@ from qtj_trainer.storage.gcs import GcsStore
 
 QUICKLY = DEFAULT_RETRY.with_delay(initial=0.01)
 
+TRUNCATED, SLOW = -1, -2
+"""What a server may do besides answering with a status code: hang up in the middle, or take its time."""
+SLOWNESS = 0.5
+"""Seconds."""
+
 
 @pytest.fixture
 def address(bucket: storage.Bucket, emulator: str, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -28,17 +34,21 @@ def address(bucket: storage.Bucket, emulator: str, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 def moody_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """Answers requests with the status codes of a list, in turn, then with 200."""
+    """Answers requests with what a list names, in turn, then with 200."""
     answers: list[int] = []
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            self.send_response(answers.pop(0) if answers else 200)
+            answer = answers.pop(0) if answers else 200
+            if answer == SLOW:
+                time.sleep(SLOWNESS)
+            self.send_response(200 if answer < 0 else answer)
             self.send_header("Content-Length", "4")
             self.end_headers()
-            self.wfile.write(b"data")
+            self.wfile.write(b"da" if answer == TRUNCATED else b"data")
+            self.close_connection = answer == TRUNCATED
 
         def log_message(self, *_: object) -> None:
             pass
@@ -119,6 +129,21 @@ def test_a_short_outage_is_survived(moody_server: list[int]) -> None:
 
     assert read_from_moody(QUICKLY) == b"data"
     assert moody_server == []
+
+
+@pytest.mark.parametrize("fault", [TRUNCATED, SLOW])
+def test_an_answer_that_is_cut_off_or_late_is_waited_for(moody_server: list[int], fault: int) -> None:
+    moody_server += [fault, 503, fault]
+
+    assert read_from_moody(QUICKLY) == b"data"
+    assert moody_server in ([], [503, fault])  # a late answer is an answer
+
+
+def test_answers_that_are_always_cut_off_ask_for_another_run(moody_server: list[int]) -> None:
+    moody_server += [TRUNCATED] * 1000
+
+    with pytest.raises(TryAgainError, match="gs://b did not answer"):
+        read_from_moody(QUICKLY.with_timeout(0.1))
 
 
 def test_a_long_outage_asks_for_another_run(moody_server: list[int]) -> None:

@@ -17,6 +17,8 @@ from tests.trainer.processes import Ended, Process, Trainer, eventually, free_po
 
 ACCEPTED_MSE = 0.29
 ACCEPTED_SIGN_ACCURACY = 0.92
+ACCEPTED_PURE_MSE = 0.63
+"""The bands of the tutorial's models, seeds 0 to 3: the pure one depends on where it begins."""
 
 SMALL = ("--qubits", "4", "--rounds", "2", "--epochs", "1")
 FOREVER = (*SMALL, "--epochs", "1000000")
@@ -112,13 +114,27 @@ def test_the_record_tells_how_to_repeat_it(trained: Trained) -> None:
 
     assert record["workload"] == "qcnn"
     assert record["options"] == {
-        "epochs": 25, "batch_size": 16, "learning_rate": 0.02, "checkpoint_every": 1, "seed": 0,
-        "qubits": 8, "rounds": 20,
+        "epochs": 25, "batch_size": 16, "learning_rate": 0.02, "optimizer": "adam", "devices": 0,
+        "checkpoint_every": 1, "checkpoint_steps": 0, "seed": 0,
+        "model": "hybrid", "qubits": 8, "filters": 1, "rounds": 20,
     }  # fmt: skip
     assert record["metrics"] == trained.leader.metrics
     assert (record["job"], record["attempt"]) == ("team/qcnn", "1")
     assert len(record["cluster"]["worker"]) == 2
     assert record["versions"]["tensorflow-quantum"] == "0.7.6"
+
+
+def test_the_circuit_is_drawn_beside_the_weights(trained: Trained) -> None:
+    drawing = trained.blob(trained.leader.weights.uri.replace(".h5", ".txt")).download_as_bytes().decode()
+
+    assert drawing.splitlines()[0].split() == [str(qubit) for qubit in range(8)]
+
+
+def test_curves_are_in_the_bucket(trained: Trained) -> None:
+    [file] = trained.bucket.list_blobs(prefix="two/logs/uid-1/events.out.tfevents")
+
+    data = file.download_as_bytes()
+    assert all(name in data for name in (b"readouts/expectation", b"gradient_variance/expectation/angles", b"mse"))
 
 
 def test_inference_confirms_what_training_measured(trainer: Trainer, trained: Trained) -> None:
@@ -190,7 +206,7 @@ def test_a_killed_worker_makes_the_other_ask_for_another_run(pair: tuple[Process
 
     victim.popen.kill()
 
-    ended = survivor.end(seconds=240)
+    ended = survivor.end()
     assert ended.code == contract.EXIT_RETRY
     assert len(ended.sentences) == 1
     assert "lost another worker" in ended.sentences[0]
@@ -202,8 +218,8 @@ def test_a_worker_told_to_stop_stops_at_once(pair: tuple[Process, Process]) -> N
 
     leader.popen.send_signal(signal.SIGTERM)
 
-    assert leader.end(seconds=15).code == 128 + signal.SIGTERM
-    assert follower.end(seconds=240).code == contract.EXIT_RETRY
+    assert leader.end().code == 128 + signal.SIGTERM
+    assert follower.end().code == contract.EXIT_RETRY
 
 
 def test_a_worker_that_waits_for_others_can_be_told_to_stop(trainer: Trainer) -> None:
@@ -212,17 +228,46 @@ def test_a_worker_that_waits_for_others_can_be_told_to_stop(trainer: Trainer) ->
     waiting = trainer.start(
         "train", "qcnn", TF_CONFIG=json.dumps({"cluster": members, "task": {"type": "worker", "index": 1}})
     )
-    eventually(lambda: listens(port), 60)
+    eventually(lambda: listens(port))
 
     waiting.popen.send_signal(signal.SIGTERM)
 
-    assert waiting.end(seconds=15).code == 128 + signal.SIGTERM
+    assert waiting.end().code == 128 + signal.SIGTERM
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [2, 4])
+def test_any_number_of_workers_computes_what_one_computes(
+    trainer: Trainer, alone: Ended, tmp_path: Path, size: int
+) -> None:
+    leader, *_ = trainer.run_cluster(size, "train", "qcnn", "--artifacts", str(tmp_path))
+
+    assert losses(leader)[:5] == pytest.approx(losses(alone)[:5], abs=5e-4)
+    assert leader.metrics == pytest.approx(alone.metrics, abs=0.03)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("filters", [1, 3])
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_every_seed_learns(trainer: Trainer, tmp_path: Path, seed: int, filters: int) -> None:
+    chosen = ("--seed", str(seed), "--filters", str(filters))
+
+    ended = trainer.run("train", "qcnn", *chosen, "--artifacts", str(tmp_path))
+
+    assert ended.metrics["mse"] <= ACCEPTED_MSE
+    assert ended.metrics["signAccuracy"] >= ACCEPTED_SIGN_ACCURACY
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
-def test_every_seed_learns(trainer: Trainer, tmp_path: Path, seed: int) -> None:
-    ended = trainer.run("train", "qcnn", "--seed", str(seed), "--artifacts", str(tmp_path))
+def test_the_pure_network_learns_as_far_as_its_seed_lets_it(trainer: Trainer, tmp_path: Path, seed: int) -> None:
+    ended = trainer.run("train", "qcnn", "--model", "pure", "--seed", str(seed), "--artifacts", str(tmp_path))
 
-    assert ended.metrics["mse"] <= ACCEPTED_MSE
-    assert ended.metrics["signAccuracy"] >= ACCEPTED_SIGN_ACCURACY
+    assert ended.metrics["mse"] <= ACCEPTED_PURE_MSE
+
+
+@pytest.mark.slow
+def test_an_odd_number_of_qubits_learns_too(trainer: Trainer, tmp_path: Path) -> None:
+    ended = trainer.run("train", "qcnn", "--qubits", "7", "--artifacts", str(tmp_path))
+
+    assert ended.metrics["signAccuracy"] >= ACCEPTED_SIGN_ACCURACY - 0.05

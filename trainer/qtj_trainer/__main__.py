@@ -3,18 +3,19 @@
 import sys
 from importlib.util import find_spec
 
-from qtj_trainer.run.signals import end_on_sigterm
+from qtj_trainer.run.signals import Stop
 
 _NEEDED = ("typer", "numpy", "prometheus_client", "cirq", "tensorflow", "tf_keras", "tensorflow_quantum")
 """What `pip install quantumtrainingjob` alone does not bring, for it runs operators too."""
 
 if __name__ == "__main__":
     # Before the imports: NumPy alone starts a thread for each processor.
-    end_on_sigterm()
+    stop = Stop()
+    stop.listen()
 
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
         sys.exit(f"error: {', '.join(missing)} cannot be imported: pip install 'quantumtrainingjob[trainer]'")
 
     from qtj_trainer.run.cli import main
 
-    main()
+    main(stop)

@@ -2,16 +2,19 @@
 
     TrainerError
     ├── UserError      the same run would fail again: the sentence says what to change
-    └── TryAgainError  the world failed, not the run: a dead peer, a store that does not answer
+    ├── TryAgainError  the world failed, not the run: a dead peer, a store that does not answer
+    └── StoppedError   nothing failed: the process was told to end
 
-Every message is one sentence for the person who wrote the job: what, where, what to do.
+Every message is one sentence for the person who wrote the job: what, where, what to do. It ends without a full stop,
+because others go on from there.
 """
 
+import signal
 from typing import ClassVar
 
 from qtj_operator.api import contract
 
-__all__ = ["TrainerError", "TryAgainError", "UserError"]
+__all__ = ["StoppedError", "TrainerError", "TryAgainError", "UserError"]
 
 
 class TrainerError(Exception):
@@ -34,3 +37,9 @@ class TryAgainError(TrainerError):
     """Another run may succeed as it is."""
 
     exit_code = contract.EXIT_RETRY
+
+
+class StoppedError(TrainerError):
+    """Another run will go on where this one was told to end."""
+
+    exit_code = 128 + signal.SIGTERM

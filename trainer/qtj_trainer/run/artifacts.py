@@ -45,6 +45,7 @@ class Record:
         held_out: The examples to judge the weights by.
         metrics: What the training measured on them.
         versions: Of Python and the libraries that decide the numbers.
+        image: The container image, empty outside of one.
         cluster: TF_CONFIG's cluster, empty for one process.
         job: Name of the job.
         attempt: Its attempt.
@@ -57,6 +58,7 @@ class Record:
     held_out: Address
     metrics: dict[str, float]
     versions: dict[str, str]
+    image: str
     cluster: dict[str, list[str]]
     job: str
     attempt: str

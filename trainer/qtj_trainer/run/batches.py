@@ -19,7 +19,7 @@ import tensorflow as tf
 
 from qtj_trainer.workloads import Examples
 
-__all__ = ["Batch", "batches", "steps_per_epoch"]
+__all__ = ["Batch", "batch_at", "batch_length", "batches", "steps_per_epoch"]
 
 _FOREVER = np.iinfo(np.int64).max
 
@@ -28,7 +28,7 @@ class Batch(NamedTuple):
     """What one replica computes in one step.
 
     Attributes:
-        inputs: float32 (examples, ...).
+        inputs: (examples, ...), as the model takes them.
         labels: float32 (examples,).
         weights: float32 (examples,); 0 for padding, otherwise one over the examples of the global batch.
     """
@@ -48,6 +48,11 @@ def steps_per_epoch(examples: int, batch_size: int) -> int:
     return -(-examples // batch_size)
 
 
+def batch_length(examples: int, batch_size: int, row: int) -> int:
+    """Returns the number of examples in one batch of an epoch: fewer in the last one."""
+    return min(batch_size, examples - row * batch_size)
+
+
 def batches(
     examples: Examples,
     batch_size: int,
@@ -55,7 +60,7 @@ def batches(
     replica: int = 0,
     replicas: int = 1,
     seed: int | None = None,
-    first_epoch: int = 0,
+    first_step: int = 0,
 ) -> tf.data.Dataset:
     """Builds one replica's share of all batches, epoch after epoch without end.
 
@@ -68,30 +73,78 @@ def batches(
         replica: Which replica.
         replicas: How many there are.
         seed: Shuffles anew in each epoch; None keeps the given order.
-        first_epoch: Where to begin; an epoch's order does not depend on it.
+        first_step: Where to begin; an epoch's order does not depend on it.
 
     Returns:
         A dataset of `Batch`, `steps_per_epoch` of them in each epoch.
     """
-    inputs, labels = tf.constant(examples.inputs), tf.constant(examples.labels)
+    first_epoch, row = divmod(first_step, steps_per_epoch(len(examples), batch_size))
 
     def share(epoch: tf.Tensor) -> tf.data.Dataset:
-        order = tf.range(len(examples), dtype=tf.int64)
-        if seed is not None:
-            order = tf.random.experimental.stateless_shuffle(order, seed=tf.stack([seed, epoch]))
-        return tf.data.Dataset.from_tensor_slices(_share(order, batch_size, replica, replicas))
+        return tf.data.Dataset.from_tensor_slices(
+            _share(len(examples), batch_size, seed, epoch, replica=replica, replicas=replicas)
+        )
 
-    def batch(chosen: tf.Tensor, weights: tf.Tensor) -> Batch:
-        return Batch(tf.gather(inputs, chosen), tf.gather(labels, chosen), weights)
-
-    return tf.data.Dataset.range(first_epoch, _FOREVER).flat_map(share).map(batch)
+    chosen = tf.data.Dataset.range(first_epoch, _FOREVER).flat_map(share).skip(row)
+    made = _decoded(chosen, examples) if examples.decode else _gathered(chosen, examples)
+    return made.prefetch(tf.data.AUTOTUNE)
 
 
-def _share(order: tf.Tensor, batch_size: int, replica: int, replicas: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the indices (steps, batch/replicas) of one replica and their weights."""
-    steps = steps_per_epoch(len(order), batch_size)
+def batch_at(
+    examples: Examples, batch_size: int, *, epoch: tf.Tensor, row: tf.Tensor, seed: int | None = None
+) -> Batch:
+    """Returns one whole batch, named by its place: the same as the one replica of `batches` gets there.
+
+    Args:
+        examples: All examples; they become part of the graph that calls this.
+        batch_size: Examples in one step.
+        epoch: int64, from 0.
+        row: int64, the batch's number in its epoch, from 0.
+        seed: As in `batches`.
+    """
+    chosen, weights = (each[row] for each in _share(len(examples), batch_size, seed, epoch))
+    inputs = tf.gather(tf.constant(examples.inputs), chosen)
+    if examples.decode:
+        inputs = tf.map_fn(examples.decode, inputs, fn_output_signature=tf.float32)
+    return Batch(inputs, tf.gather(tf.constant(examples.labels), chosen), weights)
+
+
+def _gathered(chosen: tf.data.Dataset, examples: Examples) -> tf.data.Dataset:
+    inputs, labels = tf.constant(examples.inputs), tf.constant(examples.labels)
+
+    def gather(indices: tf.Tensor, weights: tf.Tensor) -> Batch:
+        return Batch(tf.gather(inputs, indices), tf.gather(labels, indices), weights)
+
+    return chosen.map(gather, num_parallel_calls=tf.data.AUTOTUNE)
+
+
+def _decoded(chosen: tf.data.Dataset, examples: Examples) -> tf.data.Dataset:
+    """Decodes examples one by one, several at a time, and puts them together again."""
+    decode = examples.decode
+    assert decode is not None  # noqa: S101  the caller has looked
+    inputs, labels = tf.constant(examples.inputs), tf.constant(examples.labels)
+
+    def read(index: tf.Tensor, weight: tf.Tensor) -> Batch:
+        return Batch(decode(inputs[index]), labels[index], weight)
+
+    length = chosen.element_spec[0].shape[0]
+    return chosen.unbatch().map(read, num_parallel_calls=tf.data.AUTOTUNE).batch(length, drop_remainder=True)
+
+
+def _order(count: int, seed: int | None, epoch: tf.Tensor) -> tf.Tensor:
+    order = tf.range(count, dtype=tf.int64)
+    if seed is None:
+        return order
+    return tf.random.experimental.stateless_shuffle(order, seed=tf.stack([seed, epoch]))
+
+
+def _share(
+    count: int, batch_size: int, seed: int | None, epoch: tf.Tensor, *, replica: int = 0, replicas: int = 1
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the indices (steps, batch/replicas) of one replica in one epoch, and their weights."""
+    steps = steps_per_epoch(count, batch_size)
     columns = replicas * -(-batch_size // replicas)
-    table = tf.pad(order, [[0, steps * batch_size - len(order)]], constant_values=-1)
+    table = tf.pad(_order(count, seed, epoch), [[0, steps * batch_size - count]], constant_values=-1)
     table = tf.reshape(table, [steps, batch_size])
     real = tf.cast(table >= 0, tf.float32)
     weights = tf.pad(real / tf.reduce_sum(real, axis=1, keepdims=True), [[0, 0], [0, columns - batch_size]])

@@ -1,16 +1,18 @@
-"""Checkpoints: a training that was interrupted goes on after the last epoch it has stored.
+"""Checkpoints: a training that was interrupted goes on after the last step it has stored.
 
-<artifacts>/checkpoints/<job uid, or "local">/000007-1f3c0a9e2b77.npz      after epoch 7; the digest is of its bytes
+<artifacts>/checkpoints/<job uid, or "local">/000000049-1f3c0a9e2b77.npz      after step 49; the digest is of its bytes
 
-The leader writes one after an epoch and keeps the last two. It alone chooses where to resume, and its peers read the
-checkpoint of the name it tells them when all meet: they could not agree by looking for themselves, since what one finds
-another may not.
+The leader writes one after an epoch and keeps the last two. A process that is told to end writes one after its last
+step, whether it leads or not, for all of them hold the same numbers. The leader alone chooses where to resume, and its
+peers read the checkpoint of the name it tells them when all meet: they could not agree by looking for themselves, since
+what one finds another may not.
 
     leader      newest() ──name──▶ rendezvous ──▶ ... save(), save() ... result.json, clear()
     follower                       rendezvous ──name──▶ read()
 
 A checkpoint is passed over when its bytes are not those it was stored with, or when it is of another training: another
-model, other data, another learning rate. Only the number of epochs, and how often a checkpoint is made, may change.
+model, other data, another learning rate. Only the number of epochs, of workers and of devices, and how often a
+checkpoint is made, may change.
 """
 
 import hashlib
@@ -21,48 +23,58 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qtj_trainer.errors import TrainerError, TryAgainError, UserError
 from qtj_trainer.run.artifacts import arrays_from_bytes, arrays_to_bytes
-from qtj_trainer.run.epoch import Epoch
+from qtj_trainer.run.position import Epoch, Gradient, Position
 from qtj_trainer.storage import MissingObjectError, Store
-from qtj_trainer.workloads import Workload
 from qtj_trainer.workloads.options import Options
 
-__all__ = ["Checkpoint", "Checkpoints", "State"]
+__all__ = ["Checkpoint", "Checkpoints", "State", "Trained"]
 
 State = Sequence[NDArray[Any]]
 """All numbers that training changes, in the order of the loop that made them."""
 
 _KEPT = 2
-_NAME = re.compile(r"(?P<epoch>\d{6,})-(?P<digest>[0-9a-f]{12})\.npz")
+_NAME = re.compile(r"(?P<step>\d{9,})-(?P<digest>[0-9a-f]{12})\.npz")
 _DIGITS = 12
 _ABOUT = "about"
-_OF_NO_CONSEQUENCE = frozenset({"epochs", "checkpoint_every"})
-"""Options that do not change what a step computes."""
+_OF_NO_CONSEQUENCE = frozenset({"epochs", "checkpoint_every", "checkpoint_steps", "devices"})
+"""Options that do not change what a step computes, but for rounding."""
 
 log = logging.getLogger("qtj_trainer")
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A training between two epochs.
+    """A training between two steps.
 
     Attributes:
         name: Its object in the store.
         uri: The address of that.
-        epoch: The last epoch it has finished.
-        state: Its numbers after that epoch.
+        position: How far it is.
+        state: Its numbers there.
     """
 
     name: str
     uri: str
-    epoch: Epoch
+    position: Position
     state: State
+
+
+class Trained(Protocol):
+    """What is trained, as far as its checkpoints care."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    def fingerprint(self, options: Any) -> str:  # noqa: ANN401  an instance of its own options
+        """Returns a digest of the model's structure."""
 
 
 class _UnusableError(Exception):
@@ -72,7 +84,7 @@ class _UnusableError(Exception):
 class Checkpoints:
     """The checkpoints of one job in a store."""
 
-    def __init__(self, store: Store, job_uid: str, workload: Workload, options: Options) -> None:
+    def __init__(self, store: Store, job_uid: str, workload: Trained, options: Options) -> None:
         self._store = store
         self._folder = f"checkpoints/{job_uid or 'local'}"
         self._workload = workload
@@ -87,9 +99,9 @@ class Checkpoints:
             UserError: If the store refuses to list or read.
             TryAgainError: If it does not answer.
         """
-        if not self._options.checkpoint_every:
+        if not self.are_wanted:
             return None
-        self._stored = sorted(self._store.list(self._folder), key=_epoch_of)
+        self._stored = sorted(self._store.list(self._folder), key=_step_of)
         for position, name in reversed(list(enumerate(self._stored))):
             try:
                 found = self._load(name)
@@ -112,16 +124,27 @@ class Checkpoints:
         except MissingObjectError as problem:
             raise UserError(
                 f"the leader resumes from {self._store.uri(name)}, which is not here: put the artifacts where all"
-                " workers can read them, or set --checkpoint-every 0"
+                " workers can read them, or set --checkpoint-every 0 and --checkpoint-steps 0"
             ) from problem
         except _UnusableError as problem:
             raise TryAgainError(f"{self._store.uri(name)} {problem}: all have to start again") from problem
 
-    def is_due(self, epoch: int) -> bool:
-        """Tells whether a checkpoint is to be made after an epoch."""
-        return self._options.checkpoint_every > 0 and epoch % self._options.checkpoint_every == 0
+    @property
+    def are_wanted(self) -> bool:
+        """Whether this run makes checkpoints at all."""
+        return self._options.checkpoint_every > 0 or self._options.checkpoint_steps > 0
 
-    def save(self, epoch: Epoch, state: State) -> str:
+    def is_due(self, position: Position) -> bool:
+        """Tells whether a checkpoint is to be made at a position."""
+        every = self._options.checkpoint_every
+        by_epoch = every > 0 and position.ends_epoch and position.epochs % every == 0
+        return by_epoch or self.is_due_by_step(position.step)
+
+    def is_due_by_step(self, step: int) -> bool:
+        """Tells whether a checkpoint is to be made after a step, whatever its place in its epoch."""
+        return self._options.checkpoint_steps > 0 and step % self._options.checkpoint_steps == 0
+
+    def save(self, position: Position, state: State) -> str:
         """Stores a checkpoint, and then deletes those it makes superfluous. For the leader.
 
         Returns:
@@ -131,18 +154,23 @@ class Checkpoints:
             UserError: If the store refuses it; those stored before stay.
             TryAgainError: If it does not answer.
         """
-        about = json.dumps({"training": self._training, "epoch": asdict(epoch)})
-        data = arrays_to_bytes({_ABOUT: np.array(about), **{str(each): array for each, array in enumerate(state)}})
-        name = f"{self._folder}/{epoch.number:06d}-{_digest(data)}.npz"
-        self._store.write(name, data)
+        name = self.add(position, state)
         self._stored = [*(each for each in self._stored if each != name), name]
         self._delete(self._stored[:-_KEPT])
         del self._stored[:-_KEPT]
         return name
 
+    def add(self, position: Position, state: State) -> str:
+        """Stores a checkpoint beside all others. For any process; see `save`."""
+        about = json.dumps({"training": self._training, "position": asdict(position)})
+        data = arrays_to_bytes({_ABOUT: np.array(about), **{str(each): array for each, array in enumerate(state)}})
+        name = f"{self._folder}/{position.step:09d}-{_digest(data)}.npz"
+        self._store.write(name, data)
+        return name
+
     def clear(self) -> None:
         """Deletes all checkpoints of the job: it has its result."""
-        if not self._options.checkpoint_every:
+        if not self.are_wanted:
             return
         try:
             names = self._store.list(self._folder)
@@ -167,12 +195,13 @@ class Checkpoints:
         data = self._store.read(name)
         if _digest(data) != matched["digest"]:
             raise _UnusableError("is truncated or was changed")
-        training, epoch, state = _decode(data)
+        training, position, state = _decode(data)
         if training != self._training:
             raise _UnusableError("is of another training: its model, data or options differ")
-        if epoch.number > self._options.epochs:
-            raise _UnusableError(f"is after epoch {epoch.number}, beyond the {self._options.epochs} asked for")
-        return Checkpoint(name, self._store.uri(name), epoch, state)
+        asked = self._options.epochs
+        if position.epochs > asked or (position.epochs == asked and not position.ends_epoch):
+            raise _UnusableError(f"is after epoch {position.epochs}, beyond the {asked} asked for")
+        return Checkpoint(name, self._store.uri(name), position, state)
 
     @cached_property
     def _training(self) -> str:
@@ -182,20 +211,28 @@ class Checkpoints:
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
-def _decode(data: bytes) -> tuple[str, Epoch, State]:
-    """Returns training, epoch and state of a checkpoint whose bytes are as they were stored."""
+def _decode(data: bytes) -> tuple[str, Position, State]:
+    """Returns training, position and state of a checkpoint whose bytes are as they were stored."""
     try:
         arrays = dict(arrays_from_bytes(data))
         about = json.loads(str(arrays.pop(_ABOUT)))
-        return about["training"], Epoch(**about["epoch"]), [arrays[str(each)] for each in range(len(arrays))]
+        return about["training"], _position(about["position"]), [arrays[str(each)] for each in range(len(arrays))]
     except (ValueError, TypeError, KeyError, OSError, zipfile.BadZipFile) as problem:
         raise _UnusableError("is of another version of the trainer") from problem
 
 
-def _epoch_of(name: str) -> int:
-    """Orders names by epoch, first what is no checkpoint: the rest of an interrupted write."""
+def _position(said: dict[str, Any]) -> Position:
+    last = said["last"]
+    if last:
+        gradients = {name: Gradient(**each) for name, each in last.pop("gradients").items()}
+        last = Epoch(**last, gradients=gradients)
+    return Position(said["step"], last, tuple(said["sums"]))
+
+
+def _step_of(name: str) -> int:
+    """Orders names by step, first what is no checkpoint: the rest of an interrupted write."""
     matched = _NAME.fullmatch(name.rpartition("/")[2])
-    return int(matched["epoch"]) if matched else -1
+    return int(matched["step"]) if matched else -1
 
 
 def _digest(data: bytes) -> str:

@@ -10,14 +10,16 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import Field, fields
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 
 from qtj_operator.api import contract
-from qtj_trainer.errors import TrainerError
+from qtj_trainer.errors import StoppedError, TrainerError
 from qtj_trainer.run.infer import infer
+from qtj_trainer.run.signals import Stop, leave
 from qtj_trainer.run.termination import leave_message
 from qtj_trainer.run.train import train
 from qtj_trainer.workloads import WORKLOADS, Workload
@@ -25,6 +27,14 @@ from qtj_trainer.workloads import WORKLOADS, Workload
 __all__ = ["app", "main"]
 
 log = logging.getLogger("qtj_trainer")
+
+
+class LogFormat(StrEnum):
+    """How the log is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
 
 app = typer.Typer(
     help="Trains quantum models and checks what they learned.",
@@ -36,27 +46,52 @@ _train = typer.Typer(help="Trains a workload and stores its weights.", no_args_i
 app.add_typer(_train, name="train")
 
 
-def main() -> NoReturn:
+@app.callback()
+def _logs(
+    *,
+    log_format: Annotated[LogFormat, typer.Option(help="For people, or for programs that collect logs.")] = (
+        LogFormat.TEXT
+    ),
+) -> None:
+    handler = logging.StreamHandler(sys.stdout)
+    handler.setFormatter(_json_formatter() if log_format == LogFormat.JSON else logging.Formatter("%(message)s"))
+    logging.basicConfig(handlers=[handler])
+    log.setLevel(logging.INFO)
+
+
+def _json_formatter() -> logging.Formatter:
+    from pythonjsonlogger.json import JsonFormatter  # noqa: PLC0415
+
+    return JsonFormatter("%(asctime)s %(levelname)s %(name)s %(message)s")
+
+
+def main(stop: Stop) -> NoReturn:
     """Runs the command line and ends the process.
 
     It ends without Python's and TensorFlow's teardown: by then everything is stored, and a worker that takes its part
     of a cluster down in order may wait for peers that are gone.
+
+    Args:
+        stop: Tells when to end early.
     """
-    logging.basicConfig(format="%(message)s", stream=sys.stdout)
-    log.setLevel(logging.INFO)
-    code = _run()
+    code = _run(stop)
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(code)
+    leave(code)
 
 
-def _run() -> int:
+def _run(stop: Stop) -> int:
     try:
-        return app(standalone_mode=False) or 0
+        return app(standalone_mode=False, obj=stop) or 0
+    except StoppedError as problem:
+        log.info("%s", problem)
+        leave_message(os.environ, contract.TerminationMessage(error=str(problem)))
+        return problem.exit_code
     except TrainerError as problem:
         return _fail(str(problem), problem.exit_code)
     except typer.TyperException as problem:
-        return _fail(f"{problem.format_message() or 'A command is missing.'} Try --help.", problem.exit_code)
+        said = problem.format_message().strip().rstrip(".") or "A command is missing"
+        return _fail(f"{said}: try --help", problem.exit_code)
     except Exception as problem:
         log.exception("this is a bug of the trainer")
         return _fail(f"unexpected {type(problem).__name__}: {problem}; the log has the traceback", 1)
@@ -83,18 +118,19 @@ def _parameter(name: str, default: object, kind: Any, option: Any) -> inspect.Pa
 
 
 def _workload_option(field: Field[Any]) -> inspect.Parameter:
-    bounds = str(field.metadata["bounds"])
-    teach = f"{field.metadata['teach']} {bounds[0].upper()}{bounds[1:]}."
+    bounds = str(field.metadata["bounds"] or "")
+    teach = field.metadata["teach"] + (f" {bounds[0].upper()}{bounds[1:]}." if bounds else "")
     return _parameter(field.name, field.default, field.type, typer.Option(help=teach, envvar=field.metadata["env"]))
 
 
 def _train_command(workload: Workload) -> Callable[..., None]:
     """Builds a function with the workload's options as parameters, for typer to read."""
 
-    def command(*, artifacts: str, **options: Any) -> None:  # noqa: ANN401  as many types as there are options
-        train(workload, workload.options(**options), artifacts, os.environ)
+    def command(context: typer.Context, *, artifacts: str, **options: Any) -> None:  # noqa: ANN401  as declared
+        train(workload, workload.options(**options), artifacts, os.environ, context.obj)
 
-    parameters = [*map(_workload_option, fields(workload.options)), _artifacts_option(workload.name)]
+    context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    parameters = [context, *map(_workload_option, fields(workload.options)), _artifacts_option(workload.name)]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # functions take attributes
     command.__annotations__ = {each.name: each.annotation for each in parameters}
     return command
@@ -102,11 +138,6 @@ def _train_command(workload: Workload) -> Callable[..., None]:
 
 for _workload in WORKLOADS.values():
     _train.command(_workload.name, help=_workload.summary)(_train_command(_workload))
-
-
-@_train.callback()
-def _train_group() -> None:
-    """Keeps the workload's name on the command line while there is only one."""
 
 
 @app.command("infer")

@@ -1,28 +1,65 @@
-"""The training loop: the same steps on one replica and on many."""
+"""The training loop: the same model, optimizer and sums, whatever the strategy.
+
+    start ──▶ report of a step ──▶ position ──▶ ... ──▶ end of an epoch: scores ──▶ position ──▶ ...
+
+How a step comes about is a strategy's own matter: all replicas take it together (`Synchronous`), or a coordinator hands
+it to whichever worker is free (`Coordinated`).
+"""
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 import tf_keras
+from numpy.typing import NDArray
 
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.batches import Batch, batches, steps_per_epoch
-from qtj_trainer.run.epoch import Epoch
+from qtj_trainer.run.batches import Batch, batch_length, steps_per_epoch
+from qtj_trainer.run.checkpoints import State
+from qtj_trainer.run.position import Epoch, Gradient, Position
 from qtj_trainer.workloads import Examples, Workload
-from qtj_trainer.workloads.options import Options
+from qtj_trainer.workloads.options import Optimizer, Options
 
-if TYPE_CHECKING:
-    from qtj_trainer.run.checkpoints import State
+__all__ = ["Boundary", "Loop", "Numbers", "Report", "Scored"]
 
-__all__ = ["Epoch", "Loop"]
+Numbers = NDArray[np.float32]
+
+Report = Numbers
+"""What one step came to: the loss, then mean and variance of each variable's gradient."""
+
+Boundary = Callable[[int], bool]
+"""Tells whether no later step may begin before the step of this number has ended."""
+
+_OPTIMIZERS = {
+    Optimizer.ADAM: tf_keras.optimizers.Adam,
+    Optimizer.SGD: tf_keras.optimizers.SGD,
+    Optimizer.RMSPROP: tf_keras.optimizers.RMSprop,
+    Optimizer.ADAGRAD: tf_keras.optimizers.Adagrad,
+}
 
 
-class Loop:
-    """Trains a model on all replicas of a strategy.
+class Scored(NamedTuple):
+    """What one held-out batch came to.
 
-    Every process has to go through `epochs` alike, since they exchange gradients and sums.
+    Attributes:
+        sums: The number of its examples, then the sum of each score over them.
+        readouts: For each layer that is watched, its values for the examples this process has seen.
+    """
+
+    sums: tf.Tensor
+    readouts: dict[str, tf.Tensor]
+
+
+class Loop(ABC):
+    """Trains a model under a strategy.
+
+    Attributes:
+        model: The model.
+        steps: Optimizer steps in an epoch.
+        readouts: Values of the watched layers after the last finished epoch, (values,) for each layer's name.
     """
 
     def __init__(
@@ -39,43 +76,48 @@ class Loop:
         self._strategy = strategy
         self._training = training
         self._held_out = held_out
-        # Kept to the end: several processes stand still for 10 to 60 seconds when one is taken down among them.
-        self._iterators: list[Iterator[Batch]] = []
         self.steps = steps_per_epoch(len(training), options.batch_size)
+        self.readouts: dict[str, NDArray[Any]] = {}
         with strategy.scope():
             self.model: tf_keras.Model = workload.model(options)
             # Compiled, the optimizer would compile anew in each process for nothing: it has 70 numbers to update.
-            self._optimizer = tf_keras.optimizers.Adam(options.learning_rate, jit_compile=False)
+            self._optimizer = _OPTIMIZERS[options.optimizer](options.learning_rate, jit_compile=False)
             self._optimizer.build(self.model.trainable_variables)
-            self._loss = tf_keras.metrics.Mean("loss")
-            self._scores = {name: tf_keras.metrics.Mean(name) for name in workload.scores}
-        self._train_all = tf.function(lambda batches: strategy.run(self._train, args=(next(batches),)))
-        self._score_all = tf.function(lambda batches: strategy.run(self._score, args=(next(batches),)))
+        watched = {name: self.model.get_layer(name).output for name in workload.readouts(options)}
+        self._observed = tf_keras.Model(self.model.inputs, (self.model.output, watched))
 
-    def epochs(self, first: int = 0, on_step: Callable[[int], None] = lambda _: None) -> Iterator[Epoch]:
-        """Trains, one epoch each time the next one is asked for.
+    def positions(self, start: Position, pause: Boundary) -> Iterator[Position]:
+        """Trains from a position to the end, step by step. All processes have to go through it alike.
 
         Args:
-            first: Epochs finished before.
-            on_step: Called after each optimizer step with their number so far.
+            start: Where to begin.
+            pause: Tells whether the state is wanted after the step of this number.
         """
-        training = self._distributed(self._training, seed=self._options.seed, first_epoch=first)
-        held_out = self._distributed(self._held_out)
-        for number in range(first, self._options.epochs):
-            start = time.perf_counter()
-            for step in range(self.steps):
-                self._train_all(training)
-                on_step(number * self.steps + step + 1)
-            loss = _mean(self._loss)
-            seconds = time.perf_counter() - start
-            rate = len(self._training) / seconds
-            yield Epoch(number + 1, (number + 1) * self.steps, loss, self._scored(held_out), rate)
+        position, first, began = start, start.step, time.perf_counter()
 
-    def state(self) -> "State":
-        """Returns all numbers that training changes. One process may ask alone: it reads its own copies."""
-        return [self._strategy.experimental_local_results(variable)[0].numpy() for variable in self._variables]
+        def is_boundary(step: int) -> bool:
+            return step % self.steps == 0 or pause(step)
 
-    def restore(self, state: "State") -> None:
+        for report in self._reports(start.step, self._options.epochs * self.steps, is_boundary):
+            position = self._after(position, report)
+            if position.step % self.steps:
+                yield position
+                continue
+            seconds = time.perf_counter() - began
+            position = self._finished(position, self._examples_since(first) / seconds)
+            yield position
+            first, began = position.step, time.perf_counter()
+
+    def trace(self, batch: Batch) -> None:
+        """Makes the graphs of a step and of a scoring on one replica, and takes neither."""
+        for each in (self._train, self._score):
+            tf.function(each, autograph=False).get_concrete_function(batch)
+
+    def state(self) -> State:
+        """Returns all numbers that training changes. One process may ask alone."""
+        return [self._read(variable) for variable in self._variables]
+
+    def restore(self, state: State) -> None:
         """Puts back what `state` returned, whatever the number of replicas was then. For all processes.
 
         Raises:
@@ -87,49 +129,77 @@ class Loop:
             variable.assign(value)
 
     @property
+    @abstractmethod
+    def is_settled(self) -> bool:
+        """Whether the state is that of the last position: no step is under way."""
+
+    @abstractmethod
+    def _reports(self, first: int, last: int, is_boundary: Boundary) -> Iterator[Report]:
+        """Takes the steps `first` to `last` - 1 and yields their reports, in order."""
+
+    @abstractmethod
+    def _score_all(self) -> Iterator[tuple[Numbers, dict[str, Numbers]]]:
+        """Yields the numbers of `Scored` for each held-out batch."""
+
+    @abstractmethod
+    def _sum(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
+        """Sums over the replicas that take a step together, within that step."""
+
+    @abstractmethod
+    def _read(self, variable: tf.Variable) -> NDArray[Any]:
+        """Returns a variable's value, without help from others."""
+
+    @property
     def _variables(self) -> list[tf.Variable]:
-        return [*self.model.variables, *self._optimizer.variables]
+        """All that training changes: a frozen layer comes from where it came from at first."""
+        layers = [layer for layer in self.model.submodules if isinstance(layer, tf_keras.layers.Layer)]
+        frozen = {id(each) for layer in layers if not layer.trainable for each in layer.variables}
+        return [*(each for each in self.model.variables if id(each) not in frozen), *self._optimizer.variables]
 
-    def _scored(self, held_out: Iterator[Batch]) -> dict[str, float]:
-        for _ in range(steps_per_epoch(len(self._held_out), self._options.batch_size)):
-            self._score_all(held_out)
-        return {name: _mean(score) for name, score in self._scores.items()}
-
-    def _train(self, batch: Batch) -> None:
+    def _train(self, batch: Batch) -> tf.Tensor:
+        """Takes one replica's part in a step, and returns the `Report`, the same on every replica."""
+        variables = self.model.trainable_variables
         with tf.GradientTape() as tape:
             errors = self._workload.errors(batch.labels, self.model(batch.inputs, training=True))
             share = tf.reduce_sum(batch.weights * errors)
-        variables = self.model.trainable_variables
-        # Sums over the replicas, which is right because their weights sum to 1.
-        self._optimizer.apply_gradients(zip(tape.gradient(share, variables), variables, strict=True))
-        self._loss.update_state(errors, sample_weight=batch.is_real)
+        # Sums are means here, because the weights of a batch sum to 1 over all replicas. The loss travels with the
+        # gradients, in one exchange.
+        loss, *gradients = self._sum([share, *tape.gradient(share, variables)])
+        self._optimizer.apply_gradients(zip(gradients, variables, strict=True), skip_gradients_aggregation=True)
+        moments = [tf.nn.moments(tf.reshape(each, [-1]), axes=0) for each in gradients]
+        return tf.stack([loss, *(number for pair in moments for number in pair)])
 
-    def _score(self, batch: Batch) -> None:
-        scores = self._workload.score(batch.labels, self.model(batch.inputs, training=False))
-        for name, score in self._scores.items():
-            score.update_state(scores[name], sample_weight=batch.is_real)
+    def _score(self, batch: Batch) -> Scored:
+        """Takes one replica's part in the scoring of a held-out batch."""
+        predictions, watched = self._observed(batch.inputs, training=False)
+        scores = self._workload.score(batch.labels, predictions)
+        sums = [tf.reduce_sum(scores[name] * batch.is_real) for name in self._workload.scores]
+        real = {name: tf.reshape(tf.boolean_mask(each, batch.weights > 0), [-1]) for name, each in watched.items()}
+        return Scored(tf.stack(self._sum([tf.reduce_sum(batch.is_real), *sums])), real)
 
-    def _distributed(self, examples: Examples, *, seed: int | None = None, first_epoch: int = 0) -> Iterator[Batch]:
-        def pipeline(context: tf.distribute.InputContext) -> tf.data.Dataset:
-            replicas = context.num_replicas_in_sync
-            local = replicas // context.num_input_pipelines
-            first = context.input_pipeline_id * local
-            shares = [
-                batches(
-                    examples, self._options.batch_size,
-                    replica=replica, replicas=replicas, seed=seed, first_epoch=first_epoch,
-                )
-                for replica in range(first, first + local)
-            ]  # fmt: skip
-            return tf.data.Dataset.choose_from_datasets(shares, tf.data.Dataset.range(local).repeat())
+    def _after(self, position: Position, report: Report) -> Position:
+        length = batch_length(len(self._training), self._options.batch_size, position.step % self.steps)
+        before = position.sums or (0.0,) * len(report)
+        sums = tuple(each + length * float(number) for each, number in zip(before, report, strict=True))
+        return Position(position.step + 1, position.last, sums)
 
-        iterator: Iterator[Batch] = iter(self._strategy.distribute_datasets_from_function(pipeline))
-        self._iterators.append(iterator)
-        return iterator
+    def _finished(self, position: Position, rate: float) -> Position:
+        loss, *moments = (each / len(self._training) for each in position.sums)
+        names = [variable.name.partition(":")[0] for variable in self.model.trainable_variables]
+        gradients = {
+            name: Gradient(mean, variance)
+            for name, mean, variance in zip(names, moments[::2], moments[1::2], strict=True)
+        }
+        number = position.step // self.steps
+        return Position(position.step, Epoch(number, position.step, loss, self._scored(), rate, gradients))
 
+    def _scored(self) -> dict[str, float]:
+        batches = list(self._score_all())
+        count, *sums = np.sum([sums for sums, _ in batches], axis=0, dtype=np.float64)
+        watched = self._workload.readouts(self._options)
+        self.readouts = {name: np.concatenate([readouts[name] for _, readouts in batches]) for name in watched}
+        return {name: float(total / count) for name, total in zip(self._workload.scores, sums, strict=True)}
 
-def _mean(metric: tf_keras.metrics.Mean) -> float:
-    """Returns the mean over all replicas and starts a new one."""
-    value = float(metric.result())
-    metric.reset_state()
-    return value
+    def _examples_since(self, first: int) -> int:
+        """Returns the examples from a step to the end of its epoch."""
+        return len(self._training) - (first % self.steps) * self._options.batch_size

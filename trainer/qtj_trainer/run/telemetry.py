@@ -26,6 +26,7 @@ _GAUGES = {
     "loss": "Training loss of the last finished epoch.",
     "accuracy": "Accuracy on the held-out set after the last finished epoch, 0 to 1.",
     "examples_per_second": "Training examples of all replicas per second in the last finished epoch.",
+    "gradient_variance": "Variance over the components of the circuits' gradient in the last finished epoch.",
 }
 
 

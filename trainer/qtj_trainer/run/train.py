@@ -2,7 +2,7 @@
 
 First everything that can be wrong and is cheap to find, before TensorFlow's 11 seconds and the hours of training:
 
-    1  the cluster, the store, the ports
+    1  the cluster, the store, the memory, the ports
     2  a result of this very job: then there is nothing left to do
     3  a checkpoint of this very job: then all go on from there
     4  training, the same in all processes; the leader stores checkpoints
@@ -11,62 +11,49 @@ First everything that can be wrong and is cheap to find, before TensorFlow's 11 
 """
 
 import logging
-import platform
+import time
 from collections.abc import Mapping
-from contextlib import closing
-from dataclasses import asdict, dataclass, replace
-from importlib import metadata
+from contextlib import closing, nullcontext, suppress
+from math import inf
 from typing import TYPE_CHECKING
 
 from qtj_operator.api import contract
-from qtj_trainer.run.artifacts import Record, Result, arrays_to_bytes, store_object
+from qtj_trainer.errors import StoppedError, TrainerError
+from qtj_trainer.replicate.cluster import Cluster
+from qtj_trainer.run.artifacts import Result
 from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints
-from qtj_trainer.run.cluster import Cluster
-from qtj_trainer.run.epoch import Epoch
 from qtj_trainer.run.garbage import none_collected
+from qtj_trainer.run.job import Run
+from qtj_trainer.run.position import Epoch, Position
+from qtj_trainer.run.resources import check_memory
+from qtj_trainer.run.signals import Stop
 from qtj_trainer.run.telemetry import Telemetry, check_free, port_from
 from qtj_trainer.run.termination import leave_message
-from qtj_trainer.storage import Store, open_store
-from qtj_trainer.workloads import Split, Workload
+from qtj_trainer.storage import open_store
+from qtj_trainer.workloads import Examples, Split, Workload
 from qtj_trainer.workloads.options import Options
 
 if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from qtj_trainer.run.board import Board
     from qtj_trainer.run.loop import Loop
 
 __all__ = ["train"]
 
-_LIBRARIES = ("tensorflow", "tensorflow-quantum", "tf-keras", "cirq-core", "numpy", "quantumtrainingjob")
+_SPARE_SECONDS = 2.0
+_SPARE_STEPS = 3
+"""How long a process that is told to end waits for the end of its step: so many steps, and so many seconds."""
+
+_LOOK = 5.0
+"""Seconds between two looks of a server at whether the job has its result."""
 
 log = logging.getLogger("qtj_trainer")
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What one run is about; without a job its uid is empty."""
-
-    workload: Workload
-    options: Options
-    cluster: Cluster
-    store: Store
-    checkpoints: Checkpoints
-    job_uid: str
-    environment: Mapping[str, str]
-
-    def progress(self, epoch: Epoch | None) -> contract.Progress:
-        """Says how far training is after an epoch; None before the first."""
-        if epoch is None:
-            return contract.Progress(epoch=0, epochs=self.options.epochs, step=0)
-        return contract.Progress(
-            epoch=epoch.number,
-            epochs=self.options.epochs,
-            step=epoch.step,
-            loss=epoch.loss,
-            accuracy=epoch.scores[self.workload.accuracy],
-            examples_per_second=epoch.examples_per_second,
-        )
-
-
-def train(workload: Workload, options: Options, artifacts: str, environment: Mapping[str, str]) -> None:
+def train(
+    workload: Workload, options: Options, artifacts: str, environment: Mapping[str, str], stop: Stop | None = None
+) -> None:
     """Trains a workload and stores its weights.
 
     Args:
@@ -74,10 +61,12 @@ def train(workload: Workload, options: Options, artifacts: str, environment: Map
         options: Its options.
         artifacts: Where to store, an address for `open_store`.
         environment: The process environment.
+        stop: Tells when to end early.
 
     Raises:
         UserError: If the run cannot succeed as it is.
         TryAgainError: If another run may succeed.
+        StoppedError: If it was told to end.
     """
     cluster = Cluster.from_environment(environment)
     if not cluster.leads:
@@ -85,7 +74,7 @@ def train(workload: Workload, options: Options, artifacts: str, environment: Map
     with closing(open_store(artifacts)) as store:
         job_uid = environment.get(contract.Env.JOB_UID, "")
         checkpoints = Checkpoints(store, job_uid, workload, options)
-        result = _result(Run(workload, options, cluster, store, checkpoints, job_uid, environment))
+        result = _result(Run(workload, options, cluster, store, checkpoints, job_uid, environment, stop or Stop()))
     if result and cluster.leads:
         leave_message(environment, result.message())
 
@@ -98,68 +87,121 @@ def _result(run: Run) -> Result | None:
         if run.cluster.leads:
             run.checkpoints.clear()
         return result
-    return _train_and_store(run)
+    check_memory(run.workload.memory(run.options))
+    return _serve(run) if run.cluster.serves else _train_and_store(run)
 
 
 def _train_and_store(run: Run) -> Result | None:
     if run.cluster.leads:
         run.store.check_writable()
     newest = run.checkpoints.newest() if run.cluster.leads else None
-    telemetry = _telemetry(run, newest)
-    profiler_port = port_from(run.environment, contract.Env.PROFILER_PORT)
-    if profiler_port:
-        check_free(profiler_port, contract.Env.PROFILER_PORT)
+    telemetry = _telemetry(run, newest.position if newest else Position())
+    profiler_port = _profiler_port(run)
 
     with none_collected():
-        from qtj_trainer.run.distribution import farewell, peers_watched, start_tensorflow  # noqa: PLC0415
-        from qtj_trainer.run.loop import Loop  # noqa: PLC0415
+        from qtj_trainer.replicate.strategy import farewell, peers_watched, start_tensorflow  # noqa: PLC0415
 
         word = newest.name if newest else ""
-        strategy, chosen = start_tensorflow(run.cluster, word=word, profiler_port=profiler_port)
+        strategy, chosen = start_tensorflow(
+            run.cluster, devices=run.options.devices, word=word, profiler_port=profiler_port
+        )
         checkpoint = newest or (run.checkpoints.read(chosen) if chosen else None)
         split = run.workload.split(run.options)
-        training, held_out = (run.workload.encode(part, run.options) for part in (split.training, split.held_out))
         with peers_watched(run.cluster):
-            loop = Loop(run.workload, run.options, strategy, training=training, held_out=held_out)
+            loop = _loop(run, strategy, split)
     with peers_watched(run.cluster):
         last = _watch(run, loop, telemetry, checkpoint)
     result = _store(run, loop, split, last) if run.cluster.leads else None
-    if result:
-        run.checkpoints.clear()
     farewell(strategy, run.cluster)
     return result
 
 
-def _telemetry(run: Run, checkpoint: Checkpoint | None) -> Telemetry:
-    telemetry = Telemetry(run.progress(checkpoint.epoch if checkpoint else None))
+def _telemetry(run: Run, position: Position) -> Telemetry:
+    telemetry = Telemetry(run.progress(position))
     port = port_from(run.environment, contract.Env.METRICS_PORT)
     if port is not None:
         telemetry.serve(port)
     return telemetry
 
 
+def _profiler_port(run: Run) -> int | None:
+    port = port_from(run.environment, contract.Env.PROFILER_PORT)
+    if port:
+        check_free(port, contract.Env.PROFILER_PORT)
+    return port
+
+
+def _loop(run: Run, strategy: "tf.distribute.Strategy", split: Split) -> "Loop":
+    from qtj_trainer.run.coordinated import Coordinated  # noqa: PLC0415
+    from qtj_trainer.run.synchronous import Synchronous  # noqa: PLC0415
+
+    training, held_out = _encoded(run, split)
+    if not run.cluster.is_coordinated:
+        return Synchronous(run.workload, run.options, strategy, training=training, held_out=held_out)
+    workers = sum(member.role == "worker" for member in run.cluster.members)
+    return Coordinated(run.workload, run.options, strategy, training=training, held_out=held_out, workers=workers)
+
+
+def _encoded(run: Run, split: Split) -> tuple[Examples, Examples]:
+    return run.workload.encode(split.training, run.options), run.workload.encode(split.held_out, run.options)
+
+
 def _watch(run: Run, loop: "Loop", telemetry: Telemetry, checkpoint: Checkpoint | None) -> Epoch:
     """Trains to the end, storing and telling how far it is, and returns the last epoch."""
+    position = start = _resume(loop, checkpoint) if checkpoint else Position()
+    telemetry.progress = run.progress(position)
+    began = before = time.perf_counter()
 
-    def on_step(step: int) -> None:
-        telemetry.progress = replace(telemetry.progress, step=step)
+    def pause(step: int) -> bool:
+        return run.stop.is_told() or run.checkpoints.is_due_by_step(step)
 
-    last = _resume(loop, checkpoint) if checkpoint else None
-    telemetry.progress = run.progress(last)
-    for epoch in loop.epochs(first=last.number if last else 0, on_step=on_step):
-        last = epoch
-        telemetry.progress = run.progress(epoch)
-        log.info("epoch %s", _line(epoch, run.options.epochs))
-        if run.cluster.leads and run.checkpoints.is_due(epoch.number):
-            run.checkpoints.save(epoch, loop.state())
-    assert last  # noqa: S101  at least one epoch is asked for
-    return last
+    with _board(run) if run.cluster.leads else nullcontext() as board:
+        for position in loop.positions(start, pause):
+            run.stop.patience = _SPARE_SECONDS + _SPARE_STEPS * (time.perf_counter() - before)
+            telemetry.progress = run.progress(position)
+            if position.ends_epoch:
+                _show(run, loop, position, board)
+            _keep(run, loop, position)
+            before = time.perf_counter()
+    assert position.last  # noqa: S101  at least one epoch is asked for
+    log.info("trained %d steps in %.1f s", position.step - start.step, time.perf_counter() - began)
+    return position.last
 
 
-def _resume(loop: "Loop", checkpoint: Checkpoint) -> Epoch:
+def _resume(loop: "Loop", checkpoint: Checkpoint) -> Position:
     loop.restore(checkpoint.state)
-    log.info("resumed after epoch %d from %s", checkpoint.epoch.number, checkpoint.uri)
-    return checkpoint.epoch
+    position = checkpoint.position
+    within = "" if position.ends_epoch else f" and step {position.step}"
+    log.info("resumed after epoch %d%s from %s", position.epochs, within, checkpoint.uri)
+    return position
+
+
+def _board(run: Run) -> "Board":
+    from qtj_trainer.run.board import Board  # noqa: PLC0415
+
+    return Board(run.store, run.job_uid, circuit=run.workload.drawing(run.options))
+
+
+def _show(run: Run, loop: "Loop", position: Position, board: "Board | None") -> None:
+    assert position.last  # noqa: S101  an epoch has just ended
+    log.info("epoch %s", _line(position.last, run.options.epochs), extra={"progress": run.progress(position).to_dict()})
+    if board:
+        board.show(position.last, loop.readouts)
+
+
+def _keep(run: Run, loop: "Loop", position: Position) -> None:
+    """Stores a checkpoint when one is due, and when the process was told to end."""
+    told = run.stop.is_told() and loop.is_settled
+    if told:
+        run.stop.patience = inf  # the end of the step has come: from here on the main thread ends the process
+    if run.cluster.leads and run.checkpoints.is_due(position):
+        with run.stop.held_up():
+            run.checkpoints.save(position, loop.state())
+    elif told and run.checkpoints.are_wanted:
+        with run.stop.held_up():
+            run.checkpoints.add(position, loop.state())
+    if told:
+        raise StoppedError(f"{run.cluster.me or 'the training'} was told to end, after step {position.step}")
 
 
 def _line(epoch: Epoch, epochs: int) -> str:
@@ -169,37 +211,34 @@ def _line(epoch: Epoch, epochs: int) -> str:
 
 
 def _store(run: Run, loop: "Loop", split: Split, last: Epoch) -> Result:
-    """Stores what the training came to, the result last."""
-    from qtj_trainer.run.weights import dump_weights  # noqa: PLC0415
+    from qtj_trainer.run.outcome import store_outcome  # noqa: PLC0415
 
-    metrics = {"loss": last.loss, **last.scores}
-    _, held_out = store_object(run.store, "held-out", "npz", arrays_to_bytes(split.held_out))
-    name, weights = store_object(run.store, "weights", "h5", dump_weights(loop.model))
-    record = Record(
-        workload=run.workload.name,
-        options=asdict(run.options),
-        fingerprint=run.workload.fingerprint(run.options),
-        weights_sha256=weights.sha256,
-        held_out=held_out,
-        metrics=metrics,
-        versions=_versions(),
-        cluster=run.cluster.addresses(),
-        job=run.environment.get(contract.Env.JOB, ""),
-        attempt=run.environment.get(contract.Env.ATTEMPT, ""),
-    )
-    record.store(run.store, name)
-    stored = contract.Weights(uri=weights.uri, sha256=weights.sha256)
-    result = Result(job_uid=run.job_uid, weights=stored, metrics=metrics, progress=run.progress(last))
-    result.store(run.store)
-    log.info("weights %s", weights.uri)
+    with run.stop.held_up():
+        result = store_outcome(run, loop.model, split.held_out, last)
+        run.checkpoints.clear()
     return result
 
 
-def _versions() -> dict[str, str]:
-    def version(library: str) -> str:
-        try:
-            return metadata.version(library)
-        except metadata.PackageNotFoundError:  # run from its sources
-            return "unknown"
+def _serve(run: Run) -> Result:
+    """Holds variables or takes steps for the coordinator, until the job has its result."""
+    _telemetry(run, Position())
+    profiler_port = _profiler_port(run)
 
-    return {"python": platform.python_version(), **{library: version(library) for library in _LIBRARIES}}
+    from qtj_trainer.replicate.strategy import prepare_tensorflow, serve  # noqa: PLC0415
+
+    prepare_tensorflow()
+
+    from qtj_trainer.run.operations import load_operations  # noqa: PLC0415
+
+    load_operations(run.workload, run.options)
+    server = serve(run.cluster, profiler_port=profiler_port)
+    while not (result := _result_so_far(run)):
+        time.sleep(_LOOK)
+    del server
+    return result
+
+
+def _result_so_far(run: Run) -> Result | None:
+    with suppress(TrainerError):  # a store that does not answer now will do so later
+        return Result.of_job(run.store, run.job_uid)
+    return None

@@ -1,5 +1,6 @@
 """A folder as a store."""
 
+import errno
 import os
 import secrets
 import tempfile
@@ -11,6 +12,9 @@ from qtj_trainer.errors import UserError
 from qtj_trainer.storage.store import MissingObjectError
 
 __all__ = ["FileStore"]
+
+
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class FileStore:
@@ -59,6 +63,15 @@ class FileStore:
         except OSError as problem:
             raise self._unreadable(folder, problem) from problem
 
+    def folders(self, folder: str) -> Sequence[str]:
+        """See `Store.folders`."""
+        try:
+            return sorted(f"{folder}/{path.name}" for path in self._path(folder).iterdir() if path.is_dir())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as problem:
+            raise self._unreadable(folder, problem) from problem
+
     def delete(self, name: str) -> None:
         """See `Store.delete`. A folder goes with its last object."""
         path = self._path(name)
@@ -79,6 +92,11 @@ class FileStore:
         return UserError(f"cannot read {self.uri(name)} ({problem.strerror}): check its permissions")
 
     def _refused(self, problem: OSError) -> UserError:
+        if problem.errno in _NO_ROOM:
+            return UserError(
+                f"there is no room for artifacts in {self._root} ({problem.strerror}): free some or choose another"
+                " folder; what was stored before is intact"
+            )
         return UserError(
             f"cannot write artifacts to {self._root} ({problem.strerror}): choose a folder this process may write to"
         )

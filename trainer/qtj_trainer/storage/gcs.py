@@ -69,6 +69,14 @@ class GcsStore:
             blobs = self._client.list_blobs(self._bucket, prefix=prefix, delimiter="/", retry=self._retry)
             return [blob.name.removeprefix(self._prefix) for blob in blobs]
 
+    def folders(self, folder: str) -> Sequence[str]:
+        """See `Store.folders`. A bucket has none: it tells what stands before a slash."""
+        prefix = f"{self._prefix}{folder}/"
+        with self._explained(f"list {self.uri(folder)} in"):
+            blobs = self._client.list_blobs(self._bucket, prefix=prefix, delimiter="/", retry=self._retry)
+            list(blobs)  # the prefixes are known once all pages were read
+            return sorted(each.removeprefix(self._prefix).rstrip("/") for each in blobs.prefixes)
+
     def delete(self, name: str) -> None:
         """See `Store.delete`."""
         with self._explained(f"delete {self.uri(name)} from"), suppress(api.NotFound):

@@ -37,6 +37,9 @@ class Store(Protocol):
     def list(self, folder: str) -> Sequence[str]:
         """Returns the names of all objects directly in a folder, and of what interrupted writes left there."""
 
+    def folders(self, folder: str) -> Sequence[str]:
+        """Returns the names of all folders directly in a folder, in order."""
+
     def delete(self, name: str) -> None:
         """Deletes an object; one that does not exist is no error."""
 

@@ -1,9 +1,14 @@
 """What can be trained: one file each, listed here."""
 
+from qtj_trainer.workloads.fashion_mnist import FashionMnist
+from qtj_trainer.workloads.images import Images
+from qtj_trainer.workloads.linear_regression import LinearRegression
 from qtj_trainer.workloads.qcnn import Qcnn
 from qtj_trainer.workloads.workload import Arrays, Examples, Split, Workload
 
 __all__ = ["WORKLOADS", "Arrays", "Examples", "Split", "Workload"]
 
-WORKLOADS: dict[str, Workload] = {workload.name: workload for workload in (Qcnn(),)}
+_ALL: tuple[Workload, ...] = (Qcnn(), LinearRegression(), FashionMnist(), Images())
+
+WORKLOADS: dict[str, Workload] = {workload.name: workload for workload in _ALL}
 """Workloads by the name they have on the command line and in records."""

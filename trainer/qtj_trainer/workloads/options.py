@@ -2,11 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from enum import StrEnum
 from typing import Any, Self
 
 from qtj_trainer.errors import UserError
 
-__all__ = ["Bounds", "Options", "option"]
+__all__ = ["Bounds", "Optimizer", "Options", "option"]
+
+
+class Optimizer(StrEnum):
+    """Keras optimizers, with the settings they have by default."""
+
+    ADAM = "adam"
+    SGD = "sgd"
+    RMSPROP = "rmsprop"
+    ADAGRAD = "adagrad"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +40,7 @@ class Bounds:
 
 
 def option(
-    default: float,
+    default: float | str,
     teach: str,
     *,
     at_least: float | None = None,
@@ -48,7 +58,7 @@ def option(
         at_most: Largest value.
         env: Environment variable that replaces the default.
     """
-    bounds = Bounds(at_least=at_least, above=above, at_most=at_most)
+    bounds = None if isinstance(default, str) else Bounds(at_least=at_least, above=above, at_most=at_most)
     return field(default=default, metadata={"teach": teach, "bounds": bounds, "env": env})
 
 
@@ -58,9 +68,21 @@ class Options:
 
     epochs: int = option(25, "Passes over the training examples.", at_least=1, at_most=1_000_000)
     batch_size: int = option(16, "Examples in one optimizer step, over all workers together.", at_least=1)
-    learning_rate: float = option(0.02, "Step size of the Adam optimizer.", above=0, at_most=10)
-    checkpoint_every: int = option(
-        1, "Epochs from one checkpoint to the next; 0 makes none and resumes from none.", at_least=0
+    learning_rate: float = option(0.02, "Step size of the optimizer.", above=0, at_most=10)
+    optimizer: Optimizer = option(Optimizer.ADAM.value, "What turns gradients into steps.")
+    devices: int = option(
+        0,
+        "Devices of this process that train; 0 takes all GPUs, or the processor. Without GPUs, more than 1 makes"
+        " logical devices of the processor.",
+        at_least=0,
+        at_most=64,
+        env="QTJ_DEVICES",
+    )
+    checkpoint_every: int = option(1, "Epochs from one checkpoint to the next; 0 makes none by epoch.", at_least=0)
+    checkpoint_steps: int = option(
+        0,
+        "Optimizer steps from one checkpoint to the next; 0 makes none by step. With both 0 a run resumes from none.",
+        at_least=0,
     )
     seed: int = option(0, "Decides data, initial weights and order of examples.", at_least=0, at_most=2_147_483_647)
 
@@ -68,7 +90,7 @@ class Options:
         for each in fields(self):
             value = getattr(self, each.name)
             bounds = each.metadata["bounds"]
-            if value not in bounds:
+            if bounds and value not in bounds:
                 flag = each.name.replace("_", "-")
                 raise UserError(f"--{flag} is {value}: it must be {bounds}")
 

@@ -1,19 +1,24 @@
-"""Hybrid quantum-classical convolutional network that finds excitations of a cluster state.
+"""Quantum convolutional network that finds excitations of a cluster state.
 
 An example is the cluster state with one qubit turned by rx(theta). Small turns leave it in its phase (label +1), large
-ones excite it (label -1). After one convolution and one pooling, half of the qubits are read out and two dense layers
-give the answer, whose sign is the class.
+ones excite it (label -1). The sign of the answer is the class. Three models, those of the TensorFlow Quantum tutorial:
+
+    hybrid              one convolution and one pooling; half of the qubits are read out, two dense layers answer
+    hybrid, filters     several such circuits side by side, each with angles of its own, before the dense layers
+    pure                convolution and pooling until one qubit is left, which is the answer
 """
 
 import hashlib
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from qtj_operator.api import contract
+from qtj_trainer.errors import UserError
 from qtj_trainer.workloads.options import Options, option
-from qtj_trainer.workloads.workload import Arrays, Examples, Split
+from qtj_trainer.workloads.workload import Arrays, Examples, Split, Workload
 
 if TYPE_CHECKING:
     import cirq
@@ -21,25 +26,42 @@ if TYPE_CHECKING:
     import tensorflow as tf
     import tf_keras
 
-__all__ = ["HybridCircuit", "Qcnn", "QcnnOptions", "hybrid_circuit"]
+__all__ = ["HybridCircuit", "Model", "Qcnn", "QcnnOptions", "hybrid_circuit", "pure_circuit"]
 
 _TRAINING_SHARE = 0.7
 _HIDDEN_UNITS = 8
+
+
+class Model(StrEnum):
+    """What answers: dense layers after the circuit, or the circuit alone."""
+
+    HYBRID = "hybrid"
+    PURE = "pure"
 
 
 @dataclass(frozen=True, kw_only=True)
 class QcnnOptions(Options):
     """Options of the QCNN."""
 
+    model: Model = option(
+        Model.HYBRID.value,
+        "One layer of the circuit before dense ones (hybrid), or all layers to the last qubit (pure).",
+    )
     qubits: int = option(
-        8, "Qubits of the cluster state; each one more doubles time and memory.", at_least=4, at_most=30,
-        env=contract.Env.QUBITS,
+        8, "Qubits of the cluster state; each one more doubles time and memory.",
+        at_least=contract.MIN_QUBITS, at_most=contract.MAX_QUBITS, env=contract.Env.QUBITS,
     )  # fmt: skip
+    filters: int = option(1, "Circuits side by side in the hybrid model.", at_least=1, at_most=1024)
     rounds: int = option(20, "Examples for each qubit, training and held-out together.", at_least=1, at_most=100_000)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.model == Model.PURE and self.filters > 1:
+            raise UserError(f"--filters is {self.filters} and --model is pure: only the hybrid model has filters")
 
 
 class HybridCircuit(NamedTuple):
-    """The circuit with the meaning of its symbols."""
+    """A circuit with the meaning of its symbols."""
 
     circuit: "cirq.Circuit"
     readouts: "list[cirq.PauliString]"
@@ -55,35 +77,54 @@ def hybrid_circuit(qubits: int) -> HybridCircuit:
 
     Returns:
         The circuit with one input symbol for each qubit (radians) and 21 weights (half turns), and a Z readout for each
-        qubit left by the pooling.
+        qubit left by the pooling, an unpaired one included.
     """
+    return _circuit(qubits, layers=1)
+
+
+def pure_circuit(qubits: int) -> HybridCircuit:
+    """Cluster state, one data turn for each qubit, convolution and pooling until one qubit is left.
+
+    Args:
+        qubits: Qubits on the ring, at least 4.
+
+    Returns:
+        The circuit with one input symbol for each qubit (radians) and 21 weights (half turns) for each of its
+        ceil(log2(qubits)) layers, and the Z readout of the last qubit. 8 qubits have 63 weights.
+    """
+    return _circuit(qubits, layers=(qubits - 1).bit_length())
+
+
+def _circuit(qubits: int, *, layers: int) -> HybridCircuit:
     import cirq  # noqa: PLC0415  4 seconds, and `--help` needs no circuit
     import sympy  # noqa: PLC0415
 
     from qtj_trainer import circuits  # noqa: PLC0415
 
-    line = cirq.LineQubit.range(qubits)
+    line: list[cirq.Qid] = list(cirq.LineQubit.range(qubits))
     turns = list(sympy.symbols(f"turn0:{qubits}"))
-    convolution = list(sympy.symbols(f"convolution0:{circuits.CONVOLUTION_ANGLES}"))
-    pooling = list(sympy.symbols(f"pooling0:{circuits.POOLING_ANGLES}"))
     circuit = cirq.Circuit(
-        circuits.cluster_state(line),
-        [cirq.rx(turn)(qubit) for turn, qubit in zip(turns, line, strict=True)],
-        circuits.convolution(line, convolution),
-        circuits.pooling(line, pooling),
+        circuits.cluster_state(line), [cirq.rx(turn)(qubit) for turn, qubit in zip(turns, line, strict=True)]
     )
-    readouts = [cirq.PauliString(cirq.Z(qubit)) for qubit in circuits.pooled(line)]
-    return HybridCircuit(circuit, readouts, turns, [*convolution, *pooling])
+    weights: list[sympy.Symbol] = []
+    for layer in range(layers):
+        which = "" if layers == 1 else f"{layer}_"
+        convolution = sympy.symbols(f"convolution{which}0:{circuits.CONVOLUTION_ANGLES}")
+        pooling = sympy.symbols(f"pooling{which}0:{circuits.POOLING_ANGLES}")
+        circuit += circuits.convolution(line, convolution) + circuits.pooling(line, pooling)
+        weights += [*convolution, *pooling]
+        line = circuits.pooled(line)
+    return HybridCircuit(circuit, [cirq.PauliString(cirq.Z(qubit)) for qubit in line], turns, weights)
 
 
-class Qcnn:
-    """The hybrid QCNN of the TensorFlow Quantum tutorial."""
+class Qcnn(Workload):
+    """The QCNN of the TensorFlow Quantum tutorial."""
 
     name: ClassVar[str] = "qcnn"
-    summary: ClassVar[str] = "Hybrid quantum-classical convolutional network that finds excitations of a cluster state."
+    summary: ClassVar[str] = "Quantum convolutional network that finds excitations of a cluster state."
     options: ClassVar[type[Options]] = QcnnOptions
     scores: ClassVar[tuple[str, ...]] = ("mse", "signAccuracy")
-    accuracy: ClassVar[str] = "signAccuracy"
+    accuracy: ClassVar[str | None] = "signAccuracy"
 
     def split(self, options: QcnnOptions) -> Split:
         """Draws `rounds` turns for each qubit; the first 70 % are for training."""
@@ -108,26 +149,27 @@ class Qcnn:
         return Examples(turns, examples["label"].astype(np.float32))
 
     def model(self, options: QcnnOptions) -> "tf_keras.Model":
-        """Expectation values of the pooled qubits, then a dense layer of 8 and one of 1, all linear."""
+        """Expectation values, and in the hybrid model a dense layer of 8 and one of 1 after them, all linear."""
         import tf_keras  # noqa: PLC0415
 
         from qtj_trainer.simulate import expectation_layer  # noqa: PLC0415
 
-        hybrid = hybrid_circuit(options.qubits)
-        seeds = [int(seed) for seed in np.random.SeedSequence(options.seed).generate_state(3) >> 1]
-        glorot = tf_keras.initializers.GlorotUniform
-        return tf_keras.Sequential(
-            [
-                tf_keras.layers.InputLayer((options.qubits,), name="turns"),
-                expectation_layer(
-                    hybrid.circuit, hybrid.readouts, inputs=hybrid.inputs, weights=hybrid.weights, seed=seeds[0]
-                ),
-                tf_keras.layers.Dense(_HIDDEN_UNITS, kernel_initializer=glorot(seeds[1]), name="hidden"),
-                tf_keras.layers.Dense(1, kernel_initializer=glorot(seeds[2]), name="answer"),
-                tf_keras.layers.Reshape((), name="prediction"),
-            ],
-            name=self.name,
-        )
+        built = _built(options)
+        first, hidden, answer, *more = _seeds(options, 2 + options.filters)
+        layers = [
+            expectation_layer(
+                built.circuit, built.readouts, inputs=built.inputs, weights=built.weights, seed=seed, name=name
+            )
+            for seed, name in zip([first, *more], self.readouts(options), strict=True)
+        ]
+        turns = tf_keras.Input((options.qubits,), name="turns")
+        values = [layer(turns) for layer in layers]
+        if options.model == Model.HYBRID:
+            read = values[0] if len(values) == 1 else tf_keras.layers.Concatenate(name="filters")(values)
+            glorot = tf_keras.initializers.GlorotUniform
+            dense = tf_keras.layers.Dense(_HIDDEN_UNITS, kernel_initializer=glorot(hidden), name="hidden")(read)
+            values = [tf_keras.layers.Dense(1, kernel_initializer=glorot(answer), name="answer")(dense)]
+        return tf_keras.Model(turns, tf_keras.layers.Reshape((), name="prediction")(values[0]), name=self.name)
 
     def errors(self, labels: "tf.Tensor", predictions: "tf.Tensor") -> "tf.Tensor":
         """Squared errors."""
@@ -141,8 +183,32 @@ class Qcnn:
         return {"mse": self.errors(labels, predictions), "signAccuracy": right}
 
     def fingerprint(self, options: QcnnOptions) -> str:
-        """Digest of the circuit and its readouts."""
+        """Digest of the circuit, its readouts and what comes after it."""
         import cirq  # noqa: PLC0415
 
-        hybrid = hybrid_circuit(options.qubits)
-        return hashlib.sha256(cirq.to_json([hybrid.circuit, hybrid.readouts]).encode()).hexdigest()
+        built = _built(options)
+        said = f"{cirq.to_json([built.circuit, built.readouts])} {options.model} {options.filters}"
+        return hashlib.sha256(said.encode()).hexdigest()
+
+    def readouts(self, options: QcnnOptions) -> tuple[str, ...]:
+        """One layer of expectation values for each filter."""
+        if options.filters == 1:
+            return ("expectation",)
+        return tuple(f"expectation_{each}" for each in range(options.filters))
+
+    def drawing(self, options: QcnnOptions) -> str:
+        """The circuit, with time from top to bottom: so it is as narrow as it has qubits."""
+        return str(_built(options).circuit.to_text_diagram(transpose=True))
+
+    def memory(self, options: QcnnOptions) -> int:
+        """Three statevectors for each filter."""
+        return contract.STATES * options.filters * contract.statevector_bytes(options.qubits)
+
+
+def _built(options: QcnnOptions) -> HybridCircuit:
+    build = hybrid_circuit if options.model == Model.HYBRID else pure_circuit
+    return build(options.qubits)
+
+
+def _seeds(options: QcnnOptions, count: int) -> list[int]:
+    return [int(seed) for seed in np.random.SeedSequence(options.seed).generate_state(count) >> 1]

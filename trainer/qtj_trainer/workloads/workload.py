@@ -1,6 +1,6 @@
 """What a workload is. A new one is one file with one class, added to the registry."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -24,12 +24,15 @@ class Examples:
     """Examples as a model takes them.
 
     Attributes:
-        inputs: float32 (examples, ...).
+        inputs: (examples, ...), as the model takes them or, with `decode`, as it does.
         labels: float32 (examples,).
+        decode: Turns one of `inputs` into what the model takes, for what is too large to be held: read a file, decode,
+            resize. Called by tf.data, several at a time.
     """
 
-    inputs: NDArray[np.float32]
+    inputs: NDArray[Any]
     labels: NDArray[np.float32]
+    decode: "Callable[[tf.Tensor], tf.Tensor] | None" = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -54,11 +57,11 @@ class Workload(Protocol):
     options: ClassVar[type[Options]]
     scores: ClassVar[tuple[str, ...]]
     """What a run is judged by: means over the held-out set, by name."""
-    accuracy: ClassVar[str]
-    """The score that is a share of right answers, 0 to 1: the one `kubectl get qtj` shows."""
+    accuracy: ClassVar[str | None]
+    """The score that is a share of right answers, 0 to 1: the one `kubectl get qtj` shows. None without one."""
 
     def split(self, options: Any) -> Split:  # noqa: ANN401  an instance of `options`
-        """Makes the examples: the same in every process, from the seed alone."""
+        """Makes or finds the examples: the same in every process."""
 
     def encode(self, examples: Arrays, options: Any) -> Examples:  # noqa: ANN401
         """Turns stored examples into what the model takes."""
@@ -74,3 +77,18 @@ class Workload(Protocol):
 
     def fingerprint(self, options: Any) -> str:  # noqa: ANN401
         """Returns a digest of the model's structure: weights only fit where it is the same."""
+
+    def readouts(self, options: Any) -> tuple[str, ...]:  # noqa: ANN401
+        """Names the layers whose values are shown as histograms."""
+        del options
+        return ()
+
+    def drawing(self, options: Any) -> str:  # noqa: ANN401
+        """Returns the model's circuit as text, empty without one."""
+        del options
+        return ""
+
+    def memory(self, options: Any) -> int:  # noqa: ANN401
+        """Returns the bytes that the statevectors of one example take in training, 0 without any."""
+        del options
+        return 0

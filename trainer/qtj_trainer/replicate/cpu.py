@@ -1,9 +1,12 @@
-"""How many processors this container may use."""
+"""How many processors and how much memory this container may use."""
 
 from math import ceil
 from pathlib import Path
 
-__all__ = ["cpu_limit"]
+__all__ = ["cpu_limit", "memory_limit"]
+
+_UNLIMITED = 1 << 62
+"""Version 1 says a number near 2^63 bytes where there is no limit."""
 
 
 def cpu_limit(cgroup: Path = Path("/sys/fs/cgroup")) -> int | None:
@@ -22,6 +25,19 @@ def cpu_limit(cgroup: Path = Path("/sys/fs/cgroup")) -> int | None:
     if not quota.isdecimal() or int(quota) == 0:  # "max" in version 2, -1 in version 1
         return None
     return ceil(int(quota) / int(period))
+
+
+def memory_limit(cgroup: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Reads the memory limit of the container in bytes.
+
+    Args:
+        cgroup: Where the control groups are mounted, version 2 or 1.
+
+    Returns:
+        The limit, or None when there is none.
+    """
+    text = _text(cgroup / "memory.max") or _text(cgroup / "memory" / "memory.limit_in_bytes")
+    return int(text) if text.isdecimal() and int(text) < _UNLIMITED else None
 
 
 def _version_2(cgroup: Path) -> tuple[str, str] | None:

@@ -10,12 +10,12 @@ from qtj_trainer.errors import UserError
 
 __all__ = ["Cluster", "Member"]
 
-_TRAINING_ROLES = ("chief", "worker")
+_ROLES = ("chief", "worker", "ps")
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One training process.
+    """One process that takes part in training.
 
     Attributes:
         role: Its role.
@@ -44,7 +44,7 @@ class Cluster:
 
     Attributes:
         me: This process; None without a cluster.
-        members: All training processes, this one included.
+        members: All processes that train or serve, this one included.
     """
 
     me: Member | None
@@ -60,7 +60,7 @@ class Cluster:
         """Reads ``TF_CONFIG``; without it the process is alone.
 
         Raises:
-            UserError: If it is not a cluster with this process in it, or has roles that do not train synchronously.
+            UserError: If it is not a cluster with this process in it, or has roles that no strategy knows.
         """
         text = environment.get(contract.Env.TF_CONFIG)
         if not text:
@@ -78,17 +78,28 @@ class Cluster:
                 'TF_CONFIG is not like {"cluster": {"worker": ["host:port"]}, "task": {"type": "worker", "index": 0}}:'
                 f" it is {text!r}; correct it or leave it to the operator"
             ) from problem
+        _check_roles(members, role)
         return cls(_find(members, role, index), members)
 
     @property
     def size(self) -> int:
-        """Number of training processes."""
+        """Number of processes."""
         return len(self.members) or 1
 
     @property
     def others(self) -> list[Member]:
         """All processes but this one."""
         return [member for member in self.members if member != self.me]
+
+    @property
+    def is_coordinated(self) -> bool:
+        """Whether a chief hands out the steps, and parameter servers hold the variables."""
+        return any(member.role == "ps" for member in self.members)
+
+    @property
+    def serves(self) -> bool:
+        """Whether this process does what a coordinator tells it, and nothing else."""
+        return self.is_coordinated and not self.leads
 
     @property
     def leads(self) -> bool:
@@ -108,13 +119,22 @@ def _member(role: str, index: int, address: str) -> Member:
     return Member(role, index, host.strip("[]"), int(port))
 
 
-def _find(members: tuple[Member, ...], role: str, index: int) -> Member:
-    strangers = sorted({role, *(member.role for member in members)}.difference(_TRAINING_ROLES))
+def _check_roles(members: tuple[Member, ...], mine: str) -> None:
+    roles = {mine, *(member.role for member in members)}
+    strangers = sorted(roles.difference(_ROLES))
     if strangers:
         raise UserError(
-            f"TF_CONFIG has the role {strangers[0]!r}: this workload trains synchronously, with the roles"
-            f" {' and '.join(_TRAINING_ROLES)} only"
+            f"TF_CONFIG has the role {strangers[0]!r}, which this trainer does not have: use {', '.join(_ROLES)}"
         )
+    missing = [role for role in ("chief", "worker") if "ps" in roles and role not in roles]
+    if missing:
+        raise UserError(
+            f"TF_CONFIG has parameter servers and no {missing[0]}: add one, as the chief hands out the steps that the"
+            " workers take"
+        )
+
+
+def _find(members: tuple[Member, ...], role: str, index: int) -> Member:
     for member in members:
         if (member.role, member.index) == (role, index):
             return member

@@ -13,15 +13,17 @@ A follower without its leader goes on listening. A leader whose follower went aw
 import logging
 import socket
 import time
+from collections.abc import Iterable
 from contextlib import ExitStack, suppress
+from math import inf
 from queue import SimpleQueue
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from threading import Thread
 
 from qtj_trainer.errors import TryAgainError, UserError
-from qtj_trainer.run.cluster import Cluster, Member
+from qtj_trainer.replicate.cluster import Cluster, Member
 
-__all__ = ["meet"]
+__all__ = ["meet", "meet_servers"]
 
 _GREETING = b"here\n"
 _GO = b"go "
@@ -58,6 +60,30 @@ def meet(cluster: Cluster, word: str = "") -> str:
     return word
 
 
+def meet_servers(cluster: Cluster) -> None:
+    """Returns when each server of a coordinator has been seen to listen. They do not wait for it."""
+    missing, told = set(cluster.others), time.monotonic() + _PATIENCE
+    while missing := {each for each in missing if not _listens(each)}:
+        told = _tell(missing, told)
+        time.sleep(_PAUSE)
+
+
+def _listens(member: Member) -> bool:
+    try:
+        socket.create_connection((member.host, member.port), _TIMEOUT).close()
+    except OSError:
+        return False
+    return True
+
+
+def _tell(missing: Iterable[Member], when: float) -> float:
+    """Says for whom this process waits, once and not at first. Returns when to say so."""
+    if time.monotonic() < when:
+        return when
+    log.info("waiting for %s", ", ".join(sorted(map(str, missing))))
+    return inf
+
+
 def _gather(followers: list[Member], word: str) -> None:
     with ExitStack() as stack:
         told = time.monotonic() + _PATIENCE
@@ -66,9 +92,7 @@ def _gather(followers: list[Member], word: str) -> None:
             for each in missing:
                 with suppress(OSError):
                     reached[each] = stack.enter_context(_reach(each))
-            if time.monotonic() > told:
-                log.info("waiting for %s", ", ".join(map(str, missing)))
-                told = float("inf")
+            told = _tell(missing, told)
             time.sleep(_PAUSE)
         for each, connection in reached.items():
             _send(each, connection, word)

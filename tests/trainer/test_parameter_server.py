@@ -1,0 +1,95 @@
+"""Training on a parameter server: real servers over loopback, and what happens when one of them dies."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from qtj_operator.api import contract
+from tests.trainer.processes import Process, Trainer, tf_configs
+from tests.trainer.test_checkpoints import epochs_in
+
+Role = tuple[str, int]
+
+CHIEF, PS = ("chief", 0), ("ps", 0)
+NOISE_VARIANCE = 0.01
+LONG = ("train", "linear-regression", "--batch-size", "8", "--epochs", "20")
+
+
+class Servers:
+    """A chief, a parameter server and two workers."""
+
+    def __init__(self, trainer: Trainer, artifacts: Path, *arguments: str) -> None:
+        self._trainer = trainer
+        self._arguments = (*arguments, "--artifacts", str(artifacts))
+        self._configs = tf_configs(chief=1, ps=1, worker=2)
+        self.processes: dict[Role, Process] = {}
+        for role in self._configs:
+            self.start(role)
+
+    def start(self, role: Role) -> None:
+        """Starts a process, or starts it again in its old place."""
+        self.processes[role] = self._trainer.start(*self._arguments, TF_CONFIG=self._configs[role], QTJ_JOB_UID="uid-1")
+
+    def kill(self) -> None:
+        for process in self.processes.values():
+            process.kill()
+
+
+Start = Callable[..., Servers]
+
+
+@pytest.fixture
+def start(trainer: Trainer, tmp_path: Path) -> Iterator[Start]:
+    """Starts clusters that share their artifacts, and ends them with the test."""
+    with ExitStack() as cleanup:
+
+        def started(*arguments: str) -> Servers:
+            servers = Servers(trainer, tmp_path, *arguments)
+            cleanup.callback(servers.kill)
+            return servers
+
+        yield started
+
+
+def test_a_worker_that_is_killed_costs_nothing_but_time(start: Start) -> None:
+    servers = start(*LONG)
+    chief = servers.processes[CHIEF]
+    chief.wait_for("epoch  3/")
+    servers.processes["worker", 1].kill()
+    servers.start(("worker", 1))
+
+    ended = chief.end()
+
+    assert ended.code == 0, ended.errors
+    assert epochs_in(ended.output) == list(range(1, 21))
+    assert ended.metrics["mse"] == pytest.approx(NOISE_VARIANCE, abs=0.01)
+    assert [servers.processes[role].end().code for role in (PS, ("worker", 0), ("worker", 1))] == [0, 0, 0]
+
+
+def test_without_its_parameter_server_a_chief_asks_for_another_run_and_resumes(start: Start) -> None:
+    servers = start(*LONG)
+    servers.processes[CHIEF].wait_for("epoch  3/")
+    servers.processes[PS].kill()
+    lost = servers.processes[CHIEF].end()
+    servers.kill()
+
+    ended = start(*LONG).processes[CHIEF].end()
+
+    assert (lost.code, len(lost.sentences)) == (contract.EXIT_RETRY, 1)
+    assert "lost a parameter server" in lost.sentences[0]
+    first = epochs_in(ended.output)[0]
+    assert 3 < first <= 20
+    assert f"resumed after epoch {first - 1} from" in ended.output
+    assert ended.metrics["mse"] == pytest.approx(NOISE_VARIANCE, abs=0.01)
+
+
+def test_circuits_train_there_too(start: Start) -> None:
+    servers = start("train", "qcnn", "--qubits", "4", "--rounds", "4", "--epochs", "2")
+
+    ended = servers.processes[CHIEF].end()
+
+    assert ended.code == 0, ended.errors
+    assert epochs_in(ended.output) == [1, 2]
+    assert ended.weights.sha256

@@ -1,0 +1,50 @@
+"""A process that is told to end stores where it is, and the next one goes on there, to the same end."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.trainer.processes import Trainer, eventually
+from tests.trainer.test_checkpoints import progress_of
+
+# No checkpoint by epoch or step falls due: the one that is found was made because of the signal.
+TRAINING = ("train", "qcnn", "--qubits", "4", "--rounds", "30", "--batch-size", "2", "--epochs", "4")
+RARELY = ("--checkpoint-every", "1000")
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_training_told_to_end_loses_no_step(trainer: Trainer, tmp_path: Path, size: int) -> None:
+    arguments = (*TRAINING, *RARELY, "--artifacts", str(tmp_path))
+    leader, *_ = trainer.start_cluster(size, *arguments, QTJ_JOB_UID="uid-1")
+    eventually(lambda: progress_of(leader).step > 50)
+    leader.popen.send_signal(signal.SIGTERM)
+    told = leader.end()
+    step = max(int(file.name[:9]) for file in tmp_path.glob("checkpoints/uid-1/*.npz"))
+
+    resumed = trainer.run(*arguments, QTJ_JOB_UID="uid-1")
+    whole = trainer.run(*TRAINING, "--artifacts", str(tmp_path / "whole"))
+
+    assert told.code == 128 + signal.SIGTERM
+    assert f"was told to end, after step {step}" in told.output
+    assert told.sentences == []
+    assert f" and step {step} from file:///" in resumed.output
+    if size == 1:
+        assert resumed.weights.sha256 == whole.weights.sha256
+        assert resumed.metrics == whole.metrics
+    else:
+        assert resumed.metrics == pytest.approx(whole.metrics, abs=1e-3)
+
+
+def test_nothing_of_others_is_deleted_at_the_end(trainer: Trainer, tmp_path: Path) -> None:
+    theirs = tmp_path / "tmp" / "theirs"
+    theirs.mkdir(parents=True)
+    (theirs / "file").touch()
+    folder = str(tmp_path / "tmp")
+    small = ("train", "qcnn", "--qubits", "4", "--rounds", "2", "--epochs", "1", "--artifacts", str(tmp_path / "a"))
+
+    trained = trainer.run(*small, TMPDIR=folder)
+    inferred = trainer.run("infer", "--artifacts", str(tmp_path / "a"), TMPDIR=folder)
+
+    assert (trained.code, inferred.code) == (0, 0), trained.errors + inferred.errors
+    assert [str(path.relative_to(folder)) for path in sorted(Path(folder).rglob("*"))] == ["theirs", "theirs/file"]

@@ -1,0 +1,87 @@
+"""A coordinator hands each step to whichever worker is free; the variables live on parameter servers.
+
+Steps overlap, so a gradient may be of variables that others have changed meanwhile (asynchronous stochastic gradient
+descent, Dean et al., "Large scale distributed deep networks", NIPS 2012). A step is named by its place in the order of
+all examples. So every batch is taken once in an epoch whoever takes it, and a step that was lost with its worker is
+given to another one.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from numpy.typing import NDArray
+
+from qtj_trainer.run.batches import batch_at, steps_per_epoch
+from qtj_trainer.run.loop import Boundary, Loop, Numbers, Report, Scored
+from qtj_trainer.workloads import Examples, Workload
+from qtj_trainer.workloads.options import Options
+
+__all__ = ["Coordinated"]
+
+_STEPS_FOR_EACH_WORKER = 2
+"""Steps under way: one that is computed, and one that waits, so that no worker waits for its coordinator."""
+
+
+class Coordinated(Loop):
+    """For the coordinator alone."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        options: Options,
+        strategy: tf.distribute.ParameterServerStrategy,
+        *,
+        training: Examples,
+        held_out: Examples,
+        workers: int,
+    ) -> None:
+        super().__init__(workload, options, strategy, training=training, held_out=held_out)
+        self._coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
+        self._under_way: deque[Any] = deque()
+        self._window = _STEPS_FOR_EACH_WORKER * workers
+        self._step = tf.function(self._train_at, autograph=False)
+        self._test = tf.function(self._score_at, autograph=False)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no step is under way."""
+        return not self._under_way
+
+    def _reports(self, first: int, last: int, is_boundary: Boundary) -> Iterator[Report]:
+        for step in range(first, last):
+            place = tuple(tf.constant(each, tf.int64) for each in divmod(step, self.steps))
+            self._under_way.append(self._coordinator.schedule(self._step, args=place))
+            longest = 0 if is_boundary(step + 1) else self._window - 1
+            while len(self._under_way) > longest:
+                yield np.asarray(self._under_way.popleft().fetch())
+
+    def _score_all(self) -> Iterator[tuple[Numbers, dict[str, Numbers]]]:
+        rows = range(steps_per_epoch(len(self._held_out), self._options.batch_size))
+        scheduled = [self._coordinator.schedule(self._test, args=(tf.constant(row, tf.int64),)) for row in rows]
+        for each in scheduled:
+            sums, readouts = each.fetch()
+            yield np.asarray(sums), {name: np.asarray(values) for name, values in readouts.items()}
+
+    def _sum(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
+        return tensors  # a step has one replica
+
+    def _read(self, variable: tf.Variable) -> NDArray[Any]:
+        value: NDArray[Any] = variable.numpy()
+        return value
+
+    def _train_at(self, epoch: tf.Tensor, row: tf.Tensor) -> tf.Tensor:
+        def replica() -> tf.Tensor:
+            options = self._options
+            return self._train(batch_at(self._training, options.batch_size, epoch=epoch, row=row, seed=options.seed))
+
+        return self._strategy.run(replica)
+
+    def _score_at(self, row: tf.Tensor) -> tf.Tensor:
+        def replica() -> Scored:
+            zero = tf.constant(0, tf.int64)
+            return self._score(batch_at(self._held_out, self._options.batch_size, epoch=zero, row=row))
+
+        return self._strategy.run(replica)

@@ -1,0 +1,43 @@
+"""What one training run is about."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from qtj_operator.api import contract
+from qtj_trainer.replicate.cluster import Cluster
+from qtj_trainer.run.checkpoints import Checkpoints
+from qtj_trainer.run.position import Position
+from qtj_trainer.run.signals import Stop
+from qtj_trainer.storage import Store
+from qtj_trainer.workloads import Workload
+from qtj_trainer.workloads.options import Options
+
+__all__ = ["Run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Everything a run knows before it begins; without a job its uid is empty."""
+
+    workload: Workload
+    options: Options
+    cluster: Cluster
+    store: Store
+    checkpoints: Checkpoints
+    job_uid: str
+    environment: Mapping[str, str]
+    stop: Stop
+
+    def progress(self, position: Position) -> contract.Progress:
+        """Says how far training is."""
+        said = contract.Progress(epoch=position.epochs, epochs=self.options.epochs, step=position.step)
+        if position.last is None:
+            return said
+        accuracy = self.workload.accuracy
+        return replace(
+            said,
+            loss=position.last.loss,
+            accuracy=position.last.scores[accuracy] if accuracy else None,
+            examples_per_second=position.last.examples_per_second,
+            gradient_variance=position.last.gradient_variance,
+        )

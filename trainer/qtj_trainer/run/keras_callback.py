@@ -1,0 +1,34 @@
+"""The Keras callback of `qtj_trainer.run.program`: a file of its own, because importing Keras takes seconds."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import tf_keras
+
+from qtj_trainer.run.position import Epoch
+
+if TYPE_CHECKING:
+    from qtj_trainer.run.program import Program
+
+__all__ = ["ProgramCallback"]
+
+
+class ProgramCallback(tf_keras.callbacks.Callback):  # type: ignore[misc]  # Keras carries no types
+    """Tells a program what `fit` does."""
+
+    def __init__(self, program: "Program") -> None:
+        super().__init__()
+        self._program = program
+        self._step = program.last.step if program.last else 0
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        """Counts a step."""
+        del batch, logs
+        self._step += 1
+        telemetry = self._program.telemetry
+        telemetry.progress = replace(telemetry.progress, step=self._step)
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Hands over what the epoch came to."""
+        scores = {name: float(value) for name, value in (logs or {}).items()}
+        self._program.ended_epoch(Epoch(epoch + 1, self._step, scores.get("loss", float("nan")), scores, 0.0))

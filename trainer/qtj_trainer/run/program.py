@@ -1,0 +1,226 @@
+"""Bring your own program: what a Keras script needs to be a good citizen of a job, in five lines.
+
+from qtj_trainer import Program                          # before TensorFlow
+
+program = Program(epochs=10)                             # SIGTERM, progress; a finished job ends here
+...                                                      # strategy, data, model.compile: as always
+first = program.restore(model)                           # the last checkpoint, or 0
+model.fit(data, epochs=10, initial_epoch=first, callbacks=[program.callback()])
+program.finish(model, {"mse": mse})                      # weights, their checksum, the result
+"""
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, NoReturn
+
+from qtj_operator.api import contract
+from qtj_trainer.errors import TrainerError, UserError
+from qtj_trainer.replicate.cluster import Cluster
+from qtj_trainer.run.artifacts import Result, store_object
+from qtj_trainer.run.checkpoints import Checkpoints, State
+from qtj_trainer.run.position import Epoch, Position
+from qtj_trainer.run.signals import Stop, leave
+from qtj_trainer.run.telemetry import Telemetry, port_from
+from qtj_trainer.run.termination import leave_message
+from qtj_trainer.storage import open_store
+from qtj_trainer.workloads.options import Options
+
+if TYPE_CHECKING:
+    import tf_keras
+
+__all__ = ["Program"]
+
+
+class _Model:
+    """What a checkpoint of a model is told by: the shapes of its variables."""
+
+    name = "program"
+
+    def __init__(self, model: "tf_keras.Model") -> None:
+        self._shapes = [tuple(variable.shape) for variable in model.variables]
+
+    def fingerprint(self, _: Options) -> str:
+        return hashlib.sha256(json.dumps(self._shapes).encode()).hexdigest()
+
+
+class Program:
+    """Checkpoints, termination, progress and weights for a Keras program.
+
+    Attributes:
+        telemetry: What the progress endpoint says.
+        stop: Ends the process when it is told to, but not within a checkpoint.
+        last: The last finished epoch.
+    """
+
+    def __init__(self, epochs: int, *, checkpoint_every: int = 1, environment: Mapping[str, str] = os.environ) -> None:
+        """Takes up the job. To be made before TensorFlow is imported, which starts threads.
+
+        A job that has trained before ends here, with the same last word. Without a job all works as well, below
+        qtj-artifacts/program.
+
+        Args:
+            epochs: Epochs that will be asked for.
+            checkpoint_every: Epochs from one checkpoint to the next; 0 makes none.
+            environment: The process environment.
+        """
+        self._environment = environment
+        self._options = Options(epochs=epochs, checkpoint_every=checkpoint_every)
+        self._uid = environment.get(contract.Env.JOB_UID, "")
+        self.stop = Stop()
+        self.stop.listen()
+        sys.excepthook = self._ended_by
+        self.last: Epoch | None = None
+        try:
+            self._cluster = Cluster.from_environment(environment)
+            self._store = open_store(environment.get(contract.Env.ARTIFACTS_URI) or "qtj-artifacts/program")
+            self._end_if_finished()
+            self.telemetry = Telemetry(contract.Progress(epoch=0, epochs=epochs, step=0))
+            port = port_from(environment, contract.Env.METRICS_PORT)
+            if port is not None:
+                self.telemetry.serve(port)
+        except TrainerError as problem:
+            self._fail(problem)
+
+    def restore(self, model: "tf_keras.Model") -> int:
+        """Puts the last checkpoint into a compiled model and its optimizer.
+
+        Args:
+            model: Built and compiled, within the scope of its strategy if it has one.
+
+        Returns:
+            Epochs that are done: `initial_epoch` for `fit`.
+        """
+        self._serve_profiles()
+        model.optimizer.build(model.trainable_variables)
+        self._strategy = model.distribute_strategy
+        self._variables = [*model.variables, *model.optimizer.variables]
+        self._checkpoints = Checkpoints(self._store, self._uid, _Model(model), self._options)
+        try:
+            checkpoint = self._checkpoints.newest()
+            _agree(checkpoint.position.step if checkpoint else 0, model)
+        except TrainerError as problem:
+            self._fail(problem)
+        if not checkpoint:
+            return 0
+        for variable, value in zip(self._variables, checkpoint.state, strict=True):
+            variable.assign(value)
+        self.last = checkpoint.position.last
+        return checkpoint.position.epochs
+
+    def callback(self) -> "tf_keras.callbacks.Callback":
+        """Returns what tells progress and stores checkpoints while `fit` runs."""
+        from qtj_trainer.run.keras_callback import ProgramCallback  # noqa: PLC0415
+
+        return ProgramCallback(self)
+
+    def finish(self, model: "tf_keras.Model", metrics: Mapping[str, float]) -> NoReturn:
+        """Stores the weights and says so, and ends the process: the last line of a program.
+
+        Args:
+            model: The trained model.
+            metrics: Final numbers by name.
+        """
+        try:
+            if self._cluster.leads:
+                with self.stop.held_up():
+                    self._store_result(model, metrics)
+            _wait_for_all(model, self._cluster)
+        except TrainerError as problem:
+            self._fail(problem)
+        leave(0)
+
+    def _store_result(self, model: "tf_keras.Model", metrics: Mapping[str, float]) -> None:
+        from qtj_trainer.run.weights import dump_weights  # noqa: PLC0415
+
+        _, weights = store_object(self._store, "weights", "h5", dump_weights(model))
+        result = Result(
+            job_uid=self._uid,
+            weights=contract.Weights(uri=weights.uri, sha256=weights.sha256),
+            metrics={name: float(value) for name, value in metrics.items()},
+            progress=self.telemetry.progress,
+        )
+        result.store(self._store)
+        self._checkpoints.clear()
+        leave_message(self._environment, result.message())
+
+    def ended_epoch(self, epoch: Epoch) -> None:
+        """Tells and stores an epoch. Called by the callback."""
+        self.last = epoch
+        accuracy = epoch.scores.get("val_accuracy", epoch.scores.get("accuracy"))
+        self.telemetry.progress = contract.Progress(
+            epoch=epoch.number,
+            epochs=self._options.epochs,
+            step=epoch.step,
+            loss=epoch.loss,
+            accuracy=accuracy,
+        )
+        position = Position(epoch.step, epoch)
+        if not self._cluster.leads or not self._checkpoints.is_due(position):
+            return
+        try:
+            with self.stop.held_up():
+                self._checkpoints.save(position, self._state())
+        except TrainerError as problem:
+            self._fail(problem)
+
+    def _serve_profiles(self) -> None:
+        import tensorflow as tf  # noqa: PLC0415
+
+        port = port_from(self._environment, contract.Env.PROFILER_PORT)
+        if port:
+            tf.profiler.experimental.server.start(port)
+
+    def _state(self) -> State:
+        local = self._strategy.experimental_local_results
+        return [local(variable)[0].numpy() for variable in self._variables]
+
+    def _end_if_finished(self) -> None:
+        result = Result.of_job(self._store, self._uid)
+        if result:
+            if self._cluster.leads:
+                leave_message(self._environment, result.message())
+            leave(0)
+
+    def _ended_by(self, kind: type[BaseException], problem: BaseException, traceback: TracebackType | None) -> None:
+        """Ends a program that nobody has caught the error of: with a retry where it is a peer that has gone."""
+        from qtj_trainer.replicate.strategy import peers_watched  # noqa: PLC0415
+
+        try:
+            with peers_watched(self._cluster):
+                raise problem  # noqa: TRY301  the context manager translates it
+        except TrainerError as known:
+            self._fail(known)
+        except BaseException:  # noqa: BLE001  as without this hook, but for the teardown, which may wait for peers
+            sys.__excepthook__(kind, problem, traceback)
+            sys.stderr.flush()
+            leave(1)
+
+    def _fail(self, problem: TrainerError) -> NoReturn:
+        print(f"error: {problem}", file=sys.stderr, flush=True)  # noqa: T201  the program's last word
+        leave_message(self._environment, contract.TerminationMessage(error=str(problem)))
+        leave(problem.exit_code)
+
+
+def _wait_for_all(model: "tf_keras.Model", cluster: Cluster) -> None:
+    """One that left before the leader has stored its result would end the leader too."""
+    from qtj_trainer.replicate.strategy import farewell  # noqa: PLC0415
+
+    farewell(model.distribute_strategy, cluster)
+
+
+def _agree(step: int, model: "tf_keras.Model") -> None:
+    """Raises UserError unless all processes have found the same checkpoint: nobody else would notice."""
+    import tensorflow as tf  # noqa: PLC0415
+
+    strategy = model.distribute_strategy
+    if strategy.num_replicas_in_sync == 1:
+        return
+    found = tf.constant([step, step * step], tf.int64)
+    mine = tf.function(lambda: strategy.run(lambda: found), autograph=False)
+    total, squares = strategy.reduce(tf.distribute.ReduceOp.SUM, mine(), axis=None).numpy()
+    if squares * strategy.num_replicas_in_sync != total * total:
+        raise UserError("the workers find different checkpoints: put the artifacts where all of them can read them")

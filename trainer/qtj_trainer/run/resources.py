@@ -1,0 +1,39 @@
+"""Whether the statevectors fit into this container."""
+
+import logging
+import os
+
+from qtj_trainer.errors import UserError
+from qtj_trainer.replicate.cpu import memory_limit
+
+__all__ = ["check_memory"]
+
+log = logging.getLogger("qtj_trainer")
+
+
+def check_memory(needed: int) -> None:
+    """Says how much memory the statevectors of one example take.
+
+    Args:
+        needed: In bytes; 0 says nothing.
+
+    Raises:
+        UserError: If it is more than the container or the machine has.
+    """
+    there = memory_limit() or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    sizes = f"{_size(needed)} of memory, and {_size(there)} are there"
+    if needed > there:
+        raise UserError(
+            f"the statevectors of one example take {sizes}: raise resources.limits.memory or lower --qubits"
+        )
+    if needed:
+        log.info("the statevectors of one example take %s", sizes)
+
+
+def _size(count: float) -> str:
+    """Returns a number of bytes for people."""
+    for unit in ("KiB", "MiB", "GiB"):
+        count /= 1024
+        if count < 1024:  # noqa: PLR2004  then a larger unit is due
+            return f"{count:.3g} {unit}"
+    return f"{count / 1024:.3g} TiB"

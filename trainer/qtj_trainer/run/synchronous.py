@@ -1,0 +1,87 @@
+"""All replicas take each step together: one device, several devices of a process, or several processes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import tensorflow as tf
+from numpy.typing import NDArray
+
+from qtj_trainer.run.batches import Batch, batches, steps_per_epoch
+from qtj_trainer.run.loop import Boundary, Loop, Numbers, Report
+from qtj_trainer.workloads import Examples, Workload
+from qtj_trainer.workloads.options import Options
+
+__all__ = ["Synchronous"]
+
+
+class Synchronous(Loop):
+    """Every process has to go through `positions` alike, since they exchange gradients and sums."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        options: Options,
+        strategy: tf.distribute.Strategy,
+        *,
+        training: Examples,
+        held_out: Examples,
+    ) -> None:
+        super().__init__(workload, options, strategy, training=training, held_out=held_out)
+        # AutoGraph has nothing to convert here.
+        self._step = tf.function(lambda each: strategy.run(self._train, args=(next(each),)), autograph=False)
+        self._test = tf.function(lambda each: strategy.run(self._score, args=(next(each),)), autograph=False)
+        # Kept to the end: several processes stand still for 10 to 60 seconds when one is taken down among them.
+        self._iterators: list[Iterator[Batch]] = []
+        self._held_out_batches = self._distributed(held_out)
+
+    @property
+    def is_settled(self) -> bool:
+        """Always: a report means that the step is over everywhere."""
+        return True
+
+    def _reports(self, first: int, last: int, is_boundary: Boundary) -> Iterator[Report]:
+        del is_boundary  # every step is one
+        training = self._distributed(self._training, seed=self._options.seed, first_step=first)
+        for _ in range(first, last):
+            yield self._local(self._step(training))[0].numpy()
+
+    def _score_all(self) -> Iterator[tuple[Numbers, dict[str, Numbers]]]:
+        for _ in range(steps_per_epoch(len(self._held_out), self._options.batch_size)):
+            sums, readouts = self._test(self._held_out_batches)
+            seen = {name: tf.concat(self._local(each), axis=0).numpy() for name, each in readouts.items()}
+            yield self._local(sums)[0].numpy(), seen
+
+    def _sum(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
+        context = tf.distribute.get_replica_context()
+        if context.num_replicas_in_sync == 1:
+            return tensors
+        total: list[tf.Tensor] = context.all_reduce(tf.distribute.ReduceOp.SUM, tensors)
+        return total
+
+    def _read(self, variable: tf.Variable) -> NDArray[Any]:
+        value: NDArray[Any] = self._local(variable)[0].numpy()
+        return value
+
+    def _local(self, value: Any) -> tuple[Any, ...]:  # noqa: ANN401  TensorFlow's values of each replica
+        each: tuple[Any, ...] = self._strategy.experimental_local_results(value)
+        return each
+
+    def _distributed(self, examples: Examples, *, seed: int | None = None, first_step: int = 0) -> Iterator[Batch]:
+        def pipeline(context: tf.distribute.InputContext) -> tf.data.Dataset:
+            replicas = context.num_replicas_in_sync
+            local = replicas // context.num_input_pipelines
+            first = context.input_pipeline_id * local
+            shares = [
+                batches(
+                    examples, self._options.batch_size,
+                    replica=replica, replicas=replicas, seed=seed, first_step=first_step,
+                )
+                for replica in range(first, first + local)
+            ]  # fmt: skip
+            if local == 1:
+                return shares[0]
+            return tf.data.Dataset.choose_from_datasets(shares, tf.data.Dataset.range(local).repeat())
+
+        iterator: Iterator[Batch] = iter(self._strategy.distribute_datasets_from_function(pipeline))
+        self._iterators.append(iterator)
+        return iterator

@@ -1,0 +1,31 @@
+"""What all workloads that tell classes apart have in common."""
+
+from typing import TYPE_CHECKING, ClassVar
+
+from qtj_trainer.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+__all__ = ["Classification"]
+
+
+class Classification(Workload):
+    """Labels are class numbers, predictions are probabilities (examples, classes)."""
+
+    scores: ClassVar[tuple[str, ...]] = ("crossEntropy", "accuracy")
+    accuracy: ClassVar[str | None] = "accuracy"
+
+    def errors(self, labels: "tf.Tensor", predictions: "tf.Tensor") -> "tf.Tensor":
+        """Cross entropies in nats: -ln of the probability of the right class."""
+        import tf_keras  # noqa: PLC0415
+
+        return tf_keras.losses.sparse_categorical_crossentropy(labels, predictions)
+
+    def score(self, labels: "tf.Tensor", predictions: "tf.Tensor") -> "dict[str, tf.Tensor]":
+        """The cross entropy, and whether the most probable class is the right one."""
+        import tensorflow as tf  # noqa: PLC0415
+
+        chosen = tf.cast(tf.argmax(predictions, axis=-1), tf.float32)
+        right = tf.cast(chosen == tf.cast(labels, tf.float32), tf.float32)
+        return {"crossEntropy": self.errors(labels, predictions), "accuracy": right}

@@ -1,0 +1,154 @@
+"""Any folder of images sorted into classes, for example retinal scans: VGG16, of which the last layers are trained.
+
+<data>/train/<class>/*.jpeg         what it learns from
+<data>/test/<class>/*.jpeg          what it is judged by
+
+Simonyan, Zisserman, "Very deep convolutional networks for large-scale image recognition" (2014), arXiv:1409.1556.
+"""
+
+import hashlib
+import logging
+import tempfile
+from contextlib import closing
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from qtj_trainer.errors import UserError
+from qtj_trainer.storage import open_store, read_uri
+from qtj_trainer.workloads.classification import Classification
+from qtj_trainer.workloads.options import Options, option
+from qtj_trainer.workloads.workload import Arrays, Examples, Split
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import tensorflow as tf
+    import tf_keras
+
+__all__ = ["Images", "ImagesOptions"]
+
+_SUFFIXES = (".jpeg", ".jpg")
+_FREE_LAYERS = 4
+"""Layers of VGG16 that are trained, the last ones, as in the original: the last block of convolutions."""
+
+log = logging.getLogger("qtj_trainer")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImagesOptions(Options):
+    """Options of the image classifier."""
+
+    epochs: int = option(5, "Passes over the training examples.", at_least=1, at_most=1_000_000)
+    learning_rate: float = option(0.0001, "Step size of the optimizer.", above=0, at_most=10)
+    data: str = option("", "Folder with train/CLASS/*.jpeg and test/CLASS/*.jpeg: gs://BUCKET/PATH or a folder.")
+    weights: str = option("", "VGG16 without its top, as an HDF5 file of Keras: gs://..., or a path. Random if empty.")
+    size: int = option(224, "Side of the square to which images are resized, in pixels.", at_least=32, at_most=1024)
+
+
+class Images(Classification):
+    """VGG16 with a softmax head."""
+
+    name: ClassVar[str] = "images"
+    summary: ClassVar[str] = "VGG16, its last layers trained on any folder of images sorted into classes."
+    options: ClassVar[type[Options]] = ImagesOptions
+
+    def split(self, options: ImagesOptions) -> Split:
+        """Lists the images: their addresses and the numbers of their classes, in the order of the classes' names."""
+        if not options.data:
+            raise UserError("images needs --data: a folder with train/CLASS/*.jpeg and test/CLASS/*.jpeg")
+        classes = _classes(options.data)
+        parts = [_listed(options.data, part, classes) for part in ("train", "test")]
+        log.info("data: %d images of %d classes from %s", len(parts[0]["label"]), len(classes), options.data)
+        return Split(training=parts[0], held_out=parts[1])
+
+    def encode(self, examples: Arrays, options: ImagesOptions) -> Examples:
+        """Leaves the reading to the pipeline."""
+        uris = examples["uri"]
+        local = not any(uri.startswith("gs://") for uri in uris)
+        return Examples(uris, examples["label"].astype(np.float32), _decoder(options.size, local=local))
+
+    def model(self, options: ImagesOptions) -> "tf_keras.Model":
+        """VGG16 without its top, all but its last four layers frozen, then a softmax over the classes."""
+        import tf_keras  # noqa: PLC0415
+
+        base = tf_keras.applications.VGG16(
+            include_top=False, weights=None, input_shape=(options.size, options.size, 3), pooling="avg"
+        )
+        _initialise(base, options)
+        for layer in base.layers[: -_FREE_LAYERS - 1]:  # the last one is the average, without weights
+            layer.trainable = False
+        glorot = tf_keras.initializers.GlorotUniform(options.seed)
+        head = tf_keras.layers.Dense(
+            len(_classes(options.data)), activation="softmax", kernel_initializer=glorot, name="classes"
+        )
+        return tf_keras.Model(base.input, head(base.output), name=self.name)
+
+    def fingerprint(self, options: ImagesOptions) -> str:
+        """Digest of the size, the classes and the weights to begin with."""
+        said = f"vgg16 {options.size} {_classes(options.data)} {options.weights}"
+        return hashlib.sha256(said.encode()).hexdigest()
+
+
+@lru_cache(maxsize=4)
+def _classes(data: str) -> tuple[str, ...]:
+    with closing(open_store(data)) as store:
+        found = tuple(name.rpartition("/")[2] for name in store.folders("train"))
+    if len(found) < 2:  # noqa: PLR2004  one class teaches nothing
+        raise UserError(f"{data}/train has {len(found)} folders: it must have one for each class, and two at least")
+    return found
+
+
+def _listed(data: str, part: str, classes: tuple[str, ...]) -> dict[str, Any]:
+    uris, labels = [], []
+    with closing(open_store(data)) as store:
+        for number, name in enumerate(classes):
+            images = [each for each in store.list(f"{part}/{name}") if each.lower().endswith(_SUFFIXES)]
+            uris += [f"{data.rstrip('/')}/{each}" for each in images]
+            labels += [number] * len(images)
+    if not uris:
+        raise UserError(f"{data}/{part} has no {' or '.join(_SUFFIXES)} files below {', '.join(classes)}: add some")
+    return {"uri": np.array(uris), "label": np.array(labels, np.int32)}
+
+
+def _decoder(size: int, *, local: bool) -> "Callable[[tf.Tensor], tf.Tensor]":
+    """Returns what reads, decodes and resizes an image, and subtracts ImageNet's mean colour, as VGG16 expects."""
+    import tensorflow as tf  # noqa: PLC0415
+    import tf_keras  # noqa: PLC0415
+
+    def fetch(uri: bytes) -> bytes:
+        return read_uri(uri.decode())
+
+    def decode(uri: tf.Tensor) -> tf.Tensor:
+        # TensorFlow reads local files without Python's lock; other stores it does not know as we do.
+        data = tf.io.read_file(uri) if local else tf.numpy_function(fetch, [uri], tf.string)
+        image = tf.image.resize(tf.io.decode_jpeg(data, channels=3), (size, size))
+        return tf_keras.applications.vgg16.preprocess_input(tf.ensure_shape(image, (size, size, 3)))
+
+    return decode
+
+
+def _initialise(base: "tf_keras.Model", options: ImagesOptions) -> None:
+    if options.weights:
+        _load(base, options.weights)
+        return
+    import tf_keras  # noqa: PLC0415
+
+    for number, variable in enumerate(each for each in base.variables if "kernel" in each.name):
+        variable.assign(tf_keras.initializers.GlorotUniform(options.seed + number)(variable.shape))
+    log.info("weights: random, because no --weights are named: expect little of the frozen layers")
+
+
+def _load(base: "tf_keras.Model", weights: str) -> None:
+    data = read_uri(weights)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "weights.h5")
+        path.write_bytes(data)
+        try:
+            base.load_weights(path)
+        except (OSError, ValueError) as problem:
+            raise UserError(f"{weights} are not the weights of VGG16 without its top: {problem}") from problem
+    log.info("weights: %s", weights)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 USER = "65532:65532"  # nobody in particular: images name a user so that `runAsNonRoot` holds
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", ".dockerignore", "operator", "trainer")
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", ".dockerignore", "operator", "trainer", "examples")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,22 @@
+"""Makes a small folder of images in four classes, to try examples/images.yaml with: python make_images.py FOLDER."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from qtj_trainer.replicate.strategy import prepare_tensorflow
+
+prepare_tensorflow()
+
+import tensorflow as tf  # noqa: E402
+
+COLOURS = {"CNV": (230, 20, 20), "DME": (20, 230, 20), "DRUSEN": (20, 20, 230), "NORMAL": (230, 230, 20)}
+random = np.random.default_rng(0)
+for part, count in (("train", 8), ("test", 4)):
+    for name, colour in COLOURS.items():
+        folder = Path(sys.argv[1], part, name)
+        folder.mkdir(parents=True, exist_ok=True)
+        for number in range(count):
+            pixels = np.clip(np.array(colour) + random.normal(0, 20, (64, 80, 3)), 0, 255).astype(np.uint8)
+            (folder / f"{number}.jpeg").write_bytes(tf.io.encode_jpeg(pixels).numpy())

@@ -185,7 +185,12 @@ class Loop(ABC):
 
     def _finished(self, position: Position, rate: float) -> Position:
         loss, *moments = (each / len(self._training) for each in position.sums)
-        names = [variable.name.partition(":")[0] for variable in self.model.trainable_variables]
+        # A variable's own name need not tell its layer, and filters are alike but for that.
+        names = [
+            f"{layer.name}/{variable.name.rpartition('/')[2].partition(':')[0]}"
+            for layer in self.model.layers
+            for variable in layer.trainable_variables
+        ]
         gradients = {
             name: Gradient(mean, variance)
             for name, mean, variance in zip(names, moments[::2], moments[1::2], strict=True)

@@ -6,8 +6,9 @@ from typing import Any
 
 from rich.console import Console
 
+from qtj_operator.api.contract import STATES
 from qtj_operator.api.job import Job, main_container
-from qtj_operator.api.memory import STATES, gibibytes, state_bytes
+from qtj_operator.api.memory import gibibytes, state_bytes
 from qtj_operator.cli.check import checked
 from qtj_operator.cli.manifests import Document, read_file
 from qtj_operator.cli.settings import Setting

@@ -108,7 +108,6 @@ typedef struct qtj_engine Engine;
 typedef struct {
     const char *name;
     int lanes;
-    int (*supported)(void);
     void (*heads)(Engine *, long group);
     void (*head_gradients)(Engine *, long group);
     void (*reset)(const Engine *, float *psi);

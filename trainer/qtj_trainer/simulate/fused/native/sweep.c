@@ -1,7 +1,6 @@
 /* Sweeps over a state. Compiled once for each instruction set, with
- *   LANES      floats in a vector, a power of two
- *   VARIANT    the variant's name, and the end of its symbol
- *   SUPPORTED  an expression: can this processor run it?
+ *   LANES    floats in a vector, a power of two
+ *   VARIANT  the variant's name, and the end of its symbol
  *
  * A state is an array of vectors of LANES real parts and LANES imaginary parts. The lanes hold either LANES examples
  * (few qubits) or log2(LANES) qubits of one example (many qubits); the other qubits are bits of the vector's index.
@@ -231,9 +230,6 @@ static double multiply_add(long rounds) {
     return sum;
 }
 
-static int supported(void) { return SUPPORTED; }
-
 const Variant JOIN(variant_, VARIANT) = {
-    TEXT(VARIANT), LANES, supported, heads, head_gradients, reset, forward, backward, string_values, string_seeds,
-    multiply_add,
+    TEXT(VARIANT), LANES, heads, head_gradients, reset, forward, backward, string_values, string_seeds, multiply_add,
 };

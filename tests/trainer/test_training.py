@@ -113,7 +113,7 @@ def test_the_record_tells_how_to_repeat_it(trained: Trained) -> None:
     assert record["workload"] == "qcnn"
     assert record["options"] == {
         "epochs": 25, "batch_size": 16, "learning_rate": 0.02, "checkpoint_every": 1, "seed": 0,
-        "qubits": 8, "rounds": 20,
+        "qubits": 8, "rounds": 20, "engine": "fused",
     }  # fmt: skip
     assert record["metrics"] == trained.leader.metrics
     assert (record["job"], record["attempt"]) == ("team/qcnn", "1")

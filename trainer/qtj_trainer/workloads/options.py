@@ -1,12 +1,12 @@
 """Options of a workload: declared once, shown by ``--help``, checked wherever they come from."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from qtj_trainer.errors import UserError
 
-__all__ = ["Bounds", "Options", "option"]
+__all__ = ["Bounds", "Choices", "Options", "choice", "option"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +27,31 @@ class Bounds:
     def __str__(self) -> str:
         limits = {"at least": self.at_least, "above": self.above, "at most": self.at_most}
         return " and ".join(f"{word} {limit:,}" for word, limit in limits.items() if limit is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """A few words to choose from."""
+
+    words: tuple[str, ...]
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.words
+
+    def __str__(self) -> str:
+        return f"one of {', '.join(self.words)}"
+
+
+def choice(default: str, teach: str, *, among: Iterable[str], env: str | None = None) -> Any:  # noqa: ANN401  as `option`
+    """Declares an option with a few possible words.
+
+    Args:
+        default: Its value when nobody sets it.
+        teach: What ``--help`` says about it.
+        among: The words.
+        env: Environment variable that replaces the default.
+    """
+    return field(default=default, metadata={"teach": teach, "bounds": Choices(tuple(among)), "env": env})
 
 
 def option(

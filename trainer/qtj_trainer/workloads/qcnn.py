@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from qtj_operator.api import contract
-from qtj_trainer.workloads.options import Options, option
+from qtj_trainer.workloads.options import Options, choice, option
 from qtj_trainer.workloads.workload import Arrays, Examples, Split
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class QcnnOptions(Options):
         env=contract.Env.QUBITS,
     )  # fmt: skip
     rounds: int = option(20, "Examples for each qubit, training and held-out together.", at_least=1, at_most=100_000)
+    engine: str = choice("fused", "What simulates the circuit: our engine, or TensorFlow Quantum.", among=("fused", "tfq"))
 
 
 class HybridCircuit(NamedTuple):
@@ -120,7 +121,12 @@ class Qcnn:
             [
                 tf_keras.layers.InputLayer((options.qubits,), name="turns"),
                 expectation_layer(
-                    hybrid.circuit, hybrid.readouts, inputs=hybrid.inputs, weights=hybrid.weights, seed=seeds[0]
+                    hybrid.circuit,
+                    hybrid.readouts,
+                    inputs=hybrid.inputs,
+                    weights=hybrid.weights,
+                    seed=seeds[0],
+                    engine=options.engine,
                 ),
                 tf_keras.layers.Dense(_HIDDEN_UNITS, kernel_initializer=glorot(seeds[1]), name="hidden"),
                 tf_keras.layers.Dense(1, kernel_initializer=glorot(seeds[2]), name="answer"),

@@ -127,6 +127,8 @@ def _controlled(
 
 @lru_cache(maxsize=4096)
 def _angle(exponent: sympy.Expr) -> Angle:
+    if not exponent.free_symbols:  # they have cancelled
+        return Angle(float(exponent), ())
     try:
         polynomial = sympy.Poly(exponent, *sorted(exponent.free_symbols, key=str))
     except sympy.PolynomialError:

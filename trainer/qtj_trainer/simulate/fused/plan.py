@@ -58,13 +58,16 @@ class Plan:
         return "\n".join(_explained(self))
 
 
-def shape_for(qubits: int, lanes: int, *, examples_in_lanes: bool | None = None) -> Shape:
+def shape_for(
+    qubits: int, lanes: int, *, examples_in_lanes: bool | None = None, tile_bits: int = _TILE_BITS
+) -> Shape:
     """Chooses how a state lies in memory.
 
     Args:
         qubits: At least 2.
         lanes: Floats in a vector of this processor.
         examples_in_lanes: True to put examples into the lanes, False to put qubits there; None chooses.
+        tile_bits: Index bits of the vectors that stay in the cache together.
 
     Returns:
         The shape.
@@ -75,7 +78,7 @@ def shape_for(qubits: int, lanes: int, *, examples_in_lanes: bool | None = None)
     if examples_in_lanes or qubits < lane_bits + _FEWEST:
         lane_bits = 0
     vector_bits = qubits - lane_bits
-    return Shape(lane_bits, vector_bits, min(vector_bits, _TILE_BITS) if lane_bits else vector_bits)
+    return Shape(lane_bits, vector_bits, min(vector_bits, tile_bits) if lane_bits else vector_bits)
 
 
 def make_plan(
@@ -86,6 +89,7 @@ def make_plan(
     weights: Sequence[str],
     lanes: int,
     examples_in_lanes: bool | None = None,
+    tile_bits: int = _TILE_BITS,
 ) -> Plan:
     """Plans a circuit.
 
@@ -96,6 +100,7 @@ def make_plan(
         weights: Names of the symbols that all examples share.
         lanes: Floats in a vector of this processor.
         examples_in_lanes: See `shape_for`.
+        tile_bits: See `shape_for`.
 
     Returns:
         The plan.
@@ -115,7 +120,7 @@ def make_plan(
     through = [pair.block for pair in pairs]
     blocks = [block for block in noticed if not any(block is other for other in through)]
     beginning = fuse(first, qubits)
-    shape = shape_for(qubits, lanes, examples_in_lanes=examples_in_lanes)
+    shape = shape_for(qubits, lanes, examples_in_lanes=examples_in_lanes, tile_bits=tile_bits)
     edges = [block.qubits for block in blocks] + [pair.qubits for pair in pairs]
     passes, prefix_passes = schedule([block.qubits for block in beginning], edges, qubits, shape)
     return Plan(

@@ -4,7 +4,6 @@
 
 #include "lanes.h"
 
-#include <math.h>
 #include <string.h>
 
 static const double PI = 3.14159265358979323846;
@@ -37,22 +36,48 @@ static void lane_constant(const Matrix *from, cvec *to) {
     for (int i = 0; i < 16; i++) to[i] = (cvec){(vec){0} + (float)from->re[i], (vec){0} + (float)from->im[i]};
 }
 
+/* cos and sin of pi times an angle, for all lanes. The angle is taken to the nearest quarter turn in double precision,
+ * which is exact; the rest, at most pi/4, goes into the Taylor series, whose first left-out terms are below 1e-8. */
+static void lane_turn(const double *half_turns, float *restrict cosine, float *restrict sine) {
+    for (int l = 0; l < LANES; l++) {
+        double quarters = 2 * half_turns[l], nearest = __builtin_rint(quarters);
+        double turn = nearest - 4 * __builtin_floor(nearest / 4);
+        float x = (float)((quarters - nearest) * (PI / 2)), y = x * x;
+        float s = x * (1 + y * (-1.f / 6 + y * (1.f / 120 + y * (-1.f / 5040 + y * (1.f / 362880)))));
+        float c = 1 + y * (-1.f / 2 + y * (1.f / 24 + y * (-1.f / 720 + y * (1.f / 40320))));
+        int odd = turn == 1 || turn == 3;
+        float p = odd ? s : c, q = odd ? c : s;
+        cosine[l] = turn == 1 || turn == 2 ? -p : p;
+        sine[l] = turn >= 2 ? -q : q;
+    }
+}
+
+static void lane_phase(const Engine *e, const Gate *gate, double eigenvalue, long group, cvec *out) {
+    double half_turns[LANES] = {0};
+    float cosine[LANES] __attribute__((aligned(64))), sine[LANES] __attribute__((aligned(64)));
+    long first = group * LANES, present = e->batch - first < LANES ? e->batch - first : LANES;
+    for (long l = 0; gate->angle >= 0 && l < present; l++)
+        half_turns[l] = eigenvalue * e->example[(first + l) * e->plan.example_angles + gate->angle];
+    lane_turn(half_turns, cosine, sine);
+    *out = (cvec){*(const vec *)cosine, *(const vec *)sine};
+}
+
 static void lane_gate(const Engine *e, const Gate *gate, long group, cvec *out) {
     memset(out, 0, 16 * sizeof(cvec));
     for (int k = 0; k < gate->components; k++) {
         const double *c = gate->constants + 33 * k;
-        vec re = {0}, im = {0};
-        for (int l = 0; l < LANES; l++) {
-            long b = group * LANES + l;
-            double angle = gate->angle < 0 || b >= e->batch ? 0 : e->example[b * e->plan.example_angles + gate->angle];
-            re[l] = (float)cos(PI * c[0] * angle);
-            im[l] = (float)sin(PI * c[0] * angle);
-        }
+        cvec phase;
+        lane_phase(e, gate, c[0], group, &phase);
         for (int i = 0; i < 16; i++) {
-            float pr = (float)c[1 + i], pi = (float)c[17 + i];
-            if (pr == 0 && pi == 0) continue;
-            out[i].re += pr * re - pi * im;
-            out[i].im += pr * im + pi * re;
+            float re = (float)c[1 + i], im = (float)c[17 + i];
+            if (re != 0) {
+                out[i].re += re * phase.re;
+                out[i].im += re * phase.im;
+            }
+            if (im != 0) {
+                out[i].re -= im * phase.im;
+                out[i].im += im * phase.re;
+            }
         }
     }
 }
@@ -79,9 +104,9 @@ static void heads(Engine *e, long group) {
 }
 
 static vec lane_sum(const double *from) {
-    vec v = {0};
-    for (int l = 0; l < LANES; l++) v[l] = (float)from[l];
-    return v;
+    float sums[LANES] __attribute__((aligned(64)));
+    for (int l = 0; l < LANES; l++) sums[l] = (float)from[l];
+    return *(const vec *)sums;
 }
 
 static void lane_anti_hermitian(const double *sums, cvec *n) {

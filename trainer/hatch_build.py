@@ -1,6 +1,6 @@
 """Compiles the fused engine into the wheel.
 
-Without a C compiler the wheel is built all the same, and says in one line what it lacks: the trainer then simulates with
+Without a C compiler the wheel is built all the same, and a line says what it lacks: the trainer then simulates with
 TensorFlow Quantum.
 """
 

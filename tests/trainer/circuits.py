@@ -38,9 +38,7 @@ class Case:
         places = {qubit: index for index, qubit in enumerate(sorted(qubits))}
         sums = [cirq.PauliSum.from_pauli_strings([readout] if isinstance(readout, cirq.PauliString) else list(readout))
                 for readout in self.readouts]  # fmt: skip
-        return np.array(
-            [[each.expectation_from_state_vector(state, places).real for each in sums] for state in states]
-        )
+        return np.array([[each.expectation_from_state_vector(state, places).real for each in sums] for state in states])
 
     def slope(self, inputs: Array, weights: Array, upstream: Array, along: tuple[Array, Array]) -> float:
         """The derivative of sum(upstream * values) in a direction, by a five-point difference (error of order h^4)."""
@@ -70,7 +68,9 @@ def exponents(draw: st.DrawFn, symbols: Sequence[sympy.Symbol]) -> sympy.Expr:
 
 
 @st.composite
-def operations(draw: st.DrawFn, qubits: list[cirq.Qid], symbols: Sequence[sympy.Symbol]) -> cirq.Operation:
+def operations(  # noqa: PLR0911  a menu
+    draw: st.DrawFn, qubits: list[cirq.Qid], symbols: Sequence[sympy.Symbol]
+) -> cirq.Operation:
     """Any gate that the engine promises to take."""
     order = draw(st.permutations(qubits))
     kind = draw(st.sampled_from(["one", "two", "rotation", "fixed one", "fixed two", "controlled", "phased", "three"]))
@@ -111,7 +111,7 @@ def pauli_sums(draw: st.DrawFn, qubits: list[cirq.Qid]) -> cirq.PauliSum:
 
 @st.composite
 def cases(draw: st.DrawFn, at_most: int = 12) -> Case:
-    """A circuit of a few dozen gates, with readouts on any qubits, symbols that repeat and symbols that do not occur."""
+    """A circuit of a few dozen gates, with readouts on any qubits, and symbols that repeat or do not occur."""
     qubits: list[cirq.Qid] = list(cirq.LineQubit.range(draw(st.integers(1, at_most))))
     inputs, weights = list(sympy.symbols("x0:3")), list(sympy.symbols("w0:5"))
     many = draw(st.integers(1, 4 * len(qubits)))

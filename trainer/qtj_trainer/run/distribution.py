@@ -9,9 +9,9 @@ from contextlib import contextmanager, suppress
 
 import tensorflow as tf
 
+from qtj_trainer.cpu import cpu_limit
 from qtj_trainer.errors import TryAgainError
 from qtj_trainer.run.cluster import Cluster
-from qtj_trainer.cpu import cpu_limit
 from qtj_trainer.run.rendezvous import meet
 
 __all__ = ["farewell", "peers_watched", "start_tensorflow"]

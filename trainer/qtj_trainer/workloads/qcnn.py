@@ -36,7 +36,9 @@ class QcnnOptions(Options):
         env=contract.Env.QUBITS,
     )  # fmt: skip
     rounds: int = option(20, "Examples for each qubit, training and held-out together.", at_least=1, at_most=100_000)
-    engine: str = choice("fused", "What simulates the circuit: our engine, or TensorFlow Quantum.", among=("fused", "tfq"))
+    engine: str = choice(
+        "fused", "What simulates the circuit: our engine, or TensorFlow Quantum.", among=("fused", "tfq")
+    )
 
 
 class HybridCircuit(NamedTuple):

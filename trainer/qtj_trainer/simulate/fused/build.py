@@ -20,14 +20,14 @@ SOURCES = Path(__file__).parent / "native"
 TARGET = SOURCES / "libqtj_fused.so"
 
 _COMMON = ("engine", "program", "algebra", "pool")
-_VARIANTS = {
+_VARIANTS: dict[str, dict[str, tuple[int, list[str]]]] = {
     "x86_64": {
         "avx512": (16, ["-march=x86-64-v4", "-mprefer-vector-width=512"]),
         "avx2": (8, ["-march=x86-64-v3"]),
         "baseline": (4, []),
     }
 }
-_OTHERS = {"baseline": (4, [])}  # NEON is part of every 64-bit ARM
+_OTHERS: dict[str, tuple[int, list[str]]] = {"baseline": (4, [])}  # NEON is part of every 64-bit ARM
 # Contraction is what makes `a * b + c` one instruction. Never -ffast-math: linked, it makes the whole process round
 # subnormal numbers to 0.
 _FLAGS = ["-std=gnu11", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=fast", "-Wno-psabi"]

@@ -108,9 +108,7 @@ class Engine:
         by_shared, by_example = np.empty_like(shared), np.empty_like(example)
         above = np.ascontiguousarray(upstream, dtype=np.float64)
         self._check(
-            self._library.qtj_backward(
-                self._handle, len(inputs), shared, example, serial, above, by_shared, by_example
-            )
+            self._library.qtj_backward(self._handle, len(inputs), shared, example, serial, above, by_shared, by_example)
         )
         program = self._program
         by_weights = program.shared @ by_shared + program.from_weights @ by_example.sum(axis=0)

@@ -1,6 +1,7 @@
 """The native library: finding it, and its functions as Python sees them."""
 
 import ctypes
+import os
 from functools import cache
 from pathlib import Path
 
@@ -10,8 +11,8 @@ from qtj_trainer.simulate.fused.gates import UnsupportedError
 
 __all__ = ["FILE", "library"]
 
-FILE = Path(__file__).parent / "native" / "libqtj_fused.so"
-"""Where `python -m qtj_trainer.simulate.fused.build` and the wheels put it."""
+FILE = Path(os.environ.get("QTJ_FUSED_LIBRARY", Path(__file__).parent / "native" / "libqtj_fused.so"))
+"""Where `python -m qtj_trainer.simulate.fused.build` and the wheels put it. $QTJ_FUSED_LIBRARY names another one."""
 
 _INTEGERS = np.ctypeslib.ndpointer(np.int32, flags="C_CONTIGUOUS")
 _DOUBLES = np.ctypeslib.ndpointer(np.float64, flags="C_CONTIGUOUS")

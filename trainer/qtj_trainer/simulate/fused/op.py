@@ -11,11 +11,15 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from qtj_trainer.cpu import cpu_limit
+from qtj_trainer.memory import free_memory
 from qtj_trainer.simulate.fused.engine import Engine, lanes
 from qtj_trainer.simulate.fused.gates import UnsupportedError
 from qtj_trainer.simulate.fused.plan import Plan, make_plan
 
 __all__ = ["FusedOp", "default_threads"]
+
+_KEPT_SHARE = 4
+"""One part in so many of the free memory may hold states that wait for their gradient; the others come again."""
 
 Array = NDArray[Any]
 
@@ -66,7 +70,7 @@ class FusedOp:
             weights=[str(symbol) for symbol in weights],
             lanes=lanes(),
         )
-        self._engine = Engine(self.plan, threads=threads or default_threads())
+        self._engine = Engine(self.plan, threads=threads or default_threads(), keep_bytes=free_memory() // _KEPT_SHARE)
         self._readouts = len(readouts)
         self._inputs = len(inputs)
 
@@ -91,7 +95,7 @@ class FusedOp:
 
     def _values(self, inputs: Array, weights: Array) -> tuple[Array, Array]:
         values, serial = self._engine.values(inputs, weights)
-        return values.astype(np.float32), np.int64(serial)
+        return values.astype(np.float32), np.array(serial, np.int64)
 
     def _gradients(self, inputs: Array, weights: Array, upstream: Array, serial: Array) -> tuple[Array, Array]:
         by_inputs, by_weights = self._engine.gradients(inputs, weights, upstream, int(serial))

@@ -58,9 +58,7 @@ class Plan:
         return "\n".join(_explained(self))
 
 
-def shape_for(
-    qubits: int, lanes: int, *, examples_in_lanes: bool | None = None, tile_bits: int = _TILE_BITS
-) -> Shape:
+def shape_for(qubits: int, lanes: int, *, examples_in_lanes: bool | None = None, tile_bits: int = _TILE_BITS) -> Shape:
     """Chooses how a state lies in memory.
 
     Args:

@@ -107,9 +107,7 @@ def _tiles(nodes: list[tuple[int, Edge]], qubits: int, shape: Shape, before: set
     return min(attempts, key=len)
 
 
-def _attempt(
-    nodes: list[tuple[int, Edge]], shape: Shape, before: set[int] | None, chance: random.Random
-) -> list[Tile]:
+def _attempt(nodes: list[tuple[int, Edge]], shape: Shape, before: set[int] | None, chance: random.Random) -> list[Tile]:
     tiles: list[Tile] = []
     while nodes:
         tries = [_grown(nodes, shape, before, chance) for _ in range(_TRIES)]
@@ -120,9 +118,7 @@ def _attempt(
     return tiles
 
 
-def _inside(
-    nodes: Iterable[tuple[int, Edge]], tile: set[int]
-) -> tuple[list[tuple[int, Edge]], list[tuple[int, Edge]]]:
+def _inside(nodes: Iterable[tuple[int, Edge]], tile: set[int]) -> tuple[list[tuple[int, Edge]], list[tuple[int, Edge]]]:
     """Divides nodes into those that can be done within a tile, and those that have to wait."""
     waits: set[int] = set()
     done, rest = [], []
@@ -136,9 +132,7 @@ def _inside(
     return done, rest
 
 
-def _grown(
-    nodes: list[tuple[int, Edge]], shape: Shape, before: set[int] | None, chance: random.Random
-) -> set[int]:
+def _grown(nodes: list[tuple[int, Edge]], shape: Shape, before: set[int] | None, chance: random.Random) -> set[int]:
     """Grows a tile from nothing by the node in front that takes the fewest new qubits, until it is full."""
     tile: set[int] = set()
     while True:

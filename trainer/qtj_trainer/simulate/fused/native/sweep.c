@@ -17,6 +17,8 @@
 /* Groups of four vectors that a gradient and two un-applications take in turn: what the first has read, the others find
  * in L1. */
 enum { CHUNK = 16 };
+/* Groups whose sums single precision can hold. */
+enum { STRETCH = 512 };
 
 static void flush(const vec *sums, double *to) {
     const float *from = (const float *)sums;
@@ -52,18 +54,22 @@ static void forward_op(const Engine *e, Thread *t, const Op *op, long unit, cvec
         Coefficients c = unitary_of(e, &e->plan.block[op->index], unit, 0, own);
         apply(psi, 0, vectors / 4, &place, &c, trades_of(op));
     } else if (op->code == DENSITY) {
-        vec sums[16] = {{0}};
-        density(psi, 0, vectors / 4, &place, sums, trades_of(op));
-        flush(sums, t->pairs + op->index * 16 * LANES);
+        for (size_t from = 0; from < vectors / 4; from += STRETCH) {
+            vec sums[16] = {{0}};
+            size_t to = from + STRETCH < vectors / 4 ? from + STRETCH : vectors / 4;
+            density(psi, from, to, &place, sums, trades_of(op));
+            flush(sums, t->pairs + op->index * 16 * LANES);
+        }
     } else {
         swap(psi, vectors, op->bit[0], op->lane[0]);
     }
 }
 
-/* Takes the sums of a block and takes the block away from both states. */
+/* Takes the sums of a block, and takes the block away from both states. */
 static void backward_block(const Engine *e, Thread *t, const Op *op, long unit, cvec *psi, cvec *lambda) {
     size_t groups = ((size_t)1 << e->plan.tile_bits) / 4;
     const Block *block = &e->plan.block[op->index];
+    double *total = block->head < 0 ? t->kinds + block->kind * 16 * LANES : t->heads + block->head * 16 * LANES;
     Place place = place_of(op);
     int trades = trades_of(op);
     float own[32];
@@ -72,12 +78,14 @@ static void backward_block(const Engine *e, Thread *t, const Op *op, long unit, 
     for (size_t from = 0; from < groups; from += CHUNK) {
         size_t to = from + CHUNK < groups ? from + CHUNK : groups;
         if (!(op->flags & NO_GRADIENT)) gradient(psi, lambda, from, to, &place, sums, trades);
-        if (op->flags & NO_UNAPPLY) continue;
-        apply(psi, from, to, &place, &c, trades);
-        apply(lambda, from, to, &place, &c, trades);
+        if (!(op->flags & NO_UNAPPLY)) {
+            apply(psi, from, to, &place, &c, trades);
+            apply(lambda, from, to, &place, &c, trades);
+        }
+        if (to % STRETCH && to < groups) continue;
+        flush(sums, total);
+        memset(sums, 0, sizeof sums);
     }
-    if (op->flags & NO_GRADIENT) return;
-    flush(sums, block->head < 0 ? t->kinds + block->kind * 16 * LANES : t->heads + block->head * 16 * LANES);
 }
 
 static void backward_op(const Engine *e, Thread *t, const Op *op, long unit, cvec *psi, cvec *lambda) {

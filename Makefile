@@ -95,6 +95,15 @@ test-cluster: $(STAMP)
 	@if reason=$$($(CLUSTER) check 2>&1); then $(MAKE) e2e; \
 	else echo "not run: the cluster and end-to-end tests, because $$reason"; [ -z "$${CI:-}" ]; fi
 
+.PHONY: bench-engine
+bench-engine: $(STAMP) .venv-bench/installed ## The fused engine beside four others (two hours; BENCH="--qubits 8 12" for less)
+	PYTHONPATH=. $(BIN)/python -m bench.engine --other-python .venv-bench/bin/python $(BENCH)
+
+.venv-bench/installed: requirements/bench.txt $(STAMP)
+	$(BIN)/uv venv -q --python $(PYTHON) --clear .venv-bench
+	$(BIN)/uv pip install -q --python .venv-bench/bin/python --require-hashes -r requirements/bench.txt
+	@touch $@
+
 ##@ Development
 
 .PHONY: venv
@@ -135,4 +144,4 @@ requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (versions alread
 
 .PHONY: clean
 clean: ## Remove the virtual environment and tool caches
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-bench .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,6 +1,6 @@
 """What is measured: one training gradient of the hybrid QCNN, described for any simulator.
 
-The loss is the mean over a batch of sum_k c_k <Z_k>. An example is the cluster state with one qubit turned by rx(theta).
+The loss is the mean over a batch of sum_k c_k <Z_k>. An example is the cluster state, one qubit turned by rx(theta).
 """
 
 from collections.abc import Iterator

@@ -39,7 +39,7 @@ class Runner:
         """Measures once; an engine that takes longer than `seconds` drops out."""
         if self.lost:
             return
-        assert self.process.stdin is not None  # noqa: PT018
+        assert self.process.stdin is not None
         assert self.process.stdout is not None
         try:
             self.process.stdin.write(f"{what}\n")
@@ -74,7 +74,12 @@ def started(names: list[str], case: Case, threads: int, other_python: str) -> It
         python = sys.executable if name in OURS else other_python
         command = [python, "-W", "ignore", "-m", "bench.simulators", name, *map(str, (*case, threads))]
         process = subprocess.Popen(
-            command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command,
+            env=environment,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
         os.sched_setaffinity(process.pid, cores)
         runners.append(Runner(name, process))

@@ -1,7 +1,7 @@
 """The simulators, each behind the same two functions: the loss, and the loss with its gradient.
 
-`python -m bench.simulators ENGINE QUBITS LAYERS BATCH THREADS` answers each line on stdin, "forward" or "gradient", with
-a JSON line. One process for each engine, so that they can take turns and none disturbs the other's threads.
+`python -m bench.simulators ENGINE QUBITS LAYERS BATCH THREADS` answers each line on stdin, "forward" or "gradient",
+with a JSON line. One process for each engine, so that they can take turns and none disturbs the other's threads.
 """
 
 import json
@@ -166,8 +166,8 @@ def lightning(case: Case, _: int) -> Simulator:
     )
 
 
-def qulacs(case: Case, _: int) -> Simulator:
-    """qulacs with its back-propagation, example by example."""
+def qulacs(case: Case, _: int) -> Simulator:  # noqa: C901  two loops over gates
+    """Qulacs with its back-propagation, example by example."""
     import qulacs as q
 
     data, axis = case.data(), {"x": 1, "y": 2, "z": 3}

@@ -13,7 +13,12 @@ typedef struct {
 } cvec;
 
 /* Lane i of the result is lane from[i] of a followed by b. */
-#if defined(__clang__)
+#if defined(__clang__) && defined(__AVX512F__) && LANES == 16
+#include <immintrin.h>
+INLINE vec shuffle(vec a, vec b, lane_map from) {
+    return (vec)_mm512_permutex2var_ps((__m512)a, (__m512i)from, (__m512)b);
+}
+#elif defined(__clang__) /* whose own shuffle wants constants */
 INLINE vec shuffle(vec a, vec b, lane_map from) {
     vec out = a;
     for (int i = 0; i < LANES; i++) out[i] = from[i] < LANES ? a[from[i]] : b[from[i] - LANES];

@@ -61,15 +61,21 @@ def build(target: Path = TARGET, extra: tuple[str, ...] = ()) -> Path:
     with TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         flags = [*_FLAGS, *extra]
         jobs = [[SOURCES / f"{name}.c", "-o", Path(folder, f"{name}.o")] for name in _COMMON]
-        for name, (lanes, march) in _VARIANTS.get(platform.machine(), _OTHERS).items():
+        for name, (lanes, options) in _VARIANTS.get(platform.machine(), _OTHERS).items():
             defines = [f"-DLANES={lanes}", f"-DVARIANT={name}"]
-            jobs.append([*march, *defines, SOURCES / "sweep.c", "-o", Path(folder, f"sweep_{name}.o")])
+            jobs.append([*_spelled(options, command), *defines, SOURCES / "sweep.c", "-o", Path(folder, f"sweep_{name}.o")])
         list(pool.map(lambda job: _run([*command, *flags, "-c", *job]), jobs))
         whole = Path(folder, target.name)
         _run([*command, *extra, "-shared", *sorted(Path(folder).glob("*.o")), "-o", whole, "-lm", "-lpthread"])
         shutil.copy(whole, target.with_suffix(".new"))
     target.with_suffix(".new").replace(target)  # a process that has the old one loaded goes on with it
     return target
+
+
+def _spelled(options: list[str], command: list[str]) -> list[str]:
+    """Zig, a compiler that pip can install, writes x86_64_v4 where others write x86-64-v4."""
+    zig = any("zig" in word for word in command)
+    return [option.replace("x86-64-v", "x86_64_v") if zig else option for option in options]
 
 
 def _run(command: list[str | Path]) -> None:

@@ -1,7 +1,8 @@
 """Compiles the fused engine into the wheel.
 
-Without a C compiler the wheel is built all the same, and a line says what it lacks: the trainer then simulates with
-TensorFlow Quantum.
+Where there is no C compiler, as where an image is built, a library that was compiled beside its sources before is
+taken. Where there is none either, the wheel is built all the same, and a line says what it lacks: the trainer then
+simulates with TensorFlow Quantum.
 """
 
 import importlib.util
@@ -25,7 +26,7 @@ class NativeEngine(BuildHookInterface[Any]):
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         try:
-            library = module.build()
+            library = module.TARGET if module.compiler() is None and module.TARGET.exists() else module.build()
         except (FileNotFoundError, subprocess.CalledProcessError) as problem:
             self.app.display_warning(f"without the fused engine, TensorFlow Quantum will simulate: {problem}")
             return

@@ -63,7 +63,9 @@ def build(target: Path = TARGET, extra: tuple[str, ...] = ()) -> Path:
         jobs = [[SOURCES / f"{name}.c", "-o", Path(folder, f"{name}.o")] for name in _COMMON]
         for name, (lanes, options) in _VARIANTS.get(platform.machine(), _OTHERS).items():
             defines = [f"-DLANES={lanes}", f"-DVARIANT={name}"]
-            jobs.append([*_spelled(options, command), *defines, SOURCES / "sweep.c", "-o", Path(folder, f"sweep_{name}.o")])
+            jobs.append(
+                [*_spelled(options, command), *defines, SOURCES / "sweep.c", "-o", Path(folder, f"sweep_{name}.o")]
+            )
         list(pool.map(lambda job: _run([*command, *flags, "-c", *job]), jobs))
         whole = Path(folder, target.name)
         _run([*command, *extra, "-shared", *sorted(Path(folder).glob("*.o")), "-o", whole, "-lm", "-lpthread"])

@@ -99,6 +99,15 @@ test-cluster: $(STAMP)
 	@if reason=$$($(CLUSTER) check 2>&1); then $(MAKE) e2e; \
 	else echo "not run: the cluster and end-to-end tests, because $$reason"; [ -z "$${CI:-}" ]; fi
 
+.PHONY: bench-engine
+bench-engine: $(STAMP) .venv-bench/installed ## The fused engine beside four others (two hours; BENCH="--qubits 8 12" for less)
+	PYTHONPATH=. $(BIN)/python -m bench.engine --other-python .venv-bench/bin/python $(BENCH)
+
+.venv-bench/installed: requirements/bench.txt $(STAMP)
+	$(BIN)/uv venv -q --python $(PYTHON) --clear .venv-bench
+	$(BIN)/uv pip install -q --python .venv-bench/bin/python --require-hashes -r requirements/bench.txt
+	@touch $@
+
 ##@ Development
 
 .PHONY: venv
@@ -134,8 +143,9 @@ requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (versions alread
 	$(COMPILE) pyproject.toml --extra dev -o requirements/dev.txt
 	$(COMPILE) pyproject.toml --extra operator -c requirements/dev.txt -o requirements/operator.txt
 	$(COMPILE) pyproject.toml --extra trainer -c requirements/dev.txt -o requirements/trainer.txt
+	$(COMPILE) pyproject.toml --extra bench -o requirements/bench.txt
 	echo 'hatchling==1.28.0' | $(COMPILE) - -c requirements/dev.txt -o requirements/build.txt
 
 .PHONY: clean
 clean: ## Remove the virtual environment and tool caches
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-bench .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

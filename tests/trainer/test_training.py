@@ -116,7 +116,7 @@ def test_the_record_tells_how_to_repeat_it(trained: Trained) -> None:
     assert record["options"] == {
         "epochs": 25, "batch_size": 16, "learning_rate": 0.02, "optimizer": "adam", "devices": 0,
         "checkpoint_every": 1, "checkpoint_steps": 0, "seed": 0,
-        "model": "hybrid", "qubits": 8, "filters": 1, "rounds": 20,
+        "model": "hybrid", "qubits": 8, "filters": 1, "rounds": 20, "engine": "fused",
     }  # fmt: skip
     assert record["metrics"] == trained.leader.metrics
     assert (record["job"], record["attempt"]) == ("team/qcnn", "1")

@@ -15,9 +15,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from qtj_trainer.cpu import cpu_limit
 from qtj_trainer.errors import TryAgainError, UserError
 from qtj_trainer.replicate.cluster import Cluster
-from qtj_trainer.replicate.cpu import cpu_limit
 from qtj_trainer.replicate.quiet import without_plugin_noise
 from qtj_trainer.replicate.rendezvous import meet, meet_servers
 

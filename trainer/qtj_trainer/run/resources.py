@@ -3,8 +3,8 @@
 import logging
 import os
 
+from qtj_trainer.cpu import memory_limit
 from qtj_trainer.errors import UserError
-from qtj_trainer.replicate.cpu import memory_limit
 
 __all__ = ["check_memory"]
 

@@ -94,6 +94,10 @@ class Options:
                 flag = each.name.replace("_", "-")
                 raise UserError(f"--{flag} is {value}: it must be {bounds}")
 
+    def on_parameter_servers(self) -> Self:
+        """Returns the options with which other processes can run the operations of the model."""
+        return self
+
     @classmethod
     def from_record(cls, recorded: Mapping[str, Any]) -> Self:
         """Restores options from a record.

@@ -9,9 +9,9 @@ ones excite it (label -1). The sign of the answer is the class. Three models, th
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -39,6 +39,13 @@ class Model(StrEnum):
     PURE = "pure"
 
 
+class Engine(StrEnum):
+    """What simulates the circuits; the words are those of `qtj_trainer.simulate`."""
+
+    FUSED = "fused"
+    TFQ = "tfq"
+
+
 @dataclass(frozen=True, kw_only=True)
 class QcnnOptions(Options):
     """Options of the QCNN."""
@@ -53,11 +60,18 @@ class QcnnOptions(Options):
     )  # fmt: skip
     filters: int = option(1, "Circuits side by side in the hybrid model.", at_least=1, at_most=1024)
     rounds: int = option(20, "Examples for each qubit, training and held-out together.", at_least=1, at_most=100_000)
+    engine: Engine = option(
+        Engine.FUSED.value, "What simulates the circuits: our engine (fused), or TensorFlow Quantum (tfq)."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.model == Model.PURE and self.filters > 1:
             raise UserError(f"--filters is {self.filters} and --model is pure: only the hybrid model has filters")
+
+    def on_parameter_servers(self) -> Self:
+        """With TensorFlow Quantum: a process can run the operations of another with that alone."""
+        return replace(self, engine=Engine.TFQ)
 
 
 class HybridCircuit(NamedTuple):
@@ -158,7 +172,13 @@ class Qcnn(Workload):
         first, hidden, answer, *more = _seeds(options, 2 + options.filters)
         layers = [
             expectation_layer(
-                built.circuit, built.readouts, inputs=built.inputs, weights=built.weights, seed=seed, name=name
+                built.circuit,
+                built.readouts,
+                inputs=built.inputs,
+                weights=built.weights,
+                seed=seed,
+                name=name,
+                engine=options.engine,
             )
             for seed, name in zip([first, *more], self.readouts(options), strict=True)
         ]

@@ -1,39 +1,34 @@
-"""The expectation layer on TensorFlow Quantum's simulator.
+"""Expectation values on TensorFlow Quantum's simulator, as a TensorFlow operation.
 
 Importing this module imports TensorFlow Quantum, which initialises TensorFlow: thread counts and a multi-worker
 strategy must be settled before.
 """
 
 from collections.abc import Sequence
-from math import pi
 from typing import TYPE_CHECKING
 
 import cirq
 import sympy
 import tensorflow as tf
 import tensorflow_quantum as tfq
-import tf_keras
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["TfqExpectation"]
+__all__ = ["TfqOp"]
 
 
-class TfqExpectation(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras carries no types
+class TfqOp:
     """Expectation values by state-vector simulation, gradients by the adjoint method."""
 
     def __init__(
         self,
         circuit: cirq.Circuit,
-        readouts: Sequence[cirq.PauliString],
+        readouts: Sequence[cirq.PauliString | cirq.PauliSum],
         *,
         inputs: Sequence[sympy.Symbol],
         weights: Sequence[sympy.Symbol],
-        seed: int,
-        name: str,
     ) -> None:
-        super().__init__(name=name)
         self._circuit = tfq.convert_to_tensor([circuit])
         self._readouts = tfq.convert_to_tensor([list(readouts)])
         self._symbols = tf.constant([str(symbol) for symbol in (*inputs, *weights)])
@@ -41,20 +36,13 @@ class TfqExpectation(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras carr
         self._expectation: Callable[..., tf.Tensor] = tfq.differentiators.Adjoint().generate_differentiable_op(
             analytic_op=tfq.get_expectation_op()
         )
-        # The range of the tutorial's layer: gates X**t repeat after t = 2, so this covers all of them.
-        self._angles = self.add_weight(
-            name="angles",
-            shape=(len(weights),),
-            initializer=tf_keras.initializers.RandomUniform(0, 2 * pi, seed=seed),
-        )
 
-    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+    def __call__(self, inputs: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
         """Simulates the circuit once for each row of data angles."""
         batch = tf.shape(inputs)[0]
-        learned = tf.tile(self._angles[tf.newaxis], [batch, 1])
         return self._expectation(
             tf.tile(self._circuit, [batch]),
             self._symbols,
-            tf.concat([inputs, learned], axis=1),
+            tf.concat([inputs, tf.tile(weights[tf.newaxis], [batch, 1])], axis=1),
             tf.tile(self._readouts, [batch, 1]),
         )

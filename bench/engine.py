@@ -1,0 +1,181 @@
+"""`make bench-engine`: the fused engine beside TensorFlow Quantum, TensorCircuit-ng, PennyLane Lightning and qulacs.
+
+One process for each engine; they take turns, so that whatever else the machine does falls on all alike. The figures are
+minima over the rounds. The last line sums up: the least ratio to TensorFlow Quantum, and to the best of the others.
+"""
+
+import argparse
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.case import Case
+
+OURS = ("fused", "tfq")
+BATCHES = {8: 32, 12: 16, 16: 4, 20: 1, 23: 1}
+
+
+@dataclass
+class Runner:
+    """One engine in a process of its own."""
+
+    name: str
+    process: "subprocess.Popen[str]"
+    times: dict[str, float] = field(default_factory=dict)
+    first: float = 0.0
+    mib: int = 0
+    slopes: list[float] = field(default_factory=list)
+    lost: str = ""
+
+    def ask(self, what: str, seconds: float) -> None:
+        """Measures once; an engine that takes longer than `seconds` drops out."""
+        if self.lost:
+            return
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        try:
+            self.process.stdin.write(f"{what}\n")
+            self.process.stdin.flush()
+            ready, _, _ = select.select([self.process.stdout], [], [], seconds)
+            answer = json.loads(self.process.stdout.readline()) if ready else {}
+        except (OSError, ValueError):
+            answer = {}
+        if not answer:
+            self.lost = "too slow" if self.process.poll() is None else "failed"
+            self.process.kill()
+            return
+        self._note(what, answer)
+
+    def _note(self, what: str, answer: dict[str, Any]) -> None:
+        self.first = self.first or answer["since_start"]
+        self.times[what] = min(self.times.get(what, float("inf")), answer["seconds"])
+        self.mib = answer["mib"]
+        if what == "gradient":
+            self.slopes = answer["result"]
+
+
+@contextmanager
+def started(names: list[str], case: Case, threads: int, other_python: str) -> Iterator[list[Runner]]:
+    """Starts one process for each engine, with as many threads each."""
+    limits = {name: str(threads) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+    limits["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen={'true' if threads > 1 else 'false'}"
+    environment = os.environ | limits | {"TF_CPP_MIN_LOG_LEVEL": "3"}
+    cores = sorted(os.sched_getaffinity(0))[:threads]
+    runners = []
+    for name in names:
+        python = sys.executable if name in OURS else other_python
+        command = [python, "-W", "ignore", "-m", "bench.simulators", name, *map(str, (*case, threads))]
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        os.sched_setaffinity(process.pid, cores)
+        runners.append(Runner(name, process))
+    try:
+        yield runners
+    finally:
+        for runner in runners:
+            runner.process.kill()
+            runner.process.wait()
+
+
+def measure(case: Case, threads: int, options: argparse.Namespace) -> list[Runner]:
+    """Lets all engines take turns at one case."""
+    with started(options.engines, case, threads, options.other_python) as runners:
+        for runner in runners:  # the first result of each alone: it may compile
+            runner.ask("gradient", options.patience)
+            runner.ask("forward", options.patience)
+        for _ in range(options.rounds):
+            for what in ("gradient", "forward"):
+                for runner in runners:
+                    runner.ask(what, options.patience)
+    return runners
+
+
+def row(case: Case, threads: int, runners: list[Runner]) -> dict[str, Any]:
+    """One line of the table."""
+    engines = {
+        runner.name: {
+            "ms": {what: 1e3 * seconds / case.batch for what, seconds in runner.times.items()},
+            "first_s": runner.first, "mib": runner.mib, "slopes": runner.slopes, "lost": runner.lost,
+        }
+        for runner in runners
+    }  # fmt: skip
+    return {"qubits": case.qubits, "layers": case.layers, "batch": case.batch, "threads": threads, "engines": engines}
+
+
+def ratio(measured: dict[str, Any], name: str, what: str = "gradient") -> float:
+    """How many times longer an engine takes than ours; infinite for one that dropped out."""
+    other = measured["engines"].get(name, {}).get("ms", {}).get(what)
+    return other / measured["engines"]["fused"]["ms"][what] if other else float("inf")
+
+
+def show(measured: dict[str, Any]) -> None:
+    """Prints one line of the table for each engine."""
+    for name, one in measured["engines"].items():
+        times = "  ".join(f"{what} {ms:10.4f} ms" for what, ms in one["ms"].items()) or one["lost"]
+        where = f"{measured['qubits']:2} qubits {measured['layers']} layers {measured['threads']} threads"
+        times += f"  x{ratio(measured, name):.1f}" if one["ms"] and name != "fused" else ""
+        print(f"{where}  {name:13} {times}  first {one['first_s']:.1f} s  {one['mib']} MiB", flush=True)
+
+
+def peak(threads: int) -> float:
+    """The floating-point operations this machine does in a second, in multiply-adds from registers."""
+    from qtj_trainer.simulate.fused.engine import lanes
+    from qtj_trainer.simulate.fused.library import library
+
+    rounds, best = 5_000_000, float("inf")
+    for _ in range(5):
+        start = time.perf_counter()
+        library().qtj_multiply_add(b"", rounds)
+        best = min(best, time.perf_counter() - start)
+    return threads * 24 * lanes() * rounds / best
+
+
+def summary(rows: list[dict[str, Any]]) -> str:
+    """The last line."""
+    others = ("tensorcircuit", "lightning", "qulacs")
+    to_tfq = min(ratio(each, "tfq") for each in rows)
+    to_best = min(min(ratio(each, name) for name in others) for each in rows)
+    return f"engine: {len(rows)} sizes, least ratio to tfq {to_tfq:.1f}, to the best other engine {to_best:.1f}"
+
+
+def main() -> None:
+    """Measures, prints, and writes everything to a JSON file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--qubits", type=int, nargs="+", default=list(BATCHES))
+    parser.add_argument("--layers", type=int, nargs="+", default=[1, 3])
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--engines", nargs="+", default=["fused", "tfq", "tensorcircuit", "lightning", "qulacs"])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--patience", type=float, default=120, help="seconds one gradient may take")
+    parser.add_argument("--other-python", default=sys.executable, help="has requirements/bench.txt")
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args()
+    print(f"{peak(1) / 1e9:.0f} GFLOP/s of multiply-adds on one core", flush=True)
+    rows = []
+    for qubits in options.qubits:
+        for layers in options.layers:
+            for threads in options.threads:
+                case = Case(qubits, layers, BATCHES.get(qubits, 1))
+                rows.append(row(case, threads, measure(case, threads, options)))
+                show(rows[-1])
+    if options.output:
+        options.output.write_text(json.dumps(rows, indent=1))
+    print(summary(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,238 @@
+"""The simulators, each behind the same two functions: the loss, and the loss with its gradient.
+
+`python -m bench.simulators ENGINE QUBITS LAYERS BATCH THREADS` answers each line on stdin, "forward" or "gradient",
+with a JSON line. One process for each engine, so that they can take turns and none disturbs the other's threads.
+"""
+
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.case import Case
+
+Array = NDArray[Any]
+
+
+class Simulator(NamedTuple):
+    """Both return what they computed, as NumPy arrays."""
+
+    forward: Callable[[], Array]
+    gradient: Callable[[], Array]
+
+
+def _circuit(case: Case) -> tuple[Any, Any, Any, Any]:
+    import cirq
+    import sympy
+
+    line = cirq.LineQubit.range(case.qubits)
+    angles = sympy.symbols(f"p0:{21 * case.layers}")
+    turns = sympy.symbols(f"t0:{case.qubits}")
+    pauli = {"x": cirq.X, "y": cirq.Y, "z": cirq.Z, "xx": cirq.XX, "yy": cirq.YY, "zz": cirq.ZZ}
+    circuit = cirq.Circuit(
+        cirq.H.on_each(*line),
+        [cirq.CZ(line[k], line[(k + 1) % case.qubits]) for k in range(case.qubits)],
+        [cirq.rx(turn)(qubit) for turn, qubit in zip(turns, line, strict=True)],
+    )
+    for gate in case.gates():
+        qubits = [line[k] for k in gate.qubits]
+        circuit.append(cirq.CNOT(*qubits) if gate.name == "cnot"
+                       else (pauli[gate.name] ** (gate.sign * angles[gate.parameter]))(*qubits))  # fmt: skip
+    return circuit, [cirq.PauliString(cirq.Z(line[k])) for k in case.readouts], turns, angles
+
+
+def _inputs(case: Case) -> Array:
+    data = case.data()
+    inputs = np.zeros((case.batch, case.qubits))
+    inputs[np.arange(case.batch), data["qubit"]] = data["theta"]
+    return inputs
+
+
+def fused(case: Case, threads: int) -> Simulator:
+    """Our engine, without TensorFlow around it."""
+    from qtj_trainer.simulate.fused.engine import Engine, lanes
+    from qtj_trainer.simulate.fused.plan import make_plan
+
+    circuit, readouts, turns, angles = _circuit(case)
+    names = [[str(symbol) for symbol in symbols] for symbols in (turns, angles)]
+    plan = make_plan(circuit, readouts, inputs=names[0], weights=names[1], lanes=lanes())
+    engine = Engine(plan, threads=threads, keep_bytes=1 << 30)
+    data, inputs = case.data(), _inputs(case)
+    upstream = np.tile(data["coefficients"] / case.batch, (case.batch, 1))
+
+    def gradient() -> Array:
+        _, serial = engine.values(inputs, data["parameters"])
+        return engine.gradients(inputs, data["parameters"], upstream, serial)[1]
+
+    return Simulator(lambda: engine.values(inputs, data["parameters"])[0], gradient)
+
+
+def tfq(case: Case, threads: int) -> Simulator:
+    """TensorFlow Quantum's adjoint differentiator, in a graph."""
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    from qtj_trainer.simulate.tfq_op import TfqOp
+
+    circuit, readouts, turns, angles = _circuit(case)
+    operation = TfqOp(circuit, readouts, inputs=turns, weights=angles)
+    data = case.data()
+    inputs, weights = tf.constant(_inputs(case), tf.float32), tf.Variable(data["parameters"], dtype=tf.float32)
+    coefficients = tf.constant(data["coefficients"] / case.batch, tf.float32)
+    forward = tf.function(lambda: operation(inputs, tf.convert_to_tensor(weights)))
+
+    @tf.function
+    def gradient() -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(operation(inputs, tf.convert_to_tensor(weights)) * coefficients)
+        return tape.gradient(loss, weights)
+
+    return Simulator(lambda: forward().numpy(), lambda: gradient().numpy())
+
+
+def tensorcircuit(case: Case, _: int) -> Simulator:
+    """TensorCircuit-ng on JAX, compiled, vectorised over the batch."""
+    import jax
+    import jax.numpy as jnp
+    import tensorcircuit as tc
+
+    tc.set_backend("jax")
+    tc.set_dtype("complex64")
+    data, gates = case.data(), list(case.gates())
+    index = np.arange(2**case.qubits)
+    signs = [1 - 2 * ((index >> (case.qubits - 1 - k)) & 1) for k in case.readouts]
+    weights = jnp.asarray(sum(c * s for c, s in zip(data["coefficients"], signs, strict=True)), jnp.float32)
+
+    def loss(parameters: Any, turns: Any) -> Any:
+        circuit = tc.Circuit(case.qubits)
+        for k in range(case.qubits):
+            circuit.h(k)
+        for k in range(case.qubits):
+            circuit.cz(k, (k + 1) % case.qubits)
+        for k in range(case.qubits):
+            circuit.rx(k, theta=turns[k])
+        for gate in gates:
+            if gate.name == "cnot":
+                circuit.cnot(*gate.qubits)
+            else:
+                name = f"r{gate.name}"
+                getattr(circuit, name)(*gate.qubits, theta=np.pi * gate.sign * parameters[gate.parameter])
+        return jnp.sum(weights * jnp.abs(circuit.state()) ** 2)
+
+    def mean(parameters: Any, turns: Any) -> Any:
+        return jnp.mean(jax.vmap(loss, (None, 0))(parameters, turns))
+
+    parameters, turns = jnp.asarray(data["parameters"], jnp.float32), jnp.asarray(_inputs(case), jnp.float32)
+    forward, gradient = jax.jit(mean), jax.jit(jax.grad(mean))
+    return Simulator(lambda: np.array(forward(parameters, turns)), lambda: np.array(gradient(parameters, turns)))
+
+
+def lightning(case: Case, _: int) -> Simulator:
+    """PennyLane's lightning.qubit with adjoint differentiation, example by example."""
+    import pennylane as qml
+
+    data = case.data()
+    device = qml.device("lightning.qubit", wires=case.qubits, c_dtype=np.complex64)
+    names = {"x": qml.RX, "y": qml.RY, "z": qml.RZ, "xx": qml.IsingXX, "yy": qml.IsingYY, "zz": qml.IsingZZ}
+    observable = qml.Hamiltonian(data["coefficients"], [qml.PauliZ(k) for k in case.readouts])
+
+    @qml.qnode(device, diff_method="adjoint")
+    def loss(parameters: Any, theta: float, turned: int) -> Any:
+        for k in range(case.qubits):
+            qml.Hadamard(k)
+        for k in range(case.qubits):
+            qml.CZ([k, (k + 1) % case.qubits])
+        qml.RX(theta, turned)
+        for gate in case.gates():
+            if gate.name == "cnot":
+                qml.CNOT(list(gate.qubits))
+            else:
+                names[gate.name](np.pi * gate.sign * parameters[gate.parameter], wires=list(gate.qubits))
+        return qml.expval(observable)
+
+    slope = qml.grad(loss, argnums=0)
+    parameters = qml.numpy.array(data["parameters"], requires_grad=True)
+    examples = [(float(theta), int(qubit)) for theta, qubit in zip(data["theta"], data["qubit"], strict=True)]
+    return Simulator(
+        lambda: np.mean([loss(parameters, *example) for example in examples]),
+        lambda: np.mean([slope(parameters, *example) for example in examples], axis=0),
+    )
+
+
+def qulacs(case: Case, _: int) -> Simulator:  # noqa: C901  two loops over gates
+    """Qulacs with its back-propagation, example by example."""
+    import qulacs as q
+
+    data, axis = case.data(), {"x": 1, "y": 2, "z": 3}
+    observable = q.Observable(case.qubits)
+    for k, coefficient in zip(case.readouts, data["coefficients"], strict=True):
+        observable.add_operator(float(coefficient), f"Z {k}")
+
+    def circuit(theta: float, turned: int) -> tuple[Any, list[tuple[int, int]]]:
+        made, owners = q.ParametricQuantumCircuit(case.qubits), []
+        for k in range(case.qubits):
+            made.add_H_gate(k)
+        for k in range(case.qubits):
+            made.add_CZ_gate(k, (k + 1) % case.qubits)
+        made.add_RX_gate(turned, -theta)
+        for gate in case.gates():
+            if gate.name == "cnot":
+                made.add_CNOT_gate(*gate.qubits)
+                continue
+            angle = -np.pi * gate.sign * data["parameters"][gate.parameter]
+            made.add_parametric_multi_Pauli_rotation_gate(list(gate.qubits), [axis[c] for c in gate.name], angle)
+            owners.append((gate.parameter, gate.sign))
+        return made, owners
+
+    examples = [(float(theta), int(qubit)) for theta, qubit in zip(data["theta"], data["qubit"], strict=True)]
+
+    def forward() -> Array:
+        values = []
+        for example in examples:
+            state = q.QuantumState(case.qubits)
+            circuit(*example)[0].update_quantum_state(state)
+            values.append(observable.get_expectation_value(state))
+        return np.array(np.mean(values))
+
+    def gradient() -> Array:
+        total = np.zeros(21 * case.layers)
+        for example in examples:
+            made, owners = circuit(*example)
+            for slope, (parameter, sign) in zip(made.backprop(observable), owners, strict=True):
+                total[parameter] -= np.pi * sign * slope / case.batch
+        return total
+
+    return Simulator(forward, gradient)
+
+
+SIMULATORS: dict[str, Callable[[Case, int], Simulator]] = {
+    each.__name__: each for each in (fused, tfq, tensorcircuit, lightning, qulacs)
+}
+
+
+def serve() -> None:
+    """Answers commands until stdin ends."""
+    engine, *numbers = sys.argv[1:]
+    qubits, layers, batch, threads = map(int, numbers)
+    began = time.perf_counter()
+    simulator = SIMULATORS[engine](Case(qubits, layers, batch), threads)
+    for line in sys.stdin:
+        start = time.perf_counter()
+        result = np.asarray(getattr(simulator, line.strip())())
+        end = time.perf_counter()
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        answer = {"seconds": end - start, "since_start": end - began, "mib": memory}
+        sys.stdout.write(json.dumps(answer | {"result": result.ravel()[:5].tolist()}) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
+    serve()

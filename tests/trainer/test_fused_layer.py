@@ -1,0 +1,163 @@
+"""The layer as a model uses it: in graphs, in Keras, with either engine."""
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import cirq
+import numpy as np
+import pytest
+import sympy
+import tensorflow as tf
+import tf_keras
+from numpy.typing import NDArray
+
+from qtj_trainer.simulate import PQC
+from qtj_trainer.workloads.qcnn import HybridCircuit, Qcnn, QcnnOptions, hybrid_circuit
+
+Array = NDArray[Any]
+
+
+def layer_of(hybrid: HybridCircuit, engine: str = "fused") -> PQC:
+    return PQC(hybrid.circuit, hybrid.readouts, inputs=hybrid.inputs, weights=hybrid.weights, seed=3, engine=engine)
+
+
+def turns(examples: int, qubits: int) -> tf.Tensor:
+    return tf.constant(np.random.default_rng(5).uniform(-3, 3, (examples, qubits)), tf.float32)
+
+
+def gradients(layer: PQC, inputs: tf.Tensor) -> tuple[Array, Array]:
+    """Of a loss that is not linear in the readouts."""
+    with tf.GradientTape() as tape:
+        tape.watch(inputs)
+        loss = tf.reduce_mean(tf.tanh(layer(inputs)) ** 2)
+    by_inputs, by_weights = tape.gradient(loss, [inputs, layer.trainable_variables[0]])
+    return by_inputs.numpy(), by_weights.numpy()
+
+
+@pytest.mark.parametrize("qubits", [4, 7])
+def test_both_engines_have_the_same_values_and_slopes(qubits: int) -> None:
+    hybrid, inputs = hybrid_circuit(qubits), turns(3, qubits)
+    fused, tfq = layer_of(hybrid), layer_of(hybrid, "tfq")
+
+    assert (fused.engine, tfq.engine) == ("fused", "tfq")
+    np.testing.assert_array_equal(fused.get_weights()[0], tfq.get_weights()[0])
+    np.testing.assert_allclose(fused(inputs), tfq(inputs), atol=2e-6)
+    for one, other in zip(gradients(fused, inputs), gradients(tfq, inputs), strict=True):
+        np.testing.assert_allclose(one, other, atol=2e-3)  # TensorFlow Quantum takes differences in single precision
+
+
+def test_a_graph_is_traced_once_for_all_batches() -> None:
+    layer, traces = layer_of(hybrid_circuit(4)), []
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4])])
+    def loss(inputs: tf.Tensor) -> tf.Tensor:
+        traces.append(inputs.shape)
+        with tf.GradientTape() as tape:
+            total = tf.reduce_sum(layer(inputs) ** 2)
+        return tape.gradient(total, layer.trainable_variables[0])
+
+    results = [loss(turns(examples, 4)).numpy() for examples in (3, 5, 17)]
+
+    assert len(traces) == 1
+    assert all(np.all(np.isfinite(result)) and np.any(result) for result in results)
+
+
+def test_a_graph_computes_what_eager_mode_does() -> None:
+    layer, inputs = layer_of(hybrid_circuit(5)), turns(4, 5)
+
+    in_graph = tf.function(lambda: layer(inputs))()
+
+    assert in_graph.shape == (4, 3)
+    np.testing.assert_array_equal(in_graph, layer(inputs))
+
+
+def test_a_layer_used_twice_in_a_step_keeps_its_two_uses_apart() -> None:
+    layer, first, second = layer_of(hybrid_circuit(4)), turns(3, 4), turns(3, 4) + 1
+    with tf.GradientTape() as tape:
+        together = tf.reduce_sum(layer(first) * layer(second))
+    gradient = tape.gradient(together, layer.trainable_variables[0])
+
+    with tf.GradientTape() as tape:
+        one = tf.reduce_sum(layer(first) * tf.stop_gradient(layer(second)))
+    expected = tape.gradient(one, layer.trainable_variables[0])
+    with tf.GradientTape() as tape:
+        other = tf.reduce_sum(tf.stop_gradient(layer(first)) * layer(second))
+    expected += tape.gradient(other, layer.trainable_variables[0])
+
+    np.testing.assert_allclose(gradient, expected, atol=1e-5)
+
+
+def test_keras_fits_it() -> None:
+    inputs = tf_keras.Input((4,))
+    outputs = tf_keras.layers.Dense(1)(layer_of(hybrid_circuit(4))(inputs))
+    model = tf_keras.Model(inputs, outputs)
+    model.compile(tf_keras.optimizers.Adam(0.05, jit_compile=False), "mse")
+    examples = turns(40, 4)
+    labels = np.sign(np.cos(examples.numpy().sum(axis=1)))
+
+    history = model.fit(examples, labels, epochs=8, batch_size=7, verbose=0).history["loss"]
+
+    assert history[-1] < history[0]
+
+
+def test_a_mirrored_strategy_runs_it() -> None:
+    strategy = tf.distribute.MirroredStrategy(["CPU:0"])
+    with strategy.scope():
+        layer = layer_of(hybrid_circuit(4))
+    inputs = turns(4, 4)
+
+    values = strategy.run(tf.function(lambda: layer(inputs)))
+
+    np.testing.assert_array_equal(strategy.experimental_local_results(values)[0], layer(inputs))
+
+
+def test_a_layer_without_inputs_and_one_without_weights() -> None:
+    qubit = cirq.LineQubit(0)
+    angle = sympy.Symbol("a")
+    circuit = cirq.Circuit(cirq.rx(angle)(qubit))
+    learned = PQC(circuit, [cirq.Z(qubit) * 1.0], weights=[angle], seed=1)
+    given = PQC(circuit, [cirq.Z(qubit) * 1.0], inputs=[angle])
+
+    np.testing.assert_allclose(learned(tf.zeros([2, 0])), 2 * [np.cos(learned.get_weights()[0])], atol=1e-6)
+    np.testing.assert_allclose(given(tf.constant([[0.3], [2.0]])), np.cos([[0.3], [2.0]]), atol=1e-6)
+
+
+@pytest.fixture
+def said(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    with caplog.at_level(logging.WARNING, logger="qtj_trainer"):
+        yield caplog
+
+
+def test_what_is_beyond_the_fused_engine_goes_to_tfq_and_a_line_says_so(said: pytest.LogCaptureFixture) -> None:
+    qubit, angle = cirq.GridQubit(0, 0), sympy.Symbol("a")
+    circuit = cirq.Circuit(cirq.X(qubit) ** (angle * angle))
+    # TensorFlow Quantum does not take this circuit either, but it is the one who says so.
+
+    with pytest.raises(ValueError, match="a"):
+        PQC(circuit, [cirq.Z(qubit)], weights=[angle])
+
+    (line,) = said.messages
+    assert line == (
+        "TensorFlow Quantum simulates instead of the fused engine: "
+        "the exponent a**2 is not a linear function of its symbols"
+    )
+
+
+def test_an_engine_nobody_has_is_refused() -> None:
+    with pytest.raises(ValueError, match="quantum-annealer"):
+        layer_of(hybrid_circuit(4), "quantum-annealer")
+
+
+def test_the_qcnn_learns_the_same_with_both_engines() -> None:
+    options = {"qubits": 4, "rounds": 4, "seed": 1}
+    split = Qcnn().split(QcnnOptions(**options))
+    examples = Qcnn().encode(split.training, QcnnOptions(**options))
+    losses = {}
+    for engine in ("fused", "tfq"):
+        model = Qcnn().model(QcnnOptions(engine=engine, **options))
+        model.compile(tf_keras.optimizers.Adam(0.02, jit_compile=False), "mse")
+        fitted = model.fit(examples.inputs, examples.labels, epochs=3, batch_size=4, shuffle=False, verbose=0)
+        losses[engine] = fitted.history["loss"]
+
+    assert losses["fused"] == pytest.approx(losses["tfq"], rel=1e-3)

@@ -1,0 +1,171 @@
+"""The native engine's interface: it believes nothing, and says what it cannot do."""
+
+import ctypes
+import os
+import resource
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import cirq
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from qtj_trainer.simulate.fused.build import build, compiler
+from qtj_trainer.simulate.fused.engine import Engine, lanes
+from qtj_trainer.simulate.fused.gates import UnsupportedError
+from qtj_trainer.simulate.fused.library import library
+from qtj_trainer.simulate.fused.plan import make_plan
+from qtj_trainer.simulate.fused.program import Program, compile_plan
+from qtj_trainer.workloads.qcnn import hybrid_circuit
+
+Array = NDArray[Any]
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@cache
+def program(qubits: int = 6, **options: Any) -> Program:
+    hybrid = hybrid_circuit(qubits)
+    names = [[str(symbol) for symbol in symbols] for symbols in (hybrid.inputs, hybrid.weights)]
+    readouts = [*hybrid.readouts, cirq.X(cirq.LineQubit(0)) * cirq.Y(cirq.LineQubit(1)) * cirq.Z(cirq.LineQubit(2))]
+    plan = make_plan(hybrid.circuit, readouts, inputs=names[0], weights=names[1], lanes=lanes(), **options)
+    return compile_plan(plan)
+
+
+def run(integers: Array, constants: Array, batch: int = 3) -> str:
+    """Takes a program through its whole life; the answer is what the engine complains of."""
+    engine = ctypes.c_void_p()
+    native = library()
+    problem = native.qtj_create(
+        integers, integers.size, constants, constants.size, b"", 2, 1 << 16, ctypes.byref(engine)
+    )
+    if problem:
+        return str(problem.decode())
+    shared_angles, example_angles = int(integers[5]), int(integers[6])
+    readouts = int(integers[14])
+    shared, example = np.zeros(shared_angles), np.zeros((batch, example_angles))
+    values = np.zeros((batch, readouts))
+    problem = native.qtj_forward(engine, batch, shared, example, 1, values) or native.qtj_backward(
+        engine, batch, shared, example, 1, values, np.empty_like(shared), np.empty_like(example)
+    )
+    native.qtj_destroy(engine)
+    return problem.decode() if problem else ""
+
+
+def test_a_program_as_it_should_be_runs() -> None:
+    whole = program()
+
+    assert run(whole.integers, whole.constants) == ""
+
+
+def test_a_program_cut_short_is_refused_wherever_it_is_cut() -> None:
+    whole = program()
+
+    answers = {run(whole.integers[:end].copy(), whole.constants) for end in range(whole.integers.size)}
+
+    assert answers == {"the program is damaged"}
+
+
+def test_constants_that_are_missing_are_missed() -> None:
+    whole = program()
+
+    assert run(whole.integers, whole.constants[:-40].copy()) == "the program is damaged"
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(
+    changes=st.lists(st.tuples(st.integers(0, 10_000), st.integers(-3, 40) | st.integers(-(2**31), 2**31 - 1)),
+                     min_size=1, max_size=4),
+    tiled=st.booleans(),
+)  # fmt: skip
+def test_a_damaged_program_is_refused_or_harmless(changes: list[tuple[int, int]], *, tiled: bool) -> None:
+    whole = program(9, examples_in_lanes=False, tile_bits=3) if tiled else program()
+    integers = whole.integers.copy()
+    for place, value in changes:
+        if place % integers.size > 4:  # sizes are tried elsewhere: a state of 2^34 amplitudes is harmless, but large
+            integers[place % integers.size] = value
+
+    assert run(integers, whole.constants) in {"", "the program is damaged", "out of memory"}
+
+
+def test_an_unknown_instruction_set_is_named() -> None:
+    with pytest.raises(ValueError, match="altivec"):
+        lanes("altivec")
+
+
+def test_no_threads_are_too_few() -> None:
+    hybrid = hybrid_circuit(4)
+    names = [[str(symbol) for symbol in symbols] for symbols in (hybrid.inputs, hybrid.weights)]
+    plan = make_plan(hybrid.circuit, hybrid.readouts, inputs=names[0], weights=names[1], lanes=lanes())
+
+    with pytest.raises(ValueError, match="number of threads"):
+        Engine(plan, threads=0)
+
+
+def test_memory_that_is_not_there_is_an_error() -> None:
+    script = """
+import resource
+from tests.trainer.test_fused_native import out_of_memory
+out_of_memory()
+"""
+    ended = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 0, ended.stderr
+
+
+def out_of_memory() -> None:
+    """Asks for a batch that does not fit, in a process that may not grow; then for one that does."""
+    line, angle = cirq.LineQubit.range(18), sympy.Symbol("a")
+    circuit = cirq.Circuit(cirq.X(qubit) ** angle for qubit in line)
+    plan = make_plan(circuit, [cirq.Z(line[0]) * 1.0], inputs=[], weights=["a"], lanes=lanes(), examples_in_lanes=False)
+    engine = Engine(plan, keep_bytes=1 << 40)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (64 << 20), used + (64 << 20)))
+    with pytest.raises(MemoryError):
+        engine.values(np.zeros((1000, 0)), np.array([0.5]))
+    values, _ = engine.values(np.zeros((2, 0)), np.array([1.0]))
+    np.testing.assert_allclose(values, [[-1], [-1]], atol=1e-5)
+
+
+def test_a_missing_library_says_how_to_get_one(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match=r"python -m qtj_trainer\.simulate\.fused\.build"):
+        library(tmp_path / "libqtj_fused.so")
+
+
+def test_without_a_compiler_nothing_is_built(tmp_path: Path) -> None:
+    script = REPOSITORY / "trainer/qtj_trainer/simulate/fused/build.py"
+    ended = subprocess.run(
+        [sys.executable, str(script)], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False
+    )
+
+    assert ended.returncode == 1
+    assert ended.stderr == "error: the fused engine was not built: no C compiler: install gcc or set CC\n"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(compiler() is None, reason="needs a C compiler")
+def test_sanitizers_find_nothing(tmp_path: Path) -> None:
+    """The tests above and a few exact ones, with every access and every shift watched."""
+    flags = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    build(tmp_path / "libqtj_fused.so", flags)
+    runtime = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
+    environment = os.environ | {
+        "LD_PRELOAD": runtime.stdout.strip(),
+        "ASAN_OPTIONS": "detect_leaks=0",
+        "QTJ_FUSED_LIBRARY": str(tmp_path / "libqtj_fused.so"),
+    }
+    chosen = "program or constants or batches or many_qubits_in_tiles or lanes"
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-k", f"({chosen}) and not sanitizers",
+         "tests/trainer/test_fused_native.py", "tests/trainer/test_fused_exact.py"],
+        cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-3000:]

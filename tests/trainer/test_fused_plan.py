@@ -1,0 +1,89 @@
+"""What is planned for a circuit: fused, left out, and in which order."""
+
+import cirq
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qtj_trainer.simulate.fused.plan import Plan, make_plan
+from qtj_trainer.simulate.fused.program import compile_plan
+from qtj_trainer.simulate.fused.schedule import Shape, schedule
+from qtj_trainer.workloads.qcnn import hybrid_circuit
+
+LINE = cirq.LineQubit.range(8)
+ANGLE = sympy.Symbol("a")
+
+
+def plan_of(circuit: cirq.Circuit, *readouts: cirq.PauliString) -> Plan:
+    return make_plan(circuit, readouts, inputs=[], weights=["a"], lanes=16)
+
+
+def hybrid_plan(qubits: int) -> Plan:
+    hybrid = hybrid_circuit(qubits)
+    names = [[str(symbol) for symbol in symbols] for symbols in (hybrid.inputs, hybrid.weights)]
+    return make_plan(hybrid.circuit, hybrid.readouts, inputs=names[0], weights=names[1], lanes=16)
+
+
+def test_the_qcnn_in_plain_words() -> None:
+    assert hybrid_plan(8).explain().splitlines() == [
+        "8 qubits, examples in the lanes, tiles of 8 qubits",
+        "initial state: 8 constant blocks, computed once",
+        "168 gates fused into 8 blocks",
+        "4 pairs looked at, 4 of them through a last block that is never applied",
+        "pass 1: 8 blocks on qubits 0-7; in lanes [] (once)",
+        "pass 2: 8 blocks, 4 pairs on qubits 0-7; in lanes []",
+    ]
+
+
+def test_blocks_that_look_alike_share_their_sums() -> None:
+    kinds = [int(compile_plan(hybrid_plan(qubits)).integers[8]) for qubits in (8, 12)]
+
+    assert kinds[0] == kinds[1] < 8
+
+
+def test_gates_that_no_readout_can_notice_are_dropped() -> None:
+    circuit = cirq.Circuit((cirq.ZZ**ANGLE)(*LINE[0:2]), (cirq.X**ANGLE)(LINE[2]), (cirq.ZZ**ANGLE)(*LINE[2:4]))
+
+    plan = plan_of(circuit, cirq.PauliString(cirq.Z(LINE[0])))
+
+    assert plan.dropped == 1
+    assert [pair.qubits for pair in plan.pairs] == [(0, 1)]
+
+
+def test_a_readout_that_reaches_out_of_a_block_is_taken_after_it() -> None:
+    circuit = cirq.Circuit((cirq.ZZ**ANGLE)(*LINE[0:2]), (cirq.ZZ**ANGLE)(*LINE[2:4]))
+
+    plan = plan_of(circuit, cirq.Z(LINE[1]) * cirq.Z(LINE[2]))
+
+    assert [(pair.qubits, pair.block) for pair in plan.pairs] == [((1, 2), None)]
+    assert len(plan.blocks) == 2
+
+
+edges = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda edge: edge[0] != edge[1]), max_size=30)
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(beginning=edges, nodes=edges, lane_bits=st.integers(2, 4), tile_bits=st.integers(2, 6))
+def test_each_node_is_done_once_in_order_and_inside_its_tile(
+    beginning: list[tuple[int, int]], nodes: list[tuple[int, int]], lane_bits: int, tile_bits: int
+) -> None:
+    shape = Shape(lane_bits, 10 - lane_bits, min(tile_bits, 10 - lane_bits))
+    every = [*beginning, *nodes]
+
+    passes, prefix = schedule(beginning, nodes, 10, shape)
+
+    done = [node for each in passes for node in each.nodes]
+    assert sorted(done) == list(range(len(every)))
+    assert {node for each in passes[:prefix] for node in each.nodes} == set(range(len(beginning)))
+    for qubit in range(10):
+        on_it = [node for node in done if qubit in every[node]]
+        assert on_it == sorted(on_it)
+    for each, following in zip(passes, [*passes[1:], None], strict=True):
+        tile = {*each.layout.lanes, *(each.layout.vector[bit] for bit in each.tile)}
+        assert len(tile) == shape.tile_qubits
+        assert all(tile.issuperset(every[node]) for node in each.nodes)
+        layout = each.layout
+        for lane, bit in each.swaps:
+            assert bit in each.tile
+            layout = layout.swapped(lane, bit)
+        assert following is None or layout == following.layout

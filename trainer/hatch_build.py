@@ -1,0 +1,36 @@
+"""Compiles the fused engine into the wheel.
+
+Where there is no C compiler, as where an image is built, a library that was compiled beside its sources before is
+taken. Where there is none either, the wheel is built all the same, and a line says what it lacks: the trainer then
+simulates with TensorFlow Quantum.
+"""
+
+import importlib.util
+import subprocess
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+_ENGINE = Path("trainer", "qtj_trainer", "simulate", "fused")
+
+
+class NativeEngine(BuildHookInterface[Any]):
+    """Puts the native library beside its sources."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002  the hook's signature
+        """Builds before the files of the wheel are collected; the wheel fits any Python 3 of this platform."""
+        spec = importlib.util.spec_from_file_location("build_engine", Path(self.root) / _ENGINE / "build.py")
+        assert spec is not None and spec.loader is not None  # noqa: PT018, S101  it is our own file
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        try:
+            library = module.TARGET if module.compiler() is None and module.TARGET.exists() else module.build()
+        except (FileNotFoundError, subprocess.CalledProcessError) as problem:
+            self.app.display_warning(f"without the fused engine, TensorFlow Quantum will simulate: {problem}")
+            return
+        build_data["artifacts"].append(str(library.relative_to(self.root)))
+        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-{platform}"

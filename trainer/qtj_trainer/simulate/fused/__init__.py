@@ -1,0 +1,16 @@
+"""The fused engine: a state-vector simulator for training.
+
+    gates         a circuit's operations, taken apart into powers of gates on one and two qubits
+    blocks        neighbouring gates fused into 4x4 unitaries
+    observables   where each readout is looked at
+    schedule      which blocks are done in which pass over the state
+    plan          all of these for one circuit; `explain()` prints it
+    program       the plan as the integers and constants that the native engine reads
+    native/       the sweeps over amplitudes, in C
+    build         compiles native/
+    library       loads it
+    engine        values and gradients from NumPy arrays
+    op            the same as a TensorFlow operation
+
+Method and formulas are in `native/README.md`; what it comes to, in docs/design/engine.md.
+"""

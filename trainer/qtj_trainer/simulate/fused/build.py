@@ -1,0 +1,91 @@
+"""Builds the native library: `python -m qtj_trainer.simulate.fused.build`.
+
+Wheels are built with it too (`trainer/hatch_build.py`), so it imports nothing of this package. The library depends on
+neither Python's nor TensorFlow's version: it is plain C with GCC's vector extensions, called through ctypes.
+"""
+
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+__all__ = ["build", "compiler"]
+
+SOURCES = Path(__file__).parent / "native"
+TARGET = SOURCES / "libqtj_fused.so"
+
+_COMMON = ("engine", "program", "algebra", "pool")
+_VARIANTS: dict[str, dict[str, tuple[int, list[str]]]] = {
+    "x86_64": {
+        "avx512": (16, ["-march=x86-64-v4", "-mprefer-vector-width=512"]),
+        "avx2": (8, ["-march=x86-64-v3"]),
+        "baseline": (4, []),
+    }
+}
+_OTHERS: dict[str, tuple[int, list[str]]] = {"baseline": (4, [])}  # NEON is part of every 64-bit ARM
+# Contraction is what makes `a * b + c` one instruction. Never -ffast-math: linked, it makes the whole process round
+# subnormal numbers to 0.
+_FLAGS = ["-std=gnu11", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=fast", "-Wno-psabi"]
+
+
+def compiler() -> list[str] | None:
+    """Finds a C compiler: $CC, cc or gcc; None if there is none."""
+    if command := os.environ.get("CC"):
+        return shlex.split(command)
+    found = shutil.which("cc") or shutil.which("gcc")
+    return [found] if found else None
+
+
+def build(target: Path = TARGET, extra: tuple[str, ...] = ()) -> Path:
+    """Compiles and links the library.
+
+    Args:
+        target: Where to put it.
+        extra: More flags, for compiling and linking alike: sanitizers.
+
+    Returns:
+        The target.
+
+    Raises:
+        FileNotFoundError: If there is no compiler.
+        subprocess.CalledProcessError: If it fails; what it said is on stderr.
+    """
+    command = compiler()
+    if command is None:
+        raise FileNotFoundError("no C compiler: install gcc or set CC")
+    with TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        flags = [*_FLAGS, *extra]
+        jobs = [[SOURCES / f"{name}.c", "-o", Path(folder, f"{name}.o")] for name in _COMMON]
+        for name, (lanes, options) in _VARIANTS.get(platform.machine(), _OTHERS).items():
+            defines = [f"-DLANES={lanes}", f"-DVARIANT={name}"]
+            jobs.append(
+                [*_spelled(options, command), *defines, SOURCES / "sweep.c", "-o", Path(folder, f"sweep_{name}.o")]
+            )
+        list(pool.map(lambda job: _run([*command, *flags, "-c", *job]), jobs))
+        whole = Path(folder, target.name)
+        _run([*command, *extra, "-shared", *sorted(Path(folder).glob("*.o")), "-o", whole, "-lm", "-lpthread"])
+        shutil.copy(whole, target.with_suffix(".new"))
+    target.with_suffix(".new").replace(target)  # a process that has the old one loaded goes on with it
+    return target
+
+
+def _spelled(options: list[str], command: list[str]) -> list[str]:
+    """Zig, a compiler that pip can install, writes x86_64_v4 where others write x86-64-v4."""
+    zig = any("zig" in word for word in command)
+    return [option.replace("x86-64-v", "x86_64_v") if zig else option for option in options]
+
+
+def _run(command: list[str | Path]) -> None:
+    subprocess.run(command, check=True)  # noqa: S603  our own sources
+
+
+if __name__ == "__main__":
+    try:
+        sys.stdout.write(f"{build()}\n")
+    except (FileNotFoundError, subprocess.CalledProcessError) as problem:
+        sys.exit(f"error: the fused engine was not built: {problem}")

@@ -1,0 +1,128 @@
+"""Values and gradients of one circuit, by the native engine."""
+
+import ctypes
+from itertools import count
+from typing import Any
+from weakref import finalize
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qtj_trainer.simulate.fused.library import library
+from qtj_trainer.simulate.fused.plan import Plan
+from qtj_trainer.simulate.fused.program import compile_plan
+
+__all__ = ["Engine", "lanes"]
+
+Array = NDArray[Any]
+
+_KEEP_BYTES = 64 << 20
+
+
+def lanes(variant: str = "") -> int:
+    """Returns the floats in a vector of a variant: "avx512", "avx2", "baseline", or the fastest this processor runs.
+
+    Raises:
+        ValueError: If this processor does not run it.
+    """
+    width = int(library().qtj_lanes(variant.encode()))
+    if not width:
+        raise ValueError(f"this processor does not run the variant {variant!r}")
+    return width
+
+
+class Engine:
+    """A plan, ready to be run; any number of threads may call it, one at a time is served.
+
+    Memory, in bytes, for n qubits, T threads and states of S = 8 · 2^n (examples in the lanes: S = 8 · 2^n · lanes):
+    S if there is a constant beginning, 2 S where the state is divided over the threads and 2 T S where the batch is,
+    and states of up to `keep_bytes` that wait for their gradient.
+    """
+
+    def __init__(self, plan: Plan, *, threads: int = 1, variant: str = "", keep_bytes: int = _KEEP_BYTES) -> None:
+        """Makes it ready.
+
+        Args:
+            plan: Made for the lanes of the same variant.
+            threads: How many work together.
+            variant: See `lanes`.
+            keep_bytes: States that may be kept from values to gradients; beyond, they are computed twice.
+
+        Raises:
+            MemoryError: If there is not enough memory.
+        """
+        self._program = compile_plan(plan)
+        self._library = library()
+        self._serials = count(1)
+        handle = ctypes.c_void_p()
+        integers, constants = self._program.integers, self._program.constants
+        self._check(
+            self._library.qtj_create(
+                integers, integers.size, constants, constants.size, variant.encode(), threads, keep_bytes,
+                ctypes.byref(handle),
+            )
+        )  # fmt: skip
+        self._handle = handle
+        finalize(self, self._library.qtj_destroy, handle)
+
+    @property
+    def memory(self) -> int:
+        """Bytes it has taken so far."""
+        return int(self._library.qtj_bytes(self._handle))
+
+    def values(self, inputs: Array, weights: Array) -> tuple[Array, int]:
+        """Computes expectation values.
+
+        Args:
+            inputs: Float (batch, inputs).
+            weights: Float (weights,).
+
+        Returns:
+            float64 (batch, readouts), and the name under which a gradient may be asked for.
+
+        Raises:
+            MemoryError: If there is not enough memory for the batch.
+        """
+        shared, example = self._angles(inputs, weights)
+        serial = next(self._serials)
+        values = np.empty((len(inputs), self._program.readouts))
+        self._check(self._library.qtj_forward(self._handle, len(inputs), shared, example, serial, values))
+        return values, serial
+
+    def gradients(self, inputs: Array, weights: Array, upstream: Array, serial: int = 0) -> tuple[Array, Array]:
+        """Computes the gradients of sum(upstream * values).
+
+        Args:
+            inputs: As for `values`.
+            weights: As for `values`.
+            upstream: Float (batch, readouts).
+            serial: What `values` named these inputs and weights; 0 if it was not asked.
+
+        Returns:
+            float64 (batch, inputs) and float64 (weights,).
+
+        Raises:
+            MemoryError: If there is not enough memory for the batch.
+        """
+        shared, example = self._angles(inputs, weights)
+        by_shared, by_example = np.empty_like(shared), np.empty_like(example)
+        above = np.ascontiguousarray(upstream, dtype=np.float64)
+        self._check(
+            self._library.qtj_backward(self._handle, len(inputs), shared, example, serial, above, by_shared, by_example)
+        )
+        program = self._program
+        by_weights = program.shared @ by_shared + program.from_weights @ by_example.sum(axis=0)
+        return by_example @ program.from_inputs.T, by_weights
+
+    def _angles(self, inputs: Array, weights: Array) -> tuple[Array, Array]:
+        program = self._program
+        learned = np.asarray(weights, dtype=np.float64)
+        shared = learned @ program.shared + program.shared_constants
+        example = inputs.astype(np.float64) @ program.from_inputs
+        return shared, example + (learned @ program.from_weights + program.example_constants)
+
+    @staticmethod
+    def _check(problem: bytes | None) -> None:
+        if problem:
+            kind = MemoryError if problem == b"out of memory" else ValueError
+            raise kind(f"the fused engine: {problem.decode()}")

@@ -1,0 +1,142 @@
+"""Elementary gates: what a circuit is made of once it is taken apart.
+
+To teach the engine a gate, make `components` know its eigenspaces, or let the gate decompose into others in Cirq:
+nothing else has to change.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import cirq
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+__all__ = ["Angle", "Gate", "UnsupportedError", "elementary"]
+
+_MOST_QUBITS = 2
+
+
+class UnsupportedError(Exception):
+    """The circuit or a readout is beyond this engine; the message says what and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Angle:
+    """A linear function of symbols, in half turns.
+
+    Attributes:
+        constant: Its value where all symbols are 0.
+        slopes: Its slope for each symbol, by name, in order of names.
+    """
+
+    constant: float
+    slopes: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A gate on one or two qubits: G(t) = sum_k exp(iπ λ_k t) P_k.
+
+    Attributes:
+        qubits: What it acts on; the first is the more significant bit of the matrices' index.
+        eigenvalues: λ_k, in half turns at t = 1.
+        projectors: P_k, complex128 (k, 2^q, 2^q).
+        angle: t; None for a fixed gate, whose only P is its matrix.
+    """
+
+    qubits: tuple[cirq.Qid, ...]
+    eigenvalues: tuple[float, ...]
+    projectors: NDArray[np.complex128]
+    angle: Angle | None
+
+    @property
+    def symbols(self) -> frozenset[str]:
+        """The symbols its angle depends on."""
+        return frozenset(name for name, _ in self.angle.slopes) if self.angle else frozenset()
+
+
+def elementary(operation: cirq.Operation) -> Iterator[Gate]:
+    """Takes an operation apart into gates on one and two qubits.
+
+    Args:
+        operation: Any operation that is unitary and decomposes so; symbols appear in exponents, linearly.
+
+    Yields:
+        Its gates, in order.
+
+    Raises:
+        UnsupportedError: If it is a measurement, noise, or does not decompose.
+    """
+    operation = operation.untagged
+    if not operation.qubits:  # a global phase, which no expectation value sees
+        return
+    gate = _gate(operation) if len(operation.qubits) <= _MOST_QUBITS else None
+    if gate:
+        yield gate
+        return
+    parts = cirq.decompose_once(operation, None)
+    if parts is None:
+        raise UnsupportedError(f"{operation} is not made of gates on one and two qubits with known powers")
+    for part in parts:
+        yield from elementary(part)
+
+
+def _gate(operation: cirq.Operation) -> Gate | None:
+    if not cirq.is_parameterized(operation):
+        matrix = cirq.unitary(operation, None)
+        return None if matrix is None else Gate(operation.qubits, (0.0,), matrix[np.newaxis].astype(complex), None)
+    found = components(operation.gate)
+    if found is None:
+        return None
+    eigenvalues, projectors, exponent = found
+    return Gate(operation.qubits, eigenvalues, projectors, _angle(exponent))
+
+
+def components(gate: cirq.Gate | None) -> tuple[tuple[float, ...], NDArray[np.complex128], sympy.Expr] | None:
+    """Looks up eigenvalues, projectors and exponent of a gate with a symbolic exponent.
+
+    Args:
+        gate: A power of a gate, as X**t, ZZ**t, ISWAP**t or rx(t), or one of these under control.
+
+    Returns:
+        λ_k in half turns at exponent 1, P_k, and the exponent; None for a gate of another kind.
+    """
+    if isinstance(gate, cirq.ControlledGate):
+        inner = components(gate.sub_gate)
+        return _controlled(inner) if inner and gate.num_controls() == 1 and gate.control_values == _ON else None
+    if not isinstance(gate, cirq.EigenGate):
+        return None
+    spaces = gate._eigen_components()  # noqa: SLF001  the method that gates override to say just this
+    eigenvalues = tuple(float(half_turns) + gate.global_shift for half_turns, _ in spaces)
+    return eigenvalues, np.array([projector for _, projector in spaces], complex), gate.exponent
+
+
+_ON = cirq.ProductOfSums([(1,)])
+
+
+def _controlled(
+    inner: tuple[tuple[float, ...], NDArray[np.complex128], sympy.Expr],
+) -> tuple[tuple[float, ...], NDArray[np.complex128], sympy.Expr]:
+    eigenvalues, projectors, exponent = inner
+    idle = np.kron(np.diag([1, 0]), np.eye(projectors.shape[1]))
+    acting = [np.kron(np.diag([0, 1]), projector) for projector in projectors]
+    return (0.0, *eigenvalues), np.array([idle, *acting], complex), exponent
+
+
+@lru_cache(maxsize=4096)
+def _angle(exponent: sympy.Expr) -> Angle:
+    if not exponent.free_symbols:  # they have cancelled
+        return Angle(float(exponent), ())
+    try:
+        polynomial = sympy.Poly(exponent, *sorted(exponent.free_symbols, key=str))
+    except sympy.PolynomialError:
+        polynomial = None
+    if polynomial is None or polynomial.total_degree() > 1:
+        raise UnsupportedError(f"the exponent {exponent} is not a linear function of its symbols")
+    terms = {index: float(value) for index, value in polynomial.terms()}
+    names = [str(symbol) for symbol in polynomial.gens]
+    units = [tuple(int(other == name) for other in names) for name in names]
+    slopes = tuple((name, terms[unit]) for name, unit in zip(names, units, strict=True) if unit in terms)
+    return Angle(terms.get((0,) * len(names), 0.0), slopes)

@@ -1,0 +1,229 @@
+/* What is done once per call: unitaries of blocks from their angles, and gradients of angles from the sums of a sweep.
+ *
+ * With psi after a block and lambda = dL/dpsi* there, let M_ab = sum conj(lambda_a) psi_b over all other qubits. A gate
+ * G(t) = exp(i pi t H) inside the block U = S G ... changes the loss by
+ *
+ *     dL/dt = 2 Re(i pi sum_ab (S H S^dag)_ab M_ab) = -2 pi Im tr(S H S^dag N),   N = (M^T - conj(M)) / 2,
+ *
+ * and only the anti-Hermitian N matters, because S H S^dag is Hermitian: 16 real sums for any number of angles. The
+ * sums of a block are, in this order,
+ *
+ *     Im M_aa                       a = 0..3
+ *     Re M_ab - Re M_ba             ab = 01 02 03 12 13 23
+ *     Im M_ab + Im M_ba             the same
+ *
+ * and those of a density matrix rho_ab = sum psi_a conj(psi_b): rho_aa, Re rho_ab, Im rho_ab.
+ *
+ * Adjoint differentiation: Jones and Gacon, arXiv:2009.02823. There each angle takes a sweep of its own; taking one 4x4
+ * matrix for all angles of a block is what makes this engine fast.
+ */
+#include "engine.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double PI = 3.14159265358979323846;
+static const int HIGH[6] = {1, 2, 3, 6, 7, 11}, LOW[6] = {4, 8, 12, 9, 13, 14}; /* where ab and ba are in a matrix */
+
+static void multiply(const Matrix *restrict a, const Matrix *restrict b, Matrix *restrict out) {
+    for (int i = 0; i < 4; i++) {
+        double re[4] = {0}, im[4] = {0};
+        for (int k = 0; k < 4; k++) {
+            double ar = a->re[4 * i + k], ai = a->im[4 * i + k];
+            for (int j = 0; j < 4; j++) {
+                re[j] += ar * b->re[4 * k + j] - ai * b->im[4 * k + j];
+                im[j] += ar * b->im[4 * k + j] + ai * b->re[4 * k + j];
+            }
+        }
+        memcpy(out->re + 4 * i, re, sizeof re);
+        memcpy(out->im + 4 * i, im, sizeof im);
+    }
+}
+
+static void adjoint(const Matrix *restrict a, Matrix *restrict out) {
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++) {
+            out->re[4 * i + j] = a->re[4 * j + i];
+            out->im[4 * i + j] = -a->im[4 * j + i];
+        }
+}
+
+/* b becomes a^dag b a. */
+static void conjugate(const Matrix *a, Matrix *b) {
+    Matrix left, right;
+    adjoint(a, &left);
+    multiply(b, a, &right);
+    multiply(&left, &right, b);
+}
+
+static void read_matrix(const double *from, Matrix *to) {
+    memcpy(to->re, from, sizeof to->re);
+    memcpy(to->im, from + 16, sizeof to->im);
+}
+
+static void gate_matrix(const Gate *gate, double angle, Matrix *out) {
+    memset(out, 0, sizeof *out);
+    for (int k = 0; k < gate->components; k++) {
+        const double *c = gate->constants + 33 * k;
+        double re = cos(PI * c[0] * angle), im = sin(PI * c[0] * angle);
+        for (int i = 0; i < 16; i++) {
+            out->re[i] += re * c[1 + i] - im * c[17 + i];
+            out->im[i] += re * c[17 + i] + im * c[1 + i];
+        }
+    }
+}
+
+static void store_coefficients(const Matrix *from, float *to) {
+    for (int i = 0; i < 16; i++) {
+        to[i] = (float)from->re[i];
+        to[16 + i] = (float)from->im[i];
+    }
+}
+
+static void prepare_kind(Engine *e, int kind, const double *shared) {
+    const Product *product = &e->plan.kind[kind];
+    Matrix u = {{0}, {0}}, next;
+    for (int i = 0; i < 4; i++) u.re[5 * i] = 1;
+    for (int g = 0; g < product->count; g++) {
+        const Gate *gate = &e->plan.gate[product->gates[g]];
+        Matrix *matrix = &e->gate_matrix[product->gates[g]];
+        gate_matrix(gate, gate->angle < 0 ? 0 : shared[gate->angle], matrix);
+        multiply(matrix, &u, &next);
+        u = next;
+    }
+    e->unitary[kind] = u;
+    adjoint(&u, &next);
+    store_coefficients(&u, e->coefficients + 64 * kind);
+    store_coefficients(&next, e->coefficients + 64 * kind + 32);
+}
+
+void prepare_kinds(Engine *e, const double *shared) {
+    for (int k = 0; k < e->plan.kinds; k++) prepare_kind(e, k, shared);
+    for (int t = 0; t < e->plan.terms; t++) {
+        int kind = e->plan.pair[e->plan.term[t].pair].kind;
+        read_matrix(e->plan.term[t].matrix, &e->pulled[t]);
+        if (kind >= 0) conjugate(&e->unitary[kind], &e->pulled[t]);
+    }
+}
+
+static void anti_hermitian(const double *sums, Matrix *n) {
+    memset(n, 0, sizeof *n);
+    for (int a = 0; a < 4; a++) n->im[5 * a] = sums[a];
+    for (int x = 0; x < 6; x++) {
+        n->re[LOW[x]] = sums[4 + x] / 2;
+        n->re[HIGH[x]] = -sums[4 + x] / 2;
+        n->im[LOW[x]] = n->im[HIGH[x]] = sums[10 + x] / 2;
+    }
+}
+
+/* -2 pi Im tr(H n) with H = sum_k lambda_k P_k */
+static double slope(const Gate *gate, const Matrix *n) {
+    double sum = 0;
+    for (int k = 0; k < gate->components; k++) {
+        const double *c = gate->constants + 33 * k;
+        double trace = 0;
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j < 4; j++)
+                trace += c[1 + 4 * i + j] * n->im[4 * j + i] + c[17 + 4 * i + j] * n->re[4 * j + i];
+        sum += c[0] * trace;
+    }
+    return -2 * PI * sum;
+}
+
+void kind_gradients(const Engine *e, const double *sums, double *gradient) {
+    for (int k = 0; k < e->plan.kinds; k++) {
+        const Product *product = &e->plan.kind[k];
+        Matrix n;
+        anti_hermitian(sums + 16 * k, &n);
+        for (int g = product->count - 1; g >= 0; g--) {
+            const Gate *gate = &e->plan.gate[product->gates[g]];
+            if (gate->angle >= 0) gradient[gate->angle] += slope(gate, &n);
+            if (g) conjugate(&e->gate_matrix[product->gates[g]], &n);
+        }
+    }
+}
+
+static void density_matrix(const double *sums, Matrix *rho) {
+    memset(rho, 0, sizeof *rho);
+    for (int a = 0; a < 4; a++) rho->re[5 * a] = sums[a];
+    for (int x = 0; x < 6; x++) {
+        rho->re[HIGH[x]] = rho->re[LOW[x]] = sums[4 + x];
+        rho->im[HIGH[x]] = sums[10 + x];
+        rho->im[LOW[x]] = -sums[10 + x];
+    }
+}
+
+/* The density matrix that one example, in its lane of a group, left for a pair. */
+static const double *density_of(const Engine *e, long example, int pair) {
+    int lanes = e->variant->lanes;
+    return e->densities + ((example / lanes) * e->plan.pairs + pair) * 16 * lanes + example % lanes;
+}
+
+/* Adds what a pulled-back observable makes of its own block: M_ab = (sigma O)_ba with sigma = U rho U^dag. */
+static void term_sum(const Engine *e, const Term *term, double *sums) {
+    int kind = e->plan.pair[term->pair].kind, lanes = e->variant->lanes;
+    double weighted[16] = {0};
+    for (long b = 0; b < e->batch; b++) {
+        double weight = e->upstream[b * e->plan.readouts + term->readout];
+        const double *rho = density_of(e, b, term->pair);
+        for (int i = 0; i < 16; i++) weighted[i] += weight * rho[i * lanes];
+    }
+    Matrix sigma, o, product, back;
+    density_matrix(weighted, &sigma);
+    adjoint(&e->unitary[kind], &back);
+    conjugate(&back, &sigma);
+    read_matrix(term->matrix, &o);
+    multiply(&sigma, &o, &product);
+    double *to = sums + 16 * kind;
+    for (int a = 0; a < 4; a++) to[a] += product.im[5 * a];
+    for (int x = 0; x < 6; x++) {
+        to[4 + x] += product.re[LOW[x]] - product.re[HIGH[x]];
+        to[10 + x] += product.im[LOW[x]] + product.im[HIGH[x]];
+    }
+}
+
+void term_sums(const Engine *e, double *sums) {
+    for (int t = 0; t < e->plan.terms; t++)
+        if (e->plan.pair[e->plan.term[t].pair].kind >= 0) term_sum(e, &e->plan.term[t], sums);
+}
+
+/* tr(O rho), O Hermitian */
+static double expectation(const Matrix *o, const double *rho, int lanes) {
+    double diagonal = 0, rest = 0;
+    for (int a = 0; a < 4; a++) diagonal += o->re[5 * a] * rho[a * lanes];
+    for (int x = 0; x < 6; x++)
+        rest += o->re[HIGH[x]] * rho[(4 + x) * lanes] + o->im[HIGH[x]] * rho[(10 + x) * lanes];
+    return diagonal + 2 * rest;
+}
+
+void collect_values(const Engine *e, double *values) {
+    const Plan *plan = &e->plan;
+    int lanes = e->variant->lanes;
+    for (long b = 0; b < e->batch; b++) {
+        double *row = values + b * plan->readouts;
+        memcpy(row, plan->offset, sizeof(double) * (size_t)plan->readouts);
+        for (int t = 0; t < plan->terms; t++)
+            row[plan->term[t].readout] += expectation(&e->pulled[t], density_of(e, b, plan->term[t].pair), lanes);
+        for (int s = 0; s < plan->strings; s++)
+            row[plan->string[s].readout] +=
+                plan->string[s].factor * e->string_sums[((b / lanes) * plan->strings + s) * lanes + b % lanes];
+    }
+}
+
+/* The observable whose expectation value the loss sees: for each example and pair, sum_k (dL/d<O_k>) U^dag O_k U. */
+void weigh_observables(Engine *e, long group) {
+    const Plan *plan = &e->plan;
+    int lanes = e->variant->lanes;
+    long first = group * lanes, present = e->batch - first < lanes ? e->batch - first : lanes;
+    float *all = e->observable + group * plan->pairs * 32 * lanes;
+    memset(all, 0, sizeof(float) * (size_t)plan->pairs * 32 * (size_t)lanes);
+    for (int t = 0; t < plan->terms; t++) {
+        float *to = all + plan->term[t].pair * 32 * lanes, weight[64] = {0};
+        for (long l = 0; l < present; l++)
+            weight[l] = (float)e->upstream[(first + l) * plan->readouts + plan->term[t].readout];
+        for (int i = 0; i < 32; i++) {
+            float part = (float)(i < 16 ? e->pulled[t].re[i] : e->pulled[t].im[i - 16]);
+            for (int l = 0; l < lanes; l++) to[i * lanes + l] += part * weight[l];
+        }
+    }
+}

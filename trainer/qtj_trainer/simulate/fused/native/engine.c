@@ -1,0 +1,431 @@
+/* The C interface. Every call returns NULL, or a sentence about what went wrong; memory is taken before work begins. */
+#include "engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#define EXPORT __attribute__((visibility("default")))
+#define DOUBLES(count) (sizeof(double) * (size_t)(count))
+
+enum { HUGE_PAGE = 1 << 21, MAX_THREADS = 256 };
+
+const char NO_MEMORY[] = "out of memory";
+static const char BAD_BATCH[] = "the batch is too large";
+
+/* ---- variants, the fastest first ---- */
+
+extern const Variant variant_baseline;
+#if defined(__x86_64__)
+extern const Variant variant_avx512, variant_avx2;
+static const Variant *const VARIANTS[] = {&variant_avx512, &variant_avx2, &variant_baseline};
+#else
+static const Variant *const VARIANTS[] = {&variant_baseline};
+#endif
+
+/* Each variant is compiled for a level of the x86-64 psABI; this asks for what these levels promise and GCC uses. */
+static int runs(const Variant *v) {
+#if defined(__x86_64__)
+    int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+    if (v == &variant_avx2) return avx2;
+    if (v == &variant_avx512)
+        return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx512cd");
+#endif
+    return v == &variant_baseline;
+}
+
+static const Variant *find_variant(const char *name) {
+    for (size_t i = 0; i < sizeof VARIANTS / sizeof *VARIANTS; i++)
+        if (runs(VARIANTS[i]) && (!*name || !strcmp(name, VARIANTS[i]->name))) return VARIANTS[i];
+    return NULL;
+}
+
+/* ---- memory ---- */
+
+void *allocate(Engine *e, size_t count, size_t size) {
+    if (count > SIZE_MAX / 4 / size) return NULL;
+    size_t bytes = count * size, unit = bytes >= HUGE_PAGE ? HUGE_PAGE : 64;
+    bytes = bytes ? (bytes + unit - 1) / unit * unit : unit;
+    void *memory = aligned_alloc(unit, bytes);
+    if (!memory) return NULL;
+#if defined(__linux__)
+    if (unit == HUGE_PAGE) madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+    memset(memory, 0, bytes);
+    e->bytes += bytes;
+    return memory;
+}
+
+static int renew(Engine *e, void **pointer, size_t count, size_t size) {
+    free(*pointer);
+    *pointer = allocate(e, count, size);
+    return *pointer != NULL;
+}
+
+/* A state is divided over the threads where it has tiles enough for all of them; otherwise the batch is. */
+static int divides_state(const Engine *e) { return e->tiles >= 4L * e->threads; }
+
+static long workers(const Engine *e) { return divides_state(e) ? 1 : e->threads; }
+
+static size_t group_count(const Engine *e) {
+    return ((size_t)e->batch + (size_t)e->variant->lanes - 1) / (size_t)e->variant->lanes;
+}
+
+static long unit_count(const Engine *e) { return e->plan.qubits_in_lanes ? e->batch : (long)group_count(e); }
+
+static const char *reserve_states(Engine *e) {
+    size_t bytes = e->state_floats * sizeof(float), room = e->keep_bytes / bytes;
+    long units = unit_count(e), keep = room < (size_t)units ? (long)room : units;
+    if (keep > e->kept_units) {
+        e->kept_units = 0;
+        if (!renew(e, (void **)&e->kept, (size_t)keep, bytes)) return NO_MEMORY;
+        e->kept_units = keep;
+    }
+    if (units > e->kept_units && !e->scratch && !(e->scratch = allocate(e, (size_t)workers(e), bytes))) return NO_MEMORY;
+    if (e->tiles > 1 && !e->lambda && !(e->lambda = allocate(e, (size_t)workers(e), bytes))) return NO_MEMORY;
+    return NULL;
+}
+
+/* Room for a batch; it only ever grows. */
+static const char *reserve(Engine *e, long batch) {
+    const Plan *p = &e->plan;
+    e->batch = batch;
+    size_t groups = group_count(e), cells = groups * (size_t)e->variant->lanes;
+    if ((long)groups > e->groups) {
+        e->groups = 0;
+        if (!renew(e, (void **)&e->head_unitary, cells * (size_t)p->heads * 32, sizeof(float)) ||
+            !renew(e, (void **)&e->observable, cells * (size_t)p->pairs * 32, sizeof(float)) ||
+            !renew(e, (void **)&e->head_sums, cells * (size_t)p->heads * 16, sizeof(double)) ||
+            !renew(e, (void **)&e->densities, cells * (size_t)p->pairs * 16, sizeof(double)) ||
+            !renew(e, (void **)&e->string_sums, cells * (size_t)p->strings, sizeof(double)))
+            return NO_MEMORY;
+        e->groups = (long)groups;
+    }
+    return reserve_states(e);
+}
+
+static const char *make_threads(Engine *e) {
+    const Plan *p = &e->plan;
+    size_t lanes = (size_t)e->variant->lanes;
+    e->thread = allocate(e, (size_t)e->threads, sizeof *e->thread);
+    if (!e->thread) return NO_MEMORY;
+    for (Thread *t = e->thread; t < e->thread + e->threads; t++) {
+        t->psi = allocate(e, e->tiles > 1 ? e->tile_floats : 0, sizeof(float));
+        t->lambda = allocate(e, e->tile_floats, sizeof(float));
+        t->kinds = allocate(e, (size_t)p->kinds * 16 * lanes, sizeof(double));
+        t->heads = allocate(e, (size_t)p->heads * 16 * lanes, sizeof(double));
+        t->pairs = allocate(e, (size_t)p->pairs * 16 * lanes, sizeof(double));
+        t->strings = allocate(e, (size_t)p->strings * lanes, sizeof(double));
+        if (!t->psi || !t->lambda || !t->kinds || !t->heads || !t->pairs || !t->strings) return NO_MEMORY;
+    }
+    return NULL;
+}
+
+/* ---- one unit: forward, and back ---- */
+
+/* One pass over the state of a unit, or one look at the strings. */
+typedef struct {
+    const Engine *engine;
+    Thread *team;
+    long unit;
+    int pass;
+    float *psi, *lambda;
+} Step;
+
+static long share(long count, int index, int of) { return (long)((double)count * index / of); }
+
+static void forward_pass(void *argument, int index, int of) {
+    const Step *s = argument;
+    long tiles = s->engine->tiles;
+    s->engine->variant->forward(s->engine, &s->team[index], s->unit, s->pass, share(tiles, index, of),
+                                share(tiles, index + 1, of), s->psi);
+}
+
+static void backward_pass(void *argument, int index, int of) {
+    const Step *s = argument;
+    long tiles = s->engine->tiles;
+    s->engine->variant->backward(s->engine, &s->team[index], s->unit, s->pass, share(tiles, index, of),
+                                 share(tiles, index + 1, of), s->psi, s->lambda);
+}
+
+static void string_values(void *argument, int index, int of) {
+    const Step *s = argument;
+    long vectors = 1L << s->engine->plan.vector_bits;
+    s->engine->variant->string_values(s->engine, &s->team[index], share(vectors, index, of),
+                                      share(vectors, index + 1, of), s->psi);
+}
+
+static void string_seeds(void *argument, int index, int of) {
+    const Step *s = argument;
+    long vectors = 1L << s->engine->plan.vector_bits;
+    s->engine->variant->string_seeds(s->engine, s->unit, share(vectors, index, of), share(vectors, index + 1, of),
+                                     s->psi, s->lambda);
+}
+
+static void run(int threads, Job *job, Step *step) {
+    if (threads > 1) pool_run(threads, job, step);
+    else job(step, 0, 1);
+}
+
+static int is_kept(const Engine *e, long unit) { return unit < e->kept_units; }
+
+static float *psi_of(const Engine *e, long unit, int worker) {
+    return is_kept(e, unit) ? e->kept + (size_t)unit * e->state_floats : e->scratch + (size_t)worker * e->state_floats;
+}
+
+static void clear_unit(const Engine *e, Thread *t) {
+    int lanes = e->variant->lanes;
+    memset(t->heads, 0, DOUBLES(e->plan.heads * 16 * lanes));
+    memset(t->pairs, 0, DOUBLES(e->plan.pairs * 16 * lanes));
+    memset(t->strings, 0, DOUBLES(e->plan.strings * lanes));
+}
+
+/* Adds one thread's sums of a unit, [count][lanes], to those of its examples. Where qubits are in the lanes, the
+ * example's sum is over all lanes, and goes to the example's own lane. */
+static void keep_sums(const Engine *e, long unit, const double *sums, double *to, int count) {
+    int lanes = e->variant->lanes;
+    if (!e->plan.qubits_in_lanes) {
+        to += unit * count * lanes;
+        for (int i = 0; i < count * lanes; i++) to[i] += sums[i];
+        return;
+    }
+    to += unit / lanes * count * lanes + unit % lanes;
+    for (int i = 0; i < count; i++)
+        for (int l = 0; l < lanes; l++) to[i * lanes] += sums[i * lanes + l];
+}
+
+/* A change of a head's tail changes all examples, so what the head sums up counts for the kind too. */
+static void keep_heads(const Engine *e, long unit, const Thread *t) {
+    int size = 16 * e->variant->lanes;
+    keep_sums(e, unit, t->heads, e->head_sums, e->plan.heads * 16);
+    for (int h = 0; h < e->plan.heads; h++)
+        for (int i = 0; i < size; i++) t->kinds[e->plan.head[h].kind * size + i] += t->heads[h * size + i];
+}
+
+static void forward_unit(const Engine *e, Thread *team, int threads, long unit, float *psi) {
+    Step step = {e, team, unit, 0, psi, NULL};
+    if (!e->base) e->variant->reset(e, psi);
+    for (step.pass = e->plan.prefix_passes; step.pass < e->plan.passes; step.pass++) run(threads, forward_pass, &step);
+}
+
+static void value_unit(const Engine *e, Thread *team, int threads, long unit, int worker) {
+    float *psi = psi_of(e, unit, worker);
+    for (int i = 0; i < threads; i++) clear_unit(e, &team[i]);
+    forward_unit(e, team, threads, unit, psi);
+    if (e->plan.strings) run(threads, string_values, &(Step){e, team, unit, 0, psi, NULL});
+    for (int i = 0; i < threads; i++) {
+        keep_sums(e, unit, team[i].pairs, e->densities, e->plan.pairs * 16);
+        keep_sums(e, unit, team[i].strings, e->string_sums, e->plan.strings);
+    }
+}
+
+static void gradient_unit(const Engine *e, Thread *team, int threads, long unit, int worker) {
+    float *psi = psi_of(e, unit, worker), *lambda = team->lambda;
+    if (e->tiles > 1) lambda = e->lambda + (size_t)worker * e->state_floats;
+    if (!is_kept(e, unit)) forward_unit(e, team, threads, unit, psi);
+    for (int i = 0; i < threads; i++) clear_unit(e, &team[i]);
+    Step step = {e, team, unit, 0, psi, lambda};
+    if (e->plan.strings) run(threads, string_seeds, &step);
+    for (step.pass = e->plan.passes - 1; step.pass >= e->plan.prefix_passes; step.pass--)
+        run(threads, backward_pass, &step);
+    for (int i = 0; i < threads; i++) keep_heads(e, unit, &team[i]);
+}
+
+/* ---- all units ---- */
+
+typedef struct {
+    const Engine *engine;
+    void (*visit)(const Engine *, Thread *team, int threads, long unit, int worker);
+} Walk;
+
+static void walk_share(void *argument, int index, int of) {
+    const Walk *w = argument;
+    const Engine *e = w->engine;
+    long units = unit_count(e);
+    for (long unit = share(units, index, of); unit < share(units, index + 1, of); unit++)
+        w->visit(e, &e->thread[index], 1, unit, index);
+}
+
+static void walk(Walk w) {
+    const Engine *e = w.engine;
+    long units = unit_count(e);
+    if (!divides_state(e)) pool_run(units < e->threads ? (int)units : e->threads, walk_share, &w);
+    else
+        for (long unit = 0; unit < units; unit++) w.visit(e, e->thread, e->threads, unit, 0);
+}
+
+static void make_heads(void *argument, int index, int of) {
+    Engine *e = argument;
+    long groups = (long)group_count(e);
+    for (long g = share(groups, index, of); g < share(groups, index + 1, of); g++) e->variant->heads(e, g);
+}
+
+static const char *forward(Engine *e, long batch, const double *shared, const double *example, uint64_t serial) {
+    e->serial = 0;
+    const char *problem = reserve(e, batch);
+    if (problem) return problem;
+    size_t cells = group_count(e) * (size_t)e->variant->lanes;
+    e->example = example;
+    prepare_kinds(e, shared);
+    memset(e->densities, 0, DOUBLES(cells * (size_t)e->plan.pairs * 16));
+    memset(e->string_sums, 0, DOUBLES(cells * (size_t)e->plan.strings));
+    if (e->plan.heads) pool_run(group_count(e) < (size_t)e->threads ? (int)group_count(e) : e->threads, make_heads, e);
+    walk((Walk){e, value_unit});
+    e->serial = serial;
+    return NULL;
+}
+
+static void sum_threads(const Engine *e, double *total) {
+    int lanes = e->variant->lanes;
+    for (int i = 0; i < e->threads; i++)
+        for (int k = 0; k < e->plan.kinds * 16; k++)
+            for (int l = 0; l < lanes; l++) total[k] += e->thread[i].kinds[k * lanes + l];
+}
+
+static const char *backward(Engine *e, double *shared_gradient) {
+    double *total = calloc((size_t)e->plan.kinds * 16 + 1, sizeof(double));
+    if (!total) return NO_MEMORY;
+    e->serial = 0; /* un-applying spends the kept states */
+    size_t lanes = (size_t)e->variant->lanes;
+    memset(e->head_sums, 0, DOUBLES(group_count(e) * lanes * (size_t)e->plan.heads * 16));
+    for (int i = 0; i < e->threads; i++) memset(e->thread[i].kinds, 0, DOUBLES((size_t)e->plan.kinds * 16 * lanes));
+    for (long g = 0; g < (long)group_count(e); g++) weigh_observables(e, g);
+    walk((Walk){e, gradient_unit});
+    sum_threads(e, total);
+    term_sums(e, total);
+    kind_gradients(e, total, shared_gradient);
+    for (long g = 0; g < (long)group_count(e); g++) e->variant->head_gradients(e, g);
+    free(total);
+    return NULL;
+}
+
+/* The state after the constant beginning of the circuit, computed once. */
+static const char *make_base(Engine *e) {
+    if (!e->plan.prefix_passes) return NULL;
+    float *base = allocate(e, 1, e->state_floats * sizeof(float));
+    double *angles = calloc((size_t)e->plan.shared_angles + 1, sizeof(double));
+    if (base && angles) {
+        prepare_kinds(e, angles);
+        e->variant->reset(e, base);
+        Step step = {e, e->thread, 0, 0, base, NULL};
+        for (; step.pass < e->plan.prefix_passes; step.pass++)
+            run(divides_state(e) ? e->threads : 1, forward_pass, &step);
+    }
+    const char *problem = base && angles ? NULL : NO_MEMORY;
+    free(angles);
+    e->base = base;
+    return problem;
+}
+
+static const char *build(Engine *e, const int32_t *program, size_t count, const double *values, size_t value_count) {
+    const char *problem = read_plan(e, program, count, values, value_count);
+    if (problem) return problem;
+    const Plan *p = &e->plan;
+    e->tiles = 1L << (p->vector_bits - p->tile_bits);
+    e->state_floats = (size_t)2 * (size_t)e->variant->lanes << p->vector_bits;
+    e->tile_floats = (size_t)2 * (size_t)e->variant->lanes << p->tile_bits;
+    e->gate_matrix = allocate(e, (size_t)p->gates, sizeof *e->gate_matrix);
+    e->unitary = allocate(e, (size_t)p->kinds, sizeof *e->unitary);
+    e->pulled = allocate(e, (size_t)p->terms, sizeof *e->pulled);
+    e->coefficients = allocate(e, (size_t)p->kinds * 64, sizeof(float));
+    if (!e->gate_matrix || !e->unitary || !e->pulled || !e->coefficients) return NO_MEMORY;
+    return make_threads(e);
+}
+
+/* ---- what Python calls ---- */
+
+/* Names are variants; the empty name is the fastest that runs here. */
+EXPORT int qtj_lanes(const char *variant) {
+    const Variant *v = find_variant(variant);
+    return v ? v->lanes : 0;
+}
+
+EXPORT const char *qtj_variant(const char *variant) {
+    const Variant *v = find_variant(variant);
+    return v ? v->name : "";
+}
+
+EXPORT double qtj_multiply_add(const char *variant, long rounds) {
+    const Variant *v = find_variant(variant);
+    return v ? v->multiply_add(rounds) : 0;
+}
+
+EXPORT void qtj_destroy(Engine *e) {
+    if (!e) return;
+    const Plan *p = &e->plan;
+    void *const parts[] = {p->gate, p->kind, p->head, p->block, p->pair, p->term, p->string, p->pass, p->ops,
+                           p->offsets, p->program, p->constants, e->base, e->kept, e->scratch, e->lambda,
+                           e->gate_matrix, e->unitary, e->pulled, e->coefficients, e->head_unitary, e->observable,
+                           e->head_sums, e->densities, e->string_sums};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) free(parts[i]);
+    for (int i = 0; e->thread && i < e->threads; i++) {
+        const Thread *t = &e->thread[i];
+        void *const own[] = {t->psi, t->lambda, t->kinds, t->heads, t->pairs, t->strings};
+        for (size_t k = 0; k < sizeof own / sizeof *own; k++) free(own[k]);
+    }
+    free(e->thread);
+    free(e);
+}
+
+/* Copies what it is given. States of up to `keep_bytes` wait for their gradient; others are computed again for it. */
+EXPORT const char *qtj_create(const int32_t *program, size_t count, const double *values, size_t value_count,
+                              const char *variant, int threads, size_t keep_bytes, Engine **out) {
+    *out = NULL;
+    const Variant *v = find_variant(variant);
+    if (!v) return "this processor has no such instruction set";
+    if (threads < 1 || threads > MAX_THREADS) return "the number of threads must be between 1 and 256";
+    Engine *e = calloc(1, sizeof *e);
+    if (!e) return NO_MEMORY;
+    e->variant = v;
+    e->threads = threads;
+    e->keep_bytes = keep_bytes;
+    const char *problem = build(e, program, count, values, value_count);
+    if (!problem) {
+        pool_enter();
+        problem = make_base(e);
+        pool_leave();
+    }
+    if (problem) qtj_destroy(e);
+    else *out = e;
+    return problem;
+}
+
+EXPORT size_t qtj_bytes(const Engine *e) { return e->bytes; }
+
+static int acceptable(long batch) { return batch >= 0 && batch <= 1L << 24; }
+
+/* values [batch][readouts] from shared [shared angles] and example [batch][example angles], in half turns. `serial`, not
+ * 0, is the name under which a gradient may be asked for. */
+EXPORT const char *qtj_forward(Engine *e, long batch, const double *shared, const double *example, uint64_t serial,
+                               double *values) {
+    if (!acceptable(batch)) return BAD_BATCH;
+    if (batch == 0) return NULL;
+    pool_enter();
+    const char *problem = forward(e, batch, shared, example, serial);
+    if (!problem) collect_values(e, values);
+    pool_leave();
+    return problem;
+}
+
+/* Gradients of sum(upstream * values). What the forward call of this serial left is used if it is still there; without
+ * it the values are computed again. */
+EXPORT const char *qtj_backward(Engine *e, long batch, const double *shared, const double *example, uint64_t serial,
+                                const double *upstream, double *shared_gradient, double *example_gradient) {
+    if (!acceptable(batch)) return BAD_BATCH;
+    memset(shared_gradient, 0, DOUBLES(e->plan.shared_angles));
+    if (batch == 0) return NULL;
+    memset(example_gradient, 0, DOUBLES(batch * e->plan.example_angles));
+    pool_enter();
+    const char *problem = NULL;
+    if (!serial || e->serial != serial || e->batch != batch) problem = forward(e, batch, shared, example, 0);
+    e->example = example;
+    e->upstream = upstream;
+    e->example_gradient = example_gradient;
+    if (!problem) problem = backward(e, shared_gradient);
+    pool_leave();
+    return problem;
+}

@@ -1,0 +1,172 @@
+/* The fused statevector engine: what its parts share. README.md in this folder has the method.
+ *
+ *   engine.c   the C interface: owns the memory, walks over a batch
+ *   program.c  reads and checks the program that Python made
+ *   sweep.c    everything that depends on the vector width; compiled once for each instruction set
+ *   algebra.c  4x4 matrices in double precision: what is done once per call, not once per amplitude
+ *   pool.c     threads that outlive a call
+ */
+#ifndef QTJ_ENGINE_H
+#define QTJ_ENGINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MAX_VECTOR_BITS = 30, MAX_COMPONENTS = 8, OP_INTS = 7 };
+
+/* Row-major, basis |first qubit, second qubit>. */
+typedef struct {
+    double re[16], im[16];
+} Matrix;
+
+/* ---- the program ---- */
+
+/* G(t) = sum_k exp(i pi lambda_k t) P_k; without an angle t = 0, and P_0 is the matrix. */
+typedef struct {
+    int components, angle;
+    const double *constants; /* for each component: lambda, 16 real and 16 imaginary parts of P */
+} Gate;
+
+typedef struct {
+    int count;
+    const int32_t *gates; /* in the order in which they act */
+} Product;
+
+/* A block acts with U = T H. The tail T is shared by all examples; blocks that look alike share it too, as their
+ * "kind". The head H depends on the example's data; -1: there is none. */
+typedef struct {
+    int kind, head;
+} Block;
+
+typedef struct {
+    int kind; /* the tail that follows */
+    Product product;
+} Head;
+
+/* Observables on two qubits, looked at before the last block there (`kind`, or -1): <O> = tr(U^dag O U rho). */
+typedef struct {
+    int kind;
+} Pair;
+
+typedef struct {
+    int pair, readout;
+    const double *matrix; /* 16 real parts, 16 imaginary parts of O */
+} Term;
+
+/* A Pauli string on more than two qubits: P|j> = i^phase (-1)^popcount(j & z) |j ^ x>. */
+typedef struct {
+    int readout, phase;
+    uint32_t x, z, lane_x, lane_z;
+    double factor;
+} String;
+
+enum { APPLY, DENSITY, SWAP };
+enum { NO_UNAPPLY = 1, NO_GRADIENT = 2 };
+
+typedef struct {
+    int code, index;
+    int bit[2], lane[2]; /* a qubit in a lane trades places with vector bit `bit` while it is worked on; -1: none */
+    int flags;
+} Op;
+
+typedef struct {
+    int count;
+    const Op *ops;
+    uint32_t *inside, *outside; /* where the vectors of a tile are, and where the tiles begin */
+} Pass;
+
+typedef struct {
+    int qubits_in_lanes, vector_bits, tile_bits;
+    int shared_angles, example_angles, gates, kinds, heads, blocks, pairs, terms, strings, readouts;
+    int passes, prefix_passes; /* the prefix is the constant beginning of the circuit */
+    Gate *gate;
+    Product *kind;
+    Head *head;
+    Block *block;
+    Pair *pair;
+    Term *term;
+    String *string;
+    Pass *pass;
+    const double *offset; /* of each readout: its identity term */
+    Op *ops;
+    uint32_t *offsets;
+    int32_t *program;
+    double *constants;
+} Plan;
+
+/* ---- what a call works with ---- */
+
+/* Tiles and sums of one thread. Sums are in double precision, each lane for itself: [what][16][lanes]. */
+typedef struct {
+    float *psi, *lambda;
+    double *kinds, *heads, *pairs, *strings;
+} Thread;
+
+typedef struct qtj_engine Engine;
+
+/* What one instruction set can do. A unit is a group of LANES examples, or one example with qubits in the lanes. */
+typedef struct {
+    const char *name;
+    int lanes;
+    void (*heads)(Engine *, long group);
+    void (*head_gradients)(Engine *, long group);
+    void (*reset)(const Engine *, float *psi);
+    void (*forward)(const Engine *, Thread *, long unit, int pass, long from, long to, float *psi);
+    void (*backward)(const Engine *, Thread *, long unit, int pass, long from, long to, float *psi, float *lambda);
+    void (*string_values)(const Engine *, Thread *, long from, long to, const float *psi);
+    void (*string_seeds)(const Engine *, long unit, long from, long to, const float *psi, float *lambda);
+    double (*multiply_add)(long rounds);
+} Variant;
+
+struct qtj_engine {
+    Plan plan;
+    const Variant *variant;
+    int threads;
+    long tiles;
+    size_t state_floats, tile_floats, keep_bytes, bytes;
+    Thread *thread;
+
+    float *base;             /* the state after the constant beginning; NULL: |0...0> */
+    float *kept;             /* states of units 0..kept_units that wait for their gradient */
+    float *scratch, *lambda; /* one state for each worker */
+    long kept_units, groups;
+    uint64_t serial;         /* of the call that `kept` and `densities` belong to; 0: none */
+
+    Matrix *gate_matrix;     /* [gates]; those of heads are made for each example */
+    Matrix *unitary;         /* [kinds] */
+    Matrix *pulled;          /* [terms] U^dag O U */
+    float *coefficients;     /* [kinds][U, U^dag][real, imaginary][16] */
+
+    long batch;
+    const double *example;    /* [batch][example angles] */
+    const double *upstream;   /* [batch][readouts] */
+    double *example_gradient; /* [batch][example angles] */
+    float *head_unitary;      /* [groups][heads][real, imaginary][16][lanes] */
+    float *observable;        /* [groups][pairs][real, imaginary][16][lanes]: sum of `pulled`, weighted by upstream */
+    double *head_sums;        /* [groups][heads][16][lanes] */
+    double *densities;        /* [groups][pairs][16][lanes] */
+    double *string_sums;      /* [groups][strings][lanes] */
+};
+
+/* ---- engine.c, program.c ---- */
+
+extern const char NO_MEMORY[];
+void *allocate(Engine *e, size_t count, size_t size);
+const char *read_plan(Engine *e, const int32_t *program, size_t count, const double *values, size_t value_count);
+
+/* ---- algebra.c ---- */
+
+void prepare_kinds(Engine *e, const double *shared);
+void kind_gradients(const Engine *e, const double *sums, double *gradient);
+void term_sums(const Engine *e, double *sums);
+void collect_values(const Engine *e, double *values);
+void weigh_observables(Engine *e, long group);
+
+/* ---- pool.c ---- */
+
+typedef void Job(void *argument, int index, int count);
+void pool_run(int threads, Job *job, void *argument);
+void pool_enter(void);
+void pool_leave(void);
+
+#endif

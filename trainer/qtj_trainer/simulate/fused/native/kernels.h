@@ -1,0 +1,164 @@
+/* The four loops over amplitudes. Each reads groups of four vectors x = (x_00, x_01, x_10, x_11), the values of a
+ * block's two qubits, and does 4x4 arithmetic on them; all else in the engine prepares them or uses what they sum up. */
+#ifndef QTJ_KERNELS_H
+#define QTJ_KERNELS_H
+
+#include "lanes.h"
+
+/* A 4x4 matrix: the same in all lanes, or one for each lane. */
+typedef struct {
+    const float *shared; /* [real, imaginary][16] */
+    const float *lanes;  /* [real, imaginary][16][LANES]; used where `shared` is NULL */
+    int adjoint;         /* take the adjoint of `lanes` */
+} Coefficients;
+
+INLINE vec coefficient(const Coefficients *c, int per_lane, int part, int row, int column) {
+    if (!per_lane) return (vec){0} + c->shared[16 * part + 4 * row + column];
+    int index = 16 * part + (c->adjoint ? 4 * column + row : 4 * row + column);
+    vec v = *(const vec *)(c->lanes + index * LANES);
+    return part && c->adjoint ? -v : v;
+}
+
+/* s = U s */
+INLINE void apply_groups(cvec *restrict s, size_t from, size_t to, const Place *p, const Coefficients *c, int per_lane,
+                         int trades) {
+    FOR_GROUPS(x0, from, to, p) {
+        cvec x[4], y[4];
+        load(x, s + x0, p, trades);
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; j++)
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; i++) {
+                vec re = coefficient(c, per_lane, 0, i, j), im = coefficient(c, per_lane, 1, i, j);
+                y[i].re = j ? y[i].re + re * x[j].re : re * x[j].re;
+                y[i].im = j ? y[i].im + re * x[j].im : re * x[j].im;
+                y[i].re -= im * x[j].im;
+                y[i].im += im * x[j].re;
+            }
+        store(s + x0, y, p, trades);
+    }
+}
+
+/* Where the sums of ab, a < b, are: after the diagonal's four; imaginary parts six further. */
+INLINE int sum_of(int a, int b) { return a == 0 ? 3 + b : a == 1 ? 5 + b : 9; }
+
+/* The sums of algebra.c for M_ab = conj(lambda_a) psi_b. */
+INLINE void gradient_groups(const cvec *restrict psi, const cvec *restrict lambda, size_t from, size_t to,
+                            const Place *p, vec *restrict sums, int trades) {
+    vec w[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) w[i] = sums[i];
+    FOR_GROUPS(x0, from, to, p) {
+        cvec x[4], l[4];
+        load(x, psi + x0, p, trades);
+        load(l, lambda + x0, p, trades);
+#pragma GCC unroll 4
+        for (int a = 0; a < 4; a++) {
+            w[a] += l[a].re * x[a].im;
+            w[a] -= l[a].im * x[a].re;
+#pragma GCC unroll 4
+            for (int b = 0; b < 4; b++) {
+                if (a == b) continue;
+                int pair = a < b ? sum_of(a, b) : sum_of(b, a);
+                w[pair] = a < b ? w[pair] + l[a].re * x[b].re : w[pair] - l[a].re * x[b].re;
+                w[pair] = a < b ? w[pair] + l[a].im * x[b].im : w[pair] - l[a].im * x[b].im;
+                w[pair + 6] += l[a].re * x[b].im;
+                w[pair + 6] -= l[a].im * x[b].re;
+            }
+        }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) sums[i] = w[i];
+}
+
+/* The sums of rho_ab = psi_a conj(psi_b). */
+INLINE void density_groups(const cvec *restrict psi, size_t from, size_t to, const Place *p, vec *restrict sums,
+                           int trades) {
+    vec w[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) w[i] = sums[i];
+    FOR_GROUPS(x0, from, to, p) {
+        cvec x[4];
+        load(x, psi + x0, p, trades);
+#pragma GCC unroll 4
+        for (int a = 0; a < 4; a++) {
+            w[a] += x[a].re * x[a].re;
+            w[a] += x[a].im * x[a].im;
+#pragma GCC unroll 4
+            for (int b = 1; b < 4; b++) {
+                if (b <= a) continue;
+                int pair = sum_of(a, b);
+                w[pair] += x[a].re * x[b].re;
+                w[pair] += x[a].im * x[b].im;
+                w[pair + 6] += x[a].im * x[b].re;
+                w[pair + 6] -= x[a].re * x[b].im;
+            }
+        }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) sums[i] = w[i];
+}
+
+/* lambda += O psi, O Hermitian */
+INLINE void observe_groups(const cvec *restrict psi, cvec *restrict lambda, size_t from, size_t to, const Place *p,
+                           const Coefficients *c, int per_lane, int trades) {
+    FOR_GROUPS(x0, from, to, p) {
+        cvec x[4], y[4];
+        load(x, psi + x0, p, trades);
+        load(y, lambda + x0, p, trades);
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; j++)
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; i++) {
+                vec re = coefficient(c, per_lane, 0, i, j);
+                y[i].re += re * x[j].re;
+                y[i].im += re * x[j].im;
+                if (i == j) continue;
+                vec im = coefficient(c, per_lane, 1, i, j);
+                y[i].re -= im * x[j].im;
+                y[i].im += im * x[j].re;
+            }
+        store(lambda + x0, y, p, trades);
+    }
+}
+
+/* One copy of a loop for each way of loading, so that the choice is made outside of it. */
+#define FOR_TRADES(trades, call, ...)         \
+    switch (trades) {                         \
+        case 0: call(__VA_ARGS__, 0); break;  \
+        case 1: call(__VA_ARGS__, 1); break;  \
+        case 2: call(__VA_ARGS__, 2); break;  \
+        default: call(__VA_ARGS__, 3); break; \
+    }
+
+/* Lanes with matrices of their own hold examples, so there are no qubits in them to trade. */
+static void apply(cvec *s, size_t from, size_t to, const Place *p, const Coefficients *c, int trades) {
+    if (c->shared) FOR_TRADES(trades, apply_groups, s, from, to, p, c, 0)
+    else if (c->adjoint) apply_groups(s, from, to, p, &(Coefficients){NULL, c->lanes, 1}, 1, 0);
+    else apply_groups(s, from, to, p, &(Coefficients){NULL, c->lanes, 0}, 1, 0);
+}
+
+static void observe(const cvec *psi, cvec *lambda, size_t from, size_t to, const Place *p, const Coefficients *c,
+                    int trades) {
+    if (c->shared) FOR_TRADES(trades, observe_groups, psi, lambda, from, to, p, c, 0)
+    else observe_groups(psi, lambda, from, to, p, &(Coefficients){NULL, c->lanes, 0}, 1, 0);
+}
+
+static void gradient(const cvec *psi, const cvec *lambda, size_t from, size_t to, const Place *p, vec *sums,
+                     int trades) {
+    FOR_TRADES(trades, gradient_groups, psi, lambda, from, to, p, sums)
+}
+
+static void density(const cvec *psi, size_t from, size_t to, const Place *p, vec *sums, int trades) {
+    FOR_TRADES(trades, density_groups, psi, from, to, p, sums)
+}
+
+/* Exchanges a lane bit and a vector bit for good. */
+static void swap(cvec *s, size_t vectors, int bit, int lane) {
+    Trade t = trade_of(lane);
+    size_t step = (size_t)1 << bit;
+    for (size_t x = 0; x < vectors; x += 2 * step)
+        for (size_t k = x; k < x + step; k++) trade(&s[k], &s[k + step], &t);
+}
+
+#endif

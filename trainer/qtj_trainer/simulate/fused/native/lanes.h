@@ -1,0 +1,118 @@
+/* Vectors, and how a block finds its four. Included by sweep.c, which says how wide a vector is. */
+#ifndef QTJ_LANES_H
+#define QTJ_LANES_H
+
+#include "engine.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+typedef float vec __attribute__((vector_size(4 * LANES), may_alias));
+typedef int32_t lane_map __attribute__((vector_size(4 * LANES)));
+typedef struct {
+    vec re, im;
+} cvec;
+
+/* Lane i of the result is lane from[i] of a followed by b. */
+#if defined(__clang__) && defined(__AVX512F__) && LANES == 16
+#include <immintrin.h>
+INLINE vec shuffle(vec a, vec b, lane_map from) {
+    return (vec)_mm512_permutex2var_ps((__m512)a, (__m512i)from, (__m512)b);
+}
+#elif defined(__clang__) /* whose own shuffle wants constants */
+INLINE vec shuffle(vec a, vec b, lane_map from) {
+    vec out = a;
+    for (int i = 0; i < LANES; i++) out[i] = from[i] < LANES ? a[from[i]] : b[from[i] - LANES];
+    return out;
+}
+#else
+INLINE vec shuffle(vec a, vec b, lane_map from) { return __builtin_shuffle(a, b, from); }
+#endif
+
+/* Lane bit l trades places with the vector bit that tells u from v:
+ *     u' = lanes without the bit: u,               lanes with it: v without it
+ *     v' = lanes without the bit: u with the bit,  lanes with it: v */
+typedef struct {
+    lane_map first, second;
+} Trade;
+
+INLINE Trade trade_of(int lane) {
+    Trade t = {{0}, {0}};
+    for (int i = 0; i < LANES; i++) {
+        int bit = 1 << lane;
+        t.first[i] = i & bit ? LANES + (i ^ bit) : i;
+        t.second[i] = i & bit ? LANES + i : i | bit;
+    }
+    return t;
+}
+
+INLINE void trade(cvec *u, cvec *v, const Trade *t) {
+    cvec a = *u, b = *v;
+    u->re = shuffle(a.re, b.re, t->first);
+    u->im = shuffle(a.im, b.im, t->first);
+    v->re = shuffle(a.re, b.re, t->second);
+    v->im = shuffle(a.im, b.im, t->second);
+}
+
+typedef struct {
+    size_t first, second; /* how far apart the values 0 and 1 of the two qubits are, in vectors */
+    int low, high;        /* their bits, in order */
+    Trade trade[2];
+} Place;
+
+INLINE Place place_of(const Op *op) {
+    int a = op->bit[0], b = op->bit[1];
+    Place p = {.first = (size_t)1 << a, .second = (size_t)1 << b, .low = a < b ? a : b, .high = a < b ? b : a};
+    for (int i = 0; i < 2; i++)
+        if (op->lane[i] >= 0) p.trade[i] = trade_of(op->lane[i]);
+    return p;
+}
+
+/* Which of the two qubits trade: bit 0 for the first, bit 1 for the second. A constant in the kernels. */
+INLINE int trades_of(const Op *op) { return (op->lane[0] >= 0) | (op->lane[1] >= 0) << 1; }
+
+INLINE void trade_both(cvec x[4], const Place *p, int trades) {
+    if (trades & 1) {
+        trade(&x[0], &x[2], &p->trade[0]);
+        trade(&x[1], &x[3], &p->trade[0]);
+    }
+    if (trades & 2) {
+        trade(&x[0], &x[1], &p->trade[1]);
+        trade(&x[2], &x[3], &p->trade[1]);
+    }
+}
+
+INLINE void load(cvec x[4], const cvec *at, const Place *p, int trades) {
+    x[0] = at[0];
+    x[1] = at[p->second];
+    x[2] = at[p->first];
+    x[3] = at[p->first + p->second];
+    trade_both(x, p, trades);
+}
+
+INLINE void store(cvec *at, cvec x[4], const Place *p, int trades) {
+    trade_both(x, p, trades);
+    at[0] = x[0];
+    at[p->second] = x[1];
+    at[p->first] = x[2];
+    at[p->first + p->second] = x[3];
+}
+
+/* The index of a group's first vector: the group's number with a 0 put in at both bits. */
+INLINE size_t group_start(size_t group, const Place *p) {
+    size_t low = ((size_t)1 << p->low) - 1, high = ((size_t)1 << p->high) - 1;
+    group = (group & ~low) << 1 | (group & low);
+    return (group & ~high) << 1 | (group & high);
+}
+
+/* The end of the groups that follow each other in memory. */
+INLINE size_t run_end(size_t group, size_t to, const Place *p) {
+    size_t end = (group | (((size_t)1 << p->low) - 1)) + 1;
+    return end < to ? end : to;
+}
+
+/* For each group of four vectors from..to, with x0 the index of its first. */
+#define FOR_GROUPS(x0, from, to, place)                                                                           \
+    for (size_t group_ = (from), stop_; group_ < (to) && (stop_ = run_end(group_, to, place), 1); group_ = stop_) \
+        for (size_t x0 = group_start(group_, place), left_ = stop_ - group_; left_; left_--, x0++)
+
+#endif

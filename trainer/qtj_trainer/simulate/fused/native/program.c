@@ -1,0 +1,196 @@
+/* Reads a program, as program.py lays it out, and believes nothing: every index is checked against what it points into,
+ * so that no program can make the engine read or write where it should not. */
+#include "engine.h"
+
+#include <string.h>
+
+enum { FORMAT = 1, MAX_COUNT = 1 << 20, MAX_PASSES = 1 << 12 };
+
+static const char BAD_PROGRAM[] = "the program is damaged";
+
+typedef struct {
+    const int32_t *at, *end;
+    const double *constants;
+    size_t constant_count;
+    int lane_bits, bad;
+} Reader;
+
+static int32_t next(Reader *r) {
+    if (r->at < r->end) return *r->at++;
+    r->bad = 1;
+    return 0;
+}
+
+/* A number from `low` up to, but not including, `high`. */
+static int within(Reader *r, int low, int high) {
+    int32_t value = next(r);
+    if (value >= low && value < high) return value;
+    r->bad = 1;
+    return low;
+}
+
+static uint32_t bits(Reader *r, int count) {
+    uint32_t value = (uint32_t)next(r);
+    if (value >> count) r->bad = 1;
+    return value;
+}
+
+static const double *constants(Reader *r, size_t count) {
+    int32_t offset = next(r);
+    if (offset >= 0 && (size_t)offset <= r->constant_count && count <= r->constant_count - (size_t)offset)
+        return r->constants + offset;
+    r->bad = 1;
+    return r->constants;
+}
+
+static void read_header(Reader *r, Plan *p) {
+    int *const counts[] = {&p->shared_angles, &p->example_angles, &p->gates, &p->kinds, &p->heads,
+                           &p->blocks, &p->pairs, &p->terms, &p->strings, &p->readouts};
+    if (next(r) != FORMAT) r->bad = 1;
+    p->qubits_in_lanes = within(r, 0, 2);
+    int lane_bits = next(r);
+    if (p->qubits_in_lanes && lane_bits != r->lane_bits) r->bad = 1;
+    if (!p->qubits_in_lanes) r->lane_bits = 0;
+    p->vector_bits = within(r, 2, MAX_VECTOR_BITS + 1);
+    p->tile_bits = within(r, 2, p->vector_bits + 1);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) *counts[i] = within(r, 0, MAX_COUNT);
+    p->passes = within(r, 1, MAX_PASSES);
+    p->prefix_passes = within(r, 0, p->passes);
+}
+
+static void read_gate(Reader *r, Gate *gate) {
+    gate->components = within(r, 1, MAX_COMPONENTS + 1);
+    gate->angle = within(r, -1, MAX_COUNT);
+    gate->constants = constants(r, 33 * (size_t)gate->components);
+}
+
+static void read_product(Reader *r, const Plan *p, Product *product, int angles) {
+    product->count = within(r, 0, MAX_COUNT);
+    product->gates = r->at;
+    for (int i = 0; i < product->count && !r->bad; i++)
+        if (p->gate[within(r, 0, p->gates)].angle >= angles) r->bad = 1;
+}
+
+static void read_head(Reader *r, const Plan *p, Head *head) {
+    head->kind = within(r, 0, p->kinds);
+    read_product(r, p, &head->product, p->example_angles);
+    if (head->product.count == 0) r->bad = 1;
+}
+
+static void read_block(Reader *r, const Plan *p, Block *block) {
+    block->kind = within(r, 0, p->kinds);
+    block->head = within(r, -1, p->heads);
+    if (!r->bad && block->head >= 0 && p->head[block->head].kind != block->kind) r->bad = 1;
+}
+
+static void read_term(Reader *r, const Plan *p, Term *term) {
+    term->pair = within(r, 0, p->pairs);
+    term->readout = within(r, 0, p->readouts);
+    term->matrix = constants(r, 32);
+}
+
+static void read_string(Reader *r, const Plan *p, String *s) {
+    s->readout = within(r, 0, p->readouts);
+    s->phase = within(r, 0, 4);
+    s->x = bits(r, p->vector_bits);
+    s->z = bits(r, p->vector_bits);
+    s->lane_x = bits(r, r->lane_bits);
+    s->lane_z = bits(r, r->lane_bits);
+    const double *factor = constants(r, 1);
+    s->factor = r->bad ? 0 : *factor;
+}
+
+static void read_tables(Reader *r, Plan *p) {
+    for (int i = 0; i < p->gates && !r->bad; i++) read_gate(r, &p->gate[i]);
+    for (int i = 0; i < p->kinds && !r->bad; i++) read_product(r, p, &p->kind[i], p->shared_angles);
+    for (int i = 0; i < p->heads && !r->bad; i++) read_head(r, p, &p->head[i]);
+    for (int i = 0; i < p->blocks && !r->bad; i++) read_block(r, p, &p->block[i]);
+    for (int i = 0; i < p->pairs && !r->bad; i++) p->pair[i].kind = within(r, -1, p->kinds);
+    for (int i = 0; i < p->terms && !r->bad; i++) read_term(r, p, &p->term[i]);
+    for (int i = 0; i < p->strings && !r->bad; i++) read_string(r, p, &p->string[i]);
+    p->offset = constants(r, (size_t)p->readouts);
+}
+
+static void read_op(Reader *r, const Plan *p, Op *op, int prefix) {
+    op->code = within(r, APPLY, SWAP + 1);
+    op->index = within(r, 0, op->code == APPLY ? p->blocks : op->code == DENSITY ? p->pairs : 1);
+    for (int i = 0; i < 2; i++) {
+        op->bit[i] = within(r, 0, p->tile_bits);
+        op->lane[i] = within(r, -1, r->lane_bits);
+    }
+    op->flags = within(r, 0, 4);
+    if (r->bad) return;
+    int two_bits = op->bit[0] != op->bit[1] && (op->lane[0] < 0 || op->lane[0] != op->lane[1]);
+    if (op->code == SWAP ? op->lane[0] < 0 : !two_bits) r->bad = 1;
+    if (prefix && (op->code == DENSITY || (op->code == APPLY && p->block[op->index].head >= 0))) r->bad = 1;
+}
+
+/* All numbers whose set bits are among the given ones, in order. */
+static void spread(uint32_t *offsets, uint32_t among) {
+    uint32_t value = 0;
+    do {
+        *offsets++ = value;
+        value = (value - among) & among;
+    } while (value);
+}
+
+static void read_pass(Reader *r, const Plan *p, Pass *pass, Op **ops, const Op *end, int prefix) {
+    pass->count = within(r, 0, MAX_COUNT);
+    uint32_t inside = bits(r, p->vector_bits), all = ((uint32_t)1 << p->vector_bits) - 1;
+    if (__builtin_popcount(inside) != p->tile_bits || end - *ops < pass->count) r->bad = 1;
+    if (r->bad) return;
+    spread(pass->inside, inside);
+    spread(pass->outside, all & ~inside);
+    pass->ops = *ops;
+    for (int i = 0; i < pass->count && !r->bad; i++) read_op(r, p, (*ops)++, prefix);
+}
+
+static void read_passes(Reader *r, Plan *p, const Op *end) {
+    size_t tile = (size_t)1 << p->tile_bits, tiles = (size_t)1 << (p->vector_bits - p->tile_bits);
+    Op *ops = p->ops;
+    for (int i = 0; i < p->passes && !r->bad; i++) {
+        p->pass[i].inside = p->offsets + (size_t)i * (tile + tiles);
+        p->pass[i].outside = p->pass[i].inside + tile;
+        read_pass(r, p, &p->pass[i], &ops, end, i < p->prefix_passes);
+    }
+}
+
+static int make_tables(Engine *e, size_t ops) {
+    Plan *p = &e->plan;
+    size_t offsets = ((size_t)1 << p->tile_bits) + ((size_t)1 << (p->vector_bits - p->tile_bits));
+    return (p->gate = allocate(e, (size_t)p->gates, sizeof *p->gate)) &&
+           (p->kind = allocate(e, (size_t)p->kinds, sizeof *p->kind)) &&
+           (p->head = allocate(e, (size_t)p->heads, sizeof *p->head)) &&
+           (p->block = allocate(e, (size_t)p->blocks, sizeof *p->block)) &&
+           (p->pair = allocate(e, (size_t)p->pairs, sizeof *p->pair)) &&
+           (p->term = allocate(e, (size_t)p->terms, sizeof *p->term)) &&
+           (p->string = allocate(e, (size_t)p->strings, sizeof *p->string)) &&
+           (p->pass = allocate(e, (size_t)p->passes, sizeof *p->pass)) &&
+           (p->ops = allocate(e, ops, sizeof *p->ops)) &&
+           (p->offsets = allocate(e, (size_t)p->passes * offsets, sizeof *p->offsets));
+}
+
+/* Whatever the counts claim, each entry takes at least one integer. */
+static int fits(const Plan *p, size_t count) {
+    size_t entries = 0;
+    const int counts[] = {p->gates, p->kinds, p->heads, p->blocks, p->pairs, p->terms, p->strings, p->passes};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) entries += (size_t)counts[i];
+    return entries <= count;
+}
+
+const char *read_plan(Engine *e, const int32_t *program, size_t count, const double *values, size_t value_count) {
+    Plan *p = &e->plan;
+    p->program = allocate(e, count, sizeof *program);
+    p->constants = allocate(e, value_count, sizeof *values);
+    if (!p->program || !p->constants) return NO_MEMORY;
+    if (count) memcpy(p->program, program, count * sizeof *program);
+    if (value_count) memcpy(p->constants, values, value_count * sizeof *values);
+    int lane_bits = __builtin_ctz((unsigned)e->variant->lanes);
+    Reader r = {p->program, p->program + count, p->constants, value_count, lane_bits, 0};
+    read_header(&r, p);
+    if (r.bad || !fits(p, count)) return BAD_PROGRAM;
+    if (!make_tables(e, count / OP_INTS)) return NO_MEMORY;
+    read_tables(&r, p);
+    if (!r.bad) read_passes(&r, p, p->ops + count / OP_INTS);
+    return r.bad || r.at != r.end ? BAD_PROGRAM : NULL;
+}

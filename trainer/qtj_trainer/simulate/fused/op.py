@@ -1,0 +1,102 @@
+"""The fused engine as a TensorFlow operation."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import cirq
+import numpy as np
+import sympy
+import tensorflow as tf
+from numpy.typing import NDArray
+
+from qtj_trainer.cpu import cpu_limit
+from qtj_trainer.memory import free_memory
+from qtj_trainer.simulate.fused.engine import Engine, lanes
+from qtj_trainer.simulate.fused.gates import UnsupportedError
+from qtj_trainer.simulate.fused.plan import Plan, make_plan
+
+__all__ = ["FusedOp", "default_threads"]
+
+_KEPT_SHARE = 4
+"""One part in so many of the free memory may hold states that wait for their gradient; the others come again."""
+
+Array = NDArray[Any]
+
+
+def default_threads() -> int:
+    """Returns $OMP_NUM_THREADS, or the processors this container may use."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    if wanted.isdecimal() and int(wanted):
+        return int(wanted)
+    present = len(os.sched_getaffinity(0))
+    return min(cpu_limit() or present, present)
+
+
+class FusedOp:
+    """Expectation values with gradients for inputs and weights, in eager mode and in graphs.
+
+    A graph holds it as a call back into this process. So it cannot be saved in a SavedModel, and other processes of a
+    parameter-server cluster cannot run it.
+    """
+
+    def __init__(
+        self,
+        circuit: cirq.AbstractCircuit,
+        readouts: Sequence[cirq.PauliString | cirq.PauliSum],
+        *,
+        inputs: Sequence[sympy.Symbol],
+        weights: Sequence[sympy.Symbol],
+        threads: int | None = None,
+    ) -> None:
+        """Plans the circuit.
+
+        Args:
+            circuit: Starts from |0...0⟩.
+            readouts: The observables.
+            inputs: The symbols a batch sets.
+            weights: The symbols all examples share.
+            threads: How many work together; None for `default_threads`.
+
+        Raises:
+            UnsupportedError: If the circuit, the machine or the strategy is beyond the engine.
+        """
+        if isinstance(tf.distribute.get_strategy(), tf.distribute.ParameterServerStrategy):
+            raise UnsupportedError("the other processes of a ParameterServer cluster cannot run it")
+        self.plan: Plan = make_plan(
+            circuit,
+            readouts,
+            inputs=[str(symbol) for symbol in inputs],
+            weights=[str(symbol) for symbol in weights],
+            lanes=lanes(),
+        )
+        self._engine = Engine(self.plan, threads=threads or default_threads(), keep_bytes=free_memory() // _KEPT_SHARE)
+        self._readouts = len(readouts)
+        self._inputs = len(inputs)
+
+    def __call__(self, inputs: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+        """Returns float32 (batch, readouts) for float32 (batch, inputs) and (weights,)."""
+        return self._expectation(inputs, weights)
+
+    @tf.custom_gradient  # type: ignore[untyped-decorator]  # TensorFlow carries no types
+    def _expectation(self, inputs: tf.Tensor, weights: tf.Tensor) -> Any:  # noqa: ANN401  what tf.custom_gradient wants
+        values, serial = tf.numpy_function(self._values, [inputs, weights], [tf.float32, tf.int64])
+        values.set_shape([inputs.shape[0], self._readouts])
+
+        def gradient(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            by_inputs, by_weights = tf.numpy_function(
+                self._gradients, [inputs, weights, upstream, serial], [tf.float32, tf.float32]
+            )
+            by_inputs.set_shape(inputs.shape)
+            by_weights.set_shape(weights.shape)
+            return by_inputs, by_weights
+
+        return values, gradient
+
+    def _values(self, inputs: Array, weights: Array) -> tuple[Array, Array]:
+        values, serial = self._engine.values(inputs, weights)
+        return values.astype(np.float32), np.array(serial, np.int64)
+
+    def _gradients(self, inputs: Array, weights: Array, upstream: Array, serial: Array) -> tuple[Array, Array]:
+        by_inputs, by_weights = self._engine.gradients(inputs, weights, upstream, int(serial))
+        return by_inputs.astype(np.float32), by_weights.astype(np.float32)

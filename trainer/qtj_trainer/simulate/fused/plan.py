@@ -1,0 +1,166 @@
+"""The plan of a circuit: what is fused, looked at and tiled, in which order."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import cirq
+
+from qtj_trainer.simulate.fused.blocks import Block, constant_beginning, fuse, without_effect_on
+from qtj_trainer.simulate.fused.observables import Pair, Readouts, Term, pairs_and_strings, read
+from qtj_trainer.simulate.fused.schedule import Pass, Shape, schedule
+
+__all__ = ["Plan", "make_plan", "shape_for"]
+
+_TILE_BITS = 11
+"""A tile of 2^11 vectors of 16 complex numbers takes 256 KiB; two of them stay in L2."""
+_EXAMPLES_IN_LANES = 12
+"""Up to so many qubits, examples side by side are faster than one after the other."""
+_FEWEST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is done for one circuit.
+
+    Nodes are numbered: first `beginning`, then `blocks`, then `pairs`.
+
+    Attributes:
+        qubits: How many there are in the state: at least 2.
+        shape: How the state lies in memory.
+        beginning: Blocks without symbols that make the initial state, once.
+        blocks: Blocks that every sweep applies.
+        pairs: Where terms on one and two qubits are looked at.
+        strings: Terms on more qubits.
+        readouts: All readouts.
+        passes: The order of work.
+        prefix_passes: How many of the passes are for the beginning.
+        inputs: Names of the symbols that differ between examples.
+        weights: Names of the symbols that all examples share.
+        dropped: Blocks that no readout can notice.
+    """
+
+    qubits: int
+    shape: Shape
+    beginning: list[Block]
+    blocks: list[Block]
+    pairs: list[Pair]
+    strings: list[Term]
+    readouts: Readouts
+    passes: list[Pass]
+    prefix_passes: int
+    inputs: tuple[str, ...]
+    weights: tuple[str, ...]
+    dropped: int
+
+    def explain(self) -> str:
+        """Says in plain words what is done."""
+        return "\n".join(_explained(self))
+
+
+def shape_for(qubits: int, lanes: int, *, examples_in_lanes: bool | None = None, tile_bits: int = _TILE_BITS) -> Shape:
+    """Chooses how a state lies in memory.
+
+    Args:
+        qubits: At least 2.
+        lanes: Floats in a vector of this processor.
+        examples_in_lanes: True to put examples into the lanes, False to put qubits there; None chooses.
+        tile_bits: Index bits of the vectors that stay in the cache together.
+
+    Returns:
+        The shape.
+    """
+    lane_bits = lanes.bit_length() - 1
+    if examples_in_lanes is None:
+        examples_in_lanes = qubits <= _EXAMPLES_IN_LANES
+    if examples_in_lanes or qubits < lane_bits + _FEWEST:
+        lane_bits = 0
+    vector_bits = qubits - lane_bits
+    return Shape(lane_bits, vector_bits, min(vector_bits, tile_bits) if lane_bits else vector_bits)
+
+
+def make_plan(
+    circuit: cirq.AbstractCircuit,
+    readouts: Sequence[cirq.PauliString | cirq.PauliSum],
+    *,
+    inputs: Sequence[str],
+    weights: Sequence[str],
+    lanes: int,
+    examples_in_lanes: bool | None = None,
+    tile_bits: int = _TILE_BITS,
+) -> Plan:
+    """Plans a circuit.
+
+    Args:
+        circuit: Starts from |0...0⟩.
+        readouts: Pauli strings and sums.
+        inputs: Names of the symbols that differ between examples.
+        weights: Names of the symbols that all examples share.
+        lanes: Floats in a vector of this processor.
+        examples_in_lanes: See `shape_for`.
+        tile_bits: See `shape_for`.
+
+    Returns:
+        The plan.
+
+    Raises:
+        UnsupportedError: If the circuit or a readout is beyond the engine.
+    """
+    known = {qubit for readout in readouts for qubit in readout.qubits} | circuit.all_qubits()
+    number = {qubit: index for index, qubit in enumerate(sorted(known))}
+    qubits = max(len(known), _FEWEST)
+    looked_at = read(readouts, number.__getitem__)
+    first, rest = constant_beginning(circuit, number.__getitem__)
+    every = fuse(rest, qubits)
+    unnoticed = without_effect_on(every, looked_at.qubits)
+    noticed = [block for index, block in enumerate(every) if index not in unnoticed]
+    pairs, strings = pairs_and_strings(noticed, looked_at, qubits, frozenset(inputs))
+    through = [pair.block for pair in pairs]
+    blocks = [block for block in noticed if not any(block is other for other in through)]
+    beginning = fuse(first, qubits)
+    shape = shape_for(qubits, lanes, examples_in_lanes=examples_in_lanes, tile_bits=tile_bits)
+    edges = [block.qubits for block in blocks] + [pair.qubits for pair in pairs]
+    passes, prefix_passes = schedule([block.qubits for block in beginning], edges, qubits, shape)
+    return Plan(
+        qubits, shape, beginning, blocks, pairs, strings, looked_at, passes, prefix_passes, tuple(inputs),
+        tuple(weights), len(unnoticed),
+    )  # fmt: skip
+
+
+def _explained(plan: Plan) -> Iterator[str]:
+    shape = plan.shape
+    lanes = f"{shape.lane_bits} qubits in the lanes" if shape.lane_bits else "examples in the lanes"
+    gates = sum(len(block.gates) for block in [*plan.blocks, *(pair.block for pair in plan.pairs if pair.block)])
+    yield f"{plan.qubits} qubits, {lanes}, tiles of {shape.tile_qubits} qubits"
+    yield f"initial state: {_count(len(plan.beginning), 'constant block')}, computed once"
+    yield f"{gates} gates fused into {_count(len(plan.blocks), 'block')}" + (
+        f"; {plan.dropped} dropped, because no readout can notice them" if plan.dropped else ""
+    )
+    through = sum(pair.block is not None for pair in plan.pairs)
+    yield f"{_count(len(plan.pairs), 'pair')} looked at, {through} of them through a last block that is never applied"
+    if plan.strings:
+        yield f"{_count(len(plan.strings), 'Pauli string')} on more than two qubits, from the whole state"
+    for index, each in enumerate(plan.passes):
+        yield f"pass {index + 1}: {_work(plan, each)}" + (" (once)" if index < plan.prefix_passes else "")
+
+
+def _work(plan: Plan, each: Pass) -> str:
+    kinds = Counter("pair" if node >= len(plan.beginning) + len(plan.blocks) else "block" for node in each.nodes)
+    tile = sorted({*each.layout.lanes, *(each.layout.vector[bit] for bit in each.tile)})
+    work = ", ".join(_count(kinds[name], name) for name in ("block", "pair") if kinds[name]) or "nothing"
+    swaps = f", then {_count(len(each.swaps), 'lane swap')}" if each.swaps else ""
+    return f"{work} on qubits {_ranges(tile)}; in lanes {list(each.layout.lanes)}{swaps}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)

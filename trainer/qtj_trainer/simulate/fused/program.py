@@ -1,0 +1,251 @@
+"""The program of a plan: the integers and constants that the native engine reads (`native/program.c`).
+
+    header     format, qubits in lanes (0 or 1), lane bits, vector bits, tile bits; how many shared angles, example
+               angles, gates, kinds, heads, blocks, pairs, terms, strings, readouts, passes, passes of the beginning
+    gate       components, angle or -1, place of its constants: λ and the 4x4 projector of each component
+    kind       gates, then which
+    head       its kind, gates, then which
+    block      kind, head or -1
+    pair       kind of the block that is looked through, or -1
+    term       pair, readout, place of its 4x4 observable
+    string     readout, phase, flipped and signed vector bits, flipped and signed lane bits, place of its factor
+    place of the readouts' identity terms
+    pass       operations, bits of the tile; then each operation:
+               code, which block or pair, bit and lane of its first qubit, bit and lane of its second, flags
+
+4x4 matrices are 16 real parts, then 16 imaginary parts. Angles are in half turns.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qtj_trainer.simulate.fused.blocks import Block
+from qtj_trainer.simulate.fused.gates import Angle, Gate
+from qtj_trainer.simulate.fused.observables import Term
+from qtj_trainer.simulate.fused.plan import Plan
+from qtj_trainer.simulate.fused.schedule import Layout, Pass
+
+__all__ = ["Program", "compile_plan"]
+
+_FORMAT = 1
+_APPLY, _DENSITY, _SWAP = range(3)
+_NO_UNAPPLY, _NO_GRADIENT = 1, 2
+_SWAPPED = np.ix_([0, 2, 1, 3], [0, 2, 1, 3])
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What the native engine needs, and how symbols become angles.
+
+    The angles of one call are `weights @ shared + shared_constants` and, for each example,
+    `inputs @ from_inputs + weights @ from_weights + example_constants`.
+
+    Attributes:
+        integers: int32, see the module's docstring.
+        constants: float64.
+        shared: float64 (weights, shared angles).
+        shared_constants: float64 (shared angles,).
+        from_inputs: float64 (inputs, example angles).
+        from_weights: float64 (weights, example angles).
+        example_constants: float64 (example angles,).
+        readouts: How many there are.
+    """
+
+    integers: NDArray[np.int32]
+    constants: Floats
+    shared: Floats
+    shared_constants: Floats
+    from_inputs: Floats
+    from_weights: Floats
+    example_constants: Floats
+    readouts: int
+
+
+@dataclass(slots=True)
+class _Angles:
+    """Angles that occur, each once."""
+
+    found: dict[Angle, int] = field(default_factory=dict)
+
+    def index(self, angle: Angle | None) -> int:
+        return -1 if angle is None else self.found.setdefault(angle, len(self.found))
+
+    def slopes(self, symbols: Sequence[str]) -> Floats:
+        place = {symbol: index for index, symbol in enumerate(symbols)}
+        matrix = np.zeros((len(symbols), len(self.found)))
+        for column, angle in enumerate(self.found):
+            for name, slope in angle.slopes:
+                if name in place:
+                    matrix[place[name], column] = slope
+        return matrix
+
+    def constants(self) -> Floats:
+        return np.array([angle.constant for angle in self.found], dtype=float)
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Collects tables; equal gates and equal kinds are written once."""
+
+    constants: list[float] = field(default_factory=list)
+    gates: list[list[int]] = field(default_factory=list)
+    kinds: list[list[int]] = field(default_factory=list)
+    heads: list[list[int]] = field(default_factory=list)
+    shared: _Angles = field(default_factory=_Angles)
+    example: _Angles = field(default_factory=_Angles)
+    known_gates: dict[object, int] = field(default_factory=dict)
+    known_kinds: dict[tuple[int, ...], int] = field(default_factory=dict)
+
+    def constant(self, values: Iterable[float]) -> int:
+        place = len(self.constants)
+        self.constants.extend(values)
+        return place
+
+    def matrix(self, matrix: NDArray[np.complex128]) -> int:
+        return self.constant([*matrix.real.ravel(), *matrix.imag.ravel()])
+
+    def gate(self, gate: Gate, positions: tuple[int, ...], angles: _Angles) -> int:
+        angle = angles.index(gate.angle)
+        key = (gate.eigenvalues, gate.projectors.tobytes(), positions, angle, angles is self.shared)
+        if key not in self.known_gates:
+            place = len(self.constants)
+            for eigenvalue, projector in zip(gate.eigenvalues, gate.projectors, strict=True):
+                self.constant([eigenvalue])
+                self.matrix(_embedded(projector, positions))
+            self.gates.append([len(gate.eigenvalues), angle, place])
+            self.known_gates[key] = len(self.gates) - 1
+        return self.known_gates[key]
+
+    def kind(self, tail: Block) -> int:
+        gates = tuple(self.gate(gate, positions, self.shared) for gate, positions in _merged(tail))
+        if gates not in self.known_kinds:
+            self.kinds.append([len(gates), *gates])
+            self.known_kinds[gates] = len(self.kinds) - 1
+        return self.known_kinds[gates]
+
+    def block(self, block: Block, inputs: frozenset[str]) -> list[int]:
+        head, tail = block.split(inputs)
+        kind = self.kind(tail)
+        if not head.gates:
+            return [kind, -1]
+        gates = [self.gate(gate, positions, self.example) for gate, positions in _merged(head)]
+        self.heads.append([kind, len(gates), *gates])
+        return [kind, len(self.heads) - 1]
+
+
+def _embedded(matrix: NDArray[np.complex128], positions: tuple[int, ...]) -> NDArray[np.complex128]:
+    """The 4x4 matrix of a gate that acts at these positions of a block's qubits."""
+    if len(positions) == 1:
+        return np.kron(matrix, np.eye(2)) if positions == (0,) else np.kron(np.eye(2), matrix)
+    return matrix if positions == (0, 1) else matrix[_SWAPPED]
+
+
+def _merged(block: Block) -> Iterator[tuple[Gate, tuple[int, ...]]]:
+    """Multiplies fixed gates that follow each other."""
+    fixed: NDArray[np.complex128] | None = None
+    for gate, positions in block.gates:
+        if gate.angle is None:
+            matrix = _embedded(gate.projectors[0], positions)
+            fixed = matrix if fixed is None else matrix @ fixed
+            continue
+        if fixed is not None:
+            yield _fixed(block, fixed), (0, 1)
+            fixed = None
+        yield gate, positions
+    if fixed is not None:
+        yield _fixed(block, fixed), (0, 1)
+
+
+def _fixed(block: Block, matrix: NDArray[np.complex128]) -> Gate:
+    qubits = next(gate.qubits for gate, _ in block.gates)
+    return Gate(qubits, (0.0,), matrix[np.newaxis], None)
+
+
+def compile_plan(plan: Plan) -> Program:
+    """Writes the program of a plan."""
+    writer = _Writer()
+    inputs = frozenset(plan.inputs)
+    blocks = [writer.block(block, inputs) for block in [*plan.beginning, *plan.blocks]]
+    pairs = [[writer.kind(pair.block) if pair.block else -1] for pair in plan.pairs]
+    terms = [
+        [index, readout, writer.matrix(matrix)]
+        for index, pair in enumerate(plan.pairs)
+        for readout, matrix in pair.matrices()
+    ]
+    strings = [_string(term, plan.passes[-1].layout, writer) for term in plan.strings]
+    offsets = writer.constant(plan.readouts.offsets)
+    passes = [_pass(plan, each) for each in plan.passes]
+    tables = [writer.gates, writer.kinds, writer.heads, blocks, pairs, terms, strings]
+    shape = plan.shape
+    header = [
+        _FORMAT, int(shape.lane_bits > 0), shape.lane_bits, shape.vector_bits, shape.tile_bits,
+        len(writer.shared.found), len(writer.example.found), *map(len, tables), len(plan.readouts.offsets),
+        len(passes), plan.prefix_passes,
+    ]  # fmt: skip
+    entries = [entry for table in tables for entry in table]
+    integers = [header, *entries, [offsets], *passes]
+    return Program(
+        np.array([number for entry in integers for number in entry], np.int64).astype(np.uint32).view(np.int32),
+        np.array(writer.constants),
+        shared=writer.shared.slopes(plan.weights),
+        shared_constants=writer.shared.constants(),
+        from_inputs=writer.example.slopes(plan.inputs),
+        from_weights=writer.example.slopes(plan.weights),
+        example_constants=writer.example.constants(),
+        readouts=len(plan.readouts.offsets),
+    )
+
+
+def _string(term: Term, layout: Layout, writer: _Writer) -> list[int]:
+    """A Pauli string as bit masks: X and Y flip, Y and Z give signs, each Y a phase i."""
+    flips = [qubit for qubit, pauli in term.paulis.items() if pauli in "XY"]
+    signs = [qubit for qubit, pauli in term.paulis.items() if pauli in "YZ"]
+    phase = sum(pauli == "Y" for pauli in term.paulis.values()) % 4
+    masks = [_mask(qubits, place) for place in (layout.vector, layout.lanes) for qubits in (flips, signs)]
+    return [term.readout, phase, *masks, writer.constant([term.factor])]
+
+
+def _mask(qubits: Iterable[int], place: Sequence[int]) -> int:
+    return sum(1 << place.index(qubit) for qubit in qubits if qubit in place)
+
+
+def _pass(plan: Plan, each: Pass) -> list[int]:
+    operations = [*(_operation(plan, each, node) for node in each.nodes), *(_swap(each, *pair) for pair in each.swaps)]
+    bits = sum(1 << bit for bit in each.tile)
+    return [len(operations), bits, *(number for operation in operations for number in operation)]
+
+
+def _operation(plan: Plan, each: Pass, node: int) -> list[int]:
+    blocks = [*plan.beginning, *plan.blocks]
+    if node < len(blocks):
+        block = blocks[node]
+        flags = _NO_UNAPPLY * _is_first(plan, node) | _NO_GRADIENT * block.is_constant
+        return [_APPLY, node, *_place(block.qubits, each), flags]
+    index = node - len(blocks)
+    return [_DENSITY, index, *_place(plan.pairs[index].qubits, each), 0]
+
+
+def _is_first(plan: Plan, node: int) -> bool:
+    """Whether no block before it acts on its qubits: then nothing is left to do once its gradient is taken."""
+    mine = plan.blocks[node - len(plan.beginning)].qubits if node >= len(plan.beginning) else ()
+    earlier = plan.blocks[: max(node - len(plan.beginning), 0)]
+    return all(set(block.qubits).isdisjoint(mine) for block in earlier)
+
+
+def _place(qubits: tuple[int, int], each: Pass) -> tuple[int, int, int, int]:
+    """Bit in the tile and lane of two qubits. One in a lane (not -1) borrows a bit of which nobody else makes use."""
+    tile = [each.layout.vector[bit] for bit in each.tile]
+    own = [tile.index(qubit) if qubit in tile else None for qubit in qubits]
+    free = iter(bit for bit in range(len(tile) - 1, -1, -1) if bit not in own)
+    bits = [next(free) if bit is None else bit for bit in own]
+    lanes = [each.layout.lanes.index(qubit) if bit is None else -1 for qubit, bit in zip(qubits, own, strict=True)]
+    return bits[0], lanes[0], bits[1], lanes[1]
+
+
+def _swap(each: Pass, lane: int, bit: int) -> list[int]:
+    return [_SWAP, 0, each.tile.index(bit), lane, 0, -1, 0]

@@ -1,0 +1,226 @@
+"""The order of work: which blocks are done while which part of the state is in the cache.
+
+A tile holds the amplitudes that differ in a set of qubits, small enough for L2. Blocks on those qubits are done tile by
+tile, in one pass over memory, however many they are. So the fewer passes, the better:
+
+    qubits 0..7     ════╤═══╤════       pass 1 does the first blocks on 0..4, pass 2 the others; each pass reads and
+    pass 1  0 1 2 3 4   │   │           writes the state once
+    pass 2        3 4 5 6 7
+
+The qubits in the lanes of the vectors are part of every tile. Where passes have too few qubits in common, some trade
+places with others at the end of a pass.
+"""
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+__all__ = ["Layout", "Pass", "Shape", "schedule"]
+
+Edge = tuple[int, int]
+"""The two qubits of a node: a block, or a pair that is looked at."""
+
+_TRIES = 12
+_RESTARTS = 6
+_MANY = 3000
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a state lies in memory.
+
+    Attributes:
+        lane_bits: Qubits in the lanes of a vector; 0 if the lanes hold examples.
+        vector_bits: Qubits in the index of a vector.
+        tile_bits: Of these, how many a tile has.
+    """
+
+    lane_bits: int
+    vector_bits: int
+    tile_bits: int
+
+    @property
+    def tile_qubits(self) -> int:
+        """Qubits of a tile, those in lanes included."""
+        return self.lane_bits + self.tile_bits
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which qubit is where: in the lane bits and in the bits of the vector index, each from the lowest."""
+
+    lanes: tuple[int, ...]
+    vector: tuple[int, ...]
+
+    def swapped(self, lane: int, bit: int) -> "Layout":
+        """Exchanges a lane bit with a vector bit."""
+        lanes, vector = list(self.lanes), list(self.vector)
+        lanes[lane], vector[bit] = vector[bit], lanes[lane]
+        return Layout(tuple(lanes), tuple(vector))
+
+
+@dataclass(slots=True)
+class Pass:
+    """One pass over the state.
+
+    Attributes:
+        nodes: What is done, by number, in order.
+        layout: Where the qubits are when it begins.
+        tile: The vector bits of a tile, from the lowest.
+        swaps: Lane bits and vector bits that trade places at its end.
+    """
+
+    nodes: list[int]
+    layout: Layout
+    tile: tuple[int, ...]
+    swaps: list[tuple[int, int]] = field(default_factory=list)
+
+
+def schedule(beginning: Sequence[Edge], nodes: Sequence[Edge], qubits: int, shape: Shape) -> tuple[list[Pass], int]:
+    """Orders the work into passes.
+
+    Args:
+        beginning: Nodes of the constant beginning, in order; they are done once, in passes of their own.
+        nodes: The other nodes, in order. Numbers of nodes go on from `beginning`.
+        qubits: How many qubits there are, as many as the shape has room for.
+        shape: How the state lies in memory.
+
+    Returns:
+        Passes, and how many of them are for the beginning.
+    """
+    first = _tiles(list(enumerate(beginning)), qubits, shape) if beginning else []
+    rest = _tiles(list(enumerate(nodes, start=len(beginning))), qubits, shape, first[-1][0] if first else None)
+    tiles = _filled([*first, *(rest or [(set(), [])])], qubits, shape)
+    layout = _first_layout([*beginning, *nodes], tiles, qubits, shape)
+    return _with_layouts(tiles, layout), len(first)
+
+
+Tile = tuple[set[int], list[int]]
+
+
+def _tiles(nodes: list[tuple[int, Edge]], qubits: int, shape: Shape, before: set[int] | None = None) -> list[Tile]:
+    """Searches for few sets of qubits in which all nodes can be done; deterministic."""
+    if shape.tile_bits == shape.vector_bits:
+        return [(set(range(qubits)), [number for number, _ in nodes])] if nodes else []
+    attempts = (_attempt(nodes, shape, before, random.Random(seed)) for seed in range(_RESTARTS))  # noqa: S311
+    return min(attempts, key=len)
+
+
+def _attempt(nodes: list[tuple[int, Edge]], shape: Shape, before: set[int] | None, chance: random.Random) -> list[Tile]:
+    tiles: list[Tile] = []
+    while nodes:
+        tries = [_grown(nodes, shape, before, chance) for _ in range(_TRIES)]
+        chosen = max(tries, key=lambda tile: len(_inside(nodes, tile)[0]))
+        done, nodes = _inside(nodes, chosen)
+        tiles.append((chosen, [number for number, _ in done]))
+        before = chosen
+    return tiles
+
+
+def _inside(nodes: Iterable[tuple[int, Edge]], tile: set[int]) -> tuple[list[tuple[int, Edge]], list[tuple[int, Edge]]]:
+    """Divides nodes into those that can be done within a tile, and those that have to wait."""
+    waits: set[int] = set()
+    done, rest = [], []
+    for node in nodes:
+        edge = node[1]
+        if tile.issuperset(edge) and waits.isdisjoint(edge):
+            done.append(node)
+        else:
+            waits.update(edge)
+            rest.append(node)
+    return done, rest
+
+
+def _grown(nodes: list[tuple[int, Edge]], shape: Shape, before: set[int] | None, chance: random.Random) -> set[int]:
+    """Grows a tile from nothing by the node in front that takes the fewest new qubits, until it is full."""
+    tile: set[int] = set()
+    while True:
+        _, nodes = _inside(nodes, tile)
+        options = [edge for edge in _front(nodes) if _room(tile.union(edge), shape, before)]
+        if not options:
+            return tile | _shared(tile, shape, before)
+        tile |= set(min(options, key=lambda edge: len(set(edge) - tile) + 0.9 * chance.random()))
+
+
+def _front(nodes: Iterable[tuple[int, Edge]]) -> list[Edge]:
+    taken: set[int] = set()
+    front = []
+    for _, edge in nodes:
+        if taken.isdisjoint(edge):
+            front.append(edge)
+        taken.update(edge)
+    return front
+
+
+def _room(tile: set[int], shape: Shape, before: set[int] | None) -> bool:
+    return len(tile) + len(_shared(tile, shape, before)) <= shape.tile_qubits
+
+
+def _shared(tile: set[int], shape: Shape, before: set[int] | None) -> set[int]:
+    """What a tile still has to take from the one before, for the lanes to be in both."""
+    if before is None:
+        return set()
+    missing = shape.lane_bits - len(tile & before)
+    return set(sorted(before - tile)[: max(missing, 0)])
+
+
+def _filled(tiles: list[Tile], qubits: int, shape: Shape) -> list[Tile]:
+    """Fills every tile up, with qubits of its neighbours first."""
+    filled: list[Tile] = []
+    for index, (tile, numbers) in enumerate(tiles):
+        near = set().union(*(other for other, _ in tiles[max(index - 1, 0) : index + 2]))
+        spare = sorted(set(range(qubits)) - tile, key=lambda qubit: (qubit not in near, qubit))
+        filled.append((tile | set(spare[: shape.tile_qubits - len(tile)]), numbers))
+    return filled
+
+
+def _first_layout(edges: Sequence[Edge], tiles: list[Tile], qubits: int, shape: Shape) -> Layout:
+    """Puts qubits into lanes that many passes have and few nodes want; low bits to those that most tiles have."""
+
+    def stays(qubit: int) -> int:
+        return next((index for index, (tile, _) in enumerate(tiles) if qubit not in tile), len(tiles))
+
+    longest = sorted(tiles[0][0], key=lambda qubit: (-stays(qubit), qubit))
+    enough = stays(longest[shape.lane_bits - 1]) if shape.lane_bits else 0
+    candidates = [qubit for qubit in longest if stays(qubit) >= enough]
+    lanes = min(list(combinations(candidates, shape.lane_bits))[:_MANY], key=lambda lanes: _effort(edges, lanes))
+    others = [qubit for qubit in range(qubits) if qubit not in lanes]
+    others.sort(key=lambda qubit: (-sum(qubit in tile for tile, _ in tiles), qubit))
+    return Layout(tuple(lanes), tuple(others))
+
+
+def _effort(edges: Sequence[Edge], lanes: tuple[int, ...]) -> int:
+    """Shuffles that nodes on qubits in lanes cost."""
+    return sum((first in lanes) + (second in lanes) for first, second in edges)
+
+
+def _with_layouts(tiles: list[Tile], layout: Layout) -> list[Pass]:
+    passes: list[Pass] = []
+    for index, (tile, numbers) in enumerate(tiles):
+        bits = tuple(bit for bit, qubit in enumerate(layout.vector) if qubit in tile)
+        current = Pass(numbers, layout, bits)
+        following = [other for other, _ in tiles[index + 1 :]]
+        current.swaps, layout = _swaps(layout, tile, following)
+        passes.append(current)
+    return passes
+
+
+def _swaps(layout: Layout, tile: set[int], following: list[set[int]]) -> tuple[list[tuple[int, int]], Layout]:
+    """Moves qubits out of the lanes that the next tile does not have."""
+    swaps: list[tuple[int, int]] = []
+    if not following:
+        return swaps, layout
+    for lane, qubit in enumerate(layout.lanes):
+        if qubit in following[0]:
+            continue
+        candidates = [other for other in layout.vector if other in tile & following[0]]
+        best = max(candidates, key=lambda other: (_stay(other, following), -other))
+        bit = layout.vector.index(best)
+        swaps.append((lane, bit))
+        layout = layout.swapped(lane, bit)
+    return swaps, layout
+
+
+def _stay(qubit: int, following: list[set[int]]) -> int:
+    return next((index for index, tile in enumerate(following) if qubit not in tile), len(following))

@@ -45,7 +45,7 @@ cluster-down: ## Stop it, and leave nothing behind but the cache
 	@$(CLUSTER) down
 
 .PHONY: images
-images: ## Build the images that changed and load them into the cluster
+images: $(STAMP) ## Build the images that changed and load them into the cluster
 	@$(CLUSTER) images
 
 .PHONY: e2e

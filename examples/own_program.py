@@ -14,7 +14,7 @@ data = tf.data.Dataset.from_tensor_slices((x, y)).batch(32)
 
 with strategy.scope():
     model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
-    model.compile("sgd", loss="mse")
+    model.compile(tf.keras.optimizers.SGD(0.1), loss="mse")
     first = program.restore(model)  # 3  the epochs that are done
 
 model.fit(data, epochs=EPOCHS, initial_epoch=first, callbacks=[program.callback()], verbose=2)  # 4

@@ -143,7 +143,7 @@ def test_inference_confirms_what_training_measured(trainer: Trainer, trained: Tr
     assert ended.code == 0, ended.errors
     measured = trained.leader.metrics
     assert ended.metrics == pytest.approx({name: measured[name] for name in ("mse", "signAccuracy")}, abs=1e-5)
-    heading, *rows, summary = ended.output.splitlines()
+    _start, heading, *rows, summary = ended.output.splitlines()
     assert heading.split() == ["theta", "qubit", "label", "prediction"]
     assert len(rows) == 48
     assert sum(row.endswith("wrong") for row in rows) == round(48 * (1 - measured["signAccuracy"]))

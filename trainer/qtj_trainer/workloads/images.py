@@ -48,6 +48,11 @@ class ImagesOptions(Options):
     weights: str = option("", "VGG16 without its top, as an HDF5 file of Keras: gs://..., or a path. Random if empty.")
     size: int = option(224, "Side of the square to which images are resized, in pixels.", at_least=32, at_most=1024)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.data:
+            raise UserError("images needs --data: a folder with train/CLASS/*.jpeg and test/CLASS/*.jpeg")
+
 
 class Images(Classification):
     """VGG16 with a softmax head."""
@@ -58,8 +63,6 @@ class Images(Classification):
 
     def split(self, options: ImagesOptions) -> Split:
         """Lists the images: their addresses and the numbers of their classes, in the order of the classes' names."""
-        if not options.data:
-            raise UserError("images needs --data: a folder with train/CLASS/*.jpeg and test/CLASS/*.jpeg")
         classes = _classes(options.data)
         parts = [_listed(options.data, part, classes) for part in ("train", "test")]
         log.info("data: %d images of %d classes from %s", len(parts[0]["label"]), len(classes), options.data)

@@ -149,7 +149,7 @@ def _inference(checks: Checks, namespace: str) -> None:
     checks.that(f"sign accuracy >= {MIN_SIGN_ACCURACY}", metrics["signAccuracy"] >= MIN_SIGN_ACCURACY, metrics)
     checks.note(f"inference metrics: {json.dumps(metrics)}")
     log = kubectl("-n", namespace, "logs", f"job/{JOB}-inference")
-    checks.that("the log of inference shows the same", f"{metrics['mse']:.3f}" in log, log[-500:])
+    checks.that("the log of inference shows the same", f"{metrics['mse']:.4f}" in log, log[-500:])
 
 
 def _readable(checks: Checks, namespace: str) -> None:

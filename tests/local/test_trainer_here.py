@@ -58,7 +58,7 @@ def test_a_full_disk_is_told_and_the_earlier_checkpoint_stays(laptop: Laptop) ->
 
     said = (laptop.folder / "err").read_text()
     assert ended.returncode == 1, said
-    assert f"cannot write artifacts to {disk} (No space left on device)" in said
+    assert f"there is no room for artifacts in {disk} (No space left on device)" in said
     assert "Traceback" not in said
     assert all(path.stat().st_size for path in (laptop.folder / "kept").rglob("*.npz"))
     assert list((laptop.folder / "kept").rglob("*.npz"))

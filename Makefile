@@ -29,6 +29,10 @@ demo: $(STAMP) ## Train the example with two workers, infer, and draw it: needs 
 	@$(BIN)/qtj run examples/qcnn.yaml
 	@$(BIN)/qtj report qcnn
 
+.PHONY: examples
+examples: $(STAMP) ## Every example to its end on this machine
+	@$(BIN)/python -m tests.examples
+
 ##@ The product on a cluster of its own
 
 .PHONY: cluster-demo

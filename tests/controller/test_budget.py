@@ -46,12 +46,12 @@ async def test_a_replica_costs_its_service_and_its_pod_and_time_a_status_every_t
 
 async def test_a_job_of_many_replicas_costs_two_writes_each_and_a_dozen() -> None:
     lab = Lab()
-    await lab.applies(replicaSpecs={"Worker": {"replicas": 200}}, inference={})
+    await lab.applies(replicaSpecs={"Worker": {"replicas": 60}}, inference={})
     await lab.settles()
     for name in lab.pods:  # all within a second, each seen on its own
         lab.kubelet.starts(name)
         await lab.settles()
-    for index in reversed(range(200)):
+    for index in reversed(range(60)):
         lab.kubelet.ends(f"qcnn-worker-{index}", 0, TRAINED)
         await lab.settles()
     await lab.kubelet.runs_inference("qcnn", 0, MEASURED)
@@ -59,7 +59,7 @@ async def test_a_job_of_many_replicas_costs_two_writes_each_and_a_dozen() -> Non
 
     assert await lab.phase() == "Complete"
     assert lab.cluster.names(Resource.PODS) != ()
-    assert sum(counted(lab).values()) <= 2 * 200 + 12
+    assert sum(counted(lab).values()) <= 2 * 60 + 12
 
 
 async def test_a_number_that_waits_is_written_when_its_time_has_come() -> None:

@@ -83,12 +83,15 @@ class World(Simulation):
 
     def overlooked(self) -> list[str]:
         """Returns replicas of a job in training that have failed or were to go, and are still there."""
+        job = self.job
+        if job is None or "deletionTimestamp" in job["metadata"]:
+            return []  # whoever deletes it sees to its children
         if self.phase not in {"Pending", "Running", "Restarting"}:
             return []
         return [
             pod["metadata"]["name"]
             for pod in self.every(Resource.PODS)
-            if pod["metadata"]["ownerReferences"][0]["uid"] == (self.job or {})["metadata"]["uid"]
+            if pod["metadata"]["ownerReferences"][0]["uid"] == job["metadata"]["uid"]
             and pod["metadata"]["labels"][LABEL_ROLE] != Role.EVALUATOR.task_type
             and (pod["status"]["phase"] == "Failed" or "deletionTimestamp" in pod["metadata"])
         ]
@@ -153,6 +156,7 @@ class World(Simulation):
         if self.runs(pod):
             self.status(pod, phase="Failed", reason="Evicted", message="low on memory")
             self.history.failures += 1
+            self.history.inference_failed |= LABEL_INFERENCE in pod["metadata"]["labels"]
 
     def status(self, pod: Pod, **status: Any) -> None:
         """The pod's node says this of it."""

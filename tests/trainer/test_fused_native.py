@@ -155,9 +155,13 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
     """The tests above and a few exact ones, with every access and every shift watched."""
     flags = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
     build(tmp_path / "libqtj_fused.so", flags)
-    runtime = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
+    # The C++ runtime as well: the sanitizer looks for its exceptions before TensorFlow and others load it.
+    named = [f"-print-file-name={name}" for name in ("libasan.so", "libstdc++.so.6")]
+    runtimes = [
+        subprocess.run(["gcc", name], capture_output=True, text=True, check=True).stdout.strip() for name in named
+    ]
     environment = os.environ | {
-        "LD_PRELOAD": runtime.stdout.strip(),
+        "LD_PRELOAD": " ".join(runtimes),
         "ASAN_OPTIONS": "detect_leaks=0",
         "QTJ_FUSED_LIBRARY": str(tmp_path / "libqtj_fused.so"),
     }

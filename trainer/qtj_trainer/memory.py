@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from qtj_trainer.cpu import memory_limit
+
 __all__ = ["free_memory"]
 
 
@@ -17,9 +19,9 @@ def free_memory(cgroup: Path = Path("/sys/fs/cgroup"), meminfo: Path = Path("/pr
     """
     machine = [line.split() for line in _lines(meminfo) if line.startswith("MemAvailable:")]
     rooms = [int(words[1]) * 1024 for words in machine]
-    limit, used = (_lines(cgroup / f"memory.{name}") for name in ("max", "current"))
-    if limit and used and limit[0].isdecimal():
-        rooms.append(max(int(limit[0]) - int(used[0]), 0))
+    limit, used = memory_limit(cgroup), _lines(cgroup / "memory.current")
+    if limit is not None and used:
+        rooms.append(max(limit - int(used[0]), 0))
     return min(rooms, default=0)
 
 

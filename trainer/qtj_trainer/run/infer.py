@@ -75,7 +75,7 @@ def _predict(
     with none_collected():
         from qtj_trainer.replicate.strategy import start_tensorflow  # noqa: PLC0415  11 seconds, after cheap checks
         from qtj_trainer.run.batches import Batch, batches, steps_per_epoch  # noqa: PLC0415
-        from qtj_trainer.run.weights import load_weights  # noqa: PLC0415
+        from qtj_trainer.weights import load_weights  # noqa: PLC0415
 
         start_tensorflow(Cluster.alone())
         if workload.fingerprint(options) != record.fingerprint:
@@ -83,7 +83,7 @@ def _predict(
                 f"this trainer builds another {workload.name} than the weights were trained in: use its version"
             )
         model = workload.model(options)
-    load_weights(model, weights)
+    load_weights(model, weights, otherwise=f"the weights do not fit the model {model.name}")
     examples = workload.encode(held_out, options)
     taken = batches(examples, options.batch_size).take(steps_per_epoch(len(examples), options.batch_size))
     answers = [model(Batch(*batch).inputs, training=False).numpy() for batch in taken]

@@ -10,7 +10,7 @@ from qtj_operator.api import contract
 from qtj_trainer.run.artifacts import Record, Result, arrays_to_bytes, store_object
 from qtj_trainer.run.job import Run
 from qtj_trainer.run.position import Epoch, Position
-from qtj_trainer.run.weights import dump_weights
+from qtj_trainer.weights import dump_weights
 from qtj_trainer.workloads import Arrays
 
 if TYPE_CHECKING:

@@ -134,7 +134,7 @@ class Program:
         leave(0)
 
     def _store_result(self, model: "tf_keras.Model", metrics: Mapping[str, float]) -> None:
-        from qtj_trainer.run.weights import dump_weights  # noqa: PLC0415
+        from qtj_trainer.weights import dump_weights  # noqa: PLC0415
 
         _, weights = store_object(self._store, "weights", "h5", dump_weights(model))
         result = Result(

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import cirq
 import sympy
 
-from qtj_trainer.simulate.pqc import PQC, EngineName
+from qtj_trainer.engines import EngineName
+from qtj_trainer.simulate.pqc import PQC
 
 __all__ = ["PQC", "EngineName", "expectation_layer"]
 

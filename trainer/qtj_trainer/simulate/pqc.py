@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from enum import StrEnum
 from math import pi
 
 import cirq
@@ -10,21 +9,15 @@ import sympy
 import tensorflow as tf
 import tf_keras
 
+from qtj_trainer.engines import EngineName
 from qtj_trainer.simulate.fused.gates import UnsupportedError
 from qtj_trainer.simulate.fused.op import FusedOp
 
-__all__ = ["PQC", "EngineName"]
+__all__ = ["PQC"]
 
 log = logging.getLogger("qtj_trainer")
 
 Operation = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
-
-
-class EngineName(StrEnum):
-    """What computes a circuit."""
-
-    FUSED = "fused"
-    TFQ = "tfq"
 
 
 class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras carries no types

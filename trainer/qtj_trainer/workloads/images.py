@@ -8,11 +8,9 @@ Simonyan, Zisserman, "Very deep convolutional networks for large-scale image rec
 
 import hashlib
 import logging
-import tempfile
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -146,12 +144,7 @@ def _initialise(base: "tf_keras.Model", options: ImagesOptions) -> None:
 
 
 def _load(base: "tf_keras.Model", weights: str) -> None:
-    data = read_uri(weights)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "weights.h5")
-        path.write_bytes(data)
-        try:
-            base.load_weights(path)
-        except (OSError, ValueError) as problem:
-            raise UserError(f"{weights} are not the weights of VGG16 without its top: {problem}") from problem
+    from qtj_trainer.weights import load_weights  # noqa: PLC0415
+
+    load_weights(base, read_uri(weights), otherwise=f"{weights} are not the weights of VGG16 without its top")
     log.info("weights: %s", weights)

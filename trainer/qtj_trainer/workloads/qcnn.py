@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 import numpy as np
 
 from qtj_operator.api import contract
+from qtj_trainer.engines import EngineName
 from qtj_trainer.errors import UserError
 from qtj_trainer.workloads.options import Options, option
 from qtj_trainer.workloads.workload import Arrays, Examples, Split, Workload
@@ -39,13 +40,6 @@ class Model(StrEnum):
     PURE = "pure"
 
 
-class Engine(StrEnum):
-    """What simulates the circuits; the words are those of `qtj_trainer.simulate`."""
-
-    FUSED = "fused"
-    TFQ = "tfq"
-
-
 @dataclass(frozen=True, kw_only=True)
 class QcnnOptions(Options):
     """Options of the QCNN."""
@@ -60,8 +54,8 @@ class QcnnOptions(Options):
     )  # fmt: skip
     filters: int = option(1, "Circuits side by side in the hybrid model.", at_least=1, at_most=1024)
     rounds: int = option(20, "Examples for each qubit, training and held-out together.", at_least=1, at_most=100_000)
-    engine: Engine = option(
-        Engine.FUSED.value, "What simulates the circuits: our engine (fused), or TensorFlow Quantum (tfq)."
+    engine: EngineName = option(
+        EngineName.FUSED.value, "What simulates the circuits: our engine (fused), or TensorFlow Quantum (tfq)."
     )
 
     def __post_init__(self) -> None:
@@ -71,7 +65,7 @@ class QcnnOptions(Options):
 
     def on_parameter_servers(self) -> Self:
         """With TensorFlow Quantum: a process can run the operations of another with that alone."""
-        return replace(self, engine=Engine.TFQ)
+        return replace(self, engine=EngineName.TFQ)
 
 
 class HybridCircuit(NamedTuple):

@@ -18,8 +18,13 @@ def dump_weights(model: tf_keras.Model) -> bytes:
         return path.read_bytes()
 
 
-def load_weights(model: tf_keras.Model, data: bytes) -> None:
+def load_weights(model: tf_keras.Model, data: bytes, *, otherwise: str) -> None:
     """Puts encoded weights into a model of the same structure.
+
+    Args:
+        model: The model.
+        data: What `dump_weights` returned, or Keras wrote as HDF5.
+        otherwise: What to say when they are of another structure, as the first half of a sentence.
 
     Raises:
         UserError: If they are of another structure.
@@ -30,4 +35,4 @@ def load_weights(model: tf_keras.Model, data: bytes) -> None:
         try:
             model.load_weights(path)
         except (OSError, ValueError) as problem:
-            raise UserError(f"the weights do not fit the model {model.name}: {problem}") from problem
+            raise UserError(f"{otherwise}: {problem}") from problem

@@ -14,6 +14,8 @@ CRD := crds/quantumtrainingjobs.quantumtraining.dev.yaml
 API_DOCS := docs/reference/api.md
 NODES ?= 1
 E2E ?=
+# Tests side by side: more than four TensorFlow programs at once would fill a laptop's memory.
+PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 
 # kubectl and the kubeconfig of the test cluster, for the targets that talk to it.
 IN_CLUSTER = eval "$$($(CLUSTER) env)" &&
@@ -83,7 +85,7 @@ types: $(STAMP) ## Static types
 .PHONY: unit
 unit: $(STAMP) ## Tests of the operator and of the tooling
 	@$(CLUSTER) tools || [ -z "$${CI:-}" ]
-	$(BIN)/pytest -m "not slow" --ignore=tests/trainer
+	$(PYTEST) -m "not slow" --ignore=tests/trainer
 
 .PHONY: test-faults
 test-faults: $(STAMP) ## The whole controller with a fault at every write, event and pass, and random lives
@@ -96,7 +98,7 @@ mutation: $(STAMP) ## Break the decisions in every small way, and count what the
 .PHONY: test-trainer
 test-trainer: $(STAMP) ## Tests of the trainer
 	@$(CLUSTER) tools || [ -z "$${CI:-}" ]
-	$(BIN)/pytest -m "not slow" tests/trainer
+	$(PYTEST) -m "not slow" tests/trainer
 
 .PHONY: test-cluster
 test-cluster: $(STAMP)
@@ -104,7 +106,7 @@ test-cluster: $(STAMP)
 	else echo "not run: the cluster and end-to-end tests, because $$reason"; [ -z "$${CI:-}" ]; fi
 
 .PHONY: bench-engine
-bench-engine: $(STAMP) .venv-bench/installed ## The fused engine beside four others (two hours; BENCH="--qubits 8 12" for less)
+bench-engine: $(STAMP) .venv-bench/installed ## The fused engine beside four others (an hour; BENCH="--qubits 8 12" for less)
 	PYTHONPATH=. $(BIN)/python -m bench.engine --other-python .venv-bench/bin/python $(BENCH)
 
 .venv-bench/installed: requirements/bench.txt $(STAMP)

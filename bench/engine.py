@@ -10,7 +10,6 @@ import os
 import select
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.case import Case
+from bench.roofline import bytes_moved, copy_speed, operations, peak
 
 OURS = ("fused", "tfq")
 BATCHES = {8: 32, 12: 16, 16: 4, 20: 1, 23: 1}
@@ -33,6 +33,7 @@ class Runner:
     first: float = 0.0
     mib: int = 0
     slopes: list[float] = field(default_factory=list)
+    spent: float = 0.0
     lost: str = ""
 
     def ask(self, what: str, seconds: float) -> None:
@@ -56,6 +57,7 @@ class Runner:
 
     def _note(self, what: str, answer: dict[str, Any]) -> None:
         self.first = self.first or answer["since_start"]
+        self.spent += answer["seconds"]
         self.times[what] = min(self.times.get(what, float("inf")), answer["seconds"])
         self.mib = answer["mib"]
         if what == "gradient":
@@ -91,16 +93,18 @@ def started(names: list[str], case: Case, threads: int, other_python: str) -> It
             runner.process.wait()
 
 
-def measure(case: Case, threads: int, options: argparse.Namespace) -> list[Runner]:
-    """Lets all engines take turns at one case."""
-    with started(options.engines, case, threads, options.other_python) as runners:
+def measure(case: Case, threads: int, names: list[str], options: argparse.Namespace) -> list[Runner]:
+    """Lets all engines take turns at one case; who has spent its seconds sits out the rounds that are left."""
+    with started(names, case, threads, options.other_python) as runners:
         for runner in runners:  # the first result of each alone: it may compile
             runner.ask("gradient", options.patience)
             runner.ask("forward", options.patience)
+            runner.spent = 0.0
         for _ in range(options.rounds):
             for what in ("gradient", "forward"):
                 for runner in runners:
-                    runner.ask(what, options.patience)
+                    if runner.spent < options.seconds:
+                        runner.ask(what, options.patience)
     return runners
 
 
@@ -131,17 +135,13 @@ def show(measured: dict[str, Any]) -> None:
         print(f"{where}  {name:13} {times}  first {one['first_s']:.1f} s  {one['mib']} MiB", flush=True)
 
 
-def peak(threads: int) -> float:
-    """The floating-point operations this machine does in a second, in multiply-adds from registers."""
-    from qtj_trainer.simulate.fused.engine import lanes
-    from qtj_trainer.simulate.fused.library import library
-
-    rounds, best = 5_000_000, float("inf")
-    for _ in range(5):
-        start = time.perf_counter()
-        library().qtj_multiply_add(b"", rounds)
-        best = min(best, time.perf_counter() - start)
-    return threads * 24 * lanes() * rounds / best
+def shares(measured: dict[str, Any], rate: float, speed: float) -> str:
+    """How near the fused engine's gradient comes to what this machine can do."""
+    case = Case(measured["qubits"], measured["layers"], measured["batch"])
+    seconds = measured["engines"]["fused"]["ms"]["gradient"] / 1e3
+    computed = operations(case) / seconds / (rate * measured["threads"])
+    measured["shares"] = {"multiply_add": computed, "copy": bytes_moved(case) / seconds / speed}
+    return f"{computed:.0%} of the multiply-add rate, {measured['shares']['copy']:.0%} of the copy speed"
 
 
 def summary(rows: list[dict[str, Any]]) -> str:
@@ -160,18 +160,24 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--engines", nargs="+", default=["fused", "tfq", "tensorcircuit", "lightning", "qulacs"])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=30, help="an engine that has spent so many sits out")
     parser.add_argument("--patience", type=float, default=120, help="seconds one gradient may take")
     parser.add_argument("--other-python", default=sys.executable, help="has requirements/bench.txt")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
-    print(f"{peak(1) / 1e9:.0f} GFLOP/s of multiply-adds on one core", flush=True)
+    rate, speed = peak(1), copy_speed()
+    print(f"one core: {rate / 1e9:.0f} GFLOP/s of multiply-adds, copies at {speed / 1e9:.1f} GB/s", flush=True)
     rows = []
-    for qubits in options.qubits:
-        for layers in options.layers:
-            for threads in options.threads:
+    for layers in options.layers:
+        for threads in options.threads:
+            names = list(options.engines)
+            for qubits in sorted(options.qubits):
                 case = Case(qubits, layers, BATCHES.get(qubits, 1))
-                rows.append(row(case, threads, measure(case, threads, options)))
+                runners = measure(case, threads, names, options)
+                rows.append(row(case, threads, runners))
                 show(rows[-1])
+                print(f"   fused: {shares(rows[-1], rate, speed)}", flush=True)
+                names = [runner.name for runner in runners if not runner.lost]  # who is lost stays so at larger sizes
     if options.output:
         options.output.write_text(json.dumps(rows, indent=1))
     print(summary(rows))

@@ -2,7 +2,8 @@
 
 import pytest
 
-from qtj_operator.api.memory import bytes_of, gibibytes, state_bytes
+from qtj_operator.api.memory import state_bytes
+from qtj_operator.api.quantities import bytes_of, in_words
 from qtj_operator.api.spec import Circuit
 
 
@@ -34,6 +35,18 @@ def test_a_statevector_has_an_amplitude_for_each_bit_string() -> None:
     assert state_bytes(Circuit.model_validate({"qubits": 20, "precision": "double"})) == 16 * 2**20
 
 
-def test_bytes_are_written_for_people() -> None:
-    assert gibibytes(24 * 1024**3) == "24 GiB"
-    assert gibibytes(1024**3 // 2) == "0.5 GiB"
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (0, "0 bytes"),
+        (1023, "1023 bytes"),
+        (1024, "1 KiB"),
+        (1024**3 // 2, "512 MiB"),
+        (24 * 1024**3, "24 GiB"),
+        (1024**3 * 1023, "1023 GiB"),
+        (2 * 1024**5, "2 PiB"),
+        (5000 * 1024**5, "5000 PiB"),
+    ],
+)
+def test_bytes_are_written_for_people(count: int, words: str) -> None:
+    assert in_words(count) == words

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.e2e import bad_input, chaos, nodes, qcnn, same_status
+from tests.e2e import bad_input, chaos, nodes, qcnn, rendered, same_status
 from tests.e2e.checks import Checks
 from tests.e2e.diagnose import diagnose
 from tests.e2e.install import install_operator, install_storage, remove_namespace
@@ -29,6 +29,7 @@ ALONE: Mapping[str, Scenario] = {
 """What is measured, or compared, has cluster and machine for itself."""
 TOGETHER: Mapping[str, Scenario] = {
     "bad-input": bad_input.run,
+    "render": rendered.run,
     "inference": chaos.deleted_inference,
     "suspend": chaos.suspended,
     "services": chaos.edited_services,

@@ -15,7 +15,8 @@ import yaml
 from tests.e2e.checks import Checks
 from tests.e2e.kubectl import ROOT, get, kubectl
 
-_QTJ = (sys.executable, "-c", "from qtj_operator.cli import app; app(prog_name='qtj')")
+QTJ = (sys.executable, "-c", "from qtj_operator.cli import app; app(prog_name='qtj')")
+"""The command, of this checkout."""
 _TIMES = {"startTime", "completionTime", "lastTransitionTime", "time", "examplesPerSecond"}
 _NAMES = {"node", "uid", "uri"}
 _URI = re.compile(r"(gs|file)://[^\s,;]+")
@@ -72,7 +73,7 @@ def _compare(checks: Checks, namespace: str, job: dict[str, Any], phase: str, ex
 def _run_here(job: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     with TemporaryDirectory(prefix="qtj-e2e-") as folder:
         (Path(folder) / "job.yaml").write_text(yaml.safe_dump(job))
-        command = [*_QTJ, "run", "job.yaml", "-o", "json"]
+        command = [*QTJ, "run", "job.yaml", "-o", "json"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
         return done.returncode, json.loads(done.stdout)
 

@@ -1,4 +1,4 @@
-"""Everybody else in the cluster: kubelet, Job controller and user, each doing one thing at a time."""
+"""Kubelet and user, each doing one thing at a time; the Job controller is that of `qtj run`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -123,44 +123,6 @@ class Kubelet:
         inferring = LABEL_INFERENCE in pod["metadata"]["labels"]
         said = (INFERRED if inferring else TRAINED) if code == 0 else TerminationMessage(error="it broke")
         end(self._store, pod["metadata"]["name"], code, said)
-        return True
-
-
-class JobController:
-    """Runs each Job's pod once and says how it ended."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def step(self) -> bool:
-        """Does the next thing; returns whether there was one."""
-        return any(self._care(job) for job in self._store.select(Resource.JOBS, NAMESPACE, {}))
-
-    def _care(self, job: dict[str, Any]) -> bool:
-        meta = job["metadata"]
-        if job.get("status") or LABEL_INFERENCE not in meta["labels"]:
-            return False
-        pods = self._store.select(Resource.PODS, NAMESPACE, {LABEL_INFERENCE: meta["labels"][LABEL_INFERENCE]})
-        pod = next((p for p in pods if p["metadata"]["ownerReferences"][0]["uid"] == meta["uid"]), None)
-        if pod is None:
-            return self._create(job)
-        done = {"Succeeded": "Complete", "Failed": "Failed"}.get(pod.get("status", {}).get("phase"))
-        if done is None:
-            return False
-        status = {"conditions": [{"type": done, "status": "True"}]}
-        self._store.update(Resource.JOBS, NAMESPACE, meta["name"], lambda obj: obj.update(status=status))
-        return True
-
-    def _create(self, job: dict[str, Any]) -> bool:
-        meta, template = job["metadata"], job["spec"]["template"]
-        owner = {"kind": "Job", "name": meta["name"], "uid": meta["uid"], "controller": True}
-        own = {
-            "name": f"{meta['name']}-{meta['uid'][-3:]}",
-            "namespace": NAMESPACE,
-            "labels": template["metadata"]["labels"],
-            "ownerReferences": [owner],
-        }
-        self._store.create(Resource.PODS, {"metadata": own, "spec": template["spec"]})
         return True
 
 

@@ -11,8 +11,9 @@ from qtj_operator.api.contract import Progress
 from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.client import ApiError, Key, Resource
 from qtj_operator.controller.reconcile import Reconciler
+from qtj_operator.local.jobs import JobController
 from qtj_operator.local.store import Change, Store
-from tests.faults.actors import NAMESPACE, Deed, JobController, Kubelet, Script, User
+from tests.faults.actors import NAMESPACE, Deed, Kubelet, Script, User
 from tests.faults.client import Crash, FaultyClient, Plan
 from tests.faults.invariants import Invariants
 
@@ -100,6 +101,7 @@ class Simulation:
         self.now = START
         self.store = Store(lambda: self.now, self._changed)
         self.operator = Operator(self.store, lambda: self.now, plan)
+        self.job_controller = JobController(self.store, lambda: self.now)
         self.actors: Sequence[Actor] = ()
 
     async def rest(self) -> None:
@@ -118,7 +120,7 @@ class Simulation:
         if any(actor.step() for actor in self.actors):
             return True
         rang = self._ring()
-        return rang or await self._resync()
+        return rang or await self._resync() or self._retry()
 
     async def look(self, key: Key) -> None:
         """One pass over a job."""
@@ -150,6 +152,13 @@ class Simulation:
         self.now = max(self.now, due)
         operator.pending.append(key)
         return True
+
+    def _retry(self) -> bool:
+        """Goes on to when the next failed pod of inference is replaced; returns whether there is one."""
+        due = self.job_controller.next_retry()
+        if due is not None:
+            self.now = max(self.now, due)
+        return due is not None
 
     def _changed(self, change: Change) -> None:
         self.operator.invariants.check(change)
@@ -215,7 +224,7 @@ class Life(Simulation):
         self.events = 0
         self._job = job
         self._mishap = mishap
-        self.actors = (User(self.store, deeds), Kubelet(self.store, script), JobController(self.store))
+        self.actors = (User(self.store, deeds), Kubelet(self.store, script), self.job_controller)
 
     def play(self) -> "Life":
         """Lives until nothing happens any more."""

@@ -8,7 +8,7 @@ from typing import Any
 from qtj_operator.api.contract import TerminationMessage
 from qtj_operator.api.names import LABEL_INFERENCE, LABEL_ROLE, Role
 from qtj_operator.controller.client import Key, Resource
-from tests.faults.actors import INFERRED, NAMESPACE, TRAINED, JobController, Kubelet, Pod, Script, end, start
+from tests.faults.actors import INFERRED, NAMESPACE, TRAINED, Kubelet, Pod, Script, end, start
 from tests.faults.history import History, wrong_end
 from tests.faults.simulation import RESYNC, Simulation
 
@@ -42,7 +42,6 @@ class World(Simulation):
         self.history = History()
         self.silent: set[str] = set()
         self.strangers: list[tuple[Resource, str]] = []
-        self._job_controller = JobController(self.store)
         self._loop = asyncio.Runner()
         self._seen: dict[Resource, list[dict[str, Any]]] = {}
         self._seen_version = -1
@@ -172,7 +171,7 @@ class World(Simulation):
 
     def controllers_work(self) -> None:
         """The Job controller and the garbage collector do what is to be done."""
-        while self._job_controller.step():
+        while self.job_controller.step():
             pass
         if self.job is not None and "deletionTimestamp" in self.job["metadata"]:
             self._collect(self.job["metadata"]["uid"])
@@ -230,7 +229,7 @@ class World(Simulation):
         """No faults any more, and good programs: the job ends as its history allows, and then costs nothing."""
         self.silent.clear()
         self.strangers_leave()
-        self.actors = (Kubelet(self.store, Script()), self._job_controller)
+        self.actors = (Kubelet(self.store, Script()), self.job_controller)
         self.operator.restart()
         while True:
             await self.rest()

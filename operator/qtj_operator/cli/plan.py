@@ -8,7 +8,8 @@ from rich.console import Console
 
 from qtj_operator.api.contract import STATES
 from qtj_operator.api.job import Job, main_container
-from qtj_operator.api.memory import gibibytes, state_bytes
+from qtj_operator.api.memory import state_bytes
+from qtj_operator.api.quantities import in_words
 from qtj_operator.cli.check import checked
 from qtj_operator.cli.manifests import Document, read_file
 from qtj_operator.cli.settings import Setting
@@ -65,14 +66,9 @@ def _memory(job: Job, rehearsal: Rehearsal) -> str:
         return f"unknown without spec.circuit; {allowed}"
     state, states = state_bytes(circuit), STATES * (circuit.filters or 1)
     return (
-        f"{_size(state * states)} per replica for {circuit.qubits} qubits ({states} states of {_size(state)}), beside "
-        f"about {_TENSORFLOW} for TensorFlow; {allowed}"
+        f"{in_words(state * states)} per replica for {circuit.qubits} qubits ({states} states of {in_words(state)}), "
+        f"beside about {_TENSORFLOW} for TensorFlow; {allowed}"
     )
-
-
-def _size(count: int) -> str:
-    small = 2**20
-    return gibibytes(count) if count >= 10 * small else f"{count / 2**10:.0f} KiB"
 
 
 def _time(rehearsal: Rehearsal, configs: Configs) -> str:

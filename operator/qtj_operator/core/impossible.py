@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from qtj_operator.api.conditions import ConditionType, Fact, Reason
 from qtj_operator.api.contract import STATES, Env
 from qtj_operator.api.job import Job, main_container
-from qtj_operator.api.memory import bytes_of, gibibytes, state_bytes
+from qtj_operator.api.memory import state_bytes
+from qtj_operator.api.quantities import bytes_of, in_words
 from qtj_operator.build.tf_config import tf_config
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed
@@ -69,8 +70,8 @@ def too_large_for_its_memory(job: Job) -> str | None:
         allowed = bytes_of(limit)
         if allowed is not None and states * state > allowed:
             return (
-                f"{circuit.qubits} qubits need {gibibytes(states * state)} per replica ({states} states of "
-                f"{gibibytes(state)}), and the limit of {where} is {limit}: raise "
+                f"{circuit.qubits} qubits need {in_words(states * state)} per replica ({states} states of "
+                f"{in_words(state)}), and the limit of {where} is {limit}: raise "
                 "resources.limits.memory or lower circuit.qubits"
             )
     return None

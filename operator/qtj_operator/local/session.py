@@ -91,7 +91,8 @@ class Session:
         self._controller = JobController(self._store, utc_now)
         self._queue: WorkQueue[Key] = WorkQueue()
         self._poller = _LocalPoller(self._queue.add, self._progress_port)
-        self._reconciler = Reconciler(MemoryClient(self._store), self._poller, pace=_AtOnce())
+        self._metrics = Metrics(lambda: len(self._queue))
+        self._reconciler = Reconciler(MemoryClient(self._store), self._poller, metrics=self._metrics, pace=_AtOnce())
         self._kubelet = Kubelet(self._store, self._machine(configs or {}))
         self._changed = asyncio.Event()
         self._last: dict[Key, Object] = {}
@@ -119,8 +120,7 @@ class Session:
 
     async def run(self) -> None:
         """Runs until every job has ended or is suspended, and no program of theirs is left."""
-        metrics = Metrics(lambda: len(self._queue))
-        runtime = Runtime(MemoryClient(self._store), self._reconciler.reconcile, self._queue, None, metrics)
+        runtime = Runtime(MemoryClient(self._store), self._reconciler.reconcile, self._queue, None, self._metrics)
         background = [asyncio.create_task(each) for each in (runtime.run(), self._poller.run())]
         try:
             for job in self._jobs.values():

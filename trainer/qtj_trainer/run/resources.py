@@ -3,6 +3,7 @@
 import logging
 import os
 
+from qtj_operator.api.quantities import in_words
 from qtj_trainer.cpu import memory_limit
 from qtj_trainer.errors import UserError
 
@@ -21,19 +22,10 @@ def check_memory(needed: int) -> None:
         UserError: If it is more than the container or the machine has.
     """
     there = memory_limit() or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    sizes = f"{_size(needed)} of memory, and {_size(there)} are there"
+    sizes = f"{in_words(needed)} of memory, and {in_words(there)} are there"
     if needed > there:
         raise UserError(
             f"the statevectors of one example take {sizes}: raise resources.limits.memory or lower --qubits"
         )
     if needed:
         log.info("the statevectors of one example take %s", sizes)
-
-
-def _size(count: float) -> str:
-    """Returns a number of bytes for people."""
-    for unit in ("KiB", "MiB", "GiB"):
-        count /= 1024
-        if count < 1024:  # noqa: PLR2004  then a larger unit is due
-            return f"{count:.3g} {unit}"
-    return f"{count / 1024:.3g} TiB"

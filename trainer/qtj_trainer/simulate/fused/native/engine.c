@@ -3,16 +3,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 #define EXPORT __attribute__((visibility("default")))
 #define DOUBLES(count) (sizeof(double) * (size_t)(count))
 
-enum { HUGE_PAGE = 1 << 21, MAX_THREADS = 256 };
+enum { MAX_THREADS = 256 };
 
-const char NO_MEMORY[] = "out of memory";
 static const char BAD_BATCH[] = "the batch is too large";
 
 /* ---- variants, the fastest first ---- */
@@ -41,87 +37,6 @@ static int runs(const Variant *v) {
 static const Variant *find_variant(const char *name) {
     for (size_t i = 0; i < sizeof VARIANTS / sizeof *VARIANTS; i++)
         if (runs(VARIANTS[i]) && (!*name || !strcmp(name, VARIANTS[i]->name))) return VARIANTS[i];
-    return NULL;
-}
-
-/* ---- memory ---- */
-
-void *allocate(Engine *e, size_t count, size_t size) {
-    if (count > SIZE_MAX / 4 / size) return NULL;
-    size_t bytes = count * size, unit = bytes >= HUGE_PAGE ? HUGE_PAGE : 64;
-    bytes = bytes ? (bytes + unit - 1) / unit * unit : unit;
-    void *memory = aligned_alloc(unit, bytes);
-    if (!memory) return NULL;
-#if defined(__linux__)
-    if (unit == HUGE_PAGE) madvise(memory, bytes, MADV_HUGEPAGE);
-#endif
-    memset(memory, 0, bytes);
-    e->bytes += bytes;
-    return memory;
-}
-
-static int renew(Engine *e, void **pointer, size_t count, size_t size) {
-    free(*pointer);
-    *pointer = allocate(e, count, size);
-    return *pointer != NULL;
-}
-
-/* A state is divided over the threads where it has tiles enough for all of them; otherwise the batch is. */
-static int divides_state(const Engine *e) { return e->tiles >= 4L * e->threads; }
-
-static long workers(const Engine *e) { return divides_state(e) ? 1 : e->threads; }
-
-static size_t group_count(const Engine *e) {
-    return ((size_t)e->batch + (size_t)e->variant->lanes - 1) / (size_t)e->variant->lanes;
-}
-
-static long unit_count(const Engine *e) { return e->plan.qubits_in_lanes ? e->batch : (long)group_count(e); }
-
-static const char *reserve_states(Engine *e) {
-    size_t bytes = e->state_floats * sizeof(float), room = e->keep_bytes / bytes;
-    long units = unit_count(e), keep = room < (size_t)units ? (long)room : units;
-    if (keep > e->kept_units) {
-        e->kept_units = 0;
-        if (!renew(e, (void **)&e->kept, (size_t)keep, bytes)) return NO_MEMORY;
-        e->kept_units = keep;
-    }
-    if (units > e->kept_units && !e->scratch && !(e->scratch = allocate(e, (size_t)workers(e), bytes))) return NO_MEMORY;
-    if (e->tiles > 1 && !e->lambda && !(e->lambda = allocate(e, (size_t)workers(e), bytes))) return NO_MEMORY;
-    return NULL;
-}
-
-/* Room for a batch; it only ever grows. */
-static const char *reserve(Engine *e, long batch) {
-    const Plan *p = &e->plan;
-    e->batch = batch;
-    size_t groups = group_count(e), cells = groups * (size_t)e->variant->lanes;
-    if ((long)groups > e->groups) {
-        e->groups = 0;
-        if (!renew(e, (void **)&e->head_unitary, cells * (size_t)p->heads * 32, sizeof(float)) ||
-            !renew(e, (void **)&e->observable, cells * (size_t)p->pairs * 32, sizeof(float)) ||
-            !renew(e, (void **)&e->head_sums, cells * (size_t)p->heads * 16, sizeof(double)) ||
-            !renew(e, (void **)&e->densities, cells * (size_t)p->pairs * 16, sizeof(double)) ||
-            !renew(e, (void **)&e->string_sums, cells * (size_t)p->strings, sizeof(double)))
-            return NO_MEMORY;
-        e->groups = (long)groups;
-    }
-    return reserve_states(e);
-}
-
-static const char *make_threads(Engine *e) {
-    const Plan *p = &e->plan;
-    size_t lanes = (size_t)e->variant->lanes;
-    e->thread = allocate(e, (size_t)e->threads, sizeof *e->thread);
-    if (!e->thread) return NO_MEMORY;
-    for (Thread *t = e->thread; t < e->thread + e->threads; t++) {
-        t->psi = allocate(e, e->tiles > 1 ? e->tile_floats : 0, sizeof(float));
-        t->lambda = allocate(e, e->tile_floats, sizeof(float));
-        t->kinds = allocate(e, (size_t)p->kinds * 16 * lanes, sizeof(double));
-        t->heads = allocate(e, (size_t)p->heads * 16 * lanes, sizeof(double));
-        t->pairs = allocate(e, (size_t)p->pairs * 16 * lanes, sizeof(double));
-        t->strings = allocate(e, (size_t)p->strings * lanes, sizeof(double));
-        if (!t->psi || !t->lambda || !t->kinds || !t->heads || !t->pairs || !t->strings) return NO_MEMORY;
-    }
     return NULL;
 }
 
@@ -266,7 +181,7 @@ static void make_heads(void *argument, int index, int of) {
 
 static const char *forward(Engine *e, long batch, const double *shared, const double *example, uint64_t serial) {
     e->serial = 0;
-    const char *problem = reserve(e, batch);
+    const char *problem = reserve_batch(e, batch);
     if (problem) return problem;
     size_t cells = group_count(e) * (size_t)e->variant->lanes;
     e->example = example;
@@ -321,21 +236,6 @@ static const char *make_base(Engine *e) {
     return problem;
 }
 
-static const char *build(Engine *e, const int32_t *program, size_t count, const double *values, size_t value_count) {
-    const char *problem = read_plan(e, program, count, values, value_count);
-    if (problem) return problem;
-    const Plan *p = &e->plan;
-    e->tiles = 1L << (p->vector_bits - p->tile_bits);
-    e->state_floats = (size_t)2 * (size_t)e->variant->lanes << p->vector_bits;
-    e->tile_floats = (size_t)2 * (size_t)e->variant->lanes << p->tile_bits;
-    e->gate_matrix = allocate(e, (size_t)p->gates, sizeof *e->gate_matrix);
-    e->unitary = allocate(e, (size_t)p->kinds, sizeof *e->unitary);
-    e->pulled = allocate(e, (size_t)p->terms, sizeof *e->pulled);
-    e->coefficients = allocate(e, (size_t)p->kinds * 64, sizeof(float));
-    if (!e->gate_matrix || !e->unitary || !e->pulled || !e->coefficients) return NO_MEMORY;
-    return make_threads(e);
-}
-
 /* ---- what Python calls ---- */
 
 /* Names are variants; the empty name is the fastest that runs here. */
@@ -354,22 +254,7 @@ EXPORT double qtj_multiply_add(const char *variant, long rounds) {
     return v ? v->multiply_add(rounds) : 0;
 }
 
-EXPORT void qtj_destroy(Engine *e) {
-    if (!e) return;
-    const Plan *p = &e->plan;
-    void *const parts[] = {p->gate, p->kind, p->head, p->block, p->pair, p->term, p->string, p->pass, p->ops,
-                           p->offsets, p->program, p->constants, e->base, e->kept, e->scratch, e->lambda,
-                           e->gate_matrix, e->unitary, e->pulled, e->coefficients, e->head_unitary, e->observable,
-                           e->head_sums, e->densities, e->string_sums};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) free(parts[i]);
-    for (int i = 0; e->thread && i < e->threads; i++) {
-        const Thread *t = &e->thread[i];
-        void *const own[] = {t->psi, t->lambda, t->kinds, t->heads, t->pairs, t->strings};
-        for (size_t k = 0; k < sizeof own / sizeof *own; k++) free(own[k]);
-    }
-    free(e->thread);
-    free(e);
-}
+EXPORT void qtj_destroy(Engine *e) { release(e); }
 
 /* Copies what it is given. States of up to `keep_bytes` wait for their gradient; others are computed again for it. */
 EXPORT const char *qtj_create(const int32_t *program, size_t count, const double *values, size_t value_count,
@@ -383,13 +268,14 @@ EXPORT const char *qtj_create(const int32_t *program, size_t count, const double
     e->variant = v;
     e->threads = threads;
     e->keep_bytes = keep_bytes;
-    const char *problem = build(e, program, count, values, value_count);
+    const char *problem = read_plan(e, program, count, values, value_count);
+    if (!problem) problem = reserve_plan(e);
     if (!problem) {
         pool_enter();
         problem = make_base(e);
         pool_leave();
     }
-    if (problem) qtj_destroy(e);
+    if (problem) release(e);
     else *out = e;
     return problem;
 }

@@ -1,6 +1,7 @@
 /* The fused statevector engine: what its parts share. README.md in this folder has the method.
  *
- *   engine.c   the C interface: owns the memory, walks over a batch
+ *   engine.c   the C interface: walks over a batch, forward and back
+ *   memory.c   what an engine owns
  *   program.c  reads and checks the program that Python made
  *   sweep.c    everything that depends on the vector width; compiled once for each instruction set
  *   algebra.c  4x4 matrices in double precision: what is done once per call, not once per amplitude
@@ -148,10 +149,27 @@ struct qtj_engine {
     double *string_sums;      /* [groups][strings][lanes] */
 };
 
-/* ---- engine.c, program.c ---- */
+/* ---- how work is divided ---- */
+
+/* A state is divided over the threads where it has tiles enough for all of them; otherwise the batch is. */
+static inline int divides_state(const Engine *e) { return e->tiles >= 4L * e->threads; }
+
+static inline size_t group_count(const Engine *e) {
+    return ((size_t)e->batch + (size_t)e->variant->lanes - 1) / (size_t)e->variant->lanes;
+}
+
+static inline long unit_count(const Engine *e) { return e->plan.qubits_in_lanes ? e->batch : (long)group_count(e); }
+
+/* ---- memory.c ---- */
 
 extern const char NO_MEMORY[];
-void *allocate(Engine *e, size_t count, size_t size);
+void *allocate(Engine *e, size_t count, size_t size); /* zeroed and aligned; NULL if there is none */
+const char *reserve_plan(Engine *e);                  /* what the plan needs, once */
+const char *reserve_batch(Engine *e, long batch);     /* what a batch needs; it only ever grows */
+void release(Engine *e);
+
+/* ---- program.c ---- */
+
 const char *read_plan(Engine *e, const int32_t *program, size_t count, const double *values, size_t value_count);
 
 /* ---- algebra.c ---- */

@@ -1,0 +1,61 @@
+"""What the fused engine's work would take at best: at the processor's multiply-add rate, and at the memory's speed."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from bench.case import Case
+from bench.simulators import fused_plan
+from qtj_trainer.simulate.fused.engine import lanes
+from qtj_trainer.simulate.fused.library import library
+
+__all__ = ["bytes_moved", "copy_speed", "operations", "peak"]
+
+_FORWARD, _FIRST_BACK, _BACK, _READOUT = 30, 28, 88, 44
+"""Operations for each amplitude; see the README of the native part."""
+_AMPLITUDE = 8
+_MIB = 1 << 20
+
+
+def operations(case: Case) -> int:
+    """Counts the floating-point operations of one example's gradient over amplitudes."""
+    plan = fused_plan(case)
+    seen: set[int] = set()
+    total = _READOUT * len(plan.pairs)
+    for block in plan.blocks:
+        total += _FORWARD + (_BACK if seen & set(block.qubits) else _FIRST_BACK)
+        seen.update(block.qubits)
+    return total << plan.qubits
+
+
+def bytes_moved(case: Case) -> int:
+    """Counts the bytes one example's gradient moves to and from the memory: none where the state is a single tile."""
+    plan = fused_plan(case)
+    passes = len(plan.passes) - plan.prefix_passes
+    if plan.shape.tile_bits == plan.shape.vector_bits:
+        return 0
+    forward = 2 * passes
+    back = 4 * passes - 3  # the last pass has no lambda to read, the first pass of the circuit writes neither state
+    return (forward + back) * _AMPLITUDE << plan.qubits
+
+
+def peak(threads: int) -> float:
+    """Measures the floating-point operations a second of so many cores, in multiply-adds from registers."""
+    rounds = 5_000_000
+    return threads * 24 * lanes() * rounds / _best(lambda: library().qtj_multiply_add(b"", rounds))
+
+
+def copy_speed() -> float:
+    """Measures the bytes a second that one core reads and writes."""
+    source, target = np.ones(256 * _MIB, np.uint8), np.empty(256 * _MIB, np.uint8)
+    return 2 * source.nbytes / _best(lambda: np.copyto(target, source))
+
+
+def _best(work: Callable[[], object]) -> float:
+    best = float("inf")
+    for _ in range(5):
+        start = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - start)
+    return best

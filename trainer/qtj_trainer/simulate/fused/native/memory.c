@@ -1,0 +1,111 @@
+/* What an engine owns: all of it is taken before work begins, and nothing of it within. */
+#include "engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+enum { HUGE_PAGE = 1 << 21 };
+
+const char NO_MEMORY[] = "out of memory";
+
+void *allocate(Engine *e, size_t count, size_t size) {
+    if (count > SIZE_MAX / 4 / size) return NULL;
+    size_t bytes = count * size, unit = bytes >= HUGE_PAGE ? HUGE_PAGE : 64;
+    bytes = bytes ? (bytes + unit - 1) / unit * unit : unit;
+    void *memory = aligned_alloc(unit, bytes);
+    if (!memory) return NULL;
+#if defined(__linux__)
+    if (unit == HUGE_PAGE) madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+    memset(memory, 0, bytes);
+    e->bytes += bytes;
+    return memory;
+}
+
+static int renew(Engine *e, void **pointer, size_t count, size_t size) {
+    free(*pointer);
+    *pointer = allocate(e, count, size);
+    return *pointer != NULL;
+}
+
+static long worker_count(const Engine *e) { return divides_state(e) ? 1 : e->threads; }
+
+static const char *reserve_states(Engine *e) {
+    size_t bytes = e->state_floats * sizeof(float), room = e->keep_bytes / bytes;
+    long units = unit_count(e), keep = room < (size_t)units ? (long)room : units;
+    if (keep > e->kept_units) {
+        e->kept_units = 0;
+        if (!renew(e, (void **)&e->kept, (size_t)keep, bytes)) return NO_MEMORY;
+        e->kept_units = keep;
+    }
+    if (units > e->kept_units && !e->scratch && !(e->scratch = allocate(e, (size_t)worker_count(e), bytes))) return NO_MEMORY;
+    if (e->tiles > 1 && !e->lambda && !(e->lambda = allocate(e, (size_t)worker_count(e), bytes))) return NO_MEMORY;
+    return NULL;
+}
+
+const char *reserve_batch(Engine *e, long batch) {
+    const Plan *p = &e->plan;
+    e->batch = batch;
+    size_t groups = group_count(e), cells = groups * (size_t)e->variant->lanes;
+    if ((long)groups > e->groups) {
+        e->groups = 0;
+        if (!renew(e, (void **)&e->head_unitary, cells * (size_t)p->heads * 32, sizeof(float)) ||
+            !renew(e, (void **)&e->observable, cells * (size_t)p->pairs * 32, sizeof(float)) ||
+            !renew(e, (void **)&e->head_sums, cells * (size_t)p->heads * 16, sizeof(double)) ||
+            !renew(e, (void **)&e->densities, cells * (size_t)p->pairs * 16, sizeof(double)) ||
+            !renew(e, (void **)&e->string_sums, cells * (size_t)p->strings, sizeof(double)))
+            return NO_MEMORY;
+        e->groups = (long)groups;
+    }
+    return reserve_states(e);
+}
+
+static const char *make_threads(Engine *e) {
+    const Plan *p = &e->plan;
+    size_t lanes = (size_t)e->variant->lanes;
+    e->thread = allocate(e, (size_t)e->threads, sizeof *e->thread);
+    if (!e->thread) return NO_MEMORY;
+    for (Thread *t = e->thread; t < e->thread + e->threads; t++) {
+        t->psi = allocate(e, e->tiles > 1 ? e->tile_floats : 0, sizeof(float));
+        t->lambda = allocate(e, e->tile_floats, sizeof(float));
+        t->kinds = allocate(e, (size_t)p->kinds * 16 * lanes, sizeof(double));
+        t->heads = allocate(e, (size_t)p->heads * 16 * lanes, sizeof(double));
+        t->pairs = allocate(e, (size_t)p->pairs * 16 * lanes, sizeof(double));
+        t->strings = allocate(e, (size_t)p->strings * lanes, sizeof(double));
+        if (!t->psi || !t->lambda || !t->kinds || !t->heads || !t->pairs || !t->strings) return NO_MEMORY;
+    }
+    return NULL;
+}
+
+const char *reserve_plan(Engine *e) {
+    const Plan *p = &e->plan;
+    e->tiles = 1L << (p->vector_bits - p->tile_bits);
+    e->state_floats = (size_t)2 * (size_t)e->variant->lanes << p->vector_bits;
+    e->tile_floats = (size_t)2 * (size_t)e->variant->lanes << p->tile_bits;
+    e->gate_matrix = allocate(e, (size_t)p->gates, sizeof *e->gate_matrix);
+    e->unitary = allocate(e, (size_t)p->kinds, sizeof *e->unitary);
+    e->pulled = allocate(e, (size_t)p->terms, sizeof *e->pulled);
+    e->coefficients = allocate(e, (size_t)p->kinds * 64, sizeof(float));
+    if (!e->gate_matrix || !e->unitary || !e->pulled || !e->coefficients) return NO_MEMORY;
+    return make_threads(e);
+}
+
+void release(Engine *e) {
+    if (!e) return;
+    const Plan *p = &e->plan;
+    void *const parts[] = {p->gate, p->kind, p->head, p->block, p->pair, p->term, p->string, p->pass, p->ops,
+                           p->offsets, p->program, p->constants, e->base, e->kept, e->scratch, e->lambda,
+                           e->gate_matrix, e->unitary, e->pulled, e->coefficients, e->head_unitary, e->observable,
+                           e->head_sums, e->densities, e->string_sums};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) free(parts[i]);
+    for (int i = 0; e->thread && i < e->threads; i++) {
+        const Thread *t = &e->thread[i];
+        void *const own[] = {t->psi, t->lambda, t->kinds, t->heads, t->pairs, t->strings};
+        for (size_t k = 0; k < sizeof own / sizeof *own; k++) free(own[k]);
+    }
+    free(e->thread);
+    free(e);
+}

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from tests.e2e.checks import Checks
-from tests.e2e.kubectl import ROOT, KubectlError, get, kubectl, wait_until
+from tests.e2e.kubectl import ROOT, KubectlError, events, get, kubectl, wait_until
 from tests.e2e.world import World
 
 Manifest = dict[str, Any]
@@ -87,8 +87,8 @@ def _expect(checks: Checks, namespace: str, name: str, *, condition: str, reason
     wait_until(f"{name} says {reason}", lambda: bool(found()), 300)
     message = found()["message"]
     checks.that(f"condition {condition}/{reason}: {message}", sentence in message and "Traceback" not in message)
-    events = get("-n", namespace, "events", f"--field-selector=involvedObject.name={name},reason={reason}")["items"]
-    checks.equal("one event of type Warning", [event["type"] for event in events], ["Warning"])
+    told = [event["type"] for event in events(namespace, name) if event["reason"] == reason]
+    checks.equal("one event of type Warning", told, ["Warning"])
 
 
 def _refusal(namespace: str, job: Manifest) -> str:

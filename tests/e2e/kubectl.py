@@ -35,6 +35,13 @@ def get(*args: str) -> Any:
     return json.loads(kubectl("get", *args, "-o", "json"))
 
 
+def events(namespace: str, name: str) -> list[dict[str, Any]]:
+    """Returns the events of a job, not those of earlier ones of its name."""
+    uid = get("-n", namespace, "qtj", name)["metadata"]["uid"]
+    found: list[dict[str, Any]] = get("-n", namespace, "events", f"--field-selector=involvedObject.uid={uid}")["items"]
+    return found
+
+
 def exists(*args: str) -> bool:
     """Tells whether `kubectl get` finds anything."""
     return bool(kubectl("get", *args, "--ignore-not-found", "-o", "name").strip())

@@ -17,6 +17,10 @@ _LONGEST_DELAY = 1.5
 """Seconds after a phase has begun: from the middle of a pass to long after it."""
 
 
+_EPOCHS = 240
+"""Enough for training to go on while there is no operator: a new one leads when the Lease of the old has expired."""
+
+
 def killed_operator(checks: Checks, world: World, chance: random.Random | None) -> None:
     """Ends all operators at once in each phase, in turn as a crash does and as the loss of their pods does.
 
@@ -30,7 +34,7 @@ def killed_operator(checks: Checks, world: World, chance: random.Random | None) 
         if chance:
             time.sleep(chance.uniform(0, _LONGEST_DELAY))
 
-    trial = Trial.begin(checks, world, "unattended")
+    trial = Trial.begin(checks, world, "unattended", epochs=_EPOCHS)
     _in(trial, "Pending", wait, _crash)
     _in(trial, "Running", wait, _remove)
     trial.trains(epochs=2)

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tests.e2e.checks import Checks
-from tests.e2e.kubectl import ROOT, KubectlError, Sight, exists, get, kubectl, kubectl_bytes, wait_until
+from tests.e2e.kubectl import ROOT, KubectlError, Sight, events, exists, get, kubectl, kubectl_bytes, wait_until
 from tests.e2e.progress import PORTS, Steps
 from tests.e2e.trial import MAX_MSE, MIN_SIGN_ACCURACY, Trial
 from tests.e2e.world import World, first, is_running, log_moment
@@ -159,14 +159,9 @@ def _readable(checks: Checks, namespace: str) -> None:
     checks.that("the row says it all", row.split()[:2] == [JOB, "Complete"] and len(row.split()) == 7, table)
     checks.equal("the last epoch is shown", row.split()[3], "25")
     print(table)
-    events = [event["reason"] for event in get("-n", namespace, "events")["items"] if _of_job(event)]
+    told = [event["reason"] for event in events(namespace, JOB)]
     expected = {"AllReplicasReady", "WeightsStored", "InferenceDone"}
-    checks.that("events tell the story once", expected <= set(events) and len(events) == len(set(events)), events)
-
-
-def _of_job(event: dict[str, Any]) -> bool:
-    involved = event["involvedObject"]
-    return bool(involved["kind"] == "QuantumTrainingJob" and involved["name"] == JOB)
+    checks.that("events tell the story once", expected <= set(told) and len(told) == len(set(told)), told)
 
 
 def _untouched(checks: Checks, namespace: str) -> None:

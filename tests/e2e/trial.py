@@ -48,14 +48,16 @@ class Trial:
     applied: float
 
     @classmethod
-    def begin(cls, checks: Checks, world: World, name: str, *, affinity: Manifest | None = None) -> "Trial":
+    def begin(
+        cls, checks: Checks, world: World, name: str, *, affinity: Manifest | None = None, epochs: int = _EPOCHS
+    ) -> "Trial":
         """Applies the job."""
         job = deepcopy(yaml.safe_load((ROOT / "examples/qcnn.yaml").read_text()))
         job["metadata"]["name"] = name
         folder = f"{name}-{time.time_ns()}"
         job["spec"]["artifacts"]["uri"] = f"gs://{BUCKET}/{folder}"
         pod = job["spec"]["template"]["spec"]
-        pod["containers"][0]["args"] = ["train", "qcnn", f"--epochs={_EPOCHS}"]
+        pod["containers"][0]["args"] = ["train", "qcnn", f"--epochs={epochs}"]
         if affinity:
             pod["affinity"] = affinity
         applied = time.monotonic()
@@ -87,8 +89,17 @@ class Trial:
         wait_until(f"{self.name} is {phase}", lambda: seen(self.sights), _START_SECONDS, pause=0.02)
 
     def trains(self, epochs: int = 1) -> None:
-        """Waits until it has finished so many epochs."""
-        wait_until(f"{self.name} trains", lambda: self.epoch() >= epochs, _START_SECONDS, pause=0.2)
+        """Waits until it has finished so many epochs.
+
+        Raises:
+            AssertionError: It ended before that was seen.
+        """
+
+        def far_enough() -> bool:
+            assert self.status.get("phase") not in {"Complete", "Failed"}, f"{self.name} ended before it was troubled"
+            return self.epoch() >= epochs
+
+        wait_until(f"{self.name} trains", far_enough, _START_SECONDS, pause=0.2)
 
     def epoch(self) -> int:
         """Epochs finished, as its leader says."""

@@ -182,6 +182,9 @@ class AnyLife(RuleBasedStateMachine):
         if not any(child["metadata"]["name"] == name for child in self.store.select(resource, NAMESPACE, {})):
             meta = {"name": name, "namespace": NAMESPACE, "labels": {LABEL_JOB: job.name} if labelled else {}}
             self.store.create(resource, {"metadata": meta, "spec": {"containers": [{"name": "theirs"}]}})
+            if resource is JOBS:
+                over = {"conditions": [{"type": "Complete", "status": "True"}]}
+                self.store.update(resource, NAMESPACE, name, lambda theirs: theirs.update(status=over))
             self.world.strangers.append((resource, name))
         self._go_on(then)
 

@@ -96,7 +96,7 @@ def test_only_a_condition_with_status_true_is_true() -> None:
                 fact(FAILED, Reason.INFERRING, status=False),
             ],
             Phase.INFERRING,
-            "WeightsStored",
+            "Inferring",
         ),
         (
             [fact(TRAINED, status=True), fact(COMPLETE, Reason.INFERENCE_DONE, status=True)],

@@ -83,13 +83,14 @@ async def test_deletes_come_first_then_services_then_everything_else() -> None:
 def test_no_pod_is_requested_before_the_last_service_is_there() -> None:
     client = SlowClient()
 
-    run(act(client, JOB, [Create(PODS[0]), Create(slow(SERVICES[0], 9)), Create(SERVICES[1])]))
+    services = [Create(SERVICES[0]), Create(slow(SERVICES[1], 9)), Create(SERVICES[2])]
+    run(act(client, JOB, [Create(PODS[0]), *services]))
 
-    assert client.ended == ["qcnn-worker-1", "qcnn-worker-0", "qcnn-worker-0"]
+    assert client.ended == ["qcnn-worker-0", "qcnn-worker-2", "qcnn-worker-1", "qcnn-worker-0"]
     assert client.calls[-1] == "create pods qcnn-worker-0"
 
 
-def test_requests_of_one_stage_go_out_together_but_never_more_than_fifty() -> None:
+def test_ever_more_requests_go_out_together_but_never_more_than_fifty() -> None:
     client = SlowClient()
     job = a_job(workers=200)
 
@@ -97,8 +98,32 @@ def test_requests_of_one_stage_go_out_together_but_never_more_than_fifty() -> No
         await act(client, job, [Create(replica_pod(job, replica, 1)) for replica in job.replicas()])
         return asyncio.get_running_loop().time()
 
-    assert run(story()) == 4
+    assert run(story()) == 6 + 2 + 2, "1, 2, 4, ... 32 at once; 64, and the 73 that are left, in two turns each"
     assert client.most == 50
+
+
+async def test_what_refuses_one_pod_is_not_asked_for_all_the_others() -> None:
+    job = a_job(workers=200)
+    pods = [Create(replica_pod(job, replica, 1)) for replica in job.replicas()]
+    client = RecordingClient(Cluster(), lambda _: ApiError(403, "Forbidden", "exceeded quota"))
+
+    obstacle = await act(client, job, pods)
+
+    assert obstacle is not None
+    assert "exceeded quota" in obstacle.message
+    assert client.writes == ["create pods qcnn-worker-0"]
+
+
+async def test_a_pod_without_its_label_is_an_obstacle_for_only_the_label_lets_us_find_it() -> None:
+    cluster = Cluster()
+    lost = {**PODS[0], "metadata": {**PODS[0]["metadata"], "labels": {}}}
+    await cluster.create(Resource.PODS, lost)
+
+    obstacle = await act(cluster, JOB, [Create(PODS[0])])
+
+    assert obstacle is not None
+    assert obstacle.reason == Reason.NAME_TAKEN
+    assert "qcnn-worker-0 of this job has lost its label quantumtraining.dev/job=qcnn: put" in obstacle.message
 
 
 async def test_what_has_changed_since_it_was_seen_is_spared_and_the_pass_is_repeated() -> None:
@@ -124,7 +149,11 @@ async def test_a_service_is_brought_back_to_how_it_was_built() -> None:
     await cluster.create(Resource.SERVICES, {**SERVICES[0], "spec": {"ports": [], "sessionAffinity": "None"}})
 
     (there,) = cluster.store.select(Resource.SERVICES, None, {})
-    await act(cluster, JOB, [Restore(Kind.SERVICE, "qcnn-worker-0", there["metadata"]["uid"], SERVICES[0]["spec"])])
+    await act(
+        cluster,
+        JOB,
+        [Restore(Kind.SERVICE, "qcnn-worker-0", there["metadata"]["resourceVersion"], SERVICES[0]["spec"])],
+    )
 
     found = await cluster.get(Resource.SERVICES, "lab", "qcnn-worker-0")
     assert found is not None
@@ -198,9 +227,9 @@ def test_a_busy_server_ends_the_pass_once_every_request_has_ended(code: int) -> 
     client = SlowClient(lambda name: ApiError(code, "Busy", "later") if name == "qcnn-worker-0" else None)
 
     with pytest.raises(ApiError, match="later"):
-        run(act(client, JOB, [Create(PODS[0]), Create(slow(PODS[1], 20)), Create(slow(PODS[2], 5))]))
+        run(act(client, JOB, [Create(PODS[1]), Create(PODS[0]), Create(slow(PODS[2], 5))]))
 
-    assert client.ended == ["qcnn-worker-0", "qcnn-worker-2", "qcnn-worker-1"]
+    assert client.ended == ["qcnn-worker-1", "qcnn-worker-0", "qcnn-worker-2"]
     assert client.under_way == 0
     assert client.inner.names(Resource.PODS) == ("qcnn-worker-1", "qcnn-worker-2")
 

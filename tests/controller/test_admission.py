@@ -178,6 +178,28 @@ def test_what_shapes_the_training_cannot_be_changed(
     assert f"{field} cannot be changed once the job exists: create a job with another name" in said
 
 
+@pytest.mark.parametrize("policy", [{"gang": True}, {"queueName": "team"}], ids=str)
+def test_how_pods_come_onto_nodes_is_settled_while_there_are_pods(
+    api_server: ApiServer, namespace: str, policy: dict[str, Any]
+) -> None:
+    wanted = {**FULL, "runPolicy": {"schedulingPolicy": policy}}
+    applied(api_server, job_object(namespace=namespace, **FULL))
+
+    refused = applied(api_server, job_object(namespace=namespace, **wanted))
+    applied(api_server, job_object(namespace=namespace, **FULL, suspend=True))
+    taken = applied(api_server, job_object(namespace=namespace, **wanted))
+
+    assert "runPolicy.schedulingPolicy cannot be changed while the job has pods: suspend it first" in refused
+    assert "configured" in taken
+
+
+@pytest.mark.parametrize("seconds", ["activeDeadlineSeconds", "pendingDeadlineSeconds", "ttlSecondsAfterFinished"])
+def test_no_time_is_longer_than_dates_reach(api_server: ApiServer, namespace: str, seconds: str) -> None:
+    said = applied(api_server, job_object(namespace=namespace, runPolicy={seconds: 2**31}))
+
+    assert f"spec.runPolicy.{seconds}: Invalid value: 2147483648: " in said
+
+
 @pytest.mark.parametrize(
     "edit",
     [

@@ -162,9 +162,9 @@ async def test_a_list_is_whole_however_long_it_is(client: Client, lab: str) -> N
     assert len({item["metadata"]["name"] for item in listed}) == len(listed) == 505
 
 
-def replacing(uid: str, **fields: Any) -> list[Object]:
+def replacing(version: str, **fields: Any) -> list[Object]:
     """The patch by which the operator brings fields of a spec back."""
-    same = {"op": "test", "path": "/metadata/uid", "value": uid}
+    same = {"op": "test", "path": "/metadata/resourceVersion", "value": version}
     return [same, *({"op": "add", "path": f"/spec/{name}", "value": value} for name, value in fields.items())]
 
 
@@ -184,7 +184,7 @@ async def test_a_patch_replaces_fields_as_a_whole(client: Client, lab: str) -> N
     edited["spec"]["selector"] = {"app": "a", "more": "x"}
     await client.create(SERVICES, edited)
 
-    patch = replacing(await uid_of(client, SERVICES, lab, "a"), ports=[PORT], selector={"app": "b"})
+    patch = replacing(await version_of(client, SERVICES, lab, "a"), ports=[PORT], selector={"app": "b"})
     await client.patch(SERVICES, lab, "a", patch)
 
     spec = (await found(client, SERVICES, lab, "a"))["spec"]
@@ -196,7 +196,7 @@ async def test_a_patch_replaces_fields_as_a_whole(client: Client, lab: str) -> N
 async def test_a_patch_adds_a_field_that_is_not_there(client: Client, lab: str) -> None:
     await client.create(JOBS, job_object(namespace=lab))
 
-    await client.patch(JOBS, lab, "qcnn", replacing(await uid_of(client, JOBS, lab, "qcnn"), suspend=True))
+    await client.patch(JOBS, lab, "qcnn", replacing(await version_of(client, JOBS, lab, "qcnn"), suspend=True))
 
     assert (await found(client, JOBS, lab, "qcnn"))["spec"]["suspend"] is True
 
@@ -212,7 +212,7 @@ async def test_a_patch_for_another_uid_changes_nothing(client: Client, lab: str)
 async def test_a_patch_of_which_a_later_test_fails_changes_nothing(client: Client, lab: str) -> None:
     await client.create(SERVICES, service(lab))
     before = await found(client, SERVICES, lab, "a")
-    patch = [*replacing(before["metadata"]["uid"], ports=[]), *replacing("another")]
+    patch = [*replacing(before["metadata"]["resourceVersion"], ports=[]), *replacing("another")]
 
     assert await refusal(client.patch(SERVICES, lab, "a", patch)) == (422, "Invalid")
     assert await found(client, SERVICES, lab, "a") == before
@@ -229,7 +229,7 @@ async def test_a_patch_to_what_is_there_already_changes_nothing(client: Client, 
     await client.create(SERVICES, service(lab))
     before = await found(client, SERVICES, lab, "a")
 
-    await client.patch(SERVICES, lab, "a", replacing(before["metadata"]["uid"], ports=[PORT]))
+    await client.patch(SERVICES, lab, "a", replacing(before["metadata"]["resourceVersion"], ports=[PORT]))
 
     assert await found(client, SERVICES, lab, "a") == before
 
@@ -241,9 +241,10 @@ async def test_a_patch_creates_nothing(client: Client, lab: str) -> None:
 
 async def test_a_change_of_the_spec_is_a_new_generation(client: Client, lab: str) -> None:
     await client.create(JOBS, job_object(namespace=lab))
-    uid = await uid_of(client, JOBS, lab, "qcnn")
     seen = []
-    for patch in (replacing(uid, suspend=True), replacing(uid, suspend=True), labelled(), replacing(uid, inference={})):
+    for fields in ({"suspend": True}, {"suspend": True}, None, {"inference": {}}):
+        version = await version_of(client, JOBS, lab, "qcnn")
+        patch = labelled() if fields is None else replacing(version, **fields)
         await client.patch(JOBS, lab, "qcnn", patch)
         seen.append((await found(client, JOBS, lab, "qcnn"))["metadata"]["generation"])
 
@@ -258,7 +259,7 @@ async def test_every_change_is_a_new_version(client: Client, lab: str) -> None:
     await client.create(JOBS, job_object(namespace=lab))
     versions = []
     for suspend in (True, True, False):
-        await client.patch(JOBS, lab, "qcnn", replacing(await uid_of(client, JOBS, lab, "qcnn"), suspend=suspend))
+        await client.patch(JOBS, lab, "qcnn", replacing(await version_of(client, JOBS, lab, "qcnn"), suspend=suspend))
         versions.append(int((await found(client, JOBS, lab, "qcnn"))["metadata"]["resourceVersion"]))
 
     assert versions[0] == versions[1] < versions[2]
@@ -287,7 +288,7 @@ async def test_an_object_that_took_the_name_since_is_spared(client: Client, lab:
 async def test_an_object_that_has_changed_since_is_spared(client: Client, lab: str) -> None:
     await client.create(JOBS, job_object(namespace=lab))
     earlier = await version_of(client, JOBS, lab, "qcnn")
-    await client.patch(JOBS, lab, "qcnn", replacing(await uid_of(client, JOBS, lab, "qcnn"), suspend=True))
+    await client.patch(JOBS, lab, "qcnn", replacing(await version_of(client, JOBS, lab, "qcnn"), suspend=True))
 
     code, reason = await refusal(client.delete(JOBS, lab, "qcnn", earlier))
 
@@ -541,6 +542,18 @@ async def test_an_object_that_breaks_a_rule_is_refused_for_good(api_server: ApiS
     await client.close()
 
     assert refused.value.final
+
+
+async def test_a_misspelt_field_is_refused_and_not_dropped(api_server: ApiServer, namespace: str) -> None:
+    client = connected(api_server.url, api_server.token)
+    bad = service(namespace)
+    bad["spec"]["selecter"] = {}
+
+    with pytest.raises(ApiError, match=r'unknown field "spec.selecter"') as refused:
+        await client.create(SERVICES, bad)
+    await client.close()
+
+    assert refused.value.code == 400
 
 
 async def test_a_server_out_of_reach_is_an_error_that_may_pass() -> None:

@@ -1,6 +1,7 @@
 """Asking leading replicas for their progress: a program may answer anything, or not at all."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -13,25 +14,29 @@ from qtj_operator.cluster.progress import ProgressPoller
 from qtj_operator.controller.client import Key
 
 KEY: Key = ("lab", "qcnn")
-LEADER = "127.0.0.2"
+_WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+LEADER = f"127.0.1.{_WORKER + 1}"
+OTHER = f"127.0.2.{_WORKER + 1}"
 """Every address of 127.0.0.0/8 is this machine, so that no other server of it is in the way."""
 
 Progressing = Callable[[], str | bytes]
 
 
 @asynccontextmanager
-async def leader(answers: Progressing) -> AsyncIterator[None]:
-    """A leading replica with a progress endpoint."""
+async def leader(answers: Progressing, address: str = LEADER) -> AsyncIterator[None]:
+    """A leading replica with a progress endpoint; it may send elsewhere."""
 
     async def handle(_: web.Request) -> web.Response:
         said = answers()
+        if isinstance(said, str) and said.startswith("http"):
+            raise web.HTTPFound(said)
         return web.Response(body=said if isinstance(said, bytes) else said.encode())
 
     app = web.Application()
     app.router.add_get(PROGRESS_PATH, handle)
     runner = web.AppRunner(app)
     await runner.setup()
-    await web.TCPSite(runner, LEADER, METRICS_PORT).start()
+    await web.TCPSite(runner, address, METRICS_PORT).start()
     try:
         yield
     finally:
@@ -67,6 +72,32 @@ async def test_what_the_leader_says_is_known_and_its_job_is_looked_at() -> None:
 
     assert poller.latest(KEY, LEADER) == said
     assert hints == [KEY]
+
+
+async def test_a_leader_cannot_send_the_operator_to_others() -> None:
+    asked: list[str] = []
+    poller = ProgressPoller(lambda _: None)
+    poller.latest(KEY, LEADER)
+
+    def elsewhere() -> str:
+        asked.append("leader")
+        return f"http://{OTHER}:{METRICS_PORT}{PROGRESS_PATH}"
+
+    def secret() -> str:
+        asked.append("other")
+        return Progress(epoch=1, epochs=2, step=3).to_json()
+
+    async with leader(elsewhere), leader(secret, OTHER):
+        answer = await _fetched(poller)
+
+    assert set(asked) == {"leader"}
+    assert Progress.parse((answer or b"").decode()) is None
+
+
+async def _fetched(poller: ProgressPoller) -> bytes | None:
+    async with polling(poller):
+        await asyncio.sleep(0)
+        return await poller.fetch(KEY, LEADER)
 
 
 async def test_a_leader_that_has_ended_is_forgotten() -> None:

@@ -91,7 +91,7 @@ def test_a_service_that_somebody_edited_is_brought_back(edit: dict[str, object])
 
     spec = world.services["qcnn-worker-1"]["spec"]
     promised = {field: spec[field] for field in ("ports", "selector", "publishNotReadyAddresses")}
-    assert decision.actions == (Restore(Kind.SERVICE, "qcnn-worker-1", "qcnn-worker-1-service", promised),)
+    assert decision.actions == (Restore(Kind.SERVICE, "qcnn-worker-1", "qcnn-worker-1-version", promised),)
     assert [(event.type, event.reason) for event in decision.events] == [("Warning", "ServiceRepaired")]
 
 

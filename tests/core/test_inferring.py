@@ -122,6 +122,44 @@ def test_a_failed_inference_fails_the_job_and_leaves_the_weights() -> None:
     assert [event.message for event in decision.events] == ["qcnn-inference failed: checksum differs: train again"]
 
 
+def test_what_keeps_inference_from_starting_is_told() -> None:
+    waiting = ("CreateContainerConfigError", 'configmap "c" not found')
+
+    decision = inferring_job().with_inference(waiting=waiting).decide()
+
+    assert (decision.status.phase, decision.status.reason) == ("Inferring", "ContainerNotStarted")
+    assert decision.status.inference is not None
+    assert decision.status.inference.phase == "Pending"
+    assert [(event.type, event.message) for event in decision.events] == [
+        ("Warning", 'qcnn-inference-x7k2p cannot start (CreateContainerConfigError): configmap "c" not found')
+    ]
+
+
+def test_an_inference_that_starts_at_last_is_running() -> None:
+    stuck = inferring_job().with_inference(unscheduled="0/3 nodes are available").recorded()
+
+    decision = stuck.with_inference().decide()
+
+    assert (decision.status.phase, decision.status.reason) == ("Inferring", "Inferring")
+    assert decision.status.inference is not None
+    assert decision.status.inference.phase == "Running"
+
+
+def test_an_inference_job_without_a_pod_is_waited_for_and_then_told() -> None:
+    job = inferring_job()
+    assert job.inference is not None
+    empty = replace(job, inference=replace(job.inference, pods=()))
+
+    early, late = empty.decide(later(seconds=29)), empty.decide(later(seconds=30))
+
+    assert early.wake_at == later(seconds=30)
+    assert early.events == ()
+    assert late.status.reason == "ChildRejected"
+    assert [event.message for event in late.events] == [
+        "qcnn-inference has no pod: kubectl describe job qcnn-inference says why none is created"
+    ]
+
+
 def test_an_inference_job_may_fail_or_be_done_although_no_pod_of_it_is_left() -> None:
     failed = inferring_job().with_inference(failed=True)
     done = inferring_job().with_inference(complete=True)

@@ -181,6 +181,7 @@ def test_an_inference_job_is_done_only_when_its_condition_is_true() -> None:
             "name": "qcnn-inference",
             "uid": "u",
             "resourceVersion": "7",
+            "creationTimestamp": "2030-01-01T12:00:00Z",
             "labels": {"quantumtraining.dev/inference": "a1"},
         },
         "status": {"conditions": [condition("Complete", "False"), condition("Failed", "True")]},
@@ -189,12 +190,18 @@ def test_an_inference_job_is_done_only_when_its_condition_is_true() -> None:
     found = InferenceRun.parse(raw, ())
 
     assert (found.uid, found.run) == ("u", "a1")
+    assert found.created == datetime(2030, 1, 1, 12, tzinfo=UTC)
     assert (found.complete, found.failed, found.deleting) == (False, True, False)
     assert found.result is None
 
 
 def test_an_inference_job_that_lost_its_labels_is_another_run_than_any_that_is_wanted() -> None:
-    meta = {"name": "qcnn-inference", "uid": "u", "resourceVersion": "1"}
+    meta = {
+        "name": "qcnn-inference",
+        "uid": "u",
+        "resourceVersion": "1",
+        "creationTimestamp": "2030-01-01T12:00:00Z",
+    }
     unlabelled = {"metadata": {**meta, "deletionTimestamp": "2030-01-01T12:00:00Z"}}
     relabelled = {"metadata": {**meta, "labels": {"team": "a"}}}
 

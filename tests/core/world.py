@@ -161,9 +161,9 @@ def pods_of(names: Mapping[str, Any]) -> tuple[Pod, ...]:
 
 
 def stored(service: Manifest) -> Manifest:
-    """The Service once the API server has it: with a uid."""
+    """The Service once the API server has it: with a resourceVersion."""
     meta = service["metadata"]
-    return {**service, "metadata": {**meta, "uid": f"{meta['name']}-service"}}
+    return {**service, "metadata": {**meta, "resourceVersion": f"{meta['name']}-version"}}
 
 
 def _called(replica: ReplicaId) -> str:
@@ -231,6 +231,7 @@ def _inference(
         uid="inference-uid",
         version="inference-version",
         run=inference_run(inference, weights),
+        created=NOW,
         complete=complete,
         failed=failed,
         deleting=deleting,

@@ -78,6 +78,15 @@ def test_a_pod_that_fails_is_replaced_after_ten_seconds(world: World) -> None:
     assert len(world.pods) == 2
 
 
+def test_a_pod_that_was_evicted_before_it_ran_is_replaced_too(world: World) -> None:
+    name = world.pods[0]["metadata"]["name"]
+    world.store.update(Resource.PODS, "lab", name, lambda pod: pod.update(status={"phase": "Failed"}))
+    world.now += timedelta(seconds=10)
+    world.settles()
+
+    assert len(world.pods) == 2
+
+
 def test_the_delay_doubles_until_the_limit_fails_the_job(world: World) -> None:
     delays = []
     for _ in range(2):

@@ -113,6 +113,9 @@ _DECISIVE = {
 }
 """The phase that a condition amounts to, the stronger ones first."""
 
+_TOLD_BY = {ConditionType.TRAINED: ConditionType.COMPLETE}
+"""What a job that has trained waits for says more than that it has trained."""
+
 
 def phase_of(conditions: Iterable[Condition] | None) -> tuple[Phase, str | None]:
     """Returns the phase that the conditions amount to, and the reason of the one that decided."""
@@ -120,7 +123,7 @@ def phase_of(conditions: Iterable[Condition] | None) -> tuple[Phase, str | None]
 
     for kind, phase in _DECISIVE.items():
         if kind in known and known[kind].status == "True":
-            return phase, known[kind].reason
+            return phase, known.get(_TOLD_BY.get(kind, kind), known[kind]).reason
     running = known.get(ConditionType.RUNNING)
     if running is None:
         return Phase.PENDING, None

@@ -208,6 +208,10 @@ class SchedulingPolicy(Model):
     )
 
 
+_LONGEST = 2**31 - 1
+"""Seconds of the longest deadline: 68 years, which any later date can still be written for."""
+
+
 class RunPolicy(Model):
     """When to try again, when to stop and what to clean up."""
 
@@ -219,13 +223,13 @@ class RunPolicy(Model):
         le=1000,
     )
     active_deadline_seconds: int | None = Field(
-        None, description="The job fails when it is not complete this long after its start.", ge=1
+        None, description="The job fails when it is not complete this long after its start.", ge=1, le=_LONGEST
     )
     pending_deadline_seconds: int | None = Field(
-        None, description="The job fails when its replicas are not all running after this long.", ge=1
+        None, description="The job fails when its replicas are not all running after this long.", ge=1, le=_LONGEST
     )
     ttl_seconds_after_finished: int | None = Field(
-        None, description="The job is deleted, with its children, this long after its end.", ge=0
+        None, description="The job is deleted, with its children, this long after its end.", ge=0, le=_LONGEST
     )
     clean_pod_policy: CleanPodPolicy | None = Field(
         None,
@@ -254,6 +258,20 @@ _IMMUTABLE = tuple(
     for field in ("strategy", "template", "replicaSpecs", "circuit", "artifacts", "profiler", "managedBy")
 )
 
+
+def _scheduling(obj: str, field: str, default: str) -> str:
+    """Returns the CEL of a field of the scheduling policy: optional types would be shorter, and cost too much."""
+    path = f"{obj}.runPolicy.schedulingPolicy"
+    return f"(has({obj}.runPolicy) && has({path}) && has({path}.{field}) ? {path}.{field} : {default})"
+
+
+_SCHEDULED_ONCE = Rule(
+    "(has(self.suspend) && self.suspend) || (has(oldSelf.suspend) && oldSelf.suspend) || "
+    f"({_scheduling('self', 'gang', 'false')} == {_scheduling('oldSelf', 'gang', 'false')} && "
+    f"{_scheduling('self', 'queueName', repr(''))} == {_scheduling('oldSelf', 'queueName', repr(''))})",
+    lambda _: True,
+    "runPolicy.schedulingPolicy cannot be changed while the job has pods: suspend it first",
+)
 _PARAMETER_SERVER = Rule(
     "!has(self.strategy) || self.strategy != 'ParameterServer' || "
     "(has(self.replicaSpecs.Chief) && has(self.replicaSpecs.PS) && has(self.replicaSpecs.Worker))",
@@ -281,7 +299,7 @@ _ROLE_RULES = (_PARAMETER_SERVER, _NO_PARAMETER_SERVER, _MIRRORED)
 class Spec(Model):
     """What to train, where, and with how many replicas."""
 
-    model_config = ConfigDict(json_schema_extra=validations(*_IMMUTABLE, *_ROLE_RULES))
+    model_config = ConfigDict(json_schema_extra=validations(*_IMMUTABLE, _SCHEDULED_ONCE, *_ROLE_RULES))
 
     strategy: Strategy | None = Field(
         None,

@@ -91,6 +91,7 @@ class WeightsStatus(Model):
 class InferencePhase(StrEnum):
     """How far inference is."""
 
+    PENDING = "Pending"
     RUNNING = "Running"
     COMPLETE = "Complete"
     FAILED = "Failed"
@@ -99,7 +100,9 @@ class InferencePhase(StrEnum):
 class InferenceStatus(Model):
     """The inference Job of the current weights and the current `spec.inference`."""
 
-    phase: InferencePhase = Field(description="Running, Complete or Failed.")
+    phase: InferencePhase = Field(
+        description="Running, Pending while something keeps it from running, Complete or Failed."
+    )
     run: str = Field(description="Digest of the weights and of spec.inference that this run belongs to.")
     metrics: Mapping[str, float] | None = Field(None, description="What inference measured, by name.")
 

@@ -91,8 +91,9 @@ class ApiClient:
             query["continue"] = token
 
     async def create(self, resource: Resource, manifest: Object) -> None:
-        """See `Client.create`."""
-        await self._request("POST", resource, manifest["metadata"]["namespace"], body=manifest)
+        """See `Client.create`; misspelt fields of a pod template are refused, not dropped."""
+        query = {"fieldValidation": "Strict"}
+        await self._request("POST", resource, manifest["metadata"]["namespace"], query=query, body=manifest)
 
     async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> None:
         """See `Client.patch`."""

@@ -36,7 +36,9 @@ class ProgressPoller(Poller):
         """See `Poller.fetch`."""
         host = f"[{address}]" if ":" in address else address
         try:
-            async with self._session.get(f"http://{host}:{METRICS_PORT}{PROGRESS_PATH}") as answer:
+            # No redirects: a training program must not make the operator ask others in its place.
+            url = f"http://{host}:{METRICS_PORT}{PROGRESS_PATH}"
+            async with self._session.get(url, allow_redirects=False) as answer:
                 return await answer.content.read(_MAX_BYTES)
         except (aiohttp.ClientError, TimeoutError, OSError):
             return None

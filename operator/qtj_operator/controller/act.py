@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.job import Job
+from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.build.manifest import Manifest
 from qtj_operator.controller.client import ApiError, Client, Resource
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Restore
@@ -70,7 +71,17 @@ def _stages(actions: Sequence[Action]) -> Iterable[Sequence[Action]]:
     creates = [action for action in actions if isinstance(action, Create)]
     first = [create for create in creates if create.manifest["kind"] in _BEFORE_PODS]
     others = [create for create in creates if create.manifest["kind"] not in _BEFORE_PODS]
-    return [action for action in actions if not isinstance(action, Create)], first, others
+    yield [action for action in actions if not isinstance(action, Create)]
+    yield from _slow_start(first)
+    yield from _slow_start(others)
+
+
+def _slow_start(creates: Sequence[Create]) -> Iterable[Sequence[Create]]:
+    """Yields 1, 2, 4, ... at a time, as the Job controller does: a quota that refuses one refuses the rest."""
+    done, size = 0, 1
+    while done < len(creates):
+        yield creates[done : done + size]
+        done, size = done + size, 2 * size
 
 
 async def _all(requests: Iterable[Awaitable[Obstacle | None]]) -> list[Obstacle]:
@@ -96,7 +107,7 @@ async def _carry_out(client: Client, job: Job, action: Action) -> Obstacle | Non
 async def _restore(client: Client, job: Job, action: Restore) -> None:
     """Replaces the fields whole: merging would keep a port that somebody added to the list."""
     operations = [
-        {"op": "test", "path": "/metadata/uid", "value": action.uid},
+        {"op": "test", "path": "/metadata/resourceVersion", "value": action.version},
         *({"op": "add", "path": f"/spec/{name}", "value": value} for name, value in action.fields.items()),
     ]
     await client.patch(_RESOURCES[action.kind], job.namespace, action.name, operations)
@@ -121,9 +132,12 @@ async def _create(client: Client, job: Job, manifest: Manifest) -> Obstacle | No
 
 async def _is_ours(client: Client, resource: Resource, job: Job, manifest: Manifest, called: str) -> Obstacle | None:
     there = await client.get(resource, job.namespace, manifest["metadata"]["name"])
-    if there is None or is_controlled_by(there, job.uid):
+    if there is None:
         return None
-    return Obstacle(
-        Reason.NAME_TAKEN,
-        f"{called} exists and does not belong to this job: delete it, or give the job another name",
-    )
+    if not is_controlled_by(there, job.uid):
+        why = f"{called} exists and does not belong to this job: delete it, or give the job another name"
+        return Obstacle(Reason.NAME_TAKEN, why)
+    if there["metadata"].get("labels", {}).get(LABEL_JOB) != job.name:
+        why = f"{called} of this job has lost its label {LABEL_JOB}={job.name}: put the label back, or delete it"
+        return Obstacle(Reason.NAME_TAKEN, why)
+    return None

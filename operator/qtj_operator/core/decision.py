@@ -35,12 +35,13 @@ class Restore:
     """Bring fields of a child's spec back to how they were built.
 
     Attributes:
+        version: The resourceVersion that was seen: what has changed since is looked at again first.
         fields: The fields' names and values; whatever else the child has stays.
     """
 
     kind: Kind
     name: str
-    uid: str
+    version: str
     fields: Mapping[str, Any]
 
 

@@ -1,6 +1,6 @@
 """Events follow from the status: one for each condition that changed its status or its reason."""
 
-from qtj_operator.api.conditions import ConditionType, Reason
+from qtj_operator.api.conditions import ConditionType, Reason, is_true
 from qtj_operator.api.status import Condition, Status
 from qtj_operator.core.decision import Event
 
@@ -24,19 +24,20 @@ def events_between(before: Status, after: Status) -> tuple[Event, ...]:
     """Returns the events that tell how `before` became `after`; none when they agree."""
     known = {condition.type: (condition.status, condition.reason) for condition in before.conditions or ()}
     restarts = before.attempt != after.attempt
+    failed = is_true(after.conditions, ConditionType.FAILED)
     return tuple(
         Event("Warning" if _is_warning(condition) else "Normal", Reason(condition.reason), condition.message)
         for condition in after.conditions or ()
         if known.get(condition.type) != (condition.status, condition.reason)
-        and not _is_silent(condition, restarts=restarts)
+        and not _is_silent(condition, restarts=restarts, failed=failed)
     )
 
 
-def _is_silent(condition: Condition, *, restarts: bool) -> bool:
+def _is_silent(condition: Condition, *, restarts: bool, failed: bool) -> bool:
     if condition.type == ConditionType.RUNNING and condition.reason == Reason.SUSPENDED:
         return True  # the condition Suspended tells
-    if condition.type == ConditionType.COMPLETE and condition.status == "False":
-        return condition.reason != Reason.INFERRING  # the condition Failed tells
+    if condition.type == ConditionType.COMPLETE and condition.status == "False" and failed:
+        return True  # the condition Failed tells
     if condition.reason == Reason.RESTARTING and not restarts:
         return True  # told when the attempt moved; since then there was a pause, or an obstacle
     return condition.reason in _SILENT

@@ -47,7 +47,7 @@ def drifted(seen: Observed, _now: datetime) -> Verdict | None:
         live = seen.services.get(name)
         if live is not None and any(live["spec"].get(field) != spec[field] for field in _PROMISED):
             fields = {field: spec[field] for field in _PROMISED}
-            repairs.append(Restore(Kind.SERVICE, name, live["metadata"]["uid"], fields))
+            repairs.append(Restore(Kind.SERVICE, name, live["metadata"]["resourceVersion"], fields))
     if not repairs:
         return None
     names = ", ".join(repair.name for repair in repairs if isinstance(repair, Restore))

@@ -1,6 +1,7 @@
 """What comes after training."""
 
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
 from qtj_operator.api.spec import Inference
@@ -8,8 +9,12 @@ from qtj_operator.api.status import InferencePhase, InferenceStatus, WeightsStat
 from qtj_operator.build.inference import inference_job, inference_run
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Verdict
 from qtj_operator.core.observed import InferenceRun, Observed
+from qtj_operator.core.unstarted import why_unstarted
 
 __all__ = ["inference_stopped", "inferring", "wanted_run"]
+
+_POD_EXPECTED = timedelta(seconds=30)
+"""How long after its Job a pod of inference may come before that is worth a word."""
 
 
 def wanted_run(seen: Observed) -> str | None:
@@ -24,7 +29,7 @@ def inference_stopped(seen: Observed) -> tuple[Action, ...]:
     return () if found is None or found.complete or found.failed else _removed(found)
 
 
-def inferring(seen: Observed, _now: datetime) -> Verdict | None:
+def inferring(seen: Observed, now: datetime) -> Verdict | None:
     """After training comes inference with exactly the stored weights, and then the job is complete."""
     status = seen.job.status
     if not is_true(status.conditions, ConditionType.TRAINED):
@@ -35,10 +40,10 @@ def inferring(seen: Observed, _now: datetime) -> Verdict | None:
         return _complete(Reason.NO_INFERENCE, "training is done and spec.inference asks for nothing more")
     if status.weights is None:
         return _failed("spec.inference needs weights, but the program named none in its termination message")
-    return _infer(seen, seen.job.inference, status.weights)
+    return _infer(seen, seen.job.inference, status.weights, now)
 
 
-def _infer(seen: Observed, inference: Inference, weights: WeightsStatus) -> Verdict:
+def _infer(seen: Observed, inference: Inference, weights: WeightsStatus, now: datetime) -> Verdict:
     run = inference_run(inference, weights)
     found = seen.inference
     if found is None:
@@ -50,7 +55,19 @@ def _infer(seen: Observed, inference: Inference, weights: WeightsStatus) -> Verd
     if found.failed:
         why = f"{found.name} failed: {found.result.last_words if found.result else 'no pod of it could run'}"
         return _failed(why, InferenceStatus(phase=InferencePhase.FAILED, run=run))
-    return _running(run)
+    return _under_way(found, now)
+
+
+def _under_way(found: InferenceRun, now: datetime) -> Verdict:
+    """The Job exists; whether its pod runs is another question, which a Job's status does not answer."""
+    obstacle = next((why for pod in found.pods if (why := why_unstarted(pod)) is not None), None)
+    if obstacle is not None:
+        return _pending(found.run, *obstacle)
+    due = found.created + _POD_EXPECTED
+    if found.pods or now < due:
+        return replace(_running(found.run), wake_at=None if found.pods else due)
+    no_pod = f"{found.name} has no pod: kubectl describe job {found.name} says why none is created"
+    return _pending(found.run, Reason.CHILD_REJECTED, no_pod)
 
 
 def _removed(found: InferenceRun) -> tuple[Action, ...]:
@@ -62,6 +79,13 @@ def _running(run: str, *actions: Action) -> Verdict:
         actions=actions,
         record={"inference": InferenceStatus(phase=InferencePhase.RUNNING, run=run)},
         facts=(Fact(ConditionType.COMPLETE, status=False, reason=Reason.INFERRING, message="inference is running"),),
+    )
+
+
+def _pending(run: str, reason: Reason, why: str) -> Verdict:
+    return Verdict(
+        record={"inference": InferenceStatus(phase=InferencePhase.PENDING, run=run)},
+        facts=(Fact(ConditionType.COMPLETE, status=False, reason=reason, message=why),),
     )
 
 

@@ -165,12 +165,14 @@ class InferenceRun:
 
     Attributes:
         run: Digest of the weights and the inference spec that it was created for.
+        created: When.
     """
 
     name: str
     uid: str
     version: str
     run: str
+    created: datetime
     complete: bool
     failed: bool
     deleting: bool
@@ -186,6 +188,7 @@ class InferenceRun:
             uid=meta["uid"],
             version=meta["resourceVersion"],
             run=meta.get("labels", {}).get(LABEL_INFERENCE, ""),
+            created=datetime.fromisoformat(meta["creationTimestamp"]),
             complete="Complete" in done,
             failed="Failed" in done,
             deleting="deletionTimestamp" in meta,

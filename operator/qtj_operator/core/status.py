@@ -9,12 +9,11 @@ from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import Role
 from qtj_operator.api.status import Condition, InferencePhase, ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.decision import Verdict
-from qtj_operator.core.observed import Observed, Pod
+from qtj_operator.core.observed import Observed
+from qtj_operator.core.unstarted import why_unstarted
 
 __all__ = ["closed", "differ_in_numbers_alone", "failed_by_obstacle", "progress_status", "status_of", "with_obstacle"]
 
-_PULL = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
-_STARTING = {"ContainerCreating", "PodInitializing"}
 _SIGNIFICANT = 5
 """Digits kept of a progress number: a column that people read, written as seldom as possible."""
 
@@ -52,6 +51,9 @@ def with_obstacle(before: Status, after: Status, reason: Reason, message: str, n
 
     Whether the job runs follows from what was known `before`: a pass that meets the same obstacle changes nothing.
     """
+    if is_true(after.conditions, ConditionType.TRAINED):  # then it is inference that waits
+        fact = Fact(ConditionType.COMPLETE, status=False, reason=reason, message=message)
+        return closed(_with_inference(after, InferencePhase.PENDING), (fact,), after.observed_generation or 0, now)
     known = find(before.conditions, ConditionType.RUNNING)
     others = [condition for condition in after.conditions or () if condition.type != ConditionType.RUNNING]
     base = after.model_copy(update={"conditions": (*((known,) if known else ()), *others)})
@@ -64,10 +66,8 @@ def failed_by_obstacle(before: Status, after: Status, reason: Reason, message: s
     facts = [Fact(ConditionType.FAILED, status=True, reason=reason, message=message)]
     if not is_true(before.conditions, ConditionType.TRAINED):
         facts.append(_fact(Reason.TRAINING_ENDED, "training has ended"))
-    elif after.inference:
-        after = after.model_copy(
-            update={"inference": after.inference.model_copy(update={"phase": InferencePhase.FAILED})}
-        )
+    else:
+        after = _with_inference(after, InferencePhase.FAILED)
     return closed(after, facts, after.observed_generation or 0, now)
 
 
@@ -87,6 +87,11 @@ def progress_status(said: Progress) -> ProgressStatus:
         examples_per_second=_rounded(said.examples_per_second),
         gradient_variance=_rounded(said.gradient_variance),
     )
+
+
+def _with_inference(status: Status, phase: InferencePhase) -> Status:
+    inference = status.inference
+    return status.model_copy(update={"inference": inference and inference.model_copy(update={"phase": phase})})
 
 
 def _without_numbers(status: Status) -> Status:
@@ -139,9 +144,9 @@ def _running(seen: Observed, facts: Iterable[Fact]) -> Fact:
     ready = sum((pod.ready or pod.succeeded) and not pod.deleting for pod in there)
     if size == ready or _keeps_running(seen):
         return _fact(Reason.ALL_REPLICAS_READY, f"{size} of {size} replicas are ready", status=True)
-    obstacle = next((found for pod in seen.current if (found := _obstacle(pod)) is not None), None)
+    obstacle = next((found for pod in seen.current if (found := why_unstarted(pod)) is not None), None)
     if obstacle is not None:
-        return obstacle
+        return _fact(*obstacle)
     waiting = f"{ready} of {size} replicas are ready"
     if seen.attempt > 1:
         return _fact(Reason.RESTARTING, f"attempt {seen.attempt}: {waiting}")
@@ -161,21 +166,6 @@ def _keeps_running(seen: Observed) -> bool:
 def _is_awaited(replica: ReplicaId) -> bool:
     """Whether training waits for it."""
     return replica.role != Role.EVALUATOR
-
-
-def _obstacle(pod: Pod) -> Fact | None:
-    """Returns what keeps a pod from starting, if it is more than a matter of seconds."""
-    if pod.unscheduled:
-        return _fact(Reason.UNSCHEDULABLE, f"no node takes {pod.name}: {pod.unscheduled}")
-    waiting = pod.waiting
-    if waiting is None or waiting.reason in _STARTING:
-        return None
-    if waiting.reason in _PULL:
-        return _fact(
-            Reason.IMAGE_NOT_PULLED,
-            f'image "{waiting.image}" of {pod.name} cannot be pulled: check its name and whether the node may pull it',
-        )
-    return _fact(Reason.CONTAINER_NOT_STARTED, f"{pod.name} cannot start ({waiting.reason}): {waiting.message}")
 
 
 def _fact(reason: Reason, message: str, *, status: bool = False) -> Fact:

@@ -67,7 +67,7 @@ class JobController:
         return self._say(job, pods)
 
     def _retry_at(self, pods: Sequence[Object]) -> datetime:
-        last = max(_finished(pod) or self._clock() for pod in pods)
+        last = max(_finished(pod) for pod in pods)
         return last + min(_FIRST_DELAY * (1 << len(pods) - 1), _LAST_DELAY)
 
     def _create(self, job: Object, number: int) -> bool:
@@ -141,7 +141,8 @@ def _fits(rule: Object, pod: Object) -> bool:
     return by_code or any((each["type"], each["status"]) in held for each in wanted)
 
 
-def _finished(pod: Object) -> datetime | None:
+def _finished(pod: Object) -> datetime:
+    """Returns when a failed pod ended; when it was created, if nobody knows, as of one that was evicted."""
     states = [status["state"].get("terminated") or {} for status in pod["status"].get("containerStatuses") or ()]
-    at = next((state["finishedAt"] for state in states if "finishedAt" in state), None)
-    return datetime.fromisoformat(at) if at else None
+    known = (state["finishedAt"] for state in states if "finishedAt" in state)
+    return datetime.fromisoformat(next(known, pod["metadata"]["creationTimestamp"]))

@@ -12,8 +12,10 @@ from qtj_trainer.simulate.fused.schedule import Pass, Shape, schedule
 
 __all__ = ["Plan", "make_plan", "shape_for"]
 
-_TILE_BITS = 11
-"""A tile of 2^11 vectors of 16 complex numbers takes 256 KiB; two of them stay in L2."""
+_TILE_BITS = 12
+"""A tile of 2^12 vectors of 16 complex numbers takes 512 KiB; two of them stay in an L2 of 1 MiB."""
+_WHOLE_BITS = 13
+"""A state of so many index bits is worked on whole: what leaves L2 costs less than copies of it into tiles."""
 _EXAMPLES_IN_LANES = 12
 """Up to so many qubits, examples side by side are faster than one after the other."""
 _FEWEST = 2
@@ -58,14 +60,14 @@ class Plan:
         return "\n".join(_explained(self))
 
 
-def shape_for(qubits: int, lanes: int, *, examples_in_lanes: bool | None = None, tile_bits: int = _TILE_BITS) -> Shape:
+def shape_for(qubits: int, lanes: int, *, examples_in_lanes: bool | None = None, tile_bits: int | None = None) -> Shape:
     """Chooses how a state lies in memory.
 
     Args:
         qubits: At least 2.
         lanes: Floats in a vector of this processor.
         examples_in_lanes: True to put examples into the lanes, False to put qubits there; None chooses.
-        tile_bits: Index bits of the vectors that stay in the cache together.
+        tile_bits: Index bits of the vectors that stay in the cache together; None chooses.
 
     Returns:
         The shape.
@@ -76,6 +78,8 @@ def shape_for(qubits: int, lanes: int, *, examples_in_lanes: bool | None = None,
     if examples_in_lanes or qubits < lane_bits + _FEWEST:
         lane_bits = 0
     vector_bits = qubits - lane_bits
+    if tile_bits is None:
+        tile_bits = vector_bits if vector_bits <= _WHOLE_BITS else _TILE_BITS
     return Shape(lane_bits, vector_bits, min(vector_bits, tile_bits) if lane_bits else vector_bits)
 
 
@@ -87,7 +91,7 @@ def make_plan(
     weights: Sequence[str],
     lanes: int,
     examples_in_lanes: bool | None = None,
-    tile_bits: int = _TILE_BITS,
+    tile_bits: int | None = None,
 ) -> Plan:
     """Plans a circuit.
 

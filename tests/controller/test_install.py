@@ -1,12 +1,16 @@
 """What `deploy/` installs may do what the operator does, and nothing else."""
 
-from collections.abc import Iterator
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
-from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, wait_until
+from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Programs, wait_until
 from tests.controller.test_operator import EXAMPLE, SOON, WORKERS, running
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -26,6 +30,30 @@ def namespaced(api_server: ApiServer) -> Iterator[ApiServer]:
 def may(server: ApiServer, who: str, what: str, namespace: str) -> bool:
     answer = server.kubectl("auth", "can-i", *what.split(), f"--as={who}", "-n", namespace, check=False)
     return answer.startswith("yes")
+
+
+def overlay(programs: Programs, base: str, folder: Path, **fields: object) -> Sequence[dict[str, Any]]:
+    """What kustomize makes of an overlay on one of the installs."""
+    resources = [os.path.relpath(DEPLOY / base, folder)]
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump({"resources": resources, **fields}))
+    built = subprocess.run([programs.kubectl, "kustomize", str(folder)], capture_output=True, text=True, check=True)
+    return list(yaml.safe_load_all(built.stdout))
+
+
+def of_kind(objects: Sequence[dict[str, Any]], *kinds: str) -> list[dict[str, Any]]:
+    return [each for each in objects if each["kind"] in kinds]
+
+
+@pytest.mark.parametrize("base", ["kustomize", "namespaced"])
+def test_an_overlay_with_another_namespace_binds_the_service_account_that_it_creates(
+    programs: Programs, tmp_path: Path, base: str
+) -> None:
+    objects = overlay(programs, base, tmp_path, namespace="team-b")
+
+    bindings = of_kind(objects, "RoleBinding", "ClusterRoleBinding")
+    subject = {"kind": "ServiceAccount", "name": "qtj-operator", "namespace": "team-b"}
+    assert [each["metadata"]["namespace"] for each in of_kind(objects, "ServiceAccount", "Deployment")] == ["team-b"] * 2
+    assert [each["subjects"] for each in bindings] == [[subject]] * 2
 
 
 def test_an_operator_with_the_rights_of_one_namespace_runs_the_example(namespaced: ApiServer, tmp_path: Path) -> None:

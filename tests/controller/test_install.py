@@ -50,9 +50,10 @@ def test_an_overlay_with_another_namespace_binds_the_service_account_that_it_cre
 ) -> None:
     objects = overlay(programs, base, tmp_path, namespace="team-b")
 
+    placed = of_kind(objects, "ServiceAccount", "Deployment")
     bindings = of_kind(objects, "RoleBinding", "ClusterRoleBinding")
     subject = {"kind": "ServiceAccount", "name": "qtj-operator", "namespace": "team-b"}
-    assert [each["metadata"]["namespace"] for each in of_kind(objects, "ServiceAccount", "Deployment")] == ["team-b"] * 2
+    assert [each["metadata"]["namespace"] for each in placed] == ["team-b"] * 2
     assert [each["subjects"] for each in bindings] == [[subject]] * 2
 
 

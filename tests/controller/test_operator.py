@@ -36,6 +36,7 @@ class Operator:
 
     process: subprocess.Popen[str]
     port: int
+    log: Path
 
     def answers(self, path: str) -> str | None:
         """The body of the answer; None when there is none, or it is a refusal."""
@@ -65,6 +66,14 @@ def environment(home: Path, **more: str) -> Mapping[str, str]:
 
 @contextmanager
 def running(server: ApiServer, namespace: str, home: Path, *options: str) -> Iterator[Operator]:
+    with started(server, namespace, home, *options) as operator:
+        wait_until(lambda: operator.answers("/readyz"), 30, f"the operator: {operator.log.read_text()}")
+        yield operator
+
+
+@contextmanager
+def started(server: ApiServer, namespace: str, home: Path, *options: str) -> Iterator[Operator]:
+    """An operator that need not become ready."""
     port = free_port()
     argv = (*QTJ, "operator", "--namespace", namespace, "--port", str(port), *options)
     log = home / f"operator-{port}.log"
@@ -73,9 +82,7 @@ def running(server: ApiServer, namespace: str, home: Path, *options: str) -> Ite
         env = environment(home, KUBECONFIG=str(server.kubeconfig))
         process = stack.enter_context(subprocess.Popen(argv, stdout=output, stderr=output, text=True, env=env))
         stack.callback(process.kill)
-        operator = Operator(process, port)
-        wait_until(lambda: operator.answers("/readyz"), 30, f"the operator: {log.read_text()}")
-        yield operator
+        yield Operator(process, port, log)
     assert "Traceback" not in log.read_text()
 
 

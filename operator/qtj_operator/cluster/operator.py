@@ -1,8 +1,10 @@
 """The operator, put together: watches fill the queue, workers empty it, the server tells how it goes."""
 
 import asyncio
+import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 from qtj_operator.api.names import API_VERSION
@@ -18,6 +20,8 @@ from qtj_operator.controller.reconcile import Reconciler
 from qtj_operator.controller.runtime import Runtime
 
 __all__ = ["Settings", "run_operator"]
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +64,8 @@ async def run_operator(settings: Settings) -> None:
     Raises:
         ApiError: There is no cluster, or no CRD in it, or another operator took over.
     """
+    where = f"namespace {settings.namespace}" if settings.namespace else "all namespaces"
+    log.info("version %s starts, for %s", version("quantumtrainingjob"), where)
     queue: WorkQueue[Key] = WorkQueue()
     metrics = Metrics(lambda: len(queue))
     client = await connect(metrics)
@@ -79,6 +85,7 @@ async def _run(client: ApiClient, queue: WorkQueue[Key], metrics: Metrics, setti
     async def work() -> None:
         await _check(client, settings.namespace)
         state.leads = True
+        metrics.leads()
         await _until_one_ends(runtime.run(), poller.run(), watch(queue.add, settings.namespace, state.started))
 
     if settings.lease_namespace is None:

@@ -98,3 +98,38 @@ def test_nobody_reads_secrets_or_edits_what_users_wrote(namespaced: ApiServer, w
     namespaced.kubectl("apply", "-k", str(DEPLOY / "kustomize"))
 
     assert not may(namespaced, who, what, who.split(":")[2])
+
+
+@pytest.mark.parametrize(
+    ("role", "allowed", "refused"),
+    [
+        ("view", ("get", "list", "watch"), ("create", "update", "patch", "delete", "deletecollection")),
+        ("edit", ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"), ()),
+    ],
+)
+def test_users_have_roles_of_their_own_and_none_writes_a_status(
+    api_server: ApiServer, namespace: str, role: str, allowed: Sequence[str], refused: Sequence[str]
+) -> None:
+    api_server.kubectl("apply", "-k", str(DEPLOY / "users"))
+    api_server.kubectl("create", "rolebinding", role, f"--clusterrole=qtj-{role}", "--user=jane", "-n", namespace)
+
+    can = {verb for verb in (*allowed, *refused) if may(api_server, "jane", f"{verb} qtj", namespace)}
+    assert can == set(allowed)
+    assert not may(api_server, "jane", "update qtj --subresource=status", namespace)
+
+
+@pytest.mark.parametrize(("role", "into"), [("qtj-view", {"view", "edit", "admin"}), ("qtj-edit", {"edit", "admin"})])
+def test_users_roles_join_those_that_every_cluster_has(
+    programs: Programs, tmp_path: Path, role: str, into: set[str]
+) -> None:
+    roles = of_kind(overlay(programs, "kustomize", tmp_path), "ClusterRole")
+
+    (labels,) = [each["metadata"]["labels"] for each in roles if each["metadata"]["name"] == role]
+    prefix = "rbac.authorization.k8s.io/aggregate-to-"
+    assert {label.removeprefix(prefix) for label, on in labels.items() if on == "true"} == into
+
+
+def test_the_install_of_one_namespace_needs_no_rights_on_the_cluster(programs: Programs, tmp_path: Path) -> None:
+    objects = overlay(programs, "namespaced", tmp_path)
+
+    assert {each["metadata"].get("namespace") for each in objects} == {"quantum"}

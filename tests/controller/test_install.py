@@ -1,6 +1,7 @@
 """What `deploy/` installs may do what the operator does, and nothing else."""
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -9,7 +10,9 @@ from typing import Any
 
 import pytest
 import yaml
+from prometheus_client import generate_latest
 
+from qtj_operator.controller.metrics import Metrics
 from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Programs, wait_until
 from tests.controller.test_operator import EXAMPLE, SOON, WORKERS, running
 
@@ -133,3 +136,36 @@ def test_the_install_of_one_namespace_needs_no_rights_on_the_cluster(programs: P
     objects = overlay(programs, "namespaced", tmp_path)
 
     assert {each["metadata"].get("namespace") for each in objects} == {"quantum"}
+
+
+@pytest.mark.parametrize("base", ["kustomize", "namespaced"])
+def test_a_drain_leaves_an_operator_and_both_are_apart(programs: Programs, tmp_path: Path, base: str) -> None:
+    objects = overlay(programs, base, tmp_path)
+
+    (budget,), (deployment,) = of_kind(objects, "PodDisruptionBudget"), of_kind(objects, "Deployment")
+    pod = deployment["spec"]["template"]
+    (spread,) = pod["spec"]["topologySpreadConstraints"]
+    labels = {"app.kubernetes.io/name": "qtj-operator"}
+    assert budget["spec"]["selector"]["matchLabels"] == spread["labelSelector"]["matchLabels"] == labels
+    assert pod["metadata"]["labels"] == labels
+    assert (budget["spec"]["maxUnavailable"], deployment["spec"]["replicas"]) == (1, 2)
+
+
+@pytest.mark.parametrize("policy", sorted((DEPLOY / "network").iterdir()), ids=lambda path: path.name)
+def test_the_api_server_takes_the_network_policies(api_server: ApiServer, namespace: str, policy: Path) -> None:
+    answer = api_server.kubectl("apply", "-n", namespace, "--dry-run=server", "--validate=strict", "-f", str(policy))
+
+    assert "created" in answer
+
+
+def test_alerts_ask_for_metrics_that_there_are(programs: Programs, tmp_path: Path) -> None:
+    metrics = Metrics()
+    metrics.resynced()
+    with metrics.timed():
+        pass
+    exposed = set(re.findall(r"^(qtj_\w+)", generate_latest(metrics.registry).decode(), re.MULTILINE))
+    (rules,) = of_kind(overlay(programs, "monitoring", tmp_path), "PrometheusRule")
+
+    asked = [rule["expr"] for group in rules["spec"]["groups"] for rule in group["rules"]]
+    assert set(re.findall(r"qtj_\w+", " ".join(asked))) <= exposed
+    assert len(asked) == 5

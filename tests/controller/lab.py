@@ -9,7 +9,7 @@ from qtj_operator.controller.reconcile import Reconciler
 from tests.controller.memory import Cluster, Kubelet, RecordingClient, Silence
 from tests.jobs import job_object
 
-__all__ = ["KEY", "MEASURED", "TRAINED", "WEIGHTS", "Lab", "complete", "running"]
+__all__ = ["KEY", "MEASURED", "TRAINED", "WEIGHTS", "Lab", "complete", "restarted", "running"]
 
 KEY = ("lab", "qcnn")
 WEIGHTS = Weights(uri="gs://lab-bucket/qcnn/weights/1f3c0a.h5", sha256="1f3c0a" + "0" * 58)
@@ -88,6 +88,16 @@ class Lab:
 async def running(lab: Lab, **spec: Any) -> None:
     """The job's replicas all run."""
     await lab.applies(**spec)
+    await lab.settles()
+    lab.kubelet.starts()
+    await lab.settles()
+
+
+async def restarted(lab: Lab) -> None:
+    """What is left of the gang has gone, and the next attempt runs."""
+    await lab.settles()
+    lab.kubelet.reaps()
+    lab.waits(seconds=5)
     await lab.settles()
     lab.kubelet.starts()
     await lab.settles()

@@ -42,6 +42,7 @@ def test_every_example_is_accepted(api_server: ApiServer, namespace: str, exampl
         ({"replicaSpecs": {"Chief": {"replicas": 2}}}, "a job has at most one Chief"),
         ({"artifacts": {"uri": "s3://bucket/run"}}, "must begin with gs:// (a bucket) or file:///"),
         ({"artifacts": {"uri": "gs:///run"}}, "names no valid bucket: write gs://BUCKET/PATH"),
+        ({"artifacts": {"uri": "gs://b/run"}}, "names no valid bucket: write gs://BUCKET/PATH, where BUCKET has 3 to"),
         ({"artifacts": {"uri": "gs://Lab/run"}}, "names no valid bucket: write gs://BUCKET/PATH"),
         ({"artifacts": None}, "spec.artifacts: Required value"),
         ({"template": None}, "spec.template: Required value"),

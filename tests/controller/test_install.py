@@ -1,12 +1,19 @@
 """What `deploy/` installs may do what the operator does, and nothing else."""
 
-from collections.abc import Iterator
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from prometheus_client import generate_latest
 
-from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, wait_until
+from qtj_operator.controller.metrics import Metrics
+from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Programs, wait_until
 from tests.controller.test_operator import EXAMPLE, SOON, WORKERS, running
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -26,6 +33,31 @@ def namespaced(api_server: ApiServer) -> Iterator[ApiServer]:
 def may(server: ApiServer, who: str, what: str, namespace: str) -> bool:
     answer = server.kubectl("auth", "can-i", *what.split(), f"--as={who}", "-n", namespace, check=False)
     return answer.startswith("yes")
+
+
+def overlay(programs: Programs, base: str, folder: Path, **fields: object) -> Sequence[dict[str, Any]]:
+    """What kustomize makes of an overlay on one of the installs."""
+    resources = [os.path.relpath(DEPLOY / base, folder)]
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump({"resources": resources, **fields}))
+    built = subprocess.run([programs.kubectl, "kustomize", str(folder)], capture_output=True, text=True, check=True)
+    return list(yaml.safe_load_all(built.stdout))
+
+
+def of_kind(objects: Sequence[dict[str, Any]], *kinds: str) -> list[dict[str, Any]]:
+    return [each for each in objects if each["kind"] in kinds]
+
+
+@pytest.mark.parametrize("base", ["kustomize", "namespaced"])
+def test_an_overlay_with_another_namespace_binds_the_service_account_that_it_creates(
+    programs: Programs, tmp_path: Path, base: str
+) -> None:
+    objects = overlay(programs, base, tmp_path, namespace="team-b")
+
+    placed = of_kind(objects, "ServiceAccount", "Deployment")
+    bindings = of_kind(objects, "RoleBinding", "ClusterRoleBinding")
+    subject = {"kind": "ServiceAccount", "name": "qtj-operator", "namespace": "team-b"}
+    assert [each["metadata"]["namespace"] for each in placed] == ["team-b"] * 2
+    assert [each["subjects"] for each in bindings] == [[subject]] * 2
 
 
 def test_an_operator_with_the_rights_of_one_namespace_runs_the_example(namespaced: ApiServer, tmp_path: Path) -> None:
@@ -69,3 +101,71 @@ def test_nobody_reads_secrets_or_edits_what_users_wrote(namespaced: ApiServer, w
     namespaced.kubectl("apply", "-k", str(DEPLOY / "kustomize"))
 
     assert not may(namespaced, who, what, who.split(":")[2])
+
+
+@pytest.mark.parametrize(
+    ("role", "allowed", "refused"),
+    [
+        ("view", ("get", "list", "watch"), ("create", "update", "patch", "delete", "deletecollection")),
+        ("edit", ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"), ()),
+    ],
+)
+def test_users_have_roles_of_their_own_and_none_writes_a_status(
+    api_server: ApiServer, namespace: str, role: str, allowed: Sequence[str], refused: Sequence[str]
+) -> None:
+    api_server.kubectl("apply", "-k", str(DEPLOY / "users"))
+    api_server.kubectl("create", "rolebinding", role, f"--clusterrole=qtj-{role}", "--user=jane", "-n", namespace)
+
+    can = {verb for verb in (*allowed, *refused) if may(api_server, "jane", f"{verb} qtj", namespace)}
+    assert can == set(allowed)
+    assert not may(api_server, "jane", "update qtj --subresource=status", namespace)
+
+
+@pytest.mark.parametrize(("role", "into"), [("qtj-view", {"view", "edit", "admin"}), ("qtj-edit", {"edit", "admin"})])
+def test_users_roles_join_those_that_every_cluster_has(
+    programs: Programs, tmp_path: Path, role: str, into: set[str]
+) -> None:
+    roles = of_kind(overlay(programs, "kustomize", tmp_path), "ClusterRole")
+
+    (labels,) = [each["metadata"]["labels"] for each in roles if each["metadata"]["name"] == role]
+    prefix = "rbac.authorization.k8s.io/aggregate-to-"
+    assert {label.removeprefix(prefix) for label, on in labels.items() if on == "true"} == into
+
+
+def test_the_install_of_one_namespace_needs_no_rights_on_the_cluster(programs: Programs, tmp_path: Path) -> None:
+    objects = overlay(programs, "namespaced", tmp_path)
+
+    assert {each["metadata"].get("namespace") for each in objects} == {"quantum"}
+
+
+@pytest.mark.parametrize("base", ["kustomize", "namespaced"])
+def test_a_drain_leaves_an_operator_and_both_are_apart(programs: Programs, tmp_path: Path, base: str) -> None:
+    objects = overlay(programs, base, tmp_path)
+
+    (budget,), (deployment,) = of_kind(objects, "PodDisruptionBudget"), of_kind(objects, "Deployment")
+    pod = deployment["spec"]["template"]
+    (spread,) = pod["spec"]["topologySpreadConstraints"]
+    labels = {"app.kubernetes.io/name": "qtj-operator"}
+    assert budget["spec"]["selector"]["matchLabels"] == spread["labelSelector"]["matchLabels"] == labels
+    assert pod["metadata"]["labels"] == labels
+    assert (budget["spec"]["maxUnavailable"], deployment["spec"]["replicas"]) == (1, 2)
+
+
+@pytest.mark.parametrize("policy", sorted((DEPLOY / "network").iterdir()), ids=lambda path: path.name)
+def test_the_api_server_takes_the_network_policies(api_server: ApiServer, namespace: str, policy: Path) -> None:
+    answer = api_server.kubectl("apply", "-n", namespace, "--dry-run=server", "--validate=strict", "-f", str(policy))
+
+    assert "created" in answer
+
+
+def test_alerts_ask_for_metrics_that_there_are(programs: Programs, tmp_path: Path) -> None:
+    metrics = Metrics()
+    metrics.resynced()
+    with metrics.timed():
+        pass
+    exposed = set(re.findall(r"^(qtj_\w+)", generate_latest(metrics.registry).decode(), re.MULTILINE))
+    (rules,) = of_kind(overlay(programs, "monitoring", tmp_path), "PrometheusRule")
+
+    asked = [rule["expr"] for group in rules["spec"]["groups"] for rule in group["rules"]]
+    assert set(re.findall(r"qtj_\w+", " ".join(asked))) <= exposed
+    assert len(asked) == 5

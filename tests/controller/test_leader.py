@@ -1,12 +1,14 @@
 """Two operators and one Lease: one works, the other takes over when the first is gone."""
 
 import signal
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.controller.apiserver import ApiServer, wait_until
-from tests.controller.test_operator import EXAMPLE, Operator, running
+from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, wait_until
+from tests.controller.test_operator import EXAMPLE, Operator, running, started
 
 HANDED_OVER = 10.0
 """Seconds in which a stand-by works once the leader has resigned: it asks every two."""
@@ -39,3 +41,40 @@ def test_a_stand_by_takes_over(
             api_server.kubectl("apply", "-n", namespace, "-f", str(EXAMPLE))
             pods = ["qcnn-worker-0", "qcnn-worker-1"]
             wait_until(lambda: api_server.names("pods", namespace) == pods, 10, "its pods")
+
+
+def test_an_operator_without_rights_on_the_lease_says_so_and_is_not_ready_until_it_has_them(
+    api_server: ApiServer, namespace: str, tmp_path: Path
+) -> None:
+    kubeconfig = tmp_path / "operator.kubeconfig"
+    kubeconfig.write_text(KUBECONFIG.format(url=api_server.url, token=OPERATOR_TOKEN))
+    misbound = replace(api_server, kubeconfig=kubeconfig)
+    with started(misbound, namespace, tmp_path, "--lease-namespace", namespace) as operator:
+        wait_until(lambda: operator.answers("/healthz"), 30, "the probes")
+        time.sleep(6)
+
+        warnings = [line for line in operator.log.read_text().splitlines() if "WARNING" in line]
+        assert operator.answers("/readyz") is None
+        assert len(warnings) == 1, "it asks every two seconds, and says so once a minute"
+        assert f'cannot get Lease qtj-operator in namespace "{namespace}": ' in warnings[0]
+        assert f'User "{OPERATOR}" cannot get resource "leases"' in warnings[0]
+        assert "bind its service account to the Role qtj-operator-lease there" in warnings[0]
+
+        bind = ("create", "clusterrolebinding", f"all-{namespace}", "--clusterrole=cluster-admin")
+        api_server.kubectl(*bind, f"--user={OPERATOR}")
+        try:
+            wait_until(lambda: works(operator), 10, "it works once it may")
+            wait_until(lambda: operator.answers("/readyz") == "ok", 10, "it is ready")
+        finally:
+            api_server.kubectl("delete", "clusterrolebinding", f"all-{namespace}")
+
+
+def test_who_leads_is_in_the_log(api_server: ApiServer, namespace: str, tmp_path: Path) -> None:
+    election = ("--lease-namespace", namespace)
+    with running(api_server, namespace, tmp_path, *election) as first:
+        wait_until(lambda: works(first), 10, "the first operator works")
+        with running(api_server, namespace, tmp_path, *election) as second:
+            wait_until(lambda: "standing by: " in second.log.read_text(), 5, "the second to say what it does")
+            first.process.send_signal(signal.SIGTERM)
+            wait_until(lambda: "leading as " in second.log.read_text(), HANDED_OVER, "it to say that it leads")
+        assert "leading as " in first.log.read_text()

@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ class Operator:
 
     process: subprocess.Popen[str]
     port: int
+    log: Path
 
     def answers(self, path: str) -> str | None:
         """The body of the answer; None when there is none, or it is a refusal."""
@@ -65,6 +67,14 @@ def environment(home: Path, **more: str) -> Mapping[str, str]:
 
 @contextmanager
 def running(server: ApiServer, namespace: str, home: Path, *options: str) -> Iterator[Operator]:
+    with started(server, namespace, home, *options) as operator:
+        wait_until(lambda: operator.answers("/readyz"), 30, f"the operator: {operator.log.read_text()}")
+        yield operator
+
+
+@contextmanager
+def started(server: ApiServer, namespace: str, home: Path, *options: str) -> Iterator[Operator]:
+    """An operator that need not become ready."""
     port = free_port()
     argv = (*QTJ, "operator", "--namespace", namespace, "--port", str(port), *options)
     log = home / f"operator-{port}.log"
@@ -73,9 +83,7 @@ def running(server: ApiServer, namespace: str, home: Path, *options: str) -> Ite
         env = environment(home, KUBECONFIG=str(server.kubeconfig))
         process = stack.enter_context(subprocess.Popen(argv, stdout=output, stderr=output, text=True, env=env))
         stack.callback(process.kill)
-        operator = Operator(process, port)
-        wait_until(lambda: operator.answers("/readyz"), 30, f"the operator: {log.read_text()}")
-        yield operator
+        yield Operator(process, port, log)
     assert "Traceback" not in log.read_text()
 
 
@@ -223,6 +231,30 @@ def test_probes_and_metrics_answer(cluster: Cluster, operator: Operator) -> None
     assert "qtj_queue_depth 0.0" in metrics
 
 
+def test_each_line_of_a_json_log_is_an_object_that_names_its_job(
+    api_server: ApiServer, cluster: Cluster, tmp_path: Path
+) -> None:
+    with running(api_server, cluster.namespace, tmp_path, "--log-format=json") as operator:
+        cluster.apply_example()
+        wait_until(cluster.has("pods", *WORKERS), SOON, "the pods")
+        lines = [json.loads(line) for line in operator.log.read_text().splitlines()]
+
+    start, *others = lines
+    assert start["message"] == f"version {version('quantumtrainingjob')} starts, for namespace {cluster.namespace}"
+    assert {(line["namespace"], line["job"]) for line in others} == {(cluster.namespace, "qcnn")}
+
+
+def test_an_error_that_ends_it_is_a_json_line_too(tmp_path: Path) -> None:
+    code, said = ended("operator", "--port=0", "--log-format=json", env=environment(tmp_path))
+
+    last = json.loads(said.splitlines()[-1])
+    assert code == 1
+    assert last["levelname"] == "CRITICAL"
+    assert (
+        last["message"] == "no cluster to talk to: there is no file ~/.kube/config; set KUBECONFIG to your kubeconfig"
+    )
+
+
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
 def test_it_ends_within_seconds_when_it_is_told_to(cluster: Cluster, operator: Operator, stop: signal.Signals) -> None:
     cluster.apply_example()
@@ -283,9 +315,9 @@ def test_a_port_that_is_taken_is_named(api_server: ApiServer, tmp_path: Path) ->
 
 
 def ended(*words: str, env: Mapping[str, str]) -> tuple[int, str]:
-    """Runs `qtj` to its end: the exit code, and what it said on stderr."""
+    """Runs `qtj` to its end: the exit code, and what it said on stderr, apart from what it logged on its way."""
     answer = subprocess.run([*QTJ, *words], capture_output=True, text=True, check=False, timeout=30, env=env)
-    return answer.returncode, answer.stderr
+    return answer.returncode, "".join(line for line in answer.stderr.splitlines(keepends=True) if " INFO " not in line)
 
 
 def _bare(namespace: str) -> dict[str, Any]:

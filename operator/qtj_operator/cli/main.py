@@ -10,9 +10,11 @@ from typing import Annotated
 import typer
 
 from qtj_operator.cli import commands
-from qtj_operator.cli.errors import INPUT, end
+from qtj_operator.cli.errors import FAILED, INPUT, end
 
 __all__ = ["app"]
+
+log = logging.getLogger(__name__)
 
 
 class LogFormat(StrEnum):
@@ -81,7 +83,14 @@ def operator(
     try:
         asyncio.run(run_operator(Settings(namespace=namespace, port=port, lease_namespace=lease_namespace)))
     except (ApiError, PortError) as error:
-        end(str(error))
+        if log_format == LogFormat.PLAIN:
+            end(str(error))
+        log.critical("%s", error)
+        raise typer.Exit(FAILED) from None
+    except Exception as error:
+        # In the form that was asked for, so that a log collector gets it whole.
+        log.critical("the operator ends by a defect of its own", exc_info=True)
+        raise typer.Exit(FAILED) from error
 
 
 @app.command()

@@ -4,22 +4,18 @@ kopf's own peering pauses all peers of equal priority and needs a CRD; a Lease i
 """
 
 import asyncio
-import contextlib
 import logging
 import signal
 import socket
 import uuid
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
 
-import aiohttp
 from kubernetes.aio import client as kubernetes
 from kubernetes.aio.leaderelection.electionconfig import Config
 from kubernetes.aio.leaderelection.leaderelection import LeaderElection
-from kubernetes.aio.leaderelection.leaderelectionrecord import LeaderElectionRecord
-from kubernetes.aio.leaderelection.resourcelock.leaselock import LeaseLock
 
 from qtj_operator.api.names import MANAGED_BY
+from qtj_operator.cluster.lease import Lease, Reminder
 from qtj_operator.controller.client import ApiError
 
 __all__ = ["lead"]
@@ -27,24 +23,26 @@ __all__ = ["lead"]
 _LEASE_SECONDS = 15
 _RENEW_SECONDS = 10
 _RETRY_SECONDS = 2
-_ANSWER_SECONDS = 4
-"""How long one request may take: a server without its etcd holds requests for a minute, beyond the lease."""
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
 
-
-async def lead(transport: kubernetes.ApiClient, namespace: str, work: Callable[[], Awaitable[None]]) -> None:
+async def lead(
+    transport: kubernetes.ApiClient,
+    namespace: str,
+    work: Callable[[], Awaitable[None]],
+    waits: Callable[[bool], None],
+) -> None:
     """Waits until this operator leads, and works until the work ends or the lease is lost.
 
     An API server that is away is waited for: a candidate goes on asking, and a leader works on for as long as the lease
-    lasts, since nobody else can take it meanwhile.
+    lasts, since nobody else can take it meanwhile. So is one that refuses: rights may be applied after the operator.
 
     Args:
         transport: The connection to the API server.
         namespace: Where the Lease is, namely where the operator's pods are.
         work: What only one operator may do.
+        waits: Told after each try whether waiting is enough: it is not where the Lease is refused.
 
     Raises:
         ApiError: The lease was lost; the process is to end before another operator begins.
@@ -67,8 +65,9 @@ async def lead(transport: kubernetes.ApiClient, namespace: str, work: Callable[[
 
     # Until it works, and kopf listens for signals, there is nothing to wind up.
     loop.add_signal_handler(signal.SIGTERM, _settle, outcome, None)
-    lock = _Lease(MANAGED_BY, namespace, f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}", transport)
-    election = LeaderElection(Config(lock, _LEASE_SECONDS, _RENEW_SECONDS, _RETRY_SECONDS, working, lost))
+    lock = Lease(MANAGED_BY, namespace, f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}", transport)
+    terms = Config(lock, _LEASE_SECONDS, _RENEW_SECONDS, _RETRY_SECONDS, working, lost)
+    election = _Election(lock, terms, waits)
     candidate = asyncio.create_task(election.run())
     try:
         await asyncio.wait([candidate, outcome], return_when=asyncio.FIRST_COMPLETED)
@@ -77,56 +76,52 @@ async def lead(transport: kubernetes.ApiClient, namespace: str, work: Callable[[
         candidate.cancel()
         await asyncio.gather(candidate, return_exceptions=True)
         if not deposed.is_set():
-            await _resign(transport, election, namespace)
+            await election.resign()
 
 
-class _Lease(LeaseLock):
-    """A Lease for which an API server that is away is one that has not answered yet.
+class _Election(LeaderElection):
+    """An election that says who leads, and why the Lease cannot be had.
 
-    The library's own methods let such an error end the election, and with it the leader's work; and its `create` passes
-    an argument that its client refuses (37.0.2).
+    Args:
+        lock: The Lease.
+        terms: How long it lasts, and what to do once it is ours and once it is lost.
+        waits: See `lead`.
     """
 
-    async def get(
-        self, name: str, namespace: str
-    ) -> tuple[bool, LeaderElectionRecord] | tuple[bool, Exception] | tuple[bool, None]:
-        try:
-            return await _answered(super().get(name, namespace))
-        except kubernetes.ApiException as error:
-            return False, error
+    def __init__(self, lock: Lease, terms: Config, waits: Callable[[bool], None]) -> None:
+        super().__init__(terms)
+        self._lock = lock
+        self._waits = waits
+        self._reminder = Reminder()
+        self._leader: str | None = None
 
-    async def create(self, name: str, namespace: str, election_record: LeaderElectionRecord) -> bool:
-        meta = kubernetes.V1ObjectMeta(name=name)
-        lease = kubernetes.V1Lease(metadata=meta, spec=self.update_lease(election_record))
-        return await _succeeds(self.api_instance.create_namespaced_lease(namespace, lease))
+    async def try_acquire_or_renew(self) -> bool:
+        """Asks once; the library does so every two seconds."""
+        won = await super().try_acquire_or_renew()
+        trouble = self._lock.trouble
+        self._warn()
+        self._tell()
+        self._waits(trouble is None or not trouble.lasting)
+        return won
 
-    async def update(self, name: str, namespace: str, updated_record: LeaderElectionRecord) -> bool:
-        assert self.lease_reference is not None  # noqa: S101  the library reads it before
-        self.lease_reference.spec = self.update_lease(updated_record, self.lease_reference.spec)
-        replaced = self.api_instance.replace_namespaced_lease(name, namespace, self.lease_reference)
-        return await _succeeds(replaced)
+    async def resign(self) -> None:
+        """Removes the Lease if it is ours, however the work ended: it has, and so another may begin."""
+        if self._leader == self._lock.identity:
+            await self._lock.delete()
+            self._warn()
 
+    def _warn(self) -> None:
+        trouble = self._lock.trouble
+        if trouble is not None and self._reminder.is_due(trouble):
+            log.warning("%s", trouble.sentence)
 
-async def _succeeds(request: Awaitable[object]) -> bool:
-    try:
-        await _answered(request)
-    except kubernetes.ApiException:
-        return False
-    return True
-
-
-async def _answered(request: Awaitable[T]) -> T:
-    """Waits for an answer, and says so when there is none.
-
-    Raises:
-        ApiException: The request was refused, or nobody answered it in time.
-    """
-    try:
-        async with asyncio.timeout(_ANSWER_SECONDS):
-            return await request
-    except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        log.warning("the API server cannot be asked who leads: %s", error or "timeout")
-        raise kubernetes.ApiException(status=0, reason="Unreachable") from error
+    def _tell(self) -> None:
+        """Says who leads whenever it is somebody else."""
+        leader = self.observed_record.holder_identity if self.observed_record else None
+        if leader is None or leader == self._leader:
+            return
+        self._leader = leader
+        log.info("leading as %s" if leader == self._lock.identity else "standing by: %s leads", leader)
 
 
 def _settle(outcome: asyncio.Future[None], error: Exception | None) -> None:
@@ -136,15 +131,3 @@ def _settle(outcome: asyncio.Future[None], error: Exception | None) -> None:
         outcome.set_result(None)
     else:
         outcome.set_exception(error)
-
-
-async def _resign(transport: kubernetes.ApiClient, election: LeaderElection, namespace: str) -> None:
-    """Removes the Lease if it is ours, so that the next operator need not wait for it to expire.
-
-    However the work ended: it has, and so another may begin.
-    """
-    record = election.observed_record
-    if record is None or record.holder_identity != election.election_config.lock.identity:
-        return
-    with contextlib.suppress(kubernetes.ApiException):
-        await _answered(kubernetes.CoordinationV1Api(transport).delete_namespaced_lease(MANAGED_BY, namespace))

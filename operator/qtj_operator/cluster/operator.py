@@ -1,8 +1,10 @@
 """The operator, put together: watches fill the queue, workers empty it, the server tells how it goes."""
 
 import asyncio
+import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 from qtj_operator.api.names import API_VERSION
@@ -18,6 +20,8 @@ from qtj_operator.controller.reconcile import Reconciler
 from qtj_operator.controller.runtime import Runtime
 
 __all__ = ["Settings", "run_operator"]
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +41,21 @@ class Settings:
 
 @dataclass(slots=True)
 class _State:
-    """What the probes tell: one that stands by is as ready as it can be."""
+    """What the probes tell: one that stands by is as ready as it can be, one that is refused the Lease is not."""
 
-    standing_by: bool = False
+    leads: bool = False
+    waits: bool = False
     watching: bool = False
+
+    def stands_by(self, waits: bool) -> None:  # noqa: FBT001  a callback
+        self.waits = waits
 
     def started(self) -> None:
         self.watching = True
+
+    @property
+    def ready(self) -> bool:
+        return self.watching if self.leads else self.waits
 
 
 async def run_operator(settings: Settings) -> None:
@@ -52,6 +64,8 @@ async def run_operator(settings: Settings) -> None:
     Raises:
         ApiError: There is no cluster, or no CRD in it, or another operator took over.
     """
+    where = f"namespace {settings.namespace}" if settings.namespace else "all namespaces"
+    log.info("version %s starts, for %s", version("quantumtrainingjob"), where)
     queue: WorkQueue[Key] = WorkQueue()
     metrics = Metrics(lambda: len(queue))
     client = await connect(metrics)
@@ -62,26 +76,22 @@ async def run_operator(settings: Settings) -> None:
 
 
 async def _run(client: ApiClient, queue: WorkQueue[Key], metrics: Metrics, settings: Settings) -> None:
-    state = _State(standing_by=settings.lease_namespace is not None)
+    state = _State()
     poller = ProgressPoller(queue.add)
     runtime = Runtime(client, Reconciler(client, poller, metrics=metrics).reconcile, queue, settings.namespace, metrics)
     if settings.port:
-        await serve(
-            settings.port,
-            metrics.registry,
-            alive=lambda: runtime.alive,
-            ready=lambda: state.watching or state.standing_by,
-        )
+        await serve(settings.port, metrics.registry, alive=lambda: runtime.alive, ready=lambda: state.ready)
 
     async def work() -> None:
         await _check(client, settings.namespace)
-        state.standing_by = False
+        state.leads = True
+        metrics.leads()
         await _until_one_ends(runtime.run(), poller.run(), watch(queue.add, settings.namespace, state.started))
 
     if settings.lease_namespace is None:
         await work()
     else:
-        await lead(client.transport, settings.lease_namespace, work)
+        await lead(client.transport, settings.lease_namespace, work, state.stands_by)
 
 
 async def _until_one_ends(*coroutines: Coroutine[Any, Any, None]) -> None:

@@ -1,14 +1,31 @@
 """Prometheus metrics of the operator."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
+from importlib.metadata import version
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, disable_created_metrics
+
+from qtj_operator.api.conditions import ConditionType, Reason, find, is_true
+from qtj_operator.api.status import Phase, Status
+from qtj_operator.controller.client import Key
 
 __all__ = ["Metrics", "Outcome"]
+
+_ENDS = (
+    Reason.BACKOFF_LIMIT_EXCEEDED,
+    Reason.CHILD_REJECTED,
+    Reason.DEADLINE_EXCEEDED,
+    Reason.INFERENCE_FAILED,
+    Reason.INVALID_SPEC,
+    Reason.PENDING_DEADLINE_EXCEEDED,
+    Reason.REPLICA_FAILED,
+)
+"""Why a job fails. Each is shown from the start: the rate of a series that begins with 1 is 0."""
 
 
 @dataclass(slots=True)
@@ -44,11 +61,27 @@ class Metrics:
         self._requests = Counter(
             "qtj_api_requests", "Requests to the API server.", ["verb", "resource", "code"], registry=self.registry
         )
-        self._resynced = Gauge(
-            "qtj_last_resync_timestamp_seconds", "When all jobs were last listed.", registry=self.registry
+        self._resynced: Gauge | None = None
+        self._leads = Gauge("qtj_leader", "1 where the operator works, 0 where it stands by.", registry=self.registry)
+        Info("qtj_build", "Which operator this is.", registry=self.registry).info(
+            {"version": version("quantumtrainingjob")}
         )
+        self._count_jobs()
         queue = Gauge("qtj_queue_depth", "Jobs that wait for a pass.", registry=self.registry)
         queue.set_function(depth)
+
+    def _count_jobs(self) -> None:
+        self._phases: dict[Key, str] = {}
+        phases = Gauge("qtj_jobs", "Jobs by phase, as the leader sees them.", ["phase"], registry=self.registry)
+        for phase in Phase:
+            phases.labels(phase).set_function(partial(self._in_phase, phase))
+        self._restarts = Counter("qtj_restarts", "Restarts that count against backoffLimit.", registry=self.registry)
+        self._disruptions = Counter(
+            "qtj_disruptions", "Restarts after preemption, eviction or a lost node.", registry=self.registry
+        )
+        self._failed = Counter("qtj_jobs_failed", "Jobs that failed, by reason.", ["reason"], registry=self.registry)
+        for reason in _ENDS:
+            self._failed.labels(reason)
 
     @contextmanager
     def timed(self) -> Iterator[Outcome]:
@@ -68,5 +101,40 @@ class Metrics:
         self._requests.labels(verb, resource, str(code)).inc()
 
     def resynced(self) -> None:
-        """Notes that all jobs were listed just now."""
+        """Notes that all jobs were listed just now.
+
+        The metric begins with the first time: that of an operator that stands by would be 1970 for ever.
+        """
+        if self._resynced is None:
+            self._resynced = Gauge(
+                "qtj_last_resync_timestamp_seconds", "When all jobs were last listed.", registry=self.registry
+            )
         self._resynced.set_to_current_time()
+
+    def leads(self) -> None:
+        """Notes that this operator works from now on; it ends when it no longer may."""
+        self._leads.set(1)
+
+    @property
+    def jobs(self) -> Collection[Key]:
+        """The jobs that are counted."""
+        return self._phases.keys()
+
+    def seen(self, key: Key, phase: str | None) -> None:
+        """Notes the phase of a job, which has none before its first status."""
+        self._phases[key] = phase or Phase.PENDING
+
+    def forget(self, key: Key) -> bool:
+        """Counts a job no longer; returns whether it was counted."""
+        return self._phases.pop(key, None) is not None
+
+    def moved(self, before: Status, after: Status) -> None:
+        """Counts what a new status tells beyond the one before."""
+        self._restarts.inc(max((after.restarts or 0) - (before.restarts or 0), 0))
+        self._disruptions.inc(max((after.disruptions or 0) - (before.disruptions or 0), 0))
+        failed = find(after.conditions, ConditionType.FAILED)
+        if failed and failed.status == "True" and not is_true(before.conditions, ConditionType.FAILED):
+            self._failed.labels(failed.reason).inc()
+
+    def _in_phase(self, phase: Phase) -> int:
+        return sum(each == phase for each in self._phases.values())

@@ -11,6 +11,7 @@ from qtj_operator.api.status import Status
 from qtj_operator.controller.act import Obstacle, act
 from qtj_operator.controller.client import Client, Key, Object, ProgressSource, Resource
 from qtj_operator.controller.events import emit
+from qtj_operator.controller.journal import about, tell, tell_of_the_end
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.observe import observe
 from qtj_operator.controller.pace import Pace
@@ -40,7 +41,7 @@ class Reconciler:
         client: The cluster.
         progress: Where the progress of running jobs comes from.
         clock: Tells the time.
-        metrics: Where the start of a job is counted.
+        metrics: Where jobs are counted.
         pace: How often numbers are written.
     """
 
@@ -58,9 +59,9 @@ class Reconciler:
         """
         raw = await self.client.get(Resource.QUANTUM_TRAINING_JOBS, *key)
         if raw is None or "deletionTimestamp" in raw["metadata"] or is_managed_elsewhere(raw):
-            self.progress.latest(key, None)
-            self.pace.forget(key)
+            self._forget(key, raw)
             return None
+        self.metrics.seen(key, raw.get("status", {}).get("phase"))
         now = self.clock()
         decision = await self._decide_and_act(raw, now)
         if decision is None:
@@ -69,6 +70,13 @@ class Reconciler:
         if moved:
             return timedelta(0)  # the next pass acts on what was recorded; do not count on the watch to tell us
         return None if decision.wake_at is None else max(decision.wake_at - now, timedelta(seconds=1))
+
+    def _forget(self, key: Key, raw: Object | None) -> None:
+        self.progress.latest(key, None)
+        self.pace.forget(key)
+        known = self.metrics.forget(key)
+        if known and (raw is None or "deletionTimestamp" in raw["metadata"]):
+            tell_of_the_end(key)
 
     async def _decide_and_act(self, raw: Object, now: datetime) -> Decision | None:
         try:
@@ -87,12 +95,13 @@ class Reconciler:
         status = decision.status.to_dict()
         changed = status != raw.get("status")
         if changed:
-            began = _begins(read_status(raw), decision.status)
+            before = read_status(raw)
             raw = {**raw, "status": status}
             await self.client.replace_status(Resource.QUANTUM_TRAINING_JOBS, raw)
             self.pace.wrote(key, now)
-            log.info("%s/%s is %s", *key, decision.status.phase)
-            if began:
+            tell(key, before, decision)
+            self.metrics.moved(before, decision.status)
+            if _begins(before, decision.status):
                 self.metrics.began(now - datetime.fromisoformat(raw["metadata"]["creationTimestamp"]))
         for event in decision.events:
             await emit(self.client, raw, event, now)
@@ -112,7 +121,8 @@ def _refused(raw: Object, sentence: str, now: datetime) -> Decision | None:
     """
     meta, before = raw["metadata"], read_status(raw)
     if before.attempt:
-        log.warning("%s/%s started earlier and is left as it is: %s", meta["namespace"], meta["name"], sentence)
+        key = meta["namespace"], meta["name"]
+        log.warning("%s/%s started earlier and is left as it is: %s", *key, sentence, extra=about(key))
         return None
     return refuse(before, meta.get("generation", 1), sentence, now)
 

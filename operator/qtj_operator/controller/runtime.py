@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 from qtj_operator.controller.client import ApiError, Client, Key, Resource
+from qtj_operator.controller.journal import about
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
 
@@ -73,13 +74,14 @@ class Runtime:
             except ApiError as error:
                 outcome.failed()
                 wait = self._queue.retry(key, _OUTAGE_SECONDS) if error.code == 0 else self._queue.retry(key)
-                log.warning("%s/%s: %s; next try in %.1f s", *key, error, wait)
+                log.warning("%s/%s: %s; next try in %.1f s", *key, error, wait, extra=about(key))
                 return
             except Exception:
                 # One job that we cannot handle must not take the others down with it.
                 outcome.failed()
                 wait = self._queue.retry(key)
-                log.exception("%s/%s: this is a defect of the operator; next try in %.1f s", *key, wait)
+                defect = "%s/%s: this is a defect of the operator; next try in %.1f s"
+                log.exception(defect, *key, wait, extra=about(key))
                 return
         self._queue.done(key)
         if delay is not None:
@@ -94,7 +96,8 @@ class Runtime:
             except ApiError as error:
                 log.warning("jobs cannot be listed: %s", error)
             else:
-                for job in jobs:
-                    self._queue.add((job["metadata"]["namespace"], job["metadata"]["name"]))
+                listed = [(job["metadata"]["namespace"], job["metadata"]["name"]) for job in jobs]
+                for key in dict.fromkeys((*listed, *self._metrics.jobs)):
+                    self._queue.add(key)
                 self._metrics.resynced()
             await asyncio.sleep(_RESYNC_SECONDS)

@@ -1,0 +1,43 @@
+"""What the log says of a job: a line when it comes, goes, changes its phase or starts again, and none for numbers."""
+
+import logging
+from collections.abc import Iterator
+
+from qtj_operator.api.conditions import Reason
+from qtj_operator.api.status import Status
+from qtj_operator.controller.client import Key
+from qtj_operator.core.decision import Decision
+
+__all__ = ["about", "tell", "tell_of_the_end"]
+
+log = logging.getLogger(__name__)
+
+
+def about(key: Key) -> dict[str, str]:
+    """Returns the fields by which a log collector finds the lines of one job; for `extra=`."""
+    namespace, name = key
+    return {"namespace": namespace, "job": name}
+
+
+def tell(key: Key, before: Status, decision: Decision) -> None:
+    """Logs what a written status changed."""
+    after = decision.status
+    fields = {**about(key), "phase": after.phase, "reason": after.reason, "attempt": after.attempt}
+    for line in _lines(before, decision):
+        log.info("%s/%s %s", *key, line, extra=fields)
+
+
+def tell_of_the_end(key: Key) -> None:
+    """Logs that the job is deleted."""
+    log.info("%s/%s is deleted", *key, extra=about(key))
+
+
+def _lines(before: Status, decision: Decision) -> Iterator[str]:
+    after = decision.status
+    if before.phase is None:
+        yield "is created"
+    if (before.phase, before.attempt) != (after.phase, after.attempt):
+        why = next((each.message for each in after.conditions or () if each.reason == after.reason), "")
+        yield f"is {after.phase}, attempt {after.attempt or 0}" + (f": {why}" if why else "")
+    # A lone replica starts again without a new phase or attempt of its job.
+    yield from (event.message for event in decision.events if event.reason == Reason.REPLICA_REPLACED)

@@ -101,6 +101,13 @@ def test_clean_pod_policy_running_is_what_is_meant_when_none_is_given() -> None:
     assert pods_deleted(ended_job(cleanPodPolicy="Running"), seconds=29) == []
 
 
+def test_a_sidecar_that_outlives_the_program_is_stopped_like_a_program_that_runs() -> None:
+    world = ended_job().with_pod("worker-1", exit_code=0, sidecar=True)
+
+    assert (pods_deleted(world, seconds=29), pods_deleted(world, seconds=30)) == ([], ["qcnn-worker-1"])
+    assert pods_deleted(world.with_pod("worker-1", exit_code=0), seconds=30) == []
+
+
 def test_clean_pod_policy_all_deletes_every_pod_at_once() -> None:
     assert pods_deleted(ended_job(cleanPodPolicy="All")) == ["qcnn-worker-0", "qcnn-worker-1"]
 

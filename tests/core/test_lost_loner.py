@@ -301,3 +301,10 @@ def test_a_worker_that_was_taken_away_is_replaced_without_a_pause() -> None:
     world = failed_again(4).with_pod("worker-1", exit_code=143, disrupted=True, uid="preempted").recorded()
 
     assert len(world.decide().actions) == 1
+
+
+def test_a_lost_worker_whose_sidecar_runs_on_is_replaced() -> None:
+    world = training_job().with_pod("worker-1", exit_code=137, sidecar=True).recorded()
+
+    assert world.job.status.restarts == 1
+    assert world.decide().actions == (Delete(Kind.POD, "qcnn-worker-1", "qcnn-worker-1@1"),)

@@ -80,6 +80,37 @@ def test_the_training_container_decides_how_a_pod_ended() -> None:
     assert (pod.ending.exit_code, pod.ending.text, pod.retryable) == (75, "peer died", True)
 
 
+@pytest.mark.parametrize(
+    ("phase", "trainer", "proxy", "end"),
+    [
+        ("Running", {"terminated": terminated(0)}, {"running": {}}, "succeeded"),
+        ("Failed", {"terminated": terminated(0)}, {"terminated": terminated(1)}, "succeeded"),
+        ("Pending", {"terminated": terminated(0)}, {"waiting": {"reason": "ErrImagePull"}}, "succeeded"),
+        ("Running", {"terminated": terminated(3)}, {"running": {}}, "failed"),
+        ("Failed", {"terminated": terminated(3)}, {"terminated": terminated(0)}, "failed"),
+        ("Running", {"running": {}}, {"terminated": terminated(1)}, "running"),
+        ("Running", {"running": {}}, {"terminated": terminated(0)}, "running"),
+        ("Failed", {"running": {}}, {"running": {}}, "failed"),
+        ("Succeeded", {}, {}, "succeeded"),
+    ],
+)
+def test_a_sidecar_decides_nothing(phase: str, trainer: dict[str, Any], proxy: dict[str, Any], end: str) -> None:
+    statuses = [container("proxy", **proxy), container(**trainer)]
+
+    pod = Pod.parse(raw_pod(sidecar=True, phase=phase, containerStatuses=statuses))
+
+    assert [name for name in ("running", "succeeded", "failed") if getattr(pod, name)] == [end]
+
+
+@pytest.mark.parametrize(("phase", "active"), [("Running", True), ("Failed", False)])
+def test_a_pod_whose_sidecar_runs_on_still_uses_its_machine(phase: str, active: bool) -> None:  # noqa: FBT001  a table's column
+    statuses = [container("proxy", running={}), container(terminated=terminated(0))]
+
+    pod = Pod.parse(raw_pod(sidecar=True, phase=phase, containerStatuses=statuses))
+
+    assert (pod.active, pod.stopped) == (active, not active)
+
+
 def test_it_is_known_when_a_pod_ended_if_its_node_says_so() -> None:
     ended = [{**terminated(75), "finishedAt": "2030-01-01T12:00:00Z"}, terminated(75)]
 

@@ -153,3 +153,16 @@ def test_a_pod_of_no_attempt_has_trained_nothing() -> None:
     world = new_job().with_pod("worker-0", attempt=0, exit_code=0, says=SAID)
 
     assert (world.decide().status.attempt, world.decide().status.weights) == (1, None)
+
+
+def test_training_has_ended_although_a_sidecar_runs_on() -> None:
+    decision = running_job().with_pod("worker-0", exit_code=0, says=SAID, sidecar=True).decide()
+
+    assert (decision.status.phase, decision.status.weights is not None) == ("Inferring", True)
+
+
+def test_weights_are_not_forgotten_when_a_node_is_drained_under_a_sidecar() -> None:
+    drained = running_job().with_pod("worker-0", exit_code=0, says=SAID, sidecar=True, disrupted=True, deleting=True)
+
+    assert drained.decide().status.weights is not None
+    assert drained.decide().status.attempt == 1

@@ -56,7 +56,7 @@ def _cleaned(seen: Observed, end: datetime, now: datetime) -> Verdict:
 def _is_in_the_way(pod: Pod, policy: CleanPodPolicy) -> bool:
     if policy == CleanPodPolicy.NONE:
         return False
-    return policy == CleanPodPolicy.ALL or not (pod.succeeded or pod.failed)
+    return policy == CleanPodPolicy.ALL or not pod.stopped
 
 
 def _inference_changed(seen: Observed) -> bool:

@@ -7,6 +7,14 @@ Terms used by every policy, for a job of two workers in attempt 2::
     qcnn-worker-1   attempt=2  Failed (137)  lost: a current pod that ended badly
     qcnn-worker-1   (none)                   missing: to be created, once nothing superseded is left
 
+The training container alone decides how a replica ended, for its restartPolicy is Never; the pod's phase says whether
+it still holds its machine::
+
+    trainer ended (0), proxy runs        Running     succeeded
+    trainer ended (0), proxy ended (1)   Failed      succeeded
+    trainer runs, proxy ended (1)        Running     running
+    no word of any container             Failed      failed: evicted, or its node is lost
+
 A pod keeps its name over all attempts, so the API server itself rules out two attempts of one replica side by side.
 """
 
@@ -117,17 +125,27 @@ class Pod:
     @property
     def active(self) -> bool:
         """Whether it still uses, or waits for, a machine."""
-        return self.phase not in {"Succeeded", "Failed"} and not self.deleting
+        return not self.stopped and not self.deleting
+
+    @property
+    def stopped(self) -> bool:
+        """Whether none of its containers runs any more: a sidecar may outlive the program."""
+        return self.phase in {"Succeeded", "Failed"}
+
+    @property
+    def running(self) -> bool:
+        """Whether its program runs, as far as its node has told."""
+        return self.phase == "Running" and self.ending is None
 
     @property
     def failed(self) -> bool:
-        """Whether it ended badly."""
-        return self.phase == "Failed"
+        """Whether its program ended badly, whatever the other containers do."""
+        return self.phase == "Failed" if self.ending is None else self.ending.exit_code != 0
 
     @property
     def succeeded(self) -> bool:
-        """Whether it ended with exit code 0."""
-        return self.phase == "Succeeded"
+        """Whether its program ended with exit code 0, whatever the other containers do."""
+        return self.phase == "Succeeded" if self.ending is None else self.ending.exit_code == 0
 
     @property
     def taken_away(self) -> bool:

@@ -153,7 +153,7 @@ def _keeps_running(seen: Observed) -> bool:
 
     Replicas leave one by one at the end, which is no step back; nor is the loss of one that the others can do without.
     """
-    going = sum(pod.phase in {"Running", "Succeeded"} and not pod.deleting for pod in seen.gang)
+    going = sum((pod.running or pod.succeeded) and not pod.deleting for pod in seen.gang)
     size = sum(not seen.job.stands_alone(replica.role) for replica in seen.job.replicas())
     return is_true(seen.job.status.conditions, ConditionType.RUNNING) and going == size
 

@@ -8,6 +8,7 @@ import pytest
 from qtj_operator.api.contract import TerminationMessage, Weights
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import Role
+from qtj_operator.core.failures import described
 from qtj_operator.core.observed import Ending, InferenceRun, Pod, Waiting, is_controlled_by
 from tests.core.world import later, parameter_servers, pods_of, running_job
 
@@ -126,6 +127,45 @@ def test_an_eviction_has_no_exit_code_and_the_kubelets_word() -> None:
     assert (pod.ending.exit_code, pod.ending.reason) == (None, "Evicted")
     assert pod.last_words == "The node was low on memory"
     assert pod.retryable
+
+
+def failed_init(exit_code: int, says: str = "", *, restarts: str | None = None, **status: Any) -> Pod:
+    """A pod whose init container `download` ended; its program never ran."""
+    raw = raw_pod(
+        phase="Failed",
+        initContainerStatuses=[
+            container("first", terminated=terminated(0)),
+            container("download", terminated=terminated(exit_code, says)),
+        ],
+        containerStatuses=[container(waiting={"reason": "PodInitializing"})],
+        **status,
+    )
+    own = {"restartPolicy": restarts} if restarts else {}
+    raw["spec"]["initContainers"] = [{"name": "first"}, {"name": "download", **own}]
+    return Pod.parse(raw)
+
+
+@pytest.mark.parametrize(("exit_code", "again"), [(3, False), (127, False), (75, True), (137, True)])
+def test_an_init_containers_exit_code_counts_by_the_contract(exit_code: int, again: bool) -> None:  # noqa: FBT001  a table's column
+    pod = failed_init(exit_code, "no such bucket\n")
+
+    assert (pod.failed, pod.retryable, pod.last_words) == (True, again, "no such bucket")
+
+
+def test_an_init_container_that_failed_is_named() -> None:
+    said = "qcnn-worker-1 ended (exit code 3 of its init container download): it left no message"
+
+    assert described(failed_init(3)) == said
+
+
+def test_an_eviction_during_initialization_is_no_exit_code_of_an_init_container() -> None:
+    pod = failed_init(3, reason="Evicted", message="The node was low on memory")
+
+    assert pod.ending == Ending(exit_code=None, reason="Evicted", text="The node was low on memory")
+
+
+def test_the_end_of_a_native_sidecar_is_no_init_containers_failure() -> None:
+    assert failed_init(3, restarts="Always").ending == Ending(exit_code=None, reason="Failed", text="")
 
 
 def test_an_end_is_told_in_the_kubelets_words_and_where_it_has_none_in_ours() -> None:

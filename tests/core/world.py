@@ -185,8 +185,8 @@ def _pod(
 ) -> Pod:
     """A pod: Pending, or Running when ready, or ended when it has an exit code or a reason for its end.
 
-    With a `sidecar` it runs on when its program has ended. One that is being deleted has 30 seconds from NOW, unless its
-    `deadline` is given.
+    With a `sidecar` it runs on when its program has ended. One that is being deleted has 30 seconds from NOW, unless
+    its `deadline` is given.
     """
     known = {_called(known): known for known in job.replicas()}[replica]
     name = replica_name(job.name, known.role, known.index)

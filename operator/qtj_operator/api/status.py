@@ -58,7 +58,9 @@ class Failure(Model):
 
     pod: str = Field(description="The pod's name.")
     attempt: int = Field(description="The attempt it belonged to.")
-    exit_code: int | None = Field(None, description="Exit code of the training container, when it had one.")
+    exit_code: int | None = Field(
+        None, description="Exit code of the training container, or of the init container that failed."
+    )
     reason: str = Field(description="The kubelet's word for it, for example Error, OOMKilled or Evicted.")
     message: str = Field(description="What the program said last.")
     node: str | None = Field(None, description="The node it ran on.")

@@ -35,19 +35,29 @@ _ENDS_OF_DELETED = {None, 0, 137, 143}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How a pod's training container ended.
+    """How a pod's training container ended, or the init container without which it could not start.
 
     Attributes:
         exit_code: None when the container never ran or its end is unknown, for example on a lost node.
         reason: The kubelet's word, for example Error, OOMKilled or Evicted.
         text: The raw termination message, or the kubelet's explanation.
         time: When, by the clock of its node; None when that is unknown.
+        init: The init container that ended; None when it was the training container.
     """
 
     exit_code: int | None
     reason: str
     text: str
     time: datetime | None = None
+    init: str | None = None
+
+    @property
+    def how(self) -> str:
+        """Its exit code and the kubelet's word, for people."""
+        if self.exit_code is None:
+            return self.reason
+        whose = f" of its init container {self.init}" if self.init else ""
+        return f"exit code {self.exit_code}{whose}" + ("" if self.reason == "Error" else f", {self.reason}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,17 +321,37 @@ def _main_status(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _ending(raw: Mapping[str, Any]) -> Ending | None:
     status = raw.get("status", {})
-    ended = _main_status(raw).get("state", {}).get("terminated")
+    ended = _terminated(_main_status(raw))
     if ended:
-        return Ending(
-            exit_code=ended["exitCode"],
-            reason=ended.get("reason", "Error"),
-            text=ended.get("message", "").strip(),
-            time=_moment(ended.get("finishedAt")),
-        )
-    if status.get("phase") == "Failed":
+        return _ending_of(ended)
+    if status.get("phase") != "Failed":
+        return None
+    init = _failed_init(raw)
+    if init is None or "reason" in status:  # the kubelet has a word of its own when it was not the containers' doing
         return Ending(exit_code=None, reason=status.get("reason", "Failed"), text=status.get("message", ""))
-    return None
+    return _ending_of(_terminated(init), init["name"])
+
+
+def _ending_of(terminated: Mapping[str, Any], init: str | None = None) -> Ending:
+    return Ending(
+        exit_code=terminated["exitCode"],
+        reason=terminated.get("reason", "Error"),
+        text=terminated.get("message", "").strip(),
+        time=_moment(terminated.get("finishedAt")),
+        init=init,
+    )
+
+
+def _failed_init(raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Returns the init container that failed; a native sidecar among them is none, for it may end as it likes."""
+    sidecars = {init["name"] for init in raw["spec"].get("initContainers") or () if init.get("restartPolicy")}
+    statuses = raw["status"].get("initContainerStatuses") or ()
+    once = (status for status in statuses if status["name"] not in sidecars)
+    return next((status for status in once if _terminated(status).get("exitCode")), None)
+
+
+def _terminated(container: Mapping[str, Any]) -> Mapping[str, Any]:
+    return container.get("state", {}).get("terminated") or {}
 
 
 def _waiting(status: Mapping[str, Any]) -> Waiting | None:

@@ -119,7 +119,28 @@ def test_a_failed_inference_fails_the_job_and_leaves_the_weights() -> None:
     assert decision.status.weights is not None
     assert decision.status.inference is not None
     assert decision.status.inference.phase == "Failed"
-    assert [event.message for event in decision.events] == ["qcnn-inference failed: checksum differs: train again"]
+    assert [event.message for event in decision.events] == [
+        "qcnn-inference failed (exit code 1): checksum differs: train again"
+    ]
+
+
+def test_a_failed_inference_that_left_no_message_tells_its_exit_code() -> None:
+    killed = inferring_job().with_inference(failed=True, exit_code=137, reason="OOMKilled").decide()
+    silent = inferring_job().with_inference(failed=True, exit_code=137).decide()
+    evicted = inferring_job().with_inference(failed=True, exit_code=None, reason="Evicted", says="low on memory")
+
+    assert killed.events[0].message.startswith("qcnn-inference failed (exit code 137, OOMKilled): it needed more")
+    assert silent.events[0].message == "qcnn-inference failed (exit code 137): it left no message"
+    assert evicted.decide().events[0].message == "qcnn-inference failed (Evicted): low on memory"
+
+
+def test_an_inference_whose_program_was_done_is_done_although_a_sidecar_made_its_job_fail() -> None:
+    says = TerminationMessage(metrics={"mse": 0.2})
+
+    decision = inferring_job().with_inference(failed=True, exit_code=0, says=says).decide()
+
+    assert (decision.status.phase, decision.status.reason) == ("Complete", "InferenceDone")
+    assert decision.events[0].message == "inference is done: mse 0.2"
 
 
 def test_an_inference_job_may_fail_or_be_done_although_no_pod_of_it_is_left() -> None:

@@ -224,9 +224,9 @@ def _inference(
 ) -> InferenceRun:
     inference, weights = job.inference or Inference(), job.status.weights
     assert weights is not None, "inference starts from weights"
-    code = 0 if complete else 1 if failed else None
+    pod = {"exit_code": 0 if complete else 1 if failed else None, **pod}
     ran = replace(
-        _pod(job, _called(job.leader), exit_code=code, says=says, **pod),  # type: ignore[arg-type]
+        _pod(job, _called(job.leader), says=says, **pod),  # type: ignore[arg-type]
         name=f"{job.name}-inference-x7k2p",
         replica=None,
     )

@@ -45,12 +45,18 @@ def _infer(seen: Observed, inference: Inference, weights: WeightsStatus) -> Verd
         return _running(run, Create(inference_job(seen.job, inference, weights)))
     if found.run != run:
         return _running(run, *_removed(found))
-    if found.complete:
+    if found.done:
         return _done(found)
     if found.failed:
-        why = f"{found.name} failed: {found.result.last_words if found.result else 'no pod of it could run'}"
-        return _failed(why, InferenceStatus(phase=InferencePhase.FAILED, run=run))
+        return _failed(_how_it_failed(found), InferenceStatus(phase=InferencePhase.FAILED, run=run))
     return _running(run)
+
+
+def _how_it_failed(found: InferenceRun) -> str:
+    pod = found.result
+    if pod is None or pod.ending is None:
+        return f"{found.name} failed: no pod of it could run"
+    return f"{found.name} failed ({pod.ending.how}): {pod.last_words}"
 
 
 def _removed(found: InferenceRun) -> tuple[Action, ...]:

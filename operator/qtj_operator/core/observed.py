@@ -221,6 +221,11 @@ class InferenceRun:
         )
 
     @property
+    def done(self) -> bool:
+        """Whether the program has done its work; a Job fails with any container of its pod, even with a sidecar."""
+        return self.complete or (self.failed and self.result is not None and self.result.succeeded)
+
+    @property
     def result(self) -> Pod | None:
         """The pod that succeeded, or else one that failed."""
         ended = sorted((pod for pod in self.pods if pod.ending), key=lambda pod: (not pod.succeeded, pod.name))

@@ -106,7 +106,7 @@ def test_inference_without_weights_cannot_be() -> None:
     assert (decision.status.phase, decision.status.reason) == ("Failed", "InferenceFailed")
     assert decision.actions == ()
     assert decision.events[0].message == (
-        "spec.inference needs weights, but the program named none in its termination message"
+        "spec.inference needs weights, but the program's termination message names none to load"
     )
 
 

@@ -238,7 +238,7 @@ def test_the_last_words_are_one_line(text: str, words: str) -> None:
 
 
 def test_the_termination_message_is_read_by_the_contract() -> None:
-    weights = Weights(uri="gs://b/w", sha256="ab")
+    weights = Weights(uri="gs://b/w", sha256="ab" * 32)
     ended = terminated(0, TerminationMessage(weights=weights).to_json(), "Completed")
 
     pod = Pod.parse(raw_pod(phase="Succeeded", containerStatuses=[container(terminated=ended)]))

@@ -34,7 +34,7 @@ def inferring(seen: Observed, _now: datetime) -> Verdict | None:
     if seen.job.inference is None:
         return _complete(Reason.NO_INFERENCE, "training is done and spec.inference asks for nothing more")
     if status.weights is None:
-        return _failed("spec.inference needs weights, but the program named none in its termination message")
+        return _failed("spec.inference needs weights, but the program's termination message names none to load")
     return _infer(seen, seen.job.inference, status.weights)
 
 

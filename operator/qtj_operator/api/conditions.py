@@ -59,6 +59,7 @@ class Reason(StrEnum):
     REPLICAS_CREATED = "ReplicasCreated"
     SERVICE_REPAIRED = "ServiceRepaired"
     REPLICA_REPLACED = "ReplicaReplaced"
+    EVALUATOR_FAILED = "EvaluatorFailed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ class Reason(StrEnum):
     BACKING_OFF = "BackingOff"
     SUSPENDED = "Suspended"
     TRAINING_ENDED = "TrainingEnded"
+    NOT_STARTED = "NotStarted"
     # Suspended
     RESUMED = "Resumed"
     # Trained

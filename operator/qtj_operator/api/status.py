@@ -94,6 +94,7 @@ class InferencePhase(StrEnum):
     """How far inference is."""
 
     RUNNING = "Running"
+    SUSPENDED = "Suspended"
     COMPLETE = "Complete"
     FAILED = "Failed"
 
@@ -101,7 +102,7 @@ class InferencePhase(StrEnum):
 class InferenceStatus(Model):
     """The inference Job of the current weights and the current `spec.inference`."""
 
-    phase: InferencePhase = Field(description="Running, Complete or Failed.")
+    phase: InferencePhase = Field(description="Running, Suspended, Complete or Failed.")
     run: str = Field(description="Digest of the weights and of spec.inference that this run belongs to.")
     metrics: Mapping[str, float] | None = Field(None, description="What inference measured, by name.")
 

@@ -63,7 +63,7 @@ def failed_by_obstacle(before: Status, after: Status, reason: Reason, message: s
     """Returns the status `after` a pass in which the API server refused a child for good: the job can go no further."""
     facts = [Fact(ConditionType.FAILED, status=True, reason=reason, message=message)]
     if not is_true(before.conditions, ConditionType.TRAINED):
-        facts.append(_fact(Reason.TRAINING_ENDED, "training has ended"))
+        facts.append(_training_over(before, started=before.attempt != 1))
     elif after.inference:
         after = after.model_copy(
             update={"inference": after.inference.model_copy(update={"phase": InferencePhase.FAILED})}
@@ -129,7 +129,7 @@ def _running(seen: Observed, facts: Iterable[Fact]) -> Fact:
     over = (ConditionType.TRAINED, ConditionType.FAILED, ConditionType.COMPLETE)
     decided = {fact.type for fact in facts if fact.status}
     if any(kind in decided or is_true(seen.job.status.conditions, kind) for kind in over):
-        return _fact(Reason.TRAINING_ENDED, "training has ended")
+        return _training_over(seen.job.status, started=any(map(_has_begun, seen.current)))
     if is_true(seen.job.status.conditions, ConditionType.SUSPENDED) and ConditionType.SUSPENDED not in {
         fact.type for fact in facts
     }:
@@ -146,6 +146,23 @@ def _running(seen: Observed, facts: Iterable[Fact]) -> Fact:
     if seen.attempt > 1:
         return _fact(Reason.RESTARTING, f"attempt {seen.attempt}: {waiting}")
     return _fact(Reason.STARTING, waiting)
+
+
+def _training_over(before: Status, *, started: bool) -> Fact:
+    """Says of a job at its end whether its training has ended, or never started: it did not if no attempt ever ran.
+
+    What was said stays, for pods that could tell are gone later.
+    """
+    ran = is_true(before.conditions, ConditionType.RUNNING) or is_true(before.conditions, ConditionType.TRAINED)
+    known = find(before.conditions, ConditionType.RUNNING)
+    said = known.reason if known else None
+    if said != Reason.NOT_STARTED and (started or ran or said == Reason.TRAINING_ENDED or (before.attempt or 0) > 1):
+        return _fact(Reason.TRAINING_ENDED, "training has ended")
+    return _fact(Reason.NOT_STARTED, "training never started")
+
+
+def _has_begun(pod: Pod) -> bool:
+    return pod.ending is not None or pod.phase != "Pending"
 
 
 def _keeps_running(seen: Observed) -> bool:

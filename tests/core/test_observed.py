@@ -264,6 +264,17 @@ def test_an_inference_job_is_done_only_when_its_condition_is_true() -> None:
     assert found.result is None
 
 
+def test_of_pods_that_failed_the_one_that_did_for_good_is_the_result() -> None:
+    pods = pods_of({"worker-0": {"exit_code": 137}, "worker-1": {"exit_code": 3}})
+    raw = {"metadata": {"name": "qcnn-inference", "uid": "u", "resourceVersion": "7"}}
+
+    found = InferenceRun.parse(raw, pods)
+
+    assert found.result == pods[1]
+    assert (found.done, found.given_up) == (False, True)
+    assert not InferenceRun.parse(raw, pods[:1]).given_up
+
+
 def test_an_inference_job_that_lost_its_labels_is_another_run_than_any_that_is_wanted() -> None:
     meta = {"name": "qcnn-inference", "uid": "u", "resourceVersion": "1"}
     unlabelled = {"metadata": {**meta, "deletionTimestamp": "2030-01-01T12:00:00Z"}}

@@ -222,14 +222,21 @@ class InferenceRun:
 
     @property
     def done(self) -> bool:
-        """Whether the program has done its work; a Job fails with any container of its pod, even with a sidecar."""
-        return self.complete or (self.failed and self.result is not None and self.result.succeeded)
+        """Whether the program has done its work: a Job waits for a sidecar of its pod, and fails with one."""
+        best = self.result
+        return self.complete or (best is not None and best.succeeded and not best.taken_away)
+
+    @property
+    def given_up(self) -> bool:
+        """Whether the program will not be run again."""
+        best = self.result
+        return not self.done and (self.failed or (best is not None and best.failed and not best.retryable))
 
     @property
     def result(self) -> Pod | None:
-        """The pod that succeeded, or else one that failed."""
-        ended = sorted((pod for pod in self.pods if pod.ending), key=lambda pod: (not pod.succeeded, pod.name))
-        return ended[0] if ended else None
+        """The pod that succeeded, or else one that failed, for good if there is one."""
+        ended = (pod for pod in self.pods if pod.ending)
+        return min(ended, key=lambda pod: (not pod.succeeded, pod.retryable, pod.name), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

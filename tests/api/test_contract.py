@@ -19,6 +19,8 @@ from qtj_operator.api.contract import (
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 counts = st.integers(min_value=0, max_value=2**63 - 1)
 texts = st.text(st.characters(exclude_categories=["Cs"]))
+uris = st.from_regex("(gs|file)://[a-zäöü0-9]([a-z /._-]|ü)*", fullmatch=True)
+SHA256 = "ab" * 32
 progresses = st.builds(
     Progress,
     epoch=counts,
@@ -30,7 +32,7 @@ progresses = st.builds(
 )
 messages = st.builds(
     TerminationMessage,
-    weights=st.none() | st.builds(Weights, uri=texts, sha256=texts),
+    weights=st.none() | st.builds(Weights, uri=uris, sha256=st.from_regex("[0-9a-f]{64}", fullmatch=True)),
     metrics=st.dictionaries(texts, numbers),
     progress=st.none() | progresses,
     error=st.none() | texts.filter(bool).map(lambda text: text[:300]),
@@ -58,7 +60,16 @@ GARBAGE = [
     '{"weights": "gs://bucket/w"}',
     '{"weights": {"uri": "gs://bucket/w"}}',
     '{"metrics": [1, 2]}',
-    '{"metrics": {"mse": "low"}}',
+    f'{{"weights": {{"uri": "", "sha256": "{SHA256}"}}}}',
+    f'{{"weights": {{"uri": "gs://", "sha256": "{SHA256}"}}}}',
+    f'{{"weights": {{"uri": "file:// ", "sha256": "{SHA256}"}}}}',
+    f'{{"weights": {{"uri": "/data/w.h5", "sha256": "{SHA256}"}}}}',
+    f'{{"weights": {{"uri": null, "sha256": "{SHA256}"}}}}',
+    f'{{"weights": {{"uri": "gs://bucket/w\\nx", "sha256": "{SHA256}"}}}}',
+    '{"weights": {"uri": "gs://bucket/w", "sha256": ""}}',
+    '{"weights": {"uri": "gs://bucket/w", "sha256": "zz"}}',
+    '{"weights": {"uri": "gs://bucket/w", "sha256": "ab"}}',
+    f'{{"weights": {{"uri": "gs://bucket/w", "sha256": "{SHA256}0"}}}}',
 ]
 
 
@@ -94,10 +105,11 @@ def test_a_long_error_keeps_its_beginning() -> None:
 
 def test_a_message_is_written_with_the_field_names_of_the_status() -> None:
     progress = Progress(epoch=3, epochs=25, step=120, loss=0.25, examples_per_second=80.0)
-    message = TerminationMessage(weights=Weights(uri="gs://b/w", sha256="ab"), metrics={"mse": 0.2}, progress=progress)
+    weights = Weights(uri="gs://b/w", sha256=SHA256)
+    message = TerminationMessage(weights=weights, metrics={"mse": 0.2}, progress=progress)
 
     assert json.loads(message.to_json()) == {
-        "weights": {"uri": "gs://b/w", "sha256": "ab"},
+        "weights": {"uri": "gs://b/w", "sha256": SHA256},
         "metrics": {"mse": 0.2},
         "progress": {"epoch": 3, "epochs": 25, "step": 120, "loss": 0.25, "examplesPerSecond": 80.0},
     }
@@ -148,13 +160,20 @@ def test_a_loss_that_diverged_counts_as_unknown() -> None:
 
 
 def test_a_metric_that_diverged_is_left_out_and_takes_nothing_with_it() -> None:
-    text = '{"metrics": {"mse": NaN, "accuracy": 0.5}, "weights": {"uri": "gs://b/w", "sha256": "ab"}}'
+    text = f'{{"metrics": {{"mse": NaN, "accuracy": 0.5}}, "weights": {{"uri": "gs://b/w", "sha256": "{SHA256}"}}}}'
 
     said = TerminationMessage.parse(text)
 
     assert said is not None
     assert said.metrics == {"accuracy": 0.5}
-    assert said.weights == Weights(uri="gs://b/w", sha256="ab")
+    assert said.weights == Weights(uri="gs://b/w", sha256=SHA256)
+
+
+@pytest.mark.parametrize("value", ["true", '"low"', "null", "[1]", '{"a": 1}', "1e999"])
+def test_a_metric_that_is_no_number_is_left_out_and_takes_nothing_with_it(value: str) -> None:
+    said = TerminationMessage.parse(f'{{"metrics": {{"ok": {value}, "n": 3}}, "error": "no bucket"}}')
+
+    assert said == TerminationMessage(metrics={"n": 3.0}, error="no bucket")
 
 
 def test_what_diverged_is_not_written_for_json_has_no_word_for_it() -> None:

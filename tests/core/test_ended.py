@@ -3,7 +3,7 @@
 import pytest
 
 from qtj_operator.core.decision import Delete, Kind
-from qtj_operator.core.ended import LEAVE_TIME
+from qtj_operator.core.removal import LEAVE_TIME
 from tests.core.world import NOW, World, complete_job, inferring_job, later, running_job, trained_job
 
 
@@ -99,6 +99,13 @@ def test_clean_pod_policy_running_is_what_is_meant_when_none_is_given() -> None:
     assert pods_deleted(ended_job(), seconds=30) == ["qcnn-worker-1"]
     assert pods_deleted(ended_job(cleanPodPolicy="Running"), seconds=30) == ["qcnn-worker-1"]
     assert pods_deleted(ended_job(cleanPodPolicy="Running"), seconds=29) == []
+
+
+def test_a_sidecar_that_outlives_the_program_is_stopped_like_a_program_that_runs() -> None:
+    world = ended_job().with_pod("worker-1", exit_code=0, sidecar=True)
+
+    assert (pods_deleted(world, seconds=29), pods_deleted(world, seconds=30)) == ([], ["qcnn-worker-1"])
+    assert pods_deleted(world.with_pod("worker-1", exit_code=0), seconds=30) == []
 
 
 def test_clean_pod_policy_all_deletes_every_pod_at_once() -> None:

@@ -78,6 +78,50 @@ def test_a_volume_somewhere_else_does_not_help(path: str) -> None:
     assert "lies on no volume" in sentence(artifacts={"uri": "file:///results/qcnn"}, template=mounted)
 
 
+def mounting(*mounts: str, **volumes: dict[str, Any] | None) -> dict[str, Any]:
+    """A template with volumes by name, mounted as `name:path` says."""
+    pairs = [mount.split(":") for mount in mounts]
+    container = a_container(volumeMounts=[{"name": name, "mountPath": path} for name, path in pairs])
+    return a_template(container, volumes=[{"name": name, **(kind or {})} for name, kind in volumes.items()])
+
+
+@pytest.mark.parametrize("kind", ["emptyDir", "configMap", "secret", "downwardAPI", "projected", "ephemeral"])
+def test_artifacts_on_a_volume_that_goes_with_the_pod_are_refused(kind: str) -> None:
+    said = sentence(artifacts={"uri": "file:///data/x"}, template=mounting("own:/data", own={kind: {}}))
+
+    assert said == (
+        f"artifacts.uri file:///data/x lies on the {kind} volume own that spec.template.spec.containers[trainer] "
+        "mounts, so the weights would vanish with the pod: mount a shared volume there, or use gs://"
+    )
+
+
+def test_a_volume_without_a_kind_is_an_empty_folder_to_kubernetes() -> None:
+    for volume in ({}, {"persistentVolumeClaim": None}):
+        said = sentence(artifacts={"uri": "file:///data/x"}, template=mounting("own:/data", own=volume))
+
+        assert "lies on the emptyDir volume own" in said
+
+
+@pytest.mark.parametrize("kind", ["persistentVolumeClaim", "nfs", "hostPath", "csi"])
+def test_artifacts_on_a_volume_that_stays_are_fine(kind: str) -> None:
+    decision = new_job(
+        artifacts={"uri": "file:///data/x"},
+        template=mounting("own:/tmp", "shared:/data", own={"emptyDir": {}}, shared={kind: {}, "emptyDir": None}),
+    ).decide()
+
+    assert decision.status.attempt == 1
+
+
+@pytest.mark.parametrize(("inner", "refused"), [("own", True), ("shared", False)])
+def test_of_mounts_within_one_another_the_innermost_counts(inner: str, refused: bool) -> None:  # noqa: FBT001  a table's column
+    outer = "shared" if inner == "own" else "own"
+    nested = mounting(f"{inner}:/data/x", f"{outer}:/data", own={"emptyDir": {}}, shared={"nfs": {}})
+
+    decision = new_job(artifacts={"uri": "file:///data/x/y"}, template=nested).decide()
+
+    assert (decision.status.reason == "InvalidSpec") == refused
+
+
 def test_the_program_needs_the_volume_and_its_helpers_do_not() -> None:
     shared = [{"name": "shared", "mountPath": "/results"}]
     helped = a_template(a_container(name="proxy"), a_container(volumeMounts=shared))

@@ -106,7 +106,7 @@ def test_inference_without_weights_cannot_be() -> None:
     assert (decision.status.phase, decision.status.reason) == ("Failed", "InferenceFailed")
     assert decision.actions == ()
     assert decision.events[0].message == (
-        "spec.inference needs weights, but the program named none in its termination message"
+        "spec.inference needs weights, but the program's termination message names none to load"
     )
 
 
@@ -119,7 +119,68 @@ def test_a_failed_inference_fails_the_job_and_leaves_the_weights() -> None:
     assert decision.status.weights is not None
     assert decision.status.inference is not None
     assert decision.status.inference.phase == "Failed"
-    assert [event.message for event in decision.events] == ["qcnn-inference failed: checksum differs: train again"]
+    assert [event.message for event in decision.events] == [
+        "qcnn-inference failed (exit code 1): checksum differs: train again"
+    ]
+
+
+def test_a_failed_inference_that_left_no_message_tells_its_exit_code() -> None:
+    killed = inferring_job().with_inference(failed=True, exit_code=137, reason="OOMKilled").decide()
+    silent = inferring_job().with_inference(failed=True, exit_code=137).decide()
+    evicted = inferring_job().with_inference(failed=True, exit_code=None, reason="Evicted", says="low on memory")
+
+    assert killed.events[0].message.startswith("qcnn-inference failed (exit code 137, OOMKilled): it needed more")
+    assert silent.events[0].message == "qcnn-inference failed (exit code 137): it left no message"
+    assert evicted.decide().events[0].message == "qcnn-inference failed (Evicted): low on memory"
+
+
+def test_an_inference_whose_program_was_done_is_done_although_a_sidecar_made_its_job_fail() -> None:
+    says = TerminationMessage(metrics={"mse": 0.2})
+
+    decision = inferring_job().with_inference(failed=True, exit_code=0, says=says).decide()
+
+    assert (decision.status.phase, decision.status.reason) == ("Complete", "InferenceDone")
+    assert decision.events[0].message == "inference is done: mse 0.2"
+
+
+def test_an_inference_is_done_with_its_program_although_a_sidecar_keeps_its_job_from_its_end() -> None:
+    says = TerminationMessage(metrics={"mse": 0.2})
+
+    world = inferring_job().with_inference(exit_code=0, says=says, sidecar=True).recorded()
+
+    assert (world.job.status.phase, world.job.status.reason) == ("Complete", "InferenceDone")
+    assert (world.decide(later(seconds=29)).actions, world.decide().wake_at) == ((), later(seconds=30))
+    assert world.decide(later(seconds=30)).actions == (REMOVED,)
+
+
+def test_a_final_exit_code_of_inference_is_final_although_a_sidecar_runs_on() -> None:
+    world = inferring_job().with_inference(exit_code=3, sidecar=True).recorded()
+
+    assert (world.job.status.phase, world.job.status.reason) == ("Failed", "InferenceFailed")
+    assert (world.decide().actions, world.decide(later(seconds=30)).actions) == ((), (REMOVED,))
+
+
+def test_a_sidecar_goes_after_an_inference_that_may_run_again_so_that_its_job_does() -> None:
+    world = inferring_job().without_pods().with_inference(exit_code=137, sidecar=True)
+
+    (removed,) = world.decide().actions
+
+    assert isinstance(removed, Delete)
+    assert (removed.kind, removed.name) == (Kind.POD, "qcnn-inference-x7k2p")
+    assert world.decide().status.phase == "Inferring"
+
+
+def test_an_inference_that_only_obeyed_when_it_was_told_to_stop_is_not_done() -> None:
+    world = inferring_job().with_inference(exit_code=0, deadline=later(seconds=30))
+
+    assert world.decide().status.phase == "Inferring"
+
+
+def test_sidecars_of_replicas_do_not_hold_the_machines_that_inference_waits_for() -> None:
+    for policy, gone in (("Running", ["qcnn-worker-0", "qcnn-worker-1"]), ("None", [])):
+        world = inferring_job(runPolicy={"cleanPodPolicy": policy}).with_pods(exit_code=0, sidecar=True)
+
+        assert [action.name for action in world.decide().actions] == gone  # type: ignore[union-attr]
 
 
 def test_what_keeps_inference_from_starting_is_told() -> None:

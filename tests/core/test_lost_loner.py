@@ -215,23 +215,55 @@ def test_an_evaluator_that_fails_again_and_again_is_left_at_that() -> None:
     for number in range(3):
         world = evaluator_failed(world, number=number).recorded()
 
-    assert len(world.job.status.failures or ()) == 2
+    assert len(world.job.status.failures or ()) == 3
     assert (world.decide().actions, world.decide().status.phase) == ((), "Running")
 
 
 def test_an_evaluator_has_five_tries_however_large_the_budget_is() -> None:
     world = evaluated_job(backoff_limit=1000)
-    for number in range(20):
-        world = evaluator_failed(world, number=number).recorded()
+    tries = 0
+    while tries == 0 or world.decide(later(hours=1)).actions:
+        world = evaluator_failed(world, number=tries).recorded()
+        tries += 1
 
-    assert len(world.job.status.failures or ()) == 5
-    assert world.decide().actions == ()
+    assert tries == len(world.job.status.failures or ()) == 6
 
 
 def test_an_evaluators_own_verdict_is_left_at_that() -> None:
-    decision = evaluator_failed(evaluated_job(), exit_code=1).decide()
+    world = evaluator_failed(evaluated_job(), exit_code=3)
 
-    assert (decision.status.phase, decision.status.failures, decision.actions) == ("Running", None, ())
+    first, again = world.decide(), world.recorded().decide(later(days=1))
+
+    assert (first.status.phase, first.status.restarts, first.actions) == ("Running", 0, ())
+    assert [(failure.pod, failure.exit_code) for failure in first.status.failures or ()] == [("qcnn-evaluator-0", 3)]
+    assert (again.status, again.actions, again.events) == (first.status, (), ())
+
+
+def test_an_evaluator_that_is_not_replaced_is_told_once_as_a_warning() -> None:
+    world = evaluator_failed(evaluated_job(), exit_code=3)
+
+    (event,) = world.decide().events
+
+    assert (event.type, event.reason) == ("Warning", "EvaluatorFailed")
+    assert event.message == (
+        "qcnn-evaluator-0 ended (exit code 3): it left no message; it is not replaced, training goes on"
+    )
+
+
+def test_an_evaluator_that_has_failed_for_good_is_on_record_once_however_many_workers_fail() -> None:
+    world = evaluator_failed(training_job(workers=14, backoff_limit=100, evaluator=True), exit_code=3).recorded()
+    for index in range(14):
+        world = world.with_pod(f"worker-{index}", exit_code=137)
+    events = []
+    for _ in range(14):
+        gone = [action.name.removeprefix("qcnn-") for action in world.decide().actions if isinstance(action, Delete)]
+        events += world.decide().events
+        world = world.recorded()
+        for name in gone:
+            world = world.with_pod(name, ready=True, uid=f"{name}, again")
+
+    assert world.job.status.restarts == 14
+    assert {event.reason for event in events} == {"ReplicaReplaced"}
 
 
 def test_an_evaluator_that_is_done_is_done() -> None:
@@ -301,3 +333,10 @@ def test_a_worker_that_was_taken_away_is_replaced_without_a_pause() -> None:
     world = failed_again(4).with_pod("worker-1", exit_code=143, disrupted=True, uid="preempted").recorded()
 
     assert len(world.decide().actions) == 1
+
+
+def test_a_lost_worker_whose_sidecar_runs_on_is_replaced() -> None:
+    world = training_job().with_pod("worker-1", exit_code=137, sidecar=True).recorded()
+
+    assert world.job.status.restarts == 1
+    assert world.decide().actions == (Delete(Kind.POD, "qcnn-worker-1", "qcnn-worker-1@1"),)

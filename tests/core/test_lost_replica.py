@@ -330,12 +330,12 @@ def test_a_peer_on_a_node_that_is_missed_explains_it_and_costs_nothing() -> None
     assert lost == [("qcnn-worker-0", "Error"), ("qcnn-worker-1", "Disrupted")]
 
 
-def test_a_peer_that_has_ended_but_is_not_called_failed_yet_explains_nothing_yet() -> None:
+def test_a_peer_that_has_crashed_counts_before_its_pod_is_called_failed() -> None:
     crash = Ending(exit_code=137, reason="Error", text="", time=NOW)
 
     decision = bereft_job(phase="Running", ready=False, ending=crash).decide()
 
-    assert (decision.status.attempt, decision.status.disruptions) == (1, None)
+    assert (decision.status.reason, decision.status.disruptions) == ("BackoffLimitExceeded", None)
 
 
 def test_a_peer_that_is_evicted_meanwhile_explains_it_and_costs_nothing() -> None:
@@ -366,3 +366,24 @@ def test_a_peer_that_is_not_ready_alone_explains_nothing() -> None:
     decision = running_job(workers=2).with_pod("worker-1", phase="Running", ready=False).decide()
 
     assert (decision.status.attempt, decision.actions) == (1, ())
+
+
+def test_a_member_whose_sidecar_runs_on_is_lost_all_the_same() -> None:
+    world = running_job(workers=2)
+
+    assert world.with_pod("worker-1", exit_code=137, sidecar=True).decide().status.attempt == 2
+    assert world.with_pod("worker-1", exit_code=3, sidecar=True).decide().status.reason == "ReplicaFailed"
+
+
+def test_a_gang_starts_again_only_when_its_sidecars_are_gone_too() -> None:
+    world = running_job(workers=2).with_pod("worker-1", exit_code=137, sidecar=True).recorded()
+
+    assert [action.name for action in world.decide().actions] == ["qcnn-worker-0", "qcnn-worker-1"]  # type: ignore[union-attr]
+
+
+def test_a_sidecar_that_runs_is_no_peer_that_could_explain_a_loss() -> None:
+    world = running_job(workers=1, backoff_limit=0)
+
+    decision = world.with_pod("worker-0", phase="Running", ending=LOST_A_PEER).decide()
+
+    assert decision.status.reason == "BackoffLimitExceeded"

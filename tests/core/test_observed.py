@@ -8,6 +8,7 @@ import pytest
 from qtj_operator.api.contract import TerminationMessage, Weights
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import Role
+from qtj_operator.core.failures import described
 from qtj_operator.core.observed import Ending, InferenceRun, Pod, Waiting, is_controlled_by
 from tests.core.world import later, parameter_servers, pods_of, running_job
 
@@ -80,6 +81,37 @@ def test_the_training_container_decides_how_a_pod_ended() -> None:
     assert (pod.ending.exit_code, pod.ending.text, pod.retryable) == (75, "peer died", True)
 
 
+@pytest.mark.parametrize(
+    ("phase", "trainer", "proxy", "end"),
+    [
+        ("Running", {"terminated": terminated(0)}, {"running": {}}, "succeeded"),
+        ("Failed", {"terminated": terminated(0)}, {"terminated": terminated(1)}, "succeeded"),
+        ("Pending", {"terminated": terminated(0)}, {"waiting": {"reason": "ErrImagePull"}}, "succeeded"),
+        ("Running", {"terminated": terminated(3)}, {"running": {}}, "failed"),
+        ("Failed", {"terminated": terminated(3)}, {"terminated": terminated(0)}, "failed"),
+        ("Running", {"running": {}}, {"terminated": terminated(1)}, "running"),
+        ("Running", {"running": {}}, {"terminated": terminated(0)}, "running"),
+        ("Failed", {"running": {}}, {"running": {}}, "failed"),
+        ("Succeeded", {}, {}, "succeeded"),
+    ],
+)
+def test_a_sidecar_decides_nothing(phase: str, trainer: dict[str, Any], proxy: dict[str, Any], end: str) -> None:
+    statuses = [container("proxy", **proxy), container(**trainer)]
+
+    pod = Pod.parse(raw_pod(sidecar=True, phase=phase, containerStatuses=statuses))
+
+    assert [name for name in ("running", "succeeded", "failed") if getattr(pod, name)] == [end]
+
+
+@pytest.mark.parametrize(("phase", "active"), [("Running", True), ("Failed", False)])
+def test_a_pod_whose_sidecar_runs_on_still_uses_its_machine(phase: str, active: bool) -> None:  # noqa: FBT001  a table's column
+    statuses = [container("proxy", running={}), container(terminated=terminated(0))]
+
+    pod = Pod.parse(raw_pod(sidecar=True, phase=phase, containerStatuses=statuses))
+
+    assert (pod.active, pod.stopped) == (active, not active)
+
+
 def test_it_is_known_when_a_pod_ended_if_its_node_says_so() -> None:
     ended = [{**terminated(75), "finishedAt": "2030-01-01T12:00:00Z"}, terminated(75)]
 
@@ -95,6 +127,45 @@ def test_an_eviction_has_no_exit_code_and_the_kubelets_word() -> None:
     assert (pod.ending.exit_code, pod.ending.reason) == (None, "Evicted")
     assert pod.last_words == "The node was low on memory"
     assert pod.retryable
+
+
+def failed_init(exit_code: int, says: str = "", *, restarts: str | None = None, **status: Any) -> Pod:
+    """A pod whose init container `download` ended; its program never ran."""
+    raw = raw_pod(
+        phase="Failed",
+        initContainerStatuses=[
+            container("first", terminated=terminated(0)),
+            container("download", terminated=terminated(exit_code, says)),
+        ],
+        containerStatuses=[container(waiting={"reason": "PodInitializing"})],
+        **status,
+    )
+    own = {"restartPolicy": restarts} if restarts else {}
+    raw["spec"]["initContainers"] = [{"name": "first"}, {"name": "download", **own}]
+    return Pod.parse(raw)
+
+
+@pytest.mark.parametrize(("exit_code", "again"), [(3, False), (127, False), (75, True), (137, True)])
+def test_an_init_containers_exit_code_counts_by_the_contract(exit_code: int, again: bool) -> None:  # noqa: FBT001  a table's column
+    pod = failed_init(exit_code, "no such bucket\n")
+
+    assert (pod.failed, pod.retryable, pod.last_words) == (True, again, "no such bucket")
+
+
+def test_an_init_container_that_failed_is_named() -> None:
+    said = "qcnn-worker-1 ended (exit code 3 of its init container download): it left no message"
+
+    assert described(failed_init(3)) == said
+
+
+def test_an_eviction_during_initialization_is_no_exit_code_of_an_init_container() -> None:
+    pod = failed_init(3, reason="Evicted", message="The node was low on memory")
+
+    assert pod.ending == Ending(exit_code=None, reason="Evicted", text="The node was low on memory")
+
+
+def test_the_end_of_a_native_sidecar_is_no_init_containers_failure() -> None:
+    assert failed_init(3, restarts="Always").ending == Ending(exit_code=None, reason="Failed", text="")
 
 
 def test_an_end_is_told_in_the_kubelets_words_and_where_it_has_none_in_ours() -> None:
@@ -167,7 +238,7 @@ def test_the_last_words_are_one_line(text: str, words: str) -> None:
 
 
 def test_the_termination_message_is_read_by_the_contract() -> None:
-    weights = Weights(uri="gs://b/w", sha256="ab")
+    weights = Weights(uri="gs://b/w", sha256="ab" * 32)
     ended = terminated(0, TerminationMessage(weights=weights).to_json(), "Completed")
 
     pod = Pod.parse(raw_pod(phase="Succeeded", containerStatuses=[container(terminated=ended)]))
@@ -193,6 +264,18 @@ def test_an_inference_job_is_done_only_when_its_condition_is_true() -> None:
     assert found.created == datetime(2030, 1, 1, 12, tzinfo=UTC)
     assert (found.complete, found.failed, found.deleting) == (False, True, False)
     assert found.result is None
+
+
+def test_of_pods_that_failed_the_one_that_did_for_good_is_the_result() -> None:
+    pods = pods_of({"worker-0": {"exit_code": 137}, "worker-1": {"exit_code": 3}})
+    meta = {"name": "qcnn-inference", "uid": "u", "resourceVersion": "7"}
+    raw = {"metadata": {**meta, "creationTimestamp": "2030-01-01T12:00:00Z"}}
+
+    found = InferenceRun.parse(raw, pods)
+
+    assert found.result == pods[1]
+    assert (found.done, found.given_up) == (False, True)
+    assert not InferenceRun.parse(raw, pods[:1]).given_up
 
 
 def test_an_inference_job_that_lost_its_labels_is_another_run_than_any_that_is_wanted() -> None:

@@ -7,7 +7,7 @@ import pytest
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.status import Condition, Status
 from qtj_operator.core.decide import refuse
-from qtj_operator.core.status import with_obstacle
+from qtj_operator.core.status import failed_by_obstacle, with_obstacle
 from tests.core.world import (
     NOW,
     World,
@@ -109,6 +109,36 @@ def test_a_lost_member_of_the_gang_is_a_step_back() -> None:
 
 def test_after_training_nothing_runs() -> None:
     assert (running(trained_job()).status, running(trained_job()).reason) == ("False", "TrainingEnded")
+
+
+def test_a_job_that_is_refused_before_any_pod_existed_has_not_ended_its_training() -> None:
+    world = new_job().recorded()
+    status = failed_by_obstacle(world.job.status, world.decide().status, Reason.CHILD_REJECTED, "no such field", NOW)
+    failed = world.with_status(**dict(status))
+
+    assert (running(failed).reason, running(failed).message) == ("NotStarted", "training never started")
+    assert failed.decide(later(days=1)).status == failed.job.status
+
+
+def test_a_child_that_is_refused_to_a_later_attempt_ends_training() -> None:
+    world = running_job(attempt=2).without_pods()
+    status = failed_by_obstacle(world.job.status, world.decide().status, Reason.CHILD_REJECTED, "no such field", NOW)
+
+    assert [c.reason for c in status.conditions or ()] == ["TrainingEnded", "ChildRejected"]
+
+
+def test_a_job_whose_pods_never_left_pending_has_not_ended_its_training() -> None:
+    late = starting_job(runPolicy={"pendingDeadlineSeconds": 60}).recorded(later(minutes=2))
+
+    assert late.job.status.phase == "Failed"
+    assert running(late).reason == running(late.without_pods()).reason == "NotStarted"
+
+
+def test_a_job_that_failed_in_its_first_attempt_has_ended_its_training() -> None:
+    failed = starting_job().with_pod("worker-0", exit_code=1).recorded()
+
+    assert failed.job.status.phase == "Failed"
+    assert running(failed).reason == running(failed.without_pods()).reason == "TrainingEnded"
 
 
 @pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])

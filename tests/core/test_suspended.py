@@ -185,6 +185,16 @@ def test_suspending_stops_a_running_inference() -> None:
     assert world.with_inference(deleting=True).decide().actions == ()
 
 
+def test_an_inference_that_is_stopped_does_not_count_as_running_until_it_does() -> None:
+    halted = suspended(inferring_job())
+    again = resumed(halted.without_pods().without_inference()).recorded().recorded()
+
+    assert halted.job.status.inference is not None
+    assert again.job.status.inference is not None
+    assert (halted.job.status.inference.phase, again.job.status.inference.phase) == ("Suspended", "Running")
+    assert halted.decide().status == halted.job.status
+
+
 def test_a_trained_job_infers_when_it_is_resumed_and_stays_in_its_attempt() -> None:
     world = resumed(suspended(inferring_job()).without_pods().without_inference()).recorded(later(hours=1))
 

@@ -1,6 +1,9 @@
 """The end of training."""
 
+import json
 from typing import Any
+
+import pytest
 
 from qtj_operator.api.contract import Progress, TerminationMessage, Weights
 from tests.core.world import WEIGHTS, new_job, parameter_servers, running_job, trained_job
@@ -30,7 +33,7 @@ def test_the_leaders_success_counts_even_if_a_worker_failed_at_the_same_time() -
 def test_the_success_is_recorded_once() -> None:
     world = trained_job(inference={})
 
-    other = TerminationMessage(weights=Weights(uri="gs://lab-bucket/other", sha256="00"))
+    other = TerminationMessage(weights=Weights(uri="gs://lab-bucket/other", sha256="00" * 32))
     decision = world.with_pod("worker-0", exit_code=0, says=other).decide()
 
     assert decision.status.weights == world.job.status.weights
@@ -72,6 +75,20 @@ def test_a_program_that_names_no_weights_has_trained_all_the_same() -> None:
     assert decision.status.weights is None
     assert decision.status.reason == "NoWeights"
     assert [event.reason for event in decision.events] == ["NoWeights"]
+
+
+@pytest.mark.parametrize("weights", [{"uri": "", "sha256": "ab" * 32}, {"uri": "gs://bucket/w", "sha256": "zz"}])
+def test_weights_that_nobody_could_load_are_none(weights: dict[str, str]) -> None:
+    said = json.dumps({"weights": weights})
+
+    decision = running_job(inference={}).with_pod("worker-0", exit_code=0, says=said).decide()
+
+    (event,) = decision.events
+    assert (decision.status.weights, event.type, event.reason) == (None, "Warning", "NoWeights")
+    assert event.message == (
+        "qcnn-worker-0 ended with exit code 0 and named no weights in its termination message: "
+        "write weights with a uri (gs:// or file://) and a sha256 (64 hex digits) if it stored some"
+    )
 
 
 def test_a_program_that_names_no_weights_may_still_tell_its_progress() -> None:
@@ -153,3 +170,16 @@ def test_a_pod_of_no_attempt_has_trained_nothing() -> None:
     world = new_job().with_pod("worker-0", attempt=0, exit_code=0, says=SAID)
 
     assert (world.decide().status.attempt, world.decide().status.weights) == (1, None)
+
+
+def test_training_has_ended_although_a_sidecar_runs_on() -> None:
+    decision = running_job().with_pod("worker-0", exit_code=0, says=SAID, sidecar=True).decide()
+
+    assert (decision.status.phase, decision.status.weights is not None) == ("Inferring", True)
+
+
+def test_weights_are_not_forgotten_when_a_node_is_drained_under_a_sidecar() -> None:
+    drained = running_job().with_pod("worker-0", exit_code=0, says=SAID, sidecar=True, disrupted=True, deleting=True)
+
+    assert drained.decide().status.weights is not None
+    assert drained.decide().status.attempt == 1

@@ -180,18 +180,22 @@ def _pod(
     says: TerminationMessage | str = "",
     waiting: tuple[str, str] | None = None,
     deleting: bool = False,
+    sidecar: bool = False,
     **fields: Any,
 ) -> Pod:
     """A pod: Pending, or Running when ready, or ended when it has an exit code or a reason for its end.
 
-    One that is being deleted has 30 seconds from NOW, unless its `deadline` is given.
+    With a `sidecar` it runs on when its program has ended. One that is being deleted has 30 seconds from NOW, unless
+    its `deadline` is given.
     """
     known = {_called(known): known for known in job.replicas()}[replica]
     name = replica_name(job.name, known.role, known.index)
     ended = exit_code is not None or reason is not None
     text = says.to_json() if isinstance(says, TerminationMessage) else says
     word = reason or ("Completed" if exit_code == 0 else "Error")
-    phase = ("Succeeded" if exit_code == 0 else "Failed") if ended else "Running" if fields.get("ready") else "Pending"
+    gone = ended and not sidecar
+    running = sidecar or fields.get("ready")
+    phase = ("Succeeded" if exit_code == 0 else "Failed") if gone else "Running" if running else "Pending"
     return Pod(
         **{
             "name": name,
@@ -220,9 +224,9 @@ def _inference(
 ) -> InferenceRun:
     inference, weights = job.inference or Inference(), job.status.weights
     assert weights is not None, "inference starts from weights"
-    code = 0 if complete else 1 if failed else None
+    pod = {"exit_code": 0 if complete else 1 if failed else None, **pod}
     ran = replace(
-        _pod(job, _called(job.leader), exit_code=code, says=says, **pod),  # type: ignore[arg-type]
+        _pod(job, _called(job.leader), says=says, **pod),  # type: ignore[arg-type]
         name=f"{job.name}-inference-x7k2p",
         replica=None,
     )

@@ -12,7 +12,7 @@ from qtj_trainer.run.artifacts import Address, Record, Result
 from qtj_trainer.run.termination import leave_message
 from qtj_trainer.storage import Store, open_store
 
-WEIGHTS = contract.Weights(uri="gs://b/weights/1.h5", sha256="1f")
+WEIGHTS = contract.Weights(uri="gs://b/weights/1.h5", sha256="1f" * 32)
 
 
 @pytest.fixture

@@ -39,6 +39,7 @@ class Reason(StrEnum):
     BACKING_OFF = "BackingOff"
     SUSPENDED = "Suspended"
     TRAINING_ENDED = "TrainingEnded"
+    NOT_STARTED = "NotStarted"
     # Suspended
     RESUMED = "Resumed"
     # Trained
@@ -59,6 +60,7 @@ class Reason(StrEnum):
     REPLICAS_CREATED = "ReplicasCreated"
     SERVICE_REPAIRED = "ServiceRepaired"
     REPLICA_REPLACED = "ReplicaReplaced"
+    EVALUATOR_FAILED = "EvaluatorFailed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ A program that knows nothing of this file and only reads ``TF_CONFIG`` runs as w
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -48,6 +49,9 @@ TERMINATION_MESSAGE_LIMIT = 4096
 
 _ERROR_LENGTH = 300
 """Characters kept of an error: even where JSON needs twelve bytes for each, the message stays within its limit."""
+
+_STORED = re.compile(r"(gs|file)://\S.*")
+_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 
 _NOT_ONE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 """What reading may raise when a program wrote something else: anything at all can be in there."""
@@ -101,6 +105,18 @@ class Weights:
 
     uri: str
     sha256: str
+
+    @classmethod
+    def from_dict(cls, said: Any) -> Self:  # noqa: ANN401  JSON is anything
+        """Reads decoded weights.
+
+        Raises:
+            ValueError: They are nowhere, or cannot be told from others: nobody could ever load them.
+        """
+        uri, sha256 = _text(said["uri"]), _text(said["sha256"])
+        if not _STORED.fullmatch(uri) or not _SHA256.fullmatch(sha256):
+            raise ValueError(f"{uri!r} with sha256 {sha256!r} are no stored weights")
+        return cls(uri=uri, sha256=sha256)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,9 +210,9 @@ class TerminationMessage:
         try:
             said = json.loads(text)
             weights = said.get("weights")
-            metrics = {_text(name): _number(value) for name, value in (said.get("metrics") or {}).items()}
+            metrics = {_text(name): _measured(value) for name, value in (said.get("metrics") or {}).items()}
             return cls(
-                weights=Weights(uri=_text(weights["uri"]), sha256=_text(weights["sha256"])) if weights else None,
+                weights=Weights.from_dict(weights) if weights else None,
                 metrics={name: value for name, value in metrics.items() if value is not None},
                 progress=Progress.from_dict(said.get("progress")),
                 error=_text(said["error"]) if said.get("error") else None,
@@ -218,6 +234,14 @@ def _number(value: object) -> float | None:
     """Returns the number; a loss that became infinite or NaN counts as unknown, for JSON has no word for it."""
     number = None if value is None else float(str(value))
     return number if number is not None and math.isfinite(number) else None
+
+
+def _measured(value: object) -> float | None:
+    """Returns a metric's number, or None for what is none: one flag among metrics must not lose the others."""
+    try:
+        return _number(value)
+    except _NOT_ONE:
+        return None
 
 
 def _count(value: Any) -> int:  # noqa: ANN401  JSON is anything

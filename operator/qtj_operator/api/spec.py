@@ -235,7 +235,7 @@ class RunPolicy(Model):
     clean_pod_policy: CleanPodPolicy | None = Field(
         None,
         description="Pods to delete once the job has ended: Running (also when left out; after 30 s to leave by "
-        "themselves), All, or None.",
+        "themselves, and a pod runs as long as any container of it does), All, or None.",
     )
     success_policy: SuccessPolicy | None = Field(
         None,

@@ -58,7 +58,9 @@ class Failure(Model):
 
     pod: str = Field(description="The pod's name.")
     attempt: int = Field(description="The attempt it belonged to.")
-    exit_code: int | None = Field(None, description="Exit code of the training container, when it had one.")
+    exit_code: int | None = Field(
+        None, description="Exit code of the training container, or of the init container that failed."
+    )
     reason: str = Field(description="The kubelet's word for it, for example Error, OOMKilled or Evicted.")
     message: str = Field(description="What the program said last.")
     node: str | None = Field(None, description="The node it ran on.")
@@ -93,6 +95,7 @@ class InferencePhase(StrEnum):
 
     PENDING = "Pending"
     RUNNING = "Running"
+    SUSPENDED = "Suspended"
     COMPLETE = "Complete"
     FAILED = "Failed"
 
@@ -101,7 +104,7 @@ class InferenceStatus(Model):
     """The inference Job of the current weights and the current `spec.inference`."""
 
     phase: InferencePhase = Field(
-        description="Running, Pending while something keeps it from running, Complete or Failed."
+        description="Running (Pending while something keeps it from running), Suspended, Complete or Failed."
     )
     run: str = Field(description="Digest of the weights and of spec.inference that this run belongs to.")
     metrics: Mapping[str, float] | None = Field(None, description="What inference measured, by name.")

@@ -27,6 +27,10 @@ class _Mount(_Part):
     mount_path: str
 
 
+class _Volume(_Part):
+    name: str
+
+
 class _Resources(_Part):
     limits: dict[str, Any] | None = None
 
@@ -44,6 +48,7 @@ class _Container(_Part):
 class _PodSpec(_Part):
     containers: list[_Container] = Field(min_length=1)
     init_containers: list[_Container] | None = None
+    volumes: list[_Volume] | None = None
     security_context: dict[str, Any] | None = None
     restart_policy: Literal["Never"] | None = None
 

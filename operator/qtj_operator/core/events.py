@@ -6,7 +6,7 @@ from qtj_operator.core.decision import Event
 
 __all__ = ["events_between"]
 
-_SILENT = {Reason.STARTING, Reason.TRAINING_ENDED, Reason.BACKING_OFF}
+_SILENT = {Reason.STARTING, Reason.TRAINING_ENDED, Reason.NOT_STARTED, Reason.BACKING_OFF}
 """Reasons that say nothing a neighbouring event does not say better."""
 
 _WARNINGS = {

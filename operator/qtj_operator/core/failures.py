@@ -30,9 +30,7 @@ def described(pod: Pod) -> str:
     if pod.ending is None:
         taken = pod.deleting or pod.disrupted
         return f"{pod.name} {'was preempted, evicted or deleted' if taken else 'is on a node that does not answer'}"
-    code, reason = pod.ending.exit_code, pod.ending.reason
-    how = reason if code is None else f"exit code {code}" + ("" if reason == "Error" else f", {reason}")
-    return f"{pod.name} ended ({how}): {pod.last_words}"
+    return f"{pod.name} ended ({pod.ending.how}): {pod.last_words}"
 
 
 def _failure(pod: Pod, now: datetime) -> Failure:

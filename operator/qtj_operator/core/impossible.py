@@ -42,21 +42,43 @@ def reserved_variable(job: Job) -> str | None:
     return None
 
 
-def artifacts_on_no_volume(job: Job) -> str | None:
-    """file:// artifacts inside the container would vanish with it."""
+def artifacts_that_vanish(job: Job) -> str | None:
+    """file:// artifacts inside the container, or on a volume that is the pod's own, would vanish with it."""
     url = urlsplit(job.spec.artifacts.uri)
     if url.scheme != "file":
         return None
-    folder = PurePosixPath(url.path)
-    for where, main in _programs(job):
-        mounts = [PurePosixPath(mount["mountPath"]) for mount in main.get("volumeMounts") or ()]
-        if not any(folder.is_relative_to(mount) for mount in mounts):
+    for where, pod, main in _programs(job):
+        volume = _volume_at(PurePosixPath(url.path), pod, main)
+        kind = None if volume is None else _vanishing(volume)
+        if volume is None or kind:
+            lies = "no volume" if volume is None else f"the {kind} volume {volume['name']}"
             return (
-                f"artifacts.uri {job.spec.artifacts.uri} lies on no volume that "
+                f"artifacts.uri {job.spec.artifacts.uri} lies on {lies} that "
                 f"{where} mounts, so the weights would vanish with the pod: "
                 "mount a shared volume there, or use gs://"
             )
     return None
+
+
+_OWN_VOLUMES = {"emptyDir", "configMap", "secret", "downwardAPI", "projected", "ephemeral", "image"}
+"""Kinds of volumes that come and go with their pod, or that no program can write."""
+
+
+def _volume_at(folder: PurePosixPath, pod: Mapping[str, Any], main: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Returns the volume in which `folder` lies: of mounts within one another, the innermost holds it."""
+    mounts = {PurePosixPath(mount["mountPath"]): mount.get("name") for mount in main.get("volumeMounts") or ()}
+    around = [path for path in mounts if folder.is_relative_to(path)]
+    if not around:
+        return None
+    name = mounts[max(around, key=lambda path: len(path.parts))]
+    unknown = {"name": name, "unknown": {}}  # the API server refuses the pod, and says so better
+    return next((volume for volume in pod.get("volumes") or () if volume["name"] == name), unknown)
+
+
+def _vanishing(volume: Mapping[str, Any]) -> str | None:
+    """Returns the kind of a volume that goes with its pod; one that names no kind is an emptyDir."""
+    kind = next((key for key, value in volume.items() if key != "name" and value is not None), "emptyDir")
+    return kind if kind in _OWN_VOLUMES else None
 
 
 def too_large_for_its_memory(job: Job) -> str | None:
@@ -65,7 +87,7 @@ def too_large_for_its_memory(job: Job) -> str | None:
     if circuit is None:
         return None
     state, states = state_bytes(circuit), STATES * (circuit.filters or 1)
-    for where, main in _programs(job):
+    for where, _, main in _programs(job):
         limit = ((main.get("resources") or {}).get("limits") or {}).get("memory")
         allowed = bytes_of(limit)
         if allowed is not None and states * state > allowed:
@@ -93,7 +115,7 @@ _MAX_VARIABLE = 128 * 1024
 
 _CHECKS: tuple[Check, ...] = (
     reserved_variable,
-    artifacts_on_no_volume,
+    artifacts_that_vanish,
     too_large_for_its_memory,
     tf_config_too_long,
 )
@@ -107,11 +129,11 @@ def _templates(job: Job) -> Mapping[str, Mapping[str, Any]]:
     }
 
 
-def _programs(job: Job) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yields the container of each template that runs the training program."""
+def _programs(job: Job) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+    """Yields of each template where it stands, the pod, and its container that runs the training program."""
     for where, template in _templates(job).items():
         main = main_container(template["spec"]["containers"])
-        yield f"{where}.spec.containers[{main['name']}]", main
+        yield f"{where}.spec.containers[{main['name']}]", template["spec"], main
 
 
 def _containers(job: Job) -> Iterator[tuple[str, Mapping[str, Any]]]:

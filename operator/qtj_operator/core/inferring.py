@@ -4,11 +4,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
-from qtj_operator.api.spec import Inference
+from qtj_operator.api.spec import CleanPodPolicy, Inference
 from qtj_operator.api.status import InferencePhase, InferenceStatus, WeightsStatus
 from qtj_operator.build.inference import inference_job, inference_run
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Verdict
 from qtj_operator.core.observed import InferenceRun, Observed
+from qtj_operator.core.removal import lingering
 from qtj_operator.core.unstarted import why_unstarted
 
 __all__ = ["inference_stopped", "inferring", "wanted_run"]
@@ -39,7 +40,7 @@ def inferring(seen: Observed, now: datetime) -> Verdict | None:
     if seen.job.inference is None:
         return _complete(Reason.NO_INFERENCE, "training is done and spec.inference asks for nothing more")
     if status.weights is None:
-        return _failed("spec.inference needs weights, but the program named none in its termination message")
+        return _failed("spec.inference needs weights, but the program's termination message names none to load")
     return _infer(seen, seen.job.inference, status.weights, now)
 
 
@@ -50,12 +51,16 @@ def _infer(seen: Observed, inference: Inference, weights: WeightsStatus, now: da
         return _running(run, Create(inference_job(seen.job, inference, weights)))
     if found.run != run:
         return _running(run, *_removed(found))
-    if found.complete:
+    if found.done:
         return _done(found)
-    if found.failed:
-        why = f"{found.name} failed: {found.result.last_words if found.result else 'no pod of it could run'}"
-        return _failed(why, InferenceStatus(phase=InferencePhase.FAILED, run=run))
-    return _under_way(found, now)
+    if found.given_up:
+        return _failed(_how_it_failed(found), InferenceStatus(phase=InferencePhase.FAILED, run=run))
+    verdict = _under_way(found, now)
+    # What trained may hold the machine that inference waits for; the Job tries again when its failed pod has stopped.
+    kept = seen.job.policy.clean_pod_policy == CleanPodPolicy.NONE
+    left = lingering(found.pods if kept else (*found.pods, *seen.pods), now)
+    wake_at = min((at for at in (verdict.wake_at, left.wake_at) if at is not None), default=None)
+    return replace(verdict, actions=left.actions, wake_at=wake_at)
 
 
 def _under_way(found: InferenceRun, now: datetime) -> Verdict:
@@ -68,6 +73,13 @@ def _under_way(found: InferenceRun, now: datetime) -> Verdict:
         return replace(_running(found.run), wake_at=None if found.pods else due)
     no_pod = f"{found.name} has no pod: kubectl describe job {found.name} says why none is created"
     return _pending(found.run, Reason.CHILD_REJECTED, no_pod)
+
+
+def _how_it_failed(found: InferenceRun) -> str:
+    pod = found.result
+    if pod is None or pod.ending is None:
+        return f"{found.name} failed: no pod of it could run"
+    return f"{found.name} failed ({pod.ending.how}): {pod.last_words}"
 
 
 def _removed(found: InferenceRun) -> tuple[Action, ...]:

@@ -26,20 +26,22 @@ _MOST_EVALUATIONS = 5
 def lost_loner(seen: Observed, now: datetime) -> Verdict | None:
     """It is replaced alone, within the same budget as a gang.
 
-    The evaluator has as many tries of its own in each attempt: the job neither pays for it nor fails with it. A pod
-    that waits to be replaced stays as it ended, with its log.
+    The evaluator has as many tries of its own in each attempt: the job neither pays for it nor fails with it. Its last
+    failure is recorded and told like the others. A pod that waits to be replaced, or that is not, stays as it ended,
+    with its log.
     """
     lost = _lost(seen)
     new = [pod for pod in lost if not _is_counted(seen, pod)]
     if new:
         return _recorded(seen, new, now)
-    due = removal((pod for pod in lost if _due(seen, pod) <= now), now)
+    due = removal((pod for pod in lost if not _is_final_evaluation(seen, pod) and _due(seen, pod) <= now), now)
     return due if due.actions else None  # one that waits holds nobody up
 
 
 def next_replacement(seen: Observed, now: datetime) -> datetime | None:
     """Returns when the next pod that is on record makes room for its successor."""
-    dues = (_due(seen, pod) for pod in _lost(seen) if _is_counted(seen, pod))
+    awaited = (pod for pod in _lost(seen) if _is_counted(seen, pod) and not _is_final_evaluation(seen, pod))
+    dues = (_due(seen, pod) for pod in awaited)
     return min((due for due in dues if due > now), default=None)
 
 
@@ -47,7 +49,7 @@ def _lost(seen: Observed) -> list[Pod]:
     """Returns as many pods as the record holds at a time, those on record first: so none is counted twice."""
     if is_true(seen.job.status.conditions, ConditionType.TRAINED):
         return []
-    failed = (pod for pod in seen.loners if pod.failed and not _is_final_evaluation(seen, pod))
+    failed = (pod for pod in seen.loners if pod.failed)
     return sorted(failed, key=lambda pod: not _is_counted(seen, pod))[:MAX_FAILURES]
 
 
@@ -77,7 +79,7 @@ def _is_final_evaluation(seen: Observed, pod: Pod) -> bool:
 
 def _recorded(seen: Observed, lost: list[Pod], now: datetime) -> Verdict:
     status = seen.job.status
-    permanent = next((pod for pod in lost if not pod.retryable), None)
+    permanent = next((pod for pod in lost if not pod.retryable and not _is_evaluator(pod)), None)
     if permanent is not None:
         return give_up(seen, lost, Reason.REPLICA_FAILED, f"{described(permanent)}; this exit code is final", now)
     disrupted = sum(pod.taken_away for pod in lost)
@@ -91,7 +93,10 @@ def _recorded(seen: Observed, lost: list[Pod], now: datetime) -> Verdict:
         "disruptions": (status.disruptions or 0) + disrupted or None,
         "failures": with_failures(seen, lost, now),
     }
-    events = tuple(
-        Event("Warning", Reason.REPLICA_REPLACED, f"{described(pod)}; it is replaced, the others go on") for pod in lost
-    )
-    return Verdict(record=record, events=events)
+    return Verdict(record=record, events=tuple(_told(seen, pod) for pod in lost))
+
+
+def _told(seen: Observed, pod: Pod) -> Event:
+    if _is_final_evaluation(seen, pod):
+        return Event("Warning", Reason.EVALUATOR_FAILED, f"{described(pod)}; it is not replaced, training goes on")
+    return Event("Warning", Reason.REPLICA_REPLACED, f"{described(pod)}; it is replaced, the others go on")

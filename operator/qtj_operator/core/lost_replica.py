@@ -88,10 +88,10 @@ def _ran(seen: Observed) -> bool:
 def _unreachable(seen: Observed, pod: Pod) -> bool:
     """Whether the cluster misses the node of a peer that a program has lost.
 
-    Its node would say that it is not ready, too, but together with its end, and a moment before it says Failed.
+    Its node would say that it is not ready, too, but together with its end.
     """
     bereft = any(_is_echo(other) for other in seen.gang)
-    silent = pod.phase == "Running" and not pod.ready and pod.ending is None
+    silent = pod.running and not pod.ready
     return bereft and _ran(seen) and silent and not pod.deleting
 
 
@@ -108,7 +108,7 @@ def _by_disruption(seen: Observed, lost: list[Pod], gone: list[str]) -> bool:
 
 def _unexplained_until(seen: Observed, lost: list[Pod]) -> datetime | None:
     """Returns until when the cause may still show, if all we see are programs that lost a peer, and peers that run."""
-    if not (_ran(seen) and all(map(_is_echo, lost)) and any(pod.phase == "Running" for pod in seen.gang)):
+    if not (_ran(seen) and all(map(_is_echo, lost)) and any(pod.running for pod in seen.gang)):
         return None
     ends = [pod.ending.time for pod in lost if pod.ending and pod.ending.time]
     return min(ends) + _NODE_MISSED if ends else None

@@ -7,6 +7,14 @@ Terms used by every policy, for a job of two workers in attempt 2::
     qcnn-worker-1   attempt=2  Failed (137)  lost: a current pod that ended badly
     qcnn-worker-1   (none)                   missing: to be created, once nothing superseded is left
 
+The training container alone decides how a replica ended, for its restartPolicy is Never; the pod's phase says whether
+it still holds its machine::
+
+    trainer ended (0), proxy runs        Running     succeeded
+    trainer ended (0), proxy ended (1)   Failed      succeeded
+    trainer runs, proxy ended (1)        Running     running
+    no word of any container             Failed      failed: evicted, or its node is lost
+
 A pod keeps its name over all attempts, so the API server itself rules out two attempts of one replica side by side.
 """
 
@@ -27,19 +35,29 @@ _ENDS_OF_DELETED = {None, 0, 137, 143}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How a pod's training container ended.
+    """How a pod's training container ended, or the init container without which it could not start.
 
     Attributes:
         exit_code: None when the container never ran or its end is unknown, for example on a lost node.
         reason: The kubelet's word, for example Error, OOMKilled or Evicted.
         text: The raw termination message, or the kubelet's explanation.
         time: When, by the clock of its node; None when that is unknown.
+        init: The init container that ended; None when it was the training container.
     """
 
     exit_code: int | None
     reason: str
     text: str
     time: datetime | None = None
+    init: str | None = None
+
+    @property
+    def how(self) -> str:
+        """Its exit code and the kubelet's word, for people."""
+        if self.exit_code is None:
+            return self.reason
+        whose = f" of its init container {self.init}" if self.init else ""
+        return f"exit code {self.exit_code}{whose}" + ("" if self.reason == "Error" else f", {self.reason}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,17 +135,27 @@ class Pod:
     @property
     def active(self) -> bool:
         """Whether it still uses, or waits for, a machine."""
-        return self.phase not in {"Succeeded", "Failed"} and not self.deleting
+        return not self.stopped and not self.deleting
+
+    @property
+    def stopped(self) -> bool:
+        """Whether none of its containers runs any more: a sidecar may outlive the program."""
+        return self.phase in {"Succeeded", "Failed"}
+
+    @property
+    def running(self) -> bool:
+        """Whether its program runs, as far as its node has told."""
+        return self.phase == "Running" and self.ending is None
 
     @property
     def failed(self) -> bool:
-        """Whether it ended badly."""
-        return self.phase == "Failed"
+        """Whether its program ended badly, whatever the other containers do."""
+        return self.phase == "Failed" if self.ending is None else self.ending.exit_code != 0
 
     @property
     def succeeded(self) -> bool:
-        """Whether it ended with exit code 0."""
-        return self.phase == "Succeeded"
+        """Whether its program ended with exit code 0, whatever the other containers do."""
+        return self.phase == "Succeeded" if self.ending is None else self.ending.exit_code == 0
 
     @property
     def taken_away(self) -> bool:
@@ -196,10 +224,22 @@ class InferenceRun:
         )
 
     @property
+    def done(self) -> bool:
+        """Whether the program has done its work: a Job waits for a sidecar of its pod, and fails with one."""
+        best = self.result
+        return self.complete or (best is not None and best.succeeded and not best.taken_away)
+
+    @property
+    def given_up(self) -> bool:
+        """Whether the program will not be run again."""
+        best = self.result
+        return not self.done and (self.failed or (best is not None and best.failed and not best.retryable))
+
+    @property
     def result(self) -> Pod | None:
-        """The pod that succeeded, or else one that failed."""
-        ended = sorted((pod for pod in self.pods if pod.ending), key=lambda pod: (not pod.succeeded, pod.name))
-        return ended[0] if ended else None
+        """The pod that succeeded, or else one that failed, for good if there is one."""
+        ended = (pod for pod in self.pods if pod.ending)
+        return min(ended, key=lambda pod: (not pod.succeeded, pod.retryable, pod.name), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,17 +336,37 @@ def _main_status(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _ending(raw: Mapping[str, Any]) -> Ending | None:
     status = raw.get("status", {})
-    ended = _main_status(raw).get("state", {}).get("terminated")
+    ended = _terminated(_main_status(raw))
     if ended:
-        return Ending(
-            exit_code=ended["exitCode"],
-            reason=ended.get("reason", "Error"),
-            text=ended.get("message", "").strip(),
-            time=_moment(ended.get("finishedAt")),
-        )
-    if status.get("phase") == "Failed":
+        return _ending_of(ended)
+    if status.get("phase") != "Failed":
+        return None
+    init = _failed_init(raw)
+    if init is None or "reason" in status:  # the kubelet has a word of its own when it was not the containers' doing
         return Ending(exit_code=None, reason=status.get("reason", "Failed"), text=status.get("message", ""))
-    return None
+    return _ending_of(_terminated(init), init["name"])
+
+
+def _ending_of(terminated: Mapping[str, Any], init: str | None = None) -> Ending:
+    return Ending(
+        exit_code=terminated["exitCode"],
+        reason=terminated.get("reason", "Error"),
+        text=terminated.get("message", "").strip(),
+        time=_moment(terminated.get("finishedAt")),
+        init=init,
+    )
+
+
+def _failed_init(raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Returns the init container that failed; a native sidecar among them is none, for it may end as it likes."""
+    sidecars = {init["name"] for init in raw["spec"].get("initContainers") or () if init.get("restartPolicy")}
+    statuses = raw["status"].get("initContainerStatuses") or ()
+    once = (status for status in statuses if status["name"] not in sidecars)
+    return next((status for status in once if _terminated(status).get("exitCode")), None)
+
+
+def _terminated(container: Mapping[str, Any]) -> Mapping[str, Any]:
+    return container.get("state", {}).get("terminated") or {}
 
 
 def _waiting(status: Mapping[str, Any]) -> Waiting | None:

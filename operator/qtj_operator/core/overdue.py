@@ -43,7 +43,7 @@ def _is_done(seen: Observed) -> bool:
     if not is_true(seen.job.status.conditions, ConditionType.TRAINED):
         return False
     found = seen.inference
-    return seen.job.inference is None or (found is not None and found.complete and found.run == wanted_run(seen))
+    return seen.job.inference is None or (found is not None and found.done and found.run == wanted_run(seen))
 
 
 def _deadlines(job: Job) -> Iterator[tuple[datetime, Fact]]:

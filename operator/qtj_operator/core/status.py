@@ -9,7 +9,7 @@ from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import Role
 from qtj_operator.api.status import Condition, InferencePhase, ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.decision import Verdict
-from qtj_operator.core.observed import Observed
+from qtj_operator.core.observed import Observed, Pod
 from qtj_operator.core.unstarted import why_unstarted
 
 __all__ = ["closed", "differ_in_numbers_alone", "failed_by_obstacle", "progress_status", "status_of", "with_obstacle"]
@@ -65,7 +65,7 @@ def failed_by_obstacle(before: Status, after: Status, reason: Reason, message: s
     """Returns the status `after` a pass in which the API server refused a child for good: the job can go no further."""
     facts = [Fact(ConditionType.FAILED, status=True, reason=reason, message=message)]
     if not is_true(before.conditions, ConditionType.TRAINED):
-        facts.append(_fact(Reason.TRAINING_ENDED, "training has ended"))
+        facts.append(_training_over(before, started=before.attempt != 1))
     else:
         after = _with_inference(after, InferencePhase.FAILED)
     return closed(after, facts, after.observed_generation or 0, now)
@@ -134,7 +134,7 @@ def _running(seen: Observed, facts: Iterable[Fact]) -> Fact:
     over = (ConditionType.TRAINED, ConditionType.FAILED, ConditionType.COMPLETE)
     decided = {fact.type for fact in facts if fact.status}
     if any(kind in decided or is_true(seen.job.status.conditions, kind) for kind in over):
-        return _fact(Reason.TRAINING_ENDED, "training has ended")
+        return _training_over(seen.job.status, started=any(map(_has_begun, seen.current)))
     if is_true(seen.job.status.conditions, ConditionType.SUSPENDED) and ConditionType.SUSPENDED not in {
         fact.type for fact in facts
     }:
@@ -153,12 +153,29 @@ def _running(seen: Observed, facts: Iterable[Fact]) -> Fact:
     return _fact(Reason.STARTING, waiting)
 
 
+def _training_over(before: Status, *, started: bool) -> Fact:
+    """Says of a job at its end whether its training has ended, or never started: it did not if no attempt ever ran.
+
+    What was said stays, for pods that could tell are gone later.
+    """
+    ran = is_true(before.conditions, ConditionType.RUNNING) or is_true(before.conditions, ConditionType.TRAINED)
+    known = find(before.conditions, ConditionType.RUNNING)
+    said = known.reason if known else None
+    if said != Reason.NOT_STARTED and (started or ran or said == Reason.TRAINING_ENDED or (before.attempt or 0) > 1):
+        return _fact(Reason.TRAINING_ENDED, "training has ended")
+    return _fact(Reason.NOT_STARTED, "training never started")
+
+
+def _has_begun(pod: Pod) -> bool:
+    return pod.ending is not None or pod.phase != "Pending"
+
+
 def _keeps_running(seen: Observed) -> bool:
     """Whether a gang that was running still is.
 
     Replicas leave one by one at the end, which is no step back; nor is the loss of one that the others can do without.
     """
-    going = sum(pod.phase in {"Running", "Succeeded"} and not pod.deleting for pod in seen.gang)
+    going = sum((pod.running or pod.succeeded) and not pod.deleting for pod in seen.gang)
     size = sum(not seen.job.stands_alone(replica.role) for replica in seen.job.replicas())
     return is_true(seen.job.status.conditions, ConditionType.RUNNING) and going == size
 

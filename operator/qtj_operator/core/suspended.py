@@ -8,9 +8,11 @@
 The attempt moves on resuming, so that a pod that was still on its way out cannot be taken for a new one.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
+from qtj_operator.api.status import InferencePhase, InferenceStatus
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.inferring import inference_stopped
 from qtj_operator.core.observed import Observed
@@ -25,7 +27,8 @@ def suspended(seen: Observed, now: datetime) -> Verdict | None:
     if not seen.job.spec.suspend:
         return _resumed(seen, now) if was else None
     if not was:
-        return Verdict(facts=(_fact(Reason.SUSPENDED, "spec.suspend is true", status=True), _not_running()))
+        facts = (_fact(Reason.SUSPENDED, "spec.suspend is true", status=True), _not_running())
+        return Verdict(record=_interrupted(seen), facts=facts)
     removed = removal((pod for pod in seen.pods if pod.active or pod.deleting), now)
     return Verdict(
         actions=(*removed.actions, *inference_stopped(seen)), facts=(_not_running(),), wake_at=removed.wake_at
@@ -42,6 +45,14 @@ def _resumed(seen: Observed, now: datetime) -> Verdict:
         return Verdict(record=record, facts=(fact,))
     starting = Fact(ConditionType.RUNNING, status=False, reason=Reason.STARTING, message=f"attempt {attempt} begins")
     return Verdict(record=record, facts=(fact, starting))
+
+
+def _interrupted(seen: Observed) -> Mapping[str, InferenceStatus]:
+    """Returns what the record says of an inference that is stopped; on resuming it runs from its beginning."""
+    inference = seen.job.status.inference
+    if inference is None or inference.phase != InferencePhase.RUNNING:
+        return {}
+    return {"inference": inference.model_copy(update={"phase": InferencePhase.SUSPENDED})}
 
 
 def _not_running() -> Fact:

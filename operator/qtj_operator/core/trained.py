@@ -12,6 +12,8 @@ from qtj_operator.core.status import progress_status
 
 __all__ = ["trained"]
 
+_HOW_TO = "write weights with a uri (gs:// or file://) and a sha256 (64 hex digits) if it stored some"
+
 
 def trained(seen: Observed, _now: datetime) -> Verdict | None:
     """The leader ended with exit code 0: whatever else happens, training is not run again.
@@ -27,7 +29,7 @@ def trained(seen: Observed, _now: datetime) -> Verdict | None:
     if leader.deleting and (said is None or said.weights is None):
         return None
     if said is None or said.weights is None:
-        sentence = f"{leader.name} ended with exit code 0 and named no weights in its termination message"
+        sentence = f"{leader.name} ended with exit code 0 and named no weights in its termination message: {_HOW_TO}"
         return Verdict(record=record, facts=(_fact(Reason.NO_WEIGHTS, sentence),))
     weights = WeightsStatus(uri=said.weights.uri, sha256=said.weights.sha256)
     sentence = f"{leader.name} stored the weights as {weights.uri}"

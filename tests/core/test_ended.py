@@ -3,7 +3,7 @@
 import pytest
 
 from qtj_operator.core.decision import Delete, Kind
-from qtj_operator.core.ended import LEAVE_TIME
+from qtj_operator.core.removal import LEAVE_TIME
 from tests.core.world import NOW, World, complete_job, inferring_job, later, running_job, trained_job
 
 

@@ -1,7 +1,8 @@
 """How pods are removed, whatever the reason."""
 
 from qtj_operator.core.decision import Delete, Kind, Verdict
-from qtj_operator.core.removal import NODE_SILENCE, removal
+from qtj_operator.core.observed import Ending
+from qtj_operator.core.removal import NODE_SILENCE, lingering, removal
 from tests.core.world import NOW, later, pods_of
 
 SILENT = {"ready": True, "deadline": later(seconds=30)}
@@ -49,3 +50,24 @@ def test_some_are_asked_while_others_are_waited_for() -> None:
 
 def test_without_pods_there_is_nothing_to_do() -> None:
     assert removal((), NOW) == Verdict()
+
+
+OUTLIVED = {"phase": "Running", "ending": Ending(exit_code=0, reason="Completed", text="", time=NOW)}
+
+
+def test_a_sidecar_has_30_seconds_to_follow_its_program() -> None:
+    pods = pods_of({"worker-0": OUTLIVED})
+
+    removed = Delete(Kind.POD, "qcnn-worker-0", "qcnn-worker-0@1")
+    assert lingering(pods, later(seconds=29)) == Verdict(wake_at=later(seconds=30))
+    assert lingering(pods, later(seconds=30)) == Verdict(actions=(removed,))
+
+
+def test_a_sidecar_of_which_nobody_knows_how_long_it_runs_on_goes_at_once() -> None:
+    pods = pods_of({"worker-0": {"exit_code": 3, "sidecar": True}})
+
+    assert len(lingering(pods, NOW).actions) == 1
+
+
+def test_programs_that_run_and_pods_that_have_stopped_do_not_linger() -> None:
+    assert lingering(pods_of({"worker-0": {"ready": True}, "worker-1": {"exit_code": 0}}), later(days=1)) == Verdict()

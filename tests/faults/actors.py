@@ -28,12 +28,14 @@ class Script:
             "qcnn-worker-0#1".
         inference: Exit code of inference by the arguments it is called with; 0 for what is not named.
         dead_node: Whether the node of worker 1 is silent: it confirms no deletion.
+        sidecar: Whether a sidecar runs on in each pod whose program has ended.
     """
 
     ends: Mapping[str, int] = field(default_factory=dict)
     endless: frozenset[str] = frozenset()
     inference: Mapping[str, int] = field(default_factory=dict)
     dead_node: bool = False
+    sidecar: bool = False
 
 
 def start(store: Store, name: str, node: str = "node-1", *, ready: bool = True) -> None:
@@ -46,15 +48,23 @@ def start(store: Store, name: str, node: str = "node-1", *, ready: bool = True) 
     store.update(Resource.PODS, NAMESPACE, name, running)
 
 
-def end(store: Store, name: str, code: int, said: TerminationMessage | None, reason: str | None = None) -> None:
-    """The pod's program ends."""
+def end(
+    store: Store,
+    name: str,
+    code: int,
+    said: TerminationMessage | None,
+    reason: str | None = None,
+    *,
+    sidecar: bool = False,
+) -> None:
+    """The pod's program ends, and the pod with it unless a sidecar runs on."""
     word = reason or ("Error" if code else "Completed")
     terminated = {"exitCode": code, "reason": word, "message": said.to_json() if said else ""}
 
     def ended(obj: Pod) -> None:
         others = [known for known in obj["status"].get("conditions", ()) if known["type"] != "Ready"]
         obj["status"] |= {
-            "phase": "Failed" if code else "Succeeded",
+            "phase": "Running" if sidecar else "Failed" if code else "Succeeded",
             "conditions": [{"type": "Ready", "status": "False"}, *others],
             "containerStatuses": [{"name": "trainer", "state": {"terminated": terminated}}],
         }
@@ -83,6 +93,8 @@ class Kubelet:
             return self._confirm(name)
         if phase == "Pending":
             return self._start(pod)
+        if "containerStatuses" in pod["status"]:
+            return False
         code = self._end(pod, pods)
         return code is not None and self._stop(pod, code)
 
@@ -122,7 +134,7 @@ class Kubelet:
     def _stop(self, pod: Pod, code: int) -> bool:
         inferring = LABEL_INFERENCE in pod["metadata"]["labels"]
         said = (INFERRED if inferring else TRAINED) if code == 0 else TerminationMessage(error="it broke")
-        end(self._store, pod["metadata"]["name"], code, said)
+        end(self._store, pod["metadata"]["name"], code, said, sidecar=self._script.sidecar)
         return True
 
 

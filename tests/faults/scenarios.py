@@ -84,6 +84,7 @@ _PARAMETER_SERVER: Spec = {
 SCENARIOS = (
     Scenario("happy path", "Complete"),
     Scenario("no inference", "Complete", {"inference": None}),
+    Scenario("a sidecar that runs on", "Complete", script=Script(sidecar=True)),
     Scenario("gang restart", "Complete", script=_WORKER_1_FAILS),
     Scenario(
         "two restarts, one too many",

@@ -7,12 +7,9 @@ from qtj_operator.api.spec import CleanPodPolicy
 from qtj_operator.core.decision import Delete, Kind, Verdict
 from qtj_operator.core.inferring import inference_stopped, wanted_run
 from qtj_operator.core.observed import Observed, Pod
-from qtj_operator.core.removal import removal
+from qtj_operator.core.removal import LEAVE_TIME, removal
 
-__all__ = ["LEAVE_TIME", "ended"]
-
-LEAVE_TIME = timedelta(seconds=30)
-"""How long replicas may take to leave by themselves once the job has ended; after that they only cost money."""
+__all__ = ["ended"]
 
 
 def ended(seen: Observed, now: datetime) -> Verdict | None:
@@ -48,9 +45,16 @@ def _cleaned(seen: Observed, end: datetime, now: datetime) -> Verdict:
     due = end + LEAVE_TIME
     patient = policy == CleanPodPolicy.RUNNING and now < due and bool(left)
     removed = Verdict(wake_at=due) if patient else removal(left, now)
-    alarms = [moment for moment in (removed.wake_at, _expiry(seen, end)) if moment is not None]
-    stopped = () if policy == CleanPodPolicy.NONE else inference_stopped(seen)
-    return Verdict(actions=(*removed.actions, *stopped), wake_at=min(alarms, default=None))
+    stopped = Verdict() if policy == CleanPodPolicy.NONE else _inference_cleaned(seen, due, now)
+    alarms = [moment for moment in (removed.wake_at, stopped.wake_at, _expiry(seen, end)) if moment is not None]
+    return Verdict(actions=(*removed.actions, *stopped.actions), wake_at=min(alarms, default=None))
+
+
+def _inference_cleaned(seen: Observed, due: datetime, now: datetime) -> Verdict:
+    """Stops an inference at once, but one whose program has ended only if a sidecar keeps its Job from its end."""
+    found, stops = seen.inference, inference_stopped(seen)
+    over = found is not None and (found.done or found.given_up)
+    return Verdict(wake_at=due) if stops and over and now < due else Verdict(actions=stops)
 
 
 def _is_in_the_way(pod: Pod, policy: CleanPodPolicy) -> bool:

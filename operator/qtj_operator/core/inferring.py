@@ -1,13 +1,15 @@
 """What comes after training."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
-from qtj_operator.api.spec import Inference
+from qtj_operator.api.spec import CleanPodPolicy, Inference
 from qtj_operator.api.status import InferencePhase, InferenceStatus, WeightsStatus
 from qtj_operator.build.inference import inference_job, inference_run
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Verdict
 from qtj_operator.core.observed import InferenceRun, Observed
+from qtj_operator.core.removal import lingering
 
 __all__ = ["inference_stopped", "inferring", "wanted_run"]
 
@@ -24,7 +26,7 @@ def inference_stopped(seen: Observed) -> tuple[Action, ...]:
     return () if found is None or found.complete or found.failed else _removed(found)
 
 
-def inferring(seen: Observed, _now: datetime) -> Verdict | None:
+def inferring(seen: Observed, now: datetime) -> Verdict | None:
     """After training comes inference with exactly the stored weights, and then the job is complete."""
     status = seen.job.status
     if not is_true(status.conditions, ConditionType.TRAINED):
@@ -35,10 +37,10 @@ def inferring(seen: Observed, _now: datetime) -> Verdict | None:
         return _complete(Reason.NO_INFERENCE, "training is done and spec.inference asks for nothing more")
     if status.weights is None:
         return _failed("spec.inference needs weights, but the program's termination message names none to load")
-    return _infer(seen, seen.job.inference, status.weights)
+    return _infer(seen, seen.job.inference, status.weights, now)
 
 
-def _infer(seen: Observed, inference: Inference, weights: WeightsStatus) -> Verdict:
+def _infer(seen: Observed, inference: Inference, weights: WeightsStatus, now: datetime) -> Verdict:
     run = inference_run(inference, weights)
     found = seen.inference
     if found is None:
@@ -47,9 +49,12 @@ def _infer(seen: Observed, inference: Inference, weights: WeightsStatus) -> Verd
         return _running(run, *_removed(found))
     if found.done:
         return _done(found)
-    if found.failed:
+    if found.given_up:
         return _failed(_how_it_failed(found), InferenceStatus(phase=InferencePhase.FAILED, run=run))
-    return _running(run)
+    # What trained may hold the machine that inference waits for; the Job tries again when its failed pod has stopped.
+    kept = seen.job.policy.clean_pod_policy == CleanPodPolicy.NONE
+    left = lingering(found.pods if kept else (*found.pods, *seen.pods), now)
+    return replace(_running(run, *left.actions), wake_at=left.wake_at)
 
 
 def _how_it_failed(found: InferenceRun) -> str:

@@ -139,8 +139,13 @@ class Pod:
 
     @property
     def stopped(self) -> bool:
-        """Whether none of its containers runs any more: a sidecar may outlive the program."""
+        """Whether none of its containers runs any more."""
         return self.phase in {"Succeeded", "Failed"}
+
+    @property
+    def lingers(self) -> bool:
+        """Whether its program has ended and a sidecar runs on."""
+        return self.ending is not None and not self.stopped
 
     @property
     def running(self) -> bool:
@@ -222,14 +227,25 @@ class InferenceRun:
 
     @property
     def done(self) -> bool:
-        """Whether the program has done its work; a Job fails with any container of its pod, even with a sidecar."""
-        return self.complete or (self.failed and self.result is not None and self.result.succeeded)
+        """Whether the program has done its work; its Job waits for a sidecar of its pod, and fails with one."""
+        best = self.result
+        if self.complete or best is None:
+            return self.complete
+        return best.succeeded and not best.taken_away and (self.failed or best.lingers)
+
+    @property
+    def given_up(self) -> bool:
+        """Whether the program will not be run again; its Job would wait for a sidecar to say so."""
+        best = self.result
+        if self.done or best is None:
+            return self.failed and not self.done
+        return self.failed or (best.failed and not best.retryable and best.lingers)
 
     @property
     def result(self) -> Pod | None:
-        """The pod that succeeded, or else one that failed."""
-        ended = sorted((pod for pod in self.pods if pod.ending), key=lambda pod: (not pod.succeeded, pod.name))
-        return ended[0] if ended else None
+        """The pod that succeeded, or else one that failed, for good if there is one."""
+        ended = (pod for pod in self.pods if pod.ending)
+        return min(ended, key=lambda pod: (not pod.succeeded, pod.retryable, pod.name), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,10 @@ from datetime import datetime, timedelta
 from qtj_operator.core.decision import Delete, Kind, Verdict
 from qtj_operator.core.observed import Pod
 
-__all__ = ["NODE_SILENCE", "removal"]
+__all__ = ["LEAVE_TIME", "NODE_SILENCE", "lingering", "removal"]
+
+LEAVE_TIME = timedelta(seconds=30)
+"""How long what is no longer needed may take to leave by itself; after that it only costs money."""
 
 NODE_SILENCE = timedelta(seconds=15)
 """How long after a pod's deadline its node may take to confirm. A node that is gone never does, and the pod's name is
@@ -21,3 +24,12 @@ def removal(pods: Iterable[Pod], now: datetime) -> Verdict:
     forced = tuple(Delete(Kind.POD, pod.name, pod.version, force=True) for pod, due in deadlines.items() if due <= now)
     waiting = [due for due in deadlines.values() if due > now]
     return Verdict(actions=(*asked, *forced), wake_at=min(waiting, default=None))
+
+
+def lingering(pods: Iterable[Pod], now: datetime) -> Verdict:
+    """Removes pods whose program has ended and in which a sidecar runs on: they hold machines that others may need."""
+    ends = {pod: pod.ending.time for pod in pods if pod.ending and pod.lingers}
+    dues = {pod: now if time is None else time + LEAVE_TIME for pod, time in ends.items()}
+    removed = removal((pod for pod, due in dues.items() if due <= now), now)
+    waiting = (moment for moment in (removed.wake_at, *dues.values()) if moment is not None and moment > now)
+    return Verdict(actions=removed.actions, wake_at=min(waiting, default=None))

@@ -268,14 +268,34 @@ def test_an_inference_job_is_done_only_when_its_condition_is_true() -> None:
 
 def test_of_pods_that_failed_the_one_that_did_for_good_is_the_result() -> None:
     pods = pods_of({"worker-0": {"exit_code": 137}, "worker-1": {"exit_code": 3}})
-    meta = {"name": "qcnn-inference", "uid": "u", "resourceVersion": "7"}
-    raw = {"metadata": {**meta, "creationTimestamp": "2030-01-01T12:00:00Z"}}
 
-    found = InferenceRun.parse(raw, pods)
+    assert InferenceRun.parse(RAW_JOB, pods).result == pods[1]
 
-    assert found.result == pods[1]
-    assert (found.done, found.given_up) == (False, True)
-    assert not InferenceRun.parse(raw, pods[:1]).given_up
+
+META = {"name": "qcnn-inference", "uid": "u", "resourceVersion": "7", "creationTimestamp": "2030-01-01T12:00:00Z"}
+RAW_JOB = {"metadata": META}
+
+
+@pytest.mark.parametrize(
+    ("how", "done", "given_up"),
+    [
+        ({"exit_code": 0, "sidecar": True}, True, False),
+        ({"exit_code": 0, "sidecar": True, "deleting": True}, False, False),
+        ({"exit_code": 3, "sidecar": True}, False, True),
+        ({"exit_code": 137, "sidecar": True}, False, False),
+        ({"exit_code": 0}, False, False),
+        ({"exit_code": 3}, False, False),
+        ({"ready": True}, False, False),
+    ],
+)
+def test_the_program_speaks_for_a_job_only_where_a_sidecar_keeps_it_from_its_end(
+    how: dict[str, Any],
+    done: bool,  # noqa: FBT001  a table's column
+    given_up: bool,  # noqa: FBT001
+) -> None:
+    found = InferenceRun.parse(RAW_JOB, pods_of({"worker-0": how}))
+
+    assert (found.done, found.given_up) == (done, given_up)
 
 
 def test_an_inference_job_that_lost_its_labels_is_another_run_than_any_that_is_wanted() -> None:

@@ -139,8 +139,13 @@ class Pod:
 
     @property
     def stopped(self) -> bool:
-        """Whether none of its containers runs any more: a sidecar may outlive the program."""
+        """Whether none of its containers runs any more."""
         return self.phase in {"Succeeded", "Failed"}
+
+    @property
+    def lingers(self) -> bool:
+        """Whether its program has ended and a sidecar runs on."""
+        return self.ending is not None and not self.stopped
 
     @property
     def running(self) -> bool:
@@ -225,15 +230,19 @@ class InferenceRun:
 
     @property
     def done(self) -> bool:
-        """Whether the program has done its work: a Job waits for a sidecar of its pod, and fails with one."""
+        """Whether the program has done its work; its Job waits for a sidecar of its pod, and fails with one."""
         best = self.result
-        return self.complete or (best is not None and best.succeeded and not best.taken_away)
+        if self.complete or best is None:
+            return self.complete
+        return best.succeeded and not best.taken_away and (self.failed or best.lingers)
 
     @property
     def given_up(self) -> bool:
-        """Whether the program will not be run again."""
+        """Whether the program will not be run again; its Job would wait for a sidecar to say so."""
         best = self.result
-        return not self.done and (self.failed or (best is not None and best.failed and not best.retryable))
+        if self.done or best is None:
+            return self.failed and not self.done
+        return self.failed or (best.failed and not best.retryable and best.lingers)
 
     @property
     def result(self) -> Pod | None:

@@ -28,8 +28,8 @@ def removal(pods: Iterable[Pod], now: datetime) -> Verdict:
 
 def lingering(pods: Iterable[Pod], now: datetime) -> Verdict:
     """Removes pods whose program has ended and in which a sidecar runs on: they hold machines that others may need."""
-    ended = {pod: pod.ending.time for pod in pods if pod.ending and not pod.stopped}
-    dues = {pod: now if time is None else time + LEAVE_TIME for pod, time in ended.items()}
+    ends = {pod: pod.ending.time for pod in pods if pod.ending and pod.lingers}
+    dues = {pod: now if time is None else time + LEAVE_TIME for pod, time in ends.items()}
     removed = removal((pod for pod, due in dues.items() if due <= now), now)
     waiting = (moment for moment in (removed.wake_at, *dues.values()) if moment is not None and moment > now)
     return Verdict(actions=removed.actions, wake_at=min(waiting, default=None))

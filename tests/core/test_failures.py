@@ -36,6 +36,12 @@ def test_an_end_without_an_exit_code_is_told_in_the_kubelets_word() -> None:
     assert described(pod) == "qcnn-worker-1 ended (Evicted): low on memory"
 
 
+def test_a_pod_that_neither_ended_nor_was_taken_is_on_a_node_that_is_silent() -> None:
+    (pod,) = pods_of({"worker-1": {"ready": False}})
+
+    assert described(pod) == "qcnn-worker-1 is on a node that does not answer"
+
+
 def test_a_pod_that_has_not_ended_was_taken_away() -> None:
     (pod,) = pods_of({"worker-1": {"ready": True, "disrupted": True}})
 

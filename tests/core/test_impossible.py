@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from qtj_operator.build.tf_config import tf_config
+from qtj_operator.core import impossible
 from tests.core.world import later, new_job, running_job
 from tests.jobs import a_container, a_template
 
@@ -228,6 +230,20 @@ def test_a_cluster_that_does_not_fit_into_one_variable_is_refused_before_linux_d
     assert world.decide().status.attempt == 1, "with short names it fits"
     assert (decision.status.phase, decision.status.reason) == ("Failed", "InvalidSpec")
     assert "for 1000 replicas, and Linux allows 131072" in (decision.status.conditions or ())[-1].message
+    assert (decision.status.conditions or ())[-1].message.endswith(": use fewer replicas or a shorter name")
+
+
+def test_a_variable_may_be_as_long_as_linux_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = new_job(workers=2).job
+    text = f"TF_CONFIG={tf_config(job, job.leader)}\0"
+
+    monkeypatch.setattr(impossible, "_MAX_VARIABLE", len(text))
+    fits = impossible.tf_config_too_long(job)
+    monkeypatch.setattr(impossible, "_MAX_VARIABLE", len(text) - 1)
+    sentence = impossible.tf_config_too_long(job)
+
+    assert fits is None
+    assert (sentence or "").startswith(f"TF_CONFIG would have {len(text)} bytes for 2 replicas")
 
 
 def test_a_job_that_never_started_says_nothing_of_running() -> None:

@@ -100,6 +100,16 @@ def test_a_job_without_weights_and_inference_is_complete_all_the_same() -> None:
     assert trained_job(weights=None).decide().status.phase == "Complete"
 
 
+def test_what_a_job_does_after_training_is_said_in_a_sentence() -> None:
+    infers = inferring_job().decide().status.conditions or ()
+    done = trained_job().decide().status.conditions or ()
+
+    assert [(c.status, c.message) for c in infers if c.type == "Complete"] == [("False", "inference is running")]
+    assert [c.message for c in done if c.type == "Complete"] == [
+        "training is done and spec.inference asks for nothing more"
+    ]
+
+
 def test_inference_without_weights_cannot_be() -> None:
     decision = trained_job(weights=None, inference={}).decide()
 
@@ -130,7 +140,7 @@ def test_a_failed_inference_that_left_no_message_tells_its_exit_code() -> None:
     evicted = inferring_job().with_inference(failed=True, exit_code=None, reason="Evicted", says="low on memory")
 
     assert killed.events[0].message.startswith("qcnn-inference failed (exit code 137, OOMKilled): it needed more")
-    assert silent.events[0].message == "qcnn-inference failed (exit code 137): it left no message"
+    assert silent.events[0].message == "qcnn-inference failed (exit code 137): it was killed (SIGKILL)"
     assert evicted.decide().events[0].message == "qcnn-inference failed (Evicted): low on memory"
 
 

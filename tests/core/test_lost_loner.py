@@ -65,10 +65,10 @@ def test_the_job_runs_on_meanwhile() -> None:
 
 
 def test_a_replacement_is_told_as_a_warning() -> None:
-    (event,) = training_job().with_pod("worker-1", exit_code=137, says="out of luck").decide().events
+    (event,) = training_job().with_pod("worker-1", exit_code=139, says="out of luck").decide().events
 
     assert (event.type, event.reason) == ("Warning", "ReplicaReplaced")
-    assert event.message == "qcnn-worker-1 ended (exit code 137): out of luck; it is replaced, the others go on"
+    assert event.message == "qcnn-worker-1 ended (exit code 139): out of luck; it is replaced, the others go on"
 
 
 def test_each_replacement_spends_one_of_the_budget() -> None:

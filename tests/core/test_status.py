@@ -5,9 +5,15 @@ from datetime import datetime
 import pytest
 
 from qtj_operator.api.conditions import Reason
-from qtj_operator.api.status import Condition, Status
+from qtj_operator.api.contract import Progress
+from qtj_operator.api.status import Condition, ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.decide import refuse
-from qtj_operator.core.status import failed_by_obstacle, with_obstacle
+from qtj_operator.core.status import (
+    differ_in_numbers_alone,
+    failed_by_obstacle,
+    progress_status,
+    with_obstacle,
+)
 from tests.core.world import (
     NOW,
     World,
@@ -300,3 +306,38 @@ def test_a_parameter_server_job_runs_on_with_one_worker_less() -> None:
 
     assert running(world).status == "True"
     assert running(world).last_transition_time == NOW
+
+
+def test_every_number_of_the_progress_is_kept_to_five_digits() -> None:
+    said = Progress(
+        epoch=1, epochs=2, step=3, loss=0.1234567, accuracy=0.9876543, examples_per_second=123.4567,
+        gradient_variance=1.234567e-5,
+    )  # fmt: skip
+
+    assert progress_status(said) == ProgressStatus(
+        epoch=1, epochs=2, step=3, loss=0.12346, accuracy=0.98765, examples_per_second=123.46,
+        gradient_variance=1.2346e-5,
+    )  # fmt: skip
+
+
+def _reworded(status: Status, **change: str) -> tuple[Condition, ...]:
+    return tuple(condition.model_copy(update=change) for condition in status.conditions or ())
+
+
+@pytest.mark.parametrize(
+    ("change", "alone"),
+    [
+        ({}, False),
+        ({"ready": "1/2"}, True),
+        ({"progress": ProgressStatus(epoch=3, epochs=9, step=1)}, True),
+        ({"replicas": {"Worker": ReplicaStatus(desired=2, ready=1, succeeded=0, failed=0)}}, True),
+        ({"conditions": _reworded(running_job().job.status, message="1 of 2")}, True),
+        ({"conditions": _reworded(running_job().job.status, reason="Starting"), "ready": "1/2"}, False),
+        ({"conditions": None}, False),
+        ({"attempt": 2, "ready": "1/2"}, False),
+    ],
+)
+def test_numbers_that_move_are_told_from_other_changes(change: dict[str, object], alone: bool) -> None:  # noqa: FBT001
+    before = running_job().job.status
+
+    assert differ_in_numbers_alone(before, before.model_copy(update=change)) is alone

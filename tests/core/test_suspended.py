@@ -45,6 +45,19 @@ def test_a_suspension_is_recorded_before_anything_is_done() -> None:
     ]
 
 
+def test_a_suspension_and_its_end_are_said_in_a_sentence() -> None:
+    world = running_job().with_spec(suspend=True).recorded()
+    resumed = world.without_pods().recorded().with_spec(suspend=False).decide()
+
+    said = {condition.type: (condition.status, condition.message) for condition in world.job.status.conditions or ()}
+    then = {condition.type: (condition.status, condition.message) for condition in resumed.status.conditions or ()}
+
+    assert said["Suspended"] == ("True", "spec.suspend is true")
+    assert said["Running"] == ("False", "the job is suspended")
+    assert then["Suspended"] == ("False", "spec.suspend is no longer true")
+    assert then["Running"] == ("False", "attempt 2 begins")
+
+
 def test_then_the_pods_go() -> None:
     assert removed(suspended(running_job())) == ["qcnn-worker-0", "qcnn-worker-1"]
 

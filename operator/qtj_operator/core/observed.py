@@ -188,6 +188,8 @@ class Pod:
         if self.ending.reason == "OOMKilled":
             return "it needed more memory than resources.limits.memory allows"
         said = self.message
+        if said is None and self.ending.exit_code in _KILLED:
+            return _KILLED[self.ending.exit_code]
         text = (said.error if said else None) or _last_line(self.ending.text) or _SILENT
         return " ".join(text.split()).rstrip(".")[:500]
 
@@ -309,6 +311,8 @@ class Observed:
 
 
 _SILENT = "it left no message"
+_KILLED = {137: "it was killed (SIGKILL)", 143: "it was told to end (SIGTERM)"}
+"""By exit code, 128 and the signal's number: whatever its log ends with, such a program had no time to say why."""
 
 
 def _last_line(text: str) -> str:

@@ -135,10 +135,6 @@ def _running(seen: Observed, facts: Iterable[Fact]) -> Fact:
     decided = {fact.type for fact in facts if fact.status}
     if any(kind in decided or is_true(seen.job.status.conditions, kind) for kind in over):
         return _training_over(seen.job.status, started=any(map(_has_begun, seen.current)))
-    if is_true(seen.job.status.conditions, ConditionType.SUSPENDED) and ConditionType.SUSPENDED not in {
-        fact.type for fact in facts
-    }:
-        return _fact(Reason.SUSPENDED, "the job is suspended")
     size = sum(_is_awaited(replica) for replica in seen.job.replicas())
     there = (pod for pod in seen.current if pod.replica and _is_awaited(pod.replica))
     ready = sum((pod.ready or pod.succeeded) and not pod.deleting for pod in there)

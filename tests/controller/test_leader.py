@@ -78,3 +78,12 @@ def test_who_leads_is_in_the_log(api_server: ApiServer, namespace: str, tmp_path
             first.process.send_signal(signal.SIGTERM)
             wait_until(lambda: "leading as " in second.log.read_text(), HANDED_OVER, "it to say that it leads")
         assert "leading as " in first.log.read_text()
+
+
+def test_a_namespace_that_is_not_there_is_named(api_server: ApiServer, namespace: str, tmp_path: Path) -> None:
+    with started(api_server, namespace, tmp_path, "--lease-namespace=nowhere") as operator:
+        wait_until(lambda: "WARNING" in operator.log.read_text(), 30, "a warning")
+
+        said = operator.log.read_text()
+        assert 'cannot create Lease qtj-operator in namespace "nowhere": namespaces "nowhere" not found; create' in said
+        assert operator.answers("/readyz") is None

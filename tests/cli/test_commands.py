@@ -70,7 +70,7 @@ def test_a_run_that_cannot_start_is_told_why(folder: Path, options: tuple[str, .
 def test_two_jobs_of_one_name_are_refused(folder: Path) -> None:
     (folder / "job.yaml").write_text(f"{GOOD}---\n{GOOD}")
 
-    assert qtj("run", "job.yaml").sentences == ["job.yaml:4: metadata.name: two jobs of this file are called qcnn"]
+    assert qtj("run", "job.yaml").sentences == ["job.yaml:28: metadata.name: two jobs of this file are called qcnn"]
 
 
 @pytest.mark.parametrize("command", ["logs", "report"])

@@ -78,6 +78,7 @@ def read_file(path: Path, settings: Sequence[Setting] = ()) -> File:
         raise InputError(_no_job(path, documents))
     for job in jobs:
         _prepare(job, settings)
+    _refuse_same_names(jobs)
     rest = [each for each in documents if each not in jobs]
     others = [_called(each) for each in rest if each.manifest.get("kind") not in _CONFIGS]
     return File(jobs, dict(_configs(rest)), others)
@@ -115,6 +116,17 @@ def _prepare(job: Document, settings: Sequence[Setting]) -> None:
         setting.apply(job.manifest)
     if isinstance(job.manifest.get("metadata"), dict):
         job.manifest["metadata"].setdefault("namespace", _NAMESPACE)
+
+
+def _refuse_same_names(jobs: Sequence[Document]) -> None:
+    """Refuses two jobs that are one object to a cluster: the second would change the first."""
+    seen: list[tuple[object, object]] = []
+    for job in jobs:
+        meta = job.manifest.get("metadata")
+        address = (meta.get("namespace"), meta.get("name")) if isinstance(meta, dict) else (None, None)
+        if address[1] is not None and address in seen:
+            raise InputError(job.error(["metadata", "name"], f"two jobs of this file are called {address[1]}"))
+        seen.append(address)
 
 
 def _text(path: Path) -> str:

@@ -1,5 +1,7 @@
 """The rest of the command line: versions, files that cannot be written, logs, reports, programs that are not here."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,26 @@ NEEDS_COMMAND = GOOD.replace("localhost/qtj-trainer:0.1.0", "registry.example/mi
 
 def test_the_version_is_told() -> None:
     assert qtj("--version").output.strip().count(".") == 2
+
+
+INTERRUPTED_IMPORT = """
+import sys
+
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "typer":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+from qtj_operator.cli import app
+app()
+"""
+
+
+def test_a_ctrl_c_among_the_imports_is_no_traceback() -> None:
+    ended = subprocess.run([sys.executable, "-c", INTERRUPTED_IMPORT], capture_output=True, check=False)
+
+    assert (ended.returncode, ended.stderr) == (130, b"")
 
 
 @pytest.mark.usefixtures("folder")

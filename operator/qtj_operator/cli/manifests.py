@@ -100,6 +100,8 @@ def read_documents(path: Path) -> Iterator[Document]:
             if not isinstance(manifest, dict):
                 raise InputError(f"{path}:{node.start_mark.line + 1}: this is no Kubernetes object")
             yield Document(manifest, str(path), node)
+    except RecursionError:
+        raise InputError(f"{path}: this is nested too deeply: no job has a thousand levels") from None
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         line = mark.line + 1 if mark else 1
@@ -173,18 +175,21 @@ def _decoded(secret: Document, data: Mapping[str, str]) -> Mapping[str, str]:
         raise InputError(secret.error(["data"], "values of a Secret are text in base64")) from None
 
 
-def _refuse_duplicates(file: str, node: yaml.Node | None) -> None:
-    """Refuses a field that is written twice, of which YAML would silently take the last."""
+def _refuse_duplicates(file: str, node: yaml.Node | None, above: tuple[yaml.Node, ...] = ()) -> None:
+    """Refuses a field that is written twice, of which YAML would silently take the last, and what holds itself."""
+    if node and any(node is each for each in above):
+        raise InputError(f"{file}:{node.start_mark.line + 1}: this holds itself by its anchor: write it out")
+    around = (*above, node) if node else above
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:
             if str(key.value) in seen and key.tag != "tag:yaml.org,2002:merge":
                 raise InputError(f"{file}:{key.start_mark.line + 1}: {key.value} is written twice")
             seen.add(str(key.value))
-            _refuse_duplicates(file, value)
+            _refuse_duplicates(file, value, around)
     elif isinstance(node, yaml.SequenceNode):
         for item in node.value:
-            _refuse_duplicates(file, item)
+            _refuse_duplicates(file, item, around)
 
 
 def _line(node: yaml.Node, path: FieldPath) -> int:

@@ -21,9 +21,9 @@ Broken = tuple[tuple[int | str, ...], str]
 """Path and sentence."""
 
 
-def broken_rules(template: Mapping[str, Any]) -> Iterator[Broken]:
+def broken_rules(template: Mapping[str, Any] | None) -> Iterator[Broken]:
     """Yields the rules that a template breaks whose fields have the right types."""
-    spec = template.get("spec") or {}
+    spec = (template or {}).get("spec") or {}
     volumes = [volume.get("name") for volume in spec.get("volumes") or ()]
     for field in ("initContainers", "containers"):
         for index, container in enumerate(spec.get(field) or ()):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from qtj_operator.cli.errors import InputError
-from qtj_operator.cli.run import folder_of
+from qtj_operator.cli.record import recorded
 from qtj_operator.cli.view import ended
-from qtj_operator.local.folder import Folder, FolderError
+from qtj_operator.local.folder import Folder
 
 __all__ = ["Epoch", "Prediction", "epochs_of", "predictions_of", "report_job"]
 
@@ -52,11 +52,7 @@ def report_job(job: str, artifacts: str | None) -> str:
     Raises:
         InputError: The job was not run here, or there is nothing to draw yet.
     """
-    folder, _ = folder_of(job, artifacts)
-    try:
-        record = folder.load()
-    except FolderError as problem:
-        raise InputError(str(problem)) from None
+    folder, record = recorded(job, artifacts)
     lines = list(_lines(folder))
     epochs, predictions = epochs_of(lines), predictions_of(lines)
     if not epochs:

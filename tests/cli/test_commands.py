@@ -91,6 +91,13 @@ def test_a_run_that_cannot_start_is_told_why(folder: Path, options: tuple[str, .
     assert answer.sentences[0].startswith(sentence)
 
 
+@pytest.mark.parametrize("metadata", ["", " []", " [a]", " x"])
+def test_metadata_that_is_no_mapping_is_a_sentence(folder: Path, metadata: str) -> None:
+    (folder / "job.yaml").write_text(GOOD.replace("metadata:\n  name: qcnn", f"metadata:{metadata}"))
+
+    assert qtj("run", "job.yaml").sentences[0] == "job.yaml:3: metadata.name: give the job a name"
+
+
 def test_two_jobs_of_one_name_are_refused(folder: Path) -> None:
     (folder / "job.yaml").write_text(f"{GOOD}---\n{GOOD}")
 

@@ -223,6 +223,16 @@ def test_artifacts_go_where_the_user_says(laptop: Laptop, tmp_path: Path) -> Non
     assert (tmp_path / "elsewhere/logs/toy-worker-0.1.log").is_file()
 
 
+def test_a_folder_needs_no_volume_on_one_machine(laptop: Laptop) -> None:
+    laptop.write(toy_job(artifacts={"uri": "file:///data/toy"}))
+
+    ended = laptop.qtj("run", "job.yaml", "-o", "json")
+
+    assert ended.code == 0, ended.errors
+    assert ended.status["weights"]["uri"] == (laptop.artifacts() / "weights.h5").as_uri()
+    assert ended.job["spec"]["artifacts"] == {"uri": "file:///data/toy"}
+
+
 def test_a_full_disk_costs_the_log_and_not_the_training(laptop: Laptop) -> None:
     laptop.write(toy_job())
     logs = laptop.artifacts() / "logs"

@@ -25,8 +25,12 @@ _TOP = {"apiVersion", "kind", "metadata", "spec", "status"}
 _FIELD = re.compile(rf"\b(?:spec\.)?((?:{'|'.join(map(to_camel, Spec.model_fields))})(?:\.\w+)*)")
 
 
-def checked(document: Document) -> Rehearsal:
+def checked(document: Document, *, here: bool = False) -> Rehearsal:
     """Checks a job and returns what the operator would create for it.
+
+    Args:
+        document: The job.
+        here: Whether it is to run on this machine rather than on a cluster.
 
     Raises:
         InputError: The operator or the API server would refuse it.
@@ -34,7 +38,7 @@ def checked(document: Document) -> Rehearsal:
     found = list(mistakes(document))
     if found:
         raise InputError("\n".join(found))
-    rehearsal = rehearse(document.manifest)
+    rehearsal = rehearse(document.manifest, here=here)
     if rehearsal.refusal:
         raise InputError(_refusal(document, rehearsal.refusal))
     return rehearsal

@@ -148,15 +148,16 @@ def _check(file: File, options: Options) -> Sequence[str]:
     Raises:
         InputError: Something does.
     """
-    names = [document.manifest.get("metadata", {}).get("name") for document in file.jobs]
+    rehearsals = [checked(document, here=True) for document in file.jobs]
+    names = [document.manifest["metadata"]["name"] for document in file.jobs]
     for document, name in zip(file.jobs, names, strict=True):
         if names.count(name) > 1:
             raise InputError(document.error(["metadata", "name"], f"two jobs of this file are called {name}"))
     if options.artifacts is not None and len(names) > 1:
         raise InputError(f"{options.file} has {len(names)} jobs, and --artifacts names one place: leave it out")
     found = [f"{each} means nothing on this machine" for each in file.others]
-    for document in file.jobs:
-        found += _programs(document, checked(document), file.configs)
+    for document, rehearsal in zip(file.jobs, rehearsals, strict=True):
+        found += _programs(document, rehearsal, file.configs)
     return list(dict.fromkeys(found))
 
 

@@ -37,6 +37,12 @@ def test_a_small_job_is_read_whole() -> None:
     ("spec", "sentence"),
     [
         ({"workers": 2}, "spec.workers: there is no such field"),
+        ({"managed_by": "x"}, "spec.managed_by: there is no such field"),
+        ({"runPolicy": {"backoff_limit": 1}}, "spec.runPolicy.backoff_limit: there is no such field"),
+        (
+            {"replicaSpecs": {"Worker": {"replicas": "2"}}},
+            "spec.replicaSpecs.Worker.replicas: this has to be a whole number, without quotes",
+        ),
         ({"runPolicy": {"backofLimit": 1}}, "spec.runPolicy.backofLimit: there is no such field"),
         (
             {"replicaSpecs": {"Worker": {"replicas": 0}}},

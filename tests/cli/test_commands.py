@@ -1,6 +1,10 @@
 """The rest of the command line: versions, files that cannot be written, logs, reports, programs that are not here."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +17,26 @@ NEEDS_COMMAND = GOOD.replace("localhost/qtj-trainer:0.1.0", "registry.example/mi
 
 def test_the_version_is_told() -> None:
     assert qtj("--version").output.strip().count(".") == 2
+
+
+INTERRUPTED_IMPORT = """
+import sys
+
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "typer":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+from qtj_operator.cli import app
+app()
+"""
+
+
+def test_a_ctrl_c_among_the_imports_is_no_traceback() -> None:
+    ended = subprocess.run([sys.executable, "-c", INTERRUPTED_IMPORT], capture_output=True, check=False)
+
+    assert (ended.returncode, ended.stderr) == (130, b"")
 
 
 @pytest.mark.usefixtures("folder")
@@ -67,10 +91,17 @@ def test_a_run_that_cannot_start_is_told_why(folder: Path, options: tuple[str, .
     assert answer.sentences[0].startswith(sentence)
 
 
+@pytest.mark.parametrize("metadata", ["", " []", " [a]", " x"])
+def test_metadata_that_is_no_mapping_is_a_sentence(folder: Path, metadata: str) -> None:
+    (folder / "job.yaml").write_text(GOOD.replace("metadata:\n  name: qcnn", f"metadata:{metadata}"))
+
+    assert qtj("run", "job.yaml").sentences[0] == "job.yaml:3: metadata.name: give the job a name"
+
+
 def test_two_jobs_of_one_name_are_refused(folder: Path) -> None:
     (folder / "job.yaml").write_text(f"{GOOD}---\n{GOOD}")
 
-    assert qtj("run", "job.yaml").sentences == ["job.yaml:4: metadata.name: two jobs of this file are called qcnn"]
+    assert qtj("run", "job.yaml").sentences == ["job.yaml:28: metadata.name: two jobs of this file are called qcnn"]
 
 
 @pytest.mark.parametrize("command", ["logs", "report"])
@@ -79,6 +110,49 @@ def test_a_job_that_was_never_run_has_neither_logs_nor_report(folder: Path, comm
 
     assert answer.code == 2
     assert answer.sentences == [f"there is no job in {folder / 'qtj-artifacts/qcnn'}: nothing was run there yet"]
+
+
+def left(folder: Path, status: dict[str, Any], result: str = "") -> Path:
+    """Leaves what a run of a program leaves that says nothing of epochs in its log."""
+    place = folder / "qtj-artifacts/own"
+    (place / "logs").mkdir(parents=True)
+    (place / "logs/own-worker-0.1.log").write_text("8/8 - 1s - loss: 2.28\n")
+    (place / "job.json").write_text(json.dumps({"metadata": {"name": "own"}, "status": status}))
+    (place / "result.json").write_text(result)
+    return place
+
+
+def test_the_report_of_a_program_that_logs_no_epochs_tells_of_its_result(folder: Path) -> None:
+    done = [{"type": "Complete", "message": "training is done"}]
+    status = {"phase": "Complete", "conditions": done, "progress": {"epoch": 5, "epochs": 5, "loss": 0.25}}
+    place = left(folder, status, '{"metrics": {"mse": 0.5}}')
+
+    answer = qtj("report", "own")
+
+    assert answer.code == 0
+    assert answer.output.splitlines() == [
+        "own is Complete: training is done",
+        "epochs         5 of 5",
+        "loss           0.25 in the last epoch",
+        "mse            0.5",
+        "picture: none, for the logs tell of no epoch",
+    ]
+    assert (place / "report.txt").read_text().startswith("own is Complete")
+
+
+def test_the_report_of_a_job_that_failed_says_why_and_where_to_look(folder: Path) -> None:
+    place = left(folder, {"phase": "Failed", "conditions": [{"type": "Failed", "message": "own-worker-0 broke"}]})
+
+    answer = qtj("report", "own")
+
+    assert answer.code == 0
+    assert answer.output.splitlines()[:2] == ["own is Failed: own-worker-0 broke", f"logs           {place / 'logs'}"]
+
+
+def test_a_job_that_still_runs_has_nothing_to_report_before_its_first_epoch(folder: Path) -> None:
+    left(folder, {"phase": "Running"})
+
+    assert qtj("report", "own").sentences[0].endswith("tell of no epoch yet: look again when own has trained for one")
 
 
 def test_a_repeated_epoch_counts_as_it_was_last() -> None:

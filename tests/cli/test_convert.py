@@ -81,7 +81,12 @@ def test_a_role_with_its_own_template_keeps_it(folder: Path) -> None:
         (
             ("spec", "runPolicy", "schedulingPolicy"),
             {"minAvailable": 3},
-            "spec.runPolicy.schedulingPolicy.minAvailable: a gang is always whole here",
+            "spec.runPolicy.schedulingPolicy.minAvailable: a gang is always whole here: gang: true",
+        ),
+        (
+            ("spec", "tfReplicaSpecs", "Worker", "restartPolicy"),
+            "Sometimes",
+            "spec.tfReplicaSpecs.Worker.restartPolicy: Sometimes is none of Always, OnFailure, Never and ExitCode",
         ),
         (
             ("spec", "tfReplicaSpecs", "Worker", "restartPolicy"),
@@ -102,6 +107,39 @@ def test_what_has_no_counterpart_is_said(folder: Path, path: tuple[str, ...], va
 
     assert answer.code == 0
     assert [line for line in answer.sentences if sentence in line and line.startswith("tfjob.yaml:")]
+
+
+def test_policies_of_old_tfjobs_become_the_run_policy(folder: Path) -> None:
+    tfjob = deepcopy(TFJOB)
+    tfjob["spec"] |= {"runPolicy": {"backoffLimit": 2}, "cleanPodPolicy": "All", "backoffLimit": 5}
+
+    answer = converted(folder, tfjob, "--artifacts", "gs://bucket/mnist")
+    policy = yaml.safe_load(answer.output)["spec"]["runPolicy"]
+
+    assert (policy["cleanPodPolicy"], policy["backoffLimit"], answer.errors) == ("All", 2, "")
+
+
+def test_a_gang_of_a_tfjob_is_a_gang_here(folder: Path) -> None:
+    tfjob = deepcopy(TFJOB)
+    tfjob["spec"]["runPolicy"]["schedulingPolicy"] = {"minAvailable": 7}
+
+    policy = yaml.safe_load(converted(folder, tfjob).output)["spec"]["runPolicy"]["schedulingPolicy"]
+
+    assert policy == {"queueName": "gpus", "gang": True}
+
+
+@pytest.mark.parametrize(
+    ("uri", "sentence"),
+    [
+        ("nonsense", "--artifacts nonsense: must begin with gs:// (a bucket) or file:/// (a volume that every replica"),
+        ("gs://b/p", "--artifacts gs://b/p: names no valid bucket: write gs://BUCKET/PATH"),
+    ],
+)
+def test_artifacts_that_are_no_address_are_refused(folder: Path, uri: str, sentence: str) -> None:
+    answer = converted(folder, TFJOB, "--artifacts", uri)
+
+    assert (answer.code, answer.output) == (2, "")
+    assert answer.sentences[0].startswith(sentence)
 
 
 def test_without_artifacts_a_bucket_is_asked_for(folder: Path) -> None:

@@ -48,7 +48,7 @@ def test_a_good_file_is_valid(folder: Path) -> None:
         ("name: qcnn", f"name: {'q' * 52}", "job.yaml:4: metadata.name: a name may have at most 51 characters"),
         ("  name: qcnn", "  labels: {}", "job.yaml:3: metadata.name: give the job a name"),
         ("MultiWorkerMirrored", "Magic", "job.yaml:6: spec.strategy: input should be 'MultiWorkerMirrored'"),
-        ("qubits: 8", "qubits: many", "job.yaml:8: spec.circuit.qubits: input should be a valid integer"),
+        ("qubits: 8", "qubits: many", "job.yaml:8: spec.circuit.qubits: this has to be a whole number"),
         ("qubits: 8", "qubits: 30", "job.yaml:16: 30 qubits need 24 GiB per replica"),
         ("gs://bucket/qcnn", "s3://bucket/qcnn", "job.yaml:10: spec.artifacts.uri: must begin with gs://"),
         ("gs://bucket/qcnn", "file:///data", "job.yaml:10: artifacts.uri file:///data lies on no volume"),
@@ -75,11 +75,80 @@ def test_a_good_file_is_valid(folder: Path) -> None:
             "          args: [train, --seed, 1]\n          resources",
             'job.yaml:19: spec.template.spec.containers[0].args[2]: this has to be text: write "1", in quotes',
         ),
+        ("    Worker:", "    worker:", "job.yaml:12: spec.replicaSpecs.worker: there is no such field: write Worker"),
+        ("  replicaSpecs:", "  replica_specs:", "job.yaml:5: spec.replicaSpecs: field required"),
+        (
+            "  circuit:",
+            "  run_policy: {active_deadline_seconds: 5}\n  circuit:",
+            "job.yaml:7: spec.run_policy: there is no such field: write runPolicy",
+        ),
+        ("  circuit:", "  managed_by: x\n  circuit:", "job.yaml:7: spec.managed_by: there is no such field: write man"),
+        (
+            "  name: qcnn",
+            "  name: qcnn\n  lables: {a: b}",
+            "job.yaml:5: metadata.lables: Kubernetes knows no such field",
+        ),
+        (
+            "replicas: 2",
+            'replicas: "2"',
+            "job.yaml:13: spec.replicaSpecs.Worker.replicas: this has to be a whole number",
+        ),
+        ("replicas: 2", "replicas: true", "job.yaml:13: spec.replicaSpecs.Worker.replicas: this has to be a whole"),
+        ("  circuit:", "  suspend: 1\n  circuit:", "job.yaml:7: spec.suspend: this has to be true or false"),
+        (
+            "    uri: gs",
+            "    - uri: gs",
+            "job.yaml:9: spec.artifacts: this has to be a mapping: write its fields below",
+        ),
+        (
+            "          resources",
+            "          args: train qcnn\n          resources",
+            "job.yaml:19: spec.template.spec.containers[0].args: this has to be a list",
+        ),
+        (
+            "          env:",
+            "          stdin: yes please\n          env:",
+            "job.yaml:21: spec.template.spec.containers[0].stdin: this has to be true or false",
+        ),
+        (
+            "{memory: 2Gi}",
+            "[memory]",
+            "job.yaml:20: spec.template.spec.containers[0].resources.limits: this has to be a m",
+        ),
+        ("2Gi", "2 GB", 'job.yaml:20: spec.template.spec.containers[0].resources.limits.memory: "2 GB" is no quantity'),
+        (
+            "{memory: 2Gi}",
+            "{memory: 2Gi}\n            requests: {memory: 4Gi}",
+            "job.yaml:21: spec.template.spec.containers[0].resources.requests.memory: 4Gi is more than the limit",
+        ),
+        (
+            "{memory: 2Gi}",
+            "{cpus: 2}",
+            "job.yaml:20: spec.template.spec.containers[0].resources.limits.cpus: Kubernetes knows no such res",
+        ),
+        (
+            "{memory: 2Gi}",
+            "{memroy: 2Gi}",
+            "job.yaml:20: spec.template.spec.containers[0].resources.limits.memroy: Kub",
+        ),
+        (
+            "name: trainer",
+            "name: Trainer_1",
+            'job.yaml:17: spec.template.spec.containers[0].name: "Trainer_1" may hold',
+        ),
+        (
+            "          env:",
+            "          volumeMounts: [{name: nope, mountPath: /x}]\n          env:",
+            'job.yaml:21: spec.template.spec.containers[0].volumeMounts[0].name: the pod has no volume "nope": add it',
+        ),
         ("name: COLOR", "name: TF_CONFIG", "job.yaml:16: spec.template.spec.containers[trainer] sets TF_CONFIG"),
+        ("  template:", "  templat:", "job.yaml:5: spec.template: field required"),
         ("v1alpha1", "v9", "job.yaml:1: apiVersion: it must be quantumtraining.dev/v1alpha1"),
         ("kind: QuantumTrainingJob", "kind: Pod", "job.yaml:2: kind: there is no QuantumTrainingJob in this file"),
         ("kind: QuantumTrainingJob", "kind: TFJob", "job.yaml:2: kind: this is a TFJob: qtj convert job.yaml makes"),
         ("qubits: 8", "qubits: 8\n    qubits: 9", "job.yaml:9: qubits is written twice"),
+        ("qubits: 8", "qubits: &a [*a]", "job.yaml:8: this holds itself by its anchor: write it out"),
+        ("qubits: 8", f"qubits: {'[' * 2000}", "job.yaml: this is nested too deeply"),
         ("qubits: 8", "qubits: [8", "job.yaml:9: this is not YAML: "),
         ("spec:\n  strategy", "spec: 3\nx:\n  strategy", "job.yaml:6: x: there is no such field"),
     ],
@@ -91,6 +160,17 @@ def test_a_mistake_is_told_with_its_line(folder: Path, good: str, bad: str, sent
 
     assert answer.code == 2
     assert answer.sentences[0].startswith(sentence)
+
+
+def test_two_jobs_that_are_one_object_to_a_cluster_are_refused(folder: Path) -> None:
+    elsewhere = GOOD.replace("  name: qcnn", "  name: qcnn\n  namespace: lab")
+    (folder / "same.yaml").write_text(f"{GOOD}---\n{GOOD}")
+    (folder / "other.yaml").write_text(f"{GOOD}---\n{elsewhere}")
+
+    assert qtj("validate", "same.yaml").sentences == [
+        "same.yaml:28: metadata.name: two jobs of this file are called qcnn"
+    ]
+    assert qtj("validate", "other.yaml").code == 0
 
 
 def test_numbers_are_fine_where_kubernetes_takes_quantities(folder: Path) -> None:

@@ -10,9 +10,9 @@ from qtj_operator.controller.client import Resource
 from qtj_operator.local.store import Change
 
 
-def console(*, terminal: bool) -> tuple[Console, StringIO]:
+def console(*, terminal: bool, width: int = 120) -> tuple[Console, StringIO]:
     paper = StringIO()
-    return Console(file=paper, force_terminal=terminal, width=120, highlight=False), paper
+    return Console(file=paper, force_terminal=terminal, width=width, highlight=False), paper
 
 
 def job(epoch: int, phase: str = "Running", name: str = "qcnn") -> Change:
@@ -63,3 +63,15 @@ def test_a_terminal_has_a_bar_for_each_job_and_events_above() -> None:
     assert "second" in last
     assert "epoch 25/25" in last
     assert "━" in last
+
+
+def test_a_terminal_of_80_columns_drops_what_matters_least_and_cuts_nothing() -> None:
+    where, paper = console(terminal=True, width=80)
+
+    with view_on(where) as view:
+        view.notice(job(25, "Inferring", name="qcnn"))
+
+    shown = paper.getvalue()
+    last = shown[shown.rindex("qcnn") :]
+    assert [word in last for word in ("Inferring", "━", "ready 2/2", "epoch 25/25", "loss 0.2500")] == [True] * 5
+    assert [word in last for word in ("…", "examples/s")] == [False] * 2

@@ -1,10 +1,13 @@
 """`qtj run` as its user has it: a process, what it prints, and what it leaves behind."""
 
 import os
+import shlex
 import signal
 from pathlib import Path
 
-from tests.local.laptop import Laptop, eventually, toy_job
+import pytest
+
+from tests.local.laptop import QTJ, Laptop, eventually, toy_job
 
 ENDLESS = 100_000
 
@@ -220,6 +223,16 @@ def test_artifacts_go_where_the_user_says(laptop: Laptop, tmp_path: Path) -> Non
     assert (tmp_path / "elsewhere/logs/toy-worker-0.1.log").is_file()
 
 
+def test_a_folder_needs_no_volume_on_one_machine(laptop: Laptop) -> None:
+    laptop.write(toy_job(artifacts={"uri": "file:///data/toy"}))
+
+    ended = laptop.qtj("run", "job.yaml", "-o", "json")
+
+    assert ended.code == 0, ended.errors
+    assert ended.status["weights"]["uri"] == (laptop.artifacts() / "weights.h5").as_uri()
+    assert ended.job["spec"]["artifacts"] == {"uri": "file:///data/toy"}
+
+
 def test_a_full_disk_costs_the_log_and_not_the_training(laptop: Laptop) -> None:
     laptop.write(toy_job())
     logs = laptop.artifacts() / "logs"
@@ -276,6 +289,56 @@ def test_an_interrupt_before_anything_has_begun_is_no_traceback(laptop: Laptop) 
         ended = running.end()
 
     assert (ended.code, ended.output, ended.errors) == (130, "", "")
+
+
+def test_a_run_goes_on_when_nobody_reads_its_lines_any_more(laptop: Laptop) -> None:
+    laptop.write(toy_job(epochs=10))
+    running = laptop.start("run", "job.yaml")
+    assert running.process.stdout
+    running.process.stdout.close()
+    running.process.stdout = None
+    ended = running.end()
+
+    assert (ended.code, ended.errors) == (0, "")
+    assert laptop.record()["status"]["phase"] == "Complete"
+
+
+def test_output_that_the_disk_has_no_room_for_is_a_sentence(laptop: Laptop) -> None:
+    laptop.write(toy_job())
+
+    ended = laptop.run_apart(f"{shlex.join(QTJ)} render job.yaml > /dev/full")
+
+    assert ended.returncode == 1
+    assert ended.stderr == "qtj: what the command says cannot be written (No space left on device): make room\n"
+
+
+def test_what_resumes_a_run_is_told_with_its_options(laptop: Laptop) -> None:
+    laptop.write(toy_job(suspend=True))
+
+    ended = laptop.qtj("run", "job.yaml", "--artifacts", "my runs", "--set", "spec.circuit={qubits: 4}")
+
+    command = "qtj run job.yaml --resume --artifacts 'my runs' --set 'spec.circuit={qubits: 4}'"
+    assert ended.output.splitlines()[-1] == f"to go on: {command}"
+
+
+def test_a_second_run_in_the_same_folder_says_what_it_replaces(laptop: Laptop) -> None:
+    laptop.write(toy_job(epochs=1))
+    laptop.qtj("run", "job.yaml")
+
+    again = laptop.qtj("run", "job.yaml")
+
+    assert "toy  replaces job.json and the logs of an earlier run" in again.output
+
+
+@pytest.mark.parametrize("command", ["logs", "report"])
+def test_another_job_in_the_folder_is_not_taken_for_the_one_named(laptop: Laptop, command: str) -> None:
+    laptop.write(toy_job(epochs=1))
+    laptop.qtj("run", "job.yaml", "--artifacts", "R1")
+
+    ended = laptop.qtj(command, "other", "--artifacts", "R1")
+
+    assert ended.code == 2
+    assert ended.errors.startswith(f"qtj: {laptop.folder / 'R1'} holds the job toy, not other: ")
 
 
 def test_logs_and_the_report_tell_of_a_job_that_was_run(laptop: Laptop) -> None:

@@ -13,6 +13,7 @@ from qtj_operator.api.status import Status
 __all__ = [
     "GRPC_PORT",
     "METRICS_PORT",
+    "NO_SUCH_FIELD",
     "InvalidJob",
     "Job",
     "ReplicaId",
@@ -30,6 +31,20 @@ METRICS_PORT = 2224
 _DEFAULT_PROFILER_PORT = 2223
 _DEFAULT_BACKOFF_LIMIT = 3
 _MAIN_CONTAINER = "trainer"
+
+NO_SUCH_FIELD = "there is no such field"
+_MAPPING = "this has to be a mapping: write its fields below it"
+_WORDS = {
+    "extra_forbidden": NO_SUCH_FIELD,
+    "model_type": _MAPPING,
+    "mapping_type": _MAPPING,
+    "dict_type": _MAPPING,
+    "list_type": "this has to be a list",
+    "string_type": "this has to be text: put it in quotes",
+    "int_type": "this has to be a whole number, without quotes",
+    "bool_type": "this has to be true or false, without quotes",
+}
+"""What pydantic says of Python's types, for somebody who writes YAML."""
 
 
 class InvalidJob(ValueError):  # noqa: N818  it names what is wrong, as httpx's InvalidURL does
@@ -77,7 +92,7 @@ class Job:
         """
         meta = raw["metadata"]
         try:
-            spec = Spec.model_validate(raw.get("spec", {}))
+            spec = Spec.read(raw.get("spec", {}))
         except ValidationError as error:
             raise InvalidJob(_sentence(error)) from None
         return cls(
@@ -164,7 +179,7 @@ def read_status(raw: Mapping[str, Any]) -> Status:
     status = raw.get("status") or {}
     while True:
         try:
-            return Status.model_validate(status, extra="ignore")
+            return Status.read(status, extra="ignore")
         except ValidationError as error:
             status = _without(status, error.errors(include_url=False)[0]["loc"]) or {}
 
@@ -191,7 +206,7 @@ def _without(value: Any, path: Sequence[int | str]) -> Any:  # noqa: ANN401  JSO
 def faults(error: ValidationError) -> Iterator[tuple[tuple[int | str, ...], str]]:
     """Yields what is wrong with a spec: the path of the field, and a sentence about it."""
     for each in error.errors(include_url=False):
-        what = "there is no such field" if each["type"] == "extra_forbidden" else each["msg"]
+        what = _WORDS.get(each["type"], each["msg"])
         yield each["loc"], f"{what[0].lower()}{what[1:]}"
 
 

@@ -1,7 +1,8 @@
 """What all models share."""
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, PlainSerializer, WithJsonSchema
 from pydantic.alias_generators import to_camel
@@ -13,6 +14,15 @@ class Model(BaseModel):
     """Immutable, camelCase outside and snake_case inside, and no field that we do not know."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
+
+    @classmethod
+    def read(cls, written: Mapping[str, Any], *, extra: Literal["ignore"] | None = None) -> Self:
+        """Reads an object: its fields have the schema's names alone, not those that our code writes them by.
+
+        Raises:
+            ValidationError: It breaks a rule of the schema.
+        """
+        return cls.model_validate(written, extra=extra, by_alias=True, by_name=False)
 
 
 Timestamp = Annotated[

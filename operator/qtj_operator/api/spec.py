@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, StrictBool, StrictInt, model_validator
 
 from qtj_operator.api.contract import MAX_QUBITS, MIN_QUBITS
 from qtj_operator.api.model import Model
@@ -102,7 +102,7 @@ class Precision(StrEnum):
 class ReplicaSpec(Model):
     """How many replicas of one role, and what they run."""
 
-    replicas: int | None = Field(
+    replicas: StrictInt | None = Field(
         None, description="How many replicas of this role. 1 when left out.", ge=1, le=MAX_REPLICAS
     )
     template: PodTemplate | None = Field(
@@ -146,10 +146,10 @@ class ReplicaSpecs(Model):
 class Circuit(Model):
     """The quantum circuit to train. With it, a job that cannot fit its memory limit is refused before it starts."""
 
-    qubits: int = Field(
+    qubits: StrictInt = Field(
         description="Number of qubits. A statevector takes 8 bytes times 2^qubits.", ge=MIN_QUBITS, le=MAX_QUBITS
     )
-    filters: int | None = Field(
+    filters: StrictInt | None = Field(
         None, description="Circuits evaluated side by side for each example. 1 when left out.", ge=1, le=1024
     )
     precision: Precision | None = Field(
@@ -173,7 +173,7 @@ class Artifacts(Model):
 class Profiler(Model):
     """TensorFlow's profiler server in every replica."""
 
-    port: Annotated[int, Field(ge=1024, le=65535), checked(_FREE_PORT)] | None = Field(
+    port: Annotated[StrictInt, Field(ge=1024, le=65535), checked(_FREE_PORT)] | None = Field(
         None,
         description="Port of the profiler server, on the pod and on its Service. 2223 when left out.",
         json_schema_extra=validations(_FREE_PORT),
@@ -187,7 +187,7 @@ class Inference(Model):
     args: list[str] | None = Field(
         None, description='Replaces the container\'s args. ["infer"] when left out.', max_length=256
     )
-    backoff_limit: int | None = Field(
+    backoff_limit: StrictInt | None = Field(
         None, description="Retries before inference counts as failed. 2 when left out.", ge=0, le=100
     )
 
@@ -201,7 +201,7 @@ class SchedulingPolicy(Model):
         min_length=1,
         max_length=63,
     )
-    gang: bool | None = Field(
+    gang: StrictBool | None = Field(
         None,
         description="Places all training replicas or none: a PodGroup of the coscheduling plugin "
         "(scheduling.x-k8s.io/v1alpha1) is created and every replica's pod names it. The cluster has to serve "
@@ -216,20 +216,20 @@ _LONGEST = 2**31 - 1
 class RunPolicy(Model):
     """When to try again, when to stop and what to clean up."""
 
-    backoff_limit: int | None = Field(
+    backoff_limit: StrictInt | None = Field(
         None,
         description="Restarts after a retryable failure before the job fails. 3 when left out. Preemption, eviction "
         "and lost nodes do not count.",
         ge=0,
         le=1000,
     )
-    active_deadline_seconds: int | None = Field(
+    active_deadline_seconds: StrictInt | None = Field(
         None, description="The job fails when it is not complete this long after its start.", ge=1, le=_LONGEST
     )
-    pending_deadline_seconds: int | None = Field(
+    pending_deadline_seconds: StrictInt | None = Field(
         None, description="The job fails when its replicas are not all running after this long.", ge=1, le=_LONGEST
     )
-    ttl_seconds_after_finished: int | None = Field(
+    ttl_seconds_after_finished: StrictInt | None = Field(
         None, description="The job is deleted, with its children, this long after its end.", ge=0, le=_LONGEST
     )
     clean_pod_policy: CleanPodPolicy | None = Field(
@@ -326,7 +326,7 @@ class Spec(Model):
             "runs inference again without training again."
         ),
     )
-    suspend: bool | None = Field(
+    suspend: StrictBool | None = Field(
         None,
         description="While true, the job has no pods. It goes on from its last checkpoint when it is false again.",
     )

@@ -67,19 +67,19 @@ def plan(
     calibrate: Annotated[bool, typer.Option(help="Train for some seconds to estimate the time of an epoch.")] = True,
 ) -> None:
     """Say what a job would create and take: objects, memory, time."""
-    from rich.console import Console  # noqa: PLC0415
-
-    from qtj_operator.cli.plan import plan_file  # noqa: PLC0415
-
     with _input():
+        from rich.console import Console  # noqa: PLC0415
+
+        from qtj_operator.cli.plan import plan_file  # noqa: PLC0415
+
         plan_file(file, settings or [], Console(highlight=False), calibrated=calibrate)
 
 
 def render(file: JobFile, settings: Settings = None) -> None:
     """Print the manifests that the operator would create, for example for kubectl apply --dry-run=server -f -."""
-    from qtj_operator.cli.render import render_file  # noqa: PLC0415
-
     with _input():
+        from qtj_operator.cli.render import render_file  # noqa: PLC0415
+
         typer.echo(render_file(file, settings or []), nl=False)
 
 
@@ -87,9 +87,9 @@ def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="YAML files with QuantumTrainingJobs.")],
 ) -> None:
     """Check files as the API server and the operator would, and the fields of pod templates besides."""
-    from qtj_operator.cli.validate import validate_files  # noqa: PLC0415
-
     with _input():
+        from qtj_operator.cli.validate import validate_files  # noqa: PLC0415
+
         typer.echo(validate_files(files))
 
 
@@ -100,11 +100,11 @@ def convert(
     ] = None,
 ) -> None:
     """Turn a TFJob into a QuantumTrainingJob: the job to stdout, what has no counterpart to stderr."""
-    from qtj_operator.cli.convert import as_yaml, convert_file  # noqa: PLC0415
-
     with _input():
+        from qtj_operator.cli.convert import as_yaml, convert_file  # noqa: PLC0415
+
         converted = convert_file(file, artifacts)
-    typer.echo(as_yaml(converted), nl=False)
+        typer.echo(as_yaml(converted), nl=False)
     for note in (note for each in converted for note in each.notes):
         typer.echo(f"qtj: {note}", err=True)
 
@@ -120,17 +120,17 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job ends.")] = False,
 ) -> None:
     """Show what the replicas of a job wrote on this machine."""
-    from qtj_operator.cli.logs import show_logs  # noqa: PLC0415
-
     with _input():
+        from qtj_operator.cli.logs import show_logs  # noqa: PLC0415
+
         show_logs(job, replica, artifacts, follow=follow)
 
 
 def report(job: JobName, artifacts: Artifacts = None) -> None:
     """Draw loss and predictions of a job that was run on this machine: report.png and report.txt in its folder."""
-    from qtj_operator.cli.report import report_job  # noqa: PLC0415
-
     with _input():
+        from qtj_operator.cli.report import report_job  # noqa: PLC0415
+
         typer.echo(report_job(job, artifacts))
 
 

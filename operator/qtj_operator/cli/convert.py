@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import ValidationError
 
 from qtj_operator.api.contract import Env
+from qtj_operator.api.job import faults
 from qtj_operator.api.names import API_VERSION, KIND, Role
+from qtj_operator.api.spec import Artifacts
 from qtj_operator.cli.check import mistakes
 from qtj_operator.cli.errors import InputError
 from qtj_operator.cli.manifests import Document, read_documents
@@ -31,6 +34,8 @@ _ROLES = {
     "eval": Role.EVALUATOR,
 }
 _RUN_POLICY = ("backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "cleanPodPolicy")
+"""TFJobs of before kubeflow.org/v1's runPolicy have these in their spec itself."""
+
 _QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 _NO_COUNTERPART = "this has no counterpart"
@@ -42,10 +47,14 @@ _RESTARTS = {
     "Always": "a replica that succeeds is never started again here",
     "OnFailure": "an exit code between 1 and 127 (but 75) is final here: a program that wants another try ends with 75",
 }
+_AS_HERE = ("Never", "ExitCode")
+"""Policies that mean here what they meant there."""
+
 _REMARKS = {
     ("enableDynamicWorker",): "the number of replicas is fixed here",
     ("runPolicy", "managedBy"): "it names a controller of TFJobs: left out",
-    ("runPolicy", "schedulingPolicy", "minAvailable"): "a gang is always whole here",
+    ("runPolicy", "schedulingPolicy", "minAvailable"): "a gang is always whole here: gang: true, which needs the "
+    "scheduler's name in the template",
     ("runPolicy", "schedulingPolicy", "minResources"): "a gang's resources are those of its pods",
     ("runPolicy", "schedulingPolicy", "priorityClass"): "set priorityClassName in the template",
     ("runPolicy", "schedulingPolicy", "queue"): "name Kueue's LocalQueue in runPolicy.schedulingPolicy.queueName",
@@ -75,12 +84,22 @@ def convert_file(path: Path, artifacts: str | None) -> list[Converted]:
         artifacts: What is to become spec.artifacts.uri, of which a TFJob says nothing.
 
     Raises:
-        InputError: The file is at fault, or holds no TFJob.
+        InputError: The file is at fault, or holds no TFJob; or the artifacts are no address.
     """
+    if artifacts is not None:
+        _check_artifacts(artifacts)
     documents = [each for each in read_documents(path) if each.manifest.get("kind") == "TFJob"]
     if not documents:
         raise InputError(f"{path}: there is no TFJob in this file")
     return [_converted(each, artifacts) for each in documents]
+
+
+def _check_artifacts(uri: str) -> None:
+    try:
+        Artifacts.read({"uri": uri})
+    except ValidationError as error:
+        _, what = next(faults(error))
+        raise InputError(f"--artifacts {uri}: {what}") from None
 
 
 def as_yaml(converted: Sequence[Converted]) -> str:
@@ -118,8 +137,10 @@ def _role(document: Document, name: str, old: object, notes: list[str]) -> tuple
         raise InputError(document.error(path, "there is no such role: Chief, Master, Worker, PS and Evaluator are"))
     if not isinstance(old, dict) or not isinstance(old.get("template"), dict):
         raise InputError(document.error([*path, "template"], "a replica needs a pod template"))
-    if (policy := old.get("restartPolicy")) in _RESTARTS:
-        notes.append(document.error([*path, "restartPolicy"], _RESTARTS[policy]))
+    policy = old.get("restartPolicy") or "Never"
+    if policy not in _AS_HERE:
+        what = _RESTARTS.get(str(policy), f"{policy} is none of Always, OnFailure, Never and ExitCode: left out")
+        notes.append(document.error([*path, "restartPolicy"], what))
     unknown = sorted(set(old) - {"replicas", "template", "restartPolicy"})
     notes += (document.error([*path, each], _NO_COUNTERPART) for each in unknown)
     template, changes = _template(old["template"])
@@ -173,20 +194,26 @@ def _strategy(roles: Mapping[Role, Any]) -> str:
 
 def _policies(old: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, Any]:
     run = old.get("runPolicy") or {}
-    policy = {name: run[name] for name in _RUN_POLICY if name in run}
-    if queue := (meta.get("labels") or {}).get(_QUEUE_LABEL):
-        policy["schedulingPolicy"] = {"queueName": queue}
+    policy = {name: where[name] for where in (old, run) for name in _RUN_POLICY if name in where}
+    if scheduling := _scheduling(run, meta):
+        policy["schedulingPolicy"] = scheduling
     if old.get("successPolicy") == "AllWorkers":
         policy["successPolicy"] = "AllWorkers"
     suspend = {"suspend": run["suspend"]} if "suspend" in run else {}
     return suspend | ({"runPolicy": policy} if policy else {})
 
 
+def _scheduling(run: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, Any]:
+    queue = (meta.get("labels") or {}).get(_QUEUE_LABEL)
+    gang = "minAvailable" in (run.get("schedulingPolicy") or {})
+    return ({"queueName": queue} if queue else {}) | ({"gang": True} if gang else {})
+
+
 def _remarks(old: Mapping[str, Any]) -> Iterator[tuple[Sequence[str], str]]:
     """Yields fields that nothing was made of, and why."""
     run = old.get("runPolicy") or {}
     fields = [
-        *((name,) for name in old if name not in {"tfReplicaSpecs", "runPolicy", "successPolicy"}),
+        *((name,) for name in old if name not in {"tfReplicaSpecs", "runPolicy", "successPolicy", *_RUN_POLICY}),
         *(("runPolicy", name) for name in run if name not in {*_RUN_POLICY, "suspend", "schedulingPolicy"}),
         *(("runPolicy", "schedulingPolicy", name) for name in run.get("schedulingPolicy") or ()),
     ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from qtj_operator.cli.errors import InputError
-from qtj_operator.cli.run import folder_of
+from qtj_operator.cli.record import recorded
 from qtj_operator.local.folder import Folder, FolderError
 
 __all__ = ["show_logs"]
@@ -23,10 +23,9 @@ def show_logs(job: str, replica: str | None, artifacts: str | None, *, follow: b
     Raises:
         InputError: There are none.
     """
-    folder, _ = folder_of(job, artifacts)
+    folder, _ = recorded(job, artifacts)
     chosen = _chooser(job, replica)
     try:
-        _is_over(folder)
         if not follow and not any(map(chosen, folder.logs)):
             known = ", ".join(path.stem for path in folder.logs) or "none"
             raise InputError(f"{folder.path} has no log of {replica or 'any replica'}: there are {known}")

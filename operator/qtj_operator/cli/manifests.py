@@ -78,6 +78,7 @@ def read_file(path: Path, settings: Sequence[Setting] = ()) -> File:
         raise InputError(_no_job(path, documents))
     for job in jobs:
         _prepare(job, settings)
+    _refuse_same_names(jobs)
     rest = [each for each in documents if each not in jobs]
     others = [_called(each) for each in rest if each.manifest.get("kind") not in _CONFIGS]
     return File(jobs, dict(_configs(rest)), others)
@@ -99,6 +100,8 @@ def read_documents(path: Path) -> Iterator[Document]:
             if not isinstance(manifest, dict):
                 raise InputError(f"{path}:{node.start_mark.line + 1}: this is no Kubernetes object")
             yield Document(manifest, str(path), node)
+    except RecursionError:
+        raise InputError(f"{path}: this is nested too deeply: no job has a thousand levels") from None
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         line = mark.line + 1 if mark else 1
@@ -115,6 +118,17 @@ def _prepare(job: Document, settings: Sequence[Setting]) -> None:
         setting.apply(job.manifest)
     if isinstance(job.manifest.get("metadata"), dict):
         job.manifest["metadata"].setdefault("namespace", _NAMESPACE)
+
+
+def _refuse_same_names(jobs: Sequence[Document]) -> None:
+    """Refuses two jobs that are one object to a cluster: the second would change the first."""
+    seen: list[tuple[object, object]] = []
+    for job in jobs:
+        meta = job.manifest.get("metadata")
+        address = (meta.get("namespace"), meta.get("name")) if isinstance(meta, dict) else (None, None)
+        if address[1] is not None and address in seen:
+            raise InputError(job.error(["metadata", "name"], f"two jobs of this file are called {address[1]}"))
+        seen.append(address)
 
 
 def _text(path: Path) -> str:
@@ -161,18 +175,21 @@ def _decoded(secret: Document, data: Mapping[str, str]) -> Mapping[str, str]:
         raise InputError(secret.error(["data"], "values of a Secret are text in base64")) from None
 
 
-def _refuse_duplicates(file: str, node: yaml.Node | None) -> None:
-    """Refuses a field that is written twice, of which YAML would silently take the last."""
+def _refuse_duplicates(file: str, node: yaml.Node | None, above: tuple[yaml.Node, ...] = ()) -> None:
+    """Refuses a field that is written twice, of which YAML would silently take the last, and what holds itself."""
+    if node and any(node is each for each in above):
+        raise InputError(f"{file}:{node.start_mark.line + 1}: this holds itself by its anchor: write it out")
+    around = (*above, node) if node else above
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:
             if str(key.value) in seen and key.tag != "tag:yaml.org,2002:merge":
                 raise InputError(f"{file}:{key.start_mark.line + 1}: {key.value} is written twice")
             seen.add(str(key.value))
-            _refuse_duplicates(file, value)
+            _refuse_duplicates(file, value, around)
     elif isinstance(node, yaml.SequenceNode):
         for item in node.value:
-            _refuse_duplicates(file, item)
+            _refuse_duplicates(file, item, around)
 
 
 def _line(node: yaml.Node, path: FieldPath) -> int:

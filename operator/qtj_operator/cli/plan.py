@@ -1,5 +1,6 @@
 """`qtj plan`: what a job would take, before it takes it."""
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from rich.console import Console
 from qtj_operator.api.contract import STATES
 from qtj_operator.api.job import Job, main_container
 from qtj_operator.api.memory import state_bytes
+from qtj_operator.api.names import Role
 from qtj_operator.api.quantities import in_words
 from qtj_operator.cli.check import checked
 from qtj_operator.cli.manifests import Document, read_file
@@ -67,8 +69,18 @@ def _memory(job: Job, rehearsal: Rehearsal) -> str:
     state, states = state_bytes(circuit), STATES * (circuit.filters or 1)
     return (
         f"{in_words(state * states)} per replica for {circuit.qubits} qubits ({states} states of {in_words(state)}), "
-        f"beside about {_TENSORFLOW} for TensorFlow; {allowed}"
+        f"beside about {_TENSORFLOW} for TensorFlow; {allowed}{_too_large_here(job, state * states)}"
     )
+
+
+def _too_large_here(job: Job, needed: int) -> str:
+    """Returns the end of the line on memory when `qtj run` has too little of it for all replicas side by side."""
+    holders = sum(1 for replica in job.replicas() if replica.role != Role.PS)
+    present = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed * holders <= present:
+        return ""
+    each = f"{holders} such replicas" if holders > 1 else "that"
+    return f"; {each} will not fit this machine with qtj run, for it has {in_words(present)}"
 
 
 def _time(rehearsal: Rehearsal, configs: Configs) -> str:

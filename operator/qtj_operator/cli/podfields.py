@@ -9,32 +9,60 @@ from typing import Any
 
 from kubernetes.client import models
 
-__all__ = ["template_mistakes"]
+from qtj_operator.cli.errors import meant
+from qtj_operator.cli.podrules import broken_rules
+
+__all__ = ["metadata_mistakes", "template_mistakes"]
 
 _LIST = re.compile(r"[Ll]ist\[(.+)\]")
 _MAP = re.compile(r"[Dd]ict[\[(]str, (.+)[\])]")
-_QUANTITIES = {"sizeLimit", "divisor"}
+_QUANTITIES = {"sizeLimit": "object", "divisor": "object"} | dict.fromkeys(
+    ("limits", "requests", "overhead"), "Dict[str, object]"
+)
 """Fields that the models call text, and Kubernetes takes numbers for."""
+
+_PLAIN: dict[str, tuple[tuple[type, ...], str]] = {
+    "str": ((str,), "this has to be text"),
+    "int": ((int,), "this has to be a whole number, without quotes"),
+    "bool": ((bool,), "this has to be true or false, without quotes"),
+}
+_NO_LIST = "this has to be a list"
+_NO_MAPPING = "this has to be a mapping: write its fields below it"
 
 Mistake = tuple[tuple[int | str, ...], str]
 """Path and sentence."""
 
 
 def template_mistakes(template: Any) -> Iterator[Mistake]:  # noqa: ANN401  what a user wrote
-    """Yields what is wrong with a PodTemplateSpec, as this library knows it: unknown fields, and numbers for text."""
-    yield from _mistakes(template, "V1PodTemplateSpec")
+    """Yields what is wrong with a PodTemplateSpec: unknown fields and values of another type, else broken rules."""
+    found = list(_mistakes(template, "V1PodTemplateSpec"))
+    yield from found or broken_rules(template)
+
+
+def metadata_mistakes(metadata: Any) -> Iterator[Mistake]:  # noqa: ANN401
+    """Yields what is wrong with the metadata of any object."""
+    yield from _mistakes(metadata, "V1ObjectMeta")
 
 
 def _mistakes(value: Any, kind: str) -> Iterator[Mistake]:  # noqa: ANN401
+    if value is None:  # counts as left out
+        return
     if listed := _LIST.fullmatch(kind):
-        yield from _of_items(enumerate(value if isinstance(value, list) else ()), listed[1])
+        yield from _of_items(enumerate(value), listed[1]) if isinstance(value, list) else [((), _NO_LIST)]
     elif mapped := _MAP.fullmatch(kind):
-        if mapped[1] != "str":  # resource limits are maps of text by their models, and numbers are fine there
-            yield from _of_items((value if isinstance(value, dict) else {}).items(), mapped[1])
-    elif kind == "str" and isinstance(value, bool | int | float):
-        yield (), f'this has to be text: write "{str(value).lower() if isinstance(value, bool) else value}", in quotes'
-    elif (model := getattr(models, kind, None)) is not None and isinstance(value, dict):
-        yield from _of_object(value, model)
+        yield from _of_items(value.items(), mapped[1]) if isinstance(value, dict) else [((), _NO_MAPPING)]
+    elif kind in _PLAIN:
+        yield from _of_plain(value, *_PLAIN[kind])
+    elif (model := getattr(models, kind, None)) is not None:
+        yield from _of_object(value, model) if isinstance(value, dict) else [((), _NO_MAPPING)]
+
+
+def _of_plain(value: object, types: tuple[type, ...], sentence: str) -> Iterator[Mistake]:
+    if isinstance(value, types) and not (isinstance(value, bool) and bool not in types):
+        return
+    if str in types and isinstance(value, bool | int | float):
+        sentence += f': write "{str(value).lower() if isinstance(value, bool) else value}", in quotes'
+    yield (), sentence
 
 
 def _of_items(items: Any, kind: str) -> Iterator[Mistake]:  # noqa: ANN401
@@ -46,6 +74,6 @@ def _of_object(value: dict[str, Any], model: Any) -> Iterator[Mistake]:  # noqa:
     kinds = {outside: model.openapi_types[inside] for inside, outside in model.attribute_map.items()}
     for name, item in value.items():
         if name not in kinds:
-            yield (name,), "Kubernetes knows no such field of a pod template"
-        elif name not in _QUANTITIES:
-            yield from _of_items([(name, item)], kinds[name])
+            yield (name,), f"Kubernetes knows no such field{meant(name, kinds)}"
+        else:
+            yield from _of_items([(name, item)], _QUANTITIES.get(name, kinds[name]))

@@ -1,6 +1,7 @@
 """`qtj report`: the loss curve and the predictions of a job that was run on this machine, as a picture and as text.
 
-Both come from the logs, so they show what a reader of the logs saw: the line of each epoch, and inference's table.
+Both come from the logs, so they show what a reader of the logs saw: the line of each epoch, and inference's table. A
+program of one's own need not write such lines: of a job that has ended, its record and its result tell then.
 """
 
 import re
@@ -8,10 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from qtj_operator.api.contract import TerminationMessage
 from qtj_operator.cli.errors import InputError
-from qtj_operator.cli.run import folder_of
+from qtj_operator.cli.record import recorded
 from qtj_operator.cli.view import ended
-from qtj_operator.local.folder import Folder, FolderError
+from qtj_operator.local.folder import Folder
 
 __all__ = ["Epoch", "Prediction", "epochs_of", "predictions_of", "report_job"]
 
@@ -50,24 +52,25 @@ def report_job(job: str, artifacts: str | None) -> str:
     """Writes report.png and report.txt into the job's folder, and returns the text.
 
     Raises:
-        InputError: The job was not run here, or there is nothing to draw yet.
+        InputError: The job was not run here, or there is nothing to tell yet.
     """
-    folder, _ = folder_of(job, artifacts)
-    try:
-        record = folder.load()
-    except FolderError as problem:
-        raise InputError(str(problem)) from None
+    folder, record = recorded(job, artifacts)
     lines = list(_lines(folder))
     epochs, predictions = epochs_of(lines), predictions_of(lines)
-    if not epochs:
+    phase = (record.get("status") or {}).get("phase")
+    if not epochs and phase not in {"Complete", "Failed"}:
         raise InputError(f"the logs in {folder.path} tell of no epoch yet: look again when {job} has trained for one")
-    text = "\n".join([ended(record), *_loss_text(epochs), *_prediction_text(predictions)])
+    numbers = _loss_text(epochs) if epochs else _result_text(folder, record["status"])
+    logs = [f"logs           {folder.path / 'logs'}"] if phase == "Failed" else []
+    text = "\n".join([ended(record), *numbers, *_prediction_text(predictions), *logs])
     try:
         (folder.path / "report.txt").write_text(text + "\n")
-        _draw(epochs, predictions).savefig(folder.path / "report.png", dpi=120)
+        if epochs:
+            _draw(epochs, predictions).savefig(folder.path / "report.png", dpi=120)
     except OSError as problem:
         raise InputError(f"cannot write the report to {folder.path} ({problem.strerror})") from None
-    return f"{text}\npicture: {folder.path / 'report.png'}"
+    picture = folder.path / "report.png" if epochs else "none, for the logs tell of no epoch"
+    return f"{text}\npicture: {picture}"
 
 
 def epochs_of(lines: Iterable[str]) -> Sequence[Epoch]:
@@ -113,6 +116,26 @@ def _loss_text(epochs: Sequence[Epoch]) -> Iterator[str]:
     yield f"               {first.loss:.4f} after epoch {first.number}, {last.loss:.4f} after epoch {last.number}"
     for name, value in last.scores.items():
         yield f"{name:<14} {value:.4f} on the held-out set"
+
+
+def _result_text(folder: Folder, status: Mapping[str, Any]) -> Iterator[str]:
+    """Yields what a job that has ended left beside its logs."""
+    progress = status.get("progress") or {}
+    if progress:
+        yield f"epochs         {progress['epoch']} of {progress['epochs']}"
+    if "loss" in progress:
+        yield f"loss           {progress['loss']:.4g} in the last epoch"
+    for name, value in ((status.get("inference") or {}).get("metrics") or _result(folder)).items():
+        yield f"{name:<14} {value:.4g}"
+
+
+def _result(folder: Folder) -> Mapping[str, float]:
+    """Returns the numbers of result.json, which is here unless the artifacts went to a bucket."""
+    try:
+        said = TerminationMessage.parse((folder.path / "result.json").read_text())
+    except (OSError, ValueError):
+        return {}
+    return said.metrics if said else {}
 
 
 def _curve(values: Sequence[float]) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import os
+import shlex
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -53,6 +54,16 @@ class Options:
     verbose: bool = False
 
 
+class _Unread(Console):
+    """A console whose reader may leave, as `head` does: the training is worth more than its lines."""
+
+    def on_broken_pipe(self) -> None:
+        """Goes on in silence, and so do the interpreter's last words."""
+        self.quiet = True
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), self.file.fileno())
+
+
 class _Interrupts:
     """Ctrl-C: the first time a graceful stop, the second time a kill, the third time the end of this process."""
 
@@ -83,7 +94,7 @@ def run_file(options: Options) -> int:
         InputError: Something has to be corrected first.
     """
     logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(name)s: %(message)s")
-    console = Console(stderr=options.as_json, highlight=False)
+    console = _Unread(stderr=options.as_json, highlight=False)
     file = read_file(options.file, [Setting.parse(text) for text in options.settings])
     notes = _check(file, options)
     with ExitStack() as stack:
@@ -137,15 +148,16 @@ def _check(file: File, options: Options) -> Sequence[str]:
     Raises:
         InputError: Something does.
     """
-    names = [document.manifest.get("metadata", {}).get("name") for document in file.jobs]
+    rehearsals = [checked(document, here=True) for document in file.jobs]
+    names = [document.manifest["metadata"]["name"] for document in file.jobs]
     for document, name in zip(file.jobs, names, strict=True):
         if names.count(name) > 1:
             raise InputError(document.error(["metadata", "name"], f"two jobs of this file are called {name}"))
     if options.artifacts is not None and len(names) > 1:
         raise InputError(f"{options.file} has {len(names)} jobs, and --artifacts names one place: leave it out")
     found = [f"{each} means nothing on this machine" for each in file.others]
-    for document in file.jobs:
-        found += _programs(document, checked(document), file.configs)
+    for document, rehearsal in zip(file.jobs, rehearsals, strict=True):
+        found += _programs(document, rehearsal, file.configs)
     return list(dict.fromkeys(found))
 
 
@@ -176,11 +188,12 @@ def _prepared(document: Document, options: Options, stack: ExitStack) -> LocalJo
     return LocalJob(manifest=document.manifest, folder=folder, artifacts=artifacts, record=record)
 
 
-def _was_interrupted(folder: Folder) -> bool:
+def _earlier_phase(folder: Folder) -> str | None:
+    """Returns the phase in which an earlier run left its job; None without one."""
     try:
-        return (folder.load().get("status") or {}).get("phase") not in {"Complete", "Failed"}
+        return str((folder.load().get("status") or {}).get("phase"))
     except FolderError:
-        return False
+        return None
 
 
 def _record(document: Document, folder: Folder) -> Mapping[str, Any]:
@@ -202,7 +215,10 @@ def _notes(job: LocalJob) -> Iterator[str]:
     name, written = job.manifest["metadata"]["name"], job.manifest["spec"]["artifacts"]["uri"]
     if job.artifacts != written:
         yield f"{name}  artifacts go to {job.artifacts}, in place of {written}"
-    if job.record is None and _was_interrupted(job.folder):
+    phase = None if job.record else _earlier_phase(job.folder)
+    if phase in {"Complete", "Failed"}:
+        yield f"{name}  replaces job.json and the logs of an earlier run: --artifacts FOLDER keeps the next one apart"
+    elif phase:
         yield f"{name}  an earlier run was interrupted: this one trains anew, --resume would have gone on with it"
 
 
@@ -217,8 +233,15 @@ def _report(final: Sequence[Object], jobs: Sequence[LocalJob], options: Options,
         return COMPLETE
     if "Failed" in phases:
         return FAILED
-    console.print(f"to go on: qtj run {options.file} --resume", soft_wrap=True, markup=False)
+    console.print(f"to go on: {_resuming(options)}", soft_wrap=True, markup=False)
     return INTERRUPTED
+
+
+def _resuming(options: Options) -> str:
+    """Returns the command that goes on with this run, to be copied."""
+    places = ("--artifacts", options.artifacts) if options.artifacts else ()
+    settings = (word for setting in options.settings for word in ("--set", setting))
+    return shlex.join(["qtj", "run", str(options.file), "--resume", *places, *settings])
 
 
 def _places(job: LocalJob) -> str:

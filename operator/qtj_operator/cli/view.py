@@ -1,7 +1,7 @@
 """What a run looks like: a bar for each job on a terminal, plain lines elsewhere."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Self
@@ -17,6 +17,12 @@ __all__ = ["View", "ended", "view_on"]
 
 _COLORS = {"Complete": "green", "Failed": "red", "Restarting": "yellow", "Suspended": "yellow"}
 _RESTING = {"Complete", "Failed", "Suspended"}
+
+_LEAST_FIRST = ("examplesPerSecond", "ready", "accuracy", "loss")
+"""What a narrow terminal does without, in this order."""
+_PHASE_WIDTH, _TIME_WIDTH, _GAPS = 10, 7, 4
+_WIDE = 120
+"""Columns of a terminal on which a wide bar leaves room for all numbers."""
 
 
 class View(AbstractContextManager["View"]):
@@ -56,7 +62,7 @@ class View(AbstractContextManager["View"]):
         known = f"{status.get('phase')} {status.get('ready')} {status.get('attempt')} {progress.get('epoch')}"
         if status and self._lines.get(name) != known:
             self._lines[name] = known
-            self.say("  ".join([f"{name}  {status['phase']:<10}", f"ready {status.get('ready')}", *_numbers(progress)]))
+            self.say("  ".join([f"{name}  {status['phase']:<10}", *_facts(status).values()]))
 
 
 class _LiveView(View):
@@ -65,10 +71,11 @@ class _LiveView(View):
     def __init__(self, console: Console) -> None:
         super().__init__(console)
         self._tasks: dict[str, TaskID] = {}
+        self._bar = 24 if console.width >= _WIDE else 12
         self._bars = Progress(
             TextColumn("{task.fields[name]}", style="bold"),
             TextColumn("{task.fields[phase]}"),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=self._bar),
             TextColumn("{task.fields[text]}"),
             TimeElapsedColumn(),
             console=console,
@@ -91,7 +98,7 @@ class _LiveView(View):
         phase = status.get("phase", "Pending")
         shown: Mapping[str, Any] = {
             "phase": f"[{_COLORS.get(phase, 'cyan')}]{phase:<10}[/]",
-            "text": "  ".join([f"ready {status.get('ready', '-')}", *_numbers(progress)]),
+            "text": _fitting(_facts(status), self._room(name)),
             "completed": progress.get("epoch", 0),
             "total": progress.get("epochs"),
         }
@@ -101,6 +108,11 @@ class _LiveView(View):
             self._bars.update(self._tasks[name], **shown)
         if phase in _RESTING:
             self._bars.stop_task(self._tasks[name])
+
+    def _room(self, name: str) -> int:
+        """Returns how many characters are left for numbers."""
+        longest = max(map(len, (name, *self._tasks)))
+        return self._console.width - longest - _PHASE_WIDTH - self._bar - _TIME_WIDTH - _GAPS
 
 
 def view_on(console: Console) -> View:
@@ -116,9 +128,21 @@ def ended(job: Object) -> str:
     return f"{name} is {phase}" + (f": {condition['message']}" if condition else "")
 
 
-def _numbers(progress: Mapping[str, Any]) -> Sequence[str]:
+def _facts(status: Mapping[str, Any]) -> Mapping[str, str]:
+    """Returns what there is to say of a job, by its name in the status, in the order of a line."""
+    ready = {"ready": f"ready {status.get('ready', '-')}"}
+    progress = status.get("progress")
     if not progress:
-        return []
+        return ready
     forms = {"loss": "loss {:.4f}", "accuracy": "accuracy {:.3f}", "examplesPerSecond": "{:.0f} examples/s"}
-    said = [form.format(progress[name]) for name, form in forms.items() if name in progress]
-    return [f"epoch {progress['epoch']}/{progress['epochs']}", *said]
+    said = {name: form.format(progress[name]) for name, form in forms.items() if name in progress}
+    return {**ready, "epoch": f"epoch {progress['epoch']}/{progress['epochs']}", **said}
+
+
+def _fitting(facts: Mapping[str, str], width: int) -> str:
+    """Returns as many facts as have room, the most important ones."""
+    kept = dict(facts)
+    for name in _LEAST_FIRST:
+        if len("  ".join(kept.values())) > width:
+            kept.pop(name, None)
+    return "  ".join(kept.values())

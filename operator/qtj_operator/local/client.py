@@ -8,7 +8,7 @@ from typing import Any
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.local.store import Store
 
-__all__ = ["MemoryClient"]
+__all__ = ["MachineClient", "MemoryClient"]
 
 
 class MemoryClient:
@@ -47,6 +47,25 @@ class MemoryClient:
     async def replace_status(self, resource: Resource, obj: Object) -> None:
         """See `Client.replace_status`."""
         self._store.replace(resource, obj, status=True)
+
+
+class MachineClient(MemoryClient):
+    """The client of an operator whose pods are processes of one machine.
+
+    A cluster loses a folder with the pod that wrote it, so the operator refuses file:// artifacts on no shared volume.
+    Here every folder stays, and `qtj run` says where artifacts go, whatever the spec says: the operator is shown a
+    bucket in place of such a folder. It writes no spec, so the object stays as its author wrote it.
+    """
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
+        """See `Client.get`."""
+        found = await super().get(resource, namespace, name)
+        if found is None or resource is not Resource.QUANTUM_TRAINING_JOBS:
+            return found
+        artifacts = (found["spec"].get("artifacts") or {}).get("uri", "")
+        if not artifacts.startswith("file:///"):
+            return found
+        return {**found, "spec": {**found["spec"], "artifacts": {"uri": f"gs://this-machine/{name}"}}}
 
 
 def _apply(operations: Sequence[Object], obj: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from qtj_operator.api.status import Phase, WeightsStatus
 from qtj_operator.build.inference import inference_job
 from qtj_operator.controller.client import Key, Object, Resource
 from qtj_operator.controller.reconcile import Reconciler, utc_now
-from qtj_operator.local.client import MemoryClient
+from qtj_operator.local.client import MachineClient, MemoryClient
 from qtj_operator.local.store import Store
 
 __all__ = ["Rehearsal", "rehearse"]
@@ -46,22 +46,23 @@ class _Silence:
         return None
 
 
-def rehearse(manifest: Object) -> Rehearsal:
+def rehearse(manifest: Object, *, here: bool = False) -> Rehearsal:
     """Lets the operator take up a job.
 
     Args:
         manifest: A job that its models accept.
+        here: Whether it is to run on this machine rather than on a cluster.
     """
-    return asyncio.run(_rehearse(manifest))
+    return asyncio.run(_rehearse(manifest, MachineClient if here else MemoryClient))
 
 
-async def _rehearse(manifest: Object) -> Rehearsal:
+async def _rehearse(manifest: Object, client: type[MemoryClient]) -> Rehearsal:
     store = Store(utc_now)
     meta = manifest["metadata"]
     key = (meta["namespace"], meta["name"])
     spec = {name: value for name, value in manifest["spec"].items() if name != "suspend"}
     store.create(Resource.QUANTUM_TRAINING_JOBS, {**manifest, "spec": spec})
-    reconciler = Reconciler(MemoryClient(store), _Silence())
+    reconciler = Reconciler(client(store), _Silence())
     for _ in range(_ENOUGH):
         await reconciler.reconcile(key)
     raw = store.find(Resource.QUANTUM_TRAINING_JOBS, *key)

@@ -28,7 +28,7 @@ from qtj_operator.controller.reconcile import Reconciler, utc_now
 from qtj_operator.controller.runtime import Runtime
 from qtj_operator.core.decision import Decision
 from qtj_operator.local.addresses import Addresses, PortLease
-from qtj_operator.local.client import MemoryClient
+from qtj_operator.local.client import MachineClient
 from qtj_operator.local.folder import Folder
 from qtj_operator.local.http import get
 from qtj_operator.local.jobs import JobController
@@ -92,7 +92,7 @@ class Session:
         self._queue: WorkQueue[Key] = WorkQueue()
         self._poller = _LocalPoller(self._queue.add, self._progress_port)
         self._metrics = Metrics(lambda: len(self._queue))
-        self._reconciler = Reconciler(MemoryClient(self._store), self._poller, metrics=self._metrics, pace=_AtOnce())
+        self._reconciler = Reconciler(MachineClient(self._store), self._poller, metrics=self._metrics, pace=_AtOnce())
         self._kubelet = Kubelet(self._store, self._machine(configs or {}))
         self._changed = asyncio.Event()
         self._last: dict[Key, Object] = {}
@@ -120,7 +120,7 @@ class Session:
 
     async def run(self) -> None:
         """Runs until every job has ended or is suspended, and no program of theirs is left."""
-        runtime = Runtime(MemoryClient(self._store), self._reconciler.reconcile, self._queue, None, self._metrics)
+        runtime = Runtime(MachineClient(self._store), self._reconciler.reconcile, self._queue, None, self._metrics)
         background = [asyncio.create_task(each) for each in (runtime.run(), self._poller.run())]
         try:
             for job in self._jobs.values():

@@ -1,0 +1,29 @@
+"""What a job would take is told before it takes it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.qtj import qtj
+from tests.cli.test_validate import GOOD
+
+
+@pytest.mark.parametrize(
+    ("qubits", "replicas", "said"),
+    [
+        (8, 2, []),
+        (40, 2, ["2 such replicas will not fit this machine with qtj run"]),
+        (40, 1, ["that will not fit this machine with qtj run"]),
+    ],
+)
+def test_memory_is_compared_with_what_this_machine_has(
+    folder: Path, qubits: int, replicas: int, said: list[str]
+) -> None:
+    job = GOOD.replace("qubits: 8", f"qubits: {qubits}").replace("replicas: 2", f"replicas: {replicas}")
+    (folder / "job.yaml").write_text(job.replace("          resources:\n            limits: {memory: 2Gi}\n", ""))
+
+    answer = qtj("plan", "job.yaml", "--no-calibrate")
+
+    (line,) = (line for line in answer.output.splitlines() if line.startswith("  memory"))
+    assert answer.code == 0
+    assert [part.partition(", for it has ")[0] for part in line.split("; ")[2:]] == said

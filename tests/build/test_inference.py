@@ -36,6 +36,13 @@ def test_it_is_told_exactly_the_stored_weights() -> None:
     assert told[Env.ARTIFACTS_URI] == "gs://lab-bucket/qcnn"
 
 
+def test_it_waits_in_the_queue_of_its_job_as_a_job_of_its_own() -> None:
+    manifest = built(runPolicy={"schedulingPolicy": {"queueName": "quantum"}})
+
+    assert manifest["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "quantum"
+    assert not any("kueue" in label for label in manifest["spec"]["template"]["metadata"]["labels"])
+
+
 def test_it_is_no_member_of_the_gang() -> None:
     manifest = built()
 

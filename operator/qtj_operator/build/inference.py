@@ -10,6 +10,7 @@ from qtj_operator.api.spec import Inference
 from qtj_operator.api.status import WeightsStatus
 from qtj_operator.build.manifest import Manifest, metadata
 from qtj_operator.build.pod import job_environment, pod_template
+from qtj_operator.build.queueing import queue
 
 __all__ = ["inference_job", "inference_run"]
 
@@ -34,6 +35,7 @@ def inference_job(job: Job, inference: Inference, weights: WeightsStatus) -> Man
     own = metadata(job, inference_name(job.name), labels)
     theirs = template.get("metadata") or {}
     template["metadata"] = {**theirs, "labels": {**(theirs.get("labels") or {}), **own["labels"]}}
+    own["labels"].update(queue(job))  # of the Job alone: Kueue takes a pod that names a queue for one without owner
     _say_what_to_run(template["spec"], inference)
     limit = _DEFAULT_BACKOFF_LIMIT if inference.backoff_limit is None else inference.backoff_limit
     return {

@@ -10,10 +10,16 @@ from qtj_operator.api.job import Job
 from qtj_operator.api.names import Role
 from qtj_operator.build.manifest import Manifest, metadata
 
-__all__ = ["pod_group", "queueing"]
+__all__ = ["pod_group", "queue", "queueing"]
 
 _KUEUE = "kueue.x-k8s.io"
 _COSCHEDULING = "scheduling.x-k8s.io"
+
+
+def queue(job: Job) -> Mapping[str, str]:
+    """Returns the label that names Kueue's queue; none without one."""
+    policy = job.policy.scheduling_policy
+    return {f"{_KUEUE}/queue-name": policy.queue_name} if policy and policy.queue_name else {}
 
 
 def queueing(job: Job, role: Role, attempt: int) -> tuple[Mapping[str, str], Mapping[str, str]]:
@@ -22,10 +28,8 @@ def queueing(job: Job, role: Role, attempt: int) -> tuple[Mapping[str, str], Map
     Each attempt is a group of Kueue's of its own, for Kueue takes the end of a group's pods as the end of its
     workload. The name holds the job's uid, so that nobody gets into the group of a job by guessing its name.
     """
-    labels, annotations = {}, {}
-    policy = job.policy.scheduling_policy
-    if policy and policy.queue_name:
-        labels[f"{_KUEUE}/queue-name"] = policy.queue_name
+    labels, annotations = dict(queue(job)), {}
+    if labels:
         labels[f"{_KUEUE}/pod-group-name"] = f"{job.name[:40]}-{job.uid[:8]}-{attempt}"
         annotations[f"{_KUEUE}/pod-group-total-count"] = str(job.size)
     if job.gang and role != Role.EVALUATOR:

@@ -9,7 +9,8 @@ from qtj_operator.api.contract import TerminationMessage, Weights
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import Role
 from qtj_operator.core.failures import described
-from qtj_operator.core.observed import Ending, InferenceRun, Pod, Waiting, is_controlled_by
+from qtj_operator.core.observed import InferenceRun, is_controlled_by
+from qtj_operator.core.pod import Ending, Pod, Waiting
 from tests.core.world import later, parameter_servers, pods_of, running_job
 
 

@@ -1,7 +1,7 @@
 """How pods are removed, whatever the reason."""
 
 from qtj_operator.core.decision import Delete, Kind, Verdict
-from qtj_operator.core.observed import Ending
+from qtj_operator.core.pod import Ending
 from qtj_operator.core.removal import NODE_SILENCE, lingering, removal
 from tests.core.world import NOW, later, pods_of
 

@@ -17,7 +17,8 @@ from qtj_operator.build.manifest import Manifest
 from qtj_operator.build.service import replica_service
 from qtj_operator.core.decide import decide
 from qtj_operator.core.decision import Decision
-from qtj_operator.core.observed import Ending, InferenceRun, Observed, Pod, Waiting
+from qtj_operator.core.observed import InferenceRun, Observed
+from qtj_operator.core.pod import Ending, Pod, Waiting
 from tests.jobs import a_job
 
 __all__ = [

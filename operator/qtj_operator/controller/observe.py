@@ -7,7 +7,8 @@ from dataclasses import replace
 from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, inference_name
 from qtj_operator.controller.client import Client, Object, ProgressSource, Resource
-from qtj_operator.core.observed import InferenceRun, Observed, Pod, is_controlled_by
+from qtj_operator.core.observed import InferenceRun, Observed, is_controlled_by
+from qtj_operator.core.pod import Pod
 
 __all__ = ["observe"]
 

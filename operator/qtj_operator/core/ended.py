@@ -6,7 +6,8 @@ from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
 from qtj_operator.api.spec import CleanPodPolicy
 from qtj_operator.core.decision import Delete, Kind, Verdict
 from qtj_operator.core.inferring import inference_stopped, wanted_run
-from qtj_operator.core.observed import Observed, Pod
+from qtj_operator.core.observed import Observed
+from qtj_operator.core.pod import Pod
 from qtj_operator.core.removal import LEAVE_TIME, removal
 
 __all__ = ["ended"]

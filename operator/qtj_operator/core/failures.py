@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from qtj_operator.api.status import Failure
-from qtj_operator.core.observed import Observed, Pod
+from qtj_operator.core.observed import Observed
+from qtj_operator.core.pod import Pod
 
 __all__ = ["MAX_FAILURES", "described", "with_failures"]
 

@@ -14,7 +14,8 @@ from qtj_operator.core.backing_off import pause_after
 from qtj_operator.core.decision import Event, Verdict
 from qtj_operator.core.failures import MAX_FAILURES, described, with_failures
 from qtj_operator.core.lost_replica import give_up
-from qtj_operator.core.observed import Observed, Pod
+from qtj_operator.core.observed import Observed
+from qtj_operator.core.pod import Pod
 from qtj_operator.core.removal import removal
 
 __all__ = ["lost_loner", "next_replacement"]

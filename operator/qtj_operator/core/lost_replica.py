@@ -22,7 +22,8 @@ from qtj_operator.api.contract import EXIT_RETRY
 from qtj_operator.api.names import replica_name
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.failures import described, with_failures
-from qtj_operator.core.observed import Observed, Pod
+from qtj_operator.core.observed import Observed
+from qtj_operator.core.pod import Pod
 
 __all__ = ["give_up", "lost_replica"]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from qtj_operator.core.decision import Delete, Kind, Verdict
-from qtj_operator.core.observed import Pod
+from qtj_operator.core.pod import Pod
 
 __all__ = ["LEAVE_TIME", "NODE_SILENCE", "lingering", "removal"]
 

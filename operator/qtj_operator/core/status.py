@@ -9,7 +9,8 @@ from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import Role
 from qtj_operator.api.status import Condition, InferencePhase, ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.decision import Verdict
-from qtj_operator.core.observed import Observed, Pod
+from qtj_operator.core.observed import Observed
+from qtj_operator.core.pod import Pod
 from qtj_operator.core.unstarted import why_unstarted
 
 __all__ = ["closed", "differ_in_numbers_alone", "failed_by_obstacle", "progress_status", "status_of", "with_obstacle"]

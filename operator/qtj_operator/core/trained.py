@@ -7,7 +7,8 @@ from qtj_operator.api.names import Role
 from qtj_operator.api.spec import SuccessPolicy
 from qtj_operator.api.status import WeightsStatus
 from qtj_operator.core.decision import Verdict
-from qtj_operator.core.observed import Observed, Pod
+from qtj_operator.core.observed import Observed
+from qtj_operator.core.pod import Pod
 from qtj_operator.core.status import progress_status
 
 __all__ = ["trained"]

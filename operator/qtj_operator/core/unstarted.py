@@ -1,7 +1,7 @@
 """What keeps a pod from starting."""
 
 from qtj_operator.api.conditions import Reason
-from qtj_operator.core.observed import Pod
+from qtj_operator.core.pod import Pod
 
 __all__ = ["why_unstarted"]
 

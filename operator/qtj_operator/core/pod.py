@@ -1,0 +1,252 @@
+"""A pod as decisions see it: which replica it is, how far it is, and how it ended.
+
+Its main container speaks for it, before and beside the pod's phase: a sidecar that runs on, or fails, is not the
+training program.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+
+from qtj_operator.api.contract import TerminationMessage, is_retryable
+from qtj_operator.api.job import ReplicaId, main_container
+from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, Role
+
+__all__ = ["Ending", "Pod", "Waiting"]
+
+_ENDS_OF_DELETED = {None, 0, 137, 143}
+"""Exit codes of a program that was told to stop: it may obey in silence, or SIGTERM or SIGKILL ended it."""
+_SILENT = "it left no message"
+_KILLED = {137: "it was killed (SIGKILL)", 143: "it was told to end (SIGTERM)"}
+"""By exit code, 128 and the signal's number: whatever its log ends with, such a program had no time to say why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a pod's training container ended, or the init container without which it could not start.
+
+    Attributes:
+        exit_code: None when the container never ran or its end is unknown, for example on a lost node.
+        reason: The kubelet's word, for example Error, OOMKilled or Evicted.
+        text: The raw termination message, or the kubelet's explanation.
+        time: When, by the clock of its node; None when that is unknown.
+        init: The init container that ended; None when it was the training container.
+    """
+
+    exit_code: int | None
+    reason: str
+    text: str
+    time: datetime | None = None
+    init: str | None = None
+
+    @property
+    def how(self) -> str:
+        """Its exit code and the kubelet's word, for people."""
+        if self.exit_code is None:
+            return self.reason
+        whose = f" of its init container {self.init}" if self.init else ""
+        return f"exit code {self.exit_code}{whose}" + ("" if self.reason == "Error" else f", {self.reason}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """Why a container cannot start.
+
+    Attributes:
+        image: What that container runs.
+        reason: The kubelet's word, for example ImagePullBackOff.
+        message: The kubelet's explanation.
+    """
+
+    image: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pod:
+    """A replica's pod, or one of the inference Job's.
+
+    Attributes:
+        replica: Which replica it is; None for an inference pod.
+        attempt: The attempt it was created for; 0 for an inference pod.
+        deadline: When its node is to have stopped it, once it is being deleted.
+        waiting: Why a container cannot start, if one cannot.
+        unscheduled: Why no node takes it, in the scheduler's words.
+        disrupted: Preempted, evicted, or on a node that went away.
+    """
+
+    name: str
+    uid: str
+    version: str
+    replica: ReplicaId | None
+    attempt: int
+    phase: str
+    ready: bool
+    deadline: datetime | None
+    node: str | None
+    address: str | None
+    ending: Ending | None
+    waiting: Waiting | None
+    unscheduled: str | None
+    disrupted: bool
+
+    @classmethod
+    def parse(cls, raw: Mapping[str, Any]) -> Self:
+        """Reads a pod as the API server returns it."""
+        meta, status = raw["metadata"], raw.get("status", {})
+        labels = meta.get("labels", {})
+        conditions = {condition["type"]: condition for condition in status.get("conditions") or ()}
+        scheduled = conditions.get("PodScheduled", {})
+        return cls(
+            name=meta["name"],
+            uid=meta["uid"],
+            version=meta["resourceVersion"],
+            replica=_replica_id(labels),
+            attempt=_label_number(labels, LABEL_ATTEMPT),
+            phase=status.get("phase", "Pending"),
+            ready=conditions.get("Ready", {}).get("status") == "True",
+            deadline=_moment(meta.get("deletionTimestamp")),
+            node=raw["spec"].get("nodeName"),
+            address=status.get("podIP"),
+            ending=_ending(raw),
+            waiting=_waiting(status),
+            unscheduled=scheduled.get("message") if scheduled.get("status") == "False" else None,
+            disrupted=conditions.get("DisruptionTarget", {}).get("status") == "True",
+        )
+
+    @property
+    def deleting(self) -> bool:
+        """Whether somebody has asked for its deletion."""
+        return self.deadline is not None
+
+    @property
+    def active(self) -> bool:
+        """Whether it still uses, or waits for, a machine."""
+        return not self.stopped and not self.deleting
+
+    @property
+    def stopped(self) -> bool:
+        """Whether none of its containers runs any more."""
+        return self.phase in {"Succeeded", "Failed"}
+
+    @property
+    def lingers(self) -> bool:
+        """Whether its program has ended and a sidecar runs on."""
+        return self.ending is not None and not self.stopped
+
+    @property
+    def running(self) -> bool:
+        """Whether its program runs, as far as its node has told."""
+        return self.phase == "Running" and self.ending is None
+
+    @property
+    def failed(self) -> bool:
+        """Whether its program ended badly, whatever the other containers do."""
+        return self.phase == "Failed" if self.ending is None else self.ending.exit_code != 0
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether its program ended with exit code 0, whatever the other containers do."""
+        return self.phase == "Succeeded" if self.ending is None else self.ending.exit_code == 0
+
+    @property
+    def taken_away(self) -> bool:
+        """Whether it is preempted, evicted or deleted, and has not ended in another way than that makes a pod end."""
+        if self.disrupted or not self.deleting or self.ending is None:
+            return self.disrupted or self.deleting
+        return self.ending.exit_code in _ENDS_OF_DELETED and self.ending.reason != "OOMKilled"
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the contract allows to run it again; an end without exit code was not the program's choice."""
+        code = self.ending.exit_code if self.ending else None
+        return self.taken_away or code is None or is_retryable(code)
+
+    @property
+    def message(self) -> TerminationMessage | None:
+        """The termination message, if the program left one that follows the contract."""
+        return TerminationMessage.parse(self.ending.text) if self.ending else None
+
+    @property
+    def last_words(self) -> str:
+        """One line on how it ended, for people."""
+        if self.ending is None:
+            return _SILENT
+        if self.ending.reason == "OOMKilled":
+            return "it needed more memory than resources.limits.memory allows"
+        said = self.message
+        if said is None and self.ending.exit_code in _KILLED:
+            return _KILLED[self.ending.exit_code]
+        text = (said.error if said else None) or _last_line(self.ending.text) or _SILENT
+        return " ".join(text.split()).rstrip(".")[:500]
+
+
+def _last_line(text: str) -> str:
+    """Returns the line that says what happened: what a kubelet takes from a log ends with it."""
+    return next((line for line in reversed(text.splitlines()) if line.strip()), "")
+
+
+def _replica_id(labels: Mapping[str, str]) -> ReplicaId | None:
+    role = next((role for role in Role if role.task_type == labels.get(LABEL_ROLE)), None)
+    return None if role is None else ReplicaId(role, _label_number(labels, LABEL_INDEX))
+
+
+def _label_number(labels: Mapping[str, str], label: str) -> int:
+    """Reads a number from a label; anybody may edit one, so that a pod with nonsense belongs to no attempt of ours."""
+    text = labels.get(label, "")
+    return int(text) if text.isdecimal() else 0
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def _main_status(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    name = main_container(raw["spec"]["containers"])["name"]
+    statuses = raw.get("status", {}).get("containerStatuses") or ()
+    return next((status for status in statuses if status["name"] == name), {})
+
+
+def _ending(raw: Mapping[str, Any]) -> Ending | None:
+    status = raw.get("status", {})
+    ended = _terminated(_main_status(raw))
+    if ended:
+        return _ending_of(ended)
+    if status.get("phase") != "Failed":
+        return None
+    init = _failed_init(raw)
+    if init is None or "reason" in status:  # the kubelet has a word of its own when it was not the containers' doing
+        return Ending(exit_code=None, reason=status.get("reason", "Failed"), text=status.get("message", ""))
+    return _ending_of(_terminated(init), init["name"])
+
+
+def _ending_of(terminated: Mapping[str, Any], init: str | None = None) -> Ending:
+    return Ending(
+        exit_code=terminated["exitCode"],
+        reason=terminated.get("reason", "Error"),
+        text=terminated.get("message", "").strip(),
+        time=_moment(terminated.get("finishedAt")),
+        init=init,
+    )
+
+
+def _failed_init(raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Returns the init container that failed; a native sidecar among them is none, for it may end as it likes."""
+    sidecars = {init["name"] for init in raw["spec"].get("initContainers") or () if init.get("restartPolicy")}
+    statuses = raw["status"].get("initContainerStatuses") or ()
+    once = (status for status in statuses if status["name"] not in sidecars)
+    return next((status for status in once if _terminated(status).get("exitCode")), None)
+
+
+def _terminated(container: Mapping[str, Any]) -> Mapping[str, Any]:
+    return container.get("state", {}).get("terminated") or {}
+
+
+def _waiting(status: Mapping[str, Any]) -> Waiting | None:
+    for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
+        state = container.get("state", {}).get("waiting") or {}
+        if "reason" in state:
+            return Waiting(image=container.get("image", ""), reason=state["reason"], message=state.get("message", ""))
+    return None

@@ -163,6 +163,15 @@ def test_an_inference_is_done_with_its_program_although_a_sidecar_keeps_its_job_
     assert world.decide(later(seconds=30)).actions == (REMOVED,)
 
 
+def test_an_inference_whose_program_was_done_is_not_stopped_before_its_job_says_so() -> None:
+    """A Job says it a second after its pod, and a pod's phase a moment after its containers."""
+    done = inferring_job().with_inference(exit_code=0, sidecar=True).recorded()
+
+    after = done.with_inference(exit_code=0)
+
+    assert (after.decide().actions, after.decide().status.phase) == ((), "Complete")
+
+
 def test_a_final_exit_code_of_inference_is_final_although_a_sidecar_runs_on() -> None:
     world = inferring_job().with_inference(exit_code=3, sidecar=True).recorded()
 

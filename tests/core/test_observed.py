@@ -40,6 +40,21 @@ def condition(kind: str, status: str, message: str = "") -> dict[str, str]:
     return {"type": kind, "status": status, "message": message}
 
 
+@pytest.mark.parametrize(
+    ("phase", "proxy", "lingers"),
+    [("Running", {"running": {}}, True), ("Running", {"terminated": terminated(0)}, False), ("Running", {}, False)],
+)
+def test_a_program_that_has_ended_leaves_its_pod_running_for_a_moment_or_for_a_sidecar(
+    phase: str,
+    proxy: dict[str, Any],
+    lingers: bool,  # noqa: FBT001  a table's column
+) -> None:
+    statuses = [container("proxy", **proxy), container(terminated=terminated(0))]
+
+    assert Pod.parse(raw_pod(sidecar=True, phase=phase, containerStatuses=statuses)).lingers is lingers
+    assert not Pod.parse(raw_pod(phase=phase, containerStatuses=statuses[1:])).lingers
+
+
 def test_a_pod_that_was_just_created_has_no_status_yet() -> None:
     pod = Pod.parse({key: value for key, value in raw_pod().items() if key != "status"})
 

@@ -52,7 +52,11 @@ def test_without_pods_there_is_nothing_to_do() -> None:
     assert removal((), NOW) == Verdict()
 
 
-OUTLIVED = {"phase": "Running", "ending": Ending(exit_code=0, reason="Completed", text="", time=NOW)}
+OUTLIVED = {
+    "phase": "Running",
+    "accompanied": True,
+    "ending": Ending(exit_code=0, reason="Completed", text="", time=NOW),
+}
 
 
 def test_a_sidecar_has_30_seconds_to_follow_its_program() -> None:

@@ -215,6 +215,7 @@ def _pod(
             else None,
             "unscheduled": None,
             "disrupted": False,
+            "accompanied": sidecar,
             **fields,
         }
     )

@@ -66,7 +66,10 @@ def end(
         obj["status"] |= {
             "phase": "Running" if sidecar else "Failed" if code else "Succeeded",
             "conditions": [{"type": "Ready", "status": "False"}, *others],
-            "containerStatuses": [{"name": "trainer", "state": {"terminated": terminated}}],
+            "containerStatuses": [
+                {"name": "trainer", "state": {"terminated": terminated}},
+                *([{"name": "proxy", "state": {"running": {}}}] if sidecar else ()),
+            ],
         }
 
     store.update(Resource.PODS, NAMESPACE, name, ended)

@@ -53,8 +53,8 @@ def _cleaned(seen: Observed, end: datetime, now: datetime) -> Verdict:
 
 def _inference_cleaned(seen: Observed, due: datetime, now: datetime) -> Verdict:
     """Stops an inference at once, but one whose program has ended only if a sidecar keeps its Job from its end."""
-    found, stops = seen.inference, inference_stopped(seen)
-    over = found is not None and (found.done or found.given_up)
+    stops = inference_stopped(seen)
+    over = seen.inference is not None and seen.inference.result is not None
     return Verdict(wake_at=due) if stops and over and now < due else Verdict(actions=stops)
 
 

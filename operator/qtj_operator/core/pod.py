@@ -75,6 +75,7 @@ class Pod:
         waiting: Why a container cannot start, if one cannot.
         unscheduled: Why no node takes it, in the scheduler's words.
         disrupted: Preempted, evicted, or on a node that went away.
+        accompanied: Whether another container of it runs: a sidecar.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Pod:
     waiting: Waiting | None
     unscheduled: str | None
     disrupted: bool
+    accompanied: bool
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> Self:
@@ -114,6 +116,7 @@ class Pod:
             waiting=_waiting(status),
             unscheduled=scheduled.get("message") if scheduled.get("status") == "False" else None,
             disrupted=conditions.get("DisruptionTarget", {}).get("status") == "True",
+            accompanied=_accompanied(raw),
         )
 
     @property
@@ -133,8 +136,11 @@ class Pod:
 
     @property
     def lingers(self) -> bool:
-        """Whether its program has ended and a sidecar runs on."""
-        return self.ending is not None and not self.stopped
+        """Whether its program has ended and a sidecar runs on.
+
+        That the phase is still Running says nothing: it follows the containers a moment later.
+        """
+        return self.ending is not None and not self.stopped and self.accompanied
 
     @property
     def running(self) -> bool:
@@ -207,6 +213,12 @@ def _main_status(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     name = main_container(raw["spec"]["containers"])["name"]
     statuses = raw.get("status", {}).get("containerStatuses") or ()
     return next((status for status in statuses if status["name"] == name), {})
+
+
+def _accompanied(raw: Mapping[str, Any]) -> bool:
+    main = main_container(raw["spec"]["containers"])["name"]
+    statuses = raw.get("status", {}).get("containerStatuses") or ()
+    return any("running" in status.get("state", {}) for status in statuses if status["name"] != main)
 
 
 def _ending(raw: Mapping[str, Any]) -> Ending | None:

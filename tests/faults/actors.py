@@ -56,15 +56,16 @@ def end(
     reason: str | None = None,
     *,
     sidecar: bool = False,
+    settled: bool = True,
 ) -> None:
-    """The pod's program ends, and the pod with it unless a sidecar runs on."""
+    """The pod's program ends, and the pod with it unless a sidecar runs on, or its phase is not `settled` yet."""
     word = reason or ("Error" if code else "Completed")
     terminated = {"exitCode": code, "reason": word, "message": said.to_json() if said else ""}
 
     def ended(obj: Pod) -> None:
         others = [known for known in obj["status"].get("conditions", ()) if known["type"] != "Ready"]
         obj["status"] |= {
-            "phase": "Running" if sidecar else "Failed" if code else "Succeeded",
+            "phase": "Running" if sidecar or not settled else "Failed" if code else "Succeeded",
             "conditions": [{"type": "Ready", "status": "False"}, *others],
             "containerStatuses": [
                 {"name": "trainer", "state": {"terminated": terminated}},
@@ -75,8 +76,21 @@ def end(
     store.update(Resource.PODS, NAMESPACE, name, ended)
 
 
+def settle(store: Store, name: str) -> None:
+    """The pod's phase follows its containers."""
+
+    def settled(obj: Pod) -> None:
+        (program, *_) = obj["status"]["containerStatuses"]
+        obj["status"]["phase"] = "Failed" if program["state"]["terminated"]["exitCode"] else "Succeeded"
+
+    store.update(Resource.PODS, NAMESPACE, name, settled)
+
+
 class Kubelet:
-    """Starts pods, ends them as the script says, and confirms deletions."""
+    """Starts pods, ends them as the script says, and confirms deletions.
+
+    A real one tells of a container's end a moment before the pod's phase, as here.
+    """
 
     def __init__(self, store: Store, script: Script) -> None:
         self._store = store
@@ -97,7 +111,7 @@ class Kubelet:
         if phase == "Pending":
             return self._start(pod)
         if "containerStatuses" in pod["status"]:
-            return False
+            return not self._script.sidecar and self._settle(name)
         code = self._end(pod, pods)
         return code is not None and self._stop(pod, code)
 
@@ -105,6 +119,10 @@ class Kubelet:
         if self._script.dead_node and name == "qcnn-worker-1":
             return False
         self._store.remove(Resource.PODS, NAMESPACE, name)
+        return True
+
+    def _settle(self, name: str) -> bool:
+        settle(self._store, name)
         return True
 
     def _start(self, pod: Pod) -> bool:
@@ -129,7 +147,7 @@ class Kubelet:
         run = f"{meta['name']}#{started.index(meta['uid']) + 1 if meta['uid'] in started else 0}"
         if run in self._script.ends:
             return self._script.ends[run]
-        lost = any(peer["status"]["phase"] == "Failed" for peer in peers)
+        lost = any(_ended_badly(peer) for peer in peers)
         if lost and "ps" not in {peer["metadata"]["labels"][LABEL_ROLE] for peer in peers}:
             return EXIT_RETRY
         return None if {meta["name"], run} & self._script.endless else 0
@@ -137,8 +155,13 @@ class Kubelet:
     def _stop(self, pod: Pod, code: int) -> bool:
         inferring = LABEL_INFERENCE in pod["metadata"]["labels"]
         said = (INFERRED if inferring else TRAINED) if code == 0 else TerminationMessage(error="it broke")
-        end(self._store, pod["metadata"]["name"], code, said, sidecar=self._script.sidecar)
+        end(self._store, pod["metadata"]["name"], code, said, sidecar=self._script.sidecar, settled=False)
         return True
+
+
+def _ended_badly(pod: Pod) -> bool:
+    ends = (each["state"].get("terminated", {}) for each in pod["status"].get("containerStatuses", ()))
+    return any(end.get("exitCode") for end in ends)
 
 
 @dataclass

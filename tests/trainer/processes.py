@@ -130,8 +130,12 @@ class Process:
 
     def wait_for(self, text: str, seconds: float = PATIENCE) -> None:
         """Waits until the process has said something."""
-        eventually(lambda: text in self._output.read_text() or self.popen.poll() is not None, seconds)
-        assert text in self._output.read_text(), self._errors.read_text()
+        eventually(lambda: text in self.output() or self.popen.poll() is not None, seconds)
+        assert text in self.output(), self._errors.read_text()
+
+    def output(self) -> str:
+        """Returns what the process has said so far."""
+        return self._output.read_text()
 
     def end(self, seconds: float = PATIENCE) -> Ended:
         """Waits for the end of the process."""
@@ -139,7 +143,7 @@ class Process:
         code = self.popen.wait(seconds)
         used = _cpu_seconds_of_children() - before
         message = contract.TerminationMessage.parse(self._log.read_text()) if self._log.exists() else None
-        return Ended(code, self._output.read_text(), self._errors.read_text(), message, used)
+        return Ended(code, self.output(), self._errors.read_text(), message, used)
 
     def kill(self) -> None:
         self.popen.kill()

@@ -70,6 +70,13 @@ def test_a_mistake_is_one_sentence_at_once(trainer: Trainer, arguments: str, cod
     assert ended.cpu_seconds < AT_ONCE
 
 
+def test_another_number_of_qubits_than_the_job_says_is_refused(trainer: Trainer) -> None:
+    ended = trainer.run("train", "qcnn", "--qubits=4", QTJ_QUBITS="8")
+
+    assert (ended.code, len(ended.sentences)) == (1, 1)
+    assert "--qubits 4 contradicts the job's spec.circuit.qubits 8: leave one of them out" in ended.error
+
+
 def test_logs_are_for_programs_on_demand(trainer: Trainer, tmp_path: Path) -> None:
     arguments = ("train", "qcnn", "--qubits", "4", "--rounds", "2", "--epochs", "1", "--artifacts", str(tmp_path))
 

@@ -1,5 +1,7 @@
 """Training on a parameter server: real servers over loopback, and what happens when one of them dies."""
 
+import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -7,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from qtj_operator.api import contract
-from tests.trainer.processes import Process, Trainer, tf_configs
+from tests.trainer.processes import Process, Trainer, eventually, listens, tf_configs
 from tests.trainer.test_checkpoints import epochs_in
 
 Role = tuple[str, int]
@@ -31,6 +33,11 @@ class Servers:
     def start(self, role: Role) -> None:
         """Starts a process, or starts it again in its old place."""
         self.processes[role] = self._trainer.start(*self._arguments, TF_CONFIG=self._configs[role], QTJ_JOB_UID="uid-1")
+
+    def wait_for(self, role: Role) -> None:
+        """Waits until a process listens."""
+        config = json.loads(self._configs[role])
+        eventually(lambda: listens(int(config["cluster"][role[0]][role[1]].rpartition(":")[2])))
 
     def kill(self) -> None:
         for process in self.processes.values():
@@ -66,6 +73,20 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(start: Start) -> None:
     assert epochs_in(ended.output) == list(range(1, 21))
     assert ended.metrics["mse"] == pytest.approx(NOISE_VARIANCE, abs=0.01)
     assert [servers.processes[role].end().code for role in (PS, ("worker", 0), ("worker", 1))] == [0, 0, 0]
+
+
+def test_workers_that_are_killed_again_and_again_restart_nobody_else(start: Start) -> None:
+    servers = start("train", "linear-regression", "--epochs", "400")
+    chief = servers.processes[CHIEF]
+    chief.wait_for("epoch   1/")
+    for kill in range(4):  # the moment decides: between a step and its report it once ended the chief
+        worker = ("worker", kill % 2)
+        done = len(epochs_in(chief.output()))
+        servers.processes[worker].kill()
+        time.sleep(1)  # nobody listens there for a while
+        servers.start(worker)
+        servers.wait_for(worker)
+        chief.wait_for(f"epoch {done + 5:3}/")
 
 
 def test_without_its_parameter_server_a_chief_asks_for_another_run_and_resumes(start: Start) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from qtj_operator.api import contract
-from tests.trainer.processes import REPOSITORY, Process, Trainer
+from tests.trainer.processes import REPOSITORY, Ended, Process, Trainer, tf_configs
 
 EXAMPLE = REPOSITORY / "examples" / "own_program.py"
 
@@ -97,3 +97,115 @@ def test_a_program_told_to_end_ends_at_once(trainer: Trainer, slow: Path, tmp_pa
     process.popen.terminate()
 
     assert process.end().code == 143
+
+
+KERAS_3 = """
+from qtj_trainer import Program
+
+program = Program(epochs=3)
+
+import keras
+
+keras.utils.set_random_seed(0)
+x = keras.random.normal((64, 3), seed=0)
+y = keras.ops.matmul(x, keras.ops.convert_to_tensor([[1.0], [-2.0], [0.5]]))
+model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+model.compile("adam", loss="mse")
+if program.inferring:
+    program.load(model)
+    program.report({"mse": model.evaluate(x, y, verbose=0)})
+first = program.restore(model)
+model.fit(x, y, epochs=3, initial_epoch=first, callbacks=[program.callback()], verbose=2)
+program.finish(model, {"mse": model.evaluate(x, y, verbose=0)})
+"""
+
+
+def run(trainer: Trainer, folder: Path, source: str, **environment: str) -> Ended:
+    program = folder / "program.py"
+    program.write_text(source)
+    environment = {"QTJ_ARTIFACTS_URI": str(folder / "artifacts"), "QTJ_JOB_UID": "uid-1"} | environment
+    return trainer.start_program(program, **environment).end()
+
+
+def inference_of(trained: Ended) -> dict[str, str]:
+    return {"QTJ_WEIGHTS_URI": trained.weights.uri, "QTJ_WEIGHTS_SHA256": trained.weights.sha256}
+
+
+@pytest.mark.parametrize("source", [EXAMPLE.read_text(), KERAS_3], ids=["keras 2", "keras 3"])
+def test_inference_judges_the_weights_that_are_stored(trainer: Trainer, tmp_path: Path, source: str) -> None:
+    trained = run(trainer, tmp_path, source)
+    judged = run(trainer, tmp_path, source, **inference_of(trained))
+    weights = Path(trained.weights.uri.removeprefix("file://"))
+    weights.write_bytes(weights.read_bytes() + b"!")
+    spoilt = run(trainer, tmp_path, source, **inference_of(trained))
+
+    assert (trained.code, judged.code) == (0, 0), trained.errors + judged.errors
+    assert epochs_in(judged.output) == []
+    assert judged.metrics == pytest.approx(trained.metrics)
+    assert judged.message is not None
+    assert judged.message.weights is None
+    assert (spoilt.code, len(spoilt.sentences)) == (1, 1)
+    assert "was changed since" in spoilt.error
+
+
+def test_a_keras_3_model_goes_on_after_its_last_epoch(trainer: Trainer, tmp_path: Path) -> None:
+    stops = KERAS_3.replace("callbacks=[", "callbacks=[keras.callbacks.LambdaCallback(on_epoch_begin=stop), ").replace(
+        "import keras", "import os\nimport keras\nstop = lambda epoch, logs: epoch == 2 and os._exit(75)"
+    )
+    stopped = run(trainer, tmp_path, stops)
+    resumed = run(trainer, tmp_path, KERAS_3)
+    (tmp_path / "b").mkdir()
+    whole = run(trainer, tmp_path / "b", KERAS_3)
+
+    assert stopped.code == 75, stopped.errors
+    assert (epochs_in(stopped.output), epochs_in(resumed.output)) == ([1, 2, 3], [3])
+    assert resumed.metrics["mse"] == pytest.approx(whole.metrics["mse"], rel=0.1)  # but for the order of examples
+
+
+def test_a_program_that_does_not_evaluate_is_refused_before_it_trains(trainer: Trainer, tmp_path: Path) -> None:
+    unaware = EXAMPLE.read_text().replace("program.inferring", "False")
+
+    ended = run(trainer, tmp_path, unaware, QTJ_WEIGHTS_URI="file:///weights.h5", QTJ_WEIGHTS_SHA256="00")
+
+    assert (ended.code, len(ended.sentences)) == (1, 1)
+    assert "this program does not evaluate the stored weights" in ended.error
+    assert epochs_in(ended.output) == []
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "sentence"),
+    [
+        ("first = program.restore(model)", "first = 0", "callback() comes before restore(model)"),
+        ("Program(epochs=3)", "Program(epochs=-2)", "Program's argument epochs is -2: it must be at least 1"),
+        ('finish(model, {"mse":', 'finish(model, {"note": "good", "mse":', "the metric 'note' is 'good'"),
+        ('model.compile("adam", loss="mse")', "", "the model has no optimizer"),
+        ("if program.inferring:", "if True:", "load() is for inference"),
+    ],
+)  # fmt: skip
+def test_a_mistake_with_the_helper_is_one_sentence(
+    trainer: Trainer, tmp_path: Path, right: str, wrong: str, sentence: str
+) -> None:
+    ended = run(trainer, tmp_path, KERAS_3.replace(right, wrong))
+
+    assert (ended.code, len(ended.sentences)) == (1, 1), ended.errors
+    assert sentence in ended.error
+
+
+def test_a_keras_3_model_on_several_workers_is_refused_before_it_trains(trainer: Trainer, tmp_path: Path) -> None:
+    ended = run(trainer, tmp_path, KERAS_3, TF_CONFIG=next(iter(tf_configs(worker=2).values())))
+
+    assert (ended.code, epochs_in(ended.output)) == (1, [])
+    assert "a Keras 3 model trains in one process on one device" in ended.error
+
+
+def test_metrics_may_be_missing_or_no_numbers_of_json(trainer: Trainer, tmp_path: Path) -> None:
+    none = run(trainer, tmp_path, KERAS_3.replace("finish(model, {", "finish(model) if True else ({"))
+    spoilt = KERAS_3.replace('finish(model, {"mse":', 'finish(model, {"worst": float("nan"), "mse":')
+    left_out = run(trainer, tmp_path, spoilt, QTJ_JOB_UID="uid-2")
+    result = (tmp_path / "artifacts" / "result.json").read_text()
+
+    assert (none.code, left_out.code) == (0, 0), none.errors + left_out.errors
+    assert none.metrics == {}
+    assert list(left_out.metrics) == ["mse"]
+    assert "the metric worst is nan" in left_out.errors
+    assert "NaN" not in result

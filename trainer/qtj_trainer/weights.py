@@ -2,23 +2,29 @@
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import tf_keras
 
 from qtj_trainer.errors import UserError
 
-__all__ = ["dump_weights", "load_weights"]
+__all__ = ["dump_weights", "is_of_keras_2", "load_weights"]
 
 
-def dump_weights(model: tf_keras.Model) -> bytes:
-    """Encodes the weights as HDF5; equal weights give equal bytes."""
+def is_of_keras_2(model: object) -> bool:
+    """Tells a model of `tf_keras` from one of `keras`, which is Keras 3."""
+    return isinstance(model, tf_keras.Model)
+
+
+def dump_weights(model: Any) -> bytes:  # noqa: ANN401  a model of either Keras
+    """Encodes the weights as HDF5, in the layout of the model's Keras; equal weights give equal bytes."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "weights.h5")  # Keras writes HDF5 to named files only
+        path = Path(folder, _file_name(model))  # Keras writes HDF5 to named files only
         model.save_weights(path)
         return path.read_bytes()
 
 
-def load_weights(model: tf_keras.Model, data: bytes, *, otherwise: str) -> None:
+def load_weights(model: Any, data: bytes, *, otherwise: str) -> None:  # noqa: ANN401  a model of either Keras
     """Puts encoded weights into a model of the same structure.
 
     Args:
@@ -30,9 +36,14 @@ def load_weights(model: tf_keras.Model, data: bytes, *, otherwise: str) -> None:
         UserError: If they are of another structure.
     """
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "weights.h5")
+        path = Path(folder, _file_name(model))
         path.write_bytes(data)
         try:
             model.load_weights(path)
-        except (OSError, ValueError) as problem:
+        except (OSError, ValueError, KeyError) as problem:
             raise UserError(f"{otherwise}: {problem}") from problem
+
+
+def _file_name(model: object) -> str:
+    """Keras 3 knows one layout and takes no other name; Keras 2 chooses its own layout by the lack of that name."""
+    return "weights.h5" if is_of_keras_2(model) else "model.weights.h5"

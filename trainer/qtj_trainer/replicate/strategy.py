@@ -24,7 +24,7 @@ from qtj_trainer.replicate.rendezvous import meet, meet_servers
 with without_plugin_noise():
     import tensorflow as tf
 
-__all__ = ["farewell", "peers_watched", "prepare_tensorflow", "serve", "start_tensorflow"]
+__all__ = ["farewell", "is_of_worker", "peers_watched", "prepare_tensorflow", "serve", "start_tensorflow"]
 
 log = logging.getLogger("qtj_trainer")
 
@@ -113,10 +113,21 @@ def peers_watched(cluster: Cluster) -> Iterator[None]:
     except _SIGNS_OF_DEATH as problem:
         if cluster.size == 1:
             raise
-        peer = "a parameter server" if cluster.is_coordinated else "another worker"
+        peer = "another worker" if not cluster.is_coordinated or is_of_worker(problem) else "a parameter server"
         raise TryAgainError(
             f"{cluster.me} lost {peer} ({type(problem).__name__}): all have to start again"
         ) from problem
+
+
+def is_of_worker(problem: Exception) -> bool:
+    """Tells whether an error is of a coordinator's worker that is away, and not of a parameter server.
+
+    A worker that is back already under its old address has no device and no tensor of its predecessor's: that is an
+    invalid argument.
+    """
+    said = str(problem)
+    is_sign = isinstance(problem, (*_SIGNS_OF_DEATH, tf.errors.InvalidArgumentError))
+    return is_sign and "/job:worker" in said and "remote target /job:ps" not in said
 
 
 def farewell(strategy: tf.distribute.Strategy, cluster: Cluster) -> None:

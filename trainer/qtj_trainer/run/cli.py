@@ -17,7 +17,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from qtj_operator.api import contract
-from qtj_trainer.errors import StoppedError, TrainerError
+from qtj_trainer.errors import StoppedError, TrainerError, UserError
 from qtj_trainer.run.infer import infer
 from qtj_trainer.run.signals import Stop, leave
 from qtj_trainer.run.termination import leave_message
@@ -123,10 +123,18 @@ def _workload_option(field: Field[Any]) -> inspect.Parameter:
     return _parameter(field.name, field.default, field.type, typer.Option(help=teach, envvar=field.metadata["env"]))
 
 
+def _check_qubits(asked: int | None) -> None:
+    """Refuses --qubits beside another number in the job, by which the operator has computed the memory it needs."""
+    said = os.environ.get(contract.Env.QUBITS)
+    if said and asked is not None and asked != int(said):
+        raise UserError(f"--qubits {asked} contradicts the job's spec.circuit.qubits {said}: leave one of them out")
+
+
 def _train_command(workload: Workload) -> Callable[..., None]:
     """Builds a function with the workload's options as parameters, for typer to read."""
 
     def command(context: typer.Context, *, artifacts: str, **options: Any) -> None:  # noqa: ANN401  as declared
+        _check_qubits(options.get("qubits"))
         train(workload, workload.options(**options), artifacts, os.environ, context.obj)
 
     context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)

@@ -4,16 +4,22 @@ Steps overlap, so a gradient may be of variables that others have changed meanwh
 descent, Dean et al., "Large scale distributed deep networks", NIPS 2012). A step is named by its place in the order of
 all examples. So every batch is taken once in an epoch whoever takes it, and a step that was lost with its worker is
 given to another one.
+
+A worker dies when it likes: also after its step and before the coordinator has the report. TensorFlow's own thread
+then hands the step out again, but whoever asks for the report meanwhile gets the worker's error, as for any operation
+that has to reach all processes. So what is asked here is asked again until no worker that is away stands in the way.
 """
 
+import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
+from qtj_trainer.replicate.strategy import is_of_worker
 from qtj_trainer.run.batches import batch_at, steps_per_epoch
 from qtj_trainer.run.loop import Boundary, Loop, Numbers, Report, Scored
 from qtj_trainer.workloads import Examples, Workload
@@ -23,6 +29,12 @@ __all__ = ["Coordinated"]
 
 _STEPS_FOR_EACH_WORKER = 2
 """Steps under way: one that is computed, and one that waits, so that no worker waits for its coordinator."""
+
+_PAUSE = 0.2
+"""Seconds until what a lost worker has spoilt is asked for again."""
+
+_kept: list["Coordinated"] = []
+"""Kept to the end of the process: to take a coordinator down, TensorFlow waits for workers that are away."""
 
 
 class Coordinated(Loop):
@@ -44,6 +56,7 @@ class Coordinated(Loop):
         self._window = _STEPS_FOR_EACH_WORKER * workers
         self._step = tf.function(self._train_at, autograph=False)
         self._test = tf.function(self._score_at, autograph=False)
+        _kept.append(self)
 
     @property
     def is_settled(self) -> bool:
@@ -56,20 +69,20 @@ class Coordinated(Loop):
             self._under_way.append(self._coordinator.schedule(self._step, args=place))
             longest = 0 if is_boundary(step + 1) else self._window - 1
             while len(self._under_way) > longest:
-                yield np.asarray(self._under_way.popleft().fetch())
+                yield np.asarray(_patiently(self._under_way.popleft().fetch))
 
     def _score_all(self) -> Iterator[tuple[Numbers, dict[str, Numbers]]]:
         rows = range(steps_per_epoch(len(self._held_out), self._options.batch_size))
         scheduled = [self._coordinator.schedule(self._test, args=(tf.constant(row, tf.int64),)) for row in rows]
         for each in scheduled:
-            sums, readouts = each.fetch()
+            sums, readouts = _patiently(each.fetch)
             yield np.asarray(sums), {name: np.asarray(values) for name, values in readouts.items()}
 
     def _sum(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         return tensors  # a step has one replica
 
     def _read(self, variable: tf.Variable) -> NDArray[Any]:
-        value: NDArray[Any] = variable.numpy()
+        value: NDArray[Any] = _patiently(variable.numpy)
         return value
 
     def _train_at(self, epoch: tf.Tensor, row: tf.Tensor) -> tf.Tensor:
@@ -85,3 +98,17 @@ class Coordinated(Loop):
             return self._score(batch_at(self._held_out, self._options.batch_size, epoch=zero, row=row))
 
         return self._strategy.run(replica)
+
+
+def _patiently(ask: Callable[[], Any]) -> Any:  # noqa: ANN401  whatever is asked for
+    """Returns the answer, however many workers go away meanwhile."""
+    known: tf.errors.OpError | None = None
+    while True:
+        try:
+            return ask()
+        except tf.errors.OpError as problem:
+            # A worker that is away is a new error each time. The same again is the coordinator's verdict on a step.
+            if problem is known or not is_of_worker(problem):
+                raise
+            known = problem
+        time.sleep(_PAUSE)

@@ -6,15 +6,27 @@ from typing import TYPE_CHECKING, Any
 import tf_keras
 
 from qtj_trainer.run.position import Epoch
+from qtj_trainer.weights import is_of_keras_2
 
 if TYPE_CHECKING:
     from qtj_trainer.run.program import Program
 
-__all__ = ["ProgramCallback"]
+__all__ = ["program_callback"]
 
 
-class ProgramCallback(tf_keras.callbacks.Callback):  # type: ignore[misc]  # Keras carries no types
-    """Tells a program what `fit` does."""
+def program_callback(program: "Program", model: object) -> Any:  # noqa: ANN401  a callback of the model's Keras
+    """Returns what tells a program what `fit` does."""
+    if is_of_keras_2(model):
+        base = tf_keras.callbacks.Callback
+    else:
+        import keras  # type: ignore[import-untyped]  # noqa: PLC0415  Keras 3: only where it is used
+
+        base = keras.callbacks.Callback
+    return type("ProgramCallback", (_Told, base), {})(program)
+
+
+class _Told:
+    """The half of the callback that is the same for every Keras."""
 
     def __init__(self, program: "Program") -> None:
         super().__init__()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from qtj_operator.api import contract
 from qtj_trainer.run.artifacts import Record, Result, arrays_to_bytes, store_object
 from qtj_trainer.run.job import Run
+from qtj_trainer.run.metrics import finite
 from qtj_trainer.run.position import Epoch, Position
 from qtj_trainer.weights import dump_weights
 from qtj_trainer.workloads import Arrays
@@ -25,7 +26,7 @@ log = logging.getLogger("qtj_trainer")
 
 def store_outcome(run: Run, model: "tf_keras.Model", held_out: Arrays, last: Epoch) -> Result:
     """Stores what the training came to, the result last."""
-    metrics = {"loss": last.loss, **last.scores}
+    metrics = finite({"loss": last.loss, **last.scores})
     _, examples = store_object(run.store, "held-out", "npz", arrays_to_bytes(held_out))
     name, weights = store_object(run.store, "weights", "h5", dump_weights(model))
     record = Record(

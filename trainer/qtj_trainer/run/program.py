@@ -7,21 +7,32 @@ program = Program(epochs=10)                             # SIGTERM, progress; a 
 first = program.restore(model)                           # the last checkpoint, or 0
 model.fit(data, epochs=10, initial_epoch=first, callbacks=[program.callback()])
 program.finish(model, {"mse": mse})                      # weights, their checksum, the result
+
+The Job of `spec.inference` runs the same program once more, to judge the weights that are stored:
+
+if program.inferring:
+    program.load(model)                                  # exactly those weights, or an error
+    program.report({"mse": mse})                         # the end
+
+Models are of Keras 2 (`tf_keras`, or `tf.keras` after the import of `qtj_trainer`), under any strategy that steps
+together, or of Keras 3 (`keras`) in one process on one device.
 """
 
 import hashlib
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn
+from typing import Any, NoReturn
 
 from qtj_operator.api import contract
 from qtj_trainer.errors import TrainerError, UserError
 from qtj_trainer.replicate.cluster import Cluster
-from qtj_trainer.run.artifacts import Result, store_object
-from qtj_trainer.run.checkpoints import Checkpoints, State
+from qtj_trainer.run.artifacts import Address, Result, read_verified, store_object
+from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints, State
+from qtj_trainer.run.metrics import numbers
 from qtj_trainer.run.position import Epoch, Position
 from qtj_trainer.run.signals import Stop, leave
 from qtj_trainer.run.telemetry import Telemetry, port_from
@@ -29,10 +40,15 @@ from qtj_trainer.run.termination import leave_message
 from qtj_trainer.storage import open_store
 from qtj_trainer.workloads.options import Options
 
-if TYPE_CHECKING:
-    import tf_keras
-
 __all__ = ["Program"]
+
+Model = Any
+"""A model of Keras 2 or Keras 3, neither of which carries types."""
+
+_EVALUATES_NOT = (
+    "this program does not evaluate the stored weights: ask program.inferring and call program.load(model), or remove"
+    " spec.inference"
+)
 
 
 class _Model:
@@ -40,7 +56,7 @@ class _Model:
 
     name = "program"
 
-    def __init__(self, model: "tf_keras.Model") -> None:
+    def __init__(self, model: Model) -> None:
         self._shapes = [tuple(variable.shape) for variable in model.variables]
 
     def fingerprint(self, _: Options) -> str:
@@ -68,13 +84,16 @@ class Program:
             environment: The process environment.
         """
         self._environment = environment
-        self._options = Options(epochs=epochs, checkpoint_every=checkpoint_every)
         self._uid = environment.get(contract.Env.JOB_UID, "")
         self.stop = Stop()
         self.stop.listen()
         sys.excepthook = self._ended_by
         self.last: Epoch | None = None
-        try:
+        self._model: Model = None
+        """The model that was restored, or loaded."""
+        with self._mistakes_told():
+            _check_arguments(epochs=epochs, checkpoint_every=checkpoint_every)
+            self._options = Options(epochs=epochs, checkpoint_every=checkpoint_every)
             self._cluster = Cluster.from_environment(environment)
             self._store = open_store(environment.get(contract.Env.ARTIFACTS_URI) or "qtj-artifacts/program")
             self._end_if_finished()
@@ -82,10 +101,43 @@ class Program:
             port = port_from(environment, contract.Env.METRICS_PORT)
             if port is not None:
                 self.telemetry.serve(port)
-        except TrainerError as problem:
-            self._fail(problem)
 
-    def restore(self, model: "tf_keras.Model") -> int:
+    @property
+    def inferring(self) -> bool:
+        """Whether this is the Job of `spec.inference`, which judges stored weights."""
+        return bool(self._environment.get(contract.Env.WEIGHTS_URI))
+
+    def load(self, model: Model) -> None:
+        """Puts the weights of the job into a model. For inference.
+
+        Args:
+            model: Built, of the structure that was trained.
+        """
+        from qtj_trainer.weights import load_weights  # noqa: PLC0415
+
+        with self._mistakes_told():
+            if not self.inferring:
+                raise UserError("load() is for inference, and this is a training: ask program.inferring before it")
+            sha256 = self._environment.get(contract.Env.WEIGHTS_SHA256, "")
+            address = Address(self._environment[contract.Env.WEIGHTS_URI], sha256)
+            load_weights(model, read_verified(address), otherwise=f"the weights {address.uri} do not fit this model")
+        self._model = model
+
+    def report(self, metrics: Mapping[str, Any]) -> NoReturn:
+        """Tells what inference came to, and ends the process.
+
+        Args:
+            metrics: Numbers by name; what is not finite is left out.
+        """
+        with self._mistakes_told():
+            if not self.inferring:
+                raise UserError("report() is for inference, and this is a training: end it with finish(model, metrics)")
+            if self._model is None:
+                raise UserError(_EVALUATES_NOT)
+            leave_message(self._environment, contract.TerminationMessage(metrics=numbers(metrics)))
+        _end()
+
+    def restore(self, model: Model) -> int:
         """Puts the last checkpoint into a compiled model and its optimizer.
 
         Args:
@@ -94,57 +146,66 @@ class Program:
         Returns:
             Epochs that are done: `initial_epoch` for `fit`.
         """
-        self._serve_profiles()
+        with self._mistakes_told():
+            if self.inferring:
+                raise UserError(_EVALUATES_NOT)
+            _check_model(model, self._cluster)
+            self._serve_profiles()
+        self._model = model
         model.optimizer.build(model.trainable_variables)
         self._strategy = model.distribute_strategy
         self._variables = [*model.variables, *model.optimizer.variables]
         self._checkpoints = Checkpoints(self._store, self._uid, _Model(model), self._options)
-        try:
+        with self._mistakes_told():
             checkpoint = self._checkpoints.newest()
             _agree(checkpoint.position.step if checkpoint else 0, model)
-        except TrainerError as problem:
-            self._fail(problem)
-        if not checkpoint:
-            return 0
+        return self._put_back(checkpoint) if checkpoint else 0
+
+    def _put_back(self, checkpoint: Checkpoint) -> int:
         for variable, value in zip(self._variables, checkpoint.state, strict=True):
             variable.assign(value)
         self.last = checkpoint.position.last
         return checkpoint.position.epochs
 
-    def callback(self) -> "tf_keras.callbacks.Callback":
+    def callback(self) -> Any:  # noqa: ANN401  a callback of the model's Keras
         """Returns what tells progress and stores checkpoints while `fit` runs."""
-        from qtj_trainer.run.keras_callback import ProgramCallback  # noqa: PLC0415
+        from qtj_trainer.run.keras_callback import program_callback  # noqa: PLC0415
 
-        return ProgramCallback(self)
+        with self._mistakes_told():
+            if self._model is None:
+                raise UserError("callback() comes before restore(model): call restore once the model is compiled")
+        return program_callback(self, self._model)
 
-    def finish(self, model: "tf_keras.Model", metrics: Mapping[str, float]) -> NoReturn:
+    def finish(self, model: Model, metrics: Mapping[str, Any] | None = None) -> NoReturn:
         """Stores the weights and says so, and ends the process: the last line of a program.
 
         Args:
             model: The trained model.
-            metrics: Final numbers by name.
+            metrics: Final numbers by name; what is not finite is left out.
         """
-        try:
+        if self.inferring:
+            self.report(metrics or {})
+        with self._mistakes_told():
+            told = numbers(metrics or {})
             if self._cluster.leads:
                 with self.stop.held_up():
-                    self._store_result(model, metrics)
+                    self._store_result(model, told)
             _wait_for_all(model, self._cluster)
-        except TrainerError as problem:
-            self._fail(problem)
-        leave(0)
+        _end()
 
-    def _store_result(self, model: "tf_keras.Model", metrics: Mapping[str, float]) -> None:
+    def _store_result(self, model: Model, metrics: dict[str, float]) -> None:
         from qtj_trainer.weights import dump_weights  # noqa: PLC0415
 
         _, weights = store_object(self._store, "weights", "h5", dump_weights(model))
         result = Result(
             job_uid=self._uid,
             weights=contract.Weights(uri=weights.uri, sha256=weights.sha256),
-            metrics={name: float(value) for name, value in metrics.items()},
+            metrics=metrics,
             progress=self.telemetry.progress,
         )
         result.store(self._store)
-        self._checkpoints.clear()
+        if self._model is not None:  # a program without checkpoints need not ask for one
+            self._checkpoints.clear()
         leave_message(self._environment, result.message())
 
     def ended_epoch(self, epoch: Epoch) -> None:
@@ -161,11 +222,8 @@ class Program:
         position = Position(epoch.step, epoch)
         if not self._cluster.leads or not self._checkpoints.is_due(position):
             return
-        try:
-            with self.stop.held_up():
-                self._checkpoints.save(position, self._state())
-        except TrainerError as problem:
-            self._fail(problem)
+        with self._mistakes_told(), self.stop.held_up():
+            self._checkpoints.save(position, self._state())
 
     def _serve_profiles(self) -> None:
         import tensorflow as tf  # noqa: PLC0415
@@ -179,6 +237,8 @@ class Program:
         return [local(variable)[0].numpy() for variable in self._variables]
 
     def _end_if_finished(self) -> None:
+        if self.inferring:
+            return
         result = Result.of_job(self._store, self._uid)
         if result:
             if self._cluster.leads:
@@ -199,20 +259,55 @@ class Program:
             sys.stderr.flush()
             leave(1)
 
+    @contextmanager
+    def _mistakes_told(self) -> Iterator[None]:
+        """Ends the process with the sentence of an error of ours."""
+        try:
+            yield
+        except TrainerError as problem:
+            self._fail(problem)
+
     def _fail(self, problem: TrainerError) -> NoReturn:
         print(f"error: {problem}", file=sys.stderr, flush=True)  # noqa: T201  the program's last word
         leave_message(self._environment, contract.TerminationMessage(error=str(problem)))
         leave(problem.exit_code)
 
 
-def _wait_for_all(model: "tf_keras.Model", cluster: Cluster) -> None:
+def _end() -> NoReturn:
+    sys.stdout.flush()  # what the program has printed, which the end without teardown would lose
+    leave(0)
+
+
+def _check_arguments(**arguments: int) -> None:
+    for name, value in arguments.items():
+        if not isinstance(value, int):
+            raise UserError(f"Program's argument {name} is {value!r}: it must be a whole number")
+        if complaint := Options.complaint(name, value):
+            raise UserError(f"Program's argument {name} {complaint}")
+
+
+def _check_model(model: Model, cluster: Cluster) -> None:
+    """Raises UserError for a model that could not be trained here, before it is."""
+    from qtj_trainer.weights import is_of_keras_2  # noqa: PLC0415
+
+    if getattr(model, "optimizer", None) is None:
+        raise UserError("the model has no optimizer: compile it before restore(model)")
+    if is_of_keras_2(model):
+        return
+    if not hasattr(model, "distribute_strategy"):
+        raise UserError("this Keras 3 does not run on TensorFlow: set KERAS_BACKEND to tensorflow, or use tf_keras")
+    if cluster.size > 1 or model.distribute_strategy.num_replicas_in_sync > 1:
+        raise UserError("a Keras 3 model trains in one process on one device: build it with tf_keras to train on more")
+
+
+def _wait_for_all(model: Model, cluster: Cluster) -> None:
     """One that left before the leader has stored its result would end the leader too."""
     from qtj_trainer.replicate.strategy import farewell  # noqa: PLC0415
 
     farewell(model.distribute_strategy, cluster)
 
 
-def _agree(step: int, model: "tf_keras.Model") -> None:
+def _agree(step: int, model: Model) -> None:
     """Raises UserError unless all processes have found the same checkpoint: nobody else would notice."""
     import tensorflow as tf  # noqa: PLC0415
 

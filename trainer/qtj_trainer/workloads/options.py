@@ -88,11 +88,14 @@ class Options:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            value = getattr(self, each.name)
-            bounds = each.metadata["bounds"]
-            if bounds and value not in bounds:
-                flag = each.name.replace("_", "-")
-                raise UserError(f"--{flag} is {value}: it must be {bounds}")
+            if complaint := self.complaint(each.name, getattr(self, each.name)):
+                raise UserError(f"--{each.name.replace('_', '-')} {complaint}")
+
+    @classmethod
+    def complaint(cls, name: str, value: float) -> str:
+        """Says what is wrong with an option's value, to be read after its name; nothing if it is good."""
+        [bounds] = [each.metadata["bounds"] for each in fields(cls) if each.name == name]
+        return f"is {value}: it must be {bounds}" if bounds and value not in bounds else ""
 
     def on_parameter_servers(self) -> Self:
         """Returns the options with which other processes can run the operations of the model."""

@@ -11,6 +11,7 @@ from qtj_operator.api.crd import crd
 from qtj_operator.api.job import NO_SUCH_FIELD, faults
 from qtj_operator.api.names import MAX_NAME_LENGTH, NAME_PATTERN
 from qtj_operator.api.spec import Spec
+from qtj_operator.cli.arguments import argument_mistakes
 from qtj_operator.cli.errors import InputError, meant
 from qtj_operator.cli.manifests import Document
 from qtj_operator.local.rehearsal import Rehearsal, rehearse
@@ -41,6 +42,10 @@ def checked(document: Document, *, here: bool = False) -> Rehearsal:
     rehearsal = rehearse(document.manifest, here=here)
     if rehearsal.refusal:
         raise InputError(_refusal(document, rehearsal.refusal))
+    spec = document.manifest["spec"]
+    misunderstood = [document.error(*each) for each in argument_mistakes(spec, _templates(spec))]
+    if misunderstood:
+        raise InputError("\n".join(misunderstood))
     return rehearsal
 
 

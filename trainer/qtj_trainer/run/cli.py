@@ -52,6 +52,9 @@ def _logs(
     log_format: Annotated[LogFormat, typer.Option(help="For people, or for programs that collect logs.")] = (
         LogFormat.TEXT
     ),
+    check: Annotated[  # noqa: ARG001  asked for where it is needed
+        bool, typer.Option("--check", help="Say what is wrong with the arguments, and do nothing else.")
+    ] = False,
 ) -> None:
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(_json_formatter() if log_format == LogFormat.JSON else logging.Formatter("%(message)s"))
@@ -130,12 +133,19 @@ def _check_qubits(asked: int | None) -> None:
         raise UserError(f"--qubits {asked} contradicts the job's spec.circuit.qubits {said}: leave one of them out")
 
 
+def _only_checks(context: typer.Context) -> bool:
+    """Tells whether --check was given: `qtj validate` asks so, long before there is a pod."""
+    return bool(context.find_root().params["check"])
+
+
 def _train_command(workload: Workload) -> Callable[..., None]:
     """Builds a function with the workload's options as parameters, for typer to read."""
 
     def command(context: typer.Context, *, artifacts: str, **options: Any) -> None:  # noqa: ANN401  as declared
         _check_qubits(options.get("qubits"))
-        train(workload, workload.options(**options), artifacts, os.environ, context.obj)
+        checked = workload.options(**options)
+        if not _only_checks(context):
+            train(workload, checked, artifacts, os.environ, context.obj)
 
     context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     parameters = [context, *map(_workload_option, fields(workload.options)), _artifacts_option(workload.name)]
@@ -150,6 +160,7 @@ for _workload in WORKLOADS.values():
 
 @app.command("infer")
 def _infer(
+    context: typer.Context,
     weights: Annotated[
         str | None,
         typer.Option(help="The weights to check. [default: those of result.json below --artifacts]",
@@ -166,4 +177,5 @@ def _infer(
     ] = _default_artifacts("qcnn"),
 ) -> None:  # fmt: skip
     """Checks trained weights on the examples their training held out."""
-    infer(weights, sha256, artifacts, os.environ)
+    if not _only_checks(context):
+        infer(weights, sha256, artifacts, os.environ)

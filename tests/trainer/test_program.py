@@ -158,7 +158,7 @@ def test_a_keras_3_model_goes_on_after_its_last_epoch(trainer: Trainer, tmp_path
     whole = run(trainer, tmp_path / "b", KERAS_3)
 
     assert stopped.code == 75, stopped.errors
-    assert (epochs_in(stopped.output), epochs_in(resumed.output)) == ([1, 2, 3], [3])
+    assert (epochs_in(stopped.output), epochs_in(resumed.output)) == ([1, 2], [3])
     assert resumed.metrics["mse"] == pytest.approx(whole.metrics["mse"], rel=0.1)  # but for the order of examples
 
 

@@ -30,7 +30,8 @@ def run(checks: Checks, namespace: str) -> None:
         _compare(checks, namespace, _example("same"), "Complete", exit_code=0)
         broken = _example("same-broken")
         broken["spec"]["replicaSpecs"]["Worker"]["replicas"] = 1
-        broken["spec"]["template"]["spec"]["containers"][0]["args"] = ["train", "qcnn", "--epochs=0"]
+        main = broken["spec"]["template"]["spec"]["containers"][0]
+        main |= {"command": ["python", "-c", "raise SystemExit('there is no such machine')"], "args": []}
         _compare(checks, namespace, broken, "Failed", exit_code=1)
 
 

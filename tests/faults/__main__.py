@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from concurrent.futures import ProcessPoolExecutor
 
 from tests.faults.cases import divergences
 from tests.faults.lives import failures
@@ -11,31 +12,32 @@ LIVES = 200
 
 
 def main() -> int:
-    """Runs all cases; returns the exit code."""
+    """Runs all cases, as many side by side as there are processors; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("--lives", type=int, help="play so many random lives and nothing else, new ones each time")
     lives: int | None = parser.parse_args().lives
-    run, failed = (0, 0) if lives else _cases()
-    run += lives or LIVES
-    for failure in failures(lives or LIVES, other_ones=lives is not None):
-        failed += 1
-        print(f"FAIL a random life: {failure}")
-    print(f"{run:6} cases  random lives", flush=True)
+    run = failed = 0
+    with ProcessPoolExecutor() as pool:
+        chance = pool.submit(_random_lives, lives or LIVES, other_ones=lives is not None)
+        scenarios = [] if lives else [pool.submit(_scenario, number) for number in range(len(SCENARIOS))]
+        for name, cases, problems in (played.result() for played in (*scenarios, chance)):
+            run, failed = run + cases, failed + len(problems)
+            for problem in problems:
+                print(f"FAIL {problem}")
+            print(f"{run:6} cases  {name}", flush=True)
     print(f"fault cases: {run} run, {failed} failed")
     return 1 if failed or not run else 0
 
 
-def _cases() -> tuple[int, int]:
-    """Runs every scenario with every fault; returns how many cases there were, and how many failed."""
-    run = failed = 0
-    for scenario in SCENARIOS:
-        for problem in divergences(scenario):
-            run += 1
-            if problem is not None:
-                failed += 1
-                print(f"FAIL {problem}")
-        print(f"{run:6} cases  {scenario.name}", flush=True)
-    return run, failed
+def _scenario(number: int) -> tuple[str, int, list[str]]:
+    """Runs a scenario with every fault; returns its name, how many cases there were, and what failed."""
+    scenario = SCENARIOS[number]
+    cases = list(divergences(scenario))
+    return scenario.name, len(cases), [problem for problem in cases if problem is not None]
+
+
+def _random_lives(lives: int, *, other_ones: bool) -> tuple[str, int, list[str]]:
+    return "random lives", lives, [f"a random life: {each}" for each in failures(lives, other_ones=other_ones)]
 
 
 if __name__ == "__main__":

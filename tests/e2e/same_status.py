@@ -31,7 +31,10 @@ def run(checks: Checks, namespace: str) -> None:
         broken = _example("same-broken")
         broken["spec"]["replicaSpecs"]["Worker"]["replicas"] = 1
         main = broken["spec"]["template"]["spec"]["containers"][0]
-        main |= {"command": ["python", "-c", "raise SystemExit('there is no such machine')"], "args": []}
+        main |= {
+            "command": ["python", "-c", "import time; time.sleep(10); raise SystemExit('there is no such machine')"],
+            "args": [],
+        }
         _compare(checks, namespace, broken, "Failed", exit_code=1)
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from bench.case import Case
 from bench.roofline import bytes_moved, copy_speed, operations, peak
+from bench.simulators import fused_plan
 
 OURS = ("fused", "tfq")
 BATCHES = {8: 32, 12: 16, 16: 4, 20: 1, 23: 1}
@@ -137,10 +138,10 @@ def show(measured: dict[str, Any]) -> None:
 
 def shares(measured: dict[str, Any], rate: float, speed: float) -> str:
     """How near the fused engine's gradient comes to what this machine can do."""
-    case = Case(measured["qubits"], measured["layers"], measured["batch"])
+    plan = fused_plan(Case(measured["qubits"], measured["layers"], measured["batch"]))
     seconds = measured["engines"]["fused"]["ms"]["gradient"] / 1e3
-    computed = operations(case) / seconds / (rate * measured["threads"])
-    measured["shares"] = {"multiply_add": computed, "copy": bytes_moved(case) / seconds / speed}
+    computed = operations(plan) / seconds / (rate * measured["threads"])
+    measured["shares"] = {"multiply_add": computed, "copy": bytes_moved(plan) / seconds / speed}
     return f"{computed:.0%} of the multiply-add rate, {measured['shares']['copy']:.0%} of the copy speed"
 
 
@@ -165,7 +166,7 @@ def main() -> None:
     parser.add_argument("--other-python", default=sys.executable, help="has requirements/bench.txt")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
-    rate, speed = peak(1), copy_speed()
+    rate, speed = peak(), copy_speed()
     print(f"one core: {rate / 1e9:.0f} GFLOP/s of multiply-adds, copies at {speed / 1e9:.1f} GB/s", flush=True)
     rows = []
     for layers in options.layers:

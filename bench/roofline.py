@@ -5,10 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bench.case import Case
-from bench.simulators import fused_plan
 from qtj_trainer.simulate.fused.engine import lanes
 from qtj_trainer.simulate.fused.library import library
+from qtj_trainer.simulate.fused.plan import Plan
 
 __all__ = ["bytes_moved", "copy_speed", "operations", "peak"]
 
@@ -18,9 +17,8 @@ _AMPLITUDE = 8
 _MIB = 1 << 20
 
 
-def operations(case: Case) -> int:
+def operations(plan: Plan) -> int:
     """Counts the floating-point operations of one example's gradient over amplitudes."""
-    plan = fused_plan(case)
     seen: set[int] = set()
     total = _READOUT * len(plan.pairs)
     for block in plan.blocks:
@@ -29,9 +27,8 @@ def operations(case: Case) -> int:
     return total << plan.qubits
 
 
-def bytes_moved(case: Case) -> int:
+def bytes_moved(plan: Plan) -> int:
     """Counts the bytes one example's gradient moves to and from the memory: none where the state is a single tile."""
-    plan = fused_plan(case)
     passes = len(plan.passes) - plan.prefix_passes
     if plan.shape.tile_bits == plan.shape.vector_bits:
         return 0
@@ -40,10 +37,10 @@ def bytes_moved(case: Case) -> int:
     return (forward + back) * _AMPLITUDE << plan.qubits
 
 
-def peak(threads: int) -> float:
-    """Measures the floating-point operations a second of so many cores, in multiply-adds from registers."""
+def peak() -> float:
+    """Measures the floating-point operations a second of one core, in multiply-adds from registers."""
     rounds = 5_000_000
-    return threads * 24 * lanes() * rounds / _best(lambda: library().qtj_multiply_add(b"", rounds))
+    return 24 * lanes() * rounds / _best(lambda: library().qtj_multiply_add(b"", rounds))
 
 
 def copy_speed() -> float:

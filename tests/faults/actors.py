@@ -76,16 +76,6 @@ def end(
     store.update(Resource.PODS, NAMESPACE, name, ended)
 
 
-def settle(store: Store, name: str) -> None:
-    """The pod's phase follows its containers."""
-
-    def settled(obj: Pod) -> None:
-        (program, *_) = obj["status"]["containerStatuses"]
-        obj["status"]["phase"] = "Failed" if program["state"]["terminated"]["exitCode"] else "Succeeded"
-
-    store.update(Resource.PODS, NAMESPACE, name, settled)
-
-
 class Kubelet:
     """Starts pods, ends them as the script says, and confirms deletions.
 
@@ -122,7 +112,12 @@ class Kubelet:
         return True
 
     def _settle(self, name: str) -> bool:
-        settle(self._store, name)
+        """The pod's phase follows its containers."""
+
+        def settled(obj: Pod) -> None:
+            obj["status"]["phase"] = "Failed" if _ended_badly(obj) else "Succeeded"
+
+        self._store.update(Resource.PODS, NAMESPACE, name, settled)
         return True
 
     def _start(self, pod: Pod) -> bool:

@@ -14,6 +14,7 @@ __all__ = [
     "GRPC_PORT",
     "METRICS_PORT",
     "NO_SUCH_FIELD",
+    "WRONG_TYPE",
     "InvalidJob",
     "Job",
     "ReplicaId",
@@ -34,8 +35,7 @@ _MAIN_CONTAINER = "trainer"
 
 NO_SUCH_FIELD = "there is no such field"
 _MAPPING = "this has to be a mapping: write its fields below it"
-_WORDS = {
-    "extra_forbidden": NO_SUCH_FIELD,
+WRONG_TYPE = {
     "model_type": _MAPPING,
     "mapping_type": _MAPPING,
     "dict_type": _MAPPING,
@@ -44,7 +44,8 @@ _WORDS = {
     "int_type": "this has to be a whole number, without quotes",
     "bool_type": "this has to be true or false, without quotes",
 }
-"""What pydantic says of Python's types, for somebody who writes YAML."""
+"""What pydantic says of Python's types, by its names for them, for somebody who writes YAML."""
+_WORDS = {"extra_forbidden": NO_SUCH_FIELD, **WRONG_TYPE}
 
 
 class InvalidJob(ValueError):  # noqa: N818  it names what is wrong, as httpx's InvalidURL does

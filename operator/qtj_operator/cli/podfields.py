@@ -9,6 +9,7 @@ from typing import Any
 
 from kubernetes.client import models
 
+from qtj_operator.api.job import WRONG_TYPE
 from qtj_operator.cli.errors import meant
 from qtj_operator.cli.podrules import broken_rules
 
@@ -23,11 +24,10 @@ _QUANTITIES = {"sizeLimit": "object", "divisor": "object"} | dict.fromkeys(
 
 _PLAIN: dict[str, tuple[tuple[type, ...], str]] = {
     "str": ((str,), "this has to be text"),
-    "int": ((int,), "this has to be a whole number, without quotes"),
-    "bool": ((bool,), "this has to be true or false, without quotes"),
+    "int": ((int,), WRONG_TYPE["int_type"]),
+    "bool": ((bool,), WRONG_TYPE["bool_type"]),
 }
-_NO_LIST = "this has to be a list"
-_NO_MAPPING = "this has to be a mapping: write its fields below it"
+_NO_LIST, _NO_MAPPING = WRONG_TYPE["list_type"], WRONG_TYPE["mapping_type"]
 
 Mistake = tuple[tuple[int | str, ...], str]
 """Path and sentence."""

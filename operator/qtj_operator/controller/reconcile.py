@@ -16,7 +16,7 @@ from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.observe import observe
 from qtj_operator.controller.pace import Pace
 from qtj_operator.core.decide import decide, refuse
-from qtj_operator.core.decision import Decision
+from qtj_operator.core.decision import Decision, earliest
 from qtj_operator.core.events import events_between
 from qtj_operator.core.status import failed_by_obstacle, with_obstacle
 
@@ -131,6 +131,4 @@ def _hindered(job: Job, decision: Decision, obstacle: Obstacle, now: datetime) -
     hindered = failed_by_obstacle if obstacle.final else with_obstacle
     status = hindered(job.status, decision.status, obstacle.reason, obstacle.message, now)
     events = events_between(job.status, status)
-    retry = now + _OBSTACLE_RETRY
-    wake_at = retry if decision.wake_at is None else min(decision.wake_at, retry)
-    return replace(decision, status=status, events=events, wake_at=wake_at)
+    return replace(decision, status=status, events=events, wake_at=earliest(decision.wake_at, now + _OBSTACLE_RETRY))

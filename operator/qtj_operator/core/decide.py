@@ -11,7 +11,7 @@ from datetime import datetime
 from qtj_operator.api.conditions import ConditionType, Fact, Reason
 from qtj_operator.api.status import Status
 from qtj_operator.core.backing_off import backing_off
-from qtj_operator.core.decision import SETTLED, Decision, Verdict
+from qtj_operator.core.decision import SETTLED, Decision, Verdict, earliest
 from qtj_operator.core.ended import ended
 from qtj_operator.core.events import events_between
 from qtj_operator.core.impossible import impossible
@@ -61,8 +61,7 @@ def decide(seen: Observed, now: datetime) -> Decision:
     status = status_of(seen, verdict, now)
     events = (*events_between(seen.job.status, status), *verdict.events)
     alarms = (verdict.wake_at, next_replacement(seen, now), next_deadline(replace(seen.job, status=status)))
-    wake_at = min((moment for moment in alarms if moment is not None), default=None)
-    return Decision(actions=verdict.actions, status=status, events=events, wake_at=wake_at)
+    return Decision(actions=verdict.actions, status=status, events=events, wake_at=earliest(*alarms))
 
 
 def refuse(before: Status, generation: int, sentence: str, now: datetime) -> Decision:

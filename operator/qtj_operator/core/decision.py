@@ -10,7 +10,7 @@ from qtj_operator.api.conditions import Fact, Reason
 from qtj_operator.api.status import Status
 from qtj_operator.build.manifest import Manifest
 
-__all__ = ["SETTLED", "Action", "Create", "Decision", "Delete", "Event", "Kind", "Restore", "Verdict"]
+__all__ = ["SETTLED", "Action", "Create", "Decision", "Delete", "Event", "Kind", "Restore", "Verdict", "earliest"]
 
 
 class Kind(StrEnum):
@@ -104,3 +104,8 @@ class Decision:
     status: Status
     events: tuple[Event, ...]
     wake_at: datetime | None
+
+
+def earliest(*moments: datetime | None) -> datetime | None:
+    """Returns the first of some moments, of which any may never come."""
+    return min((moment for moment in moments if moment is not None), default=None)

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
 from qtj_operator.api.spec import CleanPodPolicy
-from qtj_operator.core.decision import Delete, Kind, Verdict
+from qtj_operator.core.decision import Delete, Kind, Verdict, earliest
 from qtj_operator.core.inferring import inference_stopped, wanted_run
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
@@ -47,8 +47,8 @@ def _cleaned(seen: Observed, end: datetime, now: datetime) -> Verdict:
     patient = policy == CleanPodPolicy.RUNNING and now < due and bool(left)
     removed = Verdict(wake_at=due) if patient else removal(left, now)
     stopped = Verdict() if policy == CleanPodPolicy.NONE else _inference_cleaned(seen, due, now)
-    alarms = [moment for moment in (removed.wake_at, stopped.wake_at, _expiry(seen, end)) if moment is not None]
-    return Verdict(actions=(*removed.actions, *stopped.actions), wake_at=min(alarms, default=None))
+    wake_at = earliest(removed.wake_at, stopped.wake_at, _expiry(seen, end))
+    return Verdict(actions=(*removed.actions, *stopped.actions), wake_at=wake_at)
 
 
 def _inference_cleaned(seen: Observed, due: datetime, now: datetime) -> Verdict:

@@ -7,7 +7,7 @@ from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
 from qtj_operator.api.spec import CleanPodPolicy, Inference
 from qtj_operator.api.status import InferencePhase, InferenceStatus, WeightsStatus
 from qtj_operator.build.inference import inference_job, inference_run
-from qtj_operator.core.decision import Action, Create, Delete, Kind, Verdict
+from qtj_operator.core.decision import Action, Create, Delete, Kind, Verdict, earliest
 from qtj_operator.core.observed import InferenceRun, Observed
 from qtj_operator.core.removal import lingering
 from qtj_operator.core.unstarted import why_unstarted
@@ -59,8 +59,7 @@ def _infer(seen: Observed, inference: Inference, weights: WeightsStatus, now: da
     # What trained may hold the machine that inference waits for; the Job tries again when its failed pod has stopped.
     kept = seen.job.policy.clean_pod_policy == CleanPodPolicy.NONE
     left = lingering(found.pods if kept else (*found.pods, *seen.pods), now)
-    wake_at = min((at for at in (verdict.wake_at, left.wake_at) if at is not None), default=None)
-    return replace(verdict, actions=left.actions, wake_at=wake_at)
+    return replace(verdict, actions=left.actions, wake_at=earliest(verdict.wake_at, left.wake_at))
 
 
 def _under_way(found: InferenceRun, now: datetime) -> Verdict:

@@ -101,6 +101,7 @@ class Pod:
         labels = meta.get("labels", {})
         conditions = {condition["type"]: condition for condition in status.get("conditions") or ()}
         scheduled = conditions.get("PodScheduled", {})
+        main, beside = _told_apart(raw)
         return cls(
             name=meta["name"],
             uid=meta["uid"],
@@ -112,11 +113,11 @@ class Pod:
             deadline=_moment(meta.get("deletionTimestamp")),
             node=raw["spec"].get("nodeName"),
             address=status.get("podIP"),
-            ending=_ending(raw),
+            ending=_ending(raw, main),
             waiting=_waiting(status),
             unscheduled=scheduled.get("message") if scheduled.get("status") == "False" else None,
             disrupted=conditions.get("DisruptionTarget", {}).get("status") == "True",
-            accompanied=_accompanied(raw),
+            accompanied=any("running" in other.get("state", {}) for other in beside),
         )
 
     @property
@@ -209,21 +210,17 @@ def _moment(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 
 
-def _main_status(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+def _told_apart(raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
+    """Returns what the node says of the main container, and of those beside it."""
     name = main_container(raw["spec"]["containers"])["name"]
     statuses = raw.get("status", {}).get("containerStatuses") or ()
-    return next((status for status in statuses if status["name"] == name), {})
+    main: Mapping[str, Any] = next((status for status in statuses if status["name"] == name), {})
+    return main, [status for status in statuses if status["name"] != name]
 
 
-def _accompanied(raw: Mapping[str, Any]) -> bool:
-    main = main_container(raw["spec"]["containers"])["name"]
-    statuses = raw.get("status", {}).get("containerStatuses") or ()
-    return any("running" in status.get("state", {}) for status in statuses if status["name"] != main)
-
-
-def _ending(raw: Mapping[str, Any]) -> Ending | None:
+def _ending(raw: Mapping[str, Any], main: Mapping[str, Any]) -> Ending | None:
     status = raw.get("status", {})
-    ended = _terminated(_main_status(raw))
+    ended = _terminated(main)
     if ended:
         return _ending_of(ended)
     if status.get("phase") != "Failed":

@@ -18,9 +18,9 @@ from typing import Any
 
 from bench.case import Case
 from bench.roofline import bytes_moved, copy_speed, operations, peak
-from bench.simulators import fused_plan
+from bench.simulators import STEPS, fused_plan
 
-OURS = ("fused", "tfq")
+OURS = ("fused", "tfq", "trainer_fused", "trainer_tfq")
 BATCHES = {8: 32, 12: 16, 16: 4, 20: 1, 23: 1}
 
 
@@ -145,6 +145,30 @@ def shares(measured: dict[str, Any], rate: float, speed: float) -> str:
     return f"{computed:.0%} of the multiply-add rate, {measured['shares']['copy']:.0%} of the copy speed"
 
 
+def disagreement(measured: dict[str, Any]) -> dict[str, float]:
+    """How far the first components of the other engines' gradients are from ours, relative to the largest."""
+    ours = measured["engines"]["fused"]["slopes"]
+    scale = max(map(abs, ours))
+    return {
+        name: max(abs(theirs - mine) for theirs, mine in zip(one["slopes"], ours, strict=True)) / scale
+        for name, one in measured["engines"].items()
+        if one["slopes"] and name != "fused"
+    }
+
+
+def training_step(threads: int, options: argparse.Namespace) -> dict[str, Any]:
+    """Milliseconds of the trainer's whole step at 8 qubits, with our engine and with TensorFlow Quantum."""
+    case = Case(8, 1, BATCHES[8])
+    runners = measure(case, threads, ["trainer_fused", "trainer_tfq"], options)
+    ours, theirs = (1e3 * runner.times["gradient"] / STEPS for runner in runners)
+    print(
+        f"training step, 8 qubits, batch {case.batch}, {threads} threads: {ours:.2f} ms, with tfq {theirs:.2f} ms",
+        end="",
+    )
+    print(f"  x{theirs / ours:.1f}", flush=True)
+    return {"threads": threads, "fused": ours, "tfq": theirs}
+
+
 def summary(rows: list[dict[str, Any]]) -> str:
     """The last line."""
     others = ("tensorcircuit", "lightning", "qulacs")
@@ -178,9 +202,13 @@ def main() -> None:
                 rows.append(row(case, threads, runners))
                 show(rows[-1])
                 print(f"   fused: {shares(rows[-1], rate, speed)}", flush=True)
+                far = ", ".join(f"{name} {error:.0e}" for name, error in disagreement(rows[-1]).items())
+                print(f"   gradients differ from ours by: {far}", flush=True)
                 names = [runner.name for runner in runners if not runner.lost]  # who is lost stays so at larger sizes
+    steps = [training_step(threads, options) for threads in options.threads]
     if options.output:
-        options.output.write_text(json.dumps(rows, indent=1))
+        machine = {"multiply_adds": rate, "copy": speed}
+        options.output.write_text(json.dumps({"machine": machine, "rows": rows, "steps": steps}, indent=1))
     print(summary(rows))
 
 

@@ -19,6 +19,10 @@ from bench.case import Case
 
 Array = NDArray[Any]
 
+STEPS = 20
+_ENDLESS_ROUNDS = 20_000
+"""An epoch of so many rounds does not end within the benchmark."""
+
 
 class Simulator(NamedTuple):
     """Both return what they computed, as NumPy arrays."""
@@ -218,8 +222,41 @@ def qulacs(case: Case, _: int) -> Simulator:  # noqa: C901  two loops over gates
     return Simulator(forward, gradient)
 
 
+def _trainer(case: Case, threads: int, engine: str) -> Simulator:
+    """Whole training steps of the trainer, from the batch to the optimizer: `STEPS` of them for each gradient."""
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    from qtj_trainer.engines import EngineName
+    from qtj_trainer.run.position import Position
+    from qtj_trainer.run.synchronous import Synchronous
+    from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
+
+    work = Qcnn()
+    options = QcnnOptions(
+        qubits=case.qubits, batch_size=case.batch, rounds=_ENDLESS_ROUNDS, engine=EngineName(engine)
+    )  # fmt: skip
+    training, held_out = (work.encode(part, options) for part in work.split(options))
+    loop = Synchronous(work, options, tf.distribute.get_strategy(), training=training, held_out=held_out)
+    positions = loop.positions(Position(), lambda _: False)
+    few = training.inputs[: case.batch]
+    return Simulator(
+        lambda: np.asarray(loop.model(few)), lambda: np.array([next(positions).step for _ in range(STEPS)], float)
+    )
+
+
+def trainer_fused(case: Case, threads: int) -> Simulator:
+    """The trainer with our engine."""
+    return _trainer(case, threads, "fused")
+
+
+def trainer_tfq(case: Case, threads: int) -> Simulator:
+    """The trainer with TensorFlow Quantum."""
+    return _trainer(case, threads, "tfq")
+
+
 SIMULATORS: dict[str, Callable[[Case, int], Simulator]] = {
-    each.__name__: each for each in (fused, tfq, tensorcircuit, lightning, qulacs)
+    each.__name__: each for each in (fused, tfq, tensorcircuit, lightning, qulacs, trainer_fused, trainer_tfq)
 }
 
 

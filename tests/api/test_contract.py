@@ -104,14 +104,14 @@ def test_a_long_error_keeps_its_beginning() -> None:
 
 
 def test_a_message_is_written_with_the_field_names_of_the_status() -> None:
-    progress = Progress(epoch=3, epochs=25, step=120, loss=0.25, examples_per_second=80.0)
+    progress = Progress(epoch=3, epochs=25, step=120, steps=1000, loss=0.25, examples_per_second=80.0)
     weights = Weights(uri="gs://b/w", sha256=SHA256)
     message = TerminationMessage(weights=weights, metrics={"mse": 0.2}, progress=progress)
 
     assert json.loads(message.to_json()) == {
         "weights": {"uri": "gs://b/w", "sha256": SHA256},
         "metrics": {"mse": 0.2},
-        "progress": {"epoch": 3, "epochs": 25, "step": 120, "loss": 0.25, "examplesPerSecond": 80.0},
+        "progress": {"epoch": 3, "epochs": 25, "step": 120, "steps": 1000, "loss": 0.25, "examplesPerSecond": 80.0},
     }
 
 

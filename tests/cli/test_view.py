@@ -5,6 +5,7 @@ from typing import Any
 
 from rich.console import Console
 
+from qtj_operator.cli.remaining import Remaining
 from qtj_operator.cli.view import view_on
 from qtj_operator.controller.client import Resource
 from qtj_operator.local.store import Change
@@ -37,6 +38,60 @@ def test_a_line_is_written_when_a_job_comes_further_and_not_before() -> None:
     assert [line.split("s  ", 1)[1] for line in paper.getvalue().splitlines()] == [
         f"qcnn  Running     ready 2/2  epoch {epoch}/25  loss 0.2500  432 examples/s" for epoch in (1, 2)
     ]
+
+
+def stepping(step: int, *, attempt: int = 1, phase: str = "Running") -> Change:
+    change = job(0, phase)
+    change.object["status"]["progress"] = {"epoch": 0, "epochs": 1, "step": step, "steps": 60}
+    change.object["status"]["attempt"] = attempt
+    return change
+
+
+def test_a_long_epoch_is_told_by_tenths_of_its_steps() -> None:
+    where, paper = console(terminal=False)
+
+    with view_on(where) as view:
+        for step in (1, 2, 7, 8, 13):
+            view.notice(stepping(step))
+
+    assert [line.split("epoch 0/1  ")[1][:9] for line in paper.getvalue().splitlines()] == [
+        "step 1/60", "step 7/60", "step 13/6",
+    ]  # fmt: skip
+
+
+def test_a_bar_moves_by_steps_where_they_are_known() -> None:
+    where, paper = console(terminal=True)
+
+    with view_on(where) as view:
+        view.notice(stepping(30))
+
+    shown = paper.getvalue()
+    assert "━━━━━━━━━━━━" in shown
+    assert "step 30/60" in shown
+
+
+def left(*seen: tuple[float, Change]) -> list[str]:
+    remaining = Remaining()
+    return [remaining.of("qcnn", change.object["status"], at) for at, change in seen]
+
+
+def test_the_time_left_follows_from_the_steps_since_the_first_one_seen() -> None:
+    assert left((5, stepping(0)), (10, stepping(1)), (16, stepping(4)), (40, stepping(16))) == [
+        "", "", "0:01:52 left", "0:01:28 left",
+    ]  # fmt: skip
+
+
+def test_the_time_left_begins_anew_with_another_attempt_and_ends_with_training() -> None:
+    seen = left(
+        (0, stepping(10)),
+        (10, stepping(20)),
+        (50, stepping(12, attempt=2)),
+        (60, stepping(13, attempt=2)),
+        (99, stepping(60, attempt=2)),
+        (99, stepping(50, attempt=2, phase="Inferring")),
+    )
+
+    assert seen == ["", "0:00:40 left", "", "0:07:50 left", "", ""]
 
 
 def test_events_come_as_they_are_whatever_is_in_them() -> None:

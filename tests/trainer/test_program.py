@@ -26,6 +26,12 @@ def epochs_in(output: str) -> list[int]:
     return [int(line.split()[1].partition("/")[0]) for line in output.splitlines() if line.startswith("Epoch")]
 
 
+def all_steps_told(ended: Ended) -> bool:
+    assert ended.message
+    assert ended.message.progress
+    return ended.message.progress.step == ended.message.progress.steps
+
+
 def test_a_program_without_the_helper_trains_too(trainer: Trainer, tmp_path: Path) -> None:
     plain = tmp_path / "plain.py"
     lines = [line for line in EXAMPLE.read_text().splitlines() if "rogram" not in line or "model.fit" in line]
@@ -45,6 +51,7 @@ def test_two_workers_leave_weights_and_a_last_word(trainer: Trainer, tmp_path: P
     assert (leader.code, follower.code, again.code) == (0, 0, 0), leader.errors + follower.errors
     assert epochs_in(leader.output) == [1, 2, 3, 4, 5]
     assert leader.metrics["mse"] < 0.1
+    assert all_steps_told(leader)
     assert Path(leader.weights.uri.removeprefix("file://")).exists()
     assert not list(tmp_path.glob("checkpoints/**/*.npz"))
     assert follower.message is None
@@ -140,6 +147,7 @@ def test_inference_judges_the_weights_that_are_stored(trainer: Trainer, tmp_path
     spoilt = run(trainer, tmp_path, source, **inference_of(trained))
 
     assert (trained.code, judged.code) == (0, 0), trained.errors + judged.errors
+    assert all_steps_told(trained)
     assert epochs_in(judged.output) == []
     assert judged.metrics == pytest.approx(trained.metrics)
     assert judged.message is not None

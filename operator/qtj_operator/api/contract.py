@@ -127,6 +127,7 @@ class Progress:
         epoch: Epochs finished.
         epochs: Epochs asked for.
         step: Optimizer steps finished.
+        steps: Optimizer steps of all epochs together.
         loss: Training loss of the last finished epoch.
         accuracy: Sign accuracy on the held-out set after the last finished epoch, 0 to 1.
         examples_per_second: Training examples of all replicas per second in the last finished epoch.
@@ -137,6 +138,7 @@ class Progress:
     epoch: int
     epochs: int
     step: int
+    steps: int | None = None
     loss: float | None = None
     accuracy: float | None = None
     examples_per_second: float | None = None
@@ -161,6 +163,7 @@ class Progress:
                 epoch=_count(said["epoch"]),
                 epochs=_count(said["epochs"]),
                 step=_count(said["step"]),
+                steps=_count(said["steps"]) if said.get("steps") else None,
                 loss=_number(said.get("loss")),
                 accuracy=_number(said.get("accuracy")),
                 examples_per_second=_number(said.get("examplesPerSecond")),

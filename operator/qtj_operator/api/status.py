@@ -74,6 +74,7 @@ class ProgressStatus(Model):
     epoch: int = Field(description="Epochs finished.")
     epochs: int = Field(description="Epochs asked for.")
     step: int = Field(description="Optimizer steps finished.")
+    steps: int | None = Field(None, description="Optimizer steps of all epochs together.")
     loss: float | None = Field(None, description="Training loss of the last finished epoch.")
     accuracy: float | None = Field(None, description="Sign accuracy on the held-out set, 0 to 1.")
     examples_per_second: float | None = Field(None, description="Training examples per second over all replicas.")

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from qtj_operator.cli.remaining import Remaining
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.local.store import Change
 
@@ -18,20 +19,22 @@ __all__ = ["View", "ended", "view_on"]
 _COLORS = {"Complete": "green", "Failed": "red", "Restarting": "yellow", "Suspended": "yellow"}
 _RESTING = {"Complete", "Failed", "Suspended"}
 
-_LEAST_FIRST = ("examplesPerSecond", "ready", "accuracy", "loss")
+_LEAST_FIRST = ("step", "examplesPerSecond", "ready", "accuracy", "left", "loss")
 """What a narrow terminal does without, in this order."""
+_TENTHS = 10
 _PHASE_WIDTH, _TIME_WIDTH, _GAPS = 10, 7, 4
 _WIDE = 120
 """Columns of a terminal on which a wide bar leaves room for all numbers."""
 
 
 class View(AbstractContextManager["View"]):
-    """Plain lines: one whenever a job has come further, and one for each event."""
+    """Plain lines: one for each event, and one whenever a job has ended an epoch or done a tenth of its steps."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._begin = time.monotonic()
         self._lines: dict[str, str] = {}
+        self._remaining = Remaining()
 
     def __enter__(self) -> Self:
         """Begins."""
@@ -59,10 +62,16 @@ class View(AbstractContextManager["View"]):
     def _job(self, job: Object) -> None:
         name, status = job["metadata"]["name"], job.get("status") or {}
         progress = status.get("progress") or {}
-        known = f"{status.get('phase')} {status.get('ready')} {status.get('attempt')} {progress.get('epoch')}"
+        tenth = _TENTHS * progress["step"] // progress["steps"] if progress.get("steps") else 0
+        known = f"{status.get('phase')} {status.get('ready')} {status.get('attempt')} {progress.get('epoch')} {tenth}"
+        facts = self._facts(name, status)
         if status and self._lines.get(name) != known:
             self._lines[name] = known
-            self.say("  ".join([f"{name}  {status['phase']:<10}", *_facts(status).values()]))
+            self.say("  ".join([f"{name}  {status['phase']:<10}", *facts.values()]))
+
+    def _facts(self, name: str, status: Mapping[str, Any]) -> Mapping[str, str]:
+        left = self._remaining.of(name, status, time.monotonic())
+        return {**_facts(status), **({"left": left} if left else {})}
 
 
 class _LiveView(View):
@@ -96,11 +105,12 @@ class _LiveView(View):
         name, status = job["metadata"]["name"], job.get("status") or {}
         progress = status.get("progress") or {}
         phase = status.get("phase", "Pending")
+        steps = progress.get("steps")
         shown: Mapping[str, Any] = {
             "phase": f"[{_COLORS.get(phase, 'cyan')}]{phase:<10}[/]",
-            "text": _fitting(_facts(status), self._room(name)),
-            "completed": progress.get("epoch", 0),
-            "total": progress.get("epochs"),
+            "text": _fitting(self._facts(name, status), self._room(name)),
+            "completed": progress.get("step" if steps else "epoch", 0),
+            "total": steps or progress.get("epochs"),
         }
         if name not in self._tasks:
             self._tasks[name] = self._bars.add_task("", name=name, **shown)
@@ -136,7 +146,9 @@ def _facts(status: Mapping[str, Any]) -> Mapping[str, str]:
         return ready
     forms = {"loss": "loss {:.4f}", "accuracy": "accuracy {:.3f}", "examplesPerSecond": "{:.0f} examples/s"}
     said = {name: form.format(progress[name]) for name, form in forms.items() if name in progress}
-    return {**ready, "epoch": f"epoch {progress['epoch']}/{progress['epochs']}", **said}
+    epoch = {"epoch": f"epoch {progress['epoch']}/{progress['epochs']}"}
+    step = {"step": f"step {progress['step']}/{progress['steps']}"} if progress.get("steps") else {}
+    return {**ready, **epoch, **step, **said}
 
 
 def _fitting(facts: Mapping[str, str], width: int) -> str:

@@ -83,6 +83,7 @@ def progress_status(said: Progress) -> ProgressStatus:
         epoch=said.epoch,
         epochs=said.epochs,
         step=said.step,
+        steps=said.steps,
         loss=_rounded(said.loss),
         accuracy=_rounded(said.accuracy),
         examples_per_second=_rounded(said.examples_per_second),

@@ -106,7 +106,9 @@ async def _watched(port: int, end: asyncio.Task[int]) -> Pace | None:
 
 
 def _steps_of_an_epoch(said: Progress) -> int | None:
-    """Returns the steps of an epoch: exact enough after some epochs, for the one under way counts less and less."""
+    """Returns the steps of an epoch: as told, or near enough after some epochs."""
+    if said.steps and said.epochs:
+        return said.steps // said.epochs
     return said.step // said.epoch if said.epoch else None
 
 

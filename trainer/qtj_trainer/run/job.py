@@ -28,9 +28,11 @@ class Run:
     environment: Mapping[str, str]
     stop: Stop
 
-    def progress(self, position: Position) -> contract.Progress:
+    def progress(self, position: Position, steps_per_epoch: int | None = None) -> contract.Progress:
         """Says how far training is."""
-        said = contract.Progress(epoch=position.epochs, epochs=self.options.epochs, step=position.step)
+        epochs = self.options.epochs
+        steps = steps_per_epoch * epochs if steps_per_epoch else None
+        said = contract.Progress(epoch=position.epochs, epochs=epochs, step=position.step, steps=steps)
         if position.last is None:
             return said
         accuracy = self.workload.accuracy

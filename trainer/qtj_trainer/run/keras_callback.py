@@ -1,5 +1,6 @@
 """The Keras callback of `qtj_trainer.run.program`: a file of its own, because importing Keras takes seconds."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +29,20 @@ def program_callback(program: "Program", model: object) -> Any:  # noqa: ANN401 
 class _Told:
     """The half of the callback that is the same for every Keras."""
 
+    params: Mapping[str, Any]
+    """Set by Keras, before training begins."""
+
     def __init__(self, program: "Program") -> None:
         super().__init__()
         self._program = program
         self._step = program.last.step if program.last else 0
+
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Tells how many steps there will be, where Keras knows."""
+        del logs
+        if self.params.get("steps"):
+            telemetry = self._program.telemetry
+            telemetry.progress = replace(telemetry.progress, steps=self.params["steps"] * self.params["epochs"])
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Counts a step."""

@@ -46,7 +46,7 @@ def store_outcome(run: Run, model: "tf_keras.Model", held_out: Arrays, last: Epo
     if circuit := run.workload.drawing(run.options):
         run.store.write(name.replace(".h5", ".txt"), circuit.encode())
     stored = contract.Weights(uri=weights.uri, sha256=weights.sha256)
-    progress = run.progress(Position(last.step, last))
+    progress = run.progress(Position(last.step, last), last.step // last.number)
     result = Result(job_uid=run.job_uid, weights=stored, metrics=metrics, progress=progress)
     result.store(run.store)
     log.info("weights %s", weights.uri)

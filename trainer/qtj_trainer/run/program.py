@@ -216,6 +216,7 @@ class Program:
             epoch=epoch.number,
             epochs=self._options.epochs,
             step=epoch.step,
+            steps=self.telemetry.progress.steps,
             loss=epoch.loss,
             accuracy=accuracy,
         )

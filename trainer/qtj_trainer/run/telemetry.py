@@ -23,6 +23,7 @@ _GAUGES = {
     "epoch": "Epochs finished.",
     "epochs": "Epochs asked for.",
     "step": "Optimizer steps finished.",
+    "steps": "Optimizer steps of all epochs together.",
     "loss": "Training loss of the last finished epoch.",
     "accuracy": "Accuracy on the held-out set after the last finished epoch, 0 to 1.",
     "examples_per_second": "Training examples of all replicas per second in the last finished epoch.",

@@ -149,7 +149,7 @@ def _encoded(run: Run, split: Split) -> tuple[Examples, Examples]:
 def _watch(run: Run, loop: "Loop", telemetry: Telemetry, checkpoint: Checkpoint | None) -> Epoch:
     """Trains to the end, storing and telling how far it is, and returns the last epoch."""
     position = start = _resume(loop, checkpoint) if checkpoint else Position()
-    telemetry.progress = run.progress(position)
+    telemetry.progress = run.progress(position, loop.steps)
     began = before = time.perf_counter()
 
     def pause(step: int) -> bool:
@@ -158,7 +158,7 @@ def _watch(run: Run, loop: "Loop", telemetry: Telemetry, checkpoint: Checkpoint 
     with _board(run) if run.cluster.leads else nullcontext() as board:
         for position in loop.positions(start, pause):
             run.stop.patience = _SPARE_SECONDS + _SPARE_STEPS * (time.perf_counter() - before)
-            telemetry.progress = run.progress(position)
+            telemetry.progress = run.progress(position, loop.steps)
             if position.ends_epoch:
                 _show(run, loop, position, board)
             _keep(run, loop, position)
@@ -184,7 +184,8 @@ def _board(run: Run) -> "Board":
 
 def _show(run: Run, loop: "Loop", position: Position, board: "Board | None") -> None:
     assert position.last  # noqa: S101  an epoch has just ended
-    log.info("epoch %s", _line(position.last, run.options.epochs), extra={"progress": run.progress(position).to_dict()})
+    said = run.progress(position, loop.steps)
+    log.info("epoch %s", _line(position.last, said.epochs), extra={"progress": said.to_dict()})
     if board:
         board.show(position.last, loop.readouts)
 

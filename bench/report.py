@@ -1,0 +1,65 @@
+"""Table and plot of what `python -m bench.engine --output FILE` measured: `python -m bench.report FILE FOLDER`."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bench.engine import ratio
+
+NAMES = {
+    "fused": "ours", "tfq": "TFQ", "tensorcircuit": "TensorCircuit-ng", "lightning": "Lightning", "qulacs": "qulacs",
+}  # fmt: skip
+
+
+def table(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """The lines of a Markdown table: milliseconds of a gradient, and how many times ours."""
+    yield f"| qubits | layers | threads | {' | '.join(NAMES.values())} | first result | share of peak |"
+    yield "|---" * (len(NAMES) + 5) + "|"
+    for row in rows:
+        cells = [_cell(row, name) for name in NAMES]
+        first = row["engines"]["fused"]["first_s"]
+        share = f"{row['shares']['multiply_add']:.0%}"
+        numbers = [str(row[name]) for name in ("qubits", "layers", "threads")]
+        yield f"| {' | '.join([*numbers, *cells, f'{first:.2f} s', share])} |"
+
+
+def _cell(row: dict[str, Any], name: str) -> str:
+    one = row["engines"].get(name)
+    if one is None or "gradient" not in one["ms"]:
+        return "-" if one is None else one["lost"]
+    time = f"{one['ms']['gradient']:.4g} ms"
+    return time if name == "fused" else f"{time} (x{ratio(row, name):.1f})"
+
+
+def plot(rows: list[dict[str, Any]], file: Path) -> None:
+    """Draws the one-thread gradients by qubits, one panel for each depth."""
+    from matplotlib.figure import Figure
+
+    depths = sorted({row["layers"] for row in rows})
+    figure = Figure(figsize=(5 * len(depths), 4), layout="constrained")
+    for axes, layers in zip(figure.subplots(1, len(depths), squeeze=False, sharey=True)[0], depths, strict=True):
+        for name, label in NAMES.items():
+            points = [
+                (row["qubits"], row["engines"][name]["ms"]["gradient"])
+                for row in rows
+                if (row["layers"], row["threads"]) == (layers, 1) and row["engines"].get(name, {}).get("ms")
+            ]
+            axes.plot(*zip(*points, strict=True), marker="o", label=label)
+        axes.set(yscale="log", xlabel="qubits", title=f"{layers} layer{'s' * (layers > 1)}")
+        axes.grid(alpha=0.3)
+    figure.axes[0].set_ylabel("gradient of one example, ms, one thread")
+    figure.axes[0].legend()
+    figure.savefig(file, dpi=120)
+
+
+def main() -> None:
+    """Writes engine-table.md and engine.png."""
+    measured, folder = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])
+    plot(measured["rows"], folder / "engine.png")
+    (folder / "engine-table.md").write_text("\n".join(table(measured["rows"])) + "\n")
+
+
+if __name__ == "__main__":
+    main()

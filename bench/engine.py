@@ -161,11 +161,8 @@ def training_step(threads: int, options: argparse.Namespace) -> dict[str, Any]:
     case = Case(8, 1, BATCHES[8])
     runners = measure(case, threads, ["trainer_fused", "trainer_tfq"], options)
     ours, theirs = (1e3 * runner.times["gradient"] / STEPS for runner in runners)
-    print(
-        f"training step, 8 qubits, batch {case.batch}, {threads} threads: {ours:.2f} ms, with tfq {theirs:.2f} ms",
-        end="",
-    )
-    print(f"  x{theirs / ours:.1f}", flush=True)
+    where = f"training step, 8 qubits, batch {case.batch}, {threads} threads"
+    print(f"{where}: {ours:.2f} ms, with tfq {theirs:.2f} ms  x{theirs / ours:.1f}", flush=True)
     return {"threads": threads, "fused": ours, "tfq": theirs}
 
 

@@ -41,12 +41,13 @@ def compiler() -> list[str] | None:
     return [found] if found else None
 
 
-def build(target: Path = TARGET, extra: tuple[str, ...] = ()) -> Path:
+def build(target: Path = TARGET, extra: tuple[str, ...] = (), machine: str = platform.machine()) -> Path:
     """Compiles and links the library.
 
     Args:
         target: Where to put it.
         extra: More flags, for compiling and linking alike: sanitizers.
+        machine: What the compiler makes programs for.
 
     Returns:
         The target.
@@ -61,7 +62,7 @@ def build(target: Path = TARGET, extra: tuple[str, ...] = ()) -> Path:
     with TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         flags = [*_FLAGS, *extra]
         jobs = [[SOURCES / f"{name}.c", "-o", Path(folder, f"{name}.o")] for name in _COMMON]
-        for name, (lanes, options) in _VARIANTS.get(platform.machine(), _OTHERS).items():
+        for name, (lanes, options) in _VARIANTS.get(machine, _OTHERS).items():
             defines = [f"-DLANES={lanes}", f"-DVARIANT={name}"]
             jobs.append(
                 [*_spelled(options, command), *defines, SOURCES / "sweep.c", "-o", Path(folder, f"sweep_{name}.o")]

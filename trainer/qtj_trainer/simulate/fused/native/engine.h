@@ -130,7 +130,7 @@ struct qtj_engine {
     float *base;             /* the state after the constant beginning; NULL: |0...0> */
     float *kept;             /* states of units 0..kept_units that wait for their gradient */
     float *scratch, *lambda; /* one state for each worker */
-    long kept_units, groups;
+    long kept_units, groups, workers;
     uint64_t serial;         /* of the call that `kept` and `densities` belong to; 0: none */
 
     Matrix *gate_matrix;     /* [gates]; those of heads are made for each example */
@@ -151,14 +151,17 @@ struct qtj_engine {
 
 /* ---- how work is divided ---- */
 
-/* A state is divided over the threads where it has tiles enough for all of them; otherwise the batch is. */
-static inline int divides_state(const Engine *e) { return e->tiles >= 4L * e->threads; }
-
 static inline size_t group_count(const Engine *e) {
     return ((size_t)e->batch + (size_t)e->variant->lanes - 1) / (size_t)e->variant->lanes;
 }
 
 static inline long unit_count(const Engine *e) { return e->plan.qubits_in_lanes ? e->batch : (long)group_count(e); }
+
+/* A state is divided over the threads where it has tiles enough for all of them, or where the batch has not; otherwise
+ * the batch is. */
+static inline int divides_state(const Engine *e) {
+    return e->tiles >= 4L * e->threads || (e->tiles > 1 && unit_count(e) < e->threads);
+}
 
 /* ---- memory.c ---- */
 

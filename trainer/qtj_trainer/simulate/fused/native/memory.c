@@ -41,8 +41,14 @@ static const char *reserve_states(Engine *e) {
         if (!renew(e, (void **)&e->kept, (size_t)keep, bytes)) return NO_MEMORY;
         e->kept_units = keep;
     }
-    if (units > e->kept_units && !e->scratch && !(e->scratch = allocate(e, (size_t)worker_count(e), bytes))) return NO_MEMORY;
-    if (e->tiles > 1 && !e->lambda && !(e->lambda = allocate(e, (size_t)worker_count(e), bytes))) return NO_MEMORY;
+    if (worker_count(e) > e->workers) {
+        free(e->scratch);
+        free(e->lambda);
+        e->scratch = e->lambda = NULL;
+        e->workers = worker_count(e);
+    }
+    if (units > e->kept_units && !e->scratch && !(e->scratch = allocate(e, (size_t)e->workers, bytes))) return NO_MEMORY;
+    if (e->tiles > 1 && !e->lambda && !(e->lambda = allocate(e, (size_t)e->workers, bytes))) return NO_MEMORY;
     return NULL;
 }
 

@@ -57,9 +57,11 @@ class Runner:
         self._note(what, answer)
 
     def _note(self, what: str, answer: dict[str, Any]) -> None:
-        self.first = self.first or answer["since_start"]
-        self.spent += answer["seconds"]
-        self.times[what] = min(self.times.get(what, float("inf")), answer["seconds"])
+        self.spent += answer["spent"]
+        if what == "first":
+            self.first = answer["made"] + answer["seconds"]
+        else:
+            self.times[what] = min(self.times.get(what, float("inf")), answer["seconds"])
         self.mib = answer["mib"]
         if what == "gradient":
             self.slopes = answer["result"]
@@ -68,7 +70,8 @@ class Runner:
 @contextmanager
 def started(names: list[str], case: Case, threads: int, other_python: str) -> Iterator[list[Runner]]:
     """Starts one process for each engine, with as many threads each."""
-    limits = {name: str(threads) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+    limited = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
+    limits = {name: str(threads) for name in limited} | {"TF_NUM_INTEROP_THREADS": "1"}
     limits["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen={'true' if threads > 1 else 'false'}"
     environment = os.environ | limits | {"TF_CPP_MIN_LOG_LEVEL": "3"}
     cores = sorted(os.sched_getaffinity(0))[:threads]
@@ -98,7 +101,7 @@ def measure(case: Case, threads: int, names: list[str], options: argparse.Namesp
     """Lets all engines take turns at one case; who has spent its seconds sits out the rounds that are left."""
     with started(names, case, threads, options.other_python) as runners:
         for runner in runners:  # the first result of each alone: it may compile
-            runner.ask("gradient", options.patience)
+            runner.ask("first", options.patience)
             runner.ask("forward", options.patience)
             runner.spent = 0.0
         for _ in range(options.rounds):
@@ -190,10 +193,11 @@ def main() -> None:
     rate, speed = peak(), copy_speed()
     print(f"one core: {rate / 1e9:.0f} GFLOP/s of multiply-adds, copies at {speed / 1e9:.1f} GB/s", flush=True)
     rows = []
-    for layers in options.layers:
+    gone: dict[str, int] = {}  # qubits that were too many: more layers or qubits will not be tried
+    for layers in sorted(options.layers):
         for threads in options.threads:
-            names = list(options.engines)
             for qubits in sorted(options.qubits):
+                names = [name for name in options.engines if qubits < gone.get(name, qubits + 1)]
                 case = Case(qubits, layers, BATCHES.get(qubits, 1))
                 runners = measure(case, threads, names, options)
                 rows.append(row(case, threads, runners))
@@ -201,7 +205,7 @@ def main() -> None:
                 print(f"   fused: {shares(rows[-1], rate, speed)}", flush=True)
                 far = ", ".join(f"{name} {error:.0e}" for name, error in disagreement(rows[-1]).items())
                 print(f"   gradients differ from ours by: {far}", flush=True)
-                names = [runner.name for runner in runners if not runner.lost]  # who is lost stays so at larger sizes
+                gone |= {runner.name: qubits for runner in runners if runner.lost}
     steps = [training_step(threads, options) for threads in options.threads]
     if options.output:
         machine = {"multiply_adds": rate, "copy": speed}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from qtj_trainer.simulate.fused.build import build
 from qtj_trainer.simulate.fused.engine import Engine
-from qtj_trainer.simulate.fused.plan import make_plan
+from qtj_trainer.simulate.fused.plan import Plan, make_plan
 from qtj_trainer.simulate.fused.program import compile_plan
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 
@@ -43,13 +43,15 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "driver"
 
 
-def on_arm(driver: Path, plan: Any, inputs: Array, weights: Array, upstream: Array, threads: int) -> Array:
+def on_arm(driver: Path, plan: Plan, threads: int, numbers: tuple[Array, Array, Array]) -> Array:
+    """Returns values, gradients by inputs and gradients by weights, one after the other."""
+    inputs, weights, upstream = numbers
     program = compile_plan(plan)
     shared = weights @ program.shared + program.shared_constants
     example = inputs @ program.from_inputs + (weights @ program.from_weights + program.example_constants)
     sizes = [program.integers.size, program.constants.size, shared.size, example.shape[1], program.readouts]
-    numbers = np.array([*sizes, len(inputs), threads], np.int64)
-    asked = [numbers, program.integers, program.constants, shared, example, upstream]
+    header = np.array([*sizes, len(inputs), threads], np.int64)
+    asked = [header, program.integers, program.constants, shared, example, upstream]
     (driver.parent / "input").write_bytes(b"".join(np.ascontiguousarray(each).tobytes() for each in asked))
     command = [EMULATOR, "-L", SYSTEM, str(driver), str(driver.parent / "input")]
     answer = subprocess.run(command, env=os.environ | {"LD_PRELOAD": ""}, capture_output=True, check=True)
@@ -77,5 +79,5 @@ def test_arm_agrees(driver: Path, options: dict[str, Any], threads: int) -> None
 
     expected = np.concatenate([values.ravel(), by_inputs.ravel(), by_weights])
     np.testing.assert_allclose(
-        on_arm(driver, plan, inputs, weights, upstream, threads), expected, atol=1e-5 * np.abs(expected).max()
+        on_arm(driver, plan, threads, (inputs, weights, upstream)), expected, atol=1e-5 * np.abs(expected).max()
     )

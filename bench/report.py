@@ -8,6 +8,7 @@ from typing import Any
 
 from bench.engine import ratio
 
+_LONG = 1000
 NAMES = {
     "fused": "ours", "tfq": "TFQ", "tensorcircuit": "TensorCircuit-ng", "lightning": "Lightning", "qulacs": "qulacs",
 }  # fmt: skip
@@ -29,7 +30,8 @@ def _cell(row: dict[str, Any], name: str) -> str:
     one = row["engines"].get(name)
     if one is None or "gradient" not in one["ms"]:
         return "-" if one is None else one["lost"]
-    time = f"{one['ms']['gradient']:.4g} ms"
+    milliseconds = one["ms"]["gradient"]
+    time = f"{milliseconds:,.0f} ms" if milliseconds >= _LONG else f"{milliseconds:.3g} ms"
     return time if name == "fused" else f"{time} (x{ratio(row, name):.1f})"
 
 

@@ -89,6 +89,7 @@ def test_a_layer_used_twice_in_a_step_keeps_its_two_uses_apart() -> None:
 
 
 def test_keras_fits_it() -> None:
+    tf_keras.utils.set_random_seed(2)
     inputs = tf_keras.Input((4,))
     outputs = tf_keras.layers.Dense(1)(layer_of(hybrid_circuit(4))(inputs))
     model = tf_keras.Model(inputs, outputs)
@@ -98,7 +99,7 @@ def test_keras_fits_it() -> None:
 
     history = model.fit(examples, labels, epochs=8, batch_size=7, verbose=0).history["loss"]
 
-    assert history[-1] < history[0]
+    assert history[-1] < history[0] / 2
 
 
 def test_a_mirrored_strategy_runs_it() -> None:

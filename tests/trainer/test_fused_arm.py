@@ -47,8 +47,7 @@ def on_arm(driver: Path, plan: Plan, threads: int, numbers: tuple[Array, Array, 
     """Returns values, gradients by inputs and gradients by weights, one after the other."""
     inputs, weights, upstream = numbers
     program = compile_plan(plan)
-    shared = weights @ program.shared + program.shared_constants
-    example = inputs @ program.from_inputs + (weights @ program.from_weights + program.example_constants)
+    shared, example = program.angles(inputs, weights)
     sizes = [program.integers.size, program.constants.size, shared.size, example.shape[1], program.readouts]
     header = np.array([*sizes, len(inputs), threads], np.int64)
     asked = [header, program.integers, program.constants, shared, example, upstream]
@@ -58,9 +57,8 @@ def on_arm(driver: Path, plan: Plan, threads: int, numbers: tuple[Array, Array, 
     values, by_shared, by_example = np.split(
         np.frombuffer(answer.stdout), np.cumsum([upstream.size, shared.size])
     )  # fmt: skip
-    by_example = by_example.reshape(example.shape)
-    by_weights = program.shared @ by_shared + program.from_weights @ by_example.sum(axis=0)
-    return np.concatenate([values, (by_example @ program.from_inputs.T).ravel(), by_weights])
+    by_inputs, by_weights = program.slopes(by_shared, by_example.reshape(example.shape))
+    return np.concatenate([values, by_inputs.ravel(), by_weights])
 
 
 @pytest.mark.parametrize("options", [{}, {"examples_in_lanes": False, "tile_bits": 3}], ids=["whole", "tiles"])

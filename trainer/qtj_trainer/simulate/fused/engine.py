@@ -83,7 +83,7 @@ class Engine:
         Raises:
             MemoryError: If there is not enough memory for the batch.
         """
-        shared, example = self._angles(inputs, weights)
+        shared, example = self._program.angles(inputs, weights)
         serial = next(self._serials)
         values = np.empty((len(inputs), self._program.readouts))
         self._check(self._library.qtj_forward(self._handle, len(inputs), shared, example, serial, values))
@@ -104,22 +104,13 @@ class Engine:
         Raises:
             MemoryError: If there is not enough memory for the batch.
         """
-        shared, example = self._angles(inputs, weights)
+        shared, example = self._program.angles(inputs, weights)
         by_shared, by_example = np.empty_like(shared), np.empty_like(example)
         above = np.ascontiguousarray(upstream, dtype=np.float64)
         self._check(
             self._library.qtj_backward(self._handle, len(inputs), shared, example, serial, above, by_shared, by_example)
         )
-        program = self._program
-        by_weights = program.shared @ by_shared + program.from_weights @ by_example.sum(axis=0)
-        return by_example @ program.from_inputs.T, by_weights
-
-    def _angles(self, inputs: Array, weights: Array) -> tuple[Array, Array]:
-        program = self._program
-        learned = np.asarray(weights, dtype=np.float64)
-        shared = learned @ program.shared + program.shared_constants
-        example = inputs.astype(np.float64) @ program.from_inputs
-        return shared, example + (learned @ program.from_weights + program.example_constants)
+        return self._program.slopes(by_shared, by_example)
 
     @staticmethod
     def _check(problem: bytes | None) -> None:

@@ -18,6 +18,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +65,18 @@ class Program:
     from_weights: Floats
     example_constants: Floats
     readouts: int
+
+    def angles(self, inputs: NDArray[Any], weights: NDArray[Any]) -> tuple[Floats, Floats]:
+        """Returns the shared angles, and those of each example, (batch, example angles)."""
+        learned = np.asarray(weights, dtype=np.float64)
+        shared = learned @ self.shared + self.shared_constants
+        example = inputs.astype(np.float64) @ self.from_inputs
+        return shared, example + (learned @ self.from_weights + self.example_constants)
+
+    def slopes(self, by_shared: Floats, by_example: Floats) -> tuple[Floats, Floats]:
+        """Returns gradients by inputs, (batch, inputs), and by weights, from those by what `angles` returns."""
+        by_weights = self.shared @ by_shared + self.from_weights @ by_example.sum(axis=0)
+        return by_example @ self.from_inputs.T, by_weights
 
 
 @dataclass(slots=True)

@@ -1,9 +1,16 @@
-"""A wire to a server that can be cut: its connections break, and new ones are refused until it is mended."""
+"""A wire to a server that can be cut, or is frail.
 
+Where it is cut, its connections break, and new ones are refused until it is mended. Where it is frail, each connection
+breaks once so and so many bytes have been answered, wherever in an answer that may be.
+"""
+
+import itertools
+import math
 import select
 import socket
 import socketserver
 import threading
+from collections.abc import Iterable
 from contextlib import suppress
 
 __all__ = ["Wire"]
@@ -15,10 +22,12 @@ class Wire:
     Args:
         far: The server's port.
         near: The port to reach it by; it stays the same over cuts.
+        lengths: How many bytes of answers the first connections carry, each before it breaks; the rest are sound.
     """
 
-    def __init__(self, far: int, near: int) -> None:
+    def __init__(self, far: int, near: int, lengths: Iterable[int] = ()) -> None:
         self.far, self.near = far, near
+        self._lengths = itertools.chain(lengths, itertools.repeat(math.inf))
         self._ends: list[socket.socket] = []
         self._server: socketserver.ThreadingTCPServer | None = None
 
@@ -44,6 +53,7 @@ class Wire:
         self._ends.clear()
 
     def _pass(self, near: socket.socket) -> None:
+        left = next(self._lengths)
         with suppress(OSError), socket.create_connection(("127.0.0.1", self.far)) as far:
             self._ends += [near, far]
             other = {near: far, far: near}
@@ -52,7 +62,11 @@ class Wire:
                     data = end.recv(65536)
                     if not data:
                         return
+                    if end is far:
+                        data, left = data[: int(min(left, len(data)))], left - len(data)
                     other[end].sendall(data)
+                    if left <= 0:
+                        return
 
 
 class _Server(socketserver.ThreadingTCPServer):

@@ -2,18 +2,22 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Generic, Self, TypeVar
 
 import pytest
 
+from qtj_operator.cluster.operator import check_installed
+from qtj_operator.controller.client import ApiError
 from tests.controller.apiserver import ApiServer, Machine, Programs, free_port, wait_until
 from tests.controller.conftest import install_crd
 from tests.controller.go_between import Wire
+from tests.controller.memory import Cluster, RecordingClient
 from tests.controller.test_leader import works
-from tests.controller.test_operator import EXAMPLE, WORKERS, Operator, running
+from tests.controller.test_operator import EXAMPLE, WORKERS, Operator, running, started
+from tests.controller.virtual_time import run
 
 NAMESPACE = "lab"
 OUTAGE = 6.0
@@ -92,6 +96,34 @@ def test_an_operator_that_starts_before_its_api_server_waits_for_it(
 
         server.kubectl("apply", "-n", NAMESPACE, "-f", str(EXAMPLE))
         wait_until(lambda: has_its_pods(server), RECOVERED, "the pods")
+
+
+def test_an_operator_starts_over_a_line_that_breaks_within_answers(
+    machine: Machine, server: ApiServer, tmp_path: Path
+) -> None:
+    wire = Wire(far=machine.port, near=free_port(), lengths=range(2_000, 42_000, 500))
+    wire.mend()
+    server.kubectl("apply", "-n", NAMESPACE, "-f", str(EXAMPLE))
+
+    with started(replace(server, kubeconfig=machine.kubeconfig(wire.near)), NAMESPACE, tmp_path, *ELECTION) as operator:
+        wait_until(lambda: has_its_pods(server), 60, "the pods")
+        assert operator.process.poll() is None
+    wire.cut()
+
+
+@pytest.mark.parametrize(("patient", "code", "asked"), [(True, 0, 3), (False, 0, 1), (True, 403, 1), (True, 404, 1)])
+def test_a_leader_waits_for_an_api_server_that_is_away_and_bears_no_other_trouble(
+    *, patient: bool, code: int, asked: int
+) -> None:
+    troubles = iter([ApiError(code, "", ""), ApiError(code, "", ""), None])
+    client = RecordingClient(Cluster(), lambda _: next(troubles))
+
+    async def story() -> None:
+        with nullcontext() if asked == 3 else pytest.raises(ApiError):
+            await check_installed(client, NAMESPACE, patient=patient)
+
+    run(story())
+    assert len(client.calls) == asked
 
 
 class Restartable(Generic[T]):

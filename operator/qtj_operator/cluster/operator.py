@@ -13,15 +13,17 @@ from qtj_operator.cluster.leader import lead
 from qtj_operator.cluster.progress import ProgressPoller
 from qtj_operator.cluster.server import serve
 from qtj_operator.cluster.watch import watch
-from qtj_operator.controller.client import ApiError, Key, Resource
+from qtj_operator.controller.client import ApiError, Client, Key, Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler
 from qtj_operator.controller.runtime import Runtime
 
-__all__ = ["Settings", "run_operator"]
+__all__ = ["Settings", "check_installed", "run_operator"]
 
 log = logging.getLogger(__name__)
+
+_PAUSE_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +85,7 @@ async def _run(client: ApiClient, queue: WorkQueue[Key], metrics: Metrics, setti
         await serve(settings.port, metrics.registry, alive=lambda: runtime.alive, ready=lambda: state.ready)
 
     async def work() -> None:
-        await _check(client, settings.namespace)
+        await check_installed(client, settings.namespace, patient=settings.lease_namespace is not None)
         state.leads = True
         metrics.leads()
         await _until_one_ends(runtime.run(), poller.run(), watch(queue.add, settings.namespace, state.started))
@@ -107,11 +109,23 @@ async def _until_one_ends(*coroutines: Coroutine[Any, Any, None]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _check(client: ApiClient, namespace: str | None) -> None:
-    """Finds out at once whether the CRD is there and may be read: kopf would wait for it without a word."""
-    try:
-        await client.list(Resource.QUANTUM_TRAINING_JOBS, namespace, {})
-    except ApiError as error:
-        if error.code == 404:  # noqa: PLR2004
-            raise ApiError(404, error.reason, f"the cluster has no {API_VERSION}: kubectl apply -f crds/") from None
-        raise
+async def check_installed(client: Client, namespace: str | None, *, patient: bool) -> None:
+    """Finds out at once whether the CRD is there and may be read: kopf would wait for it without a word.
+
+    Args:
+        client: The cluster.
+        namespace: The only namespace to look after; None for all.
+        patient: Whether to wait for an API server out of reach; a leader does, for it has just been there.
+    """
+    while True:
+        try:
+            await client.list(Resource.QUANTUM_TRAINING_JOBS, namespace, {})
+        except ApiError as error:
+            if error.code == 404:  # noqa: PLR2004
+                raise ApiError(404, error.reason, f"the cluster has no {API_VERSION}: kubectl apply -f crds/") from None
+            if error.code or not patient:
+                raise
+            log.warning("jobs cannot be listed: %s; next try in %.1f s", error, _PAUSE_SECONDS)
+            await asyncio.sleep(_PAUSE_SECONDS)
+        else:
+            return

@@ -1,4 +1,4 @@
-"""Watches the cluster with kopf; the only module that imports it.
+"""Watches the cluster with kopf, which only this module and its session import.
 
 Of kopf's handlers only `on.event` is used, and it does nothing but put a key into the queue. Its other handlers keep
 their state in annotations and finalizers of the user's object, which belongs to the user (and to Argo CD), and they
@@ -12,6 +12,7 @@ from typing import Any
 import kopf
 
 from qtj_operator.api.names import GROUP, LABEL_JOB, MANAGED_BY, PLURAL, VERSION
+from qtj_operator.cluster.session import session
 from qtj_operator.controller.client import Key
 
 __all__ = ["watch"]
@@ -76,7 +77,8 @@ def _handlers(registry: kopf.OperatorRegistry, hint: Callable[[Key], None]) -> N
 
     @kopf.on.login(registry=registry)
     async def login(**kwargs: Any) -> Any:  # noqa: ANN401
-        return kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
+        info = kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
+        return info and session(info)
 
 
 def _settings() -> kopf.OperatorSettings:

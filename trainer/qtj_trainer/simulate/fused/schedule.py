@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-__all__ = ["Layout", "Pass", "Shape", "schedule"]
+__all__ = ["Layout", "Pass", "Shape", "layers", "schedule"]
 
 Edge = tuple[int, int]
 """The two qubits of a node: a block, or a pair that is looked at."""
@@ -94,6 +94,18 @@ def schedule(beginning: Sequence[Edge], nodes: Sequence[Edge], qubits: int, shap
     tiles = _filled([*first, *(rest or [(set(), [])])], qubits, shape)
     layout = _first_layout([*beginning, *nodes], tiles, qubits, shape)
     return _with_layouts(tiles, layout), len(first)
+
+
+def layers(nodes: Iterable[tuple[int, Edge]]) -> list[list[int]]:
+    """Groups numbered nodes that act side by side: each is in the first layer after those of its qubits before it."""
+    found: list[list[int]] = []
+    depth: dict[int, int] = {}
+    for number, edge in nodes:
+        layer = max(depth.get(qubit, 0) for qubit in edge)
+        found += [[] for _ in range(layer + 1 - len(found))]
+        found[layer].append(number)
+        depth |= dict.fromkeys(edge, layer + 1)
+    return found
 
 
 Tile = tuple[set[int], list[int]]

@@ -89,8 +89,11 @@ static void run(int threads, Job *job, Step *step) {
 static int is_kept(const Engine *e, long unit) { return unit < e->kept_units; }
 
 static float *psi_of(const Engine *e, long unit, int worker) {
-    return is_kept(e, unit) ? e->kept + (size_t)unit * e->state_floats : e->scratch + (size_t)worker * e->state_floats;
+    return is_kept(e, unit) ? e->kept + (size_t)unit * e->unit_floats : e->scratch + (size_t)worker * e->unit_floats;
 }
+
+/* Where a unit's state is after the last turn. */
+static float *last_of(const Engine *e, float *psi) { return psi + (size_t)e->plan.turns * e->state_floats; }
 
 static void clear_unit(const Engine *e, Thread *t) {
     int lanes = e->variant->lanes;
@@ -131,7 +134,7 @@ static void value_unit(const Engine *e, Thread *team, int threads, long unit, in
     float *psi = psi_of(e, unit, worker);
     for (int i = 0; i < threads; i++) clear_unit(e, &team[i]);
     forward_unit(e, team, threads, unit, psi);
-    if (e->plan.strings) run(threads, string_values, &(Step){e, team, unit, 0, psi, NULL});
+    if (e->plan.strings) run(threads, string_values, &(Step){e, team, unit, 0, last_of(e, psi), NULL});
     for (int i = 0; i < threads; i++) {
         keep_sums(e, unit, team[i].pairs, e->densities, e->plan.pairs * 16);
         keep_sums(e, unit, team[i].strings, e->string_sums, e->plan.strings);
@@ -143,7 +146,7 @@ static void gradient_unit(const Engine *e, Thread *team, int threads, long unit,
     if (e->tiles > 1) lambda = e->lambda + (size_t)worker * e->state_floats;
     if (!is_kept(e, unit)) forward_unit(e, team, threads, unit, psi);
     for (int i = 0; i < threads; i++) clear_unit(e, &team[i]);
-    Step step = {e, team, unit, 0, psi, lambda};
+    Step step = {e, team, unit, 0, last_of(e, psi), lambda};
     if (e->plan.strings) run(threads, string_seeds, &step);
     for (step.pass = e->plan.passes - 1; step.pass >= e->plan.prefix_passes; step.pass--)
         run(threads, backward_pass, &step);

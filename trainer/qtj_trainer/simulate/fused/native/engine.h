@@ -62,7 +62,10 @@ typedef struct {
 } String;
 
 enum { APPLY, DENSITY, SWAP };
-enum { NO_UNAPPLY = 1, NO_GRADIENT = 2 };
+/* A layer is blocks that act side by side. TURN, on its first block: from here on the state is written to the next of a
+ * unit's buffers, and what was before the layer stays. TOGETHER, on all that are to be un-applied: that is done to lambda
+ * alone, once all sums of the layer are taken. */
+enum { NO_UNAPPLY = 1, NO_GRADIENT = 2, TOGETHER = 4, TURN = 8, FLAGS = 16 };
 
 typedef struct {
     int code, index;
@@ -80,6 +83,7 @@ typedef struct {
     int qubits_in_lanes, vector_bits, tile_bits;
     int shared_angles, example_angles, gates, kinds, heads, blocks, pairs, terms, strings, readouts;
     int passes, prefix_passes; /* the prefix is the constant beginning of the circuit */
+    int turns;
     Gate *gate;
     Product *kind;
     Head *head;
@@ -124,7 +128,7 @@ struct qtj_engine {
     const Variant *variant;
     int threads;
     long tiles;
-    size_t state_floats, tile_floats, keep_bytes, bytes;
+    size_t state_floats, unit_floats, tile_floats, keep_bytes, bytes;
     Thread *thread;
 
     float *base;             /* the state after the constant beginning; NULL: |0...0> */

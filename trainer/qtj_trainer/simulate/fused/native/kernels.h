@@ -19,9 +19,9 @@ INLINE vec coefficient(const Coefficients *c, int per_lane, int part, int row, i
     return part && c->adjoint ? -v : v;
 }
 
-/* s = U s */
-INLINE void apply_groups(cvec *restrict s, size_t from, size_t to, const Place *p, const Coefficients *c, int per_lane,
-                         int trades) {
+/* into = U s; both may be the same. */
+INLINE void apply_groups(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const Coefficients *c,
+                         int per_lane, int trades) {
     FOR_GROUPS(x0, from, to, p) {
         cvec x[4], y[4];
         load(x, s + x0, p, trades);
@@ -35,7 +35,7 @@ INLINE void apply_groups(cvec *restrict s, size_t from, size_t to, const Place *
                 y[i].re -= im * x[j].im;
                 y[i].im += im * x[j].re;
             }
-        store(s + x0, y, p, trades);
+        store(into + x0, y, p, trades);
     }
 }
 
@@ -132,10 +132,15 @@ INLINE void observe_groups(const cvec *restrict psi, cvec *restrict lambda, size
     }
 
 /* Lanes with matrices of their own hold examples, so there are no qubits in them to trade. */
+static void apply_into(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const Coefficients *c,
+                       int trades) {
+    if (c->shared) FOR_TRADES(trades, apply_groups, s, into, from, to, p, c, 0)
+    else if (c->adjoint) apply_groups(s, into, from, to, p, &(Coefficients){NULL, c->lanes, 1}, 1, 0);
+    else apply_groups(s, into, from, to, p, &(Coefficients){NULL, c->lanes, 0}, 1, 0);
+}
+
 static void apply(cvec *s, size_t from, size_t to, const Place *p, const Coefficients *c, int trades) {
-    if (c->shared) FOR_TRADES(trades, apply_groups, s, from, to, p, c, 0)
-    else if (c->adjoint) apply_groups(s, from, to, p, &(Coefficients){NULL, c->lanes, 1}, 1, 0);
-    else apply_groups(s, from, to, p, &(Coefficients){NULL, c->lanes, 0}, 1, 0);
+    apply_into(s, s, from, to, p, c, trades);
 }
 
 static void observe(const cvec *psi, cvec *lambda, size_t from, size_t to, const Place *p, const Coefficients *c,

@@ -34,7 +34,7 @@ static int renew(Engine *e, void **pointer, size_t count, size_t size) {
 static long worker_count(const Engine *e) { return divides_state(e) ? 1 : e->threads; }
 
 static const char *reserve_states(Engine *e) {
-    size_t bytes = e->state_floats * sizeof(float), room = e->keep_bytes / bytes;
+    size_t bytes = e->unit_floats * sizeof(float), room = e->keep_bytes / bytes;
     long units = unit_count(e), keep = room < (size_t)units ? (long)room : units;
     if (keep > e->kept_units) {
         e->kept_units = 0;
@@ -48,7 +48,8 @@ static const char *reserve_states(Engine *e) {
         e->workers = worker_count(e);
     }
     if (units > e->kept_units && !e->scratch && !(e->scratch = allocate(e, (size_t)e->workers, bytes))) return NO_MEMORY;
-    if (e->tiles > 1 && !e->lambda && !(e->lambda = allocate(e, (size_t)e->workers, bytes))) return NO_MEMORY;
+    if (e->tiles > 1 && !e->lambda && !(e->lambda = allocate(e, (size_t)e->workers, e->state_floats * sizeof(float))))
+        return NO_MEMORY;
     return NULL;
 }
 
@@ -90,6 +91,7 @@ const char *reserve_plan(Engine *e) {
     const Plan *p = &e->plan;
     e->tiles = 1L << (p->vector_bits - p->tile_bits);
     e->state_floats = (size_t)2 * (size_t)e->variant->lanes << p->vector_bits;
+    e->unit_floats = e->state_floats * (size_t)(1 + p->turns);
     e->tile_floats = (size_t)2 * (size_t)e->variant->lanes << p->tile_bits;
     e->gate_matrix = allocate(e, (size_t)p->gates, sizeof *e->gate_matrix);
     e->unitary = allocate(e, (size_t)p->kinds, sizeof *e->unitary);

@@ -111,18 +111,29 @@ static void read_tables(Reader *r, Plan *p) {
     p->offset = constants(r, (size_t)p->readouts);
 }
 
-static void read_op(Reader *r, const Plan *p, Op *op, int prefix) {
+/* Layers are for states that are worked on whole, in one pass. */
+static void check_layer(Reader *r, Plan *p, const Op *op) {
+    int turn = op->flags & TURN, together = op->flags & TOGETHER;
+    if (!turn && !together) return;
+    p->turns += turn != 0;
+    if (op->code != APPLY || p->tile_bits != p->vector_bits || p->passes != p->prefix_passes + 1) r->bad = 1;
+    if (!together || !p->turns) r->bad = 1;
+}
+
+static void read_op(Reader *r, Plan *p, Op *op, int prefix) {
     op->code = within(r, APPLY, SWAP + 1);
     op->index = within(r, 0, op->code == APPLY ? p->blocks : op->code == DENSITY ? p->pairs : 1);
     for (int i = 0; i < 2; i++) {
         op->bit[i] = within(r, 0, p->tile_bits);
         op->lane[i] = within(r, -1, r->lane_bits);
     }
-    op->flags = within(r, 0, 4);
+    op->flags = within(r, 0, FLAGS);
+    check_layer(r, p, op);
     if (r->bad) return;
     int two_bits = op->bit[0] != op->bit[1] && (op->lane[0] < 0 || op->lane[0] != op->lane[1]);
     if (op->code == SWAP ? op->lane[0] < 0 : !two_bits) r->bad = 1;
-    if (prefix && (op->code == DENSITY || (op->code == APPLY && p->block[op->index].head >= 0))) r->bad = 1;
+    if (prefix && (op->code == DENSITY || op->flags > (NO_UNAPPLY | NO_GRADIENT))) r->bad = 1;
+    if (prefix && op->code == APPLY && p->block[op->index].head >= 0) r->bad = 1;
 }
 
 /* All numbers whose set bits are among the given ones, in order. */
@@ -134,7 +145,7 @@ static void spread(uint32_t *offsets, uint32_t among) {
     } while (value);
 }
 
-static void read_pass(Reader *r, const Plan *p, Pass *pass, Op **ops, const Op *end, int prefix) {
+static void read_pass(Reader *r, Plan *p, Pass *pass, Op **ops, const Op *end, int prefix) {
     pass->count = within(r, 0, MAX_COUNT);
     uint32_t inside = bits(r, p->vector_bits), all = ((uint32_t)1 << p->vector_bits) - 1;
     if (__builtin_popcount(inside) != p->tile_bits || end - *ops < pass->count) r->bad = 1;

@@ -46,14 +46,18 @@ static Coefficients observable_of(const Engine *e, int pair, long unit, float ow
     return e->plan.qubits_in_lanes ? one_of(&all, unit, own) : all;
 }
 
-static void forward_op(const Engine *e, Thread *t, const Op *op, long unit, cvec *psi) {
+/* Returns where the state is afterwards. */
+static cvec *forward_op(const Engine *e, Thread *t, const Op *op, long unit, cvec *psi) {
     size_t vectors = (size_t)1 << e->plan.tile_bits;
     Place place = place_of(op);
     if (op->code == APPLY) {
         float own[32];
         Coefficients c = unitary_of(e, &e->plan.block[op->index], unit, 0, own);
-        apply(psi, 0, vectors / 4, &place, &c, trades_of(op));
-    } else if (op->code == DENSITY) {
+        cvec *into = op->flags & TURN ? psi + vectors : psi;
+        apply_into(psi, into, 0, vectors / 4, &place, &c, trades_of(op));
+        return into;
+    }
+    if (op->code == DENSITY) {
         for (size_t from = 0; from < vectors / 4; from += STRETCH) {
             vec sums[16] = {{0}};
             size_t to = from + STRETCH < vectors / 4 ? from + STRETCH : vectors / 4;
@@ -63,6 +67,7 @@ static void forward_op(const Engine *e, Thread *t, const Op *op, long unit, cvec
     } else {
         swap(psi, vectors, op->bit[0], op->lane[0]);
     }
+    return psi;
 }
 
 /* Takes the sums of a block, and takes the block away from both states. */
@@ -78,13 +83,24 @@ static void backward_block(const Engine *e, Thread *t, const Op *op, long unit, 
     for (size_t from = 0; from < groups; from += CHUNK) {
         size_t to = from + CHUNK < groups ? from + CHUNK : groups;
         if (!(op->flags & NO_GRADIENT)) gradient(psi, lambda, from, to, &place, sums, trades);
-        if (!(op->flags & NO_UNAPPLY)) {
+        if (!(op->flags & (NO_UNAPPLY | TOGETHER))) {
             apply(psi, from, to, &place, &c, trades);
             apply(lambda, from, to, &place, &c, trades);
         }
         if (to % STRETCH && to < groups) continue;
         flush(sums, total);
         memset(sums, 0, sizeof sums);
+    }
+}
+
+/* Takes a layer away from lambda, once its sums are taken. */
+static void unapply_layer(const Engine *e, const Op *first, const Op *end, long unit, cvec *lambda) {
+    for (const Op *op = first; op < end && (op == first || !(op->flags & TURN)); op++) {
+        if (!(op->flags & TOGETHER)) continue;
+        float own[32];
+        Place place = place_of(op);
+        Coefficients c = unitary_of(e, &e->plan.block[op->index], unit, 1, own);
+        apply(lambda, 0, ((size_t)1 << e->plan.tile_bits) / 4, &place, &c, trades_of(op));
     }
 }
 
@@ -128,7 +144,7 @@ static void forward(const Engine *e, Thread *t, long unit, int number, long from
     for (long o = from; o < to; o++) {
         if (!whole) gather(tile, source + pass->outside[o], pass->inside, count);
         else if (source != state) memcpy(tile, source, count * sizeof(cvec));
-        for (int i = 0; i < pass->count; i++) forward_op(e, t, &pass->ops[i], unit, tile);
+        for (int i = 0; i < pass->count; i++) tile = forward_op(e, t, &pass->ops[i], unit, tile);
         if (!whole) scatter(tile, state + pass->outside[o], pass->inside, count);
     }
 }
@@ -144,7 +160,12 @@ static void backward(const Engine *e, Thread *t, long unit, int number, long fro
         if (!whole) gather(tile, state + pass->outside[o], pass->inside, count);
         if (last && !e->plan.strings) memset(other, 0, count * sizeof(cvec));
         else if (!whole) gather(other, other_state + pass->outside[o], pass->inside, count);
-        for (int i = pass->count - 1; i >= 0; i--) backward_op(e, t, &pass->ops[i], unit, tile, other);
+        for (int i = pass->count - 1; i >= 0; i--) {
+            backward_op(e, t, &pass->ops[i], unit, tile, other);
+            if (!(pass->ops[i].flags & TURN)) continue;
+            unapply_layer(e, &pass->ops[i], pass->ops + pass->count, unit, other);
+            tile -= count;
+        }
         if (whole || first) continue;
         scatter(tile, state + pass->outside[o], pass->inside, count);
         scatter(other, other_state + pass->outside[o], pass->inside, count);

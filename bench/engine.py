@@ -141,7 +141,7 @@ def show(measured: dict[str, Any]) -> None:
 
 def shares(measured: dict[str, Any], rate: float, speed: float) -> str:
     """How near the fused engine's gradient comes to what this machine can do."""
-    plan = fused_plan(Case(measured["qubits"], measured["layers"], measured["batch"]))
+    plan = fused_plan(Case(measured["qubits"], measured["layers"], measured["batch"]), measured["threads"])
     seconds = measured["engines"]["fused"]["ms"]["gradient"] / 1e3
     computed = operations(plan) / seconds / (rate * measured["threads"])
     measured["shares"] = {"multiply_add": computed, "copy": bytes_moved(plan) / seconds / speed}

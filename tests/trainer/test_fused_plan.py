@@ -1,11 +1,12 @@
 """What is planned for a circuit: fused, left out, and in which order."""
 
 import cirq
+import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qtj_trainer.simulate.fused.plan import Plan, make_plan
+from qtj_trainer.simulate.fused.plan import Plan, make_plan, shape_for
 from qtj_trainer.simulate.fused.program import compile_plan
 from qtj_trainer.simulate.fused.schedule import Shape, schedule
 from qtj_trainer.workloads.qcnn import hybrid_circuit
@@ -33,6 +34,26 @@ def test_the_qcnn_in_plain_words() -> None:
         "pass 1: 8 blocks on qubits 0-7; in lanes [] (once)",
         "pass 2: 8 blocks, 4 pairs on qubits 0-7; in lanes []",
     ]
+
+
+@pytest.mark.parametrize(
+    ("qubits", "batch", "threads", "side_by_side"),
+    [
+        (12, None, 1, True),
+        (12, 16, 1, True),
+        (12, 12, 1, True),
+        (12, 8, 1, False),
+        (12, 16, 2, False),
+        (12, 32, 2, True),
+        (12, 17, 1, False),
+        (5, 1, 1, True),
+        (13, 64, 1, False),
+    ],
+)
+def test_examples_share_the_lanes_where_they_fill_them(
+    qubits: int, batch: int | None, threads: int, *, side_by_side: bool
+) -> None:
+    assert (shape_for(qubits, 16, batch=batch, threads=threads).lane_bits == 0) == side_by_side
 
 
 def test_blocks_that_look_alike_share_their_sums() -> None:

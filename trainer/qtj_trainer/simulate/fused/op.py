@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Sequence
+from functools import partial
+from threading import Lock
 from typing import Any
 
 import cirq
@@ -14,7 +16,7 @@ from qtj_trainer.cpu import cpu_limit
 from qtj_trainer.memory import free_memory
 from qtj_trainer.simulate.fused.engine import Engine, lanes
 from qtj_trainer.simulate.fused.gates import UnsupportedError
-from qtj_trainer.simulate.fused.plan import Plan, make_plan
+from qtj_trainer.simulate.fused.plan import Plan, make_plan, shape_for
 
 __all__ = ["FusedOp", "default_threads"]
 
@@ -63,14 +65,19 @@ class FusedOp:
         """
         if isinstance(tf.distribute.get_strategy(), tf.distribute.ParameterServerStrategy):
             raise UnsupportedError("the other processes of a ParameterServer cluster cannot run it")
-        self.plan: Plan = make_plan(
+        self._threads = threads or default_threads()
+        self._planned = partial(
+            make_plan,
             circuit,
             readouts,
             inputs=[str(symbol) for symbol in inputs],
             weights=[str(symbol) for symbol in weights],
             lanes=lanes(),
+            threads=self._threads,
         )
-        self._engine = Engine(self.plan, threads=threads or default_threads(), keep_bytes=free_memory() // _KEPT_SHARE)
+        self.plan: Plan = self._planned()
+        self._engines = {self.plan.shape: self._made(self.plan)}
+        self._making = Lock()
         self._readouts = len(readouts)
         self._inputs = len(inputs)
 
@@ -93,10 +100,21 @@ class FusedOp:
 
         return values, gradient
 
+    def _made(self, plan: Plan) -> Engine:
+        return Engine(plan, threads=self._threads, keep_bytes=free_memory() // _KEPT_SHARE)
+
+    def _engine(self, batch: int) -> Engine:
+        """Returns the engine for so many examples, always the same: few ones are worked on in another way than many."""
+        shape = shape_for(self.plan.qubits, lanes(), batch=batch, threads=self._threads)
+        with self._making:  # TensorFlow calls from several threads, and a gradient has to find its values
+            if shape not in self._engines:
+                self._engines[shape] = self._made(self._planned(batch=batch))
+            return self._engines[shape]
+
     def _values(self, inputs: Array, weights: Array) -> tuple[Array, Array]:
-        values, serial = self._engine.values(inputs, weights)
+        values, serial = self._engine(len(inputs)).values(inputs, weights)
         return values.astype(np.float32), np.array(serial, np.int64)
 
     def _gradients(self, inputs: Array, weights: Array, upstream: Array, serial: Array) -> tuple[Array, Array]:
-        by_inputs, by_weights = self._engine.gradients(inputs, weights, upstream, int(serial))
+        by_inputs, by_weights = self._engine(len(inputs)).gradients(inputs, weights, upstream, int(serial))
         return by_inputs.astype(np.float32), by_weights.astype(np.float32)

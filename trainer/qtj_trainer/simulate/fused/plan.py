@@ -18,6 +18,8 @@ _WHOLE_BITS = 13
 """A state of so many index bits is worked on whole: what leaves L2 costs less than copies of it into tiles."""
 _EXAMPLES_IN_LANES = 12
 """Up to so many qubits, examples side by side are faster than one after the other."""
+_FULL = 0.75
+"""One part of the lanes that has to be filled for it: a group of examples takes as long as so many one by one."""
 _FEWEST = 2
 
 
@@ -60,12 +62,22 @@ class Plan:
         return "\n".join(_explained(self))
 
 
-def shape_for(qubits: int, lanes: int, *, examples_in_lanes: bool | None = None, tile_bits: int | None = None) -> Shape:
+def shape_for(
+    qubits: int,
+    lanes: int,
+    *,
+    batch: int | None = None,
+    threads: int = 1,
+    examples_in_lanes: bool | None = None,
+    tile_bits: int | None = None,
+) -> Shape:
     """Chooses how a state lies in memory.
 
     Args:
         qubits: At least 2.
         lanes: Floats in a vector of this processor.
+        batch: How many examples there are; None for more than enough.
+        threads: How many work together.
         examples_in_lanes: True to put examples into the lanes, False to put qubits there; None chooses.
         tile_bits: Index bits of the vectors that stay in the cache together; None chooses.
 
@@ -74,13 +86,19 @@ def shape_for(qubits: int, lanes: int, *, examples_in_lanes: bool | None = None,
     """
     lane_bits = lanes.bit_length() - 1
     if examples_in_lanes is None:
-        examples_in_lanes = qubits <= _EXAMPLES_IN_LANES
+        examples_in_lanes = qubits <= _EXAMPLES_IN_LANES and (batch is None or _fill(batch, lanes, threads))
     if examples_in_lanes or qubits < lane_bits + _FEWEST:
         lane_bits = 0
     vector_bits = qubits - lane_bits
     if tile_bits is None:
         tile_bits = vector_bits if vector_bits <= _WHOLE_BITS else _TILE_BITS
     return Shape(lane_bits, vector_bits, min(vector_bits, tile_bits) if lane_bits else vector_bits)
+
+
+def _fill(batch: int, lanes: int, threads: int) -> bool:
+    """Tells whether examples are done sooner side by side than one by one, each thread with its share."""
+    groups = -(-batch // lanes)
+    return -(-groups // threads) * lanes * _FULL <= -(-batch // threads)
 
 
 def make_plan(
@@ -90,6 +108,8 @@ def make_plan(
     inputs: Sequence[str],
     weights: Sequence[str],
     lanes: int,
+    batch: int | None = None,
+    threads: int = 1,
     examples_in_lanes: bool | None = None,
     tile_bits: int | None = None,
 ) -> Plan:
@@ -101,6 +121,8 @@ def make_plan(
         inputs: Names of the symbols that differ between examples.
         weights: Names of the symbols that all examples share.
         lanes: Floats in a vector of this processor.
+        batch: See `shape_for`.
+        threads: See `shape_for`.
         examples_in_lanes: See `shape_for`.
         tile_bits: See `shape_for`.
 
@@ -122,7 +144,9 @@ def make_plan(
     through = [pair.block for pair in pairs]
     blocks = [block for block in noticed if not any(block is other for other in through)]
     beginning = fuse(first, qubits)
-    shape = shape_for(qubits, lanes, examples_in_lanes=examples_in_lanes, tile_bits=tile_bits)
+    shape = shape_for(
+        qubits, lanes, batch=batch, threads=threads, examples_in_lanes=examples_in_lanes, tile_bits=tile_bits
+    )
     edges = [block.qubits for block in blocks] + [pair.qubits for pair in pairs]
     passes, prefix_passes = schedule([block.qubits for block in beginning], edges, qubits, shape)
     return Plan(

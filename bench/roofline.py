@@ -11,7 +11,7 @@ from qtj_trainer.simulate.fused.plan import Plan
 
 __all__ = ["bytes_moved", "copy_speed", "operations", "peak"]
 
-_FORWARD, _FIRST_BACK, _BACK, _READOUT = 30, 28, 88, 44
+_FORWARD, _FIRST_BACK, _TOGETHER_BACK, _BACK, _READOUT = 30, 28, 58, 88, 44
 """Operations for each amplitude; see the README of the native part."""
 _AMPLITUDE = 8
 _MIB = 1 << 20
@@ -19,10 +19,12 @@ _MIB = 1 << 20
 
 def operations(plan: Plan) -> int:
     """Counts the floating-point operations of one example's gradient over amplitudes."""
+    together = {node for layer in plan.together for node in layer}
     seen: set[int] = set()
     total = _READOUT * len(plan.pairs)
-    for block in plan.blocks:
-        total += _FORWARD + (_BACK if seen & set(block.qubits) else _FIRST_BACK)
+    for node, block in enumerate(plan.blocks, start=len(plan.beginning)):
+        later = _TOGETHER_BACK if node in together else _BACK
+        total += _FORWARD + (_FIRST_BACK if seen.isdisjoint(block.qubits) else later)
         seen.update(block.qubits)
     return total << plan.qubits
 
@@ -30,7 +32,7 @@ def operations(plan: Plan) -> int:
 def bytes_moved(plan: Plan) -> int:
     """Counts the bytes one example's gradient moves to and from the memory: none where the state is a single tile."""
     passes = len(plan.passes) - plan.prefix_passes
-    if plan.shape.tile_bits == plan.shape.vector_bits:
+    if plan.shape.is_whole:
         return 0
     forward = 2 * passes
     back = 4 * passes - 3  # the last pass has no lambda to read, the first pass of the circuit writes neither state

@@ -60,23 +60,21 @@ def _inputs(case: Case) -> Array:
     return inputs
 
 
-def fused_plan(case: Case, threads: int) -> Any:
+def fused_plan(case: Case) -> Any:
     """What our engine does for a case."""
     from qtj_trainer.simulate.fused.engine import lanes
     from qtj_trainer.simulate.fused.plan import make_plan
 
     circuit, readouts, turns, angles = _circuit(case)
     names = [[str(symbol) for symbol in symbols] for symbols in (turns, angles)]
-    return make_plan(
-        circuit, readouts, inputs=names[0], weights=names[1], lanes=lanes(), batch=case.batch, threads=threads
-    )
+    return make_plan(circuit, readouts, inputs=names[0], weights=names[1], lanes=lanes(), batch=case.batch)
 
 
 def fused(case: Case, threads: int) -> Simulator:
     """Our engine, without TensorFlow around it."""
     from qtj_trainer.simulate.fused.engine import Engine
 
-    engine = Engine(fused_plan(case, threads), threads=threads, keep_bytes=1 << 30)
+    engine = Engine(fused_plan(case), threads=threads, keep_bytes=1 << 30)
     data, inputs = case.data(), _inputs(case)
     upstream = np.tile(data["coefficients"] / case.batch, (case.batch, 1))
 

@@ -21,22 +21,28 @@ from qtj_trainer.simulate.fused.build import build, compiler
 from qtj_trainer.simulate.fused.engine import Engine, lanes
 from qtj_trainer.simulate.fused.gates import UnsupportedError
 from qtj_trainer.simulate.fused.library import library
-from qtj_trainer.simulate.fused.plan import make_plan
+from qtj_trainer.simulate.fused.plan import Plan, make_plan
 from qtj_trainer.simulate.fused.program import Program, compile_plan
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 
 Array = NDArray[Any]
+
+APPLY, OP_INTS = 0, 7
+TOGETHER, TURN = 4, 8
 
 REPOSITORY = Path(__file__).parents[2]
 
 
 @cache
 def program(qubits: int = 6, **options: Any) -> Program:
+    return compile_plan(plan_of(qubits, **options))
+
+
+def plan_of(qubits: int, **options: Any) -> Plan:
     hybrid = hybrid_circuit(qubits)
     names = [[str(symbol) for symbol in symbols] for symbols in (hybrid.inputs, hybrid.weights)]
     readouts = [*hybrid.readouts, cirq.X(cirq.LineQubit(0)) * cirq.Y(cirq.LineQubit(1)) * cirq.Z(cirq.LineQubit(2))]
-    plan = make_plan(hybrid.circuit, readouts, inputs=names[0], weights=names[1], lanes=lanes(), **options)
-    return compile_plan(plan)
+    return make_plan(hybrid.circuit, readouts, inputs=names[0], weights=names[1], lanes=lanes(), **options)
 
 
 def run(integers: Array, constants: Array, batch: int = 3) -> str:
@@ -93,6 +99,27 @@ def test_a_damaged_program_is_refused_or_harmless(changes: list[tuple[int, int]]
             integers[place % integers.size] = value
 
     assert run(integers, whole.constants) in {"", "the program is damaged", "out of memory"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "options"),
+    [
+        (TOGETHER | TURN, {"examples_in_lanes": False, "tile_bits": 3}),  # a state in tiles has no buffers to turn to
+        (TURN, {}),  # a block that starts a layer belongs to it
+        (TOGETHER, {}),  # a layer starts somewhere
+    ],
+)
+def test_layers_that_cannot_be_are_refused(flags: int, options: dict[str, Any]) -> None:
+    plan = plan_of(9, **options)
+    integers = compile_plan(plan).integers.copy()
+    operations = integers[-OP_INTS * (len(plan.passes[-1].nodes) + len(plan.passes[-1].swaps)) :].reshape(-1, OP_INTS)
+    operations[operations[:, 0] == APPLY, -1] &= ~(TOGETHER | TURN)
+    blocks = np.flatnonzero(operations[:, 0] == APPLY)
+    assert run(integers, compile_plan(plan).constants) == ""
+
+    operations[blocks[-1], -1] |= flags
+
+    assert run(integers, compile_plan(plan).constants) == "the program is damaged"
 
 
 def test_an_unknown_instruction_set_is_named() -> None:

@@ -1,5 +1,7 @@
 """What is planned for a circuit: fused, left out, and in which order."""
 
+from typing import Any
+
 import cirq
 import pytest
 import sympy
@@ -19,10 +21,11 @@ def plan_of(circuit: cirq.Circuit, *readouts: cirq.PauliString) -> Plan:
     return make_plan(circuit, readouts, inputs=[], weights=["a"], lanes=16)
 
 
-def hybrid_plan(qubits: int) -> Plan:
+def hybrid_plan(qubits: int, *, times: int = 1, **options: Any) -> Plan:
     hybrid = hybrid_circuit(qubits)
     names = [[str(symbol) for symbol in symbols] for symbols in (hybrid.inputs, hybrid.weights)]
-    return make_plan(hybrid.circuit, hybrid.readouts, inputs=names[0], weights=names[1], lanes=16)
+    circuit = hybrid.circuit * times
+    return make_plan(circuit, hybrid.readouts, inputs=names[0], weights=names[1], lanes=16, **options)
 
 
 def test_the_qcnn_in_plain_words() -> None:
@@ -31,29 +34,50 @@ def test_the_qcnn_in_plain_words() -> None:
         "initial state: 8 constant blocks, computed once",
         "168 gates fused into 8 blocks",
         "4 pairs looked at, 4 of them through a last block that is never applied",
+        "4 blocks in 1 layer taken back from lambda alone, with the state before each layer kept",
         "pass 1: 8 blocks on qubits 0-7; in lanes [] (once)",
         "pass 2: 8 blocks, 4 pairs on qubits 0-7; in lanes []",
     ]
 
 
 @pytest.mark.parametrize(
-    ("qubits", "batch", "threads", "side_by_side"),
+    ("qubits", "batch", "side_by_side"),
     [
-        (12, None, 1, True),
-        (12, 16, 1, True),
-        (12, 12, 1, True),
-        (12, 8, 1, False),
-        (12, 16, 2, False),
-        (12, 32, 2, True),
-        (12, 17, 1, False),
-        (5, 1, 1, True),
-        (13, 64, 1, False),
+        (12, None, True),
+        (12, 16, True),
+        (12, 12, True),
+        (12, 8, False),
+        (12, 32, True),
+        (12, 17, False),
+        (5, 1, True),
+        (13, 64, False),
     ],
 )
-def test_examples_share_the_lanes_where_they_fill_them(
-    qubits: int, batch: int | None, threads: int, *, side_by_side: bool
-) -> None:
-    assert (shape_for(qubits, 16, batch=batch, threads=threads).lane_bits == 0) == side_by_side
+def test_examples_share_the_lanes_where_they_fill_them(qubits: int, batch: int | None, *, side_by_side: bool) -> None:
+    assert (shape_for(qubits, 16, batch=batch).lane_bits == 0) == side_by_side
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_blocks_that_are_taken_back_together_act_side_by_side_and_last_in_their_layer(times: int) -> None:
+    plan = hybrid_plan(9, times=times)
+    nodes = plan.passes[-1].nodes
+    edges = [*(block.qubits for block in [*plan.beginning, *plan.blocks]), *(pair.qubits for pair in plan.pairs)]
+
+    assert len(plan.together) >= times
+    for layer in plan.together:
+        qubits = [qubit for node in layer for qubit in edges[node]]
+        assert len(set(qubits)) == len(qubits)
+        start = nodes.index(layer[0])
+        assert nodes[start : start + len(layer)] == layer
+        before = {qubit for node in nodes[:start] for qubit in edges[node]}
+        assert all(before.intersection(edges[node]) for node in layer)
+    for qubit in range(9):
+        on_it = [node for node in nodes if qubit in edges[node]]
+        assert on_it == sorted(on_it)
+
+
+def test_a_state_in_tiles_is_taken_back_block_by_block() -> None:
+    assert hybrid_plan(8, tile_bits=3, examples_in_lanes=False).together == []
 
 
 def test_blocks_that_look_alike_share_their_sums() -> None:

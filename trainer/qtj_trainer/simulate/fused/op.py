@@ -73,7 +73,6 @@ class FusedOp:
             inputs=[str(symbol) for symbol in inputs],
             weights=[str(symbol) for symbol in weights],
             lanes=lanes(),
-            threads=self._threads,
         )
         self.plan: Plan = self._planned()
         self._engines = {self.plan.shape: self._made(self.plan)}
@@ -105,7 +104,7 @@ class FusedOp:
 
     def _engine(self, batch: int) -> Engine:
         """Returns the engine for so many examples, always the same: few ones are worked on in another way than many."""
-        shape = shape_for(self.plan.qubits, lanes(), batch=batch, threads=self._threads)
+        shape = shape_for(self.plan.qubits, lanes(), batch=batch)
         with self._making:  # TensorFlow calls from several threads, and a gradient has to find its values
             if shape not in self._engines:
                 self._engines[shape] = self._made(self._planned(batch=batch))

@@ -8,7 +8,7 @@ import cirq
 
 from qtj_trainer.simulate.fused.blocks import Block, constant_beginning, fuse, without_effect_on
 from qtj_trainer.simulate.fused.observables import Pair, Readouts, Term, pairs_and_strings, read
-from qtj_trainer.simulate.fused.schedule import Pass, Shape, schedule
+from qtj_trainer.simulate.fused.schedule import Edge, Pass, Shape, layers, schedule
 
 __all__ = ["Plan", "make_plan", "shape_for"]
 
@@ -21,6 +21,8 @@ _EXAMPLES_IN_LANES = 12
 _FULL = 0.75
 """One part of the lanes that has to be filled for it: a group of examples takes as long as so many one by one."""
 _FEWEST = 2
+_WORTH_KEEPING = 2
+"""Blocks side by side from which on it costs less to keep the state before them than to take them away from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Plan:
         strings: Terms on more qubits.
         readouts: All readouts.
         passes: The order of work.
+        together: Blocks side by side that are taken back from lambda alone, since the state before them is kept.
         prefix_passes: How many of the passes are for the beginning.
         inputs: Names of the symbols that differ between examples.
         weights: Names of the symbols that all examples share.
@@ -52,6 +55,7 @@ class Plan:
     strings: list[Term]
     readouts: Readouts
     passes: list[Pass]
+    together: list[list[int]]
     prefix_passes: int
     inputs: tuple[str, ...]
     weights: tuple[str, ...]
@@ -67,7 +71,6 @@ def shape_for(
     lanes: int,
     *,
     batch: int | None = None,
-    threads: int = 1,
     examples_in_lanes: bool | None = None,
     tile_bits: int | None = None,
 ) -> Shape:
@@ -77,7 +80,6 @@ def shape_for(
         qubits: At least 2.
         lanes: Floats in a vector of this processor.
         batch: How many examples there are; None for more than enough.
-        threads: How many work together.
         examples_in_lanes: True to put examples into the lanes, False to put qubits there; None chooses.
         tile_bits: Index bits of the vectors that stay in the cache together; None chooses.
 
@@ -86,7 +88,7 @@ def shape_for(
     """
     lane_bits = lanes.bit_length() - 1
     if examples_in_lanes is None:
-        examples_in_lanes = qubits <= _EXAMPLES_IN_LANES and (batch is None or _fill(batch, lanes, threads))
+        examples_in_lanes = qubits <= _EXAMPLES_IN_LANES and (batch is None or _fill(batch, lanes))
     if examples_in_lanes or qubits < lane_bits + _FEWEST:
         lane_bits = 0
     vector_bits = qubits - lane_bits
@@ -95,10 +97,9 @@ def shape_for(
     return Shape(lane_bits, vector_bits, min(vector_bits, tile_bits) if lane_bits else vector_bits)
 
 
-def _fill(batch: int, lanes: int, threads: int) -> bool:
-    """Tells whether examples are done sooner side by side than one by one, each thread with its share."""
-    groups = -(-batch // lanes)
-    return -(-groups // threads) * lanes * _FULL <= -(-batch // threads)
+def _fill(batch: int, lanes: int) -> bool:
+    """Tells whether examples are done sooner side by side than one by one; by as many threads as there may be."""
+    return -(-batch // lanes) * lanes * _FULL <= batch
 
 
 def make_plan(
@@ -109,7 +110,6 @@ def make_plan(
     weights: Sequence[str],
     lanes: int,
     batch: int | None = None,
-    threads: int = 1,
     examples_in_lanes: bool | None = None,
     tile_bits: int | None = None,
 ) -> Plan:
@@ -122,7 +122,6 @@ def make_plan(
         weights: Names of the symbols that all examples share.
         lanes: Floats in a vector of this processor.
         batch: See `shape_for`.
-        threads: See `shape_for`.
         examples_in_lanes: See `shape_for`.
         tile_bits: See `shape_for`.
 
@@ -144,15 +143,36 @@ def make_plan(
     through = [pair.block for pair in pairs]
     blocks = [block for block in noticed if not any(block is other for other in through)]
     beginning = fuse(first, qubits)
-    shape = shape_for(
-        qubits, lanes, batch=batch, threads=threads, examples_in_lanes=examples_in_lanes, tile_bits=tile_bits
-    )
+    shape = shape_for(qubits, lanes, batch=batch, examples_in_lanes=examples_in_lanes, tile_bits=tile_bits)
     edges = [block.qubits for block in blocks] + [pair.qubits for pair in pairs]
     passes, prefix_passes = schedule([block.qubits for block in beginning], edges, qubits, shape)
+    together = _by_layers(passes[-1], edges, len(beginning), len(blocks)) if shape.is_whole else []
     return Plan(
-        qubits, shape, beginning, blocks, pairs, strings, looked_at, passes, prefix_passes, tuple(inputs),
+        qubits, shape, beginning, blocks, pairs, strings, looked_at, passes, together, prefix_passes, tuple(inputs),
         tuple(weights), len(unnoticed),
     )  # fmt: skip
+
+
+def _by_layers(work: Pass, edges: Sequence[Edge], before: int, blocks: int) -> list[list[int]]:
+    """Orders a pass over a whole state by layers, and returns the blocks of each that are taken back together.
+
+    Args:
+        work: The pass.
+        edges: The qubits of its nodes.
+        before: The number of the first of them; the first are blocks.
+        blocks: How many are blocks.
+    """
+    together: list[list[int]] = []
+    order: list[int] = []
+    seen: set[int] = set()
+    for layer in layers((node, edges[node - before]) for node in work.nodes):
+        later = [node for node in layer if node - before < blocks and not seen.isdisjoint(edges[node - before])]
+        if len(later) >= _WORTH_KEEPING:
+            together.append(later)
+        order += sorted(layer, key=later.__contains__)
+        seen.update(*(edges[node - before] for node in layer))
+    work.nodes = order
+    return together
 
 
 def _explained(plan: Plan) -> Iterator[str]:
@@ -168,6 +188,9 @@ def _explained(plan: Plan) -> Iterator[str]:
     yield f"{_count(len(plan.pairs), 'pair')} looked at, {through} of them through a last block that is never applied"
     if plan.strings:
         yield f"{_count(len(plan.strings), 'Pauli string')} on more than two qubits, from the whole state"
+    if plan.together:
+        count, turns = sum(map(len, plan.together)), _count(len(plan.together), "layer")
+        yield f"{_count(count, 'block')} in {turns} taken back from lambda alone, with the state before each layer kept"
     for index, each in enumerate(plan.passes):
         yield f"pass {index + 1}: {_work(plan, each)}" + (" (once)" if index < plan.prefix_passes else "")
 

@@ -27,15 +27,13 @@ from qtj_trainer.simulate.fused.blocks import Block
 from qtj_trainer.simulate.fused.gates import Angle, Gate
 from qtj_trainer.simulate.fused.observables import Term
 from qtj_trainer.simulate.fused.plan import Plan
-from qtj_trainer.simulate.fused.schedule import Layout, Pass, layers
+from qtj_trainer.simulate.fused.schedule import Layout, Pass
 
 __all__ = ["Program", "compile_plan"]
 
 _FORMAT = 1
 _APPLY, _DENSITY, _SWAP = range(3)
 _NO_UNAPPLY, _NO_GRADIENT, _TOGETHER, _TURN = 1, 2, 4, 8
-_WORTH_A_TURN = 2
-"""Blocks side by side from which on it is cheaper to keep the state before them than to take them away from it."""
 _SWAPPED = np.ix_([0, 2, 1, 3], [0, 2, 1, 3])
 
 Floats = NDArray[np.float64]
@@ -194,7 +192,7 @@ def compile_plan(plan: Plan) -> Program:
     ]
     strings = [_string(term, plan.passes[-1].layout, writer) for term in plan.strings]
     offsets = writer.constant(plan.readouts.offsets)
-    passes = [_pass(plan, number) for number in range(len(plan.passes))]
+    passes = [_pass(plan, each) for each in plan.passes]
     tables = [writer.gates, writer.kinds, writer.heads, blocks, pairs, terms, strings]
     shape = plan.shape
     header = [
@@ -229,38 +227,22 @@ def _mask(qubits: Iterable[int], place: Sequence[int]) -> int:
     return sum(1 << place.index(qubit) for qubit in qubits if qubit in place)
 
 
-def _pass(plan: Plan, number: int) -> list[int]:
-    each = plan.passes[number]
-    blocks = [*plan.beginning, *plan.blocks]
-    flags = {node: _flags(plan, node, blocks[node]) for node in each.nodes if node < len(blocks)}
-    nodes = each.nodes
-    if number >= plan.prefix_passes and plan.shape.tile_bits == plan.shape.vector_bits:
-        edges = [*(block.qubits for block in blocks), *(pair.qubits for pair in plan.pairs)]
-        nodes = [node for layer in layers((node, edges[node]) for node in nodes) for node in _side_by_side(layer, flags)]
-    operations = [
-        [_APPLY, node, *_place(blocks[node].qubits, each), flags[node]]
-        if node < len(blocks)
-        else [_DENSITY, node - len(blocks), *_place(plan.pairs[node - len(blocks)].qubits, each), 0]
-        for node in nodes
-    ]
-    operations += [_swap(each, *pair) for pair in each.swaps]
+def _pass(plan: Plan, each: Pass) -> list[int]:
+    operations = [*(_operation(plan, each, node) for node in each.nodes), *(_swap(each, *pair) for pair in each.swaps)]
     bits = sum(1 << bit for bit in each.tile)
     return [len(operations), bits, *(number for operation in operations for number in operation)]
 
 
-def _flags(plan: Plan, node: int, block: Block) -> int:
-    return _NO_UNAPPLY * _is_first(plan, node) | _NO_GRADIENT * block.is_constant
-
-
-def _side_by_side(layer: list[int], flags: dict[int, int]) -> list[int]:
-    """Marks the blocks of a layer that are taken away together (see `engine.h`), and puts them last."""
-    together = [node for node in layer if node in flags and not flags[node] & _NO_UNAPPLY]
-    if len(together) < _WORTH_A_TURN:
-        return layer
-    for node in together:
-        flags[node] |= _TOGETHER
-    flags[together[0]] |= _TURN
-    return [*(node for node in layer if node not in together), *together]
+def _operation(plan: Plan, each: Pass, node: int) -> list[int]:
+    blocks = [*plan.beginning, *plan.blocks]
+    if node < len(blocks):
+        block = blocks[node]
+        flags = _NO_UNAPPLY * _is_first(plan, node) | _NO_GRADIENT * block.is_constant
+        flags |= _TOGETHER * any(node in layer for layer in plan.together)
+        flags |= _TURN * any(node == layer[0] for layer in plan.together)
+        return [_APPLY, node, *_place(block.qubits, each), flags]
+    index = node - len(blocks)
+    return [_DENSITY, index, *_place(plan.pairs[index].qubits, each), 0]
 
 
 def _is_first(plan: Plan, node: int) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-__all__ = ["Layout", "Pass", "Shape", "layers", "schedule"]
+__all__ = ["Edge", "Layout", "Pass", "Shape", "layers", "schedule"]
 
 Edge = tuple[int, int]
 """The two qubits of a node: a block, or a pair that is looked at."""
@@ -44,6 +44,11 @@ class Shape:
     def tile_qubits(self) -> int:
         """Qubits of a tile, those in lanes included."""
         return self.lane_bits + self.tile_bits
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether one tile holds the state."""
+        return self.tile_bits == self.vector_bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +118,7 @@ Tile = tuple[set[int], list[int]]
 
 def _tiles(nodes: list[tuple[int, Edge]], qubits: int, shape: Shape, before: set[int] | None = None) -> list[Tile]:
     """Searches for few sets of qubits in which all nodes can be done; deterministic."""
-    if shape.tile_bits == shape.vector_bits:
+    if shape.is_whole:
         return [(set(range(qubits)), [number for number, _ in nodes])] if nodes else []
     attempts = (_attempt(nodes, shape, before, random.Random(seed)) for seed in range(_RESTARTS))  # noqa: S311
     return min(attempts, key=len)

@@ -80,10 +80,12 @@ static void backward_block(const Engine *e, Thread *t, const Op *op, long unit, 
     float own[32];
     Coefficients c = unitary_of(e, block, unit, 1, own);
     vec sums[16] = {{0}};
-    for (size_t from = 0; from < groups; from += CHUNK) {
-        size_t to = from + CHUNK < groups ? from + CHUNK : groups;
+    int sums_only = op->flags & (NO_UNAPPLY | TOGETHER);
+    size_t chunk = sums_only ? STRETCH : CHUNK;
+    for (size_t from = 0; from < groups; from += chunk) {
+        size_t to = from + chunk < groups ? from + chunk : groups;
         if (!(op->flags & NO_GRADIENT)) gradient(psi, lambda, from, to, &place, sums, trades);
-        if (!(op->flags & (NO_UNAPPLY | TOGETHER))) {
+        if (!sums_only) {
             apply(psi, from, to, &place, &c, trades);
             apply(lambda, from, to, &place, &c, trades);
         }

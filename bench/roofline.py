@@ -19,14 +19,10 @@ _MIB = 1 << 20
 
 def operations(plan: Plan) -> int:
     """Counts the floating-point operations of one example's gradient over amplitudes."""
-    together = {node for layer in plan.together for node in layer}
-    seen: set[int] = set()
-    total = _READOUT * len(plan.pairs)
-    for node, block in enumerate(plan.blocks, start=len(plan.beginning)):
-        later = _TOGETHER_BACK if node in together else _BACK
-        total += _FORWARD + (_FIRST_BACK if seen.isdisjoint(block.qubits) else later)
-        seen.update(block.qubits)
-    return total << plan.qubits
+    together = sum(map(len, plan.together))
+    others = len(plan.blocks) - len(plan.firsts) - together
+    back = _FIRST_BACK * len(plan.firsts) + _TOGETHER_BACK * together + _BACK * others
+    return (_FORWARD * len(plan.blocks) + back + _READOUT * len(plan.pairs)) << plan.qubits
 
 
 def bytes_moved(plan: Plan) -> int:

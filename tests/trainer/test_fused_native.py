@@ -128,12 +128,8 @@ def test_an_unknown_instruction_set_is_named() -> None:
 
 
 def test_no_threads_are_too_few() -> None:
-    hybrid = hybrid_circuit(4)
-    names = [[str(symbol) for symbol in symbols] for symbols in (hybrid.inputs, hybrid.weights)]
-    plan = make_plan(hybrid.circuit, hybrid.readouts, inputs=names[0], weights=names[1], lanes=lanes())
-
     with pytest.raises(ValueError, match="number of threads"):
-        Engine(plan, threads=0)
+        Engine(plan_of(4), threads=0)
 
 
 def test_memory_that_is_not_there_is_an_error() -> None:

@@ -1,7 +1,7 @@
 """The plan of a circuit: what is fused, looked at and tiled, in which order."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import cirq
@@ -19,7 +19,7 @@ _WHOLE_BITS = 13
 _EXAMPLES_IN_LANES = 12
 """Up to so many qubits, examples side by side are faster than one after the other."""
 _FULL = 0.75
-"""One part of the lanes that has to be filled for it: a group of examples takes as long as so many one by one."""
+"""The part of the lanes that has to be filled for it: examples side by side take as long as so many one by one."""
 _FEWEST = 2
 _WORTH_KEEPING = 2
 """Blocks side by side from which on it costs less to keep the state before them than to take them away from it."""
@@ -40,6 +40,7 @@ class Plan:
         strings: Terms on more qubits.
         readouts: All readouts.
         passes: The order of work.
+        firsts: Blocks that no other block acts before on either qubit.
         together: Blocks side by side that are taken back from lambda alone, since the state before them is kept.
         prefix_passes: How many of the passes are for the beginning.
         inputs: Names of the symbols that differ between examples.
@@ -55,6 +56,7 @@ class Plan:
     strings: list[Term]
     readouts: Readouts
     passes: list[Pass]
+    firsts: frozenset[int]
     together: list[list[int]]
     prefix_passes: int
     inputs: tuple[str, ...]
@@ -98,7 +100,7 @@ def shape_for(
 
 
 def _fill(batch: int, lanes: int) -> bool:
-    """Tells whether examples are done sooner side by side than one by one; by as many threads as there may be."""
+    """Tells whether examples are done sooner side by side than one by one, whatever the number of threads."""
     return -(-batch // lanes) * lanes * _FULL <= batch
 
 
@@ -146,31 +148,42 @@ def make_plan(
     shape = shape_for(qubits, lanes, batch=batch, examples_in_lanes=examples_in_lanes, tile_bits=tile_bits)
     edges = [block.qubits for block in blocks] + [pair.qubits for pair in pairs]
     passes, prefix_passes = schedule([block.qubits for block in beginning], edges, qubits, shape)
-    together = _by_layers(passes[-1], edges, len(beginning), len(blocks)) if shape.is_whole else []
+    numbers = range(len(beginning), len(beginning) + len(blocks))
+    every_edge = [block.qubits for block in beginning] + edges
+    firsts = _firsts(numbers, every_edge)
+    together = _by_layers(passes[-1], every_edge, set(numbers) - firsts) if shape.is_whole else []
     return Plan(
-        qubits, shape, beginning, blocks, pairs, strings, looked_at, passes, together, prefix_passes, tuple(inputs),
-        tuple(weights), len(unnoticed),
+        qubits, shape, beginning, blocks, pairs, strings, looked_at, passes, firsts, together, prefix_passes,
+        tuple(inputs), tuple(weights), len(unnoticed),
     )  # fmt: skip
 
 
-def _by_layers(work: Pass, edges: Sequence[Edge], before: int, blocks: int) -> list[list[int]]:
+def _firsts(blocks: Iterable[int], edges: Sequence[Edge]) -> frozenset[int]:
+    """Finds the blocks that come first on both their qubits."""
+    seen: set[int] = set()
+    firsts = set()
+    for node in blocks:
+        if seen.isdisjoint(edges[node]):
+            firsts.add(node)
+        seen.update(edges[node])
+    return frozenset(firsts)
+
+
+def _by_layers(work: Pass, edges: Sequence[Edge], later: set[int]) -> list[list[int]]:
     """Orders a pass over a whole state by layers, and returns the blocks of each that are taken back together.
 
     Args:
         work: The pass.
-        edges: The qubits of its nodes.
-        before: The number of the first of them; the first are blocks.
-        blocks: How many are blocks.
+        edges: The qubits of all nodes.
+        later: The blocks that are to be taken back at all.
     """
     together: list[list[int]] = []
     order: list[int] = []
-    seen: set[int] = set()
-    for layer in layers((node, edges[node - before]) for node in work.nodes):
-        later = [node for node in layer if node - before < blocks and not seen.isdisjoint(edges[node - before])]
-        if len(later) >= _WORTH_KEEPING:
-            together.append(later)
+    for layer in layers((node, edges[node]) for node in work.nodes):
+        back = [node for node in layer if node in later]
+        if len(back) >= _WORTH_KEEPING:
+            together.append(back)
         order += sorted(layer, key=later.__contains__)
-        seen.update(*(edges[node - before] for node in layer))
     work.nodes = order
     return together
 

@@ -237,19 +237,12 @@ def _operation(plan: Plan, each: Pass, node: int) -> list[int]:
     blocks = [*plan.beginning, *plan.blocks]
     if node < len(blocks):
         block = blocks[node]
-        flags = _NO_UNAPPLY * _is_first(plan, node) | _NO_GRADIENT * block.is_constant
+        flags = _NO_UNAPPLY * (node in plan.firsts) | _NO_GRADIENT * block.is_constant
         flags |= _TOGETHER * any(node in layer for layer in plan.together)
         flags |= _TURN * any(node == layer[0] for layer in plan.together)
         return [_APPLY, node, *_place(block.qubits, each), flags]
     index = node - len(blocks)
     return [_DENSITY, index, *_place(plan.pairs[index].qubits, each), 0]
-
-
-def _is_first(plan: Plan, node: int) -> bool:
-    """Whether no block before it acts on its qubits: then nothing is left to do once its gradient is taken."""
-    mine = plan.blocks[node - len(plan.beginning)].qubits if node >= len(plan.beginning) else ()
-    earlier = plan.blocks[: max(node - len(plan.beginning), 0)]
-    return all(set(block.qubits).isdisjoint(mine) for block in earlier)
 
 
 def _place(qubits: tuple[int, int], each: Pass) -> tuple[int, int, int, int]:

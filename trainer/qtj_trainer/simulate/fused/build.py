@@ -30,7 +30,8 @@ _VARIANTS: dict[str, dict[str, tuple[int, list[str]]]] = {
 _OTHERS: dict[str, tuple[int, list[str]]] = {"baseline": (4, [])}  # NEON is part of every 64-bit ARM
 # Contraction is what makes `a * b + c` one instruction. Never -ffast-math: linked, it makes the whole process round
 # subnormal numbers to 0.
-_FLAGS = ["-std=gnu11", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=fast", "-Wno-psabi"]
+_FLAGS = ["-std=gnu11", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=fast", "-Wno-psabi",
+          "-Werror=implicit-function-declaration"]  # fmt: skip
 
 
 def compiler() -> list[str] | None:

@@ -12,10 +12,9 @@ from qtj_trainer.simulate.fused.schedule import Edge, Pass, Shape, layers, sched
 
 __all__ = ["Plan", "make_plan", "shape_for"]
 
-_TILE_BITS = 12
-"""A tile of 2^12 vectors of 16 complex numbers takes 512 KiB; two of them stay in an L2 of 1 MiB."""
-_WHOLE_BITS = 13
-"""A state of so many index bits is worked on whole: what leaves L2 costs less than copies of it into tiles."""
+_TILE_BITS = 14
+"""A tile of 2^14 vectors of 16 complex numbers takes 2 MiB; two of them stay in the part of L3 that a processor of today
+has for each core. Smaller ones would stay in L2, but sweeps read ahead, and the copies of small tiles cost more than L3."""
 _EXAMPLES_IN_LANES = 12
 """Up to so many qubits, examples side by side are faster than one after the other."""
 _FULL = 0.75
@@ -95,7 +94,7 @@ def shape_for(
         lane_bits = 0
     vector_bits = qubits - lane_bits
     if tile_bits is None:
-        tile_bits = vector_bits if vector_bits <= _WHOLE_BITS else _TILE_BITS
+        tile_bits = _TILE_BITS
     return Shape(lane_bits, vector_bits, min(vector_bits, tile_bits) if lane_bits else vector_bits)
 
 

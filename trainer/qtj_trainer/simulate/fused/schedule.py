@@ -209,7 +209,7 @@ def _first_layout(edges: Sequence[Edge], tiles: list[Tile], qubits: int, shape: 
 
 def _effort(edges: Sequence[Edge], lanes: tuple[int, ...]) -> int:
     """Shuffles that nodes on qubits in lanes cost."""
-    return sum((first in lanes) + (second in lanes) for first, second in edges)
+    return sum((0, 1, 3)[(first in lanes) + (second in lanes)] for first, second in edges)
 
 
 def _with_layouts(tiles: list[Tile], layout: Layout) -> list[Pass]:

@@ -224,7 +224,7 @@ static const char *backward(Engine *e, double *shared_gradient) {
 /* The state after the constant beginning of the circuit, computed once. */
 static const char *make_base(Engine *e) {
     if (!e->plan.prefix_passes) return NULL;
-    float *base = allocate(e, 1, e->state_floats * sizeof(float));
+    float *base = allocate_states(e, 1);
     double *angles = calloc((size_t)e->plan.shared_angles + 1, sizeof(double));
     if (base && angles) {
         prepare_kinds(e, angles);

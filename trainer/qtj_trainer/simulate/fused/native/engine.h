@@ -164,15 +164,17 @@ static inline long unit_count(const Engine *e) { return e->plan.qubits_in_lanes 
 /* A state is divided over the threads where it has tiles enough for all of them, or where the batch has not; otherwise
  * the batch is. */
 static inline int divides_state(const Engine *e) {
-    return e->tiles >= 4L * e->threads || (e->tiles > 1 && unit_count(e) < e->threads);
+    return e->tiles >= 2L * e->threads || (e->tiles > 1 && unit_count(e) < e->threads);
 }
 
 /* ---- memory.c ---- */
 
 extern const char NO_MEMORY[];
-void *allocate(Engine *e, size_t count, size_t size); /* zeroed and aligned; NULL if there is none */
-const char *reserve_plan(Engine *e);                  /* what the plan needs, once */
-const char *reserve_batch(Engine *e, long batch);     /* what a batch needs; it only ever grows */
+/* Aligned, and NULL if there is no memory. States are not cleared. */
+void *allocate(Engine *e, size_t count, size_t size);
+float *allocate_states(Engine *e, size_t count);
+const char *reserve_plan(Engine *e);              /* what the plan needs, once */
+const char *reserve_batch(Engine *e, long batch); /* what a batch needs; it only ever grows */
 void release(Engine *e);
 
 /* ---- program.c ---- */

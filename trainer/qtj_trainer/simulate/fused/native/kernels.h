@@ -13,7 +13,7 @@ typedef struct {
 } Coefficients;
 
 INLINE vec coefficient(const Coefficients *c, int per_lane, int part, int row, int column) {
-    if (!per_lane) return (vec){0} + c->shared[16 * part + 4 * row + column];
+    if (!per_lane) return c->shared[16 * part + 4 * row + column] - (vec){0};
     int index = 16 * part + (c->adjoint ? 4 * column + row : 4 * row + column);
     vec v = *(const vec *)(c->lanes + index * LANES);
     return part && c->adjoint ? -v : v;
@@ -99,13 +99,13 @@ INLINE void density_groups(const cvec *restrict psi, size_t from, size_t to, con
     for (int i = 0; i < 16; i++) sums[i] = w[i];
 }
 
-/* lambda += O psi, O Hermitian */
+/* lambda += O psi, O Hermitian; where lambda is `fresh`, what is in it counts as 0. */
 INLINE void observe_groups(const cvec *restrict psi, cvec *restrict lambda, size_t from, size_t to, const Place *p,
-                           const Coefficients *c, int per_lane, int trades) {
+                           const Coefficients *c, int fresh, int per_lane, int trades) {
     FOR_GROUPS(x0, from, to, p) {
-        cvec x[4], y[4];
+        cvec x[4], y[4] = {{{0}, {0}}};
         load(x, psi + x0, p, trades);
-        load(y, lambda + x0, p, trades);
+        if (!fresh) load(y, lambda + x0, p, trades);
 #pragma GCC unroll 4
         for (int j = 0; j < 4; j++)
 #pragma GCC unroll 4
@@ -144,9 +144,10 @@ static void apply(cvec *s, size_t from, size_t to, const Place *p, const Coeffic
 }
 
 static void observe(const cvec *psi, cvec *lambda, size_t from, size_t to, const Place *p, const Coefficients *c,
-                    int trades) {
-    if (c->shared) FOR_TRADES(trades, observe_groups, psi, lambda, from, to, p, c, 0)
-    else observe_groups(psi, lambda, from, to, p, &(Coefficients){NULL, c->lanes, 0}, 1, 0);
+                    int fresh, int trades) {
+    if (!c->shared) observe_groups(psi, lambda, from, to, p, &(Coefficients){NULL, c->lanes, 0}, fresh, 1, 0);
+    else if (fresh) FOR_TRADES(trades, observe_groups, psi, lambda, from, to, p, c, 1, 0)
+    else FOR_TRADES(trades, observe_groups, psi, lambda, from, to, p, c, 0, 0)
 }
 
 static void gradient(const cvec *psi, const cvec *lambda, size_t from, size_t to, const Place *p, vec *sums,

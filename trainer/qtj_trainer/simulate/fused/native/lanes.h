@@ -12,45 +12,76 @@ typedef struct {
     vec re, im;
 } cvec;
 
-/* Lane i of the result is lane from[i] of a followed by b. */
-#if defined(__clang__) && defined(__AVX512F__) && LANES == 16
+#if defined(__x86_64__)
 #include <immintrin.h>
-INLINE vec shuffle(vec a, vec b, lane_map from) {
-    return (vec)_mm512_permutex2var_ps((__m512)a, (__m512i)from, (__m512)b);
-}
-#elif defined(__clang__) /* whose own shuffle wants constants */
-INLINE vec shuffle(vec a, vec b, lane_map from) {
-    vec out = a;
-    for (int i = 0; i < LANES; i++) out[i] = from[i] < LANES ? a[from[i]] : b[from[i] - LANES];
-    return out;
-}
-#else
-INLINE vec shuffle(vec a, vec b, lane_map from) { return __builtin_shuffle(a, b, from); }
 #endif
+
+/* Lane i of the result is lane from[i] of v. */
+INLINE vec shuffle(vec v, lane_map from) {
+#if defined(__AVX512F__) && LANES == 16
+    return (vec)_mm512_permutexvar_ps((__m512i)from, (__m512)v);
+#elif defined(__clang__) /* whose own shuffle wants constants */
+    vec out = v;
+    for (int i = 0; i < LANES; i++) out[i] = v[from[i]];
+    return out;
+#else
+    return __builtin_shuffle(v, from);
+#endif
+}
+
+/* Writes past the caches, to memory that is not read soon. `after_streams` ends a row of such writes. */
+INLINE void stream(vec *to, vec v) {
+#if defined(__AVX512F__) && LANES == 16
+    _mm512_stream_ps((float *)to, (__m512)v);
+#elif defined(__AVX__) && LANES == 8
+    _mm256_stream_ps((float *)to, (__m256)v);
+#elif defined(__x86_64__) && LANES == 4
+    _mm_stream_ps((float *)to, (__m128)v);
+#else
+    *to = v;
+#endif
+}
+
+INLINE void after_streams(void) {
+#if defined(__x86_64__)
+    _mm_sfence();
+#endif
+}
 
 /* Lane bit l trades places with the vector bit that tells u from v:
  *     u' = lanes without the bit: u,               lanes with it: v without it
  *     v' = lanes without the bit: u with the bit,  lanes with it: v */
 typedef struct {
-    lane_map first, second;
+    lane_map other; /* each lane's number with the bit turned */
+    lane_map with;  /* all bits of the lanes that have it */
 } Trade;
 
 INLINE Trade trade_of(int lane) {
     Trade t = {{0}, {0}};
     for (int i = 0; i < LANES; i++) {
-        int bit = 1 << lane;
-        t.first[i] = i & bit ? LANES + (i ^ bit) : i;
-        t.second[i] = i & bit ? LANES + i : i | bit;
+        t.other[i] = i ^ 1 << lane;
+        t.with[i] = -(i >> lane & 1);
     }
     return t;
 }
 
+/* Takes the lanes that `of` names from v, each from its other, and the rest from u. One masked instruction in AVX-512,
+ * which runs beside multiply-adds; what GCC makes of a shuffle of two vectors does not. */
+INLINE vec mixed(vec u, vec v, lane_map of, lane_map other) {
+#if defined(__AVX512F__) && LANES == 16
+    __mmask16 mask = _mm512_movepi32_mask((__m512i)of);
+    return (vec)_mm512_mask_permutexvar_ps((__m512)u, mask, (__m512i)other, (__m512)v);
+#else
+    return (vec)(((lane_map)shuffle(v, other) & of) | ((lane_map)u & ~of));
+#endif
+}
+
 INLINE void trade(cvec *u, cvec *v, const Trade *t) {
     cvec a = *u, b = *v;
-    u->re = shuffle(a.re, b.re, t->first);
-    u->im = shuffle(a.im, b.im, t->first);
-    v->re = shuffle(a.re, b.re, t->second);
-    v->im = shuffle(a.im, b.im, t->second);
+    u->re = mixed(a.re, b.re, t->with, t->other);
+    u->im = mixed(a.im, b.im, t->with, t->other);
+    v->re = mixed(b.re, a.re, ~t->with, t->other);
+    v->im = mixed(b.im, a.im, ~t->with, t->other);
 }
 
 typedef struct {

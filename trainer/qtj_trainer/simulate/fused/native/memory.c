@@ -11,7 +11,9 @@ enum { HUGE_PAGE = 1 << 21 };
 
 const char NO_MEMORY[] = "out of memory";
 
-void *allocate(Engine *e, size_t count, size_t size) {
+/* Aligned memory; what is in it is left open. A large state is not cleared first: the threads that fill it take its
+ * pages side by side. */
+static void *take(Engine *e, size_t count, size_t size) {
     if (count > SIZE_MAX / 4 / size) return NULL;
     size_t bytes = count * size, unit = bytes >= HUGE_PAGE ? HUGE_PAGE : 64;
     bytes = bytes ? (bytes + unit - 1) / unit * unit : unit;
@@ -20,9 +22,15 @@ void *allocate(Engine *e, size_t count, size_t size) {
 #if defined(__linux__)
     if (unit == HUGE_PAGE) madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
-    memset(memory, 0, bytes);
     e->bytes += bytes;
     return memory;
+}
+
+float *allocate_states(Engine *e, size_t count) { return take(e, count, e->state_floats * sizeof(float)); }
+
+void *allocate(Engine *e, size_t count, size_t size) {
+    void *memory = take(e, count, size);
+    return memory ? memset(memory, 0, count * size) : NULL;
 }
 
 static int renew(Engine *e, void **pointer, size_t count, size_t size) {
@@ -34,11 +42,12 @@ static int renew(Engine *e, void **pointer, size_t count, size_t size) {
 static long worker_count(const Engine *e) { return divides_state(e) ? 1 : e->threads; }
 
 static const char *reserve_states(Engine *e) {
-    size_t bytes = e->unit_floats * sizeof(float), room = e->keep_bytes / bytes;
+    size_t states = 1 + (size_t)e->plan.turns, room = e->keep_bytes / (states * e->state_floats * sizeof(float));
     long units = unit_count(e), keep = room < (size_t)units ? (long)room : units;
     if (keep > e->kept_units) {
         e->kept_units = 0;
-        if (!renew(e, (void **)&e->kept, (size_t)keep, bytes)) return NO_MEMORY;
+        free(e->kept);
+        if (!(e->kept = allocate_states(e, (size_t)keep * states))) return NO_MEMORY;
         e->kept_units = keep;
     }
     if (worker_count(e) > e->workers) {
@@ -47,9 +56,9 @@ static const char *reserve_states(Engine *e) {
         e->scratch = e->lambda = NULL;
         e->workers = worker_count(e);
     }
-    if (units > e->kept_units && !e->scratch && !(e->scratch = allocate(e, (size_t)e->workers, bytes))) return NO_MEMORY;
-    if (e->tiles > 1 && !e->lambda && !(e->lambda = allocate(e, (size_t)e->workers, e->state_floats * sizeof(float))))
-        return NO_MEMORY;
+    size_t workers = (size_t)e->workers;
+    if (units > e->kept_units && !e->scratch && !(e->scratch = allocate_states(e, workers * states))) return NO_MEMORY;
+    if (e->tiles > 1 && !e->lambda && !(e->lambda = allocate_states(e, workers))) return NO_MEMORY;
     return NULL;
 }
 
@@ -76,8 +85,8 @@ static const char *make_threads(Engine *e) {
     e->thread = allocate(e, (size_t)e->threads, sizeof *e->thread);
     if (!e->thread) return NO_MEMORY;
     for (Thread *t = e->thread; t < e->thread + e->threads; t++) {
-        t->psi = allocate(e, e->tiles > 1 ? e->tile_floats : 0, sizeof(float));
-        t->lambda = allocate(e, e->tile_floats, sizeof(float));
+        t->psi = take(e, e->tiles > 1 ? e->tile_floats : 0, sizeof(float));
+        t->lambda = take(e, e->tile_floats, sizeof(float));
         t->kinds = allocate(e, (size_t)p->kinds * 16 * lanes, sizeof(double));
         t->heads = allocate(e, (size_t)p->heads * 16 * lanes, sizeof(double));
         t->pairs = allocate(e, (size_t)p->pairs * 16 * lanes, sizeof(double));

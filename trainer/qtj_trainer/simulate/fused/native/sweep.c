@@ -106,7 +106,7 @@ static void unapply_layer(const Engine *e, const Op *first, const Op *end, long 
     }
 }
 
-static void backward_op(const Engine *e, Thread *t, const Op *op, long unit, cvec *psi, cvec *lambda) {
+static void backward_op(const Engine *e, Thread *t, const Op *op, long unit, cvec *psi, cvec *lambda, int fresh) {
     size_t vectors = (size_t)1 << e->plan.tile_bits;
     if (op->code == APPLY) {
         backward_block(e, t, op, unit, psi, lambda);
@@ -114,7 +114,7 @@ static void backward_op(const Engine *e, Thread *t, const Op *op, long unit, cve
         float own[32];
         Place place = place_of(op);
         Coefficients c = observable_of(e, op->index, unit, own);
-        observe(psi, lambda, 0, vectors / 4, &place, &c, trades_of(op));
+        observe(psi, lambda, 0, vectors / 4, &place, &c, fresh, trades_of(op));
     } else {
         swap(psi, vectors, op->bit[0], op->lane[0]);
         swap(lambda, vectors, op->bit[0], op->lane[0]);
@@ -128,7 +128,11 @@ static void gather(cvec *restrict tile, const cvec *restrict state, const uint32
 }
 
 static void scatter(const cvec *restrict tile, cvec *restrict state, const uint32_t *inside, size_t count) {
-    for (size_t k = 0; k < count; k++) state[inside[k]] = tile[k];
+    for (size_t k = 0; k < count; k++) {
+        stream(&state[inside[k]].re, tile[k].re);
+        stream(&state[inside[k]].im, tile[k].im);
+    }
+    after_streams();
 }
 
 /* |0...0> */
@@ -151,19 +155,22 @@ static void forward(const Engine *e, Thread *t, long unit, int number, long from
     }
 }
 
+static int observes_last(const Pass *pass) { return pass->count && pass->ops[pass->count - 1].code == DENSITY; }
+
 static void backward(const Engine *e, Thread *t, long unit, int number, long from, long to, float *psi,
                      float *lambda) {
     const Pass *pass = &e->plan.pass[number];
     size_t count = (size_t)1 << e->plan.tile_bits;
-    int whole = e->tiles == 1, first = number == e->plan.prefix_passes, last = number == e->plan.passes - 1;
+    int whole = e->tiles == 1, first = number == e->plan.prefix_passes;
+    int fresh = number == e->plan.passes - 1 && !e->plan.strings; /* nothing is in lambda yet */
     cvec *state = (cvec *)psi, *tile = whole ? state : (cvec *)t->psi;
     cvec *other_state = (cvec *)lambda, *other = whole ? other_state : (cvec *)t->lambda;
     for (long o = from; o < to; o++) {
         if (!whole) gather(tile, state + pass->outside[o], pass->inside, count);
-        if (last && !e->plan.strings) memset(other, 0, count * sizeof(cvec));
-        else if (!whole) gather(other, other_state + pass->outside[o], pass->inside, count);
+        if (fresh && !observes_last(pass)) memset(other, 0, count * sizeof(cvec));
+        if (!fresh && !whole) gather(other, other_state + pass->outside[o], pass->inside, count);
         for (int i = pass->count - 1; i >= 0; i--) {
-            backward_op(e, t, &pass->ops[i], unit, tile, other);
+            backward_op(e, t, &pass->ops[i], unit, tile, other, fresh && i == pass->count - 1);
             if (!(pass->ops[i].flags & TURN)) continue;
             unapply_layer(e, &pass->ops[i], pass->ops + pass->count, unit, other);
             tile -= count;
@@ -195,7 +202,7 @@ static StringLanes string_lanes(const String *s) {
 INLINE cvec string_vector(const String *s, const StringLanes *l, const cvec *psi, size_t v) {
     size_t j = v ^ s->x;
     vec sign = __builtin_parity((unsigned)j & s->z) ? -l->sign : l->sign;
-    vec re = sign * shuffle(psi[j].re, psi[j].re, l->from), im = sign * shuffle(psi[j].im, psi[j].im, l->from);
+    vec re = sign * shuffle(psi[j].re, l->from), im = sign * shuffle(psi[j].im, l->from);
     switch (s->phase) {
         case 0: return (cvec){re, im};
         case 1: return (cvec){-im, re};

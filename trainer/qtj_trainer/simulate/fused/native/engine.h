@@ -77,6 +77,7 @@ typedef struct {
     int count;
     const Op *ops;
     uint32_t *inside, *outside; /* where the vectors of a tile are, and where the tiles begin */
+    int run_bits;               /* so many of a vector's lowest index bits are bits of the tile */
 } Pass;
 
 typedef struct {
@@ -101,9 +102,9 @@ typedef struct {
 
 /* ---- what a call works with ---- */
 
-/* Tiles and sums of one thread. Sums are in double precision, each lane for itself: [what][16][lanes]. */
+/* The sums of one thread. They are in double precision, each lane for itself: [what][16][lanes]. */
 typedef struct {
-    float *psi, *lambda;
+    float *lambda; /* of a state that is worked on whole */
     double *kinds, *heads, *pairs, *strings;
 } Thread;
 
@@ -128,7 +129,7 @@ struct qtj_engine {
     const Variant *variant;
     int threads;
     long tiles;
-    size_t state_floats, unit_floats, tile_floats, keep_bytes, bytes;
+    size_t state_floats, unit_floats, keep_bytes, bytes;
     Thread *thread;
 
     float *base;             /* the state after the constant beginning; NULL: |0...0> */

@@ -160,11 +160,11 @@ static void density(const cvec *psi, size_t from, size_t to, const Place *p, vec
 }
 
 /* Exchanges a lane bit and a vector bit for good. */
-static void swap(cvec *s, size_t vectors, int bit, int lane) {
+static void swap(cvec *s, const Pass *pass, size_t vectors, int bit, int lane) {
     Trade t = trade_of(lane);
-    size_t step = (size_t)1 << bit;
+    size_t step = (size_t)1 << bit, apart = pass->inside[step];
     for (size_t x = 0; x < vectors; x += 2 * step)
-        for (size_t k = x; k < x + step; k++) trade(&s[k], &s[k + step], &t);
+        for (size_t k = x; k < x + step; k++) trade(&s[pass->inside[k]], &s[pass->inside[k] + apart], &t);
 }
 
 #endif

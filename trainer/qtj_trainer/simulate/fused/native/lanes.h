@@ -29,25 +29,6 @@ INLINE vec shuffle(vec v, lane_map from) {
 #endif
 }
 
-/* Writes past the caches, to memory that is not read soon. `after_streams` ends a row of such writes. */
-INLINE void stream(vec *to, vec v) {
-#if defined(__AVX512F__) && LANES == 16
-    _mm512_stream_ps((float *)to, (__m512)v);
-#elif defined(__AVX__) && LANES == 8
-    _mm256_stream_ps((float *)to, (__m256)v);
-#elif defined(__x86_64__) && LANES == 4
-    _mm_stream_ps((float *)to, (__m128)v);
-#else
-    *to = v;
-#endif
-}
-
-INLINE void after_streams(void) {
-#if defined(__x86_64__)
-    _mm_sfence();
-#endif
-}
-
 /* Lane bit l trades places with the vector bit that tells u from v:
  *     u' = lanes without the bit: u,               lanes with it: v without it
  *     v' = lanes without the bit: u with the bit,  lanes with it: v */
@@ -84,15 +65,19 @@ INLINE void trade(cvec *u, cvec *v, const Trade *t) {
     v->im = mixed(b.im, a.im, ~t->with, t->other);
 }
 
+/* Where the four vectors of a block are, in every group of its tile. */
 typedef struct {
-    size_t first, second; /* how far apart the values 0 and 1 of the two qubits are, in vectors */
-    int low, high;        /* their bits, in order */
+    const uint32_t *inside; /* where the vectors of the tile are in the state */
+    size_t first, second;   /* how far apart the values 0 and 1 of the two qubits are in it */
+    int low, high;          /* their bits in the tile, in order */
+    int run;                /* 2^run groups follow each other in memory */
     Trade trade[2];
 } Place;
 
-INLINE Place place_of(const Op *op) {
-    int a = op->bit[0], b = op->bit[1];
-    Place p = {.first = (size_t)1 << a, .second = (size_t)1 << b, .low = a < b ? a : b, .high = a < b ? b : a};
+INLINE Place place_of(const Pass *pass, const Op *op) {
+    int a = op->bit[0], b = op->bit[1], low = a < b ? a : b, high = a < b ? b : a;
+    Place p = {pass->inside, pass->inside[(size_t)1 << a], pass->inside[(size_t)1 << b], low, high,
+               low < pass->run_bits ? low : pass->run_bits, {{{0}, {0}}, {{0}, {0}}}};
     for (int i = 0; i < 2; i++)
         if (op->lane[i] >= 0) p.trade[i] = trade_of(op->lane[i]);
     return p;
@@ -128,16 +113,16 @@ INLINE void store(cvec *at, cvec x[4], const Place *p, int trades) {
     at[p->first + p->second] = x[3];
 }
 
-/* The index of a group's first vector: the group's number with a 0 put in at both bits. */
+/* The index of a group's first vector: the group's number with a 0 put in at both bits, found in the tile. */
 INLINE size_t group_start(size_t group, const Place *p) {
     size_t low = ((size_t)1 << p->low) - 1, high = ((size_t)1 << p->high) - 1;
     group = (group & ~low) << 1 | (group & low);
-    return (group & ~high) << 1 | (group & high);
+    return p->inside[(group & ~high) << 1 | (group & high)];
 }
 
 /* The end of the groups that follow each other in memory. */
 INLINE size_t run_end(size_t group, size_t to, const Place *p) {
-    size_t end = (group | (((size_t)1 << p->low) - 1)) + 1;
+    size_t end = (group | (((size_t)1 << p->run) - 1)) + 1;
     return end < to ? end : to;
 }
 

@@ -85,13 +85,12 @@ static const char *make_threads(Engine *e) {
     e->thread = allocate(e, (size_t)e->threads, sizeof *e->thread);
     if (!e->thread) return NO_MEMORY;
     for (Thread *t = e->thread; t < e->thread + e->threads; t++) {
-        t->psi = take(e, e->tiles > 1 ? e->tile_floats : 0, sizeof(float));
-        t->lambda = take(e, e->tile_floats, sizeof(float));
+        t->lambda = allocate_states(e, e->tiles == 1);
         t->kinds = allocate(e, (size_t)p->kinds * 16 * lanes, sizeof(double));
         t->heads = allocate(e, (size_t)p->heads * 16 * lanes, sizeof(double));
         t->pairs = allocate(e, (size_t)p->pairs * 16 * lanes, sizeof(double));
         t->strings = allocate(e, (size_t)p->strings * lanes, sizeof(double));
-        if (!t->psi || !t->lambda || !t->kinds || !t->heads || !t->pairs || !t->strings) return NO_MEMORY;
+        if (!t->lambda || !t->kinds || !t->heads || !t->pairs || !t->strings) return NO_MEMORY;
     }
     return NULL;
 }
@@ -101,7 +100,6 @@ const char *reserve_plan(Engine *e) {
     e->tiles = 1L << (p->vector_bits - p->tile_bits);
     e->state_floats = (size_t)2 * (size_t)e->variant->lanes << p->vector_bits;
     e->unit_floats = e->state_floats * (size_t)(1 + p->turns);
-    e->tile_floats = (size_t)2 * (size_t)e->variant->lanes << p->tile_bits;
     e->gate_matrix = allocate(e, (size_t)p->gates, sizeof *e->gate_matrix);
     e->unitary = allocate(e, (size_t)p->kinds, sizeof *e->unitary);
     e->pulled = allocate(e, (size_t)p->terms, sizeof *e->pulled);
@@ -120,7 +118,7 @@ void release(Engine *e) {
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) free(parts[i]);
     for (int i = 0; e->thread && i < e->threads; i++) {
         const Thread *t = &e->thread[i];
-        void *const own[] = {t->psi, t->lambda, t->kinds, t->heads, t->pairs, t->strings};
+        void *const own[] = {t->lambda, t->kinds, t->heads, t->pairs, t->strings};
         for (size_t k = 0; k < sizeof own / sizeof *own; k++) free(own[k]);
     }
     free(e->thread);

@@ -152,6 +152,7 @@ static void read_pass(Reader *r, Plan *p, Pass *pass, Op **ops, const Op *end, i
     if (r->bad) return;
     spread(pass->inside, inside);
     spread(pass->outside, all & ~inside);
+    pass->run_bits = __builtin_ctz(~inside);
     pass->ops = *ops;
     for (int i = 0; i < pass->count && !r->bad; i++) read_op(r, p, (*ops)++, prefix);
 }

@@ -4,7 +4,8 @@
  *
  * A state is an array of vectors of LANES real parts and LANES imaginary parts. The lanes hold either LANES examples
  * (few qubits) or log2(LANES) qubits of one example (many qubits); the other qubits are bits of the vector's index.
- * A pass takes the state through the cache tile by tile: the vectors that differ in `tile_bits` of the index bits.
+ * A pass takes the state through the cache tile by tile: the vectors that differ in `tile_bits` of the index bits. They
+ * stay where they are in memory.
  */
 #include "heads.h"
 #include "kernels.h"
@@ -46,36 +47,38 @@ static Coefficients observable_of(const Engine *e, int pair, long unit, float ow
     return e->plan.qubits_in_lanes ? one_of(&all, unit, own) : all;
 }
 
-/* Returns where the state is afterwards. */
-static cvec *forward_op(const Engine *e, Thread *t, const Op *op, long unit, cvec *psi) {
+/* Reads the state at `from` and leaves it at `psi`, which may be the same. Returns where it is afterwards. */
+static cvec *forward_op(const Engine *e, Thread *t, const Pass *pass, const Op *op, long unit, const cvec *from,
+                        cvec *psi) {
     size_t vectors = (size_t)1 << e->plan.tile_bits;
-    Place place = place_of(op);
+    Place place = place_of(pass, op);
     if (op->code == APPLY) {
         float own[32];
         Coefficients c = unitary_of(e, &e->plan.block[op->index], unit, 0, own);
         cvec *into = op->flags & TURN ? psi + vectors : psi;
-        apply_into(psi, into, 0, vectors / 4, &place, &c, trades_of(op));
+        apply_into(from, into, 0, vectors / 4, &place, &c, trades_of(op));
         return into;
     }
     if (op->code == DENSITY) {
-        for (size_t from = 0; from < vectors / 4; from += STRETCH) {
+        for (size_t at = 0; at < vectors / 4; at += STRETCH) {
             vec sums[16] = {{0}};
-            size_t to = from + STRETCH < vectors / 4 ? from + STRETCH : vectors / 4;
-            density(psi, from, to, &place, sums, trades_of(op));
+            size_t to = at + STRETCH < vectors / 4 ? at + STRETCH : vectors / 4;
+            density(psi, at, to, &place, sums, trades_of(op));
             flush(sums, t->pairs + op->index * 16 * LANES);
         }
     } else {
-        swap(psi, vectors, op->bit[0], op->lane[0]);
+        swap(psi, pass, vectors, op->bit[0], op->lane[0]);
     }
     return psi;
 }
 
 /* Takes the sums of a block, and takes the block away from both states. */
-static void backward_block(const Engine *e, Thread *t, const Op *op, long unit, cvec *psi, cvec *lambda) {
+static void backward_block(const Engine *e, Thread *t, const Pass *pass, const Op *op, long unit, cvec *psi,
+                           cvec *lambda) {
     size_t groups = ((size_t)1 << e->plan.tile_bits) / 4;
     const Block *block = &e->plan.block[op->index];
     double *total = block->head < 0 ? t->kinds + block->kind * 16 * LANES : t->heads + block->head * 16 * LANES;
-    Place place = place_of(op);
+    Place place = place_of(pass, op);
     int trades = trades_of(op);
     float own[32];
     Coefficients c = unitary_of(e, block, unit, 1, own);
@@ -96,43 +99,41 @@ static void backward_block(const Engine *e, Thread *t, const Op *op, long unit, 
 }
 
 /* Takes a layer away from lambda, once its sums are taken. */
-static void unapply_layer(const Engine *e, const Op *first, const Op *end, long unit, cvec *lambda) {
+static void unapply_layer(const Engine *e, const Pass *pass, const Op *first, long unit, cvec *lambda) {
+    const Op *end = pass->ops + pass->count;
     for (const Op *op = first; op < end && (op == first || !(op->flags & TURN)); op++) {
         if (!(op->flags & TOGETHER)) continue;
         float own[32];
-        Place place = place_of(op);
+        Place place = place_of(pass, op);
         Coefficients c = unitary_of(e, &e->plan.block[op->index], unit, 1, own);
         apply(lambda, 0, ((size_t)1 << e->plan.tile_bits) / 4, &place, &c, trades_of(op));
     }
 }
 
-static void backward_op(const Engine *e, Thread *t, const Op *op, long unit, cvec *psi, cvec *lambda, int fresh) {
+static void backward_op(const Engine *e, Thread *t, const Pass *pass, const Op *op, long unit, cvec *psi, cvec *lambda,
+                        int fresh) {
     size_t vectors = (size_t)1 << e->plan.tile_bits;
     if (op->code == APPLY) {
-        backward_block(e, t, op, unit, psi, lambda);
+        backward_block(e, t, pass, op, unit, psi, lambda);
     } else if (op->code == DENSITY) {
         float own[32];
-        Place place = place_of(op);
+        Place place = place_of(pass, op);
         Coefficients c = observable_of(e, op->index, unit, own);
         observe(psi, lambda, 0, vectors / 4, &place, &c, fresh, trades_of(op));
     } else {
-        swap(psi, vectors, op->bit[0], op->lane[0]);
-        swap(lambda, vectors, op->bit[0], op->lane[0]);
+        swap(psi, pass, vectors, op->bit[0], op->lane[0]);
+        swap(lambda, pass, vectors, op->bit[0], op->lane[0]);
     }
 }
 
 /* ---- passes ---- */
 
-static void gather(cvec *restrict tile, const cvec *restrict state, const uint32_t *inside, size_t count) {
-    for (size_t k = 0; k < count; k++) tile[k] = state[inside[k]];
-}
-
-static void scatter(const cvec *restrict tile, cvec *restrict state, const uint32_t *inside, size_t count) {
-    for (size_t k = 0; k < count; k++) {
-        stream(&state[inside[k]].re, tile[k].re);
-        stream(&state[inside[k]].im, tile[k].im);
-    }
-    after_streams();
+/* Copies a tile, or clears it where there is nothing to copy. */
+static void fill(const Engine *e, const Pass *pass, const cvec *from, cvec *to) {
+    size_t count = (size_t)1 << e->plan.tile_bits, run = (size_t)1 << pass->run_bits;
+    for (size_t k = 0; k < count; k += run)
+        if (from) memcpy(to + pass->inside[k], from + pass->inside[k], run * sizeof(cvec));
+        else memset(to + pass->inside[k], 0, run * sizeof(cvec));
 }
 
 /* |0...0> */
@@ -141,17 +142,21 @@ static void reset(const Engine *e, float *psi) {
     for (int lane = 0; lane < (e->plan.qubits_in_lanes ? 1 : LANES); lane++) psi[lane] = 1;
 }
 
+/* A block that does not keep what was before it may read it from anywhere. */
+static int reads_anywhere(const Pass *pass) {
+    return pass->count && pass->ops[0].code == APPLY && !(pass->ops[0].flags & TURN);
+}
+
 static void forward(const Engine *e, Thread *t, long unit, int number, long from, long to, float *psi) {
     const Pass *pass = &e->plan.pass[number];
-    size_t count = (size_t)1 << e->plan.tile_bits;
-    int whole = e->tiles == 1;
-    cvec *state = (cvec *)psi, *tile = whole ? state : (cvec *)t->psi;
+    cvec *state = (cvec *)psi;
     const cvec *source = number == e->plan.prefix_passes && e->base ? (const cvec *)e->base : state;
     for (long o = from; o < to; o++) {
-        if (!whole) gather(tile, source + pass->outside[o], pass->inside, count);
-        else if (source != state) memcpy(tile, source, count * sizeof(cvec));
-        for (int i = 0; i < pass->count; i++) tile = forward_op(e, t, &pass->ops[i], unit, tile);
-        if (!whole) scatter(tile, state + pass->outside[o], pass->inside, count);
+        cvec *tile = state + pass->outside[o];
+        const cvec *read = source + pass->outside[o];
+        if (source != state && !reads_anywhere(pass)) fill(e, pass, read, tile);
+        for (int i = 0; i < pass->count; i++)
+            tile = forward_op(e, t, pass, &pass->ops[i], unit, i || !reads_anywhere(pass) ? tile : read, tile);
     }
 }
 
@@ -160,24 +165,16 @@ static int observes_last(const Pass *pass) { return pass->count && pass->ops[pas
 static void backward(const Engine *e, Thread *t, long unit, int number, long from, long to, float *psi,
                      float *lambda) {
     const Pass *pass = &e->plan.pass[number];
-    size_t count = (size_t)1 << e->plan.tile_bits;
-    int whole = e->tiles == 1, first = number == e->plan.prefix_passes;
     int fresh = number == e->plan.passes - 1 && !e->plan.strings; /* nothing is in lambda yet */
-    cvec *state = (cvec *)psi, *tile = whole ? state : (cvec *)t->psi;
-    cvec *other_state = (cvec *)lambda, *other = whole ? other_state : (cvec *)t->lambda;
     for (long o = from; o < to; o++) {
-        if (!whole) gather(tile, state + pass->outside[o], pass->inside, count);
-        if (fresh && !observes_last(pass)) memset(other, 0, count * sizeof(cvec));
-        if (!fresh && !whole) gather(other, other_state + pass->outside[o], pass->inside, count);
+        cvec *tile = (cvec *)psi + pass->outside[o], *other = (cvec *)lambda + pass->outside[o];
+        if (fresh && !observes_last(pass)) fill(e, pass, NULL, other);
         for (int i = pass->count - 1; i >= 0; i--) {
-            backward_op(e, t, &pass->ops[i], unit, tile, other, fresh && i == pass->count - 1);
+            backward_op(e, t, pass, &pass->ops[i], unit, tile, other, fresh && i == pass->count - 1);
             if (!(pass->ops[i].flags & TURN)) continue;
-            unapply_layer(e, &pass->ops[i], pass->ops + pass->count, unit, other);
-            tile -= count;
+            unapply_layer(e, pass, &pass->ops[i], unit, other);
+            tile -= (size_t)1 << e->plan.tile_bits;
         }
-        if (whole || first) continue;
-        scatter(tile, state + pass->outside[o], pass->inside, count);
-        scatter(other, other_state + pass->outside[o], pass->inside, count);
     }
 }
 

@@ -3,7 +3,7 @@
 #ifndef QTJ_KERNELS_H
 #define QTJ_KERNELS_H
 
-#include "lanes.h"
+#include "flips.h"
 
 /* A 4x4 matrix: the same in all lanes, or one for each lane. */
 typedef struct {
@@ -38,9 +38,6 @@ INLINE void apply_groups(const cvec *s, cvec *into, size_t from, size_t to, cons
         store(into + x0, y, p, trades);
     }
 }
-
-/* Where the sums of ab, a < b, are: after the diagonal's four; imaginary parts six further. */
-INLINE int sum_of(int a, int b) { return a == 0 ? 3 + b : a == 1 ? 5 + b : 9; }
 
 /* The sums of algebra.c for M_ab = conj(lambda_a) psi_b. */
 INLINE void gradient_groups(const cvec *restrict psi, const cvec *restrict lambda, size_t from, size_t to,
@@ -122,41 +119,44 @@ INLINE void observe_groups(const cvec *restrict psi, cvec *restrict lambda, size
     }
 }
 
-/* One copy of a loop for each way of loading, so that the choice is made outside of it. */
-#define FOR_TRADES(trades, call, ...)         \
-    switch (trades) {                         \
-        case 0: call(__VA_ARGS__, 0); break;  \
-        case 1: call(__VA_ARGS__, 1); break;  \
-        case 2: call(__VA_ARGS__, 2); break;  \
-        default: call(__VA_ARGS__, 3); break; \
-    }
-
-/* Lanes with matrices of their own hold examples, so there are no qubits in them to trade. */
-static void apply_into(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const Coefficients *c,
-                       int trades) {
-    if (c->shared) FOR_TRADES(trades, apply_groups, s, into, from, to, p, c, 0)
-    else if (c->adjoint) apply_groups(s, into, from, to, p, &(Coefficients){NULL, c->lanes, 1}, 1, 0);
-    else apply_groups(s, into, from, to, p, &(Coefficients){NULL, c->lanes, 0}, 1, 0);
+/* Lanes with matrices of their own hold examples, so there are no qubits in them. */
+static void apply_into(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const Coefficients *c) {
+    if (!c->shared && c->adjoint) apply_groups(s, into, from, to, p, &(Coefficients){NULL, c->lanes, 1}, 1, 0);
+    else if (!c->shared) apply_groups(s, into, from, to, p, &(Coefficients){NULL, c->lanes, 0}, 1, 0);
+    else if (p->lanes == NONE_IN_LANES) apply_groups(s, into, from, to, p, c, 0, 0);
+    else if (p->lanes == BOTH_IN_LANES) apply_groups(s, into, from, to, p, c, 0, 1);
+    else flip(s, into, from, to, p, c->shared, 0);
 }
 
-static void apply(cvec *s, size_t from, size_t to, const Place *p, const Coefficients *c, int trades) {
-    apply_into(s, s, from, to, p, c, trades);
+static void apply(cvec *s, size_t from, size_t to, const Place *p, const Coefficients *c) {
+    apply_into(s, s, from, to, p, c);
+}
+
+static void observe_shared(const cvec *psi, cvec *lambda, size_t from, size_t to, const Place *p, const Coefficients *c,
+                           int fresh) {
+    if (p->lanes == NONE_IN_LANES && fresh) observe_groups(psi, lambda, from, to, p, c, 1, 0, 0);
+    else if (p->lanes == NONE_IN_LANES) observe_groups(psi, lambda, from, to, p, c, 0, 0, 0);
+    else if (p->lanes != BOTH_IN_LANES) flip(psi, lambda, from, to, p, c->shared, !fresh);
+    else if (fresh) observe_groups(psi, lambda, from, to, p, c, 1, 0, 1);
+    else observe_groups(psi, lambda, from, to, p, c, 0, 0, 1);
 }
 
 static void observe(const cvec *psi, cvec *lambda, size_t from, size_t to, const Place *p, const Coefficients *c,
-                    int fresh, int trades) {
-    if (!c->shared) observe_groups(psi, lambda, from, to, p, &(Coefficients){NULL, c->lanes, 0}, fresh, 1, 0);
-    else if (fresh) FOR_TRADES(trades, observe_groups, psi, lambda, from, to, p, c, 1, 0)
-    else FOR_TRADES(trades, observe_groups, psi, lambda, from, to, p, c, 0, 0)
+                    int fresh) {
+    if (c->shared) observe_shared(psi, lambda, from, to, p, c, fresh);
+    else observe_groups(psi, lambda, from, to, p, &(Coefficients){NULL, c->lanes, 0}, fresh, 1, 0);
 }
 
-static void gradient(const cvec *psi, const cvec *lambda, size_t from, size_t to, const Place *p, vec *sums,
-                     int trades) {
-    FOR_TRADES(trades, gradient_groups, psi, lambda, from, to, p, sums)
+static void gradient(const cvec *psi, const cvec *lambda, size_t from, size_t to, const Place *p, vec *sums) {
+    if (p->lanes == NONE_IN_LANES) gradient_groups(psi, lambda, from, to, p, sums, 0);
+    else if (p->lanes == BOTH_IN_LANES) gradient_groups(psi, lambda, from, to, p, sums, 1);
+    else flip_gradient(psi, lambda, from, to, p, sums);
 }
 
-static void density(const cvec *psi, size_t from, size_t to, const Place *p, vec *sums, int trades) {
-    FOR_TRADES(trades, density_groups, psi, from, to, p, sums)
+static void density(const cvec *psi, size_t from, size_t to, const Place *p, vec *sums) {
+    if (p->lanes == NONE_IN_LANES) density_groups(psi, from, to, p, sums, 0);
+    else if (p->lanes == BOTH_IN_LANES) density_groups(psi, from, to, p, sums, 1);
+    else flip_density(psi, from, to, p, sums);
 }
 
 /* Exchanges a lane bit and a vector bit for good. */

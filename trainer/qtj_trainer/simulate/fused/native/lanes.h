@@ -65,70 +65,85 @@ INLINE void trade(cvec *u, cvec *v, const Trade *t) {
     v->im = mixed(b.im, a.im, ~t->with, t->other);
 }
 
-/* Where the four vectors of a block are, in every group of its tile. */
+/* Which of a block's qubits are in the lanes. */
+enum { NONE_IN_LANES, FIRST_IN_LANES, SECOND_IN_LANES, BOTH_IN_LANES };
+
+/* Where the vectors of a block are, in every group of its tile. */
 typedef struct {
     const uint32_t *inside; /* where the vectors of the tile are in the state */
-    size_t first, second;   /* how far apart the values 0 and 1 of the two qubits are in it */
-    int low, high;          /* their bits in the tile, in order */
-    int run;                /* 2^run groups follow each other in memory */
-    Trade trade[2];
+    int lanes;
+    size_t first, second; /* how far apart the values 0 and 1 of the two qubits are in it */
+    size_t apart;         /* with one qubit in the lanes: those of the other one */
+    int low, high;        /* the bits in the tile of what is apart, in order */
+    int run;              /* 2^run groups follow each other in memory */
+    Trade trade[2];       /* of the qubits in the lanes, the first one first */
 } Place;
 
 INLINE Place place_of(const Pass *pass, const Op *op) {
-    int a = op->bit[0], b = op->bit[1], low = a < b ? a : b, high = a < b ? b : a;
-    Place p = {pass->inside, pass->inside[(size_t)1 << a], pass->inside[(size_t)1 << b], low, high,
-               low < pass->run_bits ? low : pass->run_bits, {{{0}, {0}}, {{0}, {0}}}};
-    for (int i = 0; i < 2; i++)
-        if (op->lane[i] >= 0) p.trade[i] = trade_of(op->lane[i]);
+    int a = op->bit[0], b = op->bit[1];
+    Place p = {.inside = pass->inside, .lanes = (op->lane[0] >= 0) | (op->lane[1] >= 0) << 1};
+    p.first = pass->inside[(size_t)1 << a];
+    p.second = pass->inside[(size_t)1 << b];
+    p.low = a < b ? a : b;
+    p.high = a < b ? b : a;
+    if (p.lanes == FIRST_IN_LANES || p.lanes == SECOND_IN_LANES) p.low = p.lanes == FIRST_IN_LANES ? b : a;
+    p.apart = pass->inside[(size_t)1 << p.low];
+    p.run = p.low < pass->run_bits ? p.low : pass->run_bits;
+    for (int i = 0, found = 0; i < 2; i++)
+        if (op->lane[i] >= 0) p.trade[found++] = trade_of(op->lane[i]);
     return p;
 }
 
-/* Which of the two qubits trade: bit 0 for the first, bit 1 for the second. A constant in the kernels. */
-INLINE int trades_of(const Op *op) { return (op->lane[0] >= 0) | (op->lane[1] >= 0) << 1; }
-
-INLINE void trade_both(cvec x[4], const Place *p, int trades) {
-    if (trades & 1) {
-        trade(&x[0], &x[2], &p->trade[0]);
-        trade(&x[1], &x[3], &p->trade[0]);
-    }
-    if (trades & 2) {
-        trade(&x[0], &x[1], &p->trade[1]);
-        trade(&x[2], &x[3], &p->trade[1]);
-    }
+INLINE void trade_both(cvec x[4], const Place *p) {
+    trade(&x[0], &x[2], &p->trade[0]);
+    trade(&x[1], &x[3], &p->trade[0]);
+    trade(&x[0], &x[1], &p->trade[1]);
+    trade(&x[2], &x[3], &p->trade[1]);
 }
 
+/* `trades`: both qubits are in the lanes, and trade places with the two bits while the block is worked on. */
 INLINE void load(cvec x[4], const cvec *at, const Place *p, int trades) {
     x[0] = at[0];
     x[1] = at[p->second];
     x[2] = at[p->first];
     x[3] = at[p->first + p->second];
-    trade_both(x, p, trades);
+    if (trades) trade_both(x, p);
 }
 
 INLINE void store(cvec *at, cvec x[4], const Place *p, int trades) {
-    trade_both(x, p, trades);
+    if (trades) trade_both(x, p);
     at[0] = x[0];
     at[p->second] = x[1];
     at[p->first] = x[2];
     at[p->first + p->second] = x[3];
 }
 
-/* The index of a group's first vector: the group's number with a 0 put in at both bits, found in the tile. */
-INLINE size_t group_start(size_t group, const Place *p) {
-    size_t low = ((size_t)1 << p->low) - 1, high = ((size_t)1 << p->high) - 1;
-    group = (group & ~low) << 1 | (group & low);
-    return p->inside[(group & ~high) << 1 | (group & high)];
+INLINE size_t without(size_t number, int bit) {
+    size_t low = ((size_t)1 << bit) - 1;
+    return (number & ~low) << 1 | (number & low);
 }
 
-/* The end of the groups that follow each other in memory. */
-INLINE size_t run_end(size_t group, size_t to, const Place *p) {
-    size_t end = (group | (((size_t)1 << p->run) - 1)) + 1;
+/* The index of the first vector of a group or a pair: its number with a 0 put in at each bit, found in the tile. */
+INLINE size_t group_start(size_t group, const Place *p) { return p->inside[without(without(group, p->low), p->high)]; }
+INLINE size_t pair_start(size_t pair, const Place *p) { return p->inside[without(pair, p->low)]; }
+
+/* The end of those that follow each other in memory. */
+INLINE size_t run_end(size_t number, size_t to, const Place *p) {
+    size_t end = (number | (((size_t)1 << p->run) - 1)) + 1;
     return end < to ? end : to;
 }
 
+#define FOR_RUNS(start, x0, from, to, place)                                                          \
+    for (size_t at_ = (from), stop_; at_ < (to) && (stop_ = run_end(at_, to, place), 1); at_ = stop_) \
+        for (size_t x0 = start(at_, place), left_ = stop_ - at_; left_; left_--, x0++)
+
 /* For each group of four vectors from..to, with x0 the index of its first. */
-#define FOR_GROUPS(x0, from, to, place)                                                                           \
-    for (size_t group_ = (from), stop_; group_ < (to) && (stop_ = run_end(group_, to, place), 1); group_ = stop_) \
-        for (size_t x0 = group_start(group_, place), left_ = stop_ - group_; left_; left_--, x0++)
+#define FOR_GROUPS(x0, from, to, place) FOR_RUNS(group_start, x0, from, to, place)
+
+/* For each pair of vectors in these groups. */
+#define FOR_PAIRS(x0, from, to, place) FOR_RUNS(pair_start, x0, 2 * (from), 2 * (to), place)
+
+/* Where the sums of ab, a < b, are: after the diagonal's four; imaginary parts six further. */
+INLINE int sum_of(int a, int b) { return a == 0 ? 3 + b : a == 1 ? 5 + b : 9; }
 
 #endif

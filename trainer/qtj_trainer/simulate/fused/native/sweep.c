@@ -56,14 +56,14 @@ static cvec *forward_op(const Engine *e, Thread *t, const Pass *pass, const Op *
         float own[32];
         Coefficients c = unitary_of(e, &e->plan.block[op->index], unit, 0, own);
         cvec *into = op->flags & TURN ? psi + vectors : psi;
-        apply_into(from, into, 0, vectors / 4, &place, &c, trades_of(op));
+        apply_into(from, into, 0, vectors / 4, &place, &c);
         return into;
     }
     if (op->code == DENSITY) {
         for (size_t at = 0; at < vectors / 4; at += STRETCH) {
             vec sums[16] = {{0}};
             size_t to = at + STRETCH < vectors / 4 ? at + STRETCH : vectors / 4;
-            density(psi, at, to, &place, sums, trades_of(op));
+            density(psi, at, to, &place, sums);
             flush(sums, t->pairs + op->index * 16 * LANES);
         }
     } else {
@@ -79,7 +79,6 @@ static void backward_block(const Engine *e, Thread *t, const Pass *pass, const O
     const Block *block = &e->plan.block[op->index];
     double *total = block->head < 0 ? t->kinds + block->kind * 16 * LANES : t->heads + block->head * 16 * LANES;
     Place place = place_of(pass, op);
-    int trades = trades_of(op);
     float own[32];
     Coefficients c = unitary_of(e, block, unit, 1, own);
     vec sums[16] = {{0}};
@@ -87,10 +86,10 @@ static void backward_block(const Engine *e, Thread *t, const Pass *pass, const O
     size_t chunk = sums_only ? STRETCH : CHUNK;
     for (size_t from = 0; from < groups; from += chunk) {
         size_t to = from + chunk < groups ? from + chunk : groups;
-        if (!(op->flags & NO_GRADIENT)) gradient(psi, lambda, from, to, &place, sums, trades);
+        if (!(op->flags & NO_GRADIENT)) gradient(psi, lambda, from, to, &place, sums);
         if (!sums_only) {
-            apply(psi, from, to, &place, &c, trades);
-            apply(lambda, from, to, &place, &c, trades);
+            apply(psi, from, to, &place, &c);
+            apply(lambda, from, to, &place, &c);
         }
         if (to % STRETCH && to < groups) continue;
         flush(sums, total);
@@ -106,7 +105,7 @@ static void unapply_layer(const Engine *e, const Pass *pass, const Op *first, lo
         float own[32];
         Place place = place_of(pass, op);
         Coefficients c = unitary_of(e, &e->plan.block[op->index], unit, 1, own);
-        apply(lambda, 0, ((size_t)1 << e->plan.tile_bits) / 4, &place, &c, trades_of(op));
+        apply(lambda, 0, ((size_t)1 << e->plan.tile_bits) / 4, &place, &c);
     }
 }
 
@@ -119,7 +118,7 @@ static void backward_op(const Engine *e, Thread *t, const Pass *pass, const Op *
         float own[32];
         Place place = place_of(pass, op);
         Coefficients c = observable_of(e, op->index, unit, own);
-        observe(psi, lambda, 0, vectors / 4, &place, &c, fresh, trades_of(op));
+        observe(psi, lambda, 0, vectors / 4, &place, &c, fresh);
     } else {
         swap(psi, pass, vectors, op->bit[0], op->lane[0]);
         swap(lambda, pass, vectors, op->bit[0], op->lane[0]);

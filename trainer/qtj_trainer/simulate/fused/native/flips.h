@@ -1,0 +1,135 @@
+/* Blocks with one qubit in the lanes. The two values of the other qubit are vectors u and v, a pair, and each lane has a
+ * partner in its own vector that differs in the qubit in the lanes: x = (u, u's partners, v, v's partners). So nothing
+ * trades places, and a pair is read and written as it lies there. */
+#ifndef QTJ_FLIPS_H
+#define QTJ_FLIPS_H
+
+#include "lanes.h"
+
+enum { OTHERS = 6 };
+/* Products between vector `row` and x[column] that belong to different rows and columns of a 4x4 matrix. */
+static const int OTHER[OTHERS][2] = {{0, 1}, {1, 3}, {0, 2}, {0, 3}, {1, 0}, {1, 1}};
+/* Of a Hermitian matrix the first four are enough, and of the first two the lanes whose qubit is 0. */
+enum { HERMITIAN_OTHERS = 4, WITHIN = 2 };
+
+/* Number of the basis state in which the qubit in the lanes has the value `lane`, and the other one `other`. */
+INLINE int basis(const Place *p, int lane, int other) {
+    return p->lanes == FIRST_IN_LANES ? 2 * lane + other : 2 * other + lane;
+}
+
+INLINE void load_pair(cvec x[4], const cvec *at, const Place *p) {
+    for (int v = 0; v < 2; v++) {
+        x[2 * v] = at[v * p->apart];
+        x[2 * v + 1] = (cvec){shuffle(x[2 * v].re, p->trade[0].other), shuffle(x[2 * v].im, p->trade[0].other)};
+    }
+}
+
+/* The lanes whose qubit is `value`; 0 elsewhere. */
+INLINE vec lanes_of(const Place *p, int value, vec v) {
+    lane_map with = p->trade[0].with;
+    return (vec)((lane_map)v & (value ? with : ~with));
+}
+
+/* What goes from x[column] to vector `row`. */
+INLINE vec flip_coefficient(const Place *p, const float *matrix, int row, int column) {
+    vec both = {0};
+    for (int lane = 0; lane < 2; lane++) {
+        int from = basis(p, lane ^ (column & 1), column / 2);
+        both += lanes_of(p, lane, matrix[4 * basis(p, lane, row) + from] - (vec){0});
+    }
+    return both;
+}
+
+/* into = U s, or into += U s */
+INLINE void flip_groups(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const float *matrix, int add) {
+    cvec u[2][4];
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 4; j++)
+            u[i][j] = (cvec){flip_coefficient(p, matrix, i, j), flip_coefficient(p, matrix + 16, i, j)};
+    FOR_PAIRS(x0, from, to, p) {
+        cvec x[4];
+        load_pair(x, s + x0, p);
+#pragma GCC unroll 2
+        for (int i = 0; i < 2; i++) {
+            cvec *at = into + x0 + i * p->apart, y = add ? *at : (cvec){{0}, {0}};
+#pragma GCC unroll 4
+            for (int j = 0; j < 4; j++) {
+                y.re = j || add ? y.re + u[i][j].re * x[j].re : u[i][j].re * x[j].re;
+                y.im = j || add ? y.im + u[i][j].re * x[j].im : u[i][j].re * x[j].im;
+                y.re -= u[i][j].im * x[j].im;
+                y.im += u[i][j].im * x[j].re;
+            }
+            *at = y;
+        }
+    }
+}
+
+static void flip(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const float *matrix, int add) {
+    if (add) flip_groups(s, into, from, to, p, matrix, 1);
+    else flip_groups(s, into, from, to, p, matrix, 0);
+}
+
+static void flip_gradient(const cvec *restrict psi, const cvec *restrict lambda, size_t from, size_t to, const Place *p,
+                          vec *restrict sums) {
+    vec same[2] = {{0}};
+    cvec w[OTHERS] = {{{0}, {0}}};
+    FOR_PAIRS(x0, from, to, p) {
+        cvec x[4], l[2] = {lambda[x0], lambda[x0 + p->apart]};
+        load_pair(x, psi + x0, p);
+#pragma GCC unroll 2
+        for (int i = 0; i < 2; i++) {
+            same[i] += l[i].re * x[2 * i].im;
+            same[i] -= l[i].im * x[2 * i].re;
+        }
+#pragma GCC unroll 6
+        for (int k = 0; k < OTHERS; k++) {
+            const cvec *a = &l[OTHER[k][0]], *b = &x[OTHER[k][1]];
+            w[k].re += a->re * b->re;
+            w[k].re += a->im * b->im;
+            w[k].im += a->re * b->im;
+            w[k].im -= a->im * b->re;
+        }
+    }
+    for (int lane = 0; lane < 2; lane++) {
+        for (int i = 0; i < 2; i++) sums[basis(p, lane, i)] += lanes_of(p, lane, same[i]);
+        for (int k = 0; k < OTHERS; k++) {
+            int a = basis(p, lane, OTHER[k][0]), b = basis(p, lane ^ (OTHER[k][1] & 1), OTHER[k][1] / 2);
+            int pair = a < b ? sum_of(a, b) : sum_of(b, a);
+            sums[pair] += lanes_of(p, lane, a < b ? w[k].re : -w[k].re);
+            sums[pair + 6] += lanes_of(p, lane, w[k].im);
+        }
+    }
+}
+
+static void flip_density(const cvec *restrict psi, size_t from, size_t to, const Place *p, vec *restrict sums) {
+    vec same[2] = {{0}};
+    cvec w[HERMITIAN_OTHERS] = {{{0}, {0}}};
+    FOR_PAIRS(x0, from, to, p) {
+        cvec x[4];
+        load_pair(x, psi + x0, p);
+#pragma GCC unroll 2
+        for (int i = 0; i < 2; i++) {
+            same[i] += x[2 * i].re * x[2 * i].re;
+            same[i] += x[2 * i].im * x[2 * i].im;
+        }
+#pragma GCC unroll 4
+        for (int k = 0; k < HERMITIAN_OTHERS; k++) {
+            const cvec *a = &x[2 * OTHER[k][0]], *b = &x[OTHER[k][1]];
+            w[k].re += a->re * b->re;
+            w[k].re += a->im * b->im;
+            w[k].im += a->im * b->re;
+            w[k].im -= a->re * b->im;
+        }
+    }
+    for (int lane = 0; lane < 2; lane++) {
+        for (int i = 0; i < 2; i++) sums[basis(p, lane, i)] += lanes_of(p, lane, same[i]);
+        for (int k = lane ? WITHIN : 0; k < HERMITIAN_OTHERS; k++) {
+            int a = basis(p, lane, OTHER[k][0]), b = basis(p, lane ^ (OTHER[k][1] & 1), OTHER[k][1] / 2);
+            int pair = a < b ? sum_of(a, b) : sum_of(b, a);
+            sums[pair] += lanes_of(p, lane, w[k].re);
+            sums[pair + 6] += lanes_of(p, lane, a < b ? w[k].im : -w[k].im);
+        }
+    }
+}
+
+#endif

@@ -176,10 +176,21 @@ static void walk(Walk w) {
         for (long unit = 0; unit < units; unit++) w.visit(e, e->thread, e->threads, unit, 0);
 }
 
-static void make_heads(void *argument, int index, int of) {
-    Engine *e = argument;
-    long groups = (long)group_count(e);
-    for (long g = share(groups, index, of); g < share(groups, index + 1, of); g++) e->variant->heads(e, g);
+/* What is done for each group of LANES examples, before and after the sweeps. */
+typedef struct {
+    Engine *engine;
+    void (*visit)(Engine *, long group);
+} Groups;
+
+static void groups_share(void *argument, int index, int of) {
+    const Groups *g = argument;
+    long count = (long)group_count(g->engine);
+    for (long i = share(count, index, of); i < share(count, index + 1, of); i++) g->visit(g->engine, i);
+}
+
+static void for_groups(Engine *e, void (*visit)(Engine *, long group)) {
+    long count = (long)group_count(e);
+    pool_run(count < e->threads ? (int)count : e->threads, groups_share, &(Groups){e, visit});
 }
 
 static const char *forward(Engine *e, long batch, const double *shared, const double *example, uint64_t serial) {
@@ -191,7 +202,7 @@ static const char *forward(Engine *e, long batch, const double *shared, const do
     prepare_kinds(e, shared);
     memset(e->densities, 0, DOUBLES(cells * (size_t)e->plan.pairs * 16));
     memset(e->string_sums, 0, DOUBLES(cells * (size_t)e->plan.strings));
-    if (e->plan.heads) pool_run(group_count(e) < (size_t)e->threads ? (int)group_count(e) : e->threads, make_heads, e);
+    if (e->plan.heads) for_groups(e, e->variant->heads);
     walk((Walk){e, value_unit});
     e->serial = serial;
     return NULL;
@@ -211,12 +222,12 @@ static const char *backward(Engine *e, double *shared_gradient) {
     size_t lanes = (size_t)e->variant->lanes;
     memset(e->head_sums, 0, DOUBLES(group_count(e) * lanes * (size_t)e->plan.heads * 16));
     for (int i = 0; i < e->threads; i++) memset(e->thread[i].kinds, 0, DOUBLES((size_t)e->plan.kinds * 16 * lanes));
-    for (long g = 0; g < (long)group_count(e); g++) weigh_observables(e, g);
+    for_groups(e, weigh_observables);
     walk((Walk){e, gradient_unit});
     sum_threads(e, total);
     term_sums(e, total);
     kind_gradients(e, total, shared_gradient);
-    for (long g = 0; g < (long)group_count(e); g++) e->variant->head_gradients(e, g);
+    if (e->plan.heads) for_groups(e, e->variant->head_gradients);
     free(total);
     return NULL;
 }

@@ -31,7 +31,7 @@ def bytes_moved(plan: Plan) -> int:
     if plan.shape.is_whole:
         return 0
     forward = 2 * passes
-    back = 4 * passes - 3  # the last pass has no lambda to read, the first pass of the circuit writes neither state
+    back = 4 * passes - 1  # the last pass has no lambda to read
     return (forward + back) * _AMPLITUDE << plan.qubits
 
 

@@ -1,5 +1,6 @@
 """The fused engine agrees with Cirq in double precision, whatever the circuit and however the work is divided."""
 
+from itertools import combinations
 from typing import Any
 
 import cirq
@@ -89,6 +90,27 @@ def test_qubits_in_the_lanes_and_small_tiles(  # noqa: PLR0917  Hypothesis names
     check(case, engine, 2, seed)
 
 
+def every_pair(qubits: int) -> Case:
+    """Blocks on all pairs of qubits, a readout on each, and data on every qubit."""
+    line = cirq.LineQubit.range(qubits)
+    turns, weights = list(sympy.symbols(f"turn0:{qubits}")), list(sympy.symbols("w0:3"))
+    circuit = cirq.Circuit(cirq.rx(turn)(qubit) for turn, qubit in zip(turns, line, strict=True))
+    for first, second in combinations(line, 2):
+        circuit += [cirq.XX(first, second) ** weights[0], cirq.Y(first) ** weights[1], cirq.CZ(second, first)]
+        circuit += cirq.Z(second) ** weights[2]
+    readouts = [cirq.X(first) * cirq.Y(second) for first, second in combinations(line, 2)]
+    return Case(circuit, readouts, turns, weights)
+
+
+@pytest.mark.parametrize("tile_bits", [2, None], ids=["tiles", "whole"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_either_qubit_of_a_block_may_be_in_the_lanes_or_both_or_none(variant: str, tile_bits: int | None) -> None:
+    case = every_pair(9)
+    engine = engine_of(case, variant, examples_in_lanes=False, tile_bits=tile_bits)
+
+    check(case, engine, 1, seed=9)
+
+
 def deep(qubits: int, layers: int) -> Case:
     """Layers of one convolution and one pooling over all qubits, with angles of their own, read out at the end."""
     line = cirq.LineQubit.range(qubits)
@@ -129,7 +151,7 @@ def test_a_batch_is_its_examples_whether_it_fills_the_lanes_or_not(batch: int) -
     np.testing.assert_allclose(by_weights, np.sum([other for _, other in alone], axis=0), atol=1e-5 * batch)
 
 
-@pytest.mark.parametrize("qubits", [13, 16, 17, 18])
+@pytest.mark.parametrize("qubits", [13, 16, 18, 19])
 def test_many_qubits_in_tiles_are_what_they_are_without(qubits: int) -> None:
     case = Case(*hybrid_circuit(qubits))
     random = np.random.default_rng(qubits)

@@ -36,7 +36,7 @@ class Engine:
 
     Memory, in bytes, for n qubits, T threads and states of S = 8 · 2^n (examples in the lanes: S = 8 · 2^n · lanes):
     S if there is a constant beginning, 2 S where the state is divided over the threads and 2 T S where the batch is,
-    one S more for each psi and layer whose state is kept (up to 17 qubits; `Plan.together`), and states of up to
+    one S more for each psi and layer whose state is kept (up to 18 qubits; `Plan.together`), and states of up to
     `keep_bytes` that wait for their gradient.
     """
 

@@ -13,8 +13,8 @@ from qtj_trainer.simulate.fused.schedule import Edge, Pass, Shape, layers, sched
 __all__ = ["Plan", "make_plan", "shape_for"]
 
 _TILE_BITS = 14
-"""A tile of 2^14 vectors of 16 complex numbers takes 2 MiB; two of them stay in the part of L3 that a processor of today
-has for each core. Smaller ones would stay in L2, but sweeps read ahead, and the copies of small tiles cost more than L3."""
+"""A tile of 2^14 vectors of 16 complex numbers takes 2 MiB; two of them stay in the part of L3 that a processor has for
+each core. Sweeps read ahead, so L3 is as good as L2, and larger tiles lie in memory in longer runs."""
 _EXAMPLES_IN_LANES = 12
 """Up to so many qubits, examples side by side are faster than one after the other."""
 _FULL = 0.75

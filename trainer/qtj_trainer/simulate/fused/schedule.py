@@ -1,7 +1,7 @@
 """The order of work: which blocks are done while which part of the state is in the cache.
 
-A tile holds the amplitudes that differ in a set of qubits, small enough for L2. Blocks on those qubits are done tile by
-tile, in one pass over memory, however many they are. So the fewer passes, the better:
+A tile holds the amplitudes that differ in a set of qubits, few enough for the cache. Blocks on those qubits are done
+tile by tile, in one pass over memory, however many they are. So the fewer passes, the better:
 
     qubits 0..7     ════╤═══╤════       pass 1 does the first blocks on 0..4, pass 2 the others; each pass reads and
     pass 1  0 1 2 3 4   │   │           writes the state once
@@ -21,6 +21,8 @@ __all__ = ["Edge", "Layout", "Pass", "Shape", "layers", "schedule"]
 Edge = tuple[int, int]
 """The two qubits of a node: a block, or a pair that is looked at."""
 
+_SHUFFLES = (0, 1, 3)
+"""Of nodes with none, one and two qubits in the lanes: 0, 8 and 32 to apply a block to four vectors, mostly hidden."""
 _TRIES = 12
 _RESTARTS = 6
 _MANY = 3000
@@ -208,8 +210,8 @@ def _first_layout(edges: Sequence[Edge], tiles: list[Tile], qubits: int, shape: 
 
 
 def _effort(edges: Sequence[Edge], lanes: tuple[int, ...]) -> int:
-    """Shuffles that nodes on qubits in lanes cost."""
-    return sum((0, 1, 3)[(first in lanes) + (second in lanes)] for first, second in edges)
+    """Shuffles that nodes on qubits in lanes cost, relative to those of a node with one qubit there."""
+    return sum(_SHUFFLES[(first in lanes) + (second in lanes)] for first, second in edges)
 
 
 def _with_layouts(tiles: list[Tile], layout: Layout) -> list[Pass]:

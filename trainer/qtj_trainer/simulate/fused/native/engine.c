@@ -89,7 +89,8 @@ static void run(int threads, Job *job, Step *step) {
 static int is_kept(const Engine *e, long unit) { return unit < e->kept_units; }
 
 static float *psi_of(const Engine *e, long unit, int worker) {
-    return is_kept(e, unit) ? e->kept + (size_t)unit * e->unit_floats : e->scratch + (size_t)worker * e->unit_floats;
+    size_t floats = unit_states(e) * e->state_floats;
+    return is_kept(e, unit) ? e->kept + (size_t)unit * floats : e->scratch + (size_t)worker * floats;
 }
 
 /* Where a unit's state is after the last turn. */
@@ -142,8 +143,7 @@ static void value_unit(const Engine *e, Thread *team, int threads, long unit, in
 }
 
 static void gradient_unit(const Engine *e, Thread *team, int threads, long unit, int worker) {
-    float *psi = psi_of(e, unit, worker), *lambda = team->lambda;
-    if (e->tiles > 1) lambda = e->lambda + (size_t)worker * e->state_floats;
+    float *psi = psi_of(e, unit, worker), *lambda = e->lambda + (size_t)worker * e->state_floats;
     if (!is_kept(e, unit)) forward_unit(e, team, threads, unit, psi);
     for (int i = 0; i < threads; i++) clear_unit(e, &team[i]);
     Step step = {e, team, unit, 0, last_of(e, psi), lambda};
@@ -160,6 +160,9 @@ typedef struct {
     void (*visit)(const Engine *, Thread *team, int threads, long unit, int worker);
 } Walk;
 
+/* How many threads work on so many things. */
+static int team_for(const Engine *e, long count) { return count < e->threads ? (int)count : e->threads; }
+
 static void walk_share(void *argument, int index, int of) {
     const Walk *w = argument;
     const Engine *e = w->engine;
@@ -171,7 +174,7 @@ static void walk_share(void *argument, int index, int of) {
 static void walk(Walk w) {
     const Engine *e = w.engine;
     long units = unit_count(e);
-    if (!divides_state(e)) pool_run(units < e->threads ? (int)units : e->threads, walk_share, &w);
+    if (!divides_state(e)) pool_run(team_for(e, units), walk_share, &w);
     else
         for (long unit = 0; unit < units; unit++) w.visit(e, e->thread, e->threads, unit, 0);
 }
@@ -189,8 +192,7 @@ static void groups_share(void *argument, int index, int of) {
 }
 
 static void for_groups(Engine *e, void (*visit)(Engine *, long group)) {
-    long count = (long)group_count(e);
-    pool_run(count < e->threads ? (int)count : e->threads, groups_share, &(Groups){e, visit});
+    pool_run(team_for(e, (long)group_count(e)), groups_share, &(Groups){e, visit});
 }
 
 static const char *forward(Engine *e, long batch, const double *shared, const double *example, uint64_t serial) {

@@ -104,7 +104,6 @@ typedef struct {
 
 /* The sums of one thread. They are in double precision, each lane for itself: [what][16][lanes]. */
 typedef struct {
-    float *lambda; /* of a state that is worked on whole */
     double *kinds, *heads, *pairs, *strings;
 } Thread;
 
@@ -129,7 +128,7 @@ struct qtj_engine {
     const Variant *variant;
     int threads;
     long tiles;
-    size_t state_floats, unit_floats, keep_bytes, bytes;
+    size_t state_floats, keep_bytes, bytes;
     Thread *thread;
 
     float *base;             /* the state after the constant beginning; NULL: |0...0> */
@@ -161,6 +160,9 @@ static inline size_t group_count(const Engine *e) {
 }
 
 static inline long unit_count(const Engine *e) { return e->plan.qubits_in_lanes ? e->batch : (long)group_count(e); }
+
+/* A unit has a state for each turn, and the one before. */
+static inline size_t unit_states(const Engine *e) { return 1 + (size_t)e->plan.turns; }
 
 /* A state is divided over the threads where it has tiles enough for all of them, or where the batch has not; otherwise
  * the batch is. */

@@ -17,6 +17,9 @@ INLINE int basis(const Place *p, int lane, int other) {
     return p->lanes == FIRST_IN_LANES ? 2 * lane + other : 2 * other + lane;
 }
 
+/* Number of the one that such a lane finds in x[column]. */
+INLINE int met(const Place *p, int lane, int column) { return basis(p, lane ^ (column & 1), column / 2); }
+
 INLINE void load_pair(cvec x[4], const cvec *at, const Place *p) {
     for (int v = 0; v < 2; v++) {
         x[2 * v] = at[v * p->apart];
@@ -33,10 +36,8 @@ INLINE vec lanes_of(const Place *p, int value, vec v) {
 /* What goes from x[column] to vector `row`. */
 INLINE vec flip_coefficient(const Place *p, const float *matrix, int row, int column) {
     vec both = {0};
-    for (int lane = 0; lane < 2; lane++) {
-        int from = basis(p, lane ^ (column & 1), column / 2);
-        both += lanes_of(p, lane, matrix[4 * basis(p, lane, row) + from] - (vec){0});
-    }
+    for (int lane = 0; lane < 2; lane++)
+        both += lanes_of(p, lane, matrix[4 * basis(p, lane, row) + met(p, lane, column)] - (vec){0});
     return both;
 }
 
@@ -69,6 +70,20 @@ static void flip(const cvec *s, cvec *into, size_t from, size_t to, const Place 
     else flip_groups(s, into, from, to, p, matrix, 0);
 }
 
+/* Adds what a loop summed up to the sums of algebra.c. The other side of a Hermitian w_ab is w_ba = conj(w_ab), that of an
+ * anti-Hermitian one -conj(w_ab). */
+INLINE void add_sums(const Place *p, const vec same[2], const cvec *w, int hermitian, vec *sums) {
+    for (int lane = 0; lane < 2; lane++) {
+        for (int i = 0; i < 2; i++) sums[basis(p, lane, i)] += lanes_of(p, lane, same[i]);
+        for (int k = hermitian && lane ? WITHIN : 0; k < (hermitian ? HERMITIAN_OTHERS : OTHERS); k++) {
+            int a = basis(p, lane, OTHER[k][0]), b = met(p, lane, OTHER[k][1]);
+            int pair = a < b ? sum_of(a, b) : sum_of(b, a);
+            sums[pair] += lanes_of(p, lane, a < b || hermitian ? w[k].re : -w[k].re);
+            sums[pair + 6] += lanes_of(p, lane, a > b && hermitian ? -w[k].im : w[k].im);
+        }
+    }
+}
+
 static void flip_gradient(const cvec *restrict psi, const cvec *restrict lambda, size_t from, size_t to, const Place *p,
                           vec *restrict sums) {
     vec same[2] = {{0}};
@@ -90,15 +105,7 @@ static void flip_gradient(const cvec *restrict psi, const cvec *restrict lambda,
             w[k].im -= a->im * b->re;
         }
     }
-    for (int lane = 0; lane < 2; lane++) {
-        for (int i = 0; i < 2; i++) sums[basis(p, lane, i)] += lanes_of(p, lane, same[i]);
-        for (int k = 0; k < OTHERS; k++) {
-            int a = basis(p, lane, OTHER[k][0]), b = basis(p, lane ^ (OTHER[k][1] & 1), OTHER[k][1] / 2);
-            int pair = a < b ? sum_of(a, b) : sum_of(b, a);
-            sums[pair] += lanes_of(p, lane, a < b ? w[k].re : -w[k].re);
-            sums[pair + 6] += lanes_of(p, lane, w[k].im);
-        }
-    }
+    add_sums(p, same, w, 0, sums);
 }
 
 static void flip_density(const cvec *restrict psi, size_t from, size_t to, const Place *p, vec *restrict sums) {
@@ -121,15 +128,7 @@ static void flip_density(const cvec *restrict psi, size_t from, size_t to, const
             w[k].im -= a->re * b->im;
         }
     }
-    for (int lane = 0; lane < 2; lane++) {
-        for (int i = 0; i < 2; i++) sums[basis(p, lane, i)] += lanes_of(p, lane, same[i]);
-        for (int k = lane ? WITHIN : 0; k < HERMITIAN_OTHERS; k++) {
-            int a = basis(p, lane, OTHER[k][0]), b = basis(p, lane ^ (OTHER[k][1] & 1), OTHER[k][1] / 2);
-            int pair = a < b ? sum_of(a, b) : sum_of(b, a);
-            sums[pair] += lanes_of(p, lane, w[k].re);
-            sums[pair + 6] += lanes_of(p, lane, a < b ? w[k].im : -w[k].im);
-        }
-    }
+    add_sums(p, same, w, 1, sums);
 }
 
 #endif

@@ -42,7 +42,7 @@ static int renew(Engine *e, void **pointer, size_t count, size_t size) {
 static long worker_count(const Engine *e) { return divides_state(e) ? 1 : e->threads; }
 
 static const char *reserve_states(Engine *e) {
-    size_t states = 1 + (size_t)e->plan.turns, room = e->keep_bytes / (states * e->state_floats * sizeof(float));
+    size_t states = unit_states(e), room = e->keep_bytes / (states * e->state_floats * sizeof(float));
     long units = unit_count(e), keep = room < (size_t)units ? (long)room : units;
     if (keep > e->kept_units) {
         e->kept_units = 0;
@@ -58,7 +58,7 @@ static const char *reserve_states(Engine *e) {
     }
     size_t workers = (size_t)e->workers;
     if (units > e->kept_units && !e->scratch && !(e->scratch = allocate_states(e, workers * states))) return NO_MEMORY;
-    if (e->tiles > 1 && !e->lambda && !(e->lambda = allocate_states(e, workers))) return NO_MEMORY;
+    if (!e->lambda && !(e->lambda = allocate_states(e, workers))) return NO_MEMORY;
     return NULL;
 }
 
@@ -85,12 +85,11 @@ static const char *make_threads(Engine *e) {
     e->thread = allocate(e, (size_t)e->threads, sizeof *e->thread);
     if (!e->thread) return NO_MEMORY;
     for (Thread *t = e->thread; t < e->thread + e->threads; t++) {
-        t->lambda = allocate_states(e, e->tiles == 1);
         t->kinds = allocate(e, (size_t)p->kinds * 16 * lanes, sizeof(double));
         t->heads = allocate(e, (size_t)p->heads * 16 * lanes, sizeof(double));
         t->pairs = allocate(e, (size_t)p->pairs * 16 * lanes, sizeof(double));
         t->strings = allocate(e, (size_t)p->strings * lanes, sizeof(double));
-        if (!t->lambda || !t->kinds || !t->heads || !t->pairs || !t->strings) return NO_MEMORY;
+        if (!t->kinds || !t->heads || !t->pairs || !t->strings) return NO_MEMORY;
     }
     return NULL;
 }
@@ -99,7 +98,6 @@ const char *reserve_plan(Engine *e) {
     const Plan *p = &e->plan;
     e->tiles = 1L << (p->vector_bits - p->tile_bits);
     e->state_floats = (size_t)2 * (size_t)e->variant->lanes << p->vector_bits;
-    e->unit_floats = e->state_floats * (size_t)(1 + p->turns);
     e->gate_matrix = allocate(e, (size_t)p->gates, sizeof *e->gate_matrix);
     e->unitary = allocate(e, (size_t)p->kinds, sizeof *e->unitary);
     e->pulled = allocate(e, (size_t)p->terms, sizeof *e->pulled);
@@ -118,7 +116,7 @@ void release(Engine *e) {
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) free(parts[i]);
     for (int i = 0; e->thread && i < e->threads; i++) {
         const Thread *t = &e->thread[i];
-        void *const own[] = {t->lambda, t->kinds, t->heads, t->pairs, t->strings};
+        void *const own[] = {t->kinds, t->heads, t->pairs, t->strings};
         for (size_t k = 0; k < sizeof own / sizeof *own; k++) free(own[k]);
     }
     free(e->thread);

@@ -153,9 +153,11 @@ static void forward(const Engine *e, Thread *t, long unit, int number, long from
     for (long o = from; o < to; o++) {
         cvec *tile = state + pass->outside[o];
         const cvec *read = source + pass->outside[o];
-        if (source != state && !reads_anywhere(pass)) fill(e, pass, read, tile);
-        for (int i = 0; i < pass->count; i++)
-            tile = forward_op(e, t, pass, &pass->ops[i], unit, i || !reads_anywhere(pass) ? tile : read, tile);
+        if (source != state && !reads_anywhere(pass)) {
+            fill(e, pass, read, tile);
+            read = tile;
+        }
+        for (int i = 0; i < pass->count; i++) read = tile = forward_op(e, t, pass, &pass->ops[i], unit, read, tile);
     }
 }
 

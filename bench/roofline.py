@@ -7,22 +7,26 @@ import numpy as np
 
 from qtj_trainer.simulate.fused.engine import lanes
 from qtj_trainer.simulate.fused.library import library
+from qtj_trainer.simulate.fused.parity import preserves_parity
 from qtj_trainer.simulate.fused.plan import Plan
 
 __all__ = ["bytes_moved", "copy_speed", "operations", "peak"]
 
-_FORWARD, _FIRST_BACK, _TOGETHER_BACK, _BACK, _READOUT = 30, 28, 58, 88, 44
-"""Operations for each amplitude; see the README of the native part."""
+_APPLY, _SUMS, _READOUT = (30, 14), (28, 12), 44
+"""Operations for each amplitude, of a full block and one that preserves parity; see the README of the native part."""
 _AMPLITUDE = 8
 _MIB = 1 << 20
 
 
 def operations(plan: Plan) -> int:
     """Counts the floating-point operations of one example's gradient over amplitudes."""
-    together = sum(map(len, plan.together))
-    others = len(plan.blocks) - len(plan.firsts) - together
-    back = _FIRST_BACK * len(plan.firsts) + _TOGETHER_BACK * together + _BACK * others
-    return (_FORWARD * len(plan.blocks) + back + _READOUT * len(plan.pairs)) << plan.qubits
+    together = {node for layer in plan.together for node in layer}
+    count = _READOUT * len(plan.pairs)
+    for node, block in enumerate(plan.blocks, start=len(plan.beginning)):
+        even = preserves_parity(block)
+        undone = 0 if node in plan.firsts else 1 if node in together else 2
+        count += (1 + undone) * _APPLY[even] + _SUMS[even] * (not block.is_constant)
+    return count << plan.qubits
 
 
 def bytes_moved(plan: Plan) -> int:

@@ -34,6 +34,14 @@ class Block:
         """Appends a gate on some of the block's qubits."""
         self.gates.append((gate, tuple(self.qubits.index(qubit) for qubit in qubits)))
 
+    def put_first(self, gate: Gate, qubits: Sequence[int]) -> None:
+        """Puts a gate on some of the block's qubits before all others."""
+        self.gates.insert(0, (gate, tuple(self.qubits.index(qubit) for qubit in qubits)))
+
+    def depends_on(self, symbols: frozenset[str]) -> bool:
+        """Whether one of the symbols appears in it."""
+        return any(gate.symbols & symbols for gate, _ in self.gates)
+
     def split(self, inputs: frozenset[str]) -> tuple[Self, Self]:
         """Returns the head, up to the last gate that depends on data, and the tail."""
         dependent = [index for index, (gate, _) in enumerate(self.gates) if gate.symbols & inputs]

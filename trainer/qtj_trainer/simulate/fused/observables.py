@@ -141,8 +141,9 @@ def _last(blocks: Sequence[Block]) -> Iterator[Block]:
 def _is_closed(block: Block, readouts: Readouts, inputs: frozenset[str]) -> bool:
     """Whether no readout reaches out of the block's pair, and its unitary is the same for all examples."""
     pair = set(block.qubits)
-    shared = not any(gate.symbols & inputs for gate, _ in block.gates)
-    return shared and all(pair >= term.paulis.keys() for term in readouts.terms if pair & term.paulis.keys())
+    if block.depends_on(inputs):
+        return False
+    return all(pair >= term.paulis.keys() for term in readouts.terms if pair & term.paulis.keys())
 
 
 def _open_pairs(terms: Sequence[Term], blocks: Sequence[Block], qubits: int) -> list[Pair]:

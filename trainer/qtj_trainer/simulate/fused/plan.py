@@ -8,6 +8,7 @@ import cirq
 
 from qtj_trainer.simulate.fused.blocks import Block, constant_beginning, fuse, without_effect_on
 from qtj_trainer.simulate.fused.observables import Pair, Readouts, Term, pairs_and_strings, read
+from qtj_trainer.simulate.fused.parity import hand_over, preserves_parity
 from qtj_trainer.simulate.fused.schedule import Edge, Pass, Shape, layers, schedule
 
 __all__ = ["Plan", "make_plan", "shape_for"]
@@ -140,6 +141,7 @@ def make_plan(
     every = fuse(rest, qubits)
     unnoticed = without_effect_on(every, looked_at.qubits)
     noticed = [block for index, block in enumerate(every) if index not in unnoticed]
+    hand_over(noticed, frozenset(inputs))
     pairs, strings = pairs_and_strings(noticed, looked_at, qubits, frozenset(inputs))
     through = [pair.block for pair in pairs]
     blocks = [block for block in noticed if not any(block is other for other in through)]
@@ -196,6 +198,9 @@ def _explained(plan: Plan) -> Iterator[str]:
     yield f"{gates} gates fused into {_count(len(plan.blocks), 'block')}" + (
         f"; {plan.dropped} dropped, because no readout can notice them" if plan.dropped else ""
     )
+    even = sum(map(preserves_parity, plan.blocks))
+    if even:
+        yield f"blocks that preserve parity, and so cost half: {even}"
     through = sum(pair.block is not None for pair in plan.pairs)
     yield f"{_count(len(plan.pairs), 'pair')} looked at, {through} of them through a last block that is never applied"
     if plan.strings:

@@ -99,7 +99,7 @@ def schedule(beginning: Sequence[Edge], nodes: Sequence[Edge], qubits: int, shap
     first = _tiles(list(enumerate(beginning)), qubits, shape) if beginning else []
     rest = _tiles(list(enumerate(nodes, start=len(beginning))), qubits, shape, first[-1][0] if first else None)
     tiles = _filled([*first, *(rest or [(set(), [])])], qubits, shape)
-    layout = _first_layout([*beginning, *nodes], tiles, qubits, shape)
+    layout = _first_layout([*beginning, *nodes], tiles, len(first), qubits, shape)
     return _with_layouts(tiles, layout), len(first)
 
 
@@ -122,8 +122,14 @@ def _tiles(nodes: list[tuple[int, Edge]], qubits: int, shape: Shape, before: set
     """Searches for few sets of qubits in which all nodes can be done; deterministic."""
     if shape.is_whole:
         return [(set(range(qubits)), [number for number, _ in nodes])] if nodes else []
-    attempts = (_attempt(nodes, shape, before, random.Random(seed)) for seed in range(_RESTARTS))  # noqa: S311
-    return min(attempts, key=len)
+    needed = -(-len({qubit for _, edge in nodes for qubit in edge}) // shape.tile_qubits)
+    best: list[Tile] = []
+    for seed in range(_RESTARTS):
+        attempt = _attempt(nodes, shape, before, random.Random(seed))  # noqa: S311
+        best = attempt if seed == 0 or len(attempt) < len(best) else best
+        if len(best) <= needed:
+            break
+    return best
 
 
 def _attempt(nodes: list[tuple[int, Edge]], shape: Shape, before: set[int] | None, chance: random.Random) -> list[Tile]:
@@ -194,8 +200,12 @@ def _filled(tiles: list[Tile], qubits: int, shape: Shape) -> list[Tile]:
     return filled
 
 
-def _first_layout(edges: Sequence[Edge], tiles: list[Tile], qubits: int, shape: Shape) -> Layout:
-    """Puts qubits into lanes that many passes have and few nodes want; low bits to those that most tiles have."""
+def _first_layout(edges: Sequence[Edge], tiles: list[Tile], once: int, qubits: int, shape: Shape) -> Layout:
+    """Puts qubits into lanes that many passes have and few nodes want.
+
+    The others have low bits if most passes have them, or the first ones, so that tiles lie in memory in long runs. The
+    passes that are done `once` do not count for this.
+    """
 
     def stays(qubit: int) -> int:
         return next((index for index, (tile, _) in enumerate(tiles) if qubit not in tile), len(tiles))
@@ -205,7 +215,8 @@ def _first_layout(edges: Sequence[Edge], tiles: list[Tile], qubits: int, shape: 
     candidates = [qubit for qubit in longest if stays(qubit) >= enough]
     lanes = min(list(combinations(candidates, shape.lane_bits))[:_MANY], key=lambda lanes: _effort(edges, lanes))
     others = [qubit for qubit in range(qubits) if qubit not in lanes]
-    others.sort(key=lambda qubit: (-sum(qubit in tile for tile, _ in tiles), qubit))
+    absent = {qubit: [qubit not in tile for tile, _ in tiles[once:]] for qubit in others}
+    others.sort(key=lambda qubit: (sum(absent[qubit]), absent[qubit], qubit))
     return Layout(tuple(lanes), tuple(others))
 
 

@@ -25,11 +25,13 @@
 static const double PI = 3.14159265358979323846;
 static const int HIGH[6] = {1, 2, 3, 6, 7, 11}, LOW[6] = {4, 8, 12, 9, 13, 14}; /* where ab and ba are in a matrix */
 
+/* Gates on one qubit leave most of a matrix 0, so what is 0 in `a` is left out. */
 static void multiply(const Matrix *restrict a, const Matrix *restrict b, Matrix *restrict out) {
     for (int i = 0; i < 4; i++) {
         double re[4] = {0}, im[4] = {0};
         for (int k = 0; k < 4; k++) {
             double ar = a->re[4 * i + k], ai = a->im[4 * i + k];
+            if (ar == 0 && ai == 0) continue;
             for (int j = 0; j < 4; j++) {
                 re[j] += ar * b->re[4 * k + j] - ai * b->im[4 * k + j];
                 im[j] += ar * b->im[4 * k + j] + ai * b->re[4 * k + j];
@@ -48,12 +50,14 @@ static void adjoint(const Matrix *restrict a, Matrix *restrict out) {
         }
 }
 
-/* b becomes a^dag b a. */
+/* b becomes a^dag b a = (a^dag (a^dag b)^dag)^dag. */
 static void conjugate(const Matrix *a, Matrix *b) {
-    Matrix left, right;
+    Matrix left, product, turned;
     adjoint(a, &left);
-    multiply(b, a, &right);
-    multiply(&left, &right, b);
+    multiply(&left, b, &product);
+    adjoint(&product, &turned);
+    multiply(&left, &turned, &product);
+    adjoint(&product, b);
 }
 
 static void read_matrix(const double *from, Matrix *to) {
@@ -61,7 +65,13 @@ static void read_matrix(const double *from, Matrix *to) {
     memcpy(to->im, from + 16, sizeof to->im);
 }
 
-static void gate_matrix(const Gate *gate, double angle, Matrix *out) {
+/* The matrix of a gate that all examples share. */
+void prepare_gate(Engine *e, Thread *own, long number) {
+    (void)own;
+    const Gate *gate = &e->plan.gate[number];
+    if (!gate->shared) return;
+    double angle = gate->angle < 0 ? 0 : e->shared[gate->angle];
+    Matrix *out = &e->gate_matrix[number];
     memset(out, 0, sizeof *out);
     for (int k = 0; k < gate->components; k++) {
         const double *c = gate->constants + 33 * k;
@@ -80,15 +90,14 @@ static void store_coefficients(const Matrix *from, float *to) {
     }
 }
 
-static void prepare_kind(Engine *e, int kind, const double *shared) {
+/* The unitary of a kind, once its gates have their matrices. */
+void prepare_kind(Engine *e, Thread *own, long kind) {
+    (void)own;
     const Product *product = &e->plan.kind[kind];
     Matrix u = {{0}, {0}}, next;
     for (int i = 0; i < 4; i++) u.re[5 * i] = 1;
     for (int g = 0; g < product->count; g++) {
-        const Gate *gate = &e->plan.gate[product->gates[g]];
-        Matrix *matrix = &e->gate_matrix[product->gates[g]];
-        gate_matrix(gate, gate->angle < 0 ? 0 : shared[gate->angle], matrix);
-        multiply(matrix, &u, &next);
+        multiply(&e->gate_matrix[product->gates[g]], &u, &next);
         u = next;
     }
     e->unitary[kind] = u;
@@ -97,13 +106,12 @@ static void prepare_kind(Engine *e, int kind, const double *shared) {
     store_coefficients(&next, e->coefficients + 64 * kind + 32);
 }
 
-void prepare_kinds(Engine *e, const double *shared) {
-    for (int k = 0; k < e->plan.kinds; k++) prepare_kind(e, k, shared);
-    for (int t = 0; t < e->plan.terms; t++) {
-        int kind = e->plan.pair[e->plan.term[t].pair].kind;
-        read_matrix(e->plan.term[t].matrix, &e->pulled[t]);
-        if (kind >= 0) conjugate(&e->unitary[kind], &e->pulled[t]);
-    }
+/* A term's observable, pulled back through the block it is looked at through. */
+void pull_term(Engine *e, Thread *own, long term) {
+    (void)own;
+    int kind = e->plan.pair[e->plan.term[term].pair].kind;
+    read_matrix(e->plan.term[term].matrix, &e->pulled[term]);
+    if (kind >= 0) conjugate(&e->unitary[kind], &e->pulled[term]);
 }
 
 static void anti_hermitian(const double *sums, Matrix *n) {
@@ -130,16 +138,19 @@ static double slope(const Gate *gate, const Matrix *n) {
     return -2 * PI * sum;
 }
 
-void kind_gradients(const Engine *e, const double *sums, double *gradient) {
-    for (int k = 0; k < e->plan.kinds; k++) {
-        const Product *product = &e->plan.kind[k];
-        Matrix n;
-        anti_hermitian(sums + 16 * k, &n);
-        for (int g = product->count - 1; g >= 0; g--) {
-            const Gate *gate = &e->plan.gate[product->gates[g]];
-            if (gate->angle >= 0) gradient[gate->angle] += slope(gate, &n);
-            if (g) conjugate(&e->gate_matrix[product->gates[g]], &n);
-        }
+/* The gradients of a kind's angles, from the sums of all threads. */
+void kind_gradient(Engine *e, Thread *own, long kind) {
+    const Product *product = &e->plan.kind[kind];
+    int lanes = e->variant->lanes;
+    double sums[16] = {0};
+    for (const Thread *t = e->thread; t < e->thread + e->threads; t++)
+        for (int i = 0; i < 16 * lanes; i++) sums[i / lanes] += t->kinds[kind * 16 * lanes + i];
+    Matrix n;
+    anti_hermitian(sums, &n);
+    for (int g = product->count - 1; g >= 0; g--) {
+        const Gate *gate = &e->plan.gate[product->gates[g]];
+        if (gate->angle >= 0) own->angles[gate->angle] += slope(gate, &n);
+        if (g) conjugate(&e->gate_matrix[product->gates[g]], &n);
     }
 }
 
@@ -160,8 +171,10 @@ static const double *density_of(const Engine *e, long example, int pair) {
 }
 
 /* Adds what a pulled-back observable makes of its own block: M_ab = (sigma O)_ba with sigma = U rho U^dag. */
-static void term_sum(const Engine *e, const Term *term, double *sums) {
+void term_sums(Engine *e, Thread *own, long number) {
+    const Term *term = &e->plan.term[number];
     int kind = e->plan.pair[term->pair].kind, lanes = e->variant->lanes;
+    if (kind < 0) return;
     double weighted[16] = {0};
     for (long b = 0; b < e->batch; b++) {
         double weight = e->upstream[b * e->plan.readouts + term->readout];
@@ -174,17 +187,12 @@ static void term_sum(const Engine *e, const Term *term, double *sums) {
     conjugate(&back, &sigma);
     read_matrix(term->matrix, &o);
     multiply(&sigma, &o, &product);
-    double *to = sums + 16 * kind;
-    for (int a = 0; a < 4; a++) to[a] += product.im[5 * a];
+    double *to = own->kinds + 16 * kind * lanes;
+    for (int a = 0; a < 4; a++) to[a * lanes] += product.im[5 * a];
     for (int x = 0; x < 6; x++) {
-        to[4 + x] += product.re[LOW[x]] - product.re[HIGH[x]];
-        to[10 + x] += product.im[LOW[x]] + product.im[HIGH[x]];
+        to[(4 + x) * lanes] += product.re[LOW[x]] - product.re[HIGH[x]];
+        to[(10 + x) * lanes] += product.im[LOW[x]] + product.im[HIGH[x]];
     }
-}
-
-void term_sums(const Engine *e, double *sums) {
-    for (int t = 0; t < e->plan.terms; t++)
-        if (e->plan.pair[e->plan.term[t].pair].kind >= 0) term_sum(e, &e->plan.term[t], sums);
 }
 
 /* tr(O rho), O Hermitian */
@@ -196,22 +204,23 @@ static double expectation(const Matrix *o, const double *rho, int lanes) {
     return diagonal + 2 * rest;
 }
 
-void collect_values(const Engine *e, double *values) {
+/* The readouts of one example. */
+void example_values(Engine *e, Thread *own, long example) {
+    (void)own;
     const Plan *plan = &e->plan;
     int lanes = e->variant->lanes;
-    for (long b = 0; b < e->batch; b++) {
-        double *row = values + b * plan->readouts;
-        memcpy(row, plan->offset, sizeof(double) * (size_t)plan->readouts);
-        for (int t = 0; t < plan->terms; t++)
-            row[plan->term[t].readout] += expectation(&e->pulled[t], density_of(e, b, plan->term[t].pair), lanes);
-        for (int s = 0; s < plan->strings; s++)
-            row[plan->string[s].readout] +=
-                plan->string[s].factor * e->string_sums[((b / lanes) * plan->strings + s) * lanes + b % lanes];
-    }
+    double *row = e->values + example * plan->readouts;
+    const double *strings = e->string_sums + example / lanes * plan->strings * lanes + example % lanes;
+    memcpy(row, plan->offset, sizeof(double) * (size_t)plan->readouts);
+    for (int t = 0; t < plan->terms; t++)
+        row[plan->term[t].readout] += expectation(&e->pulled[t], density_of(e, example, plan->term[t].pair), lanes);
+    for (int s = 0; s < plan->strings; s++)
+        row[plan->string[s].readout] += plan->string[s].factor * strings[s * lanes];
 }
 
 /* The observable whose expectation value the loss sees: for each example and pair, sum_k (dL/d<O_k>) U^dag O_k U. */
-void weigh_observables(Engine *e, long group) {
+void weigh_observables(Engine *e, Thread *own, long group) {
+    (void)own;
     const Plan *plan = &e->plan;
     int lanes = e->variant->lanes;
     long first = group * lanes, present = e->batch - first < lanes ? e->batch - first : lanes;

@@ -179,20 +179,27 @@ static void walk(Walk w) {
         for (long unit = 0; unit < units; unit++) w.visit(e, e->thread, e->threads, unit, 0);
 }
 
-/* What is done for each group of LANES examples, before and after the sweeps. */
+/* What is done before and after the sweeps: some pieces are large and some small, in no order. */
 typedef struct {
     Engine *engine;
-    void (*visit)(Engine *, long group);
-} Groups;
+    Piece *piece;
+    long count;
+} Pieces;
 
-static void groups_share(void *argument, int index, int of) {
-    const Groups *g = argument;
-    long count = (long)group_count(g->engine);
-    for (long i = share(count, index, of); i < share(count, index + 1, of); i++) g->visit(g->engine, i);
+static void every_so_many(void *argument, int index, int of) {
+    const Pieces *p = argument;
+    for (long i = index; i < p->count; i += of) p->piece(p->engine, &p->engine->thread[index], i);
 }
 
-static void for_groups(Engine *e, void (*visit)(Engine *, long group)) {
-    pool_run(team_for(e, (long)group_count(e)), groups_share, &(Groups){e, visit});
+static void do_all(Engine *e, Piece *piece, long count) {
+    pool_run(team_for(e, count), every_so_many, &(Pieces){e, piece, count});
+}
+
+static void prepare(Engine *e, const double *shared) {
+    e->shared = shared;
+    do_all(e, prepare_gate, e->plan.gates);
+    do_all(e, prepare_kind, e->plan.kinds);
+    do_all(e, pull_term, e->plan.terms);
 }
 
 static const char *forward(Engine *e, long batch, const double *shared, const double *example, uint64_t serial) {
@@ -201,37 +208,34 @@ static const char *forward(Engine *e, long batch, const double *shared, const do
     if (problem) return problem;
     size_t cells = group_count(e) * (size_t)e->variant->lanes;
     e->example = example;
-    prepare_kinds(e, shared);
+    prepare(e, shared);
     memset(e->densities, 0, DOUBLES(cells * (size_t)e->plan.pairs * 16));
     memset(e->string_sums, 0, DOUBLES(cells * (size_t)e->plan.strings));
-    if (e->plan.heads) for_groups(e, e->variant->heads);
+    if (e->plan.heads) do_all(e, e->variant->heads, (long)group_count(e));
     walk((Walk){e, value_unit});
     e->serial = serial;
     return NULL;
 }
 
-static void sum_threads(const Engine *e, double *total) {
-    int lanes = e->variant->lanes;
-    for (int i = 0; i < e->threads; i++)
-        for (int k = 0; k < e->plan.kinds * 16; k++)
-            for (int l = 0; l < lanes; l++) total[k] += e->thread[i].kinds[k * lanes + l];
-}
-
-static const char *backward(Engine *e, double *shared_gradient) {
-    double *total = calloc((size_t)e->plan.kinds * 16 + 1, sizeof(double));
-    if (!total) return NO_MEMORY;
-    e->serial = 0; /* un-applying spends the kept states */
+static void clear_sums(Engine *e) {
     size_t lanes = (size_t)e->variant->lanes;
     memset(e->head_sums, 0, DOUBLES(group_count(e) * lanes * (size_t)e->plan.heads * 16));
-    for (int i = 0; i < e->threads; i++) memset(e->thread[i].kinds, 0, DOUBLES((size_t)e->plan.kinds * 16 * lanes));
-    for_groups(e, weigh_observables);
+    for (int i = 0; i < e->threads; i++) {
+        memset(e->thread[i].kinds, 0, DOUBLES((size_t)e->plan.kinds * 16 * lanes));
+        memset(e->thread[i].angles, 0, DOUBLES(e->plan.shared_angles));
+    }
+}
+
+static void backward(Engine *e, double *shared_gradient) {
+    e->serial = 0; /* un-applying spends the kept states */
+    clear_sums(e);
+    do_all(e, weigh_observables, (long)group_count(e));
     walk((Walk){e, gradient_unit});
-    sum_threads(e, total);
-    term_sums(e, total);
-    kind_gradients(e, total, shared_gradient);
-    if (e->plan.heads) for_groups(e, e->variant->head_gradients);
-    free(total);
-    return NULL;
+    do_all(e, term_sums, e->plan.terms);
+    do_all(e, kind_gradient, e->plan.kinds);
+    if (e->plan.heads) do_all(e, e->variant->head_gradients, (long)group_count(e));
+    for (int i = 0; i < e->threads; i++)
+        for (int a = 0; a < e->plan.shared_angles; a++) shared_gradient[a] += e->thread[i].angles[a];
 }
 
 /* The state after the constant beginning of the circuit, computed once. */
@@ -240,7 +244,7 @@ static const char *make_base(Engine *e) {
     float *base = allocate_states(e, 1);
     double *angles = calloc((size_t)e->plan.shared_angles + 1, sizeof(double));
     if (base && angles) {
-        prepare_kinds(e, angles);
+        prepare(e, angles);
         e->variant->reset(e, base);
         Step step = {e, e->thread, 0, 0, base, NULL};
         for (; step.pass < e->plan.prefix_passes; step.pass++)
@@ -308,7 +312,8 @@ EXPORT const char *qtj_forward(Engine *e, long batch, const double *shared, cons
     if (batch == 0) return NULL;
     pool_enter();
     const char *problem = forward(e, batch, shared, example, serial);
-    if (!problem) collect_values(e, values);
+    e->values = values;
+    if (!problem) do_all(e, example_values, batch);
     pool_leave();
     return problem;
 }
@@ -327,7 +332,7 @@ EXPORT const char *qtj_backward(Engine *e, long batch, const double *shared, con
     e->example = example;
     e->upstream = upstream;
     e->example_gradient = example_gradient;
-    if (!problem) problem = backward(e, shared_gradient);
+    if (!problem) backward(e, shared_gradient);
     pool_leave();
     return problem;
 }

@@ -25,12 +25,14 @@ typedef struct {
 /* G(t) = sum_k exp(i pi lambda_k t) P_k; without an angle t = 0, and P_0 is the matrix. */
 typedef struct {
     int components, angle;
+    int shared; /* some kind has it, so its matrix is made once a call */
     const double *constants; /* for each component: lambda, 16 real and 16 imaginary parts of P */
 } Gate;
 
 typedef struct {
     int count;
     const int32_t *gates; /* in the order in which they act */
+    int parity;           /* none of them takes an even state, 00 or 11, to an odd one, 01 or 10, or back */
 } Product;
 
 /* A block acts with U = T H. The tail T is shared by all examples; blocks that look alike share it too, as their
@@ -105,16 +107,19 @@ typedef struct {
 /* The sums of one thread. They are in double precision, each lane for itself: [what][16][lanes]. */
 typedef struct {
     double *kinds, *heads, *pairs, *strings;
+    double *angles; /* [shared angles]: gradients */
 } Thread;
 
 typedef struct qtj_engine Engine;
+
+/* One of many pieces of work that do not depend on each other. */
+typedef void Piece(Engine *, Thread *own, long number);
 
 /* What one instruction set can do. A unit is a group of LANES examples, or one example with qubits in the lanes. */
 typedef struct {
     const char *name;
     int lanes;
-    void (*heads)(Engine *, long group);
-    void (*head_gradients)(Engine *, long group);
+    Piece *heads, *head_gradients; /* of a group */
     void (*reset)(const Engine *, float *psi);
     void (*forward)(const Engine *, Thread *, long unit, int pass, long from, long to, float *psi);
     void (*backward)(const Engine *, Thread *, long unit, int pass, long from, long to, float *psi, float *lambda);
@@ -143,8 +148,10 @@ struct qtj_engine {
     float *coefficients;     /* [kinds][U, U^dag][real, imaginary][16] */
 
     long batch;
+    const double *shared;     /* [shared angles] */
     const double *example;    /* [batch][example angles] */
     const double *upstream;   /* [batch][readouts] */
+    double *values;           /* [batch][readouts] */
     double *example_gradient; /* [batch][example angles] */
     float *head_unitary;      /* [groups][heads][real, imaginary][16][lanes] */
     float *observable;        /* [groups][pairs][real, imaginary][16][lanes]: sum of `pulled`, weighted by upstream */
@@ -186,11 +193,9 @@ const char *read_plan(Engine *e, const int32_t *program, size_t count, const dou
 
 /* ---- algebra.c ---- */
 
-void prepare_kinds(Engine *e, const double *shared);
-void kind_gradients(const Engine *e, const double *sums, double *gradient);
-void term_sums(const Engine *e, double *sums);
-void collect_values(const Engine *e, double *values);
-void weigh_observables(Engine *e, long group);
+Piece prepare_gate, prepare_kind, pull_term; /* before a sweep, in this order */
+Piece example_values, weigh_observables;     /* after the values' sweep; before the gradients', for a group */
+Piece term_sums, kind_gradient;              /* after a gradients' sweep, in this order */
 
 /* ---- pool.c ---- */
 

@@ -17,6 +17,9 @@ INLINE int basis(const Place *p, int lane, int other) {
     return p->lanes == FIRST_IN_LANES ? 2 * lane + other : 2 * other + lane;
 }
 
+/* Whether both qubits differ, or none, between vector `row` and x[column]. */
+#define KEEPS_PARITY(row, column) (((row) ^ (column) / 2) == ((column) & 1))
+
 /* Number of the one that such a lane finds in x[column]. */
 INLINE int met(const Place *p, int lane, int column) { return basis(p, lane ^ (column & 1), column / 2); }
 
@@ -42,7 +45,8 @@ INLINE vec flip_coefficient(const Place *p, const float *matrix, int row, int co
 }
 
 /* into = U s, or into += U s */
-INLINE void flip_groups(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const float *matrix, int add) {
+INLINE void flip_groups(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const float *matrix,
+                        int parity, int add) {
     cvec u[2][4];
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 4; j++)
@@ -55,8 +59,10 @@ INLINE void flip_groups(const cvec *s, cvec *into, size_t from, size_t to, const
             cvec *at = into + x0 + i * p->apart, y = add ? *at : (cvec){{0}, {0}};
 #pragma GCC unroll 4
             for (int j = 0; j < 4; j++) {
-                y.re = j || add ? y.re + u[i][j].re * x[j].re : u[i][j].re * x[j].re;
-                y.im = j || add ? y.im + u[i][j].re * x[j].im : u[i][j].re * x[j].im;
+                if (parity && !KEEPS_PARITY(i, j)) continue;
+                int more = add || j > (parity ? i : 0);
+                y.re = more ? y.re + u[i][j].re * x[j].re : u[i][j].re * x[j].re;
+                y.im = more ? y.im + u[i][j].re * x[j].im : u[i][j].re * x[j].im;
                 y.re -= u[i][j].im * x[j].im;
                 y.im += u[i][j].im * x[j].re;
             }
@@ -65,9 +71,11 @@ INLINE void flip_groups(const cvec *s, cvec *into, size_t from, size_t to, const
     }
 }
 
-static void flip(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const float *matrix, int add) {
-    if (add) flip_groups(s, into, from, to, p, matrix, 1);
-    else flip_groups(s, into, from, to, p, matrix, 0);
+static void flip(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const float *matrix, int parity,
+                 int add) {
+    if (add) flip_groups(s, into, from, to, p, matrix, 0, 1);
+    else if (parity) flip_groups(s, into, from, to, p, matrix, 1, 0);
+    else flip_groups(s, into, from, to, p, matrix, 0, 0);
 }
 
 /* Adds what a loop summed up to the sums of algebra.c. The other side of a Hermitian w_ab is w_ba = conj(w_ab), that of an
@@ -84,8 +92,8 @@ INLINE void add_sums(const Place *p, const vec same[2], const cvec *w, int hermi
     }
 }
 
-static void flip_gradient(const cvec *restrict psi, const cvec *restrict lambda, size_t from, size_t to, const Place *p,
-                          vec *restrict sums) {
+INLINE void flip_gradient_groups(const cvec *restrict psi, const cvec *restrict lambda, size_t from, size_t to,
+                                 const Place *p, int parity, vec *restrict sums) {
     vec same[2] = {{0}};
     cvec w[OTHERS] = {{{0}, {0}}};
     FOR_PAIRS(x0, from, to, p) {
@@ -98,6 +106,7 @@ static void flip_gradient(const cvec *restrict psi, const cvec *restrict lambda,
         }
 #pragma GCC unroll 6
         for (int k = 0; k < OTHERS; k++) {
+            if (parity && !KEEPS_PARITY(OTHER[k][0], OTHER[k][1])) continue;
             const cvec *a = &l[OTHER[k][0]], *b = &x[OTHER[k][1]];
             w[k].re += a->re * b->re;
             w[k].re += a->im * b->im;
@@ -106,6 +115,12 @@ static void flip_gradient(const cvec *restrict psi, const cvec *restrict lambda,
         }
     }
     add_sums(p, same, w, 0, sums);
+}
+
+static void flip_gradient(const cvec *psi, const cvec *lambda, size_t from, size_t to, const Place *p, int parity,
+                          vec *sums) {
+    if (parity) flip_gradient_groups(psi, lambda, from, to, p, 1, sums);
+    else flip_gradient_groups(psi, lambda, from, to, p, 0, sums);
 }
 
 static void flip_density(const cvec *restrict psi, size_t from, size_t to, const Place *p, vec *restrict sums) {
@@ -129,6 +144,58 @@ static void flip_density(const cvec *restrict psi, size_t from, size_t to, const
         }
     }
     add_sums(p, same, w, 1, sums);
+}
+
+/* ---- both qubits in the lanes, parity preserved: one vector at a time, each lane with the one that differs in both ---- */
+
+INLINE cvec turned(const cvec *x, lane_map other) { return (cvec){shuffle(x->re, other), shuffle(x->im, other)}; }
+
+/* The lane that differs in both qubits. */
+INLINE lane_map opposite(const Place *p) {
+    lane_map other = p->trade[0].other ^ p->trade[1].other;
+    for (int i = 0; i < LANES; i++) other[i] ^= i;
+    return other;
+}
+
+/* The lanes that have a basis state; 0 elsewhere. */
+INLINE vec lanes_with(const Place *p, int state, vec v) {
+    lane_map first = p->trade[0].with, second = p->trade[1].with;
+    return (vec)((lane_map)v & (state & 2 ? first : ~first) & (state & 1 ? second : ~second));
+}
+
+static void turn(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const float *matrix) {
+    lane_map other = opposite(p);
+    cvec own = {{0}, {0}}, others = {{0}, {0}};
+    for (int a = 0; a < 4; a++) {
+        own.re += lanes_with(p, a, matrix[5 * a] - (vec){0});
+        own.im += lanes_with(p, a, matrix[16 + 5 * a] - (vec){0});
+        others.re += lanes_with(p, a, matrix[3 * a + 3] - (vec){0});
+        others.im += lanes_with(p, a, matrix[16 + 3 * a + 3] - (vec){0});
+    }
+    FOR_VECTORS(x0, from, to, p) {
+        cvec x = s[x0], y = turned(&x, other);
+        into[x0].re = own.re * x.re - own.im * x.im + others.re * y.re - others.im * y.im;
+        into[x0].im = own.re * x.im + own.im * x.re + others.re * y.im + others.im * y.re;
+    }
+}
+
+static void turn_gradient(const cvec *restrict psi, const cvec *restrict lambda, size_t from, size_t to, const Place *p,
+                          vec *restrict sums) {
+    lane_map other = opposite(p);
+    vec same = {0};
+    cvec w = {{0}, {0}};
+    FOR_VECTORS(x0, from, to, p) {
+        cvec l = lambda[x0], x = psi[x0], y = turned(&x, other);
+        same += l.re * x.im - l.im * x.re;
+        w.re += l.re * y.re + l.im * y.im;
+        w.im += l.re * y.im - l.im * y.re;
+    }
+    for (int a = 0; a < 4; a++) {
+        int pair = a < 2 ? sum_of(a, 3 - a) : sum_of(3 - a, a);
+        sums[a] += lanes_with(p, a, same);
+        sums[pair] += lanes_with(p, a, a < 2 ? w.re : -w.re);
+        sums[pair + 6] += lanes_with(p, a, w.im);
+    }
 }
 
 #endif

@@ -83,7 +83,8 @@ static void lane_gate(const Engine *e, const Gate *gate, long group, cvec *out) 
 }
 
 /* The unitaries of a group's blocks with heads. */
-static void heads(Engine *e, long group) {
+static void heads(Engine *e, Thread *own, long group) {
+    (void)own;
     for (int h = 0; h < e->plan.heads; h++) {
         const Head *head = &e->plan.head[h];
         cvec u[16], gate[16], next[16];
@@ -134,7 +135,8 @@ static void lane_slope(Engine *e, const Gate *gate, const cvec *n, long group) {
         e->example_gradient[(group * LANES + l) * e->plan.example_angles + gate->angle] += -2 * PI * (double)sum[l];
 }
 
-static void head_gradients(Engine *e, long group) {
+static void head_gradients(Engine *e, Thread *own, long group) {
+    (void)own;
     for (int h = 0; h < e->plan.heads; h++) {
         const Head *head = &e->plan.head[h];
         cvec n[16], matrix[16];

@@ -10,7 +10,14 @@ typedef struct {
     const float *shared; /* [real, imaginary][16] */
     const float *lanes;  /* [real, imaginary][16][LANES]; used where `shared` is NULL */
     int adjoint;         /* take the adjoint of `lanes` */
+    int parity;          /* the block preserves parity; only with `shared` */
 } Coefficients;
+
+/* Whether a block has anything in this row and column: with parity, even states 00 and 11 never become odd ones. */
+INLINE int couples(int parity, int row, int column) {
+    int differ = row ^ column;
+    return !parity || differ == 0 || differ == 3;
+}
 
 INLINE vec coefficient(const Coefficients *c, int per_lane, int part, int row, int column) {
     if (!per_lane) return c->shared[16 * part + 4 * row + column] - (vec){0};
@@ -21,7 +28,7 @@ INLINE vec coefficient(const Coefficients *c, int per_lane, int part, int row, i
 
 /* into = U s; both may be the same. */
 INLINE void apply_groups(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const Coefficients *c,
-                         int per_lane, int trades) {
+                         int parity, int per_lane, int trades) {
     FOR_GROUPS(x0, from, to, p) {
         cvec x[4], y[4];
         load(x, s + x0, p, trades);
@@ -29,9 +36,11 @@ INLINE void apply_groups(const cvec *s, cvec *into, size_t from, size_t to, cons
         for (int j = 0; j < 4; j++)
 #pragma GCC unroll 4
             for (int i = 0; i < 4; i++) {
+                if (!couples(parity, i, j)) continue;
+                int more = j > (couples(parity, i, 0) ? 0 : 1);
                 vec re = coefficient(c, per_lane, 0, i, j), im = coefficient(c, per_lane, 1, i, j);
-                y[i].re = j ? y[i].re + re * x[j].re : re * x[j].re;
-                y[i].im = j ? y[i].im + re * x[j].im : re * x[j].im;
+                y[i].re = more ? y[i].re + re * x[j].re : re * x[j].re;
+                y[i].im = more ? y[i].im + re * x[j].im : re * x[j].im;
                 y[i].re -= im * x[j].im;
                 y[i].im += im * x[j].re;
             }
@@ -41,7 +50,7 @@ INLINE void apply_groups(const cvec *s, cvec *into, size_t from, size_t to, cons
 
 /* The sums of algebra.c for M_ab = conj(lambda_a) psi_b. */
 INLINE void gradient_groups(const cvec *restrict psi, const cvec *restrict lambda, size_t from, size_t to,
-                            const Place *p, vec *restrict sums, int trades) {
+                            const Place *p, vec *restrict sums, int parity, int trades) {
     vec w[16];
 #pragma GCC unroll 16
     for (int i = 0; i < 16; i++) w[i] = sums[i];
@@ -55,7 +64,7 @@ INLINE void gradient_groups(const cvec *restrict psi, const cvec *restrict lambd
             w[a] -= l[a].im * x[a].re;
 #pragma GCC unroll 4
             for (int b = 0; b < 4; b++) {
-                if (a == b) continue;
+                if (a == b || !couples(parity, a, b)) continue;
                 int pair = a < b ? sum_of(a, b) : sum_of(b, a);
                 w[pair] = a < b ? w[pair] + l[a].re * x[b].re : w[pair] - l[a].re * x[b].re;
                 w[pair] = a < b ? w[pair] + l[a].im * x[b].im : w[pair] - l[a].im * x[b].im;
@@ -121,11 +130,13 @@ INLINE void observe_groups(const cvec *restrict psi, cvec *restrict lambda, size
 
 /* Lanes with matrices of their own hold examples, so there are no qubits in them. */
 static void apply_into(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const Coefficients *c) {
-    if (!c->shared && c->adjoint) apply_groups(s, into, from, to, p, &(Coefficients){NULL, c->lanes, 1}, 1, 0);
-    else if (!c->shared) apply_groups(s, into, from, to, p, &(Coefficients){NULL, c->lanes, 0}, 1, 0);
-    else if (p->lanes == NONE_IN_LANES) apply_groups(s, into, from, to, p, c, 0, 0);
-    else if (p->lanes == BOTH_IN_LANES) apply_groups(s, into, from, to, p, c, 0, 1);
-    else flip(s, into, from, to, p, c->shared, 0);
+    if (!c->shared && c->adjoint) apply_groups(s, into, from, to, p, &(Coefficients){NULL, c->lanes, 1, 0}, 0, 1, 0);
+    else if (!c->shared) apply_groups(s, into, from, to, p, &(Coefficients){NULL, c->lanes, 0, 0}, 0, 1, 0);
+    else if (p->lanes == NONE_IN_LANES && c->parity) apply_groups(s, into, from, to, p, c, 1, 0, 0);
+    else if (p->lanes == NONE_IN_LANES) apply_groups(s, into, from, to, p, c, 0, 0, 0);
+    else if (p->lanes != BOTH_IN_LANES) flip(s, into, from, to, p, c->shared, c->parity, 0);
+    else if (c->parity) turn(s, into, from, to, p, c->shared);
+    else apply_groups(s, into, from, to, p, c, 0, 0, 1);
 }
 
 static void apply(cvec *s, size_t from, size_t to, const Place *p, const Coefficients *c) {
@@ -136,7 +147,7 @@ static void observe_shared(const cvec *psi, cvec *lambda, size_t from, size_t to
                            int fresh) {
     if (p->lanes == NONE_IN_LANES && fresh) observe_groups(psi, lambda, from, to, p, c, 1, 0, 0);
     else if (p->lanes == NONE_IN_LANES) observe_groups(psi, lambda, from, to, p, c, 0, 0, 0);
-    else if (p->lanes != BOTH_IN_LANES) flip(psi, lambda, from, to, p, c->shared, !fresh);
+    else if (p->lanes != BOTH_IN_LANES) flip(psi, lambda, from, to, p, c->shared, 0, !fresh);
     else if (fresh) observe_groups(psi, lambda, from, to, p, c, 1, 0, 1);
     else observe_groups(psi, lambda, from, to, p, c, 0, 0, 1);
 }
@@ -144,13 +155,16 @@ static void observe_shared(const cvec *psi, cvec *lambda, size_t from, size_t to
 static void observe(const cvec *psi, cvec *lambda, size_t from, size_t to, const Place *p, const Coefficients *c,
                     int fresh) {
     if (c->shared) observe_shared(psi, lambda, from, to, p, c, fresh);
-    else observe_groups(psi, lambda, from, to, p, &(Coefficients){NULL, c->lanes, 0}, fresh, 1, 0);
+    else observe_groups(psi, lambda, from, to, p, &(Coefficients){NULL, c->lanes, 0, 0}, fresh, 1, 0);
 }
 
-static void gradient(const cvec *psi, const cvec *lambda, size_t from, size_t to, const Place *p, vec *sums) {
-    if (p->lanes == NONE_IN_LANES) gradient_groups(psi, lambda, from, to, p, sums, 0);
-    else if (p->lanes == BOTH_IN_LANES) gradient_groups(psi, lambda, from, to, p, sums, 1);
-    else flip_gradient(psi, lambda, from, to, p, sums);
+static void gradient(const cvec *psi, const cvec *lambda, size_t from, size_t to, const Place *p, int parity,
+                     vec *sums) {
+    if (p->lanes == NONE_IN_LANES && parity) gradient_groups(psi, lambda, from, to, p, sums, 1, 0);
+    else if (p->lanes == NONE_IN_LANES) gradient_groups(psi, lambda, from, to, p, sums, 0, 0);
+    else if (p->lanes != BOTH_IN_LANES) flip_gradient(psi, lambda, from, to, p, parity, sums);
+    else if (parity) turn_gradient(psi, lambda, from, to, p, sums);
+    else gradient_groups(psi, lambda, from, to, p, sums, 0, 1);
 }
 
 static void density(const cvec *psi, size_t from, size_t to, const Place *p, vec *sums) {

@@ -126,6 +126,7 @@ INLINE size_t without(size_t number, int bit) {
 /* The index of the first vector of a group or a pair: its number with a 0 put in at each bit, found in the tile. */
 INLINE size_t group_start(size_t group, const Place *p) { return p->inside[without(without(group, p->low), p->high)]; }
 INLINE size_t pair_start(size_t pair, const Place *p) { return p->inside[without(pair, p->low)]; }
+INLINE size_t vector_start(size_t vector, const Place *p) { return p->inside[vector]; }
 
 /* The end of those that follow each other in memory. */
 INLINE size_t run_end(size_t number, size_t to, const Place *p) {
@@ -142,6 +143,9 @@ INLINE size_t run_end(size_t number, size_t to, const Place *p) {
 
 /* For each pair of vectors in these groups. */
 #define FOR_PAIRS(x0, from, to, place) FOR_RUNS(pair_start, x0, 2 * (from), 2 * (to), place)
+
+/* For each vector in as many groups. */
+#define FOR_VECTORS(x0, from, to, place) FOR_RUNS(vector_start, x0, 4 * (from), 4 * (to), place)
 
 /* Where the sums of ab, a < b, are: after the diagonal's four; imaginary parts six further. */
 INLINE int sum_of(int a, int b) { return a == 0 ? 3 + b : a == 1 ? 5 + b : 9; }

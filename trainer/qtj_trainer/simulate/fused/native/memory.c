@@ -89,7 +89,8 @@ static const char *make_threads(Engine *e) {
         t->heads = allocate(e, (size_t)p->heads * 16 * lanes, sizeof(double));
         t->pairs = allocate(e, (size_t)p->pairs * 16 * lanes, sizeof(double));
         t->strings = allocate(e, (size_t)p->strings * lanes, sizeof(double));
-        if (!t->kinds || !t->heads || !t->pairs || !t->strings) return NO_MEMORY;
+        t->angles = allocate(e, (size_t)p->shared_angles, sizeof(double));
+        if (!t->kinds || !t->heads || !t->pairs || !t->strings || !t->angles) return NO_MEMORY;
     }
     return NULL;
 }
@@ -116,7 +117,7 @@ void release(Engine *e) {
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) free(parts[i]);
     for (int i = 0; e->thread && i < e->threads; i++) {
         const Thread *t = &e->thread[i];
-        void *const own[] = {t->kinds, t->heads, t->pairs, t->strings};
+        void *const own[] = {t->kinds, t->heads, t->pairs, t->strings, t->angles};
         for (size_t k = 0; k < sizeof own / sizeof *own; k++) free(own[k]);
     }
     free(e->thread);

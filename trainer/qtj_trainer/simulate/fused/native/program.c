@@ -64,16 +64,31 @@ static void read_gate(Reader *r, Gate *gate) {
     gate->constants = constants(r, 33 * (size_t)gate->components);
 }
 
-static void read_product(Reader *r, const Plan *p, Product *product, int angles) {
+static int preserves_parity(const Gate *gate) {
+    for (int k = 0; k < gate->components; k++)
+        for (int i = 0; i < 16; i++) {
+            int differ = i / 4 ^ i % 4, odd = differ == 1 || differ == 2;
+            if (odd && (gate->constants[33 * k + 1 + i] != 0 || gate->constants[33 * k + 17 + i] != 0)) return 0;
+        }
+    return 1;
+}
+
+static void read_product(Reader *r, const Plan *p, Product *product, int angles, int shared) {
     product->count = within(r, 0, MAX_COUNT);
     product->gates = r->at;
-    for (int i = 0; i < product->count && !r->bad; i++)
-        if (p->gate[within(r, 0, p->gates)].angle >= angles) r->bad = 1;
+    product->parity = 1;
+    for (int i = 0; i < product->count && !r->bad; i++) {
+        Gate *gate = &p->gate[within(r, 0, p->gates)];
+        if (r->bad) return;
+        if (gate->angle >= angles) r->bad = 1;
+        gate->shared |= shared;
+        product->parity &= preserves_parity(gate);
+    }
 }
 
 static void read_head(Reader *r, const Plan *p, Head *head) {
     head->kind = within(r, 0, p->kinds);
-    read_product(r, p, &head->product, p->example_angles);
+    read_product(r, p, &head->product, p->example_angles, 0);
     if (head->product.count == 0) r->bad = 1;
 }
 
@@ -102,7 +117,7 @@ static void read_string(Reader *r, const Plan *p, String *s) {
 
 static void read_tables(Reader *r, Plan *p) {
     for (int i = 0; i < p->gates && !r->bad; i++) read_gate(r, &p->gate[i]);
-    for (int i = 0; i < p->kinds && !r->bad; i++) read_product(r, p, &p->kind[i], p->shared_angles);
+    for (int i = 0; i < p->kinds && !r->bad; i++) read_product(r, p, &p->kind[i], p->shared_angles, 1);
     for (int i = 0; i < p->heads && !r->bad; i++) read_head(r, p, &p->head[i]);
     for (int i = 0; i < p->blocks && !r->bad; i++) read_block(r, p, &p->block[i]);
     for (int i = 0; i < p->pairs && !r->bad; i++) p->pair[i].kind = within(r, -1, p->kinds);

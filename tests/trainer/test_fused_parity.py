@@ -1,0 +1,119 @@
+"""Gates change hands between blocks, so that some preserve parity: what the circuit does stays the same."""
+
+from itertools import pairwise
+
+import cirq
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given
+from numpy.typing import NDArray
+
+from qtj_trainer.simulate.fused.blocks import Block, constant_beginning, fuse
+from qtj_trainer.simulate.fused.gates import Gate
+from qtj_trainer.simulate.fused.parity import hand_over, preserves_parity
+from qtj_trainer.workloads.qcnn import hybrid_circuit
+from tests.trainer.circuits import Case, cases
+from tests.trainer.test_fused_exact import HARD, VARIANTS, check, engine_of
+
+LINE = cirq.LineQubit.range(6)
+A, B, X = sympy.symbols("a b x")
+
+Matrix = NDArray[np.complex128]
+
+
+def blocks_of(circuit: cirq.AbstractCircuit, qubits: int) -> list[Block]:
+    number = {qubit: index for index, qubit in enumerate(sorted(circuit.all_qubits()))}
+    beginning, rest = constant_beginning(circuit, number.__getitem__)
+    return fuse([*beginning, *rest], qubits)
+
+
+def matrix_of(gate: Gate) -> Matrix:
+    """At some value of every symbol."""
+    angle = gate.angle
+    turns = angle.constant + sum(slope * (0.1 + len(name) % 3) for name, slope in angle.slopes) if angle else 0
+    phases = np.exp(1j * np.pi * turns * np.array(gate.eigenvalues))
+    return np.einsum("k,kij->ij", phases, gate.projectors)
+
+
+def applied(blocks: list[Block], qubits: int) -> Matrix:
+    state = np.zeros((2,) * qubits, complex)
+    state.flat[3 % state.size] = 1
+    for block in blocks:
+        for gate, places in block.gates:
+            on = [block.qubits[place] for place in places]
+            matrix = matrix_of(gate).reshape((2,) * (2 * len(on)))
+            state = np.moveaxis(np.tensordot(matrix, state, (range(len(on), 2 * len(on)), on)), range(len(on)), on)
+    return state
+
+
+@HARD
+@given(case=cases(at_most=6))
+def test_any_circuit_does_what_it_did(case: Case) -> None:
+    qubits = max(len(case.circuit.all_qubits()), 2)
+    blocks = blocks_of(case.circuit, qubits)
+    before = applied(blocks, qubits)
+    pairs = [block.qubits for block in blocks]
+
+    hand_over(blocks, frozenset(map(str, case.inputs)))
+
+    assert [block.qubits for block in blocks] == pairs
+    np.testing.assert_allclose(applied(blocks, qubits), before, atol=1e-12)
+
+
+def test_of_a_convolution_the_blocks_between_data_and_readouts_cost_half() -> None:
+    hybrid = hybrid_circuit(8)
+    blocks = blocks_of(hybrid.circuit, 8)
+
+    hand_over(blocks, frozenset(map(str, hybrid.inputs)))
+
+    even = [block.qubits for block in blocks if preserves_parity(block) and not block.is_constant]
+    assert even == [(1, 2), (3, 4), (5, 6), (7, 0)]
+
+
+@pytest.mark.parametrize("gate", [cirq.CNOT**B, cirq.CX, cirq.ControlledGate(cirq.ry(B)), cirq.ISWAP, cirq.CZ**A])
+def test_a_gate_with_axes_of_its_own_is_turned(gate: cirq.Gate) -> None:
+    circuit = cirq.Circuit((cirq.Y**A)(LINE[0]), cirq.CZ(*LINE[:2]), cirq.CZ(*LINE[2:4]), cirq.X(LINE[2]) ** B)
+    circuit += [(cirq.Y**A)(LINE[1]), gate(LINE[1], LINE[2]), cirq.CZ(*LINE[:2]), cirq.CZ(*LINE[2:4])]
+    blocks = blocks_of(circuit, 4)
+    before = applied(blocks, 4)
+    middle = next(block for block in blocks if block.qubits == (1, 2))
+
+    hand_over(blocks, frozenset())
+
+    assert preserves_parity(middle)
+    np.testing.assert_allclose(applied(blocks, 4), before, atol=1e-12)
+
+
+def test_nothing_is_put_in_front_of_data() -> None:
+    circuit = cirq.Circuit(cirq.CZ(*LINE[:2]), cirq.Y(LINE[0]) ** A, cirq.CZ(LINE[0], LINE[2]), cirq.Y(LINE[0]) ** B)
+    circuit += [cirq.rx(X)(LINE[1]), cirq.CZ(LINE[0], LINE[1]), cirq.X(LINE[1]) ** A]
+    blocks = blocks_of(circuit, 3)
+    head = [gate.angle for gate, _ in blocks[-1].split(frozenset({"x"}))[0].gates]
+
+    hand_over(blocks, frozenset({"x"}))
+
+    assert [gate.angle for gate, _ in blocks[-1].split(frozenset({"x"}))[0].gates] == head
+
+
+def even_pairs(qubits: int) -> Case:
+    """Blocks on all pairs of qubits that preserve parity, a readout on each, between turns of every qubit."""
+    line = cirq.LineQubit.range(qubits)
+    turns, weights = list(sympy.symbols(f"turn0:{qubits}")), list(sympy.symbols("w0:4"))
+    circuit = cirq.Circuit(cirq.ry(turn)(qubit) for turn, qubit in zip(turns, line, strict=True))
+    for first in line:
+        for second in line[line.index(first) + 1 :]:
+            circuit += [cirq.XX(first, second) ** weights[0], cirq.Z(second) ** weights[1]]
+            circuit += [cirq.ISWAP(second, first) ** weights[2], cirq.ZZ(first, second) ** weights[3]]
+    readouts = [cirq.X(first) * cirq.Y(second) for first, second in pairwise(line)]
+    return Case(circuit, readouts, turns, weights)
+
+
+@pytest.mark.parametrize(
+    ("examples_in_lanes", "tile_bits"), [(False, 2), (False, None), (True, None)], ids=["tiles", "whole", "examples"]
+)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_their_qubits_may_be_anywhere(variant: str, *, examples_in_lanes: bool, tile_bits: int | None) -> None:
+    case = even_pairs(9)
+
+    check(case, engine_of(case, variant, examples_in_lanes=examples_in_lanes, tile_bits=tile_bits), 1, seed=9)

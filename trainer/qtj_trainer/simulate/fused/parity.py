@@ -1,0 +1,178 @@
+"""Blocks that preserve parity: they never take 00 or 11 to 01 or 10, and so cost half.
+
+    ── A ──┐              ┌── C ──    Gates on one qubit may be part of the block before them or of the one after. If
+           ├ ZZ^a ── XX^b ┤           A and B join the blocks before, and C and D those after, two 2x2 matrices are
+    ── B ──┘              └── D ──    left: one for {00, 11} and one for {01, 10}.
+
+A block that takes gates over is a full 4x4 matrix, which costs the same whatever is in it. So of neighbours every other
+one becomes cheaper. A gate such as CNOT, which preserves parity but for the axes of its qubits, is written as one that
+does, with fixed gates on one qubit around it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import product
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qtj_trainer.simulate.fused.blocks import Block
+from qtj_trainer.simulate.fused.gates import Gate
+
+__all__ = ["hand_over", "preserves_parity"]
+
+Placed = tuple[Gate, tuple[int, ...]]
+Matrix = NDArray[np.complex128]
+
+_ODD = np.array([[(row ^ column) in {1, 2} for column in range(4)] for row in range(4)])
+_ROUNDING = 1e-12
+_AXES: tuple[Matrix, ...] = (
+    np.eye(2, dtype=complex),
+    np.array([[1, 1], [1, -1]]) / np.sqrt(2),
+    np.array([[1, -1j], [1, 1j]]) / np.sqrt(2),
+)
+"""Turn the axes Z, X and Y to Z."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wires:
+    """What is before and after a block on each of its qubits; keys are the block's id and the qubit."""
+
+    before: dict[tuple[int, int], Block] = field(default_factory=dict)
+    after: dict[tuple[int, int], Block] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, blocks: Iterable[Block]) -> Self:
+        wires = cls()
+        last: dict[int, Block] = {}
+        for block in blocks:
+            for qubit in block.qubits:
+                if qubit in last:
+                    wires.before[id(block), qubit] = last[qubit]
+                    wires.after[id(last[qubit]), qubit] = block
+                last[qubit] = block
+        return wires
+
+    def worth(self, block: Block) -> tuple[bool, bool]:
+        """Orders blocks by what is saved: a last one may never be applied, a first one is not undone."""
+
+        def is_at_end(side: dict[tuple[int, int], Block]) -> bool:
+            return not any((id(block), qubit) in side for qubit in block.qubits)
+
+        return is_at_end(self.after), is_at_end(self.before)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A block that is left with `gates`, for others take over some: at their end, and at their beginning."""
+
+    gates: list[Placed]
+    to_end: list[tuple[Block, Gate, int]]
+    to_beginning: list[tuple[Block, Gate, int]]
+
+    @property
+    def takers(self) -> set[int]:
+        return {id(block) for block, _, _ in (*self.to_end, *self.to_beginning)}
+
+
+def preserves_parity(block: Block) -> bool:
+    """Tells whether every gate of a block does, whatever its angle."""
+    return all(_is_even(gate) for gate, _ in block.gates)
+
+
+def hand_over(blocks: Sequence[Block], inputs: frozenset[str]) -> None:
+    """Moves gates on one qubit between neighbours, in place, so that many blocks preserve parity.
+
+    Args:
+        blocks: All blocks, in order.
+        inputs: The symbols that differ between examples. A block with one of them stays a full matrix, and nothing is
+            put in front of it.
+    """
+    wires = _Wires.of(blocks)
+    chosen: set[int] = set()
+    for block in sorted(blocks, key=wires.worth):
+        change = _change(block, wires, inputs)
+        if change is None or chosen & change.takers:
+            continue
+        chosen.add(id(block))
+        block.gates = change.gates
+        for other, gate, qubit in change.to_end:
+            other.add(gate, (qubit,))
+        for other, gate, qubit in reversed(change.to_beginning):
+            other.put_first(gate, (qubit,))
+
+
+def _change(block: Block, wires: _Wires, inputs: frozenset[str]) -> _Change | None:
+    if block.depends_on(inputs):
+        return None
+    gates = [part for gate, places in block.gates for part in _with_even_axes(gate, places)]
+    first = _odd_beginning(gates)
+    last = {len(gates) - 1 - index for index in _odd_beginning(gates[::-1])} - first
+    core = [placed for index, placed in enumerate(gates) if index not in first | last]
+    if not all(_is_even(gate) for gate, _ in core):
+        return None
+    to_end = _taken(block, [gates[index] for index in sorted(first)], wires.before)
+    to_beginning = _taken(block, [gates[index] for index in sorted(last)], wires.after)
+    if to_end is None or to_beginning is None or any(other.depends_on(inputs) for other, _, _ in to_beginning):
+        return None
+    return _Change(core, to_end, to_beginning)
+
+
+def _taken(
+    block: Block, gates: Iterable[Placed], neighbours: dict[tuple[int, int], Block]
+) -> list[tuple[Block, Gate, int]] | None:
+    """Finds who takes gates over, each on one qubit; None if there is nobody for some."""
+    placed = [(gate, block.qubits[place]) for gate, (place,) in gates]
+    if any((id(block), qubit) not in neighbours for _, qubit in placed):
+        return None
+    return [(neighbours[id(block), qubit], gate, qubit) for gate, qubit in placed]
+
+
+def _odd_beginning(gates: Sequence[Placed]) -> set[int]:
+    """Finds the gates on one qubit at the beginning: on each qubit, up to the last that does not preserve parity."""
+    found: set[int] = set()
+    kept: dict[int, list[int]] = {0: [], 1: []}
+    for index, (gate, places) in enumerate(gates):
+        if len(places) > 1:
+            break
+        kept[places[0]].append(index)
+        if not _is_even(gate):
+            found.update(kept[places[0]])
+            kept[places[0]].clear()
+    return found
+
+
+def _is_even(gate: Gate) -> bool:
+    if len(gate.qubits) == 1:
+        return not gate.projectors[:, [0, 1], [1, 0]].any()
+    return not gate.projectors[:, _ODD].any()
+
+
+def _with_even_axes(gate: Gate, places: tuple[int, ...]) -> Iterator[Placed]:
+    """Writes a gate on two qubits as one that preserves parity between fixed gates on one, if there are such."""
+    axes = None if len(places) == 1 or _is_even(gate) else _even_axes(gate.projectors.tobytes())
+    if axes is None:
+        yield gate, places
+        return
+    both = np.kron(_AXES[axes[0]], _AXES[axes[1]])
+    projectors = both @ gate.projectors @ both.conj().T
+    projectors[:, _ODD] = 0
+    turns = [(Gate((qubit,), (0.0,), _AXES[axis][np.newaxis], None), (place,))
+             for axis, qubit, place in zip(axes, gate.qubits, places, strict=True) if axis]  # fmt: skip
+    yield from turns
+    yield Gate(gate.qubits, gate.eigenvalues, projectors, gate.angle), places
+    for turn, place in turns:
+        yield Gate(turn.qubits, (0.0,), turn.projectors.conj().swapaxes(1, 2), None), place
+
+
+@lru_cache(maxsize=256)
+def _even_axes(projectors: bytes) -> tuple[int, int] | None:
+    """Finds the axes of a gate's qubits which, turned to Z, make it preserve parity."""
+    matrices = np.frombuffer(projectors, complex).reshape(-1, 4, 4)
+    for axes in product(range(len(_AXES)), range(len(_AXES))):
+        both = np.kron(_AXES[axes[0]], _AXES[axes[1]])
+        if np.abs((both @ matrices @ both.conj().T)[:, _ODD]).max() < _ROUNDING:
+            return axes
+    return None

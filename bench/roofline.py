@@ -7,7 +7,6 @@ import numpy as np
 
 from qtj_trainer.simulate.fused.engine import lanes
 from qtj_trainer.simulate.fused.library import library
-from qtj_trainer.simulate.fused.parity import preserves_parity
 from qtj_trainer.simulate.fused.plan import Plan
 
 __all__ = ["bytes_moved", "copy_speed", "operations", "peak"]
@@ -23,7 +22,7 @@ def operations(plan: Plan) -> int:
     together = {node for layer in plan.together for node in layer}
     count = _READOUT * len(plan.pairs)
     for node, block in enumerate(plan.blocks, start=len(plan.beginning)):
-        even = preserves_parity(block)
+        even = node in plan.even
         undone = 0 if node in plan.firsts else 1 if node in together else 2
         count += (1 + undone) * _APPLY[even] + _SUMS[even] * (not block.is_constant)
     return count << plan.qubits

@@ -68,15 +68,16 @@ def exponents(draw: st.DrawFn, symbols: Sequence[sympy.Symbol]) -> sympy.Expr:
 
 
 @st.composite
-def operations(  # noqa: PLR0911  a menu
+def operations(  # noqa: C901, PLR0911  a menu
     draw: st.DrawFn, qubits: list[cirq.Qid], symbols: Sequence[sympy.Symbol]
 ) -> cirq.Operation:
     """Any gate that the engine promises to take."""
     order = draw(st.permutations(qubits))
-    kind = draw(st.sampled_from(["one", "two", "rotation", "fixed one", "fixed two", "controlled", "phased", "three"]))
+    kinds = ["one", "two", "rotation", "fixed one", "fixed two", "controlled", "phased", "phased iswap", "three"]
+    kind = draw(st.sampled_from(kinds))
     if len(qubits) < 3 and kind == "three":
         kind = "one"
-    if len(qubits) < 2 and kind in {"two", "fixed two", "controlled"}:
+    if len(qubits) < 2 and kind in {"two", "fixed two", "controlled", "phased iswap"}:
         kind = "one"
     power = draw(exponents(symbols))
     match kind:
@@ -92,6 +93,8 @@ def operations(  # noqa: PLR0911  a menu
             return draw(st.sampled_from(FIXED_TWO))(*order[:2])
         case "controlled":
             return (cirq.Y**power)(order[0]).controlled_by(order[1])
+        case "phased iswap":
+            return cirq.PhasedISwapPowGate(phase_exponent=power, exponent=draw(exponents(symbols)))(*order[:2])
         case "phased":
             return cirq.PhasedXPowGate(phase_exponent=0.3, exponent=power)(order[0])
         case _:

@@ -1,5 +1,5 @@
 /* Takes a program of the native engine through values and gradients, on machines that have no Python: reads numbers from
- * a file, writes the results to stdout as they are in memory. test_fused_arm.py writes the one and reads the other. */
+ * a file, writes the results to stdout as they are in memory. native_driver.py writes the one and reads the other. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

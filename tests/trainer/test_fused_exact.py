@@ -210,17 +210,32 @@ def test_threads_share_a_state_when_examples_are_few_and_the_batch_when_they_are
     assert memory[2] == memory[1]
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_the_same_threads_give_the_same_bits(threads: int) -> None:
-    case = Case(*hybrid_circuit(8))
+@pytest.mark.parametrize("keep_bytes", [[1 << 30, 1 << 30], [0, 1 << 30], [1 << 14, 0]])
+@pytest.mark.parametrize(
+    ("examples_in_lanes", "tile_bits"), [(True, None), (False, None), (False, 3)], ids=["examples", "whole", "tiles"]
+)
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_the_same_threads_give_the_same_bits_whatever_is_kept(
+    threads: int, *, examples_in_lanes: bool, tile_bits: int | None, keep_bytes: list[int]
+) -> None:
+    hybrid = hybrid_circuit(9)
+    line = cirq.LineQubit.range(9)
+    readouts = [*hybrid.readouts, cirq.X(line[0]) * cirq.Y(line[4]) * cirq.Z(line[8])]
+    case = Case(hybrid.circuit * 2, readouts, hybrid.inputs, hybrid.weights)
     random = np.random.default_rng(1)
-    inputs, weights = random.uniform(-2, 2, (40, 8)), random.uniform(0, 2, 21)
+    inputs, weights = random.uniform(-2, 2, (40, 9)), random.uniform(0, 2, 21)
     upstream = random.normal(size=(40, len(case.readouts)))
+    results = []
 
-    first, second = (engine_of(case, threads=threads).gradients(inputs, weights, upstream) for _ in range(2))
+    for keep in keep_bytes:
+        engine = engine_of(
+            case, threads=threads, examples_in_lanes=examples_in_lanes, tile_bits=tile_bits, keep_bytes=keep
+        )
+        values, serial = engine.values(inputs, weights)
+        results.append([values, *engine.gradients(inputs, weights, upstream, serial)])
 
-    np.testing.assert_array_equal(first[0], second[0])
-    np.testing.assert_array_equal(first[1], second[1])
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_a_gradient_of_values_that_others_have_replaced_is_computed_again() -> None:

@@ -5,7 +5,9 @@ import os
 import resource
 import subprocess
 import sys
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from qtj_trainer.simulate.fused.build import build, compiler
 from qtj_trainer.simulate.fused.engine import Engine, lanes
 from qtj_trainer.simulate.fused.gates import UnsupportedError
 from qtj_trainer.simulate.fused.library import library
+from qtj_trainer.simulate.fused.op import default_threads
 from qtj_trainer.simulate.fused.plan import Plan, make_plan
 from qtj_trainer.simulate.fused.program import Program, compile_plan
 from qtj_trainer.workloads.qcnn import hybrid_circuit
@@ -28,7 +31,7 @@ from qtj_trainer.workloads.qcnn import hybrid_circuit
 Array = NDArray[Any]
 
 APPLY, OP_INTS = 0, 7
-TOGETHER, TURN = 4, 8
+TOGETHER, NEXT_BUFFER = 4, 8
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -95,17 +98,118 @@ def test_a_damaged_program_is_refused_or_harmless(changes: list[tuple[int, int]]
     whole = program(9, examples_in_lanes=False, tile_bits=3) if tiled else program()
     integers = whole.integers.copy()
     for place, value in changes:
-        if place % integers.size > 4:  # sizes are tried elsewhere: a state of 2^34 amplitudes is harmless, but large
+        if place % integers.size > 4:  # the sizes of a state are tried below: a large one is harmless, but large
             integers[place % integers.size] = value
 
     assert run(integers, whole.constants) in {"", "the program is damaged", "out of memory"}
 
 
+FORMAT, QUBITS_IN_LANES, LANE_BITS, VECTOR_BITS, TILE_BITS = range(5)
+
+
+@pytest.mark.parametrize("tiled", [True, False])
+@pytest.mark.parametrize(
+    ("place", "values"),
+    [
+        (FORMAT, [0, 2, -1]),
+        (QUBITS_IN_LANES, [2, -1]),
+        (LANE_BITS, [0, 1, 5, 31, -1]),
+        (VECTOR_BITS, [0, 1, 31, -1, 2**31 - 1]),
+        (TILE_BITS, [0, 1, 31, -1, 12]),
+    ],
+)
+def test_a_state_of_another_size_is_refused(place: int, values: list[int], *, tiled: bool) -> None:
+    whole = program(9, examples_in_lanes=False, tile_bits=3 if tiled else None)
+
+    for value in values:
+        integers = whole.integers.copy()
+        integers[place] = value
+        assert run(integers, whole.constants) == "the program is damaged", value
+
+
+@pytest.mark.parametrize(("place", "by"), [(VECTOR_BITS, -1), (TILE_BITS, 1), (TILE_BITS, -1)])
+def test_a_state_of_nearly_the_same_size_is_refused_too(place: int, by: int) -> None:
+    whole = program(9, examples_in_lanes=False, tile_bits=3)
+    integers = whole.integers.copy()
+    integers[place] += by
+
+    assert run(integers, whole.constants) == "the program is damaged"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "weights", "upstream", "complaint"),
+    [
+        ((4,), (21,), None, r"inputs are \(4,\)"),
+        ((3, 5), (21,), None, r"inputs are \(3, 5\)"),
+        ((3, 4), (20,), None, r"weights \(20,\)"),
+        ((3, 4), (21,), (2, 3), r"upstream is \(2, 3\)"),
+        ((3, 4), (21,), (3,), r"upstream is \(3,\)"),
+    ],
+)
+def test_arrays_of_other_shapes_never_reach_the_library(
+    inputs: tuple[int, ...], weights: tuple[int, ...], upstream: tuple[int, ...] | None, complaint: str
+) -> None:
+    engine, arrays = Engine(plan_of(4)), [np.zeros(inputs), np.zeros(weights)]
+    ask = engine.values if upstream is None else partial(engine.gradients, upstream=np.zeros(upstream))
+
+    with pytest.raises(ValueError, match=complaint):
+        ask(*arrays)
+
+
+def test_values_of_fewer_examples_are_no_help_to_a_gradient() -> None:
+    engine, weights = Engine(plan_of(4)), np.full(21, 0.3)
+    inputs, upstream = np.linspace(-1, 1, 80).reshape(20, 4), np.ones((20, 3))
+    expected = engine.gradients(inputs, weights, upstream)
+    _, serial = engine.values(inputs[:3], weights)
+
+    for one, other in zip(engine.gradients(inputs, weights, upstream, serial), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_more_threads_than_there_may_be_are_as_many_as_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "100000")
+
+    assert Engine(plan_of(4), threads=default_threads()).values(np.zeros((1, 4)), np.zeros(21))[0].shape == (1, 3)
+
+
+def test_a_forked_child_has_threads_of_its_own() -> None:
+    engine, inputs, weights = Engine(plan_of(6), threads=2), np.ones((40, 6)), np.full(21, 0.3)
+    here, _ = engine.values(inputs, weights)
+
+    with get_context("fork").Pool(1) as children:
+        there = children.apply_async(values_of_a_child, (inputs, weights)).get(timeout=60)
+
+    np.testing.assert_array_equal(here, there)
+
+
+def values_of_a_child(inputs: Array, weights: Array) -> Array:
+    return Engine(plan_of(6), threads=2).values(inputs, weights)[0]
+
+
+def test_several_threads_of_python_take_turns() -> None:
+    engines = [Engine(plan_of(6), threads=2), Engine(plan_of(7), threads=3)]
+    sizes, weights = (6, 7), np.full(21, 0.3)
+
+    def gradients(number: int) -> tuple[Array, Array]:
+        which = number % 2
+        inputs = np.full((20 + number % 5, sizes[which]), 0.01 * number)
+        values, serial = engines[which].values(inputs, weights)
+        return engines[which].gradients(inputs, weights, values, serial)
+
+    expected = [gradients(number) for number in range(40)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(gradients, range(40)))
+
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
+        np.testing.assert_array_equal(one[1], other[1])
+
+
 @pytest.mark.parametrize(
     ("flags", "options"),
     [
-        (TOGETHER | TURN, {"examples_in_lanes": False, "tile_bits": 3}),  # a state in tiles has no buffers to turn to
-        (TURN, {}),  # a block that starts a layer belongs to it
+        (TOGETHER | NEXT_BUFFER, {"examples_in_lanes": False, "tile_bits": 3}),  # a state in tiles has no buffers
+        (NEXT_BUFFER, {}),  # a block that starts a layer belongs to it
         (TOGETHER, {}),  # a layer starts somewhere
     ],
 )
@@ -113,7 +217,7 @@ def test_layers_that_cannot_be_are_refused(flags: int, options: dict[str, Any]) 
     plan = plan_of(9, **options)
     integers = compile_plan(plan).integers.copy()
     operations = integers[-OP_INTS * (len(plan.passes[-1].nodes) + len(plan.passes[-1].swaps)) :].reshape(-1, OP_INTS)
-    operations[operations[:, 0] == APPLY, -1] &= ~(TOGETHER | TURN)
+    operations[operations[:, 0] == APPLY, -1] &= ~(TOGETHER | NEXT_BUFFER)
     blocks = np.flatnonzero(operations[:, 0] == APPLY)
     assert run(integers, compile_plan(plan).constants) == ""
 
@@ -188,10 +292,11 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
         "ASAN_OPTIONS": "detect_leaks=0",
         "QTJ_FUSED_LIBRARY": str(tmp_path / "libqtj_fused.so"),
     }
-    chosen = "program or constants or batches or many_qubits_in_tiles or lanes"
+    chosen = "program or constants or size or layers or many_qubits_in_tiles or lanes or anywhere"
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-k", f"({chosen}) and not sanitizers",
-         "tests/trainer/test_fused_native.py", "tests/trainer/test_fused_exact.py"],
+         "tests/trainer/test_fused_native.py", "tests/trainer/test_fused_exact.py",
+         "tests/trainer/test_fused_parity.py"],
         cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
 

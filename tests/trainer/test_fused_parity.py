@@ -10,8 +10,11 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 from qtj_trainer.simulate.fused.blocks import Block, constant_beginning, fuse
+from qtj_trainer.simulate.fused.engine import lanes
 from qtj_trainer.simulate.fused.gates import Gate
 from qtj_trainer.simulate.fused.parity import hand_over, preserves_parity
+from qtj_trainer.simulate.fused.plan import make_plan
+from qtj_trainer.simulate.fused.program import compile_plan
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 from tests.trainer.circuits import Case, cases
 from tests.trainer.test_fused_exact import HARD, VARIANTS, check, engine_of
@@ -67,7 +70,7 @@ def test_of_a_convolution_the_blocks_between_data_and_readouts_cost_half() -> No
 
     hand_over(blocks, frozenset(map(str, hybrid.inputs)))
 
-    even = [block.qubits for block in blocks if preserves_parity(block) and not block.is_constant]
+    even = [block.qubits for block in blocks if preserves_parity(block, frozenset()) and not block.is_constant]
     assert even == [(1, 2), (3, 4), (5, 6), (7, 0)]
 
 
@@ -81,19 +84,45 @@ def test_a_gate_with_axes_of_its_own_is_turned(gate: cirq.Gate) -> None:
 
     hand_over(blocks, frozenset())
 
-    assert preserves_parity(middle)
+    assert preserves_parity(middle, frozenset())
     np.testing.assert_allclose(applied(blocks, 4), before, atol=1e-12)
 
 
 def test_nothing_is_put_in_front_of_data() -> None:
-    circuit = cirq.Circuit(cirq.CZ(*LINE[:2]), cirq.Y(LINE[0]) ** A, cirq.CZ(LINE[0], LINE[2]), cirq.Y(LINE[0]) ** B)
-    circuit += [cirq.rx(X)(LINE[1]), cirq.CZ(LINE[0], LINE[1]), cirq.X(LINE[1]) ** A]
-    blocks = blocks_of(circuit, 3)
-    head = [gate.angle for gate, _ in blocks[-1].split(frozenset({"x"}))[0].gates]
+    circuit = cirq.Circuit(cirq.Y(LINE[2]) ** A, cirq.CZ(*LINE[2:4]), cirq.Y(LINE[0]) ** A, cirq.CZ(*LINE[:2]))
+    circuit += [cirq.CNOT(LINE[2], LINE[0]), cirq.rx(X)(LINE[0]), cirq.CZ(*LINE[:2]), cirq.CZ(*LINE[2:4])]
+    with_data, without = blocks_of(circuit, 4), blocks_of(circuit, 4)
 
-    hand_over(blocks, frozenset({"x"}))
+    hand_over(with_data, frozenset({"x"}))
+    hand_over(without, frozenset())
 
-    assert [gate.angle for gate, _ in blocks[-1].split(frozenset({"x"}))[0].gates] == head
+    between = [next(block for block in blocks if block.qubits == (2, 0)) for blocks in (with_data, without)]
+    assert [preserves_parity(block, frozenset()) for block in between] == [False, True]
+
+
+def test_what_preserves_parity_has_exact_zeros_in_its_program() -> None:
+    """The native engine looks for them, and what it does not find costs twice as much."""
+    hybrid = hybrid_circuit(8)
+    names = [[str(symbol) for symbol in symbols] for symbols in (hybrid.inputs, hybrid.weights)]
+    plan = make_plan(hybrid.circuit * 3, hybrid.readouts, inputs=names[0], weights=names[1], lanes=16)
+    integers, constants = compile_plan(plan).integers.tolist(), compile_plan(plan).constants
+    gates, kinds, heads = integers[7:10]
+    gate = np.reshape(integers[17 : 17 + 3 * gates], (gates, 3))
+    at = 17 + 3 * gates
+    kind = []
+    for _ in range(kinds):
+        kind.append(integers[at + 1 : at + 1 + integers[at]])
+        at += 1 + integers[at]
+    for _ in range(heads):
+        at += 2 + integers[at + 1]
+    blocks = np.reshape(integers[at : at + 2 * (len(plan.beginning) + len(plan.blocks))], (-1, 2))
+
+    assert len(plan.even) >= 8
+    for node in plan.even:
+        assert blocks[node, 1] == -1
+        for components, _, place in gate[kind[blocks[node, 0]]]:
+            matrices = constants[place : place + 33 * components].reshape(components, 33)[:, 1:].reshape(-1, 4, 4)
+            assert not matrices[:, [0, 0, 1, 1, 2, 2, 3, 3], [1, 2, 0, 3, 0, 3, 1, 2]].any()
 
 
 def even_pairs(qubits: int) -> Case:
@@ -101,6 +130,7 @@ def even_pairs(qubits: int) -> Case:
     line = cirq.LineQubit.range(qubits)
     turns, weights = list(sympy.symbols(f"turn0:{qubits}")), list(sympy.symbols("w0:4"))
     circuit = cirq.Circuit(cirq.ry(turn)(qubit) for turn, qubit in zip(turns, line, strict=True))
+    circuit += [cirq.CNOT(*pair) for pair in pairwise(line)]  # which take the data into blocks of their own
     for first in line:
         for second in line[line.index(first) + 1 :]:
             circuit += [cirq.XX(first, second) ** weights[0], cirq.Z(second) ** weights[1]]
@@ -115,5 +145,15 @@ def even_pairs(qubits: int) -> Case:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_their_qubits_may_be_anywhere(variant: str, *, examples_in_lanes: bool, tile_bits: int | None) -> None:
     case = even_pairs(9)
+    plan = make_plan(
+        case.circuit,
+        case.readouts,
+        inputs=list(map(str, case.inputs)),
+        weights=list(map(str, case.weights)),
+        lanes=lanes(variant),
+        examples_in_lanes=examples_in_lanes,
+        tile_bits=tile_bits,
+    )
+    assert len(plan.even) >= 28
 
     check(case, engine_of(case, variant, examples_in_lanes=examples_in_lanes, tile_bits=tile_bits), 1, seed=9)

@@ -2,6 +2,7 @@
 
     gates         a circuit's operations, taken apart into powers of gates on one and two qubits
     blocks        neighbouring gates fused into 4x4 unitaries
+    parity        gates that change hands, so that blocks cost half
     observables   where each readout is looked at
     schedule      which blocks are done in which pass over the state
     plan          all of these for one circuit; `explain()` prints it

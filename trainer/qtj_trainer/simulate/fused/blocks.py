@@ -4,7 +4,7 @@
     H ── rx(y) ──┴─ ZZ^a ── X^b ──┐     one block with the head rx(x) rx(y), which each example has its own of,
     H ────────────────────────────┴─    and the tail ZZ^a X^b, which all examples share
 
-A sweep over the state costs the same for any 4x4 matrix, so everything that fits into a block is free.
+A sweep over the state costs the same for any full 4x4 matrix, so everything that fits into a block is free.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -36,7 +36,7 @@ class Engine:
 
     Memory, in bytes, for n qubits, T threads and states of S = 8 · 2^n (examples in the lanes: S = 8 · 2^n · lanes):
     S if there is a constant beginning, 2 S where the state is divided over the threads and 2 T S where the batch is,
-    one S more for each psi and layer whose state is kept (up to 18 qubits; `Plan.together`), and states of up to
+    one S more for each psi and layer whose state is kept (`Plan.together`), and states of up to
     `keep_bytes` that wait for their gradient.
     """
 
@@ -69,7 +69,7 @@ class Engine:
 
     @property
     def memory(self) -> int:
-        """Bytes it has taken so far."""
+        """Bytes it has taken so far, with what it has given back since."""
         return int(self._library.qtj_bytes(self._handle))
 
     def values(self, inputs: Array, weights: Array) -> tuple[Array, int]:
@@ -84,7 +84,9 @@ class Engine:
 
         Raises:
             MemoryError: If there is not enough memory for the batch.
+            ValueError: If an array has another shape.
         """
+        self._check_shapes(inputs, weights)
         shared, example = self._program.angles(inputs, weights)
         serial = next(self._serials)
         self._last = serial, shared, example
@@ -106,15 +108,28 @@ class Engine:
 
         Raises:
             MemoryError: If there is not enough memory for the batch.
+            ValueError: If an array has another shape.
         """
+        self._check_shapes(inputs, weights)
+        if upstream.shape != (len(inputs), self._program.readouts):
+            raise ValueError(f"upstream is {upstream.shape}, not (batch, {self._program.readouts})")
         last, *angles = self._last
-        shared, example = angles if serial and serial == last else self._program.angles(inputs, weights)
+        known = serial and serial == last and len(angles[1]) == len(inputs)
+        shared, example = angles if known else self._program.angles(inputs, weights)
         by_shared, by_example = np.empty_like(shared), np.empty_like(example)
         above = np.ascontiguousarray(upstream, dtype=np.float64)
         self._check(
             self._library.qtj_backward(self._handle, len(inputs), shared, example, serial, above, by_shared, by_example)
         )
         return self._program.slopes(by_shared, by_example)
+
+    def _check_shapes(self, inputs: Array, weights: Array) -> None:
+        """The library believes what it is told of sizes."""
+        many, shared = len(self._program.from_inputs), len(self._program.shared)
+        if inputs.shape[1:] != (many,) or weights.shape != (shared,):
+            raise ValueError(
+                f"inputs are {inputs.shape} and weights {weights.shape}, not (batch, {many}) and ({shared},)"
+            )
 
     @staticmethod
     def _check(problem: bytes | None) -> None:

@@ -108,7 +108,10 @@ def components(gate: cirq.Gate | None) -> tuple[tuple[float, ...], NDArray[np.co
         return _controlled(inner) if inner and gate.num_controls() == 1 and gate.control_values == _ON else None
     if not isinstance(gate, cirq.EigenGate):
         return None
-    spaces = gate._eigen_components()  # noqa: SLF001  the method that gates override to say just this
+    once = gate._with_exponent(1)  # noqa: SLF001  the methods that gates override to say just this
+    if cirq.is_parameterized(once):  # symbols are not in the exponent alone; such a gate decomposes
+        return None
+    spaces = gate._eigen_components()  # noqa: SLF001
     eigenvalues = tuple(float(half_turns) + gate.global_shift for half_turns, _ in spaces)
     return eigenvalues, np.array([projector for _, projector in spaces], complex), gate.exponent
 

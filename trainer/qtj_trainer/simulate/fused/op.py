@@ -20,6 +20,8 @@ from qtj_trainer.simulate.fused.plan import Plan, make_plan, shape_for
 
 __all__ = ["FusedOp", "default_threads"]
 
+_MOST_THREADS = 256
+"""As many as the native library takes."""
 _KEPT_SHARE = 4
 """One part in so many of the free memory may hold states that wait for their gradient; the others come again."""
 
@@ -30,9 +32,9 @@ def default_threads() -> int:
     """Returns $OMP_NUM_THREADS, or the processors this container may use."""
     wanted = os.environ.get("OMP_NUM_THREADS", "")
     if wanted.isdecimal() and int(wanted):
-        return int(wanted)
+        return min(int(wanted), _MOST_THREADS)
     present = len(os.sched_getaffinity(0))
-    return min(cpu_limit() or present, present)
+    return min(cpu_limit() or present, present, _MOST_THREADS)
 
 
 class FusedOp:

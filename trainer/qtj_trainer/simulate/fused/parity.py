@@ -30,8 +30,8 @@ _ODD = np.array([[(row ^ column) in {1, 2} for column in range(4)] for row in ra
 _ROUNDING = 1e-12
 _AXES: tuple[Matrix, ...] = (
     np.eye(2, dtype=complex),
-    np.array([[1, 1], [1, -1]]) / np.sqrt(2),
-    np.array([[1, -1j], [1, 1j]]) / np.sqrt(2),
+    np.array([[1, 1], [1, -1]], complex) / np.sqrt(2),
+    np.array([[1, -1j], [1, 1j]], complex) / np.sqrt(2),
 )
 """Turn the axes Z, X and Y to Z."""
 
@@ -77,9 +77,14 @@ class _Change:
         return {id(block) for block, _, _ in (*self.to_end, *self.to_beginning)}
 
 
-def preserves_parity(block: Block) -> bool:
-    """Tells whether every gate of a block does, whatever its angle."""
-    return all(_is_even(gate) for gate, _ in block.gates)
+def preserves_parity(block: Block, inputs: frozenset[str]) -> bool:
+    """Tells whether a block costs half: its gates preserve parity, whatever their angles, and all examples share them.
+
+    Args:
+        block: The block.
+        inputs: The symbols that differ between examples.
+    """
+    return not block.depends_on(inputs) and all(_is_even(gate) for gate, _ in block.gates)
 
 
 def hand_over(blocks: Sequence[Block], inputs: frozenset[str]) -> None:

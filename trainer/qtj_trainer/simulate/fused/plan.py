@@ -41,6 +41,7 @@ class Plan:
         readouts: All readouts.
         passes: The order of work.
         firsts: Blocks that no other block acts before on either qubit.
+        even: Blocks that preserve parity.
         together: Blocks side by side that are taken back from lambda alone, since the state before them is kept.
         prefix_passes: How many of the passes are for the beginning.
         inputs: Names of the symbols that differ between examples.
@@ -57,6 +58,7 @@ class Plan:
     readouts: Readouts
     passes: list[Pass]
     firsts: frozenset[int]
+    even: frozenset[int]
     together: list[list[int]]
     prefix_passes: int
     inputs: tuple[str, ...]
@@ -141,8 +143,9 @@ def make_plan(
     every = fuse(rest, qubits)
     unnoticed = without_effect_on(every, looked_at.qubits)
     noticed = [block for index, block in enumerate(every) if index not in unnoticed]
-    hand_over(noticed, frozenset(inputs))
-    pairs, strings = pairs_and_strings(noticed, looked_at, qubits, frozenset(inputs))
+    of_examples = frozenset(inputs)
+    hand_over(noticed, of_examples)
+    pairs, strings = pairs_and_strings(noticed, looked_at, qubits, of_examples)
     through = [pair.block for pair in pairs]
     blocks = [block for block in noticed if not any(block is other for other in through)]
     beginning = fuse(first, qubits)
@@ -152,9 +155,10 @@ def make_plan(
     numbers = range(len(beginning), len(beginning) + len(blocks))
     every_edge = [block.qubits for block in beginning] + edges
     firsts = _firsts(numbers, every_edge)
+    even = frozenset(node for node, block in zip(numbers, blocks, strict=True) if preserves_parity(block, of_examples))
     together = _by_layers(passes[-1], every_edge, set(numbers) - firsts) if shape.is_whole else []
     return Plan(
-        qubits, shape, beginning, blocks, pairs, strings, looked_at, passes, firsts, together, prefix_passes,
+        qubits, shape, beginning, blocks, pairs, strings, looked_at, passes, firsts, even, together, prefix_passes,
         tuple(inputs), tuple(weights), len(unnoticed),
     )  # fmt: skip
 
@@ -198,9 +202,8 @@ def _explained(plan: Plan) -> Iterator[str]:
     yield f"{gates} gates fused into {_count(len(plan.blocks), 'block')}" + (
         f"; {plan.dropped} dropped, because no readout can notice them" if plan.dropped else ""
     )
-    even = sum(map(preserves_parity, plan.blocks))
-    if even:
-        yield f"blocks that preserve parity, and so cost half: {even}"
+    if plan.even:
+        yield f"blocks that preserve parity, and so cost half: {len(plan.even)}"
     through = sum(pair.block is not None for pair in plan.pairs)
     yield f"{_count(len(plan.pairs), 'pair')} looked at, {through} of them through a last block that is never applied"
     if plan.strings:

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import cirq
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,7 +34,8 @@ __all__ = ["Program", "compile_plan"]
 
 _FORMAT = 1
 _APPLY, _DENSITY, _SWAP = range(3)
-_NO_UNAPPLY, _NO_GRADIENT, _TOGETHER, _TURN = 1, 2, 4, 8
+_NO_UNAPPLY, _NO_GRADIENT, _TOGETHER, _NEXT_BUFFER = 1, 2, 4, 8
+_BOTH = tuple(cirq.LineQubit.range(2))
 _SWAPPED = np.ix_([0, 2, 1, 3], [0, 2, 1, 3])
 
 Floats = NDArray[np.float64]
@@ -167,16 +169,16 @@ def _merged(block: Block) -> Iterator[tuple[Gate, tuple[int, ...]]]:
             fixed = matrix if fixed is None else matrix @ fixed
             continue
         if fixed is not None:
-            yield _fixed(block, fixed), (0, 1)
+            yield _fixed(fixed), (0, 1)
             fixed = None
         yield gate, positions
     if fixed is not None:
-        yield _fixed(block, fixed), (0, 1)
+        yield _fixed(fixed), (0, 1)
 
 
-def _fixed(block: Block, matrix: NDArray[np.complex128]) -> Gate:
-    qubits = next(gate.qubits for gate, _ in block.gates)
-    return Gate(qubits, (0.0,), matrix[np.newaxis], None)
+def _fixed(matrix: NDArray[np.complex128]) -> Gate:
+    """A gate without an angle on both qubits of a block; which ones they are, no kind knows."""
+    return Gate(_BOTH, (0.0,), matrix[np.newaxis], None)
 
 
 def compile_plan(plan: Plan) -> Program:
@@ -239,7 +241,7 @@ def _operation(plan: Plan, each: Pass, node: int) -> list[int]:
         block = blocks[node]
         flags = _NO_UNAPPLY * (node in plan.firsts) | _NO_GRADIENT * block.is_constant
         flags |= _TOGETHER * any(node in layer for layer in plan.together)
-        flags |= _TURN * any(node == layer[0] for layer in plan.together)
+        flags |= _NEXT_BUFFER * any(node == layer[0] for layer in plan.together)
         return [_APPLY, node, *_place(block.qubits, each), flags]
     index = node - len(blocks)
     return [_DENSITY, index, *_place(plan.pairs[index].qubits, each), 0]

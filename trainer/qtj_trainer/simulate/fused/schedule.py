@@ -22,7 +22,8 @@ Edge = tuple[int, int]
 """The two qubits of a node: a block, or a pair that is looked at."""
 
 _SHUFFLES = (0, 1, 3)
-"""Of nodes with none, one and two qubits in the lanes: 0, 8 and 32 to apply a block to four vectors, mostly hidden."""
+"""Of nodes with none, one and two qubits in the lanes: 0, 8 and 32 to apply a block to four vectors, mostly hidden. (A
+block with both of them there needs 8 if it preserves parity, which is not looked at here.)"""
 _TRIES = 12
 _RESTARTS = 6
 _MANY = 3000

@@ -5,25 +5,16 @@
  *
  *     dL/dt = 2 Re(i pi sum_ab (S H S^dag)_ab M_ab) = -2 pi Im tr(S H S^dag N),   N = (M^T - conj(M)) / 2,
  *
- * and only the anti-Hermitian N matters, because S H S^dag is Hermitian: 16 real sums for any number of angles. The
- * sums of a block are, in this order,
- *
- *     Im M_aa                       a = 0..3
- *     Re M_ab - Re M_ba             ab = 01 02 03 12 13 23
- *     Im M_ab + Im M_ba             the same
- *
- * and those of a density matrix rho_ab = sum psi_a conj(psi_b): rho_aa, Re rho_ab, Im rho_ab.
+ * and only the anti-Hermitian N matters, because S H S^dag is Hermitian: 16 real sums for any number of angles (sums.h).
  *
  * Adjoint differentiation: Jones and Gacon, arXiv:2009.02823. There each angle takes a sweep of its own; taking one 4x4
  * matrix for all angles of a block is what makes this engine fast.
  */
 #include "engine.h"
+#include "sums.h"
 
 #include <math.h>
 #include <string.h>
-
-static const double PI = 3.14159265358979323846;
-static const int HIGH[6] = {1, 2, 3, 6, 7, 11}, LOW[6] = {4, 8, 12, 9, 13, 14}; /* where ab and ba are in a matrix */
 
 /* Gates on one qubit leave most of a matrix 0, so what is 0 in `a` is left out. */
 static void multiply(const Matrix *restrict a, const Matrix *restrict b, Matrix *restrict out) {
@@ -66,8 +57,7 @@ static void read_matrix(const double *from, Matrix *to) {
 }
 
 /* The matrix of a gate that all examples share. */
-void prepare_gate(Engine *e, Thread *own, long number) {
-    (void)own;
+void prepare_gate(Engine *e, Thread *t, long number) {
     const Gate *gate = &e->plan.gate[number];
     if (!gate->shared) return;
     double angle = gate->angle < 0 ? 0 : e->shared[gate->angle];
@@ -91,8 +81,7 @@ static void store_coefficients(const Matrix *from, float *to) {
 }
 
 /* The unitary of a kind, once its gates have their matrices. */
-void prepare_kind(Engine *e, Thread *own, long kind) {
-    (void)own;
+void prepare_kind(Engine *e, Thread *t, long kind) {
     const Product *product = &e->plan.kind[kind];
     Matrix u = {{0}, {0}}, next;
     for (int i = 0; i < 4; i++) u.re[5 * i] = 1;
@@ -107,8 +96,7 @@ void prepare_kind(Engine *e, Thread *own, long kind) {
 }
 
 /* A term's observable, pulled back through the block it is looked at through. */
-void pull_term(Engine *e, Thread *own, long term) {
-    (void)own;
+void pull_term(Engine *e, Thread *t, long term) {
     int kind = e->plan.pair[e->plan.term[term].pair].kind;
     read_matrix(e->plan.term[term].matrix, &e->pulled[term]);
     if (kind >= 0) conjugate(&e->unitary[kind], &e->pulled[term]);
@@ -139,17 +127,17 @@ static double slope(const Gate *gate, const Matrix *n) {
 }
 
 /* The gradients of a kind's angles, from the sums of all threads. */
-void kind_gradient(Engine *e, Thread *own, long kind) {
+void kind_gradient(Engine *e, Thread *t, long kind) {
     const Product *product = &e->plan.kind[kind];
     int lanes = e->variant->lanes;
     double sums[16] = {0};
-    for (const Thread *t = e->thread; t < e->thread + e->threads; t++)
-        for (int i = 0; i < 16 * lanes; i++) sums[i / lanes] += t->kinds[kind * 16 * lanes + i];
+    for (int thread = 0; thread < e->threads; thread++)
+        for (int i = 0; i < 16 * lanes; i++) sums[i / lanes] += e->thread[thread].kinds[kind * 16 * lanes + i];
     Matrix n;
     anti_hermitian(sums, &n);
     for (int g = product->count - 1; g >= 0; g--) {
         const Gate *gate = &e->plan.gate[product->gates[g]];
-        if (gate->angle >= 0) own->angles[gate->angle] += slope(gate, &n);
+        if (gate->angle >= 0) t->angles[gate->angle] += slope(gate, &n);
         if (g) conjugate(&e->gate_matrix[product->gates[g]], &n);
     }
 }
@@ -171,7 +159,7 @@ static const double *density_of(const Engine *e, long example, int pair) {
 }
 
 /* Adds what a pulled-back observable makes of its own block: M_ab = (sigma O)_ba with sigma = U rho U^dag. */
-void term_sums(Engine *e, Thread *own, long number) {
+void term_sums(Engine *e, Thread *t, long number) {
     const Term *term = &e->plan.term[number];
     int kind = e->plan.pair[term->pair].kind, lanes = e->variant->lanes;
     if (kind < 0) return;
@@ -187,7 +175,7 @@ void term_sums(Engine *e, Thread *own, long number) {
     conjugate(&back, &sigma);
     read_matrix(term->matrix, &o);
     multiply(&sigma, &o, &product);
-    double *to = own->kinds + 16 * kind * lanes;
+    double *to = t->kinds + 16 * kind * lanes;
     for (int a = 0; a < 4; a++) to[a * lanes] += product.im[5 * a];
     for (int x = 0; x < 6; x++) {
         to[(4 + x) * lanes] += product.re[LOW[x]] - product.re[HIGH[x]];
@@ -205,33 +193,31 @@ static double expectation(const Matrix *o, const double *rho, int lanes) {
 }
 
 /* The readouts of one example. */
-void example_values(Engine *e, Thread *own, long example) {
-    (void)own;
+void example_values(Engine *e, Thread *t, long example) {
     const Plan *plan = &e->plan;
     int lanes = e->variant->lanes;
     double *row = e->values + example * plan->readouts;
     const double *strings = e->string_sums + example / lanes * plan->strings * lanes + example % lanes;
     memcpy(row, plan->offset, sizeof(double) * (size_t)plan->readouts);
-    for (int t = 0; t < plan->terms; t++)
-        row[plan->term[t].readout] += expectation(&e->pulled[t], density_of(e, example, plan->term[t].pair), lanes);
+    for (int i = 0; i < plan->terms; i++)
+        row[plan->term[i].readout] += expectation(&e->pulled[i], density_of(e, example, plan->term[i].pair), lanes);
     for (int s = 0; s < plan->strings; s++)
         row[plan->string[s].readout] += plan->string[s].factor * strings[s * lanes];
 }
 
 /* The observable whose expectation value the loss sees: for each example and pair, sum_k (dL/d<O_k>) U^dag O_k U. */
-void weigh_observables(Engine *e, Thread *own, long group) {
-    (void)own;
+void weigh_observables(Engine *e, Thread *t, long group) {
     const Plan *plan = &e->plan;
     int lanes = e->variant->lanes;
     long first = group * lanes, present = e->batch - first < lanes ? e->batch - first : lanes;
     float *all = e->observable + group * plan->pairs * 32 * lanes;
     memset(all, 0, sizeof(float) * (size_t)plan->pairs * 32 * (size_t)lanes);
-    for (int t = 0; t < plan->terms; t++) {
-        float *to = all + plan->term[t].pair * 32 * lanes, weight[64] = {0};
+    for (int k = 0; k < plan->terms; k++) {
+        float *to = all + plan->term[k].pair * 32 * lanes, weight[64] = {0};
         for (long l = 0; l < present; l++)
-            weight[l] = (float)e->upstream[(first + l) * plan->readouts + plan->term[t].readout];
+            weight[l] = (float)e->upstream[(first + l) * plan->readouts + plan->term[k].readout];
         for (int i = 0; i < 32; i++) {
-            float part = (float)(i < 16 ? e->pulled[t].re[i] : e->pulled[t].im[i - 16]);
+            float part = (float)(i < 16 ? e->pulled[k].re[i] : e->pulled[k].im[i - 16]);
             for (int l = 0; l < lanes; l++) to[i * lanes + l] += part * weight[l];
         }
     }

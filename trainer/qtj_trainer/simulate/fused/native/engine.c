@@ -93,8 +93,8 @@ static float *psi_of(const Engine *e, long unit, int worker) {
     return is_kept(e, unit) ? e->kept + (size_t)unit * floats : e->scratch + (size_t)worker * floats;
 }
 
-/* Where a unit's state is after the last turn. */
-static float *last_of(const Engine *e, float *psi) { return psi + (size_t)e->plan.turns * e->state_floats; }
+/* Where a unit's state is after the last layer with a buffer. */
+static float *last_of(const Engine *e, float *psi) { return psi + (size_t)e->plan.buffers * e->state_floats; }
 
 static void clear_unit(const Engine *e, Thread *t) {
     int lanes = e->variant->lanes;
@@ -191,15 +191,18 @@ static void every_so_many(void *argument, int index, int of) {
     for (long i = index; i < p->count; i += of) p->piece(p->engine, &p->engine->thread[index], i);
 }
 
-static void do_all(Engine *e, Piece *piece, long count) {
-    pool_run(team_for(e, count), every_so_many, &(Pieces){e, piece, count});
+/* Fewer pieces than `worth` are not worth a thread. */
+static void do_all(Engine *e, Piece *piece, long count, long worth) {
+    pool_run(team_for(e, count < worth ? 1 : count / worth), every_so_many, &(Pieces){e, piece, count});
 }
+
+static void do_groups(Engine *e, Piece *piece) { do_all(e, piece, (long)group_count(e), 1); }
 
 static void prepare(Engine *e, const double *shared) {
     e->shared = shared;
-    do_all(e, prepare_gate, e->plan.gates);
-    do_all(e, prepare_kind, e->plan.kinds);
-    do_all(e, pull_term, e->plan.terms);
+    do_all(e, prepare_gate, e->plan.gates, 16);
+    do_all(e, prepare_kind, e->plan.kinds, 2);
+    do_all(e, pull_term, e->plan.terms, 8);
 }
 
 static const char *forward(Engine *e, long batch, const double *shared, const double *example, uint64_t serial) {
@@ -211,7 +214,7 @@ static const char *forward(Engine *e, long batch, const double *shared, const do
     prepare(e, shared);
     memset(e->densities, 0, DOUBLES(cells * (size_t)e->plan.pairs * 16));
     memset(e->string_sums, 0, DOUBLES(cells * (size_t)e->plan.strings));
-    if (e->plan.heads) do_all(e, e->variant->heads, (long)group_count(e));
+    if (e->plan.heads) do_groups(e, e->variant->heads);
     walk((Walk){e, value_unit});
     e->serial = serial;
     return NULL;
@@ -229,11 +232,11 @@ static void clear_sums(Engine *e) {
 static void backward(Engine *e, double *shared_gradient) {
     e->serial = 0; /* un-applying spends the kept states */
     clear_sums(e);
-    do_all(e, weigh_observables, (long)group_count(e));
+    do_groups(e, weigh_observables);
     walk((Walk){e, gradient_unit});
-    do_all(e, term_sums, e->plan.terms);
-    do_all(e, kind_gradient, e->plan.kinds);
-    if (e->plan.heads) do_all(e, e->variant->head_gradients, (long)group_count(e));
+    do_all(e, term_sums, e->plan.terms, 2);
+    do_all(e, kind_gradient, e->plan.kinds, 1);
+    if (e->plan.heads) do_groups(e, e->variant->head_gradients);
     for (int i = 0; i < e->threads; i++)
         for (int a = 0; a < e->plan.shared_angles; a++) shared_gradient[a] += e->thread[i].angles[a];
 }
@@ -313,7 +316,7 @@ EXPORT const char *qtj_forward(Engine *e, long batch, const double *shared, cons
     pool_enter();
     const char *problem = forward(e, batch, shared, example, serial);
     e->values = values;
-    if (!problem) do_all(e, example_values, batch);
+    if (!problem) do_all(e, example_values, batch, 32);
     pool_leave();
     return problem;
 }

@@ -5,6 +5,7 @@
  *   program.c  reads and checks the program that Python made
  *   sweep.c    everything that depends on the vector width; compiled once for each instruction set
  *   algebra.c  4x4 matrices in double precision: what is done once per call, not once per amplitude
+ *   sums.h     the order of a block's 16 sums
  *   pool.c     threads that outlive a call
  */
 #ifndef QTJ_ENGINE_H
@@ -20,6 +21,8 @@ typedef struct {
     double re[16], im[16];
 } Matrix;
 
+static const double PI = 3.14159265358979323846;
+
 /* ---- the program ---- */
 
 /* G(t) = sum_k exp(i pi lambda_k t) P_k; without an angle t = 0, and P_0 is the matrix. */
@@ -32,7 +35,7 @@ typedef struct {
 typedef struct {
     int count;
     const int32_t *gates; /* in the order in which they act */
-    int parity;           /* none of them takes an even state, 00 or 11, to an odd one, 01 or 10, or back */
+    int parity;           /* of a kind: no gate takes an even state, 00 or 11, to an odd one, 01 or 10, or back */
 } Product;
 
 /* A block acts with U = T H. The tail T is shared by all examples; blocks that look alike share it too, as their
@@ -64,14 +67,16 @@ typedef struct {
 } String;
 
 enum { APPLY, DENSITY, SWAP };
-/* A layer is blocks that act side by side. TURN, on its first block: from here on the state is written to the next of a
+/* A layer is blocks that act side by side. NEXT_BUFFER, on its first block: from here on the state is written to the next of a
  * unit's buffers, and what was before the layer stays. TOGETHER, on all that are to be un-applied: that is done to lambda
  * alone, once all sums of the layer are taken. */
-enum { NO_UNAPPLY = 1, NO_GRADIENT = 2, TOGETHER = 4, TURN = 8, FLAGS = 16 };
+enum { NO_UNAPPLY = 1, NO_GRADIENT = 2, TOGETHER = 4, NEXT_BUFFER = 8, FLAGS = 16 };
 
 typedef struct {
     int code, index;
-    int bit[2], lane[2]; /* a qubit in a lane trades places with vector bit `bit` while it is worked on; -1: none */
+    /* Of each qubit: the lane bit it is in, or -1 and its bit in the tile. If both are in lanes, and have to trade places,
+     * they do it with these two bits. */
+    int bit[2], lane[2];
     int flags;
 } Op;
 
@@ -86,7 +91,7 @@ typedef struct {
     int qubits_in_lanes, vector_bits, tile_bits;
     int shared_angles, example_angles, gates, kinds, heads, blocks, pairs, terms, strings, readouts;
     int passes, prefix_passes; /* the prefix is the constant beginning of the circuit */
-    int turns;
+    int buffers;
     Gate *gate;
     Product *kind;
     Head *head;
@@ -113,7 +118,7 @@ typedef struct {
 typedef struct qtj_engine Engine;
 
 /* One of many pieces of work that do not depend on each other. */
-typedef void Piece(Engine *, Thread *own, long number);
+typedef void Piece(Engine *, Thread *, long number);
 
 /* What one instruction set can do. A unit is a group of LANES examples, or one example with qubits in the lanes. */
 typedef struct {
@@ -138,7 +143,8 @@ struct qtj_engine {
 
     float *base;             /* the state after the constant beginning; NULL: |0...0> */
     float *kept;             /* states of units 0..kept_units that wait for their gradient */
-    float *scratch, *lambda; /* one state for each worker */
+    float *scratch;          /* the states of a unit, for each worker */
+    float *lambda;           /* one state for each worker */
     long kept_units, groups, workers;
     uint64_t serial;         /* of the call that `kept` and `densities` belong to; 0: none */
 
@@ -168,8 +174,8 @@ static inline size_t group_count(const Engine *e) {
 
 static inline long unit_count(const Engine *e) { return e->plan.qubits_in_lanes ? e->batch : (long)group_count(e); }
 
-/* A unit has a state for each turn, and the one before. */
-static inline size_t unit_states(const Engine *e) { return 1 + (size_t)e->plan.turns; }
+/* A unit's state before the first layer with a buffer, and one after each. */
+static inline size_t unit_states(const Engine *e) { return 1 + (size_t)e->plan.buffers; }
 
 /* A state is divided over the threads where it has tiles enough for all of them, or where the batch has not; otherwise
  * the batch is. */

@@ -1,6 +1,9 @@
-/* Blocks with one qubit in the lanes. The two values of the other qubit are vectors u and v, a pair, and each lane has a
- * partner in its own vector that differs in the qubit in the lanes: x = (u, u's partners, v, v's partners). So nothing
- * trades places, and a pair is read and written as it lies there. */
+/* Blocks whose lanes find their partners in their own vectors: those with one qubit in the lanes, and at the end of the
+ * file those with both of them there that preserve parity.
+ *
+ * One qubit in the lanes: the two values of the other qubit are vectors u and v, a pair, and each lane has a partner that
+ * differs in the qubit in the lanes: x = (u, u's partners, v, v's partners). So nothing trades places, and a pair is read
+ * and written as it lies there. */
 #ifndef QTJ_FLIPS_H
 #define QTJ_FLIPS_H
 
@@ -146,9 +149,9 @@ static void flip_density(const cvec *restrict psi, size_t from, size_t to, const
     add_sums(p, same, w, 1, sums);
 }
 
-/* ---- both qubits in the lanes, parity preserved: one vector at a time, each lane with the one that differs in both ---- */
+/* ---- both qubits in the lanes, and parity preserved: a lane needs itself, and the one that differs in both ---- */
 
-INLINE cvec turned(const cvec *x, lane_map other) { return (cvec){shuffle(x->re, other), shuffle(x->im, other)}; }
+INLINE cvec opposites(const cvec *x, lane_map other) { return (cvec){shuffle(x->re, other), shuffle(x->im, other)}; }
 
 /* The lane that differs in both qubits. */
 INLINE lane_map opposite(const Place *p) {
@@ -163,7 +166,7 @@ INLINE vec lanes_with(const Place *p, int state, vec v) {
     return (vec)((lane_map)v & (state & 2 ? first : ~first) & (state & 1 ? second : ~second));
 }
 
-static void turn(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const float *matrix) {
+static void across(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const float *matrix) {
     lane_map other = opposite(p);
     cvec own = {{0}, {0}}, others = {{0}, {0}};
     for (int a = 0; a < 4; a++) {
@@ -173,19 +176,19 @@ static void turn(const cvec *s, cvec *into, size_t from, size_t to, const Place 
         others.im += lanes_with(p, a, matrix[16 + 3 * a + 3] - (vec){0});
     }
     FOR_VECTORS(x0, from, to, p) {
-        cvec x = s[x0], y = turned(&x, other);
+        cvec x = s[x0], y = opposites(&x, other);
         into[x0].re = own.re * x.re - own.im * x.im + others.re * y.re - others.im * y.im;
         into[x0].im = own.re * x.im + own.im * x.re + others.re * y.im + others.im * y.re;
     }
 }
 
-static void turn_gradient(const cvec *restrict psi, const cvec *restrict lambda, size_t from, size_t to, const Place *p,
+static void across_gradient(const cvec *restrict psi, const cvec *restrict lambda, size_t from, size_t to, const Place *p,
                           vec *restrict sums) {
     lane_map other = opposite(p);
     vec same = {0};
     cvec w = {{0}, {0}};
     FOR_VECTORS(x0, from, to, p) {
-        cvec l = lambda[x0], x = psi[x0], y = turned(&x, other);
+        cvec l = lambda[x0], x = psi[x0], y = opposites(&x, other);
         same += l.re * x.im - l.im * x.re;
         w.re += l.re * y.re + l.im * y.im;
         w.im += l.re * y.im - l.im * y.re;

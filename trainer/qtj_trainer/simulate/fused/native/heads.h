@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-static const double PI = 3.14159265358979323846;
-
 INLINE void lane_multiply(const cvec *restrict a, const cvec *restrict b, cvec *restrict out) {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 4; j++) {
@@ -83,8 +81,7 @@ static void lane_gate(const Engine *e, const Gate *gate, long group, cvec *out) 
 }
 
 /* The unitaries of a group's blocks with heads. */
-static void heads(Engine *e, Thread *own, long group) {
-    (void)own;
+static void heads(Engine *e, Thread *t, long group) {
     for (int h = 0; h < e->plan.heads; h++) {
         const Head *head = &e->plan.head[h];
         cvec u[16], gate[16], next[16];
@@ -111,7 +108,6 @@ static vec lane_sum(const double *from) {
 }
 
 static void lane_anti_hermitian(const double *sums, cvec *n) {
-    static const int HIGH[6] = {1, 2, 3, 6, 7, 11}, LOW[6] = {4, 8, 12, 9, 13, 14};
     for (int a = 0; a < 4; a++) n[5 * a] = (cvec){(vec){0}, lane_sum(sums + a * LANES)};
     for (int x = 0; x < 6; x++) {
         vec re = 0.5f * lane_sum(sums + (4 + x) * LANES), im = 0.5f * lane_sum(sums + (10 + x) * LANES);
@@ -135,8 +131,7 @@ static void lane_slope(Engine *e, const Gate *gate, const cvec *n, long group) {
         e->example_gradient[(group * LANES + l) * e->plan.example_angles + gate->angle] += -2 * PI * (double)sum[l];
 }
 
-static void head_gradients(Engine *e, Thread *own, long group) {
-    (void)own;
+static void head_gradients(Engine *e, Thread *t, long group) {
     for (int h = 0; h < e->plan.heads; h++) {
         const Head *head = &e->plan.head[h];
         cvec n[16], matrix[16];

@@ -135,7 +135,7 @@ static void apply_into(const cvec *s, cvec *into, size_t from, size_t to, const 
     else if (p->lanes == NONE_IN_LANES && c->parity) apply_groups(s, into, from, to, p, c, 1, 0, 0);
     else if (p->lanes == NONE_IN_LANES) apply_groups(s, into, from, to, p, c, 0, 0, 0);
     else if (p->lanes != BOTH_IN_LANES) flip(s, into, from, to, p, c->shared, c->parity, 0);
-    else if (c->parity) turn(s, into, from, to, p, c->shared);
+    else if (c->parity) across(s, into, from, to, p, c->shared);
     else apply_groups(s, into, from, to, p, c, 0, 0, 1);
 }
 
@@ -163,7 +163,7 @@ static void gradient(const cvec *psi, const cvec *lambda, size_t from, size_t to
     if (p->lanes == NONE_IN_LANES && parity) gradient_groups(psi, lambda, from, to, p, sums, 1, 0);
     else if (p->lanes == NONE_IN_LANES) gradient_groups(psi, lambda, from, to, p, sums, 0, 0);
     else if (p->lanes != BOTH_IN_LANES) flip_gradient(psi, lambda, from, to, p, parity, sums);
-    else if (parity) turn_gradient(psi, lambda, from, to, p, sums);
+    else if (parity) across_gradient(psi, lambda, from, to, p, sums);
     else gradient_groups(psi, lambda, from, to, p, sums, 0, 1);
 }
 

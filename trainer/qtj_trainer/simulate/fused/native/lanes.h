@@ -3,6 +3,7 @@
 #define QTJ_LANES_H
 
 #include "engine.h"
+#include "sums.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -146,8 +147,5 @@ INLINE size_t run_end(size_t number, size_t to, const Place *p) {
 
 /* For each vector in as many groups. */
 #define FOR_VECTORS(x0, from, to, place) FOR_RUNS(vector_start, x0, 4 * (from), 4 * (to), place)
-
-/* Where the sums of ab, a < b, are: after the diagonal's four; imaginary parts six further. */
-INLINE int sum_of(int a, int b) { return a == 0 ? 3 + b : a == 1 ? 5 + b : 9; }
 
 #endif

@@ -15,7 +15,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t begin = PTHREAD_COND_INITIALIZER, end = PTHREAD_COND_INITIALIZER;
 static int workers, job_count;
 static atomic_int pending;
-static atomic_ulong turn;
+static atomic_ulong job_number;
 static Job *current_job;
 static void *current_argument;
 
@@ -32,10 +32,10 @@ static void *work(void *argument) {
     int index = (int)(intptr_t)argument;
     unsigned long seen = 0;
     for (;;) {
-        for (int looks = 0; looks < LOOKS && atomic_load(&turn) == seen; looks++) pause_briefly();
+        for (int looks = 0; looks < LOOKS && atomic_load(&job_number) == seen; looks++) pause_briefly();
         pthread_mutex_lock(&lock);
-        while (turn == seen) pthread_cond_wait(&begin, &lock);
-        seen = turn;
+        while (job_number == seen) pthread_cond_wait(&begin, &lock);
+        seen = job_number;
         Job *job = current_job;
         void *of = current_argument;
         int count = job_count;
@@ -52,7 +52,7 @@ static void *work(void *argument) {
 /* A forked child has none of its parent's threads. */
 static void forget(void) {
     workers = pending = 0;
-    turn = 0;
+    job_number = 0;
     pthread_mutex_init(&entrance, NULL);
     pthread_mutex_init(&lock, NULL);
     pthread_cond_init(&begin, NULL);
@@ -84,7 +84,7 @@ static int call_helpers(int wanted, int threads, Job *job, void *argument) {
     current_argument = argument;
     job_count = threads;
     pending = helpers;
-    turn++;
+    job_number++;
     pthread_cond_broadcast(&begin);
     pthread_mutex_unlock(&lock);
     return helpers;

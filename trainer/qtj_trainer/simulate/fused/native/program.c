@@ -64,6 +64,7 @@ static void read_gate(Reader *r, Gate *gate) {
     gate->constants = constants(r, 33 * (size_t)gate->components);
 }
 
+/* Whether a gate has nothing, exactly, between even and odd states. */
 static int preserves_parity(const Gate *gate) {
     for (int k = 0; k < gate->components; k++)
         for (int i = 0; i < 16; i++) {
@@ -73,22 +74,26 @@ static int preserves_parity(const Gate *gate) {
     return 1;
 }
 
-static void read_product(Reader *r, const Plan *p, Product *product, int angles, int shared) {
+static void read_product(Reader *r, const Plan *p, Product *product, int angles) {
     product->count = within(r, 0, MAX_COUNT);
     product->gates = r->at;
-    product->parity = 1;
-    for (int i = 0; i < product->count && !r->bad; i++) {
-        Gate *gate = &p->gate[within(r, 0, p->gates)];
-        if (r->bad) return;
-        if (gate->angle >= angles) r->bad = 1;
-        gate->shared |= shared;
-        product->parity &= preserves_parity(gate);
+    for (int i = 0; i < product->count && !r->bad; i++)
+        if (p->gate[within(r, 0, p->gates)].angle >= angles) r->bad = 1;
+}
+
+static void read_kind(Reader *r, const Plan *p, Product *kind) {
+    read_product(r, p, kind, p->shared_angles);
+    kind->parity = 1;
+    for (int i = 0; i < kind->count && !r->bad; i++) {
+        Gate *gate = &p->gate[kind->gates[i]];
+        gate->shared = 1;
+        kind->parity &= preserves_parity(gate);
     }
 }
 
 static void read_head(Reader *r, const Plan *p, Head *head) {
     head->kind = within(r, 0, p->kinds);
-    read_product(r, p, &head->product, p->example_angles, 0);
+    read_product(r, p, &head->product, p->example_angles);
     if (head->product.count == 0) r->bad = 1;
 }
 
@@ -117,7 +122,7 @@ static void read_string(Reader *r, const Plan *p, String *s) {
 
 static void read_tables(Reader *r, Plan *p) {
     for (int i = 0; i < p->gates && !r->bad; i++) read_gate(r, &p->gate[i]);
-    for (int i = 0; i < p->kinds && !r->bad; i++) read_product(r, p, &p->kind[i], p->shared_angles, 1);
+    for (int i = 0; i < p->kinds && !r->bad; i++) read_kind(r, p, &p->kind[i]);
     for (int i = 0; i < p->heads && !r->bad; i++) read_head(r, p, &p->head[i]);
     for (int i = 0; i < p->blocks && !r->bad; i++) read_block(r, p, &p->block[i]);
     for (int i = 0; i < p->pairs && !r->bad; i++) p->pair[i].kind = within(r, -1, p->kinds);
@@ -128,11 +133,11 @@ static void read_tables(Reader *r, Plan *p) {
 
 /* Layers are for states that are worked on whole, in one pass. */
 static void check_layer(Reader *r, Plan *p, const Op *op) {
-    int turn = op->flags & TURN, together = op->flags & TOGETHER;
-    if (!turn && !together) return;
-    p->turns += turn != 0;
+    int starts = op->flags & NEXT_BUFFER, together = op->flags & TOGETHER;
+    if (!starts && !together) return;
+    p->buffers += starts != 0;
     if (op->code != APPLY || p->tile_bits != p->vector_bits || p->passes != p->prefix_passes + 1) r->bad = 1;
-    if (!together || !p->turns) r->bad = 1;
+    if (!together || !p->buffers) r->bad = 1;
 }
 
 static void read_op(Reader *r, Plan *p, Op *op, int prefix) {

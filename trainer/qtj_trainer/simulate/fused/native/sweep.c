@@ -57,7 +57,7 @@ static cvec *forward_op(const Engine *e, Thread *t, const Pass *pass, const Op *
     if (op->code == APPLY) {
         float own[32];
         Coefficients c = unitary_of(e, &e->plan.block[op->index], unit, 0, own);
-        cvec *into = op->flags & TURN ? psi + vectors : psi;
+        cvec *into = op->flags & NEXT_BUFFER ? psi + vectors : psi;
         apply_into(from, into, 0, vectors / 4, &place, &c);
         return into;
     }
@@ -102,7 +102,7 @@ static void backward_block(const Engine *e, Thread *t, const Pass *pass, const O
 /* Takes a layer away from lambda, once its sums are taken. */
 static void unapply_layer(const Engine *e, const Pass *pass, const Op *first, long unit, cvec *lambda) {
     const Op *end = pass->ops + pass->count;
-    for (const Op *op = first; op < end && (op == first || !(op->flags & TURN)); op++) {
+    for (const Op *op = first; op < end && (op == first || !(op->flags & NEXT_BUFFER)); op++) {
         if (!(op->flags & TOGETHER)) continue;
         float own[32];
         Place place = place_of(pass, op);
@@ -145,7 +145,7 @@ static void reset(const Engine *e, float *psi) {
 
 /* A block that does not keep what was before it may read it from anywhere. */
 static int reads_anywhere(const Pass *pass) {
-    return pass->count && pass->ops[0].code == APPLY && !(pass->ops[0].flags & TURN);
+    return pass->count && pass->ops[0].code == APPLY && !(pass->ops[0].flags & NEXT_BUFFER);
 }
 
 static void forward(const Engine *e, Thread *t, long unit, int number, long from, long to, float *psi) {
@@ -174,7 +174,7 @@ static void backward(const Engine *e, Thread *t, long unit, int number, long fro
         if (fresh && !observes_last(pass)) fill(e, pass, NULL, other);
         for (int i = pass->count - 1; i >= 0; i--) {
             backward_op(e, t, pass, &pass->ops[i], unit, tile, other, fresh && i == pass->count - 1);
-            if (!(pass->ops[i].flags & TURN)) continue;
+            if (!(pass->ops[i].flags & NEXT_BUFFER)) continue;
             unapply_layer(e, pass, &pass->ops[i], unit, other);
             tile -= (size_t)1 << e->plan.tile_bits;
         }

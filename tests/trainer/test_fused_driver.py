@@ -1,14 +1,15 @@
 """The native engine outside of Python: on 64-bit ARM (NEON), emulated; and watched for races between its threads."""
 
 import platform
+import shlex
 import shutil
-from pathlib import Path
 from typing import Any
 
 import cirq
 import numpy as np
 import pytest
 
+from qtj_trainer.simulate.fused.build import compiler
 from qtj_trainer.simulate.fused.engine import Engine, lanes
 from qtj_trainer.simulate.fused.plan import Plan, make_plan
 from qtj_trainer.workloads.qcnn import hybrid_circuit
@@ -45,7 +46,7 @@ SHAPES = pytest.mark.parametrize(
 @pytest.fixture(scope="module")
 def arm(tmp_path_factory: pytest.TempPathFactory) -> Driver:
     if not (shutil.which(COMPILER) and shutil.which(EMULATOR)):
-        pytest.skip("needs gcc-aarch64-linux-gnu and qemu-user-static")
+        pytest.skip("needs gcc-aarch64-linux-gnu and qemu-user-static; make test-long installs them where there is apt")
     folder = tmp_path_factory.mktemp("arm")
     return Driver.built(folder, COMPILER, machine="aarch64", runner=(EMULATOR, "-L", SYSTEM))
 
@@ -64,15 +65,12 @@ def test_arm_agrees(arm: Driver, options: dict[str, Any], threads: int) -> None:
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Driver:
     """Loads and stores of every thread are compared by ThreadSanitizer, which needs addresses that are not random."""
-    if not shutil.which("gcc"):
-        pytest.skip("needs gcc")
-    machine = platform.machine()
-    flags = ("-g", "-fsanitize=thread")
-    return Driver.built(
-        Path(tmp_path_factory.mktemp("races")), "gcc", machine=machine, flags=flags, runner=("setarch", machine, "-R")
-    )
+    machine, flags = platform.machine(), ("-g", "-fsanitize=thread")
+    folder, command = tmp_path_factory.mktemp("races"), shlex.join(compiler() or [])
+    return Driver.built(folder, command, machine=machine, flags=flags, runner=("setarch", machine, "-R"))
 
 
+@pytest.mark.skipif(compiler() is None, reason="needs a C compiler")
 @SHAPES
 @pytest.mark.parametrize("batch", [2, 70])
 @pytest.mark.parametrize("threads", [2, 5])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from qtj_trainer import circuits
 from qtj_trainer.simulate.fused.engine import Engine, lanes
-from qtj_trainer.simulate.fused.plan import make_plan
+from qtj_trainer.simulate.fused.plan import Plan, make_plan
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 from tests.trainer.circuits import Case, cases
 
@@ -39,9 +39,8 @@ def runnable(name: str) -> bool:
 VARIANTS = [name for name in ("avx512", "avx2", "baseline") if runnable(name)]
 
 
-def engine_of(case: Case, variant: str = "", **options: Any) -> Engine:
-    planning = {key: options.pop(key) for key in ("examples_in_lanes", "tile_bits") if key in options}
-    plan = make_plan(
+def plan_for(case: Case, variant: str = "", **planning: Any) -> Plan:
+    return make_plan(
         case.circuit,
         case.readouts,
         inputs=[str(symbol) for symbol in case.inputs],
@@ -49,7 +48,11 @@ def engine_of(case: Case, variant: str = "", **options: Any) -> Engine:
         lanes=lanes(variant),
         **planning,
     )
-    return Engine(plan, variant=variant, **options)
+
+
+def engine_of(case: Case, variant: str = "", **options: Any) -> Engine:
+    planning = {key: options.pop(key) for key in ("examples_in_lanes", "tile_bits") if key in options}
+    return Engine(plan_for(case, variant, **planning), variant=variant, **options)
 
 
 def check(case: Case, engine: Engine, batch: int, seed: int) -> None:

@@ -10,14 +10,14 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 from qtj_trainer.simulate.fused.blocks import Block, constant_beginning, fuse
-from qtj_trainer.simulate.fused.engine import lanes
+from qtj_trainer.simulate.fused.engine import Engine
 from qtj_trainer.simulate.fused.gates import Gate
 from qtj_trainer.simulate.fused.parity import hand_over, preserves_parity
-from qtj_trainer.simulate.fused.plan import make_plan
 from qtj_trainer.simulate.fused.program import compile_plan
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 from tests.trainer.circuits import Case, cases
-from tests.trainer.test_fused_exact import HARD, VARIANTS, check, engine_of
+from tests.trainer.test_fused_exact import HARD, VARIANTS, check, plan_for
+from tests.trainer.test_fused_plan import hybrid_plan
 
 LINE = cirq.LineQubit.range(6)
 A, B, X = sympy.symbols("a b x")
@@ -102,9 +102,7 @@ def test_nothing_is_put_in_front_of_data() -> None:
 
 def test_what_preserves_parity_has_exact_zeros_in_its_program() -> None:
     """The native engine looks for them, and what it does not find costs twice as much."""
-    hybrid = hybrid_circuit(8)
-    names = [[str(symbol) for symbol in symbols] for symbols in (hybrid.inputs, hybrid.weights)]
-    plan = make_plan(hybrid.circuit * 3, hybrid.readouts, inputs=names[0], weights=names[1], lanes=16)
+    plan = hybrid_plan(8, times=3)
     integers, constants = compile_plan(plan).integers.tolist(), compile_plan(plan).constants
     gates, kinds, heads = integers[7:10]
     gate = np.reshape(integers[17 : 17 + 3 * gates], (gates, 3))
@@ -145,15 +143,7 @@ def even_pairs(qubits: int) -> Case:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_their_qubits_may_be_anywhere(variant: str, *, examples_in_lanes: bool, tile_bits: int | None) -> None:
     case = even_pairs(9)
-    plan = make_plan(
-        case.circuit,
-        case.readouts,
-        inputs=list(map(str, case.inputs)),
-        weights=list(map(str, case.weights)),
-        lanes=lanes(variant),
-        examples_in_lanes=examples_in_lanes,
-        tile_bits=tile_bits,
-    )
+    plan = plan_for(case, variant, examples_in_lanes=examples_in_lanes, tile_bits=tile_bits)
     assert len(plan.even) >= 28
 
-    check(case, engine_of(case, variant, examples_in_lanes=examples_in_lanes, tile_bits=tile_bits), 1, seed=9)
+    check(case, Engine(plan, variant=variant), 1, seed=9)

@@ -32,9 +32,11 @@ def default_threads() -> int:
     """Returns $OMP_NUM_THREADS, or the processors this container may use."""
     wanted = os.environ.get("OMP_NUM_THREADS", "")
     if wanted.isdecimal() and int(wanted):
-        return min(int(wanted), _MOST_THREADS)
-    present = len(os.sched_getaffinity(0))
-    return min(cpu_limit() or present, present, _MOST_THREADS)
+        threads = int(wanted)
+    else:
+        present = len(os.sched_getaffinity(0))
+        threads = min(cpu_limit() or present, present)
+    return min(threads, _MOST_THREADS)
 
 
 class FusedOp:

@@ -67,9 +67,9 @@ typedef struct {
 } String;
 
 enum { APPLY, DENSITY, SWAP };
-/* A layer is blocks that act side by side. NEXT_BUFFER, on its first block: from here on the state is written to the next of a
- * unit's buffers, and what was before the layer stays. TOGETHER, on all that are to be un-applied: that is done to lambda
- * alone, once all sums of the layer are taken. */
+/* A layer is blocks that act side by side. NEXT_BUFFER, on its first block: from here on the state is written to the next
+ * of a unit's buffers, and what was before the layer stays. TOGETHER, on all that are to be un-applied: that is done to
+ * lambda alone, once all sums of the layer are taken. */
 enum { NO_UNAPPLY = 1, NO_GRADIENT = 2, TOGETHER = 4, NEXT_BUFFER = 8, FLAGS = 16 };
 
 typedef struct {

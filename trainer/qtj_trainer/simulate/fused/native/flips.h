@@ -182,8 +182,8 @@ static void across(const cvec *s, cvec *into, size_t from, size_t to, const Plac
     }
 }
 
-static void across_gradient(const cvec *restrict psi, const cvec *restrict lambda, size_t from, size_t to, const Place *p,
-                          vec *restrict sums) {
+static void across_gradient(const cvec *restrict psi, const cvec *restrict lambda, size_t from, size_t to,
+                            const Place *p, vec *restrict sums) {
     lane_map other = opposite(p);
     vec same = {0};
     cvec w = {{0}, {0}};

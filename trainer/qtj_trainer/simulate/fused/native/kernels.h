@@ -130,8 +130,8 @@ INLINE void observe_groups(const cvec *restrict psi, cvec *restrict lambda, size
 
 /* Lanes with matrices of their own hold examples, so there are no qubits in them. */
 static void apply_into(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const Coefficients *c) {
-    if (!c->shared && c->adjoint) apply_groups(s, into, from, to, p, &(Coefficients){NULL, c->lanes, 1, 0}, 0, 1, 0);
-    else if (!c->shared) apply_groups(s, into, from, to, p, &(Coefficients){NULL, c->lanes, 0, 0}, 0, 1, 0);
+    if (!c->shared && c->adjoint) apply_groups(s, into, from, to, p, &(Coefficients){NULL, c->lanes, 1}, 0, 1, 0);
+    else if (!c->shared) apply_groups(s, into, from, to, p, &(Coefficients){NULL, c->lanes, 0}, 0, 1, 0);
     else if (p->lanes == NONE_IN_LANES && c->parity) apply_groups(s, into, from, to, p, c, 1, 0, 0);
     else if (p->lanes == NONE_IN_LANES) apply_groups(s, into, from, to, p, c, 0, 0, 0);
     else if (p->lanes != BOTH_IN_LANES) flip(s, into, from, to, p, c->shared, c->parity, 0);
@@ -155,7 +155,7 @@ static void observe_shared(const cvec *psi, cvec *lambda, size_t from, size_t to
 static void observe(const cvec *psi, cvec *lambda, size_t from, size_t to, const Place *p, const Coefficients *c,
                     int fresh) {
     if (c->shared) observe_shared(psi, lambda, from, to, p, c, fresh);
-    else observe_groups(psi, lambda, from, to, p, &(Coefficients){NULL, c->lanes, 0, 0}, fresh, 1, 0);
+    else observe_groups(psi, lambda, from, to, p, &(Coefficients){NULL, c->lanes, 0}, fresh, 1, 0);
 }
 
 static void gradient(const cvec *psi, const cvec *lambda, size_t from, size_t to, const Place *p, int parity,

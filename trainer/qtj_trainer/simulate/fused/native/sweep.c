@@ -33,19 +33,19 @@ static long group_of(const Engine *e, long unit) { return e->plan.qubits_in_lane
 /* One example's matrix, taken out of its group's into `own`. */
 static Coefficients one_of(const Coefficients *all, long unit, float own[32]) {
     for (int i = 0; i < 32; i++) own[i] = coefficient(all, 1, i / 16, i % 16 / 4, i % 4)[unit % LANES];
-    return (Coefficients){own, NULL, 0, 0};
+    return (Coefficients){own, NULL, 0};
 }
 
 static Coefficients unitary_of(const Engine *e, const Block *block, long unit, int adjoint, float own[32]) {
     const float *shared = e->coefficients + 64 * block->kind + 32 * adjoint;
     if (block->head < 0) return (Coefficients){shared, NULL, 0, e->plan.kind[block->kind].parity};
     const float *own_of_lanes = e->head_unitary + (group_of(e, unit) * e->plan.heads + block->head) * 32 * LANES;
-    Coefficients all = {NULL, own_of_lanes, adjoint, 0};
+    Coefficients all = {NULL, own_of_lanes, adjoint};
     return e->plan.qubits_in_lanes ? one_of(&all, unit, own) : all;
 }
 
 static Coefficients observable_of(const Engine *e, int pair, long unit, float own[32]) {
-    Coefficients all = {NULL, e->observable + (group_of(e, unit) * e->plan.pairs + pair) * 32 * LANES, 0, 0};
+    Coefficients all = {NULL, e->observable + (group_of(e, unit) * e->plan.pairs + pair) * 32 * LANES, 0};
     return e->plan.qubits_in_lanes ? one_of(&all, unit, own) : all;
 }
 

@@ -19,7 +19,7 @@ __all__ = ["build", "compiler"]
 SOURCES = Path(__file__).parent / "native"
 TARGET = SOURCES / "libqtj_fused.so"
 
-_COMMON = ("engine", "memory", "program", "algebra", "pool")
+_COMMON = ("engine", "walk", "memory", "program", "algebra", "pool")
 _VARIANTS: dict[str, dict[str, tuple[int, list[str]]]] = {
     "x86_64": {
         "avx512": (16, ["-march=x86-64-v4", "-mprefer-vector-width=512"]),

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define DOUBLES(count) (sizeof(double) * (size_t)(count))
 
 enum { MAX_THREADS = 256 };
 
@@ -38,225 +37,6 @@ static const Variant *find_variant(const char *name) {
     for (size_t i = 0; i < sizeof VARIANTS / sizeof *VARIANTS; i++)
         if (runs(VARIANTS[i]) && (!*name || !strcmp(name, VARIANTS[i]->name))) return VARIANTS[i];
     return NULL;
-}
-
-/* ---- one unit: forward, and back ---- */
-
-/* One pass over the state of a unit, or one look at the strings. */
-typedef struct {
-    const Engine *engine;
-    Thread *team;
-    long unit;
-    int pass;
-    float *psi, *lambda;
-} Step;
-
-static long share(long count, int index, int of) { return (long)((double)count * index / of); }
-
-static void forward_pass(void *argument, int index, int of) {
-    const Step *s = argument;
-    long tiles = s->engine->tiles;
-    s->engine->variant->forward(s->engine, &s->team[index], s->unit, s->pass, share(tiles, index, of),
-                                share(tiles, index + 1, of), s->psi);
-}
-
-static void backward_pass(void *argument, int index, int of) {
-    const Step *s = argument;
-    long tiles = s->engine->tiles;
-    s->engine->variant->backward(s->engine, &s->team[index], s->unit, s->pass, share(tiles, index, of),
-                                 share(tiles, index + 1, of), s->psi, s->lambda);
-}
-
-static void string_values(void *argument, int index, int of) {
-    const Step *s = argument;
-    long vectors = 1L << s->engine->plan.vector_bits;
-    s->engine->variant->string_values(s->engine, &s->team[index], share(vectors, index, of),
-                                      share(vectors, index + 1, of), s->psi);
-}
-
-static void string_seeds(void *argument, int index, int of) {
-    const Step *s = argument;
-    long vectors = 1L << s->engine->plan.vector_bits;
-    s->engine->variant->string_seeds(s->engine, s->unit, share(vectors, index, of), share(vectors, index + 1, of),
-                                     s->psi, s->lambda);
-}
-
-static void run(int threads, Job *job, Step *step) {
-    if (threads > 1) pool_run(threads, job, step);
-    else job(step, 0, 1);
-}
-
-static int is_kept(const Engine *e, long unit) { return unit < e->kept_units; }
-
-static float *psi_of(const Engine *e, long unit, int worker) {
-    size_t floats = unit_states(e) * e->state_floats;
-    return is_kept(e, unit) ? e->kept + (size_t)unit * floats : e->scratch + (size_t)worker * floats;
-}
-
-/* Where a unit's state is after the last layer with a buffer. */
-static float *last_of(const Engine *e, float *psi) { return psi + (size_t)e->plan.buffers * e->state_floats; }
-
-static void clear_unit(const Engine *e, Thread *t) {
-    int lanes = e->variant->lanes;
-    memset(t->heads, 0, DOUBLES(e->plan.heads * 16 * lanes));
-    memset(t->pairs, 0, DOUBLES(e->plan.pairs * 16 * lanes));
-    memset(t->strings, 0, DOUBLES(e->plan.strings * lanes));
-}
-
-/* Adds one thread's sums of a unit, [count][lanes], to those of its examples. Where qubits are in the lanes, the
- * example's sum is over all lanes, and goes to the example's own lane. */
-static void keep_sums(const Engine *e, long unit, const double *sums, double *to, int count) {
-    int lanes = e->variant->lanes;
-    if (!e->plan.qubits_in_lanes) {
-        to += unit * count * lanes;
-        for (int i = 0; i < count * lanes; i++) to[i] += sums[i];
-        return;
-    }
-    to += unit / lanes * count * lanes + unit % lanes;
-    for (int i = 0; i < count; i++)
-        for (int l = 0; l < lanes; l++) to[i * lanes] += sums[i * lanes + l];
-}
-
-/* A change of a head's tail changes all examples, so what the head sums up counts for the kind too. */
-static void keep_heads(const Engine *e, long unit, const Thread *t) {
-    int size = 16 * e->variant->lanes;
-    keep_sums(e, unit, t->heads, e->head_sums, e->plan.heads * 16);
-    for (int h = 0; h < e->plan.heads; h++)
-        for (int i = 0; i < size; i++) t->kinds[e->plan.head[h].kind * size + i] += t->heads[h * size + i];
-}
-
-static void forward_unit(const Engine *e, Thread *team, int threads, long unit, float *psi) {
-    Step step = {e, team, unit, 0, psi, NULL};
-    if (!e->base) e->variant->reset(e, psi);
-    for (step.pass = e->plan.prefix_passes; step.pass < e->plan.passes; step.pass++) run(threads, forward_pass, &step);
-}
-
-static void value_unit(const Engine *e, Thread *team, int threads, long unit, int worker) {
-    float *psi = psi_of(e, unit, worker);
-    for (int i = 0; i < threads; i++) clear_unit(e, &team[i]);
-    forward_unit(e, team, threads, unit, psi);
-    if (e->plan.strings) run(threads, string_values, &(Step){e, team, unit, 0, last_of(e, psi), NULL});
-    for (int i = 0; i < threads; i++) {
-        keep_sums(e, unit, team[i].pairs, e->densities, e->plan.pairs * 16);
-        keep_sums(e, unit, team[i].strings, e->string_sums, e->plan.strings);
-    }
-}
-
-static void gradient_unit(const Engine *e, Thread *team, int threads, long unit, int worker) {
-    float *psi = psi_of(e, unit, worker), *lambda = e->lambda + (size_t)worker * e->state_floats;
-    if (!is_kept(e, unit)) forward_unit(e, team, threads, unit, psi);
-    for (int i = 0; i < threads; i++) clear_unit(e, &team[i]);
-    Step step = {e, team, unit, 0, last_of(e, psi), lambda};
-    if (e->plan.strings) run(threads, string_seeds, &step);
-    for (step.pass = e->plan.passes - 1; step.pass >= e->plan.prefix_passes; step.pass--)
-        run(threads, backward_pass, &step);
-    for (int i = 0; i < threads; i++) keep_heads(e, unit, &team[i]);
-}
-
-/* ---- all units ---- */
-
-typedef struct {
-    const Engine *engine;
-    void (*visit)(const Engine *, Thread *team, int threads, long unit, int worker);
-} Walk;
-
-/* How many threads work on so many things. */
-static int team_for(const Engine *e, long count) { return count < e->threads ? (int)count : e->threads; }
-
-static void walk_share(void *argument, int index, int of) {
-    const Walk *w = argument;
-    const Engine *e = w->engine;
-    long units = unit_count(e);
-    for (long unit = share(units, index, of); unit < share(units, index + 1, of); unit++)
-        w->visit(e, &e->thread[index], 1, unit, index);
-}
-
-static void walk(Walk w) {
-    const Engine *e = w.engine;
-    long units = unit_count(e);
-    if (!divides_state(e)) pool_run(team_for(e, units), walk_share, &w);
-    else
-        for (long unit = 0; unit < units; unit++) w.visit(e, e->thread, e->threads, unit, 0);
-}
-
-/* What is done before and after the sweeps: some pieces are large and some small, in no order. */
-typedef struct {
-    Engine *engine;
-    Piece *piece;
-    long count;
-} Pieces;
-
-static void every_so_many(void *argument, int index, int of) {
-    const Pieces *p = argument;
-    for (long i = index; i < p->count; i += of) p->piece(p->engine, &p->engine->thread[index], i);
-}
-
-/* Fewer pieces than `worth` are not worth a thread. */
-static void do_all(Engine *e, Piece *piece, long count, long worth) {
-    pool_run(team_for(e, count < worth ? 1 : count / worth), every_so_many, &(Pieces){e, piece, count});
-}
-
-static void do_groups(Engine *e, Piece *piece) { do_all(e, piece, (long)group_count(e), 1); }
-
-static void prepare(Engine *e, const double *shared) {
-    e->shared = shared;
-    do_all(e, prepare_gate, e->plan.gates, 16);
-    do_all(e, prepare_kind, e->plan.kinds, 2);
-    do_all(e, pull_term, e->plan.terms, 8);
-}
-
-static const char *forward(Engine *e, long batch, const double *shared, const double *example, uint64_t serial) {
-    e->serial = 0;
-    const char *problem = reserve_batch(e, batch);
-    if (problem) return problem;
-    size_t cells = group_count(e) * (size_t)e->variant->lanes;
-    e->example = example;
-    prepare(e, shared);
-    memset(e->densities, 0, DOUBLES(cells * (size_t)e->plan.pairs * 16));
-    memset(e->string_sums, 0, DOUBLES(cells * (size_t)e->plan.strings));
-    if (e->plan.heads) do_groups(e, e->variant->heads);
-    walk((Walk){e, value_unit});
-    e->serial = serial;
-    return NULL;
-}
-
-static void clear_sums(Engine *e) {
-    size_t lanes = (size_t)e->variant->lanes;
-    memset(e->head_sums, 0, DOUBLES(group_count(e) * lanes * (size_t)e->plan.heads * 16));
-    for (int i = 0; i < e->threads; i++) {
-        memset(e->thread[i].kinds, 0, DOUBLES((size_t)e->plan.kinds * 16 * lanes));
-        memset(e->thread[i].angles, 0, DOUBLES(e->plan.shared_angles));
-    }
-}
-
-static void backward(Engine *e, double *shared_gradient) {
-    e->serial = 0; /* un-applying spends the kept states */
-    clear_sums(e);
-    do_groups(e, weigh_observables);
-    walk((Walk){e, gradient_unit});
-    do_all(e, term_sums, e->plan.terms, 2);
-    do_all(e, kind_gradient, e->plan.kinds, 1);
-    if (e->plan.heads) do_groups(e, e->variant->head_gradients);
-    for (int i = 0; i < e->threads; i++)
-        for (int a = 0; a < e->plan.shared_angles; a++) shared_gradient[a] += e->thread[i].angles[a];
-}
-
-/* The state after the constant beginning of the circuit, computed once. */
-static const char *make_base(Engine *e) {
-    if (!e->plan.prefix_passes) return NULL;
-    float *base = allocate_states(e, 1);
-    double *angles = calloc((size_t)e->plan.shared_angles + 1, sizeof(double));
-    if (base && angles) {
-        prepare(e, angles);
-        e->variant->reset(e, base);
-        Step step = {e, e->thread, 0, 0, base, NULL};
-        for (; step.pass < e->plan.prefix_passes; step.pass++)
-            run(divides_state(e) ? e->threads : 1, forward_pass, &step);
-    }
-    const char *problem = base && angles ? NULL : NO_MEMORY;
-    free(angles);
-    e->base = base;
-    return problem;
 }
 
 /* ---- what Python calls ---- */
@@ -314,7 +94,7 @@ EXPORT const char *qtj_forward(Engine *e, long batch, const double *shared, cons
     if (!acceptable(batch)) return BAD_BATCH;
     if (batch == 0) return NULL;
     pool_enter();
-    const char *problem = forward(e, batch, shared, example, serial);
+    const char *problem = walk_forward(e, batch, shared, example, serial);
     e->values = values;
     if (!problem) do_all(e, example_values, batch, 32);
     pool_leave();
@@ -331,11 +111,11 @@ EXPORT const char *qtj_backward(Engine *e, long batch, const double *shared, con
     memset(example_gradient, 0, DOUBLES(batch * e->plan.example_angles));
     pool_enter();
     const char *problem = NULL;
-    if (!serial || e->serial != serial || e->batch != batch) problem = forward(e, batch, shared, example, 0);
+    if (!serial || e->serial != serial || e->batch != batch) problem = walk_forward(e, batch, shared, example, 0);
     e->example = example;
     e->upstream = upstream;
     e->example_gradient = example_gradient;
-    if (!problem) backward(e, shared_gradient);
+    if (!problem) walk_backward(e, shared_gradient);
     pool_leave();
     return problem;
 }

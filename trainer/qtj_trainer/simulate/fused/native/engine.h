@@ -1,6 +1,7 @@
 /* The fused statevector engine: what its parts share. README.md in this folder has the method.
  *
- *   engine.c   the C interface: walks over a batch, forward and back
+ *   engine.c   the C interface, and which instruction set is taken
+ *   walk.c     what a call does: walks over a batch, forward and back
  *   memory.c   what an engine owns
  *   program.c  reads and checks the program that Python made
  *   sweep.c    everything that depends on the vector width; compiled once for each instruction set
@@ -13,6 +14,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#define DOUBLES(count) (sizeof(double) * (size_t)(count))
 
 enum { MAX_VECTOR_BITS = 30, MAX_COMPONENTS = 8, OP_INTS = 7 };
 
@@ -192,6 +195,14 @@ float *allocate_states(Engine *e, size_t count);
 const char *reserve_plan(Engine *e);              /* what the plan needs, once */
 const char *reserve_batch(Engine *e, long batch); /* what a batch needs; it only ever grows */
 void release(Engine *e);
+
+/* ---- walk.c ---- */
+
+const char *make_base(Engine *e); /* the state after the constant beginning of the circuit, computed once */
+const char *walk_forward(Engine *e, long batch, const double *shared, const double *example, uint64_t serial);
+void walk_backward(Engine *e, double *shared_gradient); /* after a forward call */
+/* All pieces of some work; fewer than `worth` are not worth a thread. */
+void do_all(Engine *e, Piece *piece, long count, long worth);
 
 /* ---- program.c ---- */
 

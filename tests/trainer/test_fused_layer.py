@@ -1,6 +1,7 @@
 """The layer as a model uses it: in graphs, in Keras, with either engine."""
 
 import logging
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from qtj_trainer.simulate import PQC
 from qtj_trainer.workloads.qcnn import HybridCircuit, Qcnn, QcnnOptions, hybrid_circuit
+from tests.trainer.processes import REPOSITORY
 
 Array = NDArray[Any]
 
@@ -45,6 +47,21 @@ def test_both_engines_have_the_same_values_and_slopes(qubits: int) -> None:
     np.testing.assert_allclose(fused(inputs), tfq(inputs), atol=2e-6)
     for one, other in zip(gradients(fused, inputs), gradients(tfq, inputs), strict=True):
         np.testing.assert_allclose(one, other, atol=2e-3)  # TensorFlow Quantum takes differences in single precision
+
+
+def test_the_model_of_the_manual_learns() -> None:
+    manual = (REPOSITORY / "docs" / "design" / "engine.md").read_text()
+    names: dict[str, Any] = {}
+    for code in re.findall(r"^```python\n(.*?)^```", manual, re.DOTALL | re.MULTILINE):
+        exec(code, names)
+    model, layer = names["model"], names["layer"]
+    model.compile("adam", "mse")
+    before = layer.get_weights()[0]
+
+    model.fit(turns(8, 1), tf.ones(8), verbose=0)
+
+    assert (layer.engine, layer.output_shape) == ("fused", (None, 2))
+    assert np.all(layer.get_weights()[0] != before)
 
 
 def test_a_graph_is_traced_once_for_all_batches() -> None:

@@ -8,6 +8,7 @@ from qtj_operator.api import contract
 from tests.trainer.processes import REPOSITORY, Ended, Process, Trainer, tf_configs
 
 EXAMPLE = REPOSITORY / "examples" / "own_program.py"
+CIRCUIT = REPOSITORY / "examples" / "own_circuit.py"
 
 
 @pytest.fixture
@@ -58,6 +59,20 @@ def test_two_workers_leave_weights_and_a_last_word(trainer: Trainer, tmp_path: P
     assert again.message == leader.message
     assert epochs_in(again.output) == []
     assert again.cpu_seconds < 5
+
+
+def test_two_workers_train_a_circuit_of_their_own_and_inference_judges_its_weights(
+    trainer: Trainer, tmp_path: Path
+) -> None:
+    environment = {"QTJ_ARTIFACTS_URI": str(tmp_path), "QTJ_JOB_UID": "uid-1"}
+    leader, follower = [process.end() for process in trainer.start_programs(2, CIRCUIT, **environment)]
+    judged = {"QTJ_WEIGHTS_URI": leader.weights.uri, "QTJ_WEIGHTS_SHA256": leader.weights.sha256}
+    inferred = trainer.start_program(CIRCUIT, **environment, **judged).end()
+
+    assert (leader.code, follower.code, inferred.code) == (0, 0, 0), leader.errors + follower.errors + inferred.errors
+    assert leader.metrics["accuracy"] > 0.9
+    assert inferred.metrics == pytest.approx(leader.metrics, abs=1e-5)
+    assert "48 gates fused into" in leader.output
 
 
 def test_a_killed_program_goes_on_after_its_last_epoch(trainer: Trainer, slow: Path, tmp_path: Path) -> None:

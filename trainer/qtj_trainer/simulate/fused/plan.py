@@ -198,7 +198,8 @@ def _explained(plan: Plan) -> Iterator[str]:
     lanes = f"{shape.lane_bits} qubits in the lanes" if shape.lane_bits else "examples in the lanes"
     gates = sum(len(block.gates) for block in [*plan.blocks, *(pair.block for pair in plan.pairs if pair.block)])
     yield f"{plan.qubits} qubits, {lanes}, tiles of {shape.tile_qubits} qubits"
-    yield f"initial state: {_count(len(plan.beginning), 'constant block')}, computed once"
+    beginning = f"{_count(len(plan.beginning), 'constant block')}, computed once" if plan.beginning else "|0...0>"
+    yield f"initial state: {beginning}"
     yield f"{gates} gates fused into {_count(len(plan.blocks), 'block')}" + (
         f"; {plan.dropped} dropped, because no readout can notice them" if plan.dropped else ""
     )
@@ -219,8 +220,9 @@ def _work(plan: Plan, each: Pass) -> str:
     kinds = Counter("pair" if node >= len(plan.beginning) + len(plan.blocks) else "block" for node in each.nodes)
     tile = sorted({*each.layout.lanes, *(each.layout.vector[bit] for bit in each.tile)})
     work = ", ".join(_count(kinds[name], name) for name in ("block", "pair") if kinds[name]) or "nothing"
+    lanes = f"; in lanes {list(each.layout.lanes)}" if each.layout.lanes else ""
     swaps = f", then {_count(len(each.swaps), 'lane swap')}" if each.swaps else ""
-    return f"{work} on qubits {_ranges(tile)}; in lanes {list(each.layout.lanes)}{swaps}"
+    return f"{work} on qubits {_ranges(tile)}{lanes}{swaps}"
 
 
 def _count(number: int, noun: str) -> str:

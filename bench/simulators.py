@@ -90,10 +90,11 @@ def tfq(case: Case, _: int) -> Simulator:
     """TensorFlow Quantum's adjoint differentiator, in a graph."""
     import tensorflow as tf
 
+    from qtj_trainer.simulate.specification import specified
     from qtj_trainer.simulate.tfq_op import TfqOp
 
     circuit, readouts, turns, angles = _circuit(case)
-    operation = TfqOp(circuit, readouts, inputs=turns, weights=angles)
+    operation = TfqOp(specified(circuit, readouts, turns, angles))
     data = case.data()
     inputs, weights = tf.constant(_inputs(case), tf.float32), tf.Variable(data["parameters"], dtype=tf.float32)
     coefficients = tf.constant(data["coefficients"] / case.batch, tf.float32)

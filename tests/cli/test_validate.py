@@ -167,6 +167,11 @@ def test_a_mistake_is_told_with_its_line(folder: Path, good: str, bad: str, sent
     [
         ("[train, qcnn, --epochs=-3]", "[infer]", "19: spec.template.spec.containers[0].args: --epochs is -3: it must"),
         ("[train, qcnn, --sead=0]", "[infer]", "19: spec.template.spec.containers[0].args: No such option: --sead"),
+        (
+            "[train, qcnn, --qubits=4]",
+            "[infer]",
+            "19: spec.template.spec.containers[0].args: --qubits 4 contradicts the",
+        ),
         ("[train, qccn]", "[infer]", "19: spec.template.spec.containers[0].args: No such command 'qccn'"),
         ("[train, qcnn]", "[infre]", "6: spec.inference.args: No such command 'infre'"),
     ],

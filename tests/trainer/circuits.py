@@ -92,7 +92,8 @@ def operations(  # noqa: C901, PLR0911  a menu
         case "fixed two":
             return draw(st.sampled_from(FIXED_TWO))(*order[:2])
         case "controlled":
-            return (cirq.Y**power)(order[0]).controlled_by(order[1])
+            values = [draw(st.integers(0, 1))]
+            return (cirq.Y**power)(order[0]).controlled_by(order[1], control_values=values)
         case "phased iswap":
             return cirq.PhasedISwapPowGate(phase_exponent=power, exponent=draw(exponents(symbols)))(*order[:2])
         case "phased":

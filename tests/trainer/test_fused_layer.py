@@ -3,6 +3,8 @@
 import logging
 import re
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import cirq
@@ -147,23 +149,103 @@ def said(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]
 
 
 def test_what_is_beyond_the_fused_engine_goes_to_tfq_and_a_line_says_so(said: pytest.LogCaptureFixture) -> None:
-    qubit, angle = cirq.GridQubit(0, 0), sympy.Symbol("a")
-    circuit = cirq.Circuit(cirq.X(qubit) ** (angle * angle))
-    # TensorFlow Quantum does not take this circuit either, but it is the one who says so.
+    qubits, angle = cirq.GridQubit.rect(1, 3), sympy.Symbol("a")
+    turned = cirq.rx(angle)(qubits[2]).controlled_by(*qubits[:2])
+    layer = PQC(cirq.Circuit(cirq.X.on_each(*qubits[:2]), turned), [cirq.Z(qubits[2])], inputs=[angle])
 
-    with pytest.raises(ValueError, match="a"):
-        PQC(circuit, [cirq.Z(qubit)], weights=[angle])
+    values = layer(tf.constant([[0.3], [-1.2]]))
 
+    np.testing.assert_allclose(values[:, 0], np.cos([0.3, -1.2]), atol=1e-6)
+    assert layer.engine == "tfq"
     (line,) = said.messages
-    assert line == (
-        "TensorFlow Quantum simulates instead of the fused engine: "
-        "the exponent a**2 is not a linear function of its symbols"
-    )
+    assert line.startswith("TensorFlow Quantum simulates instead of the fused engine: CC")
+    assert line.endswith("does not decompose into gates on one and two qubits")
+
+
+@pytest.mark.parametrize(
+    ("exponent", "reason"),
+    [
+        ("a**2", r"the exponent a\*\*2 is not a linear function of its symbols"),
+        ("I*a", r"the exponent I\*a is not real"),
+    ],
+)
+def test_a_circuit_that_no_engine_takes_is_refused_with_both_reasons(
+    said: pytest.LogCaptureFixture, exponent: str, reason: str
+) -> None:
+    qubit = cirq.GridQubit(0, 0)
+    circuit = cirq.Circuit(cirq.X(qubit) ** sympy.sympify(exponent))
+
+    with pytest.raises(ValueError, match=f"{reason}, and TensorFlow Quantum does not take the circuit: ."):
+        PQC(circuit, [cirq.Z(qubit)], weights=["a"])
+
+    assert said.messages == []
+
+
+def test_a_state_with_more_qubits_than_fit_is_refused_before_there_is_one() -> None:
+    qubits = cirq.LineQubit.range(40)
+
+    with pytest.raises(ValueError, match="40 qubits are too many for the fused engine"):
+        PQC(cirq.Circuit(cirq.H.on_each(*qubits)), [cirq.Z(qubits[0])])
 
 
 def test_an_engine_nobody_has_is_refused() -> None:
-    with pytest.raises(ValueError, match="quantum-annealer"):
+    with pytest.raises(ValueError, match="'quantum-annealer' is not an engine: take one of fused, tfq"):
         layer_of(hybrid_circuit(4), "quantum-annealer")
+
+
+def test_inputs_of_another_width_are_refused_where_the_model_is_built() -> None:
+    layer = layer_of(hybrid_circuit(4))
+
+    with pytest.raises(ValueError, match=r"expected axis -1 of input shape to have value 4, but received .* 3"):
+        tf_keras.Sequential([tf_keras.Input((3,)), layer])
+
+
+def test_layers_without_a_name_share_a_model() -> None:
+    hybrid = hybrid_circuit(4)
+    given = tf_keras.Input((4,))
+
+    model = tf_keras.Model(given, layer_of(hybrid)(given) + layer_of(hybrid)(given))
+
+    assert model(turns(2, 4)).shape == (2, 2)
+
+
+@pytest.mark.parametrize("in_a_graph", [False, True])
+def test_a_gradient_of_a_gradient_is_refused_rather_than_wrong(*, in_a_graph: bool) -> None:
+    layer, inputs = layer_of(hybrid_circuit(4)), turns(2, 4)
+
+    def penalty() -> tf.Tensor:
+        with tf.GradientTape() as outer:
+            outer.watch(inputs)
+            with tf.GradientTape() as inner:
+                inner.watch(inputs)
+                total = tf.reduce_sum(layer(tf.sin(inputs)))
+            slopes = inner.gradient(total, inputs)
+        return outer.gradient(slopes, inputs)
+
+    with pytest.raises(NotImplementedError, match="has first derivatives alone"):
+        (tf.function(penalty) if in_a_graph else penalty)()
+
+
+def test_a_saved_model_comes_back_with_its_circuit(tmp_path: Path) -> None:
+    model = tf_keras.Sequential([tf_keras.Input((4,)), layer_of(hybrid_circuit(4)), tf_keras.layers.Dense(1)])
+    model.layers[0].trainable = False
+    inputs = turns(3, 4)
+    model.save(tmp_path / "model.keras")
+
+    loaded = tf_keras.models.load_model(tmp_path / "model.keras")
+    cloned = tf_keras.models.clone_model(model)
+
+    np.testing.assert_array_equal(loaded(inputs), model(inputs))
+    np.testing.assert_array_equal(cloned.layers[0](inputs), model.layers[0](inputs))
+    assert [layer.get_config() for layer in loaded.layers] == [layer.get_config() for layer in model.layers]
+
+
+def test_a_saved_model_of_operations_is_refused_at_once(tmp_path: Path) -> None:
+    model = tf_keras.Sequential([tf_keras.Input((4,)), layer_of(hybrid_circuit(4))])
+
+    for save in (model.save, partial(tf.saved_model.save, model)):
+        with pytest.raises(NotImplementedError, match=r"a SavedModel cannot hold the layer 'pqc.*save .* as \.keras"):
+            save(str(tmp_path / "model"))
 
 
 def test_the_qcnn_learns_the_same_with_both_engines() -> None:

@@ -1,6 +1,7 @@
 """The names of what computes a circuit: an option of a workload, and of the layer."""
 
 from enum import StrEnum
+from typing import Never
 
 __all__ = ["EngineName"]
 
@@ -10,3 +11,7 @@ class EngineName(StrEnum):
 
     FUSED = "fused"
     TFQ = "tfq"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Never:
+        raise ValueError(f"{value!r} is not an engine: take one of {', '.join(cls)}")

@@ -28,25 +28,27 @@ def argument_mistakes(spec: Mapping[str, Any], templates: Mapping[Path, Any]) ->
     """
     if importlib.util.find_spec("tensorflow_quantum") is None:  # the trainer needs it to answer
         return
+    qubits = (spec.get("circuit") or {}).get("qubits")
+    told = {str(Env.QUBITS): str(qubits)} if qubits else {}
     for path, template in templates.items():
         containers = template["spec"]["containers"]
         main = main_container(containers)
-        if is_trainer(main) and (sentence := _answer(main.get("args") or ())):
+        if is_trainer(main) and (sentence := _answer(main.get("args") or (), told)):
             yield (*path, "spec", "containers", containers.index(main), "args"), sentence
     inference = spec.get("inference") or {}
     trained = any(is_trainer(main_container(template["spec"]["containers"])) for template in templates.values())
-    if trained and not inference.get("command") and (sentence := _answer(inference.get("args") or ())):
+    if trained and not inference.get("command") and (sentence := _answer(inference.get("args") or (), told)):
         yield ("spec", "inference", "args"), sentence
 
 
-def _answer(arguments: Sequence[str]) -> str | None:
-    """Returns what the trainer says against its arguments."""
+def _answer(arguments: Sequence[str], told: Mapping[str, str]) -> str | None:
+    """Returns what the trainer says against its arguments, in a pod whose environment tells it so much."""
     if not arguments or any("$(" in argument for argument in arguments):  # variables are known in the pod
         return None
     ours = {name: value for name, value in os.environ.items() if name not in set(Env)}
     asked = subprocess.run(  # noqa: S603  this Python
         [sys.executable, "-m", "qtj_trainer", "--check", *arguments],
-        env={**ours, Env.TERMINATION_LOG: os.devnull},
+        env={**ours, **told, Env.TERMINATION_LOG: os.devnull},
         capture_output=True,
         text=True,
         check=False,

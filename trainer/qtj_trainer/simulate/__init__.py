@@ -45,10 +45,9 @@ def expectation_layer(
         A layer from float32 (batch, len(inputs)) to float32 (batch, len(readouts)).
 
     Raises:
-        ValueError: If `inputs` and `weights` are not the symbols of the circuit.
+        ValueError: If `inputs` and `weights` are not the symbols of the circuit, or no engine takes it.
     """
-    named = {str(symbol) for symbol in (*inputs, *weights)}
-    used = {str(symbol) for symbol in cirq.parameter_symbols(circuit)}
-    if named != used:
-        raise ValueError(f"the circuit and the layer disagree on the symbols {sorted(named ^ used)}")
+    unused = {str(symbol) for symbol in (*inputs, *weights)} - cirq.parameter_names(circuit)
+    if unused:
+        raise ValueError(f"the circuit does not have the symbols {', '.join(sorted(unused))}")
     return PQC(circuit, readouts, inputs=inputs, weights=weights, seed=seed, engine=engine, name=name)

@@ -4,13 +4,12 @@ Importing this module imports TensorFlow Quantum, which initialises TensorFlow: 
 strategy must be settled before.
 """
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import cirq
-import sympy
 import tensorflow as tf
 import tensorflow_quantum as tfq
+
+from qtj_trainer.simulate.specification import Specification
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,17 +20,15 @@ __all__ = ["TfqOp"]
 class TfqOp:
     """Expectation values by state-vector simulation, gradients by the adjoint method."""
 
-    def __init__(
-        self,
-        circuit: cirq.Circuit,
-        readouts: Sequence[cirq.PauliString | cirq.PauliSum],
-        *,
-        inputs: Sequence[sympy.Symbol],
-        weights: Sequence[sympy.Symbol],
-    ) -> None:
-        self._circuit = tfq.convert_to_tensor([circuit])
-        self._readouts = tfq.convert_to_tensor([list(readouts)])
-        self._symbols = tf.constant([str(symbol) for symbol in (*inputs, *weights)])
+    def __init__(self, asked: Specification) -> None:
+        """Serialises the circuit and its readouts.
+
+        Raises:
+            ValueError: If TensorFlow Quantum has no such qubits, gates or exponents.
+        """
+        self._circuit = tfq.convert_to_tensor([asked.circuit])
+        self._readouts = tfq.convert_to_tensor([list(asked.readouts)])
+        self._symbols = tf.constant([str(symbol) for symbol in (*asked.inputs, *asked.weights)], tf.string)
         # An operation bound to a differentiator stays bound: one for each layer.
         self._expectation: Callable[..., tf.Tensor] = tfq.differentiators.Adjoint().generate_differentiable_op(
             analytic_op=tfq.get_expectation_op()

@@ -8,6 +8,8 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
+from qtj_operator.api.contract import statevector_bytes
+from qtj_operator.api.quantities import in_words
 from qtj_trainer.simulate.fused.library import library
 from qtj_trainer.simulate.fused.plan import Plan
 from qtj_trainer.simulate.fused.program import compile_plan
@@ -52,6 +54,7 @@ class Engine:
         Raises:
             MemoryError: If there is not enough memory.
         """
+        self._state = in_words(statevector_bytes(plan.qubits))
         self._program = compile_plan(plan)
         self._library = library()
         self._serials = count(1)
@@ -131,8 +134,8 @@ class Engine:
                 f"inputs are {inputs.shape} and weights {weights.shape}, not (batch, {many}) and ({shared},)"
             )
 
-    @staticmethod
-    def _check(problem: bytes | None) -> None:
+    def _check(self, problem: bytes | None) -> None:
+        if problem == b"out of memory":
+            raise MemoryError(f"the fused engine: out of memory: it holds several state vectors of {self._state} each")
         if problem:
-            kind = MemoryError if problem == b"out of memory" else ValueError
-            raise kind(f"the fused engine: {problem.decode()}")
+            raise ValueError(f"the fused engine: {problem.decode()}")

@@ -4,7 +4,7 @@ To teach the engine a gate, make `components` know its eigenspaces, or let the g
 nothing else has to change.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -76,11 +76,20 @@ def elementary(operation: cirq.Operation) -> Iterator[Gate]:
     if gate:
         yield gate
         return
-    parts = cirq.decompose_once(operation, None)
+    try:
+        parts = cirq.decompose_once(operation, None)
+    except ValueError:  # Cirq loses precision in some matrices on three qubits
+        parts = None
     if parts is None:
-        raise UnsupportedError(f"{operation} is not made of gates on one and two qubits with known powers")
+        raise UnsupportedError(f"{_in_a_line(operation)} does not decompose into gates on one and two qubits")
     for part in parts:
         yield from elementary(part)
+
+
+def _in_a_line(operation: cirq.Operation) -> str:
+    """Names an operation; Cirq draws a matrix in as many lines as it has."""
+    said = str(operation)
+    return f"a {type(operation.gate).__name__} on {operation.qubits}" if "\n" in said else said
 
 
 def _gate(operation: cirq.Operation) -> Gate | None:
@@ -104,8 +113,8 @@ def components(gate: cirq.Gate | None) -> tuple[tuple[float, ...], NDArray[np.co
         λ_k in half turns at exponent 1, P_k, and the exponent; None for a gate of another kind.
     """
     if isinstance(gate, cirq.ControlledGate):
-        inner = components(gate.sub_gate)
-        return _controlled(inner) if inner and gate.num_controls() == 1 and gate.control_values == _ON else None
+        inner = components(gate.sub_gate) if gate.num_controls() == 1 else None
+        return _controlled(inner, {value for (value,) in gate.control_values.expand()}) if inner else None
     if not isinstance(gate, cirq.EigenGate):
         return None
     once = gate._with_exponent(1)  # noqa: SLF001  the methods that gates override to say just this
@@ -116,15 +125,14 @@ def components(gate: cirq.Gate | None) -> tuple[tuple[float, ...], NDArray[np.co
     return eigenvalues, np.array([projector for _, projector in spaces], complex), gate.exponent
 
 
-_ON = cirq.ProductOfSums([(1,)])
-
-
 def _controlled(
-    inner: tuple[tuple[float, ...], NDArray[np.complex128], sympy.Expr],
+    inner: tuple[tuple[float, ...], NDArray[np.complex128], sympy.Expr], values: Container[int]
 ) -> tuple[tuple[float, ...], NDArray[np.complex128], sympy.Expr]:
+    """Puts a gate under the control of a qubit, where that has one of these values."""
     eigenvalues, projectors, exponent = inner
-    idle = np.kron(np.diag([1, 0]), np.eye(projectors.shape[1]))
-    acting = [np.kron(np.diag([0, 1]), projector) for projector in projectors]
+    acts = np.array([value in values for value in range(2)], float)
+    idle = np.kron(np.diag(1 - acts), np.eye(projectors.shape[1]))
+    acting = [np.kron(np.diag(acts), projector) for projector in projectors]
     return (0.0, *eigenvalues), np.array([idle, *acting], complex), exponent
 
 
@@ -138,6 +146,8 @@ def _angle(exponent: sympy.Expr) -> Angle:
         polynomial = None
     if polynomial is None or polynomial.total_degree() > 1:
         raise UnsupportedError(f"the exponent {exponent} is not a linear function of its symbols")
+    if not all(value.is_real for value in polynomial.coeffs()):
+        raise UnsupportedError(f"the exponent {exponent} is not real")
     terms = {index: float(value) for index, value in polynomial.terms()}
     names = [str(symbol) for symbol in polynomial.gens]
     units = [tuple(int(other == name) for other in names) for name in names]

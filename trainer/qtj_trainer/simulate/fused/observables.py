@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qtj_trainer.simulate.fused.blocks import Block
-from qtj_trainer.simulate.fused.gates import UnsupportedError
+from qtj_trainer.simulate.specification import real_coefficient
 
 __all__ = ["Pair", "Readouts", "Term", "pairs_and_strings", "read"]
 
@@ -87,21 +87,19 @@ def read(readouts: Sequence[cirq.PauliString | cirq.PauliSum], number: Callable[
         number: Numbers their qubits.
 
     Raises:
-        UnsupportedError: If a factor is not real.
+        ValueError: If a factor is not real.
     """
     offsets = [0.0] * len(readouts)
     terms = []
     for index, readout in enumerate(readouts):
         strings: Iterable[cirq.PauliString] = readout if isinstance(readout, cirq.PauliSum) else [readout]
         for string in strings:
-            factor = complex(string.coefficient)
-            if factor.imag:
-                raise UnsupportedError(f"the readout {readout} is not Hermitian")
+            factor = real_coefficient(string)
             if len(string) == 0:
-                offsets[index] += factor.real
+                offsets[index] += factor
             else:
                 paulis = {number(qubit): str(pauli) for qubit, pauli in string.items()}
-                terms.append(Term(index, factor.real, paulis))
+                terms.append(Term(index, factor, paulis))
     return Readouts(tuple(offsets), tuple(terms))
 
 

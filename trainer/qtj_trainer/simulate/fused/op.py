@@ -1,14 +1,11 @@
 """The fused engine as a TensorFlow operation."""
 
 import os
-from collections.abc import Sequence
 from functools import partial
 from threading import Lock
-from typing import Any
+from typing import Any, NoReturn
 
-import cirq
 import numpy as np
-import sympy
 import tensorflow as tf
 from numpy.typing import NDArray
 
@@ -17,6 +14,7 @@ from qtj_trainer.memory import free_memory
 from qtj_trainer.simulate.fused.engine import Engine, lanes
 from qtj_trainer.simulate.fused.gates import UnsupportedError
 from qtj_trainer.simulate.fused.plan import Plan, make_plan, shape_for
+from qtj_trainer.simulate.specification import Specification
 
 __all__ = ["FusedOp", "default_threads"]
 
@@ -39,6 +37,12 @@ def default_threads() -> int:
     return min(threads, _MOST_THREADS)
 
 
+def _no_second_derivatives(*_: tf.Tensor) -> NoReturn:
+    raise NotImplementedError(
+        "the gradient of a gradient of the expectation layer is asked for, and its engine has first derivatives alone"
+    )
+
+
 class FusedOp:
     """Expectation values with gradients for inputs and weights, in eager mode and in graphs.
 
@@ -46,22 +50,11 @@ class FusedOp:
     parameter-server cluster cannot run it.
     """
 
-    def __init__(
-        self,
-        circuit: cirq.AbstractCircuit,
-        readouts: Sequence[cirq.PauliString | cirq.PauliSum],
-        *,
-        inputs: Sequence[sympy.Symbol],
-        weights: Sequence[sympy.Symbol],
-        threads: int | None = None,
-    ) -> None:
+    def __init__(self, asked: Specification, *, threads: int | None = None) -> None:
         """Plans the circuit.
 
         Args:
-            circuit: Starts from |0...0⟩.
-            readouts: The observables.
-            inputs: The symbols a batch sets.
-            weights: The symbols all examples share.
+            asked: What is to be computed.
             threads: How many work together; None for `default_threads`.
 
         Raises:
@@ -72,17 +65,16 @@ class FusedOp:
         self._threads = threads or default_threads()
         self._planned = partial(
             make_plan,
-            circuit,
-            readouts,
-            inputs=[str(symbol) for symbol in inputs],
-            weights=[str(symbol) for symbol in weights],
+            asked.circuit,
+            asked.readouts,
+            inputs=[str(symbol) for symbol in asked.inputs],
+            weights=[str(symbol) for symbol in asked.weights],
             lanes=lanes(),
         )
         self.plan: Plan = self._planned()
         self._engines = {self.plan.shape: self._made(self.plan)}
         self._making = Lock()
-        self._readouts = len(readouts)
-        self._inputs = len(inputs)
+        self._readouts = len(asked.readouts)
 
     def __call__(self, inputs: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
         """Returns float32 (batch, readouts) for float32 (batch, inputs) and (weights,)."""
@@ -92,16 +84,16 @@ class FusedOp:
     def _expectation(self, inputs: tf.Tensor, weights: tf.Tensor) -> Any:  # noqa: ANN401  what tf.custom_gradient wants
         values, serial = tf.numpy_function(self._values, [inputs, weights], [tf.float32, tf.int64])
         values.set_shape([inputs.shape[0], self._readouts])
+        return values, lambda upstream: self._slopes(inputs, weights, upstream, serial)
 
-        def gradient(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-            by_inputs, by_weights = tf.numpy_function(
-                self._gradients, [inputs, weights, upstream, serial], [tf.float32, tf.float32]
-            )
-            by_inputs.set_shape(inputs.shape)
-            by_weights.set_shape(weights.shape)
-            return by_inputs, by_weights
-
-        return values, gradient
+    @tf.custom_gradient  # type: ignore[untyped-decorator]
+    def _slopes(self, inputs: tf.Tensor, weights: tf.Tensor, upstream: tf.Tensor, serial: tf.Tensor) -> Any:  # noqa: ANN401
+        by_inputs, by_weights = tf.numpy_function(
+            self._gradients, [inputs, weights, upstream, serial], [tf.float32, tf.float32]
+        )
+        by_inputs.set_shape(inputs.shape)
+        by_weights.set_shape(weights.shape)
+        return (by_inputs, by_weights), _no_second_derivatives
 
     def _made(self, plan: Plan) -> Engine:
         return Engine(plan, threads=self._threads, keep_bytes=free_memory() // _KEPT_SHARE)

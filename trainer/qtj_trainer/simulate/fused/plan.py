@@ -21,6 +21,8 @@ _EXAMPLES_IN_LANES = 12
 _FULL = 0.75
 """The part of the lanes that has to be filled for it: examples side by side take as long as so many one by one."""
 _FEWEST = 2
+_MOST_VECTOR_BITS = 30
+"""As many as the native library takes: it numbers vectors with 32 bits."""
 _WORTH_KEEPING = 2
 """Blocks side by side from which on it costs less to keep the state before them than to take them away from it."""
 
@@ -133,11 +135,16 @@ def make_plan(
         The plan.
 
     Raises:
-        UnsupportedError: If the circuit or a readout is beyond the engine.
+        UnsupportedError: If the circuit is beyond the engine.
+        ValueError: If it has too many qubits, or a readout is not Hermitian.
     """
     known = {qubit for readout in readouts for qubit in readout.qubits} | circuit.all_qubits()
     number = {qubit: index for index, qubit in enumerate(sorted(known))}
     qubits = max(len(known), _FEWEST)
+    shape = shape_for(qubits, lanes, batch=batch, examples_in_lanes=examples_in_lanes, tile_bits=tile_bits)
+    if shape.vector_bits > _MOST_VECTOR_BITS:
+        most = _MOST_VECTOR_BITS + shape.lane_bits
+        raise ValueError(f"{qubits} qubits are too many for the fused engine: it numbers those of {most} and fewer")
     looked_at = read(readouts, number.__getitem__)
     first, rest = constant_beginning(circuit, number.__getitem__)
     every = fuse(rest, qubits)
@@ -149,7 +156,6 @@ def make_plan(
     through = [pair.block for pair in pairs]
     blocks = [block for block in noticed if not any(block is other for other in through)]
     beginning = fuse(first, qubits)
-    shape = shape_for(qubits, lanes, batch=batch, examples_in_lanes=examples_in_lanes, tile_bits=tile_bits)
     edges = [block.qubits for block in blocks] + [pair.qubits for pair in pairs]
     passes, prefix_passes = schedule([block.qubits for block in beginning], edges, qubits, shape)
     numbers = range(len(beginning), len(beginning) + len(blocks))

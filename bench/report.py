@@ -1,4 +1,4 @@
-"""Table and plot of what `python -m bench.engine --output FILE` measured: `python -m bench.report FILE FOLDER`."""
+"""Tables and plot of what `python -m bench.engine --output FILE` measured: `python -m bench.report FILE FOLDER`."""
 
 import json
 import sys
@@ -24,6 +24,18 @@ def table(rows: list[dict[str, Any]]) -> Iterator[str]:
         share = f"{row['shares']['multiply_add']:.0%}"
         numbers = [str(row[name]) for name in ("qubits", "layers", "threads")]
         yield f"| {' | '.join([*numbers, *cells, f'{first:.2f} s', share])} |"
+
+
+def memory(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """The lines of a Markdown table: the most MiB each held beyond its libraries, and our share of the copy speed."""
+    yield f"| qubits | layers | threads | {' | '.join(NAMES.values())} | share of copy speed |"
+    yield "|---" * (len(NAMES) + 4) + "|"
+    for row in rows:
+        held = [row["engines"].get(name) for name in NAMES]
+        cells = [f"{one['mib']:,} MiB" if one and one["ms"] else "-" for one in held]
+        numbers = [str(row[name]) for name in ("qubits", "layers", "threads")]
+        share = f"{row['shares']['copy']:.0%}"
+        yield f"| {' | '.join([*numbers, *cells, share])} |"
 
 
 def _cell(row: dict[str, Any], name: str) -> str:
@@ -57,10 +69,10 @@ def plot(rows: list[dict[str, Any]], file: Path) -> None:
 
 
 def main() -> None:
-    """Prints the table and writes engine.png."""
+    """Prints the tables and writes engine.png."""
     measured, folder = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])
     plot(measured["rows"], folder / "engine.png")
-    print("\n".join(table(measured["rows"])))
+    print("\n".join([*table(measured["rows"]), "", *memory(measured["rows"])]))
 
 
 if __name__ == "__main__":

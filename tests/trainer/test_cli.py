@@ -47,7 +47,7 @@ def test_help_names_the_environment(help_of_qcnn: str) -> None:
     ("arguments", "code", "sentence"),
     [
         ("train qcnn --epoch 3", 2, "No such option: --epoch"),
-        ("train qcnn --optimizer lion", 2, "Invalid value for '--optimizer'"),
+        ("train qcnn --optimizer lion", 2, "Invalid value for '--optimizer': 'lion' is not one of"),
         ("train qcnn --model pure --filters 2", 1, "only the hybrid model has filters"),
         ("train qcnn --qubits 40", 1, "the statevectors of one example take"),
         ("train images", 1, "images needs --data"),

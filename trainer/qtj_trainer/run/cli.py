@@ -93,7 +93,7 @@ def _run(stop: Stop) -> int:
     except TrainerError as problem:
         return _fail(str(problem), problem.exit_code)
     except typer.TyperException as problem:
-        said = problem.format_message().strip().rstrip(".") or "A command is missing"
+        said = problem.format_message().replace("Value error, ", "").strip().rstrip(".") or "A command is missing"
         return _fail(f"{said}: try --help", problem.exit_code)
     except Exception as problem:
         log.exception("this is a bug of the trainer")

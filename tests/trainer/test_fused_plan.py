@@ -1,5 +1,6 @@
 """What is planned for a circuit: fused, left out, and in which order."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import cirq
@@ -8,6 +9,7 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from qtj_trainer.simulate.fused.gates import UnsupportedError, elementary
 from qtj_trainer.simulate.fused.plan import Plan, make_plan, shape_for
 from qtj_trainer.simulate.fused.program import compile_plan
 from qtj_trainer.simulate.fused.schedule import Shape, schedule
@@ -146,3 +148,30 @@ def test_each_node_is_done_once_in_order_and_inside_its_tile(
             assert bit in each.tile
             layout = layout.swapped(lane, bit)
         assert following is None or layout == following.layout
+
+
+class _Stubborn(cirq.Gate):
+    """Fails where Cirq's own decompositions do, when a matrix has lost precision."""
+
+    def _num_qubits_(self) -> int:
+        return 3
+
+    def _decompose_(self, qubits: Sequence[cirq.Qid]) -> Any:  # noqa: ARG002  Cirq's protocol
+        raise ValueError("Coefficient is not unitary")
+
+    def __str__(self) -> str:
+        return "line\nline"
+
+
+def test_a_gate_that_fails_to_decompose_is_beyond_the_engine() -> None:
+    with pytest.raises(UnsupportedError, match=r"^a _Stubborn on .* does not decompose into gates"):
+        list(elementary(_Stubborn()(*cirq.LineQubit.range(3))))
+
+
+def test_a_matrix_on_three_qubits_decomposes_without_a_word(recwarn: pytest.WarningsRecorder) -> None:
+    matrix = cirq.testing.random_unitary(8, random_state=1)
+
+    gates = list(elementary(cirq.MatrixGate(matrix)(*cirq.LineQubit.range(3))))
+
+    assert max(len(gate.qubits) for gate in gates) == 2
+    assert not recwarn.list

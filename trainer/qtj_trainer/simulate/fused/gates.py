@@ -4,6 +4,7 @@ To teach the engine a gate, make `components` know its eigenspaces, or let the g
 nothing else has to change.
 """
 
+import warnings
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -76,14 +77,22 @@ def elementary(operation: cirq.Operation) -> Iterator[Gate]:
     if gate:
         yield gate
         return
-    try:
-        parts = cirq.decompose_once(operation, None)
-    except ValueError:  # Cirq loses precision in some matrices on three qubits
-        parts = None
+    parts = _parts(operation)
     if parts is None:
         raise UnsupportedError(f"{_in_a_line(operation)} does not decompose into gates on one and two qubits")
     for part in parts:
         yield from elementary(part)
+
+
+def _parts(operation: cirq.Operation) -> list[cirq.Operation] | None:
+    with warnings.catch_warnings():
+        # Cirq 1.5 warns hundreds of times of a change in its own next version.
+        warnings.simplefilter("ignore", FutureWarning)
+        try:
+            parts: list[cirq.Operation] | None = cirq.decompose_once(operation, None)
+        except ValueError:  # it loses precision in some matrices on three qubits
+            return None
+    return parts
 
 
 def _in_a_line(operation: cirq.Operation) -> str:

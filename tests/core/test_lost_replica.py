@@ -323,11 +323,20 @@ def test_a_worker_that_lost_a_peer_is_no_verdict_while_the_peer_seems_to_run() -
 def test_a_peer_on_a_node_that_is_missed_explains_it_and_costs_nothing() -> None:
     world = bereft_job(ready=True).recorded()
 
-    decision = world.with_pod("worker-1", phase="Running", ready=False).decide(later(seconds=40))
+    decision = world.with_pod("worker-1", phase="Running", missed=True).decide(later(seconds=40))
 
     assert (decision.status.attempt, decision.status.restarts, decision.status.disruptions) == (2, 0, 1)
     lost = [(failure.pod, failure.reason) for failure in decision.status.failures or ()]
     assert lost == [("qcnn-worker-0", "Error"), ("qcnn-worker-1", "Disrupted")]
+
+
+def test_a_peer_whose_own_node_calls_it_unready_explains_nothing() -> None:
+    world = bereft_job(phase="Running").recorded()
+
+    waiting, later_on = world.decide(later(seconds=40)).status, world.decide(later(seconds=75)).status
+
+    assert (waiting.attempt, waiting.disruptions) == (1, None)
+    assert (later_on.reason, later_on.disruptions) == ("BackoffLimitExceeded", None)
 
 
 def test_a_peer_that_has_crashed_counts_before_its_pod_is_called_failed() -> None:
@@ -362,8 +371,8 @@ def test_a_worker_whose_peer_goes_on_running_counts_in_the_end() -> None:
     assert bereft_job(ready=True).recorded().decide(later(seconds=75)).status.reason == "BackoffLimitExceeded"
 
 
-def test_a_peer_that_is_not_ready_alone_explains_nothing() -> None:
-    decision = running_job(workers=2).with_pod("worker-1", phase="Running", ready=False).decide()
+def test_a_node_that_is_missed_alone_explains_nothing() -> None:
+    decision = running_job(workers=2).with_pod("worker-1", phase="Running", missed=True).decide()
 
     assert (decision.status.attempt, decision.actions) == (1, ())
 

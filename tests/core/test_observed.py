@@ -88,6 +88,20 @@ def test_a_ready_pod_can_be_asked_for_its_progress() -> None:
     assert (pod.ready, pod.address) == (True, "10.0.0.7")
 
 
+@pytest.mark.parametrize(
+    ("ready", "containers", "missed"),
+    [("True", "True", False), ("False", "False", False), ("False", "True", True)],
+)
+def test_a_pod_is_missed_where_only_its_node_calls_its_containers_ready(
+    ready: str,
+    containers: str,
+    missed: bool,  # noqa: FBT001  a table's column
+) -> None:
+    conditions = [condition("Ready", ready), condition("ContainersReady", containers)]
+
+    assert Pod.parse(raw_pod(phase="Running", conditions=conditions)).missed is missed
+
+
 def test_the_training_container_decides_how_a_pod_ended() -> None:
     ended = [container("proxy", terminated=terminated(1)), container(terminated=terminated(75, " peer died\n"))]
 

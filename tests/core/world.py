@@ -206,6 +206,7 @@ def _pod(
             "attempt": attempt,
             "phase": phase,
             "ready": False,
+            "missed": False,
             "deadline": later(seconds=30) if deleting else None,
             "node": None,
             "address": None,

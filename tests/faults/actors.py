@@ -43,9 +43,24 @@ def start(store: Store, name: str, node: str = "node-1", *, ready: bool = True) 
 
     def running(obj: Pod) -> None:
         obj["spec"]["nodeName"] = node
-        obj["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": str(ready)}]}
+        obj["status"] = {"phase": "Running", "conditions": _readiness(ready=ready)}
 
     store.update(Resource.PODS, NAMESPACE, name, running)
+
+
+def miss(store: Store, name: str) -> None:
+    """The cluster hears nothing of the pod's node."""
+
+    def missed(obj: Pod) -> None:
+        for condition in obj["status"].get("conditions", ()):
+            if condition["type"] == "Ready":
+                condition["status"] = "False"
+
+    store.update(Resource.PODS, NAMESPACE, name, missed)
+
+
+def _readiness(*, ready: bool) -> list[dict[str, str]]:
+    return [{"type": kind, "status": str(ready)} for kind in ("ContainersReady", "Ready")]
 
 
 def end(
@@ -63,10 +78,10 @@ def end(
     terminated = {"exitCode": code, "reason": word, "message": said.to_json() if said else ""}
 
     def ended(obj: Pod) -> None:
-        others = [known for known in obj["status"].get("conditions", ()) if known["type"] != "Ready"]
+        others = [known for known in obj["status"].get("conditions", ()) if not known["type"].endswith("Ready")]
         obj["status"] |= {
             "phase": "Running" if sidecar or not settled else "Failed" if code else "Succeeded",
-            "conditions": [{"type": "Ready", "status": "False"}, *others],
+            "conditions": [*_readiness(ready=False), *others],
             "containerStatuses": [
                 {"name": "trainer", "state": {"terminated": terminated}},
                 *([{"name": "proxy", "state": {"running": {}}}] if sidecar else ()),

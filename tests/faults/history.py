@@ -26,7 +26,7 @@ class History:
         final: Those with an exit code that is final.
         inference_failed: Whether a program of inference ended badly.
         silent: Whether a program ended well and named no weights.
-        disruptions: Pods that were preempted or deleted.
+        disruptions: Pods that were preempted, deleted, or missed with their node.
         late: Passes that read what was no longer so, and may have missed a pod.
     """
 

@@ -237,6 +237,12 @@ class AnyLife(RuleBasedStateMachine):
 
     @precondition(lambda life: life.world.silent)
     @rule(then=works)
+    def the_cluster_misses_the_node(self, *, then: str) -> None:
+        self.world.miss_nodes()
+        self._go_on(then)
+
+    @precondition(lambda life: life.world.silent)
+    @rule(then=works)
     def the_node_returns(self, *, then: str) -> None:
         self.world.silent.clear()
         self._go_on(then)

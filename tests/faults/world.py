@@ -8,7 +8,7 @@ from typing import Any
 from qtj_operator.api.contract import TerminationMessage
 from qtj_operator.api.names import LABEL_INFERENCE, LABEL_ROLE, Role
 from qtj_operator.controller.client import Key, Resource
-from tests.faults.actors import INFERRED, NAMESPACE, TRAINED, Kubelet, Pod, Script, end, start
+from tests.faults.actors import INFERRED, NAMESPACE, TRAINED, Kubelet, Pod, Script, end, miss, start
 from tests.faults.history import History, wrong_end
 from tests.faults.simulation import RESYNC, Simulation
 
@@ -128,6 +128,13 @@ class World(Simulation):
         begins = pod["status"]["phase"] == "Pending" and "deletionTimestamp" not in pod["metadata"]
         if node not in self.silent and (begins or self.runs(pod)):
             start(self.store, pod["metadata"]["name"], node, ready=ready)
+
+    def miss_nodes(self) -> None:
+        """The cluster has not heard of the silent nodes for long: their pods are not ready."""
+        for pod in self.every(Resource.PODS):
+            if pod["status"]["phase"] == "Running" and pod["spec"]["nodeName"] in self.silent:
+                miss(self.store, pod["metadata"]["name"])
+                self.history.disruptions += 1
 
     def runs(self, pod: Pod) -> bool:
         """Tells whether the pod runs on a node that can be heard of."""

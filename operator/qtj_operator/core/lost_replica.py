@@ -11,7 +11,7 @@ Two workers, the node of worker-1 lost::
 
     worker-0  Failed (75)    lost a peer, but which? Until one shows, for some time, nothing is decided
     worker-1  Running        so says its node's last word
-    worker-1  not ready      the cluster misses the node: a disruption
+    worker-1  not ready,     but its containers are, by the node's last word: the cluster misses the node, a disruption
 """
 
 from collections.abc import Sequence
@@ -89,11 +89,10 @@ def _ran(seen: Observed) -> bool:
 def _unreachable(seen: Observed, pod: Pod) -> bool:
     """Whether the cluster misses the node of a peer that a program has lost.
 
-    Its node would say that it is not ready, too, but together with its end.
+    Its node would say that it is not ready, too, but of its containers.
     """
     bereft = any(_is_echo(other) for other in seen.gang)
-    silent = pod.running and not pod.ready
-    return bereft and _ran(seen) and silent and not pod.deleting
+    return bereft and _ran(seen) and pod.running and pod.missed and not pod.deleting
 
 
 def _is_echo(pod: Pod) -> bool:

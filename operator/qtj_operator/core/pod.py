@@ -71,6 +71,8 @@ class Pod:
     Attributes:
         replica: Which replica it is; None for an inference pod.
         attempt: The attempt it was created for; 0 for an inference pod.
+        missed: Whether the cluster calls it unready because it hears nothing of its node, whose last word is that all
+            containers are ready (MarkPodsNotReady of the node lifecycle controller).
         deadline: When its node is to have stopped it, once it is being deleted.
         waiting: Why a container cannot start, if one cannot.
         unscheduled: Why no node takes it, in the scheduler's words.
@@ -85,6 +87,7 @@ class Pod:
     attempt: int
     phase: str
     ready: bool
+    missed: bool
     deadline: datetime | None
     node: str | None
     address: str | None
@@ -101,6 +104,7 @@ class Pod:
         labels = meta.get("labels", {})
         conditions = {condition["type"]: condition for condition in status.get("conditions") or ()}
         scheduled = conditions.get("PodScheduled", {})
+        is_ready = conditions.get("Ready", {}).get("status")
         main, beside = _told_apart(raw)
         return cls(
             name=meta["name"],
@@ -109,7 +113,8 @@ class Pod:
             replica=_replica_id(labels),
             attempt=_label_number(labels, LABEL_ATTEMPT),
             phase=status.get("phase", "Pending"),
-            ready=conditions.get("Ready", {}).get("status") == "True",
+            ready=is_ready == "True",
+            missed=is_ready == "False" and conditions.get("ContainersReady", {}).get("status") == "True",
             deadline=_moment(meta.get("deletionTimestamp")),
             node=raw["spec"].get("nodeName"),
             address=status.get("podIP"),

@@ -6,8 +6,6 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { MAX_THREADS = 256 };
-
 static const char BAD_BATCH[] = "the batch is too large";
 
 /* ---- variants, the fastest first ---- */

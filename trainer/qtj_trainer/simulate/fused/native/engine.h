@@ -17,7 +17,7 @@
 
 #define DOUBLES(count) (sizeof(double) * (size_t)(count))
 
-enum { MAX_VECTOR_BITS = 30, MAX_COMPONENTS = 8, OP_INTS = 7 };
+enum { MAX_VECTOR_BITS = 30, MAX_COMPONENTS = 8, OP_INTS = 7, MAX_THREADS = 256 };
 
 /* Row-major, basis |first qubit, second qubit>. */
 typedef struct {

@@ -1,10 +1,12 @@
 /* Threads that outlive a call: starting one costs more than a small batch takes. One pool serves the whole process, one
- * call at a time. A job has as many indices as threads were asked for; what no thread could be started for, the caller
- * does itself, so that results depend on the number of indices alone. */
+ * call at a time. A job has as many indices as threads were asked for. Each has its thread; but those whose thread has not
+ * woken up when the caller is done with its own, or could not be started, the caller does itself, so that a second thread
+ * never costs much. Results depend on the number of indices alone. */
 #include "engine.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 /* How often a thread looks for work, or for the end of it, before it sleeps: some 50 us, about what waking up costs. The
  * next job of a small batch comes sooner. */
@@ -16,6 +18,7 @@ static pthread_cond_t begin = PTHREAD_COND_INITIALIZER, end = PTHREAD_COND_INITI
 static int workers, job_count;
 static atomic_int pending;
 static atomic_ulong job_number;
+static char claimed[MAX_THREADS]; /* of each index of the current job */
 static Job *current_job;
 static void *current_argument;
 
@@ -28,6 +31,13 @@ static inline void pause_briefly(void) {
 #endif
 }
 
+/* With the lock: takes an index of the current job, unless it is taken. */
+static int claim(int index) {
+    int mine = index < job_count && !claimed[index];
+    if (mine) claimed[index] = 1;
+    return mine;
+}
+
 static void *work(void *argument) {
     int index = (int)(intptr_t)argument;
     unsigned long seen = 0;
@@ -38,9 +48,9 @@ static void *work(void *argument) {
         seen = job_number;
         Job *job = current_job;
         void *of = current_argument;
-        int count = job_count;
+        int count = job_count, mine = claim(index);
         pthread_mutex_unlock(&lock);
-        if (index >= count) continue;
+        if (!mine) continue;
         job(of, index, count);
         pthread_mutex_lock(&lock);
         if (--pending == 0) pthread_cond_signal(&end);
@@ -76,25 +86,33 @@ void pool_enter(void) {
 
 void pool_leave(void) { pthread_mutex_unlock(&entrance); }
 
-static int call_helpers(int wanted, int threads, Job *job, void *argument) {
+static void call_helpers(int threads, Job *job, void *argument) {
     pthread_mutex_lock(&lock);
-    grow(wanted);
-    int helpers = wanted < workers ? wanted : workers;
+    grow(threads - 1);
     current_job = job;
     current_argument = argument;
     job_count = threads;
-    pending = helpers;
+    memset(claimed, 0, (size_t)threads);
+    pending = threads - 1;
     job_number++;
     pthread_cond_broadcast(&begin);
     pthread_mutex_unlock(&lock);
-    return helpers;
+}
+
+static int left_for_caller(int index) {
+    pthread_mutex_lock(&lock);
+    int mine = claim(index);
+    pending -= mine;
+    pthread_mutex_unlock(&lock);
+    return mine;
 }
 
 void pool_run(int threads, Job *job, void *argument) {
-    int helpers = threads > 1 ? call_helpers(threads - 1, threads, job, argument) : 0;
+    if (threads > 1) call_helpers(threads, job, argument);
     job(argument, 0, threads);
-    for (int index = helpers + 1; index < threads; index++) job(argument, index, threads);
-    if (!helpers) return;
+    for (int index = 1; index < threads; index++)
+        if (left_for_caller(index)) job(argument, index, threads);
+    if (threads == 1) return;
     for (int looks = 0; looks < LOOKS && atomic_load(&pending); looks++) pause_briefly();
     pthread_mutex_lock(&lock);
     while (pending) pthread_cond_wait(&end, &lock);

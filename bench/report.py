@@ -9,6 +9,7 @@ from typing import Any
 from bench.engine import ratio
 
 _LONG = 1000
+_SIZE = ("qubits", "layers", "threads")
 NAMES = {
     "fused": "ours", "tfq": "TFQ", "tensorcircuit": "TensorCircuit-ng", "lightning": "Lightning", "qulacs": "qulacs",
 }  # fmt: skip
@@ -16,26 +17,31 @@ NAMES = {
 
 def table(rows: list[dict[str, Any]]) -> Iterator[str]:
     """The lines of a Markdown table: milliseconds of a gradient, and how many times ours."""
-    yield f"| qubits | layers | threads | {' | '.join(NAMES.values())} | first result | share of peak |"
-    yield "|---" * (len(NAMES) + 5) + "|"
+    yield from _header("first result", "share of peak")
     for row in rows:
         cells = [_cell(row, name) for name in NAMES]
         first = row["engines"]["fused"]["first_s"]
         share = f"{row['shares']['multiply_add']:.0%}"
-        numbers = [str(row[name]) for name in ("qubits", "layers", "threads")]
-        yield f"| {' | '.join([*numbers, *cells, f'{first:.2f} s', share])} |"
+        yield _line(row, *cells, f"{first:.2f} s", share)
 
 
 def memory(rows: list[dict[str, Any]]) -> Iterator[str]:
     """The lines of a Markdown table: the most MiB each held beyond its libraries, and our share of the copy speed."""
-    yield f"| qubits | layers | threads | {' | '.join(NAMES.values())} | share of copy speed |"
-    yield "|---" * (len(NAMES) + 4) + "|"
+    yield from _header("share of copy speed")
     for row in rows:
         held = [row["engines"].get(name) for name in NAMES]
         cells = [f"{one['mib']:,} MiB" if one and one["ms"] else "-" for one in held]
-        numbers = [str(row[name]) for name in ("qubits", "layers", "threads")]
-        share = f"{row['shares']['copy']:.0%}"
-        yield f"| {' | '.join([*numbers, *cells, share])} |"
+        yield _line(row, *cells, f"{row['shares']['copy']:.0%}")
+
+
+def _header(*last: str) -> Iterator[str]:
+    columns = [*_SIZE, *NAMES.values(), *last]
+    yield f"| {' | '.join(columns)} |"
+    yield "|---" * len(columns) + "|"
+
+
+def _line(row: dict[str, Any], *cells: str) -> str:
+    return f"| {' | '.join([*(str(row[name]) for name in _SIZE), *cells])} |"
 
 
 def _cell(row: dict[str, Any], name: str) -> str:

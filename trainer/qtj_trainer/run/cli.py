@@ -93,6 +93,7 @@ def _run(stop: Stop) -> int:
     except TrainerError as problem:
         return _fail(str(problem), problem.exit_code)
     except typer.TyperException as problem:
+        # Typer puts its own "Value error" before what is wrong with a choice.
         said = problem.format_message().replace("Value error, ", "").strip().rstrip(".") or "A command is missing"
         return _fail(f"{said}: try --help", problem.exit_code)
     except Exception as problem:

@@ -1,5 +1,5 @@
-/* What a call does: walks over the units of a batch, forward and back, and what comes before and after. Work is divided by
- * position, and sums are added in the order of threads. */
+/* What a call does: walks over the units of a batch, forward and back, and what comes before and after. Work is divided
+ * by position, and sums are added in the order of threads. */
 #include "engine.h"
 
 #include <stdlib.h>
@@ -46,11 +46,6 @@ static void string_seeds(void *argument, int index, int of) {
                                      s->psi, s->lambda);
 }
 
-static void run(int threads, Job *job, Step *step) {
-    if (threads > 1) pool_run(threads, job, step);
-    else job(step, 0, 1);
-}
-
 static int is_kept(const Engine *e, long unit) { return unit < e->kept_units; }
 
 static float *psi_of(const Engine *e, long unit, int worker) {
@@ -93,14 +88,15 @@ static void keep_heads(const Engine *e, long unit, const Thread *t) {
 static void forward_unit(const Engine *e, Thread *team, int threads, long unit, float *psi) {
     Step step = {e, team, unit, 0, psi, NULL};
     if (!e->base) e->variant->reset(e, psi);
-    for (step.pass = e->plan.prefix_passes; step.pass < e->plan.passes; step.pass++) run(threads, forward_pass, &step);
+    for (step.pass = e->plan.prefix_passes; step.pass < e->plan.passes; step.pass++)
+        pool_run(threads, forward_pass, &step);
 }
 
 static void value_unit(const Engine *e, Thread *team, int threads, long unit, int worker) {
     float *psi = psi_of(e, unit, worker);
     for (int i = 0; i < threads; i++) clear_unit(e, &team[i]);
     forward_unit(e, team, threads, unit, psi);
-    if (e->plan.strings) run(threads, string_values, &(Step){e, team, unit, 0, last_of(e, psi), NULL});
+    if (e->plan.strings) pool_run(threads, string_values, &(Step){e, team, unit, 0, last_of(e, psi), NULL});
     for (int i = 0; i < threads; i++) {
         keep_sums(e, unit, team[i].pairs, e->densities, e->plan.pairs * 16);
         keep_sums(e, unit, team[i].strings, e->string_sums, e->plan.strings);
@@ -112,9 +108,9 @@ static void gradient_unit(const Engine *e, Thread *team, int threads, long unit,
     if (!is_kept(e, unit)) forward_unit(e, team, threads, unit, psi);
     for (int i = 0; i < threads; i++) clear_unit(e, &team[i]);
     Step step = {e, team, unit, 0, last_of(e, psi), lambda};
-    if (e->plan.strings) run(threads, string_seeds, &step);
+    if (e->plan.strings) pool_run(threads, string_seeds, &step);
     for (step.pass = e->plan.passes - 1; step.pass >= e->plan.prefix_passes; step.pass--)
-        run(threads, backward_pass, &step);
+        pool_run(threads, backward_pass, &step);
     for (int i = 0; i < threads; i++) keep_heads(e, unit, &team[i]);
 }
 
@@ -214,7 +210,7 @@ const char *make_base(Engine *e) {
         e->variant->reset(e, base);
         Step step = {e, e->thread, 0, 0, base, NULL};
         for (; step.pass < e->plan.prefix_passes; step.pass++)
-            run(divides_state(e) ? e->threads : 1, forward_pass, &step);
+            pool_run(divides_state(e) ? e->threads : 1, forward_pass, &step);
     }
     const char *problem = base && angles ? NULL : NO_MEMORY;
     free(angles);

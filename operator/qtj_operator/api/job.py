@@ -9,7 +9,8 @@ from typing import Any, Self, TypeVar
 from pydantic import ValidationError
 
 from qtj_operator.api.names import MANAGER, Role
-from qtj_operator.api.spec import IMMUTABLE, Inference, RunPolicy, Spec, Strategy
+from qtj_operator.api.run_policy import BackoffScope, RunPolicy
+from qtj_operator.api.spec import IMMUTABLE, Inference, Spec, Strategy
 from qtj_operator.api.status import Status
 
 __all__ = [
@@ -161,6 +162,11 @@ class Job:
         """Whether a scheduler is to place all training replicas or none."""
         policy = self.policy.scheduling_policy
         return policy is not None and bool(policy.gang)
+
+    @property
+    def counts_per_checkpoint(self) -> bool:
+        """Whether restarts are counted anew after each checkpoint that advanced."""
+        return self.policy.backoff_limit_per == BackoffScope.CHECKPOINT
 
     @property
     def queued(self) -> bool:

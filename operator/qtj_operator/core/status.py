@@ -33,9 +33,11 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     """Returns the status after this pass; equal to the one before when nothing happened."""
     before = seen.job.status
     progress = progress_status(seen.progress) if seen.progress else before.progress
-    base = before.model_copy(update={"progress": progress, **verdict.record})
+    retry = before.retry if is_over(before.conditions) else seen.job.spec.retry
+    base = before.model_copy(update={"progress": progress, "retry": retry, **verdict.record})
     digest = base.spec_digest or (seen.job.digest if base.attempt and not is_over(before.conditions) else None)
-    base = base.model_copy(update={**_counts(seen, same_attempt=base.attempt == before.attempt), "spec_digest": digest})
+    counts = _counts(seen, same_attempt=base.attempt == before.attempt)
+    base = base.model_copy(update={**counts, "spec_digest": digest})
     facts = (*verdict.facts, *spec_ignored(seen.job))
     if not any(fact.type == ConditionType.RUNNING for fact in facts) and not _never_ran(seen, facts):
         facts = (_running(seen, facts), *facts)
@@ -128,6 +130,7 @@ def progress_status(said: Progress) -> ProgressStatus:
         accuracy=_rounded(said.accuracy),
         examples_per_second=_rounded(said.examples_per_second),
         gradient_variance=_rounded(said.gradient_variance),
+        checkpoint_step=said.checkpoint_step,
     )
 
 

@@ -36,12 +36,14 @@ class ApiError(Exception):
     Attributes:
         code: HTTP status code; 0 when there was no answer.
         reason: The API's one-word reason, for example AlreadyExists.
+        retry_after: For how many seconds the server wants to be left alone.
     """
 
-    def __init__(self, code: int, reason: str, message: str) -> None:
+    def __init__(self, code: int, reason: str, message: str, *, retry_after: float = 0.0) -> None:
         super().__init__(message)
         self.code = code
         self.reason = reason
+        self.retry_after = retry_after
 
     @property
     def final(self) -> bool:

@@ -4,14 +4,17 @@ from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
+import kopf
 import pytest
 from aiohttp import web
 from kubernetes.aio import client as kubernetes
 
 from qtj_operator.cluster.api import ApiClient
+from qtj_operator.cluster.session import session
 from qtj_operator.controller.client import ApiError, Resource
 from qtj_operator.controller.metrics import Metrics
-from tests.controller.apiserver import free_port
+from tests.controller.apiserver import ApiServer, free_port
+from tests.controller.test_client_contract import connected, found, service
 
 Answers = Callable[[web.Request], web.Response]
 
@@ -131,3 +134,22 @@ async def test_neither_a_refusal_nor_an_answer_from_a_cache_tells_the_time(serve
         await refusal(client)
 
     assert off(client) == pytest.approx(0, abs=2.5), "a proxy may have written it"
+
+
+async def test_the_watches_ask_by_the_same_name(server: Server) -> None:
+    watching = session(kopf.ConnectionInfo(server=f"http://127.0.0.1:{server.port}", token="secret"))
+    async with watching.aiohttp_session as http:
+        await http.get(f"http://127.0.0.1:{server.port}/api")
+
+    (asked,) = server.asked
+    assert asked.headers["User-Agent"].startswith("qtj-operator/")
+    assert asked.headers["Authorization"] == "Bearer secret"
+
+
+async def test_what_the_operator_creates_names_it_as_its_manager(api_server: ApiServer, namespace: str) -> None:
+    client = connected(api_server.url, api_server.token)
+    await client.create(Resource.SERVICES, service(namespace))
+    created = await found(client, Resource.SERVICES, namespace, "a")
+    await client.close()
+
+    assert [entry["manager"] for entry in created["metadata"]["managedFields"]] == ["qtj-operator"]

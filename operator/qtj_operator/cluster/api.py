@@ -83,7 +83,7 @@ class ApiClient:
         """Closes the connections."""
         await self._transport.close()
 
-    async def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
         """See `Client.get`."""
         try:
             found: Object = await self._request("GET", resource, namespace, name)

@@ -103,6 +103,7 @@ class Lease(LeaseLock):
         )
         if isinstance(lease, Exception) or self.election_record(lease).holder_identity != self.identity:
             return
+        assert lease.metadata is not None  # noqa: S101  what is read has some
         seen = kubernetes.V1Preconditions(resource_version=lease.metadata.resource_version, uid=lease.metadata.uid)
         body = kubernetes.V1DeleteOptions(preconditions=seen)
         await self._ask(

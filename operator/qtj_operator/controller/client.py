@@ -28,6 +28,7 @@ class Resource(Enum):
     JOBS = ("/apis/batch/v1", "jobs")
     POD_GROUPS = ("/apis/scheduling.x-k8s.io/v1alpha1", "podgroups")
     EVENTS = ("/api/v1", "events")
+    NODES = ("/api/v1", "nodes")
 
 
 class ApiError(Exception):
@@ -54,8 +55,8 @@ class ApiError(Exception):
 class Client(Protocol):
     """What the controller asks of a cluster. Every method raises `ApiError` when the server refuses."""
 
-    async def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
-        """Returns the object, or None when there is none of that name."""
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
+        """Returns the object, or None when there is none of that name; a node is in no namespace."""
         ...
 
     async def list(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> Sequence[Object]:

@@ -13,6 +13,7 @@ from qtj_operator.controller.client import Client, Key, Object, ProgressSource, 
 from qtj_operator.controller.events import emit
 from qtj_operator.controller.journal import about, tell, tell_of_the_end
 from qtj_operator.controller.metrics import Metrics
+from qtj_operator.controller.nodes import with_nodes
 from qtj_operator.controller.observe import observe
 from qtj_operator.controller.pace import Pace
 from qtj_operator.core.decide import decide, refuse
@@ -83,7 +84,7 @@ class Reconciler:
             job = Job.parse(raw)
         except InvalidJob as error:
             return _refused(raw, str(error), now)
-        seen = await observe(self.client, self.progress, job)
+        seen = await with_nodes(self.client, await observe(self.client, self.progress, job), now)
         decision = decide(seen, now)
         obstacle = await act(self.client, job, decision.actions)
         if obstacle is not None:

@@ -16,6 +16,7 @@ from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.nodes import with_nodes
 from qtj_operator.controller.observe import observe
 from qtj_operator.controller.pace import Pace
+from qtj_operator.controller.repairs import Repairs
 from qtj_operator.core.decide import decide, refuse
 from qtj_operator.core.decision import Decision, earliest
 from qtj_operator.core.events import events_between
@@ -44,6 +45,7 @@ class Reconciler:
         clock: Tells the time.
         metrics: Where jobs are counted.
         pace: How often numbers are written.
+        repairs: How often what others edit is brought back.
     """
 
     client: Client
@@ -51,6 +53,7 @@ class Reconciler:
     clock: Callable[[], datetime] = utc_now
     metrics: Metrics = field(default_factory=Metrics)
     pace: Pace = field(default_factory=Pace)
+    repairs: Repairs = field(default_factory=Repairs)
 
     async def reconcile(self, key: Key) -> timedelta | None:
         """Does one pass over the job and returns after what time to look again, if nothing happens before.
@@ -75,6 +78,7 @@ class Reconciler:
     def _forget(self, key: Key, raw: Object | None) -> None:
         self.progress.latest(key, None)
         self.pace.forget(key)
+        self.repairs.forget(key)
         known = self.metrics.forget(key)
         if known and (raw is None or "deletionTimestamp" in raw["metadata"]):
             tell_of_the_end(key)
@@ -85,7 +89,7 @@ class Reconciler:
         except InvalidJob as error:
             return _refused(raw, str(error), now)
         seen = await with_nodes(self.client, await observe(self.client, self.progress, job), now)
-        decision = decide(seen, now)
+        decision = self.repairs.eased((job.namespace, job.name), decide(seen, now), now)
         obstacle = await act(self.client, job, decision.actions)
         if obstacle is not None:
             decision = _hindered(job, decision, obstacle, now)

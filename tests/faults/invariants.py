@@ -78,6 +78,10 @@ class Invariants:
         self._demand(did_something or not done.events, "it told of nothing")
         self._demand(done.events <= EVENTS_OF_A_PASS, f"{done.events} events in one pass")
 
+    def restarts(self) -> None:
+        """A new process may try at once what the one before it was waiting with."""
+        self._pacing.news()
+
     def knows_finished(self, pod: Object) -> bool:
         """Tells whether the operator has seen that this replica has done its work in this attempt."""
         return _replica(pod) in self._known_finished

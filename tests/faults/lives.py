@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 )
 
 from qtj_operator.api.job import Job
-from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_JOB, inference_name, replica_name
+from qtj_operator.api.names import LABEL_JOB, inference_name, replica_name
 from qtj_operator.controller.client import Resource
 from tests.faults.actors import NAMESPACE
 from tests.faults.admission import Denial
@@ -145,7 +145,7 @@ class AnyLife(RuleBasedStateMachine):
         self.world.history = History(policies=[policy])
         self._go_on(then)
 
-    @precondition(lambda life: life.world.phase in {"Complete", "Failed"})
+    @precondition(lambda life: life.world.phase in {"Complete", "Failed"} and not life.world.goes)
     @rule(shape=shapes, policy=policies, inference=inferences, then=works)
     def applies_another(
         self, shape: str, policy: dict[str, Any], inference: dict[str, Any] | None, *, then: str
@@ -284,7 +284,7 @@ class AnyLife(RuleBasedStateMachine):
     def a_pod_has_to_go_and_its_peers_break(self, which: int, *, then: str) -> None:
         """As plain TensorFlow does: with 1, in the same moment."""
         pod = self.world.one(PODS, which)
-        if LABEL_ATTEMPT in pod["metadata"]["labels"] and self.world.runs(pod):
+        if self.world.is_needed(pod) and self.world.runs(pod):
             self.world.preempt(pod)
             self.world.lose_peers()
         self._go_on(then)

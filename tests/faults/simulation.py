@@ -33,7 +33,7 @@ LONG = timedelta(seconds=301)
 FIRST_DELAY, LAST_DELAY = 0.2, 60
 """Seconds after which a pass that failed is repeated, the first time and after many."""
 
-FOLLOWS_SERVER = False
+FOLLOWS_SERVER = True
 """Whether the operator takes the time from the API server, so that the clock of its own machine does not matter."""
 
 
@@ -109,6 +109,7 @@ class Operator:
     def restart(self) -> None:
         """A new process knows nothing, and lists all jobs."""
         self.client.revive()
+        self.invariants.restarts()
         self._failures.clear()
         self._reconciler = self._process()
         self.alarms.clear()

@@ -6,7 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 from qtj_operator.api.contract import TerminationMessage
-from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INFERENCE
+from qtj_operator.api.job import Job
+from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INFERENCE, LABEL_ROLE, Role
 from qtj_operator.controller.client import Key, Resource
 from tests.faults.actors import INFERRED, NAMESPACE, TRAINED, Kubelet, Pod, Script, end, miss, start, stop
 from tests.faults.history import History, wrong_end
@@ -69,6 +70,11 @@ class World(Simulation):
         """The job's phase."""
         phase: str | None = self.job and self.job.get("status", {}).get("phase")
         return phase
+
+    @property
+    def goes(self) -> bool:
+        """Whether the job is on its way out."""
+        return self.job is not None and "deletionTimestamp" in self.job["metadata"]
 
     def every(self, resource: Resource) -> list[dict[str, Any]]:
         """Returns all objects of a kind but those of strangers."""
@@ -174,7 +180,14 @@ class World(Simulation):
                 and self.runs(pod)
                 and "deletionTimestamp" not in pod["metadata"]
             ):
-                end(self.store, pod["metadata"]["name"], 1, None, at=self.now)
+                if pod["metadata"]["labels"][LABEL_ROLE] != Role.EVALUATOR.task_type:
+                    end(self.store, pod["metadata"]["name"], 1, None, at=self.now)
+
+    def is_needed(self, pod: Pod) -> bool:
+        """Tells whether its peers cannot go on without the pod."""
+        role = pod["metadata"]["labels"].get(LABEL_ROLE)
+        alone = {role.task_type for role in Role if Job.parse(self.job).stands_alone(role)} if self.job else set()
+        return role is not None and role not in alone
 
     def evict(self, pod: Pod) -> None:
         """The pod's node is short of memory: there is no exit code."""

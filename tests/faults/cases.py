@@ -40,7 +40,7 @@ def divergences(scenario: Scenario) -> Iterator[str | None]:
     except Exception as error:  # noqa: BLE001  whatever it is, it is a divergence
         yield f"{case}: {type(error).__name__}: {error}"
         return
-    expected = canonical(calm.store)
+    expected = canonical(calm.store, scenario.drained)
     problem = _wrong_without_faults(scenario, expected) or _broken(case, calm)
     if problem is not None:
         yield problem
@@ -96,7 +96,7 @@ def _divergence(case: Case, expected: dict[str, Any]) -> str | None:
         life = case.life()
     except Exception as error:  # noqa: BLE001  whatever it is, it is a divergence
         return f"{case}: {type(error).__name__}: {error}"
-    seen, problem = canonical(life.store), _broken(case, life)
+    seen, problem = canonical(life.store, case.scenario.drained), _broken(case, life)
     if problem is not None or seen == expected:
         return problem
     return f"{case}: \n  {seen}\n  where without the fault it is\n  {expected}"

@@ -1,5 +1,6 @@
 """What must be the same at the end, whatever went wrong."""
 
+from collections.abc import Collection
 from typing import Any
 
 from qtj_operator.api.names import LABEL_INFERENCE
@@ -12,8 +13,8 @@ MAX_EVENTS = 15
 _RECORD = ("phase", "reason", "attempt", "restarts", "disruptions", "weights", "inference", "replicas", "ready")
 
 
-def canonical(store: Store) -> dict[str, Any]:
-    """Returns the final state without what may differ: uids, versions, times and the wording of messages."""
+def canonical(store: Store, drained: Collection[str] = ()) -> dict[str, Any]:
+    """Returns the final state without what may differ: uids, versions, times, the wording of messages, drained pods."""
     jobs = store.select(Resource.QUANTUM_TRAINING_JOBS, None, {})
     return {
         "jobs": [_record(job.get("status", {})) for job in jobs],
@@ -22,6 +23,7 @@ def canonical(store: Store) -> dict[str, Any]:
             for resource in (Resource.PODS, Resource.SERVICES, Resource.JOBS)
             for child in store.select(resource, None, {})
             if LABEL_INFERENCE not in child["metadata"]["labels"] or resource is Resource.JOBS
+            if resource is not Resource.PODS or child["metadata"]["name"] not in drained
         ),
     }
 

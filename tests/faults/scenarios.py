@@ -21,6 +21,7 @@ class Scenario:
     Attributes:
         phase: The phase in which it ends; None when the job is gone.
         inferences: How often inference may run for the same weights.
+        drained: Replicas whose pod vanishes when it has ended; a pass that reads what was before both makes it anew.
         setting: What is odd about the cluster.
         attempts: How many attempts it takes, where that is what matters.
         faults: Whether it is lived with every fault, or once and without any.
@@ -32,6 +33,7 @@ class Scenario:
     script: Script = field(default_factory=Script)
     deeds: Callable[[], list[Deed]] = list
     inferences: int = 1
+    drained: frozenset[str] = frozenset()
     setting: Setting = field(default_factory=Setting)
     attempts: int | None = None
     faults: bool = True
@@ -342,6 +344,7 @@ SCENARIOS = (
             Deed(_in_phase("Running"), _drain("qcnn-worker-1")),
             Deed(_always, _release("qcnn-worker-0#1"), after=timedelta(seconds=60)),
         ],
+        drained=frozenset({"qcnn-worker-1"}),
         attempts=1,
     ),
     Scenario(
@@ -353,6 +356,7 @@ SCENARIOS = (
             Deed(_in_phase("Running"), _drain("qcnn-worker-0")),
             Deed(_always, _release("qcnn-worker-1#1"), after=timedelta(seconds=60)),
         ],
+        drained=frozenset({"qcnn-worker-0"}),
         attempts=1,
     ),
     # Disruptions

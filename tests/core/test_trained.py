@@ -87,8 +87,42 @@ def test_weights_that_nobody_could_load_are_none(weights: dict[str, str]) -> Non
     assert (decision.status.weights, event.type, event.reason) == (None, "Warning", "NoWeights")
     assert event.message == (
         "qcnn-worker-0 ended with exit code 0 and named no weights in its termination message: "
-        "write weights with a uri (gs:// or file://) and a sha256 (64 hex digits) if it stored some"
+        "write weights with a uri (gs:// or file://) and a sha256 (64 hex digits), or name them in "
+        "spec.artifacts.weights, if it stored some"
     )
+
+
+NAMED = {"uri": "gs://lab-bucket/qcnn", "weights": "model/w.h5"}
+
+
+@pytest.mark.parametrize("says", ["", "done", TerminationMessage(metrics={"mse": 0.2})])
+def test_weights_that_the_spec_names_are_the_jobs_where_the_program_names_none(says: Any) -> None:
+    decision = running_job(artifacts=NAMED, inference={}).with_pod("worker-0", exit_code=0, says=says).decide()
+
+    assert decision.status.to_dict()["weights"] == {"uri": "gs://lab-bucket/qcnn/model/w.h5"}
+    assert [(event.type, event.reason, event.message) for event in decision.events] == [
+        (
+            "Normal",
+            "WeightsStored",
+            (
+                "qcnn-worker-0 ended with exit code 0, and spec.artifacts.weights names its weights "
+                "gs://lab-bucket/qcnn/model/w.h5: their checksum is not known"
+            ),
+        )
+    ]
+
+
+def test_weights_that_the_program_names_win_over_those_of_the_spec() -> None:
+    decision = running_job(artifacts=NAMED).with_pod("worker-0", exit_code=0, says=SAID).decide()
+
+    assert decision.status.weights is not None
+    assert Weights(**dict(decision.status.weights)) == WEIGHTS
+
+
+def test_a_leader_that_was_told_to_stop_has_not_trained_although_the_spec_names_weights() -> None:
+    decision = running_job(artifacts=NAMED).with_pod("worker-0", exit_code=0, deleting=True).decide()
+
+    assert (decision.status.phase, decision.status.weights) == ("Restarting", None)
 
 
 def test_a_program_that_names_no_weights_may_still_tell_its_progress() -> None:

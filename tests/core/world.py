@@ -223,10 +223,16 @@ def _pod(
 
 
 def _inference(
-    job: Job, *, complete: bool = False, failed: bool = False, deleting: bool = False, says: object = "", **pod: Any
+    job: Job,
+    *,
+    complete: bool = False,
+    failed: bool = False,
+    overdue: bool = False,
+    deleting: bool = False,
+    says: object = "",
+    **pod: Any,
 ) -> InferenceRun:
     inference, weights = job.inference or Inference(), job.status.weights
-    assert weights is not None, "inference starts from weights"
     pod = {"exit_code": 0 if complete else 1 if failed else None, **pod}
     ran = replace(
         _pod(job, _called(job.leader), says=says, **pod),  # type: ignore[arg-type]
@@ -240,7 +246,8 @@ def _inference(
         run=inference_run(inference, weights),
         created=NOW,
         complete=complete,
-        failed=failed,
+        failed=failed or overdue,
+        overdue=overdue,
         deleting=deleting,
         pods=(ran,),
     )

@@ -15,7 +15,7 @@ from qtj_operator.api.contract import MAX_QUBITS, MIN_QUBITS
 from qtj_operator.api.model import Model
 from qtj_operator.api.names import MANAGER, MAX_REPLICAS, Role
 from qtj_operator.api.rules import Rule, checked, enforce, validations
-from qtj_operator.api.template import PodTemplate
+from qtj_operator.api.template import PodTemplate, UnreadPodTemplate
 
 __all__ = [
     "Artifacts",
@@ -45,6 +45,20 @@ _VALID_BUCKET = Rule(
     lambda uri: not uri.startswith("gs://") or re.fullmatch(_BUCKET_PATTERN, uri) is not None,
     "names no valid bucket: write gs://BUCKET/PATH, where BUCKET has 3 to 222 lowercase letters, digits, dots, - and "
     "_, and begins and ends with a letter or a digit",
+)
+_LONGEST = 2**31 - 1
+"""Seconds of the longest deadline: 68 years, which any later date can still be written for."""
+
+_ADDRESS = Field(min_length=1, max_length=1024)
+_STORE_OR_RELATIVE = Rule(
+    "self.startsWith('gs://') || self.startsWith('file:///') || !(self.startsWith('/') || self.contains('://'))",
+    lambda uri: uri.startswith(("gs://", "file:///")) or not (uri.startswith("/") or "://" in uri),
+    "must begin with gs:// or file:///, or be a path below artifacts.uri: write for example weights.h5",
+)
+_STAYS_BELOW = Rule(
+    "!('/' + self + '/').contains('/../')",
+    lambda uri: "/../" not in f"/{uri}/",
+    "must not lead out of its folder with ..: write the whole address, which begins with gs:// or file:///",
 )
 _ONE_CHIEF = Rule(
     "!has(self.replicas) || self.replicas == 1",
@@ -160,13 +174,20 @@ class Circuit(Model):
 class Artifacts(Model):
     """Where results go."""
 
-    uri: Annotated[str, checked(_KNOWN_STORE, _VALID_BUCKET)] = Field(
+    uri: Annotated[str, _ADDRESS, checked(_KNOWN_STORE, _VALID_BUCKET)] = Field(
         description=(
             "Folder for weights, held-out data and results: gs://BUCKET/PATH, or file:///PATH on a volume that every "
             "replica mounts."
         ),
-        max_length=1024,
         json_schema_extra=validations(_KNOWN_STORE, _VALID_BUCKET),
+    )
+    weights: Annotated[str, _ADDRESS, checked(_STORE_OR_RELATIVE, _VALID_BUCKET, _STAYS_BELOW)] | None = Field(
+        None,
+        description=(
+            "The weights that the program stores, for a program that does not name them itself in its termination "
+            "message: a path below `uri`, gs://BUCKET/PATH or file:///PATH. Their checksum is not known then."
+        ),
+        json_schema_extra=validations(_STORE_OR_RELATIVE, _VALID_BUCKET, _STAYS_BELOW),
     )
 
 
@@ -181,14 +202,27 @@ class Profiler(Model):
 
 
 class Inference(Model):
-    """A Job that runs once the weights are stored, in the leading replica's template."""
+    """A Job that runs once training is done, in the leading replica's template or one of its own."""
 
     command: list[str] | None = Field(None, description="Replaces the container's command.", max_length=64)
     args: list[str] | None = Field(
-        None, description='Replaces the container\'s args. ["infer"] when left out.', max_length=256
+        None,
+        description='Replaces the container\'s args. When left out: ["infer"], or what its own `template` says.',
+        max_length=256,
     )
     backoff_limit: StrictInt | None = Field(
         None, description="Retries before inference counts as failed. 2 when left out.", ge=0, le=100
+    )
+    active_deadline_seconds: StrictInt | None = Field(
+        None, description="Inference fails when it is not done this long after its start.", ge=1, le=_LONGEST
+    )
+    require_weights: StrictBool | None = Field(
+        None,
+        description="Inference fails where nobody named weights. When left out, it runs without them there, and finds "
+        "no QTJ_WEIGHTS_URI.",
+    )
+    template: UnreadPodTemplate | None = Field(
+        None, description="Pod template of inference alone. The leading replica's when left out."
     )
 
 
@@ -207,10 +241,6 @@ class SchedulingPolicy(Model):
         "(scheduling.x-k8s.io/v1alpha1) is created and every replica's pod names it. The cluster has to serve "
         "PodGroups, and `schedulerName` in the template to name the scheduler that heeds them.",
     )
-
-
-_LONGEST = 2**31 - 1
-"""Seconds of the longest deadline: 68 years, which any later date can still be written for."""
 
 
 class RunPolicy(Model):
@@ -311,7 +341,9 @@ class Spec(Model):
             "Mirrored: one pod, all its devices. None: the program sees to it; TF_CONFIG is written all the same."
         ),
     )
-    template: PodTemplate = Field(description="Pod template of every replica and of the inference Job.")
+    template: PodTemplate = Field(
+        description="Pod template of every replica and of the inference Job, unless they have their own."
+    )
     replica_specs: Annotated[ReplicaSpecs, checked(_SOME_ROLE)] = Field(
         description="The roles of the job and how many replicas each has.",
         json_schema_extra=validations(_SOME_ROLE),
@@ -322,8 +354,8 @@ class Spec(Model):
     inference: Inference | None = Field(
         None,
         description=(
-            "Runs a Job once the weights are stored, and records its metrics. No inference when left out. Changing it "
-            "runs inference again without training again."
+            "Runs a Job once training is done, and records its metrics. No inference when left out. Changing it runs "
+            "inference again without training again."
         ),
     )
     suspend: StrictBool | None = Field(

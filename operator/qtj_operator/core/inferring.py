@@ -8,6 +8,7 @@ from qtj_operator.api.spec import CleanPodPolicy, Inference
 from qtj_operator.api.status import InferencePhase, InferenceStatus, WeightsStatus
 from qtj_operator.build.inference import inference_job, inference_run
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Verdict, earliest
+from qtj_operator.core.impossible import impossible_inference
 from qtj_operator.core.observed import InferenceRun, Observed
 from qtj_operator.core.removal import lingering
 from qtj_operator.core.unstarted import why_unstarted
@@ -19,9 +20,9 @@ _POD_EXPECTED = timedelta(seconds=30)
 
 
 def wanted_run(seen: Observed) -> str | None:
-    """Returns the digest of the inference run that the spec asks for, or None without inference or weights."""
-    inference, weights = seen.job.inference, seen.job.status.weights
-    return None if inference is None or weights is None else inference_run(inference, weights)
+    """Returns the digest of the inference run that the spec asks for, or None without inference."""
+    inference = seen.job.inference
+    return None if inference is None else inference_run(inference, seen.job.status.weights)
 
 
 def inference_stopped(seen: Observed) -> tuple[Action, ...]:
@@ -31,7 +32,7 @@ def inference_stopped(seen: Observed) -> tuple[Action, ...]:
 
 
 def inferring(seen: Observed, now: datetime) -> Verdict | None:
-    """After training comes inference with exactly the stored weights, and then the job is complete."""
+    """After training comes inference with exactly the weights that are known, and then the job is complete."""
     status = seen.job.status
     if not is_true(status.conditions, ConditionType.TRAINED):
         return None
@@ -39,27 +40,35 @@ def inferring(seen: Observed, now: datetime) -> Verdict | None:
         return Verdict(actions=_removed(seen.inference))  # nobody asks for it any more
     if seen.job.inference is None:
         return _complete(Reason.NO_INFERENCE, "training is done and spec.inference asks for nothing more")
-    if status.weights is None:
-        return _failed("spec.inference needs weights, but the program's termination message names none to load")
     return _infer(seen, seen.job.inference, status.weights, now)
 
 
-def _infer(seen: Observed, inference: Inference, weights: WeightsStatus, now: datetime) -> Verdict:
+def _infer(seen: Observed, inference: Inference, weights: WeightsStatus | None, now: datetime) -> Verdict:
     run = inference_run(inference, weights)
     found = seen.inference
     if found is None:
-        return _running(run, Create(inference_job(seen.job, inference, weights)))
+        why = _missing_weights(inference, weights) or impossible_inference(seen.job)
+        return _failed(why, run) if why else _running(run, Create(inference_job(seen.job, inference, weights)))
     if found.run != run:
         return _running(run, *_removed(found))
     if found.done:
         return _done(found)
     if found.given_up:
-        return _failed(_how_it_failed(found), InferenceStatus(phase=InferencePhase.FAILED, run=run))
+        return _failed(_how_it_failed(found, inference), run)
     verdict = _under_way(found, now)
     # What trained may hold the machine that inference waits for; the Job tries again when its failed pod has stopped.
     kept = seen.job.policy.clean_pod_policy == CleanPodPolicy.NONE
     left = lingering(found.pods if kept else (*found.pods, *seen.pods), now)
     return replace(verdict, actions=left.actions, wake_at=earliest(verdict.wake_at, left.wake_at))
+
+
+def _missing_weights(inference: Inference, weights: WeightsStatus | None) -> str | None:
+    if weights is not None or not inference.require_weights:
+        return None
+    return (
+        "spec.inference.requireWeights is true, and neither the program's termination message nor "
+        "spec.artifacts.weights names any: let one of them name the weights, or leave requireWeights out"
+    )
 
 
 def _under_way(found: InferenceRun, now: datetime) -> Verdict:
@@ -74,8 +83,13 @@ def _under_way(found: InferenceRun, now: datetime) -> Verdict:
     return _pending(found.run, Reason.CHILD_REJECTED, no_pod)
 
 
-def _how_it_failed(found: InferenceRun) -> str:
+def _how_it_failed(found: InferenceRun, inference: Inference) -> str:
     pod = found.result
+    if found.overdue:
+        allowed = f"{inference.active_deadline_seconds} s, as spec.inference.activeDeadlineSeconds demands"
+        return (
+            f"{found.name} was stopped because it was not done after {allowed}: raise it, or give inference less to do"
+        )
     if pod is None or pod.ending is None:
         return f"{found.name} failed: no pod of it could run"
     return f"{found.name} failed ({pod.ending.how}): {pod.last_words}"
@@ -115,8 +129,8 @@ def _complete(reason: Reason, message: str, inference: InferenceStatus | None = 
     )
 
 
-def _failed(why: str, inference: InferenceStatus | None = None) -> Verdict:
+def _failed(why: str, run: str) -> Verdict:
     return Verdict(
-        record={"inference": inference},
+        record={"inference": InferenceStatus(phase=InferencePhase.FAILED, run=run)},
         facts=(Fact(ConditionType.FAILED, status=True, reason=Reason.INFERENCE_FAILED, message=why),),
     )

@@ -13,7 +13,10 @@ from qtj_operator.core.status import progress_status
 
 __all__ = ["trained"]
 
-_HOW_TO = "write weights with a uri (gs:// or file://) and a sha256 (64 hex digits) if it stored some"
+_HOW_TO = (
+    "write weights with a uri (gs:// or file://) and a sha256 (64 hex digits), or name them in spec.artifacts.weights, "
+    "if it stored some"
+)
 
 
 def trained(seen: Observed, _now: datetime) -> Verdict | None:
@@ -29,12 +32,21 @@ def trained(seen: Observed, _now: datetime) -> Verdict | None:
     record: dict[str, object] = {"progress": progress_status(said.progress)} if said and said.progress else {}
     if leader.deleting and (said is None or said.weights is None):
         return None
-    if said is None or said.weights is None:
-        sentence = f"{leader.name} ended with exit code 0 and named no weights in its termination message: {_HOW_TO}"
-        return Verdict(record=record, facts=(_fact(Reason.NO_WEIGHTS, sentence),))
-    weights = WeightsStatus(uri=said.weights.uri, sha256=said.weights.sha256)
-    sentence = f"{leader.name} stored the weights as {weights.uri}"
-    return Verdict(record={**record, "weights": weights}, facts=(_fact(Reason.WEIGHTS_STORED, sentence),))
+    weights, fact = _weights(seen, leader)
+    return Verdict(record={**record, **({"weights": weights} if weights else {})}, facts=(fact,))
+
+
+def _weights(seen: Observed, leader: Pod) -> tuple[WeightsStatus | None, Fact]:
+    """Returns the weights, if anybody names some, and what is said of them: the program knows best where they are."""
+    said, named = leader.message, seen.job.named_weights
+    if said is not None and said.weights is not None:
+        weights = WeightsStatus(uri=said.weights.uri, sha256=said.weights.sha256)
+        return weights, _fact(Reason.WEIGHTS_STORED, f"{leader.name} stored the weights as {weights.uri}")
+    if named is not None:
+        sentence = f"{leader.name} ended with exit code 0, and spec.artifacts.weights names its weights {named}"
+        return WeightsStatus(uri=named), _fact(Reason.WEIGHTS_STORED, f"{sentence}: their checksum is not known")
+    sentence = f"{leader.name} ended with exit code 0 and named no weights in its termination message: {_HOW_TO}"
+    return None, _fact(Reason.NO_WEIGHTS, sentence)
 
 
 def _is_over(seen: Observed, leader: Pod) -> bool:

@@ -92,7 +92,8 @@ class Session:
         self._queue: WorkQueue[Key] = WorkQueue()
         self._poller = _LocalPoller(self._queue.add, self._progress_port)
         self._metrics = Metrics(lambda: len(self._queue))
-        self._reconciler = Reconciler(MachineClient(self._store), self._poller, metrics=self._metrics, pace=_AtOnce())
+        self._client = MachineClient(self._store, self._artifacts)
+        self._reconciler = Reconciler(self._client, self._poller, metrics=self._metrics, pace=_AtOnce())
         self._kubelet = Kubelet(self._store, self._machine(configs or {}))
         self._changed = asyncio.Event()
         self._last: dict[Key, Object] = {}
@@ -120,7 +121,7 @@ class Session:
 
     async def run(self) -> None:
         """Runs until every job has ended or is suspended, and no program of theirs is left."""
-        runtime = Runtime(MachineClient(self._store), self._reconciler.reconcile, self._queue, None, self._metrics)
+        runtime = Runtime(self._client, self._reconciler.reconcile, self._queue, None, self._metrics)
         background = [asyncio.create_task(each) for each in (runtime.run(), self._poller.run())]
         try:
             for job in self._jobs.values():
@@ -211,10 +212,13 @@ class Session:
         return Machine(
             name=platform.node() or "localhost",
             addresses=self._addresses,
-            artifacts=lambda namespace, name: self._jobs[namespace, name].artifacts,
+            artifacts=self._artifacts,
             log=self._log,
             configs=configs,
         )
+
+    def _artifacts(self, namespace: str, name: str) -> str:
+        return self._jobs[namespace, name].artifacts
 
     def _log(self, pod: Object) -> Callable[[bytes], None]:
         meta = pod["metadata"]

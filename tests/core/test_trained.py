@@ -105,8 +105,8 @@ def test_weights_that_the_spec_names_are_the_jobs_where_the_program_names_none(s
             "Normal",
             "WeightsStored",
             (
-                "qcnn-worker-0 ended with exit code 0, and spec.artifacts.weights names its weights "
-                "gs://lab-bucket/qcnn/model/w.h5: their checksum is not known"
+                "qcnn-worker-0 ended with exit code 0: its weights are gs://lab-bucket/qcnn/model/w.h5, as "
+                "spec.artifacts.weights says, and their checksum is not known"
             ),
         )
     ]

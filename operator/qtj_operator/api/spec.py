@@ -207,7 +207,7 @@ class Inference(Model):
     command: list[str] | None = Field(None, description="Replaces the container's command.", max_length=64)
     args: list[str] | None = Field(
         None,
-        description='Replaces the container\'s args. When left out: ["infer"], or what its own `template` says.',
+        description='Replaces the container\'s args. ["infer"] when left out, unless it has a `template` here.',
         max_length=256,
     )
     backoff_limit: StrictInt | None = Field(

@@ -43,8 +43,11 @@ def _weights(seen: Observed, leader: Pod) -> tuple[WeightsStatus | None, Fact]:
         weights = WeightsStatus(uri=said.weights.uri, sha256=said.weights.sha256)
         return weights, _fact(Reason.WEIGHTS_STORED, f"{leader.name} stored the weights as {weights.uri}")
     if named is not None:
-        sentence = f"{leader.name} ended with exit code 0, and spec.artifacts.weights names its weights {named}"
-        return WeightsStatus(uri=named), _fact(Reason.WEIGHTS_STORED, f"{sentence}: their checksum is not known")
+        sentence = (
+            f"{leader.name} ended with exit code 0: its weights are {named}, as spec.artifacts.weights says, and their "
+            "checksum is not known"
+        )
+        return WeightsStatus(uri=named), _fact(Reason.WEIGHTS_STORED, sentence)
     sentence = f"{leader.name} ended with exit code 0 and named no weights in its termination message: {_HOW_TO}"
     return None, _fact(Reason.NO_WEIGHTS, sentence)
 

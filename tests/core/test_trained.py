@@ -11,6 +11,7 @@ from tests.core.world import WEIGHTS, new_job, parameter_servers, running_job, t
 SAID = TerminationMessage(
     weights=WEIGHTS, progress=Progress(epoch=25, epochs=25, step=1000, loss=0.123456789, accuracy=0.9375)
 )
+ALL_WORKERS: dict[str, Any] = {"runPolicy": {"successPolicy": "AllWorkers"}}
 
 
 def test_the_leaders_success_puts_the_weights_on_record_and_nothing_else() -> None:
@@ -112,6 +113,15 @@ def test_weights_that_the_spec_names_are_the_jobs_where_the_program_names_none(s
     ]
 
 
+def test_weights_that_the_spec_names_are_the_jobs_although_the_leaders_pod_went_before_the_others_were_done() -> None:
+    world = running_job(artifacts=NAMED, **ALL_WORKERS).with_pod("worker-0", exit_code=0).recorded()
+
+    gone = world.without_pod("worker-0").with_pod("worker-1", exit_code=0)
+
+    assert gone.decide().status.to_dict()["weights"] == {"uri": "gs://lab-bucket/qcnn/model/w.h5"}
+    assert (gone.decide().status.phase, gone.decide().status.reason) == ("Inferring", "WeightsStored")
+
+
 def test_weights_that_the_program_names_win_over_those_of_the_spec() -> None:
     decision = running_job(artifacts=NAMED).with_pod("worker-0", exit_code=0, says=SAID).decide()
 
@@ -158,9 +168,6 @@ def test_a_leader_that_ended_before_its_peers_started_has_trained() -> None:
     assert world.decide().status.phase == "Inferring"
 
 
-ALL_WORKERS: dict[str, Any] = {"runPolicy": {"successPolicy": "AllWorkers"}}
-
-
 def test_the_leaders_success_is_enough_when_no_success_policy_is_given() -> None:
     for policy in ({}, {"runPolicy": {"successPolicy": "Leader"}}):
         world = running_job(workers=3, **policy).with_pod("worker-0", exit_code=0, says=SAID)
@@ -189,9 +196,11 @@ def test_all_workers_counts_neither_parameter_servers_nor_the_evaluator() -> Non
 
 
 def test_a_worker_that_fails_after_the_leaders_success_restarts_the_gang_when_all_have_to_succeed() -> None:
-    world = running_job(**ALL_WORKERS).with_pod("worker-0", exit_code=0, says=SAID).with_pod("worker-1", exit_code=75)
+    world = running_job(**ALL_WORKERS).with_pod("worker-0", exit_code=0, says=SAID).with_pod("worker-1", exit_code=137)
 
-    assert world.decide().status.attempt == 2
+    restarted = world.recorded().decide().status
+    assert restarted.attempt == 2
+    assert restarted.weights is None, "they were an attempt's of which not all have succeeded"
 
 
 def test_parameter_servers_and_an_evaluator_may_run_on_for_the_chief_alone_ends_training() -> None:

@@ -425,6 +425,25 @@ def test_weights_elsewhere_than_the_artifacts_are_where_their_address_says(lapto
     assert (ended.code, ended.status["weights"]) == (0, {"uri": elsewhere}), ended.errors
 
 
+def test_a_job_whose_weights_the_spec_names_goes_on_after_its_folder_was_moved(laptop: Laptop, tmp_path: Path) -> None:
+    job = unknowing_job("w.h5")
+    job["spec"]["template"]["spec"]["containers"][0]["command"][2] = (
+        f"import pathlib, time\nwhile not pathlib.Path('go').exists():\n    time.sleep(0.1)\n{UNKNOWING}"
+    )
+    laptop.write(job)
+    running = laptop.start("run", "job.yaml")
+    eventually(lambda: laptop.processes() and laptop.worker(0))
+    running.interrupt()
+    assert running.end().code == 130
+
+    (tmp_path / "qtj-artifacts/toy").rename(tmp_path / "moved")
+    (tmp_path / "go").touch()
+    ended = laptop.qtj("run", "job.yaml", "--resume", "--artifacts", "moved", "-o", "json")
+
+    assert ended.code == 0, ended.errors
+    assert ended.status["weights"] == {"uri": (tmp_path / "moved/w.h5").as_uri()}
+
+
 def test_inference_that_is_not_done_in_time_fails_the_job_and_leaves_the_weights(laptop: Laptop) -> None:
     endless = {"command": ["python", "-c", "import time; time.sleep(600)"], "args": [], "activeDeadlineSeconds": 1}
     laptop.write(toy_job(epochs=1, inference=endless))

@@ -29,6 +29,7 @@ __all__ = [
     "TerminationMessage",
     "Weights",
     "is_retryable",
+    "printable",
     "statevector_bytes",
 ]
 
@@ -53,6 +54,9 @@ _ERROR_LENGTH = 300
 
 _STORED = re.compile(r"(gs|file)://\S.*")
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
+
+_ESCAPE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|.)?")
+"""What a terminal takes for a command: ECMA-48, sections 5.4 and 5.6."""
 
 _NOT_ONE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 """What reading may raise when a program wrote something else: anything at all can be in there."""
@@ -225,13 +229,18 @@ class TerminationMessage:
             return None
 
 
+def printable(text: str) -> str:
+    """Returns a program's text without escape sequences, and with spaces for what else cannot be shown."""
+    return "".join(c if c.isprintable() or c == "\n" else " " for c in _ESCAPE.sub("", text))
+
+
 def _shortened(text: str) -> str:
     return text if len(text) <= _ERROR_LENGTH else text[: _ERROR_LENGTH - 3] + "..."
 
 
 def _text(value: object) -> str:
-    """Returns the value as text that UTF-8 can write: JSON may name half of a surrogate pair."""
-    return str(value).encode(errors="replace").decode()
+    """Returns the value as text that can be written and shown: JSON may name half of a surrogate pair, or an escape."""
+    return printable(str(value).encode(errors="replace").decode())
 
 
 def _number(value: object) -> float | None:

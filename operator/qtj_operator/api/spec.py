@@ -18,6 +18,7 @@ from qtj_operator.api.rules import Rule, checked, enforce, validations
 from qtj_operator.api.template import PodTemplate, UnreadPodTemplate
 
 __all__ = [
+    "IMMUTABLE",
     "Artifacts",
     "Circuit",
     "CleanPodPolicy",
@@ -33,6 +34,7 @@ __all__ = [
     "SuccessPolicy",
 ]
 
+_LABEL_VALUE = "^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
 _BUCKET_PATTERN = "^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/.*)?$"
 
 _KNOWN_STORE = Rule(
@@ -231,9 +233,11 @@ class SchedulingPolicy(Model):
 
     queue_name: str | None = Field(
         None,
-        description="Kueue's LocalQueue. The replicas of an attempt are one pod group: all are admitted, or none.",
+        description="Kueue's LocalQueue. The replicas of an attempt, without the evaluator, are one pod group: all are "
+        "admitted, or none. So under strategy ParameterServer a worker that fails restarts them all.",
         min_length=1,
         max_length=63,
+        pattern=_LABEL_VALUE,
     )
     gang: StrictBool | None = Field(
         None,
@@ -252,6 +256,12 @@ class RunPolicy(Model):
         "and lost nodes do not count.",
         ge=0,
         le=1000,
+    )
+    disruption_limit: StrictInt | None = Field(
+        None,
+        description="Restarts after preemption, eviction or a lost node before the job fails. No limit when left out.",
+        ge=0,
+        le=100_000,
     )
     active_deadline_seconds: StrictInt | None = Field(
         None, description="The job fails when it is not complete this long after its start.", ge=1, le=_LONGEST
@@ -280,14 +290,8 @@ def _names(spec: "Spec", *roles: Role) -> bool:
     return named.issuperset(roles)
 
 
-_IMMUTABLE = tuple(
-    Rule(
-        f"has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || self.{field} == oldSelf.{field})",
-        lambda _: True,  # an object as it is stored knows nothing of an earlier one
-        f"{field} cannot be changed once the job exists: create a job with another name",
-    )
-    for field in ("strategy", "template", "replicaSpecs", "circuit", "artifacts", "profiler", "managedBy")
-)
+IMMUTABLE = ("strategy", "template", "replicaSpecs", "circuit", "artifacts", "profiler", "managedBy")
+"""Fields that cannot be changed once the job has started."""
 
 
 def _scheduling(obj: str, field: str, default: str) -> str:
@@ -330,7 +334,7 @@ _ROLE_RULES = (_PARAMETER_SERVER, _NO_PARAMETER_SERVER, _MIRRORED)
 class Spec(Model):
     """What to train, where, and with how many replicas."""
 
-    model_config = ConfigDict(json_schema_extra=validations(*_IMMUTABLE, _SCHEDULED_ONCE, *_ROLE_RULES))
+    model_config = ConfigDict(json_schema_extra=validations(_SCHEDULED_ONCE, *_ROLE_RULES))
 
     strategy: Strategy | None = Field(
         None,

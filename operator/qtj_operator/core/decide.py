@@ -17,6 +17,7 @@ from qtj_operator.core.events import events_between
 from qtj_operator.core.impossible import impossible
 from qtj_operator.core.incomplete import drifted, incomplete
 from qtj_operator.core.inferring import inferring
+from qtj_operator.core.judged_again import judged_again
 from qtj_operator.core.lost_loner import lost_loner, next_replacement
 from qtj_operator.core.lost_replica import lost_replica
 from qtj_operator.core.observed import Observed
@@ -32,6 +33,7 @@ __all__ = ["decide", "refuse"]
 Policy = Callable[[Observed, datetime], Verdict | None]
 
 POLICIES: tuple[Policy, ...] = (
+    judged_again,  # failed for its spec alone, which is in order now
     ended,  # Complete or Failed: only leftovers are cleaned up
     impossible,  # the spec can never run: say so once
     trained,  # the leader is done: note the weights

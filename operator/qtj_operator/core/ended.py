@@ -80,4 +80,4 @@ def _inference_changed(seen: Observed) -> bool:
 def _reopened(end: ConditionType, now: datetime) -> Verdict:
     """Takes the end back; the deadline is for the new run alone."""
     fact = Fact(end, status=False, reason=Reason.INFERRING, message="spec.inference was changed")
-    return Verdict(record={"start_time": now}, facts=(fact,))
+    return Verdict(record={"active_since": now}, facts=(fact,))

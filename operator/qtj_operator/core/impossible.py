@@ -19,7 +19,7 @@ from qtj_operator.build.tf_config import tf_config
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed
 
-__all__ = ["impossible", "impossible_inference"]
+__all__ = ["fault", "impossible", "impossible_inference"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +48,15 @@ def impossible(seen: Observed, _now: datetime) -> Verdict | None:
     """Says what is wrong once, before any pod exists, and leaves it at that."""
     if seen.attempt:
         return None
-    sentence = _complaint(Asked(job=seen.job, templates=_templates(seen.job))) or tf_config_too_long(seen.job)
+    sentence = fault(seen.job)
     if sentence is None:
         return None
     return Verdict(facts=(Fact(ConditionType.FAILED, status=True, reason=Reason.INVALID_SPEC, message=sentence),))
+
+
+def fault(job: Job) -> str | None:
+    """Returns what is wrong with the spec, in a sentence for its author; None when nothing is."""
+    return _complaint(Asked(job=job, templates=_templates(job))) or tf_config_too_long(job)
 
 
 def impossible_inference(job: Job) -> str | None:

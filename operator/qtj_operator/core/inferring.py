@@ -10,7 +10,7 @@ from qtj_operator.build.inference import inference_job, inference_run
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Verdict, earliest
 from qtj_operator.core.impossible import impossible_inference
 from qtj_operator.core.observed import InferenceRun, Observed
-from qtj_operator.core.removal import lingering
+from qtj_operator.core.removal import lingering, removal
 from qtj_operator.core.unstarted import why_unstarted
 
 __all__ = ["inference_stopped", "inferring", "wanted_run"]
@@ -46,9 +46,12 @@ def inferring(seen: Observed, now: datetime) -> Verdict | None:
 def _infer(seen: Observed, inference: Inference, weights: WeightsStatus | None, now: datetime) -> Verdict:
     run = inference_run(inference, weights)
     found = seen.inference
+    if found is None and seen.job.edited:
+        why = "inference would take the template as it was changed after training: put back what was changed"
+        return _pending(run, Reason.SPEC_CHANGED, why)
     if found is None:
-        why = _missing_weights(inference, weights) or impossible_inference(seen.job)
-        return _failed(why, run) if why else _running(run, Create(inference_job(seen.job, inference, weights)))
+        wrong = _missing_weights(inference, weights) or impossible_inference(seen.job)
+        return _failed(wrong, run) if wrong else _running(run, Create(inference_job(seen.job, inference, weights)))
     if found.run != run:
         return _running(run, *_removed(found))
     if found.done:
@@ -59,7 +62,10 @@ def _infer(seen: Observed, inference: Inference, weights: WeightsStatus | None, 
     # What trained may hold the machine that inference waits for; the Job tries again when its failed pod has stopped.
     kept = seen.job.policy.clean_pod_policy == CleanPodPolicy.NONE
     left = lingering(found.pods if kept else (*found.pods, *seen.pods), now)
-    return replace(verdict, actions=left.actions, wake_at=earliest(verdict.wake_at, left.wake_at))
+    # Nor does it before a pod on a lost node has stopped, of which that node never tells.
+    leaving = removal((pod for pod in found.pods if pod.deleting), now)
+    actions = dict.fromkeys((*left.actions, *leaving.actions))
+    return replace(verdict, actions=tuple(actions), wake_at=earliest(verdict.wake_at, left.wake_at, leaving.wake_at))
 
 
 def _missing_weights(inference: Inference, weights: WeightsStatus | None) -> str | None:
@@ -76,6 +82,8 @@ def _under_way(found: InferenceRun, now: datetime) -> Verdict:
     obstacle = next((why for pod in found.pods if (why := why_unstarted(pod)) is not None), None)
     if obstacle is not None:
         return _pending(found.run, *obstacle)
+    if found.suspended:
+        return _pending(found.run, Reason.QUEUED, f"{found.name} waits to be admitted by its queue")
     due = found.created + _POD_EXPECTED
     if found.pods or now < due:
         return replace(_running(found.run), wake_at=None if found.pods else due)

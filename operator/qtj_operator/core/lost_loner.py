@@ -59,10 +59,10 @@ def _is_counted(seen: Observed, pod: Pod) -> bool:
 
 
 def _due(seen: Observed, pod: Pod) -> datetime:
-    """Returns when a pod that is on record makes room for the next of its name; one that was taken away at once."""
+    """Returns when a pod that is on record makes room for the next of its name."""
     own = [failure for failure in seen.job.status.failures or () if failure.pod == pod.name]
     last = next(failure.time for failure in own if failure.uid == pod.uid)
-    return last if pod.taken_away else last + pause_after(len(own))
+    return last + pause_after(len(own))
 
 
 def _is_evaluator(pod: Pod) -> bool:

@@ -135,7 +135,7 @@ class Session:
         if job.record is None:
             self._store.create(Resource.QUANTUM_TRAINING_JOBS, job.manifest)
         else:
-            self._store.restore(Resource.QUANTUM_TRAINING_JOBS, job.record)
+            self._store.restore(Resource.QUANTUM_TRAINING_JOBS, _elsewhere(job.record))
             self._edit(*job.key, job.manifest["spec"])
 
     def _edit(self, namespace: str, name: str, spec: Object) -> None:
@@ -255,6 +255,12 @@ class _LocalPoller(Poller):
         except (OSError, ApiError):
             return None
         return answer.body
+
+
+def _elsewhere(record: Object) -> Object:
+    """Returns the record without the digest of its spec: the folder that the weights are in may have moved since."""
+    status = {name: value for name, value in record.get("status", {}).items() if name != "specDigest"}
+    return {**record, "status": status}
 
 
 def _is_over(job: Object) -> bool:

@@ -23,9 +23,9 @@ def run(checks: Checks, world: World) -> None:
     checks.equal("weights, as the spec names them", status["weights"], {"uri": WEIGHTS})
     checks.equal("attempts", status["attempt"], 1)
     _told(checks, world)
-    said = kubectl(*where, "logs", f"job/{JOB}-inference").splitlines()[-1]
-    accuracy = re.fullmatch(r"64 held-out examples: loss [\d.]+, accuracy ([\d.]+)", said)
-    checks.that(f"inference loaded them: {said}", accuracy and float(accuracy[1]) >= _MIN_ACCURACY, said)
+    log = kubectl(*where, "logs", f"job/{JOB}-inference")
+    said = re.search(r"64 held-out examples: loss [\d.]+, accuracy ([\d.]+)", log)
+    checks.that(f"inference loaded them: {said and said[0]}", said and float(said[1]) >= _MIN_ACCURACY, log[-500:])
     kubectl(*where, "delete", "qtj", JOB, "--wait=false")
     children = (*where, "pods,services,jobs", "-l", f"{JOB_LABEL}={JOB}")
     wait_until("the tutorial's children are gone", lambda: not exists(*children), 90)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.e2e import bad_input, chaos, nodes, qcnn, rendered, same_status
+from tests.e2e import bad_input, chaos, nodes, qcnn, rendered, same_status, tutorial
 from tests.e2e.checks import Checks
 from tests.e2e.diagnose import diagnose
 from tests.e2e.install import install_operator, install_storage, remove_namespace
@@ -34,6 +34,7 @@ TOGETHER: Mapping[str, Scenario] = {
     "suspend": chaos.suspended,
     "services": chaos.edited_services,
     "pod": chaos.deleted_pod,
+    "tutorial": tutorial.run,
 }
 CLUSTER: Mapping[str, Scenario] = {
     "outage": outage,

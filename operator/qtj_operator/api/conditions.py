@@ -62,6 +62,7 @@ class Reason(StrEnum):
     PENDING_DEADLINE_EXCEEDED = "PendingDeadlineExceeded"
     DISRUPTION_LIMIT_EXCEEDED = "DisruptionLimitExceeded"
     SPEC_CHANGED = "SpecChanged"
+    RETRIED = "Retried"
     # SpecIgnored
     UNKNOWN_FIELD = "UnknownField"
     IMMUTABLE_FIELD_CHANGED = "ImmutableFieldChanged"

@@ -132,6 +132,7 @@ class Progress:
         epoch: Epochs finished.
         epochs: Epochs asked for.
         step: Optimizer steps finished.
+        checkpoint_step: Optimizer steps that the last stored checkpoint holds.
         steps: Optimizer steps of all epochs together.
         loss: Training loss of the last finished epoch.
         accuracy: Sign accuracy on the held-out set after the last finished epoch, 0 to 1.
@@ -148,12 +149,14 @@ class Progress:
     accuracy: float | None = None
     examples_per_second: float | None = None
     gradient_variance: float | None = None
+    checkpoint_step: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the progress with the status' field names (camelCase), leaving out what is not known yet."""
         said = asdict(self)
         said["examplesPerSecond"] = said.pop("examples_per_second")
         said["gradientVariance"] = said.pop("gradient_variance")
+        said["checkpointStep"] = said.pop("checkpoint_step")
         return {key: value for key, value in said.items() if value is not None and math.isfinite(value)}
 
     def to_json(self) -> str:
@@ -173,6 +176,7 @@ class Progress:
                 accuracy=_number(said.get("accuracy")),
                 examples_per_second=_number(said.get("examplesPerSecond")),
                 gradient_variance=_number(said.get("gradientVariance")),
+                checkpoint_step=_count(said["checkpointStep"]) if said.get("checkpointStep") else None,
             )
         except _NOT_ONE:
             return None

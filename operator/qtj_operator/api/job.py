@@ -9,7 +9,8 @@ from typing import Any, Self, TypeVar
 from pydantic import ValidationError
 
 from qtj_operator.api.names import MANAGER, Role
-from qtj_operator.api.spec import IMMUTABLE, Inference, RunPolicy, Spec, Strategy
+from qtj_operator.api.run_policy import BackoffScope, RunPolicy
+from qtj_operator.api.spec import IMMUTABLE, Inference, Spec, Strategy
 from qtj_operator.api.status import Status
 
 __all__ = [
@@ -169,6 +170,11 @@ class Job:
         if artifacts.weights is None or "://" in artifacts.weights:
             return artifacts.weights
         return f"{artifacts.uri.rstrip('/')}/{artifacts.weights}"
+
+    @property
+    def counts_per_checkpoint(self) -> bool:
+        """Whether restarts are counted anew after each checkpoint that advanced."""
+        return self.policy.backoff_limit_per == BackoffScope.CHECKPOINT
 
     @property
     def queued(self) -> bool:

@@ -15,26 +15,22 @@ from qtj_operator.api.contract import MAX_QUBITS, MIN_QUBITS
 from qtj_operator.api.model import Model
 from qtj_operator.api.names import MANAGER, MAX_REPLICAS, Role
 from qtj_operator.api.rules import Rule, checked, enforce, validations
+from qtj_operator.api.run_policy import LONGEST, RunPolicy
 from qtj_operator.api.template import PodTemplate, UnreadPodTemplate
 
 __all__ = [
     "IMMUTABLE",
     "Artifacts",
     "Circuit",
-    "CleanPodPolicy",
     "Inference",
     "Precision",
     "Profiler",
     "ReplicaSpec",
     "ReplicaSpecs",
-    "RunPolicy",
-    "SchedulingPolicy",
     "Spec",
     "Strategy",
-    "SuccessPolicy",
 ]
 
-_LABEL_VALUE = "^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
 _BUCKET_PATTERN = "^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/.*)?$"
 
 _KNOWN_STORE = Rule(
@@ -48,9 +44,6 @@ _VALID_BUCKET = Rule(
     "names no valid bucket: write gs://BUCKET/PATH, where BUCKET has 3 to 222 lowercase letters, digits, dots, - and "
     "_, and begins and ends with a letter or a digit",
 )
-_LONGEST = 2**31 - 1
-"""Seconds of the longest deadline: 68 years, which any later date can still be written for."""
-
 _ADDRESS = Field(min_length=1, max_length=1024)
 _STORE_OR_RELATIVE = Rule(
     "self.startsWith('gs://') || self.startsWith('file:///') || !(self.startsWith('/') || self.contains('://'))",
@@ -91,21 +84,6 @@ class Strategy(StrEnum):
     PARAMETER_SERVER = "ParameterServer"
     MIRRORED = "Mirrored"
     NONE = "None"
-
-
-class CleanPodPolicy(StrEnum):
-    """Which pods are deleted once the job has ended."""
-
-    RUNNING = "Running"
-    ALL = "All"
-    NONE = "None"
-
-
-class SuccessPolicy(StrEnum):
-    """Whose end ends training."""
-
-    LEADER = "Leader"
-    ALL_WORKERS = "AllWorkers"
 
 
 class Precision(StrEnum):
@@ -216,7 +194,7 @@ class Inference(Model):
         None, description="Retries before inference counts as failed. 2 when left out.", ge=0, le=100
     )
     active_deadline_seconds: StrictInt | None = Field(
-        None, description="Inference fails when it is not done this long after its start.", ge=1, le=_LONGEST
+        None, description="Inference fails when it is not done this long after its start.", ge=1, le=LONGEST
     )
     require_weights: StrictBool | None = Field(
         None,
@@ -226,63 +204,6 @@ class Inference(Model):
     template: UnreadPodTemplate | None = Field(
         None, description="Pod template of inference alone. The leading replica's when left out."
     )
-
-
-class SchedulingPolicy(Model):
-    """How the pods come onto nodes."""
-
-    queue_name: str | None = Field(
-        None,
-        description="Kueue's LocalQueue. The replicas of an attempt, without the evaluator, are one pod group: all are "
-        "admitted, or none. So under strategy ParameterServer a worker that fails restarts them all.",
-        min_length=1,
-        max_length=63,
-        pattern=_LABEL_VALUE,
-    )
-    gang: StrictBool | None = Field(
-        None,
-        description="Places all training replicas or none: a PodGroup of the coscheduling plugin "
-        "(scheduling.x-k8s.io/v1alpha1) is created and every replica's pod names it. The cluster has to serve "
-        "PodGroups, and `schedulerName` in the template to name the scheduler that heeds them.",
-    )
-
-
-class RunPolicy(Model):
-    """When to try again, when to stop and what to clean up."""
-
-    backoff_limit: StrictInt | None = Field(
-        None,
-        description="Restarts after a retryable failure before the job fails. 3 when left out. Preemption, eviction "
-        "and lost nodes do not count.",
-        ge=0,
-        le=1000,
-    )
-    disruption_limit: StrictInt | None = Field(
-        None,
-        description="Restarts after preemption, eviction or a lost node before the job fails. No limit when left out.",
-        ge=0,
-        le=100_000,
-    )
-    active_deadline_seconds: StrictInt | None = Field(
-        None, description="The job fails when it is not complete this long after its start.", ge=1, le=_LONGEST
-    )
-    pending_deadline_seconds: StrictInt | None = Field(
-        None, description="The job fails when its replicas are not all running after this long.", ge=1, le=_LONGEST
-    )
-    ttl_seconds_after_finished: StrictInt | None = Field(
-        None, description="The job is deleted, with its children, this long after its end.", ge=0, le=_LONGEST
-    )
-    clean_pod_policy: CleanPodPolicy | None = Field(
-        None,
-        description="Pods to delete once the job has ended: Running (also when left out; after 30 s to leave by "
-        "themselves, and a pod runs as long as any container of it does), All, or None.",
-    )
-    success_policy: SuccessPolicy | None = Field(
-        None,
-        description="Training has ended well when the leading replica has (Leader, also when left out), or when the "
-        "chief and all workers have (AllWorkers).",
-    )
-    scheduling_policy: SchedulingPolicy | None = Field(None, description="How the pods come onto nodes.")
 
 
 def _names(spec: "Spec", *roles: Role) -> bool:
@@ -365,6 +286,13 @@ class Spec(Model):
     suspend: StrictBool | None = Field(
         None,
         description="While true, the job has no pods. It goes on from its last checkpoint when it is false again.",
+    )
+    retry: StrictInt | None = Field(
+        None,
+        description="Raise it by one to let a job that has failed go on from its last checkpoint, with a new count of "
+        "restarts and a new deadline; inference that has failed runs again.",
+        ge=0,
+        le=2**31 - 1,
     )
     managed_by: str | None = Field(
         None,

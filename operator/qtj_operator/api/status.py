@@ -81,6 +81,7 @@ class ProgressStatus(Model):
     epoch: int = Field(description="Epochs finished.")
     epochs: int = Field(description="Epochs asked for.")
     step: int = Field(description="Optimizer steps finished.")
+    checkpoint_step: int | None = Field(None, description="Optimizer steps that the last stored checkpoint holds.")
     steps: int | None = Field(None, description="Optimizer steps of all epochs together.")
     loss: float | None = Field(None, description="Training loss of the last finished epoch.")
     accuracy: float | None = Field(None, description="Sign accuracy on the held-out set, 0 to 1.")
@@ -137,8 +138,17 @@ class Status(Model):
     attempt: int | None = Field(None, description="Number of the current attempt, from 1.")
     restarts: int | None = Field(None, description="Restarts of the gang that counted against backoffLimit.")
     disruptions: int | None = Field(
-        None, description="Restarts after preemption, eviction or a lost node, which do not count against backoffLimit."
+        None,
+        description="Restarts after preemption, eviction or a lost node, or by a rule RestartIgnoringLimit, which do "
+        "not count against backoffLimit.",
     )
+    restarts_since_checkpoint: int | None = Field(
+        None, description="Those of them since the last checkpoint that advanced."
+    )
+    checkpoint_step: int | None = Field(
+        None, description="Optimizer steps that the last checkpoint held when an attempt ended last."
+    )
+    retry: int | None = Field(None, description="The spec.retry that has been obeyed.")
     start_time: Timestamp | None = Field(None, description="When the operator took the job up.")
     active_since: Timestamp | None = Field(
         None,

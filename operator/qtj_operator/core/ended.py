@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
-from qtj_operator.api.spec import CleanPodPolicy
+from qtj_operator.api.run_policy import CleanPodPolicy
 from qtj_operator.core.decision import Delete, Kind, Verdict, earliest
 from qtj_operator.core.inferring import inference_stopped, wanted_run
 from qtj_operator.core.observed import Observed

@@ -19,14 +19,18 @@ from datetime import datetime, timedelta
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
 from qtj_operator.api.contract import EXIT_RETRY
+from qtj_operator.api.job import Job
 from qtj_operator.api.names import replica_name
+from qtj_operator.api.run_policy import FailureAction
 from qtj_operator.core.backing_off import failures_in_a_row
+from qtj_operator.core.budget import checkpoint_record, counted_restarts
 from qtj_operator.core.decision import NEW_ATTEMPT, Verdict
+from qtj_operator.core.failure_policy import ruled
 from qtj_operator.core.failures import described, with_failures
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
 
-__all__ = ["give_up", "lost_replica"]
+__all__ = ["costs_nothing", "give_up", "is_final", "lost_replica"]
 
 _NODE_MISSED = timedelta(seconds=75)
 """How long a program that lost its peer may wait for the peer's fate to show: a crash takes a second or two, and a node
@@ -44,12 +48,20 @@ def lost_replica(seen: Observed, now: datetime) -> Verdict | None:
     if is_true(seen.job.status.conditions, ConditionType.TRAINED) or not (lost or gone):
         return None
     why = described(lost[0]) if lost else f"{gone[0]} is gone"
+    unwanted = next((pod for pod in lost if ruled(seen.job, pod) == FailureAction.FAIL), None)
+    if unwanted is not None:
+        return give_up(seen, lost, Reason.REPLICA_FAILED, f"{described(unwanted)}; failurePolicy says Fail", now)
     if _by_disruption(seen, lost, gone):
         return _disrupted(seen, lost, why, now)
-    permanent = next((pod for pod in lost if not pod.retryable), None)
+    permanent = next((pod for pod in lost if is_final(seen.job, pod)), None)
     if permanent is not None:
         return give_up(seen, lost, Reason.REPLICA_FAILED, f"{described(permanent)}; this exit code is final", now)
     return _unexplained(seen, lost, now) or _failed(seen, lost, why, now)
+
+
+def is_final(job: Job, pod: Pod) -> bool:
+    """Whether the pod's end is the end of the job: by its exit code, unless a rule says otherwise."""
+    return not pod.retryable and ruled(job, pod) is None
 
 
 def give_up(seen: Observed, lost: Sequence[Pod], reason: Reason, why: str, now: datetime) -> Verdict:
@@ -69,9 +81,10 @@ def _disrupted(seen: Observed, lost: list[Pod], why: str, now: datetime) -> Verd
 
 
 def _failed(seen: Observed, lost: list[Pod], why: str, now: datetime) -> Verdict:
-    restarts = seen.job.status.restarts or 0
+    restarts = counted_restarts(seen)
     if restarts >= seen.job.backoff_limit:
-        why = f"{why}; the gang was restarted {restarts} times, as often as backoffLimit allows"
+        since = " since its last checkpoint" if seen.job.counts_per_checkpoint else ""
+        why = f"{why}; the gang was restarted {restarts} times{since}, as often as backoffLimit allows"
         return give_up(seen, lost, Reason.BACKOFF_LIMIT_EXCEEDED, why, now)
     return _next_attempt(seen, lost, why, now, restarts=1)
 
@@ -112,11 +125,17 @@ def _is_echo(pod: Pod) -> bool:
 
 def _by_disruption(seen: Observed, lost: list[Pod], gone: list[str]) -> bool:
     """Whether something was done to the gang, and what else ended may have ended for that alone."""
-    disrupted = [pod for pod in lost if pod.taken_away or _unreachable(seen, pod)]
+    disrupted = [pod for pod in lost if costs_nothing(seen.job, pod) or _unreachable(seen, pod)]
     others = [pod for pod in lost if pod not in disrupted]
     if gone or disrupted:
-        return not any(pod.ending and pod.ending.by_own_fault for pod in others)
+        return not any((pod.ending and pod.ending.by_own_fault) or ruled(seen.job, pod) for pod in others)
     return _never_complete(seen) and all(map(_is_echo, others))
+
+
+def costs_nothing(job: Job, pod: Pod) -> bool:
+    """Whether the restart after the pod's end counts as a disruption: the cluster ended it, unless a rule says else."""
+    rule = ruled(job, pod)
+    return pod.taken_away if rule is None else rule == FailureAction.RESTART_IGNORING_LIMIT
 
 
 def _never_complete(seen: Observed) -> bool:
@@ -155,6 +174,7 @@ def _next_attempt(
             "attempt": attempt,
             "restarts": (status.restarts or 0) + restarts,
             "disruptions": (status.disruptions or 0) + disruptions or None,
+            **checkpoint_record(seen, restarts),
             "failures": with_failures(seen, lost, now),
             "consecutive_failures": failures_in_a_row(seen, now),
             "last_failure_time": now,

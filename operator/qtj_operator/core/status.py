@@ -13,7 +13,7 @@ from qtj_operator.api.status import Condition, InferencePhase, ProgressStatus, R
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
-from qtj_operator.core.unstarted import why_unstarted
+from qtj_operator.core.unstarted import why_not_gone, why_unstarted
 
 __all__ = [
     "closed",
@@ -33,12 +33,14 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     """Returns the status after this pass; equal to the one before when nothing happened."""
     before = seen.job.status
     progress = progress_status(seen.progress) if seen.progress else before.progress
-    base = before.model_copy(update={"progress": progress, **verdict.record})
+    retry = before.retry if is_over(before.conditions) else seen.job.spec.retry
+    base = before.model_copy(update={"progress": progress, "retry": retry, **verdict.record})
     digest = base.spec_digest or (seen.job.digest if base.attempt and not is_over(before.conditions) else None)
-    base = base.model_copy(update={**_counts(seen, same_attempt=base.attempt == before.attempt), "spec_digest": digest})
+    counts = _counts(seen, same_attempt=base.attempt == before.attempt)
+    base = base.model_copy(update={**counts, "spec_digest": digest})
     facts = (*verdict.facts, *spec_ignored(seen.job))
     if not any(fact.type == ConditionType.RUNNING for fact in facts) and not _never_ran(seen, facts):
-        facts = (_running(seen, facts), *facts)
+        facts = (_running(seen, facts, now), *facts)
     return closed(base, facts, seen.job.generation, now)
 
 
@@ -128,6 +130,7 @@ def progress_status(said: Progress) -> ProgressStatus:
         accuracy=_rounded(said.accuracy),
         examples_per_second=_rounded(said.examples_per_second),
         gradient_variance=_rounded(said.gradient_variance),
+        checkpoint_step=said.checkpoint_step,
     )
 
 
@@ -191,7 +194,7 @@ def _never_ran(seen: Observed, facts: Iterable[Fact]) -> bool:
     return not seen.attempt and (refused or is_true(seen.job.status.conditions, ConditionType.FAILED))
 
 
-def _running(seen: Observed, facts: Iterable[Fact]) -> Fact:
+def _running(seen: Observed, facts: Iterable[Fact], now: datetime) -> Fact:
     over = (ConditionType.TRAINED, ConditionType.FAILED, ConditionType.COMPLETE)
     decided = {fact.type for fact in facts if fact.status}
     if any(kind in decided or is_true(seen.job.status.conditions, kind) for kind in over):
@@ -202,7 +205,7 @@ def _running(seen: Observed, facts: Iterable[Fact]) -> Fact:
     ready = sum(map(_is_awaited, there))
     if size == ready or _keeps_running(seen):
         return _fact(Reason.ALL_REPLICAS_READY, f"{size} of {size} replicas are ready", status=True)
-    obstacle = next((found for pod in seen.current if (found := why_unstarted(pod)) is not None), None)
+    obstacle = why_not_gone(seen.pods, now) or next(filter(None, map(why_unstarted, seen.current)), None)
     if obstacle is not None:
         return _fact(*obstacle)
     waiting = f"{ready} of {size} replicas are ready"

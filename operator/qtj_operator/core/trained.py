@@ -5,7 +5,7 @@ from typing import TypedDict
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
 from qtj_operator.api.names import Role, replica_name
-from qtj_operator.api.spec import SuccessPolicy
+from qtj_operator.api.run_policy import SuccessPolicy
 from qtj_operator.api.status import ProgressStatus, WeightsStatus
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed

@@ -17,10 +17,10 @@ class MemoryClient:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
         """See `Client.get`."""
         try:
-            return self._store.find(resource, namespace, name)
+            return self._store.find(resource, namespace or "", name)
         except ApiError:
             return None
 
@@ -66,7 +66,7 @@ class MachineClient(MemoryClient):
         super().__init__(store)
         self._artifacts = artifacts
 
-    async def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
         """See `Client.get`."""
         found = await super().get(resource, namespace, name)
         if found is None or resource is not Resource.QUANTUM_TRAINING_JOBS:
@@ -77,7 +77,7 @@ class MachineClient(MemoryClient):
             return found
         shown = {"uri": f"gs://this-machine/{name}" if uri.startswith("file:///") else uri}
         if weights is not None:
-            shown["weights"] = _here(weights, uri, self._artifacts(namespace, name))
+            shown["weights"] = _here(weights, uri, self._artifacts(found["metadata"]["namespace"], name))
         return {**found, "spec": {**found["spec"], "artifacts": {**written, **shown}}}
 
 

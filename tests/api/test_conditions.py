@@ -10,7 +10,7 @@ from qtj_operator.api.status import Condition, Phase
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(minutes=5)
-RUNNING, SUSPENDED, TRAINED, COMPLETE, FAILED = ConditionType
+RUNNING, SUSPENDED, TRAINED, COMPLETE, FAILED, SPEC_IGNORED = ConditionType
 
 
 def fact(
@@ -40,12 +40,19 @@ def test_the_transition_time_moves_when_the_status_flips() -> None:
     assert after.last_transition_time == LATER
 
 
-def test_a_condition_that_no_fact_speaks_of_stays_as_it_is() -> None:
+def test_a_condition_that_no_fact_speaks_of_still_holds_for_this_generation() -> None:
+    """`kubectl wait` waits for ever for a condition that speaks of an earlier generation."""
     before = conditions(fact(TRAINED, Reason.WEIGHTS_STORED, status=True))
 
     after = merge(before, [fact(COMPLETE, Reason.INFERRING)], 7, LATER)
 
-    assert after[0] == before[0]
+    assert after[0] == before[0].model_copy(update={"observed_generation": 7})
+
+
+def test_conditions_of_other_controllers_stay_as_they_are_after_ours() -> None:
+    theirs = Condition(type="Scanned", status="True", reason="Clean", message="", last_transition_time=NOON)
+
+    assert merge((theirs, *conditions(fact())), [fact(FAILED)], 7, LATER)[-1] == theirs
 
 
 def test_conditions_come_in_the_order_of_a_jobs_life() -> None:

@@ -14,11 +14,12 @@ from qtj_operator.api.contract import (
     TerminationMessage,
     Weights,
     is_retryable,
+    printable,
 )
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 counts = st.integers(min_value=0, max_value=2**63 - 1)
-texts = st.text(st.characters(exclude_categories=["Cs"]))
+texts = st.text(st.characters(exclude_categories=["Cs"])).filter(lambda text: printable(text) == text)
 uris = st.from_regex("(gs|file)://[a-zäöü0-9]([a-z /._-]|ü)*", fullmatch=True)
 SHA256 = "ab" * 32
 progresses = st.builds(
@@ -76,6 +77,31 @@ GARBAGE = [
 @given(messages)
 def test_a_message_arrives_as_it_was_sent(message: TerminationMessage) -> None:
     assert TerminationMessage.parse(message.to_json()) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b]0;title\x07after", "after"),
+        ("\x1b]8;;http://x\x1b\\link", "link"),
+        ("bell\x07 and back\x08", "bell  and back "),
+        ("two\nlines, a\ttab", "two\nlines, a tab"),
+        ("left\u202eright", "left right"),
+    ],
+)
+def test_a_programs_text_cannot_command_a_terminal(text: str, shown: str) -> None:
+    assert printable("\x1b") == ""
+    assert printable(text) == shown
+    said = TerminationMessage.parse(json.dumps({"error": text + "."}))
+    assert said is not None
+    assert said.error == shown + "."
+
+
+@given(st.text())
+def test_what_is_printable_stays_so(text: str) -> None:
+    assert printable(printable(text)) == printable(text)
+    assert "\x1b" not in printable(text)
 
 
 @given(progresses)

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.api.job import InvalidJob, Job, ReplicaId, is_managed_elsewhere, main_container, read_status
+from qtj_operator.api.job import InvalidJob, Job, ReplicaId, _digest, is_managed_elsewhere, main_container, read_status
 from qtj_operator.api.names import Role
+from qtj_operator.api.spec import IMMUTABLE
 from qtj_operator.api.status import Phase, Status
 from tests.jobs import a_container, a_job, a_template, job_object, stored_job
 
@@ -36,14 +37,10 @@ def test_a_small_job_is_read_whole() -> None:
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
-        ({"workers": 2}, "spec.workers: there is no such field"),
-        ({"managed_by": "x"}, "spec.managed_by: there is no such field"),
-        ({"runPolicy": {"backoff_limit": 1}}, "spec.runPolicy.backoff_limit: there is no such field"),
         (
             {"replicaSpecs": {"Worker": {"replicas": "2"}}},
             "spec.replicaSpecs.Worker.replicas: this has to be a whole number, without quotes",
         ),
-        ({"runPolicy": {"backofLimit": 1}}, "spec.runPolicy.backofLimit: there is no such field"),
         (
             {"replicaSpecs": {"Worker": {"replicas": 0}}},
             "spec.replicaSpecs.Worker.replicas: input should be greater than or equal to 1",
@@ -86,6 +83,42 @@ def test_a_small_job_is_read_whole() -> None:
 )
 def test_a_spec_that_breaks_a_rule_is_refused_in_one_sentence(spec: dict[str, Any], sentence: str) -> None:
     assert refusal(**spec) == sentence
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        ({"workers": 2}, "spec.workers"),
+        ({"managed_by": "x"}, "spec.managed_by"),
+        ({"runPolicy": {"backoff_limit": 1}}, "spec.runPolicy.backoff_limit"),
+        ({"replicaSpecs": {"Worker": {"elastic": True}}}, "spec.replicaSpecs.Worker.elastic"),
+    ],
+)
+def test_a_field_that_is_not_known_is_ignored_and_named(spec: dict[str, Any], path: str) -> None:
+    assert Job.parse(stored_job(**spec)).ignored == (path,)
+
+
+def test_a_job_that_has_started_is_read_without_the_values_that_are_not_known() -> None:
+    policy = {"cleanPodPolicy": "Archive", "backoffLimit": 7, "elastic": True}
+    job = Job.parse({**stored_job(runPolicy=policy), "status": {"attempt": 1}})
+
+    assert (job.policy.clean_pod_policy, job.policy.backoff_limit) == (None, 7)
+    assert set(job.ignored) == {"spec.runPolicy.cleanPodPolicy", "spec.runPolicy.elastic"}
+    assert "cleanPodPolicy" in refusal(runPolicy=policy), "a new one is not started on a guess"
+
+
+def test_a_started_job_whose_template_cannot_be_read_is_refused() -> None:
+    with pytest.raises(InvalidJob, match=r"spec\.template"):
+        Job.parse({**stored_job(template={"spec": {"containers": []}}), "status": {"attempt": 1}})
+
+
+@pytest.mark.parametrize("field", IMMUTABLE)
+def test_the_digest_is_of_what_cannot_be_changed(field: str) -> None:
+    job = stored_job()
+    other = {**job, "spec": {**job["spec"], field: {"another": "value"}}}
+
+    assert _digest(other["spec"]) != _digest(job["spec"])
+    assert _digest({**job["spec"], "runPolicy": {}, "inference": {}}) == _digest(job["spec"])
 
 
 @pytest.mark.parametrize(

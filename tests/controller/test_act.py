@@ -209,7 +209,32 @@ async def test_a_child_that_can_only_be_refused_again_is_an_obstacle(code: int) 
     obstacle = await act(client, JOB, [Create(PODS[0]), Create(SERVICES[0])])
 
     why = "Pod qcnn-worker-0 was refused by the API server: no"
-    assert obstacle == Obstacle(Reason.CHILD_REJECTED, why, final=code != 403)
+    assert obstacle == Obstacle(Reason.CHILD_REJECTED, why, malformed=code != 403)
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "who"),
+    [
+        (
+            422,
+            """pods "qcnn-worker-0" is forbidden: ValidatingAdmissionPolicy 'maintenance' with binding 'all' denied""",
+            "the ValidatingAdmissionPolicy maintenance",
+        ),
+        (400, 'admission webhook "images.example.com" denied the request: timeout', "the webhook images.example.com"),
+        (
+            500,
+            'Internal error occurred: failed calling webhook "mesh.example.com": refused',
+            "the webhook mesh.example.com",
+        ),
+    ],
+)
+async def test_an_admission_plugin_is_named_and_never_final(code: int, message: str, who: str) -> None:
+    client = RecordingClient(Cluster(), lambda call: ApiError(code, "Invalid", message) if "pods" in call else None)
+
+    obstacle = await act(client, JOB, [Create(PODS[0])])
+
+    why = f"Pod qcnn-worker-0 was refused by {who}: {message}"
+    assert obstacle == Obstacle(Reason.CHILD_REJECTED, why)
 
 
 async def test_after_an_obstacle_among_the_services_no_pod_is_created() -> None:
@@ -243,13 +268,20 @@ def test_after_an_error_the_next_stage_waits_for_the_next_pass() -> None:
     assert client.inner.names(Resource.PODS) == ()
 
 
-async def test_a_refused_delete_ends_the_pass() -> None:
+async def test_a_refused_delete_is_an_obstacle_before_anything_is_created() -> None:
     client = RecordingClient(Cluster(), lambda call: ApiError(403, "Forbidden", "no") if "delete" in call else None)
+
+    obstacle = await act(client, JOB, [Delete(Kind.POD, "qcnn-worker-0", "u"), Create(PODS[1])])
+
+    assert obstacle == Obstacle(Reason.CHILD_REJECTED, "Pod qcnn-worker-0 cannot be deleted: no", kind=Delete)
+    assert client.inner.names(Resource.PODS) == ()
+
+
+async def test_a_delete_of_what_has_changed_since_ends_the_pass() -> None:
+    client = RecordingClient(Cluster(), lambda call: ApiError(409, "Conflict", "no") if "delete" in call else None)
 
     with pytest.raises(ApiError):
         await act(client, JOB, [Delete(Kind.POD, "qcnn-worker-0", "u"), Create(PODS[1])])
-
-    assert client.inner.names(Resource.PODS) == ()
 
 
 def _exists() -> ApiError:

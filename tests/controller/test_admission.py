@@ -172,11 +172,38 @@ def test_what_shapes_the_training_cannot_be_changed(
     api_server: ApiServer, namespace: str, edit: dict[str, Any]
 ) -> None:
     applied(api_server, job_object(namespace=namespace, **FULL))
+    api_server.set_status("qtj", namespace, "qcnn", {"attempt": 1, "specDigest": "5eed"})
 
     said = applied(api_server, job_object(namespace=namespace, **{**FULL, **edit}))
 
     (field,) = edit
-    assert f"{field} cannot be changed once the job exists: create a job with another name" in said
+    assert f"{field} cannot be changed once the job has started: create a job with another name" in said
+    assert f"spec.{field}: " in said
+
+
+@pytest.mark.parametrize(
+    "status",
+    [{}, {"phase": "Suspended"}, {"phase": "Failed", "reason": "InvalidSpec"}, {"phase": "Failed", "attempt": 1}],
+    ids=str,
+)
+def test_before_anything_has_run_everything_may_be_changed(
+    api_server: ApiServer, namespace: str, status: dict[str, Any]
+) -> None:
+    applied(api_server, job_object(namespace=namespace, **FULL))
+    api_server.set_status("qtj", namespace, "qcnn", status)
+
+    said = applied(api_server, job_object(namespace=namespace, **{**FULL, "circuit": {"qubits": 9}}))
+
+    assert "configured" in said
+
+
+@pytest.mark.parametrize("name", ["Not A Label!", "-team", "team-", "a" * 64])
+def test_a_queue_is_named_by_a_label(api_server: ApiServer, namespace: str, name: str) -> None:
+    policy = {"schedulingPolicy": {"queueName": name}}
+
+    assert "spec.runPolicy.schedulingPolicy.queueName" in applied(
+        api_server, job_object(namespace=namespace, runPolicy=policy)
+    )
 
 
 @pytest.mark.parametrize("policy", [{"gang": True}, {"queueName": "team"}], ids=str)

@@ -44,7 +44,8 @@ async def test_a_replica_costs_its_service_and_its_pod_and_time_a_status_every_t
     assert sum(writes.values()) <= 2 * replicas + 12 + replicas // 2
 
 
-async def test_a_job_of_many_replicas_costs_two_writes_each_and_a_dozen() -> None:
+async def test_a_job_of_many_replicas_costs_three_writes_each_and_a_dozen() -> None:
+    """A Service, a pod, and its success, which is written at once: its pod may be deleted any time."""
     lab = Lab()
     await lab.applies(replicaSpecs={"Worker": {"replicas": 60}}, inference={})
     await lab.settles()
@@ -59,7 +60,7 @@ async def test_a_job_of_many_replicas_costs_two_writes_each_and_a_dozen() -> Non
 
     assert await lab.phase() == "Complete"
     assert lab.cluster.names(Resource.PODS) != ()
-    assert sum(counted(lab).values()) <= 2 * 60 + 12
+    assert sum(counted(lab).values()) <= 3 * 60 + 12
 
 
 async def test_a_number_that_waits_is_written_when_its_time_has_come() -> None:

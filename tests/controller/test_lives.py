@@ -53,7 +53,7 @@ async def test_a_gang_that_keeps_failing_gives_up_and_frees_its_machines() -> No
     lab = Lab()
     await running(lab, runPolicy={"backoffLimit": 1})
     for _ in range(2):
-        lab.kubelet.ends("qcnn-worker-1", 75)
+        lab.kubelet.ends("qcnn-worker-1", 137)
         await lab.settles()
         lab.kubelet.reaps()
         await lab.settles()

@@ -1,5 +1,6 @@
 """Reading a job's children: all that it controls, and nothing that merely looks like it."""
 
+from dataclasses import replace
 from typing import Any
 
 from qtj_operator.api.contract import Progress, TerminationMessage
@@ -20,14 +21,7 @@ MEASURED = TerminationMessage(metrics={"mse": 0.2})
 
 
 def first_attempt(job: Job) -> Job:
-    return Job(**{**_fields(job), "status": job.status.model_copy(update={"attempt": 1})})
-
-
-def _fields(job: Job) -> dict[str, Any]:
-    return {
-        field: getattr(job, field)
-        for field in ("name", "namespace", "uid", "version", "generation", "deleting", "spec")
-    }
+    return replace(job, status=job.status.model_copy(update={"attempt": 1}))
 
 
 def inference() -> Manifest:

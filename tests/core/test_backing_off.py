@@ -6,7 +6,7 @@ import pytest
 
 from qtj_operator.api.status import Status
 from qtj_operator.core.backing_off import LONGEST_PAUSE
-from tests.core.world import World, later, running_job, trained_job
+from tests.core.world import NOW, World, later, running_job, trained_job
 
 PAUSES = [(1, 0), (2, 1), (3, 3), (4, 7), (5, 15), (9, 255), (10, 300), (1000, 300)]
 
@@ -32,7 +32,7 @@ def test_the_pause_says_what_it_waits_for() -> None:
     status = waiting_job(3).decide().status
 
     assert (status.phase, status.reason) == ("Restarting", "BackingOff")
-    assert "attempt 2 begins 3 s after the last failure" in [c.message for c in status.conditions or ()]
+    assert "attempt 2 begins 3 s after the last one ended" in [c.message for c in status.conditions or ()]
 
 
 def test_the_pause_is_not_told_for_the_restart_was() -> None:
@@ -57,10 +57,30 @@ def test_old_pods_go_during_the_pause() -> None:
     assert len(world.decide().actions) == 2
 
 
-def test_a_restart_after_a_disruption_alone_needs_no_pause() -> None:
+def test_the_first_restart_after_a_disruption_needs_no_pause() -> None:
     world = running_job().with_pod("worker-1", exit_code=143, disrupted=True).recorded().without_pods()
 
     assert len(world.decide().actions) == 2
+
+
+def test_thirty_disruptions_in_a_row_take_longer_than_two_hours() -> None:
+    world, now = running_job(backoff_limit=0), NOW
+
+    for _ in range(30):
+        world = world.with_pods(ready=True).with_pod("worker-1", exit_code=143, disrupted=True).recorded(now)
+        now = world.without_pods().decide(now).wake_at or now
+        world = world.without_pods().recorded(now)
+
+    assert (world.job.status.attempt, world.job.status.disruptions) == (31, 30)
+    assert now - NOW > timedelta(hours=1, minutes=45)
+
+
+def test_a_gang_that_ran_for_ten_minutes_comes_again_at_once() -> None:
+    world = running_job(restarts=5, backoff_limit=9).with_pod("worker-1", exit_code=137)
+
+    assert world.recorded(later(minutes=9, seconds=59)).job.status.consecutive_failures == 6
+    assert world.recorded(later(minutes=10)).job.status.consecutive_failures == 1
+    assert len(world.recorded(later(minutes=10)).without_pods().decide(later(minutes=10)).actions) == 2
 
 
 def test_pods_that_are_there_already_are_joined_by_the_rest_at_once() -> None:
@@ -71,6 +91,5 @@ def test_pods_that_are_there_already_are_joined_by_the_rest_at_once() -> None:
 
 def test_inference_never_waits() -> None:
     world = trained_job(restarts=5, backoff_limit=9, inference={}).without_pods()
-    failures = waiting_job(5).job.status.failures
 
-    assert len(world.with_status(failures=failures).decide().actions) == 1
+    assert len(world.with_status(consecutive_failures=5, last_failure_time=NOW).decide().actions) == 1

@@ -37,6 +37,8 @@ def decided_by(world: World) -> str:
 
 def test_the_policies_stand_in_the_order_of_a_jobs_life() -> None:
     assert [policy.__name__ for policy in POLICIES] == [
+        "judged_again",
+        "retried",
         "ended",
         "impossible",
         "trained",

@@ -281,7 +281,7 @@ def test_the_deadline_is_for_the_new_run_alone_when_another_inference_is_asked_f
     decision = world.recorded(later(days=1)).decide(later(days=1, seconds=59))
 
     assert decision.status.phase == "Inferring"
-    assert decision.status.start_time == later(days=1)
+    assert (decision.status.start_time, decision.status.active_since) == (NOW, later(days=1))
 
 
 def test_another_inference_runs_also_after_one_that_failed() -> None:

@@ -292,7 +292,7 @@ def test_a_job_does_not_wait_for_its_evaluator_to_run() -> None:
 
 
 def test_a_restart_of_the_gang_takes_the_evaluator_with_it() -> None:
-    world = evaluated_job().with_pod("worker-1", exit_code=75).recorded()
+    world = evaluated_job().with_pod("worker-1", exit_code=137).recorded()
 
     assert len(world.decide().actions) == 3
 
@@ -329,10 +329,11 @@ def test_a_worker_that_waits_to_be_replaced_holds_nobody_up() -> None:
     assert len(world.decide(later(seconds=1)).actions) == 2
 
 
-def test_a_worker_that_was_taken_away_is_replaced_without_a_pause() -> None:
+def test_a_worker_that_is_taken_away_again_and_again_waits_as_one_that_fails() -> None:
     world = failed_again(4).with_pod("worker-1", exit_code=143, disrupted=True, uid="preempted").recorded()
 
-    assert len(world.decide().actions) == 1
+    assert world.decide().actions == ()
+    assert len(world.decide(later(seconds=15)).actions) == 1
 
 
 def test_a_lost_worker_whose_sidecar_runs_on_is_replaced() -> None:

@@ -16,7 +16,7 @@ def failed_message(world: World) -> str:
     return next(c.message for c in world.decide().status.conditions or () if c.type == "Failed")
 
 
-@pytest.mark.parametrize("exit_code", [75, 134, 137, 139, 143, 255])
+@pytest.mark.parametrize("exit_code", [134, 137, 139, 143, 255])
 def test_a_retryable_end_starts_the_gang_again(exit_code: int) -> None:
     decision = running_job(workers=2).with_pod("worker-1", exit_code=exit_code).decide()
 
@@ -122,12 +122,99 @@ def test_a_disruption_that_has_not_begun_yet_changes_nothing() -> None:
     assert (decision.status.attempt, decision.status.phase) == (1, "Running")
 
 
-def test_a_disruption_beside_a_crash_of_its_own_counts() -> None:
-    world = running_job().with_pod("worker-0", exit_code=139)
+@pytest.mark.parametrize("exit_code", [1, 75, 134, 139])
+def test_a_peer_of_a_disrupted_pod_may_end_as_it_likes(exit_code: int) -> None:
+    """Plain TensorFlow ends with 1 when a peer goes, and sometimes aborts."""
+    world = running_job(backoff_limit=0).with_pod("worker-0", exit_code=exit_code)
+
+    decision = world.with_pod("worker-1", exit_code=143, disrupted=True).decide()
+
+    assert (decision.status.attempt, decision.status.restarts, decision.status.disruptions) == (2, 0, 1)
+    assert (
+        running_job(backoff_limit=0)
+        .without_pod("worker-1")
+        .with_pod("worker-0", exit_code=exit_code)
+        .decide()
+        .status.disruptions
+        == 1
+    )
+
+
+def test_a_disruption_beside_a_program_that_used_too_much_memory_counts() -> None:
+    world = running_job().with_pod("worker-0", exit_code=137, reason="OOMKilled")
 
     decision = world.with_pod("worker-1", exit_code=143, disrupted=True).decide()
 
     assert (decision.status.restarts, decision.status.disruptions) == (1, None)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"exit_code": 137, "reason": "ContainerStatusUnknown"},
+        {"reason": "UnexpectedAdmissionError"},
+        {"reason": "NodeShutdown"},
+        {"reason": "OutOfcpu"},
+        {"exit_code": 143, "reason": "Terminated"},
+    ],
+)
+def test_what_a_node_does_to_a_pod_costs_nothing(how: dict[str, Any]) -> None:
+    status = running_job(backoff_limit=0).with_pod("worker-1", **how).decide().status
+
+    assert (status.attempt, status.restarts, status.disruptions) == (2, 0, 1)
+
+
+def test_a_gang_that_never_had_all_its_places_costs_nothing_when_a_member_gives_up_waiting() -> None:
+    world = starting_job(runPolicy={"backoffLimit": 0})
+    world = world.with_pod("worker-1", unscheduled="0/3 nodes are available").with_pod("worker-0", exit_code=75)
+
+    assert world.decide().status.disruptions == 1
+    assert world.without_pod("worker-1").decide().status.disruptions == 1, "a quota may keep it from existing"
+    assert world.with_pod("worker-0", exit_code=137).decide().status.reason == "BackoffLimitExceeded"
+
+
+def test_disruptions_end_the_job_where_its_author_limits_them() -> None:
+    world = running_job(runPolicy={"disruptionLimit": 2}).with_status(disruptions=1).without_pod("worker-1")
+
+    assert (world.decide().status.phase, world.decide().status.disruptions) == ("Restarting", 2)
+    failed = world.with_status(disruptions=2)
+    assert failed.decide().status.reason == "DisruptionLimitExceeded"
+    assert failed_message(failed).endswith(
+        "the gang was restarted 2 times after disruptions, as often as disruptionLimit allows"
+    )
+
+
+def test_a_finished_worker_whose_pod_goes_is_not_missed() -> None:
+    world = running_job().with_pod("worker-1", exit_code=0).recorded()
+
+    assert world.job.status.replicas["Worker"].succeeded_indexes == "1"  # type: ignore[index]
+    for gone in (world.without_pod("worker-1"), world.with_pod("worker-1", exit_code=0, deleting=True, disrupted=True)):
+        decision = gone.decide()
+        assert (decision.status.attempt, decision.actions, decision.status.phase) == (1, (), "Running")
+        assert decision.status.replicas["Worker"].succeeded == 1  # type: ignore[index]
+
+
+def test_a_worker_that_was_told_to_stop_and_obeyed_has_not_finished() -> None:
+    status = running_job().with_pod("worker-1", exit_code=0, deleting=True).decide().status
+
+    assert (status.attempt, status.disruptions) == (2, 1)
+    assert status.replicas["Worker"].succeeded_indexes is None  # type: ignore[index]
+
+
+def test_in_the_next_attempt_nobody_has_finished_yet() -> None:
+    world = running_job().with_pod("worker-1", exit_code=0).recorded().with_pod("worker-0", exit_code=137).recorded()
+
+    assert world.job.status.attempt == 2
+    assert world.job.status.replicas["Worker"].succeeded_indexes is None  # type: ignore[index]
+    assert len(world.without_pods().decide().actions) == 2
+
+
+def test_a_nodes_clock_that_is_an_hour_ahead_puts_nothing_off() -> None:
+    ahead = Ending(exit_code=75, reason="Error", text="", time=later(hours=1))
+    world = running_job(backoff_limit=0).with_pod("worker-0", phase="Failed", ending=ahead).recorded()
+
+    assert world.decide().wake_at == later(seconds=75)
+    assert world.decide(later(seconds=75)).status.reason == "BackoffLimitExceeded"
 
 
 def test_an_eviction_for_the_pods_own_appetite_counts() -> None:
@@ -210,7 +297,7 @@ def test_several_that_are_disrupted_at_once_are_one_disruption() -> None:
 
 
 def test_disruptions_and_restarts_are_counted_apart() -> None:
-    world = running_job(backoff_limit=1).with_pod("worker-1", exit_code=75).recorded()
+    world = running_job(backoff_limit=1).with_pod("worker-1", exit_code=137).recorded()
     world = world.with_pods(ready=True).recorded().without_pod("worker-0").recorded()
 
     assert (world.job.status.attempt, world.job.status.restarts, world.job.status.disruptions) == (3, 1, 1)
@@ -224,7 +311,9 @@ def test_the_failure_names_the_node_and_the_pod_that_it_was() -> None:
 
 
 def test_a_worker_that_has_finished_may_be_deleted_while_the_leader_goes_on() -> None:
-    assert running_job().with_pod("worker-1", exit_code=0, deleting=True).decide().status.attempt == 1
+    world = running_job().with_pod("worker-1", exit_code=0).recorded()
+
+    assert world.with_pod("worker-1", exit_code=0, deleting=True).decide().status.attempt == 1
 
 
 def test_a_leader_that_only_obeyed_when_it_was_told_to_stop_is_lost() -> None:
@@ -236,7 +325,7 @@ def test_a_leader_that_only_obeyed_when_it_was_told_to_stop_is_lost() -> None:
 def test_a_restart_begins_with_no_progress() -> None:
     world = running_job().with_progress(epoch=7).recorded()
 
-    decision = world.with_pod("worker-1", exit_code=75).decide()
+    decision = world.with_pod("worker-1", exit_code=137).decide()
 
     assert world.job.status.progress is not None
     assert decision.status.progress is None

@@ -153,16 +153,26 @@ def test_a_job_that_runs_waits_for_nothing() -> None:
 
 
 def test_after_a_restart_the_wait_is_counted_from_the_restart() -> None:
-    world = running_job(**PENDING).with_pod("worker-1", exit_code=75).recorded(later(hours=1))
+    world = running_job(**PENDING).with_pod("worker-1", exit_code=137).recorded(later(hours=1)).without_pods()
+    world = world.recorded(later(hours=1))
 
     assert world.decide(later(hours=1)).wake_at == later(hours=1, seconds=20)
     assert failure(world, hours=1, seconds=19)[0] == "Restarting"
     assert failure(world, hours=1, seconds=20) == ("Failed", "PendingDeadlineExceeded")
 
 
+def test_neither_the_pause_nor_old_pods_that_take_long_to_go_count_as_waiting() -> None:
+    world = running_job(restarts=6, backoff_limit=9, **PENDING).with_pod("worker-1", exit_code=137).recorded()
+
+    assert failure(world, hours=1) == ("Restarting", "Restarting"), "old pods are there for an hour"
+    assert failure(world.without_pods(), seconds=62) == ("Restarting", "BackingOff")
+    assert failure(world.without_pods().recorded(later(seconds=63)), seconds=82)[0] == "Restarting"
+    assert failure(world.without_pods().recorded(later(seconds=63)), seconds=83)[1] == "PendingDeadlineExceeded"
+
+
 def test_after_a_resumption_the_wait_is_counted_from_the_resumption() -> None:
     world = starting_job(**PENDING).with_spec(suspend=True).recorded(later(seconds=5)).without_pods()
-    world = world.with_spec(suspend=False).recorded(later(hours=1))
+    world = world.with_spec(suspend=False).recorded(later(hours=1)).recorded(later(hours=1))
 
     assert world.decide(later(hours=1)).wake_at == later(hours=1, seconds=20)
 

@@ -11,6 +11,7 @@ from qtj_operator.core.decide import refuse
 from qtj_operator.core.status import (
     differ_in_numbers_alone,
     failed_by_obstacle,
+    has_run,
     progress_status,
     with_obstacle,
 )
@@ -49,8 +50,8 @@ def test_replicas_are_counted_by_role() -> None:
 
     counts = world.decide().status.replicas or {}
 
-    assert dict(counts["Chief"]) == {"desired": 1, "ready": 1, "succeeded": 0, "failed": 0}
-    assert dict(counts["Worker"]) == {"desired": 3, "ready": 1, "succeeded": 1, "failed": 1}
+    assert dict(counts["Chief"]) == {"desired": 1, "ready": 1, "succeeded": 0, "failed": 0, "succeeded_indexes": None}
+    assert dict(counts["Worker"]) == {"desired": 3, "ready": 1, "succeeded": 1, "failed": 1, "succeeded_indexes": "1"}
 
 
 def test_only_the_current_attempt_counts() -> None:
@@ -119,18 +120,23 @@ def test_after_training_nothing_runs() -> None:
 
 def test_a_job_that_is_refused_before_any_pod_existed_has_not_ended_its_training() -> None:
     world = new_job().recorded()
-    status = failed_by_obstacle(world.job.status, world.decide().status, Reason.CHILD_REJECTED, "no such field", NOW)
+    status = failed_by_obstacle(world.decide().status, Reason.CHILD_REJECTED, "no such field", NOW)
     failed = world.with_status(**dict(status))
 
     assert (running(failed).reason, running(failed).message) == ("NotStarted", "training never started")
     assert failed.decide(later(days=1)).status == failed.job.status
 
 
-def test_a_child_that_is_refused_to_a_later_attempt_ends_training() -> None:
-    world = running_job(attempt=2).without_pods()
-    status = failed_by_obstacle(world.job.status, world.decide().status, Reason.CHILD_REJECTED, "no such field", NOW)
+def test_a_job_has_run_when_its_replicas_ran_or_an_attempt_is_over() -> None:
+    starting = starting_job()
 
-    assert [c.reason for c in status.conditions or ()] == ["TrainingEnded", "ChildRejected"]
+    assert not has_run(starting.job.status)
+    assert has_run(starting.with_pods(ready=True).recorded(later(seconds=5)).job.status)
+    assert has_run(
+        starting.with_pods(ready=True).recorded(later(seconds=5)).with_pods().recorded(later(seconds=6)).job.status
+    )
+    assert has_run(starting_job(attempt=2).job.status)
+    assert has_run(trained_job().job.status)
 
 
 def test_a_job_whose_pods_never_left_pending_has_not_ended_its_training() -> None:
@@ -292,7 +298,13 @@ def test_parameter_servers_and_the_evaluator_are_counted_as_roles_of_their_own()
     counts = world.decide().status.replicas or {}
 
     assert list(counts) == ["Chief", "Worker", "PS", "Evaluator"]
-    assert dict(counts["Evaluator"]) == {"desired": 1, "ready": 0, "succeeded": 0, "failed": 1}
+    assert dict(counts["Evaluator"]) == {
+        "desired": 1,
+        "ready": 0,
+        "succeeded": 0,
+        "failed": 1,
+        "succeeded_indexes": None,
+    }
 
 
 def test_a_parameter_server_job_waits_for_all_its_workers_before_it_runs() -> None:

@@ -125,11 +125,11 @@ def test_a_resumption_is_told_once_and_is_no_warning() -> None:
     assert world.recorded().decide().events == ()
 
 
-def test_resuming_moves_the_attempt_and_the_start_but_spends_nothing() -> None:
+def test_resuming_moves_the_attempt_and_the_deadline_but_spends_nothing() -> None:
     status = resumed(suspended(running_job(backoff_limit=0)).without_pods()).decide(later(hours=1)).status
 
     assert (status.attempt, status.restarts, status.disruptions) == (2, 0, None)
-    assert status.start_time == later(hours=1)
+    assert (status.start_time, status.active_since) == (NOW, later(hours=1))
 
 
 def test_pods_of_the_next_attempt_come_then() -> None:
@@ -211,7 +211,7 @@ def test_an_inference_that_is_stopped_does_not_count_as_running_until_it_does() 
 def test_a_trained_job_infers_when_it_is_resumed_and_stays_in_its_attempt() -> None:
     world = resumed(suspended(inferring_job()).without_pods().without_inference()).recorded(later(hours=1))
 
-    assert (world.job.status.attempt, world.job.status.start_time) == (1, later(hours=1))
+    assert (world.job.status.attempt, world.job.status.active_since) == (1, later(hours=1))
     (create,) = world.decide().actions
     assert isinstance(create, Create)
     assert create.manifest["kind"] == "Job"

@@ -155,9 +155,11 @@ def test_all_workers_counts_neither_parameter_servers_nor_the_evaluator() -> Non
 
 
 def test_a_worker_that_fails_after_the_leaders_success_restarts_the_gang_when_all_have_to_succeed() -> None:
-    world = running_job(**ALL_WORKERS).with_pod("worker-0", exit_code=0, says=SAID).with_pod("worker-1", exit_code=75)
+    world = running_job(**ALL_WORKERS).with_pod("worker-0", exit_code=0, says=SAID).with_pod("worker-1", exit_code=137)
 
-    assert world.decide().status.attempt == 2
+    restarted = world.recorded().decide().status
+    assert restarted.attempt == 2
+    assert restarted.weights is None, "they were an attempt's of which not all have succeeded"
 
 
 def test_parameter_servers_and_an_evaluator_may_run_on_for_the_chief_alone_ends_training() -> None:

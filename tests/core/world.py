@@ -131,7 +131,11 @@ def running_job(
     if backoff_limit is not None:
         job["runPolicy"] = {**job.get("runPolicy", {}), "backoffLimit": backoff_limit}
     world = new_job(**job).with_status(
-        attempt=attempt, restarts=attempt - 1 if restarts is None else restarts, start_time=NOW
+        attempt=attempt,
+        restarts=attempt - 1 if restarts is None else restarts,
+        consecutive_failures=(attempt - 1 if restarts is None else restarts) or None,
+        start_time=NOW,
+        attempt_start_time=NOW,
     )
     return world.with_services().with_pods(ready=True).recorded()
 
@@ -214,6 +218,7 @@ def _pod(
             "waiting": Waiting(image="registry.example/trainer:1", reason=waiting[0], message=waiting[1])
             if waiting
             else None,
+            "gates": (),
             "unscheduled": None,
             "disrupted": False,
             "accompanied": sidecar,
@@ -223,7 +228,14 @@ def _pod(
 
 
 def _inference(
-    job: Job, *, complete: bool = False, failed: bool = False, deleting: bool = False, says: object = "", **pod: Any
+    job: Job,
+    *,
+    complete: bool = False,
+    failed: bool = False,
+    deleting: bool = False,
+    suspended: bool = False,
+    says: object = "",
+    **pod: Any,
 ) -> InferenceRun:
     inference, weights = job.inference or Inference(), job.status.weights
     assert weights is not None, "inference starts from weights"
@@ -239,6 +251,7 @@ def _inference(
         version="inference-version",
         run=inference_run(inference, weights),
         created=NOW,
+        suspended=suspended,
         complete=complete,
         failed=failed,
         deleting=deleting,

@@ -8,7 +8,7 @@ from qtj_operator.api.conditions import ConditionType, Reason, is_true
 from qtj_operator.api.contract import is_retryable
 from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_ATTEMPT
-from qtj_operator.api.spec import CleanPodPolicy
+from qtj_operator.api.run_policy import CleanPodPolicy
 from qtj_operator.api.status import InferencePhase, Phase
 from qtj_operator.controller.client import Resource
 from qtj_operator.local.store import Store

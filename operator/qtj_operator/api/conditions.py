@@ -1,7 +1,8 @@
 """Conditions and their reasons: the status as facts, each with a sentence.
 
 Five conditions tell a job's life. `Running`, `Trained` and `Complete` follow one another, `Suspended` interrupts them
-and `Failed` ends them early. The phase is read off them, so the two cannot disagree.
+and `Failed` ends them early. The phase is read off them, so the two cannot disagree. `SpecIgnored` is a warning beside
+them: part of the spec has no effect. Conditions of other controllers stay in the list as they are.
 """
 
 from collections.abc import Iterable
@@ -11,7 +12,7 @@ from enum import StrEnum
 
 from qtj_operator.api.status import Condition, Phase
 
-__all__ = ["ConditionType", "Fact", "Reason", "find", "is_true", "merge", "phase_of"]
+__all__ = ["ConditionType", "Fact", "Reason", "find", "is_over", "is_true", "merge", "phase_of"]
 
 
 class ConditionType(StrEnum):
@@ -22,6 +23,7 @@ class ConditionType(StrEnum):
     TRAINED = "Trained"
     COMPLETE = "Complete"
     FAILED = "Failed"
+    SPEC_IGNORED = "SpecIgnored"
 
 
 class Reason(StrEnum):
@@ -33,6 +35,8 @@ class Reason(StrEnum):
     IMAGE_NOT_PULLED = "ImageNotPulled"
     CONTAINER_NOT_STARTED = "ContainerNotStarted"
     UNSCHEDULABLE = "Unschedulable"
+    QUEUED = "Queued"
+    TERMINATING = "Terminating"
     NAME_TAKEN = "NameTaken"
     CHILD_REJECTED = "ChildRejected"
     RESTARTING = "Restarting"
@@ -56,6 +60,13 @@ class Reason(StrEnum):
     INFERENCE_FAILED = "InferenceFailed"
     DEADLINE_EXCEEDED = "DeadlineExceeded"
     PENDING_DEADLINE_EXCEEDED = "PendingDeadlineExceeded"
+    DISRUPTION_LIMIT_EXCEEDED = "DisruptionLimitExceeded"
+    SPEC_CHANGED = "SpecChanged"
+    RETRIED = "Retried"
+    # SpecIgnored
+    UNKNOWN_FIELD = "UnknownField"
+    IMMUTABLE_FIELD_CHANGED = "ImmutableFieldChanged"
+    SPEC_APPLIED = "SpecApplied"
     # Events about children
     REPLICAS_CREATED = "ReplicasCreated"
     SERVICE_REPAIRED = "ServiceRepaired"
@@ -65,11 +76,15 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a policy says of one condition, before it has a time and a generation."""
+    """What a policy says of one condition, before it has a time and a generation.
+
+    Attributes:
+        reason: A `Reason`, or one that an operator of another version wrote.
+    """
 
     type: ConditionType
     status: bool
-    reason: Reason
+    reason: str
     message: str
 
 
@@ -84,14 +99,23 @@ def is_true(conditions: Iterable[Condition] | None, kind: ConditionType) -> bool
     return condition is not None and condition.status == "True"
 
 
+def is_over(conditions: Iterable[Condition] | None) -> bool:
+    """Tells whether the job is complete or has failed."""
+    return is_true(conditions, ConditionType.COMPLETE) or is_true(conditions, ConditionType.FAILED)
+
+
 def merge(
     conditions: Iterable[Condition] | None, facts: Iterable[Fact], generation: int, now: datetime
 ) -> tuple[Condition, ...]:
-    """Returns the conditions with `facts` laid over them, in the order of `ConditionType`.
+    """Returns the conditions with `facts` laid over them, in the order of `ConditionType`, and then those of others.
 
-    The transition time moves only when the status does, as the Kubernetes API conventions ask.
+    The transition time moves only when the status does, as the Kubernetes API conventions ask. A condition of ours that
+    still holds speaks of this generation too: `kubectl wait` passes over one that speaks of an earlier generation.
     """
     merged = {condition.type: condition for condition in conditions or ()}
+    for kind in ConditionType:
+        if kind in merged:
+            merged[kind] = merged[kind].model_copy(update={"observed_generation": generation})
     for fact in facts:
         status = "True" if fact.status else "False"
         before = merged.get(fact.type)
@@ -103,7 +127,8 @@ def merge(
             observed_generation=generation,
             last_transition_time=before.last_transition_time if before and before.status == status else now,
         )
-    return tuple(merged[kind] for kind in ConditionType if kind in merged)
+    ours = [merged.pop(kind) for kind in ConditionType if kind in merged]
+    return (*ours, *merged.values())
 
 
 _DECISIVE = {

@@ -28,6 +28,7 @@ __all__ = [
     "TerminationMessage",
     "Weights",
     "is_retryable",
+    "printable",
     "statevector_bytes",
 ]
 
@@ -52,6 +53,9 @@ _ERROR_LENGTH = 300
 
 _STORED = re.compile(r"(gs|file)://\S.*")
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
+
+_ESCAPE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|.)?")
+"""What a terminal takes for a command: ECMA-48, sections 5.4 and 5.6."""
 
 _NOT_ONE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 """What reading may raise when a program wrote something else: anything at all can be in there."""
@@ -127,6 +131,7 @@ class Progress:
         epoch: Epochs finished.
         epochs: Epochs asked for.
         step: Optimizer steps finished.
+        checkpoint_step: Optimizer steps that the last stored checkpoint holds.
         steps: Optimizer steps of all epochs together.
         loss: Training loss of the last finished epoch.
         accuracy: Sign accuracy on the held-out set after the last finished epoch, 0 to 1.
@@ -143,12 +148,14 @@ class Progress:
     accuracy: float | None = None
     examples_per_second: float | None = None
     gradient_variance: float | None = None
+    checkpoint_step: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the progress with the status' field names (camelCase), leaving out what is not known yet."""
         said = asdict(self)
         said["examplesPerSecond"] = said.pop("examples_per_second")
         said["gradientVariance"] = said.pop("gradient_variance")
+        said["checkpointStep"] = said.pop("checkpoint_step")
         return {key: value for key, value in said.items() if value is not None and math.isfinite(value)}
 
     def to_json(self) -> str:
@@ -168,6 +175,7 @@ class Progress:
                 accuracy=_number(said.get("accuracy")),
                 examples_per_second=_number(said.get("examplesPerSecond")),
                 gradient_variance=_number(said.get("gradientVariance")),
+                checkpoint_step=_count(said["checkpointStep"]) if said.get("checkpointStep") else None,
             )
         except _NOT_ONE:
             return None
@@ -224,13 +232,18 @@ class TerminationMessage:
             return None
 
 
+def printable(text: str) -> str:
+    """Returns a program's text without escape sequences, and with spaces for what else cannot be shown."""
+    return "".join(c if c.isprintable() or c == "\n" else " " for c in _ESCAPE.sub("", text))
+
+
 def _shortened(text: str) -> str:
     return text if len(text) <= _ERROR_LENGTH else text[: _ERROR_LENGTH - 3] + "..."
 
 
 def _text(value: object) -> str:
-    """Returns the value as text that UTF-8 can write: JSON may name half of a surrogate pair."""
-    return str(value).encode(errors="replace").decode()
+    """Returns the value as text that can be written and shown: JSON may name half of a surrogate pair, or an escape."""
+    return printable(str(value).encode(errors="replace").decode())
 
 
 def _number(value: object) -> float | None:

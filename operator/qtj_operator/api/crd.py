@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from qtj_operator.api.names import GROUP, KIND, MAX_NAME_LENGTH, NAME_PATTERN, PLURAL, VERSION
-from qtj_operator.api.spec import Spec
+from qtj_operator.api.spec import IMMUTABLE, Spec
 from qtj_operator.api.status import Status
 
 __all__ = ["crd", "crd_yaml"]
@@ -42,6 +42,23 @@ _NAME_RULES: list[dict[str, str]] = [
         "message": "metadata.name must start with a letter and hold only a-z, 0-9 and -, because Services are named "
         "after it",
     },
+]
+
+_NOT_STARTED = (
+    "!has(oldSelf.status) || !has(oldSelf.status.attempt) || "
+    "(has(oldSelf.status.phase) && oldSelf.status.phase == 'Failed' && !has(oldSelf.status.specDigest))"
+)
+"""Nothing has run yet. CEL takes two maps of equal size for equal where their differing keys are in no schema, so the
+operator compares a digest besides: `qtj_operator.api.job.Job.edited`."""
+
+_IMMUTABLE: list[dict[str, str]] = [
+    {
+        "rule": f"{_NOT_STARTED} || (has(self.spec.{field}) == has(oldSelf.spec.{field}) && "
+        f"(!has(self.spec.{field}) || self.spec.{field} == oldSelf.spec.{field}))",
+        "message": f"{field} cannot be changed once the job has started: create a job with another name",
+        "fieldPath": f".spec.{field}",
+    }
+    for field in IMMUTABLE
 ]
 
 
@@ -93,7 +110,7 @@ def _object_schema() -> dict[str, Any]:
             "spec": _structural(Spec),
             "status": _structural(Status),
         },
-        "x-kubernetes-validations": _NAME_RULES,
+        "x-kubernetes-validations": [*_NAME_RULES, *_IMMUTABLE],
     }
 
 

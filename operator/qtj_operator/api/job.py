@@ -1,5 +1,7 @@
 """A QuantumTrainingJob as the rest of the operator reads it: the object's models and what its missing fields mean."""
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
@@ -7,7 +9,8 @@ from typing import Any, Self, TypeVar
 from pydantic import ValidationError
 
 from qtj_operator.api.names import MANAGER, Role
-from qtj_operator.api.spec import Inference, RunPolicy, Spec, Strategy
+from qtj_operator.api.run_policy import BackoffScope, RunPolicy
+from qtj_operator.api.spec import IMMUTABLE, Inference, Spec, Strategy
 from qtj_operator.api.status import Status
 
 __all__ = [
@@ -49,7 +52,15 @@ _WORDS = {"extra_forbidden": NO_SUCH_FIELD, **WRONG_TYPE}
 
 
 class InvalidJob(ValueError):  # noqa: N818  it names what is wrong, as httpx's InvalidURL does
-    """An object that no model accepts; the message is one sentence for its author."""
+    """An object that no model accepts; the message is one sentence for its author.
+
+    Attributes:
+        path: Where in the spec the fault is.
+    """
+
+    def __init__(self, sentence: str, path: tuple[int | str, ...]) -> None:
+        super().__init__(sentence)
+        self.path = path
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -72,6 +83,8 @@ class Job:
         generation: metadata.generation, which moves with the spec.
         deleting: Whether the object is on its way out.
         spec: What the user wants.
+        digest: Digest of what the user wants in the fields that cannot be changed once the job has started.
+        ignored: Paths in the spec that have no effect, because this operator does not know them.
         status: What the operator wrote last.
     """
 
@@ -82,20 +95,22 @@ class Job:
     generation: int
     deleting: bool
     spec: Spec
+    digest: str
+    ignored: tuple[str, ...]
     status: Status
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> Self:
         """Reads an object as the API server returns it.
 
+        A field that this operator does not know, which a CRD of a later version lets through, is ignored. So is a value
+        that it does not know, once the job has started: to give the job up for it would leave its pods to themselves.
+
         Raises:
             InvalidJob: The spec breaks a rule of the schema, which an object stored before that rule existed may do.
         """
-        meta = raw["metadata"]
-        try:
-            spec = Spec.read(raw.get("spec", {}))
-        except ValidationError as error:
-            raise InvalidJob(_sentence(error)) from None
+        meta, written, status = raw["metadata"], raw.get("spec", {}), read_status(raw)
+        spec, ignored = _read_leniently(written) if status.attempt else _read_spec(written)
         return cls(
             name=meta["name"],
             namespace=meta["namespace"],
@@ -104,7 +119,9 @@ class Job:
             generation=meta.get("generation", 1),
             deleting="deletionTimestamp" in meta,
             spec=spec,
-            status=read_status(raw),
+            digest=_digest(written),
+            ignored=ignored,
+            status=status,
         )
 
     def replicas(self) -> Iterator[ReplicaId]:
@@ -147,13 +164,32 @@ class Job:
         return policy is not None and bool(policy.gang)
 
     @property
+    def counts_per_checkpoint(self) -> bool:
+        """Whether restarts are counted anew after each checkpoint that advanced."""
+        return self.policy.backoff_limit_per == BackoffScope.CHECKPOINT
+
+    @property
+    def queued(self) -> bool:
+        """Whether Kueue admits the pods of an attempt, all together."""
+        policy = self.policy.scheduling_policy
+        return policy is not None and policy.queue_name is not None
+
+    @property
+    def edited(self) -> bool:
+        """Whether a field was changed that cannot be changed any more, in a way that the API server did not notice."""
+        return self.status.spec_digest not in {None, self.digest}
+
+    @property
     def managed_elsewhere(self) -> bool:
         """Whether another controller looks after this job."""
         return self.spec.managed_by not in {None, MANAGER}
 
     def stands_alone(self, role: Role) -> bool:
-        """Tells whether peers go on without a replica of this role, so that it can be replaced alone."""
-        worker = role == Role.WORKER and self.spec.strategy == Strategy.PARAMETER_SERVER
+        """Tells whether peers go on without a replica of this role, so that it can be replaced alone.
+
+        Kueue keeps the failed pod of a group until another takes its place, and the other would need its name.
+        """
+        worker = role == Role.WORKER and self.spec.strategy == Strategy.PARAMETER_SERVER and not self.queued
         return worker or role == Role.EVALUATOR
 
     @property
@@ -204,6 +240,40 @@ def _without(value: Any, path: Sequence[int | str]) -> Any:  # noqa: ANN401  JSO
     return None
 
 
+def _read_spec(written: Mapping[str, Any]) -> tuple[Spec, tuple[str, ...]]:
+    """Returns the spec, and the paths of fields that are not known."""
+    try:
+        return Spec.read(written), ()
+    except ValidationError as error:
+        unknown = tuple(each["loc"] for each in error.errors(include_url=False) if each["type"] == "extra_forbidden")
+    try:
+        return Spec.read(written, extra="ignore"), tuple(dotted(("spec", *path)) for path in unknown)
+    except ValidationError as error:
+        path, what = next(faults(error))
+        raise InvalidJob(f"{dotted(('spec', *path))}: {what}", path) from None
+
+
+def _read_leniently(written: Mapping[str, Any]) -> tuple[Spec, tuple[str, ...]]:
+    """Returns as much of the spec as can be read, and the paths of what was left out."""
+    left_out: list[str] = []
+    while True:
+        try:
+            spec, unknown = _read_spec(written)
+        except InvalidJob as error:
+            rest = _without(written, error.path)
+            if not rest:
+                raise
+            left_out.append(dotted(("spec", *error.path)))
+            written = rest
+        else:
+            return spec, (*left_out, *unknown)
+
+
+def _digest(written: Mapping[str, Any]) -> str:
+    fixed = {field: written[field] for field in IMMUTABLE if field in written}
+    return hashlib.sha256(json.dumps(fixed, sort_keys=True).encode()).hexdigest()[:16]
+
+
 def faults(error: ValidationError) -> Iterator[tuple[tuple[int | str, ...], str]]:
     """Yields what is wrong with a spec: the path of the field, and a sentence about it."""
     for each in error.errors(include_url=False):
@@ -214,8 +284,3 @@ def faults(error: ValidationError) -> Iterator[tuple[tuple[int | str, ...], str]
 def dotted(path: Iterable[int | str]) -> str:
     """Writes the path of a field as people do: spec.containers[0].image."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
-
-
-def _sentence(error: ValidationError) -> str:
-    path, what = next(faults(error))
-    return f"{dotted(('spec', *path))}: {what}"

@@ -15,22 +15,20 @@ from qtj_operator.api.contract import MAX_QUBITS, MIN_QUBITS
 from qtj_operator.api.model import Model
 from qtj_operator.api.names import MANAGER, MAX_REPLICAS, Role
 from qtj_operator.api.rules import Rule, checked, enforce, validations
+from qtj_operator.api.run_policy import RunPolicy
 from qtj_operator.api.template import PodTemplate
 
 __all__ = [
+    "IMMUTABLE",
     "Artifacts",
     "Circuit",
-    "CleanPodPolicy",
     "Inference",
     "Precision",
     "Profiler",
     "ReplicaSpec",
     "ReplicaSpecs",
-    "RunPolicy",
-    "SchedulingPolicy",
     "Spec",
     "Strategy",
-    "SuccessPolicy",
 ]
 
 _BUCKET_PATTERN = "^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/.*)?$"
@@ -75,21 +73,6 @@ class Strategy(StrEnum):
     PARAMETER_SERVER = "ParameterServer"
     MIRRORED = "Mirrored"
     NONE = "None"
-
-
-class CleanPodPolicy(StrEnum):
-    """Which pods are deleted once the job has ended."""
-
-    RUNNING = "Running"
-    ALL = "All"
-    NONE = "None"
-
-
-class SuccessPolicy(StrEnum):
-    """Whose end ends training."""
-
-    LEADER = "Leader"
-    ALL_WORKERS = "AllWorkers"
 
 
 class Precision(StrEnum):
@@ -192,72 +175,13 @@ class Inference(Model):
     )
 
 
-class SchedulingPolicy(Model):
-    """How the pods come onto nodes."""
-
-    queue_name: str | None = Field(
-        None,
-        description="Kueue's LocalQueue. The replicas of an attempt are one pod group: all are admitted, or none.",
-        min_length=1,
-        max_length=63,
-    )
-    gang: StrictBool | None = Field(
-        None,
-        description="Places all training replicas or none: a PodGroup of the coscheduling plugin "
-        "(scheduling.x-k8s.io/v1alpha1) is created and every replica's pod names it. The cluster has to serve "
-        "PodGroups, and `schedulerName` in the template to name the scheduler that heeds them.",
-    )
-
-
-_LONGEST = 2**31 - 1
-"""Seconds of the longest deadline: 68 years, which any later date can still be written for."""
-
-
-class RunPolicy(Model):
-    """When to try again, when to stop and what to clean up."""
-
-    backoff_limit: StrictInt | None = Field(
-        None,
-        description="Restarts after a retryable failure before the job fails. 3 when left out. Preemption, eviction "
-        "and lost nodes do not count.",
-        ge=0,
-        le=1000,
-    )
-    active_deadline_seconds: StrictInt | None = Field(
-        None, description="The job fails when it is not complete this long after its start.", ge=1, le=_LONGEST
-    )
-    pending_deadline_seconds: StrictInt | None = Field(
-        None, description="The job fails when its replicas are not all running after this long.", ge=1, le=_LONGEST
-    )
-    ttl_seconds_after_finished: StrictInt | None = Field(
-        None, description="The job is deleted, with its children, this long after its end.", ge=0, le=_LONGEST
-    )
-    clean_pod_policy: CleanPodPolicy | None = Field(
-        None,
-        description="Pods to delete once the job has ended: Running (also when left out; after 30 s to leave by "
-        "themselves, and a pod runs as long as any container of it does), All, or None.",
-    )
-    success_policy: SuccessPolicy | None = Field(
-        None,
-        description="Training has ended well when the leading replica has (Leader, also when left out), or when the "
-        "chief and all workers have (AllWorkers).",
-    )
-    scheduling_policy: SchedulingPolicy | None = Field(None, description="How the pods come onto nodes.")
-
-
 def _names(spec: "Spec", *roles: Role) -> bool:
     named = {role for role, _ in spec.replica_specs}
     return named.issuperset(roles)
 
 
-_IMMUTABLE = tuple(
-    Rule(
-        f"has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || self.{field} == oldSelf.{field})",
-        lambda _: True,  # an object as it is stored knows nothing of an earlier one
-        f"{field} cannot be changed once the job exists: create a job with another name",
-    )
-    for field in ("strategy", "template", "replicaSpecs", "circuit", "artifacts", "profiler", "managedBy")
-)
+IMMUTABLE = ("strategy", "template", "replicaSpecs", "circuit", "artifacts", "profiler", "managedBy")
+"""Fields that cannot be changed once the job has started."""
 
 
 def _scheduling(obj: str, field: str, default: str) -> str:
@@ -300,7 +224,7 @@ _ROLE_RULES = (_PARAMETER_SERVER, _NO_PARAMETER_SERVER, _MIRRORED)
 class Spec(Model):
     """What to train, where, and with how many replicas."""
 
-    model_config = ConfigDict(json_schema_extra=validations(*_IMMUTABLE, _SCHEDULED_ONCE, *_ROLE_RULES))
+    model_config = ConfigDict(json_schema_extra=validations(_SCHEDULED_ONCE, *_ROLE_RULES))
 
     strategy: Strategy | None = Field(
         None,
@@ -329,6 +253,13 @@ class Spec(Model):
     suspend: StrictBool | None = Field(
         None,
         description="While true, the job has no pods. It goes on from its last checkpoint when it is false again.",
+    )
+    retry: StrictInt | None = Field(
+        None,
+        description="Raise it by one to let a job that has failed go on from its last checkpoint, with a new count of "
+        "restarts and a new deadline; inference that has failed runs again.",
+        ge=0,
+        le=2**31 - 1,
     )
     managed_by: str | None = Field(
         None,

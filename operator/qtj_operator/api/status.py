@@ -36,11 +36,13 @@ class Phase(StrEnum):
 class Condition(Model):
     """A metav1.Condition."""
 
-    type: str = Field(description="Running, Suspended, Trained, Complete or Failed.")
+    type: str = Field(description="Running, Suspended, Trained, Complete, Failed or SpecIgnored.")
     status: Literal["True", "False", "Unknown"] = Field(description="True, False or Unknown.")
     reason: str = Field(description="One word for programs.")
     message: str = Field(description="One sentence for people.")
-    observed_generation: int = Field(description="The spec's generation that this condition speaks of.")
+    observed_generation: int | None = Field(
+        None, description="The spec's generation that this condition speaks of. Another controller's may have none."
+    )
     last_transition_time: Timestamp = Field(description="When the status last changed.")
 
 
@@ -51,6 +53,11 @@ class ReplicaStatus(Model):
     ready: int = Field(description="How many are running and ready.")
     succeeded: int = Field(description="How many ended with exit code 0.")
     failed: int = Field(description="How many of the current attempt ended otherwise.")
+    succeeded_indexes: str | None = Field(
+        None,
+        description="Which of the current attempt ended with exit code 0, for example 0,2-5. They stay here when their "
+        "pods are deleted, and are not run again.",
+    )
 
 
 class Failure(Model):
@@ -74,6 +81,7 @@ class ProgressStatus(Model):
     epoch: int = Field(description="Epochs finished.")
     epochs: int = Field(description="Epochs asked for.")
     step: int = Field(description="Optimizer steps finished.")
+    checkpoint_step: int | None = Field(None, description="Optimizer steps that the last stored checkpoint holds.")
     steps: int | None = Field(None, description="Optimizer steps of all epochs together.")
     loss: float | None = Field(None, description="Training loss of the last finished epoch.")
     accuracy: float | None = Field(None, description="Sign accuracy on the held-out set, 0 to 1.")
@@ -122,15 +130,45 @@ class Status(Model):
     ready: str | None = Field(None, description="Ready replicas of all, for example 2/2.")
     conditions: tuple[Condition, ...] | None = Field(
         None,
-        description="Running, Suspended, Trained, Complete and Failed, as kubectl wait reads them.",
+        description="Running, Suspended, Trained, Complete, Failed and SpecIgnored, as kubectl wait reads them.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
     )
     attempt: int | None = Field(None, description="Number of the current attempt, from 1.")
     restarts: int | None = Field(None, description="Restarts of the gang that counted against backoffLimit.")
     disruptions: int | None = Field(
-        None, description="Restarts after preemption, eviction or a lost node, which do not count against backoffLimit."
+        None,
+        description="Restarts after preemption, eviction or a lost node, or by a rule RestartIgnoringLimit, which do "
+        "not count against backoffLimit.",
     )
+    restarts_since_checkpoint: int | None = Field(
+        None, description="Those of them since the last checkpoint that advanced."
+    )
+    checkpoint_step: int | None = Field(
+        None, description="Optimizer steps that the last checkpoint held when an attempt ended last."
+    )
+    retry: int | None = Field(None, description="The spec.retry that has been obeyed.")
     start_time: Timestamp | None = Field(None, description="When the operator took the job up.")
+    active_since: Timestamp | None = Field(
+        None,
+        description="From when activeDeadlineSeconds counts: the start, the last resumption, or the last change of "
+        "spec.inference after the end.",
+    )
+    attempt_start_time: Timestamp | None = Field(
+        None,
+        description="When the pods of the current attempt were first created. Missing while the attempt waits for its "
+        "pause, or for pods of the one before to go.",
+    )
+    consecutive_failures: int | None = Field(
+        None, description="Attempts in a row that ended early. The pause before the next attempt grows with them."
+    )
+    last_failure_time: Timestamp | None = Field(None, description="When the last attempt ended early.")
+    peer_lost_time: Timestamp | None = Field(
+        None, description="When a replica reported that it lost a peer, while the cause is not known yet."
+    )
+    spec_digest: str | None = Field(
+        None,
+        description="Digest of the fields that cannot be changed once the job has started, as they were then.",
+    )
     completion_time: Timestamp | None = Field(None, description="When the job ended.")
     replicas: Mapping[str, ReplicaStatus] | None = Field(None, description="Counts by role.")
     failures: tuple[Failure, ...] | None = Field(None, description="The last replicas that ended badly, newest last.")
@@ -138,6 +176,12 @@ class Status(Model):
     weights: WeightsStatus | None = Field(None, description="The trained weights.")
     inference: InferenceStatus | None = Field(None, description="How far inference is and what it measured.")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the status as the API server stores it."""
-        return self.model_dump(by_alias=True, exclude_none=True, mode="json")
+    def to_dict(self, written: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Returns the status as the API server stores it.
+
+        Args:
+            written: The status that it follows. Fields that an operator of a later version wrote there stay.
+        """
+        known = {field.alias for field in type(self).model_fields.values()}
+        unknown = {name: value for name, value in (written or {}).items() if name not in known}
+        return {**unknown, **self.model_dump(by_alias=True, exclude_none=True, mode="json")}

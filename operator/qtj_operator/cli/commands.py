@@ -1,4 +1,4 @@
-"""The commands that need no cluster. Each imports what it needs when it runs, so that `--help` answers at once."""
+"""The commands for jobs. Each imports what it needs when it runs, so that `--help` answers at once."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ import typer
 
 from qtj_operator.cli.errors import INPUT, INTERRUPTED, InputError, end
 
-__all__ = ["convert", "logs", "plan", "render", "report", "run", "validate"]
+__all__ = ["convert", "logs", "plan", "render", "report", "retry", "run", "validate"]
 
 JobFile = Annotated[Path, typer.Argument(metavar="FILE", help="YAML with a QuantumTrainingJob, or several.")]
 Settings = Annotated[
@@ -132,6 +132,20 @@ def report(job: JobName, artifacts: Artifacts = None) -> None:
         from qtj_operator.cli.report import report_job  # noqa: PLC0415
 
         typer.echo(report_job(job, artifacts))
+
+
+def retry(
+    job: JobName,
+    namespace: Annotated[
+        str | None,
+        typer.Option("--namespace", "-n", help="Where the job is.", show_default="that of the current context"),
+    ] = None,
+) -> None:
+    """Let a job on a cluster that has failed go on from its last checkpoint: raises its spec.retry."""
+    with _input():
+        from qtj_operator.cli.retry import retry_job  # noqa: PLC0415
+
+        typer.echo(retry_job(job, namespace))
 
 
 @contextmanager

@@ -51,6 +51,7 @@ for command in (
     commands.render,
     commands.validate,
     commands.convert,
+    commands.retry,
 ):
     app.command()(command)
 

@@ -26,8 +26,6 @@ _RESOURCES = {
 }
 
 _BEFORE_PODS = {Kind.SERVICE, Kind.POD_GROUP}
-_MALFORMED = {400, 422}
-"""Answers to an object that no API server takes; 403 may be a quota, which can be raised."""
 
 _NO_POD_GROUPS = (
     "spec.runPolicy.schedulingPolicy.gang needs PodGroups, which this cluster does not serve: install the coscheduling "
@@ -37,15 +35,17 @@ _NO_POD_GROUPS = (
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """A child that cannot be created, in a sentence for the user.
+    """An action that cannot be carried out, in a sentence for the user.
 
     Attributes:
-        final: Whether it can never be created: what is wrong with it comes from a template that cannot be changed.
+        malformed: Whether the API server itself finds fault with the child, and so with the template.
+        kind: The kind of action.
     """
 
     reason: Reason
     message: str
-    final: bool = False
+    malformed: bool = False
+    kind: type[Action] = Create
 
 
 async def act(client: Client, job: Job, actions: Sequence[Action]) -> Obstacle | None:
@@ -94,14 +94,29 @@ async def _all(requests: Iterable[Awaitable[Obstacle | None]]) -> list[Obstacle]
 
 
 async def _carry_out(client: Client, job: Job, action: Action) -> Obstacle | None:
-    match action:
-        case Delete():
-            await client.delete(_RESOURCES[action.kind], job.namespace, action.name, action.version, force=action.force)
-        case Restore():
+    if isinstance(action, Create):
+        return await _create(client, job, action.manifest)
+    try:
+        if isinstance(action, Delete):
+            resource = _RESOURCES[action.kind]
+            await client.delete(resource, job.namespace, action.name, action.version, force=action.force)
+        else:
             await _restore(client, job, action)
-        case Create():
-            return await _create(client, job, action.manifest)
+    except ApiError as error:
+        verb = "deleted" if isinstance(action, Delete) else "repaired"
+        return _refusal(error, f"{action.kind} {action.name} cannot be {verb}: {error}", type(action))
     return None
+
+
+def _refusal(error: ApiError, message: str, kind: type[Action]) -> Obstacle:
+    """Returns the obstacle that a refusal is.
+
+    Raises:
+        ApiError: It is none: the server was out of reach or too busy, or has another version of the object.
+    """
+    if not error.final and error.refused_by is None:
+        raise error
+    return Obstacle(Reason.CHILD_REJECTED, message, malformed=error.malformed, kind=kind)
 
 
 async def _restore(client: Client, job: Job, action: Restore) -> None:
@@ -123,10 +138,7 @@ async def _create(client: Client, job: Job, manifest: Manifest) -> Obstacle | No
             return await _is_ours(client, resource, job, manifest, called)
         if error.code == 404 and resource is Resource.POD_GROUPS:  # noqa: PLR2004
             return Obstacle(Reason.CHILD_REJECTED, _NO_POD_GROUPS)
-        if not error.final:
-            raise
-        malformed = error.code in _MALFORMED
-        return Obstacle(Reason.CHILD_REJECTED, f"{called} was refused by the API server: {error}", final=malformed)
+        return _refusal(error, f"{called} was refused by {error.refused_by or 'the API server'}: {error}", Create)
     return None
 
 

@@ -3,6 +3,7 @@
 Two implementations are possible, the real API server and one in memory; the controller cannot tell them apart.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, Protocol
@@ -30,6 +31,14 @@ class Resource(Enum):
     EVENTS = ("/api/v1", "events")
 
 
+_ADMISSION = re.compile(r"(webhook|ValidatingAdmissionPolicy) [\"']([^\"']+)[\"']")
+"""How the API server names who refused: kube-apiserver 1.34, admission/plugin/webhook/errors/statuserror.go and
+admission/plugin/policy/validating/plugin.go; `failed calling webhook` among them."""
+
+_DENIED = re.compile(r"denied (the )?request|is forbidden")
+"""What every refusal of an admission plugin has, whatever its name."""
+
+
 class ApiError(Exception):
     """The API server refused, or could not be reached.
 
@@ -45,8 +54,23 @@ class ApiError(Exception):
 
     @property
     def final(self) -> bool:
-        """Whether the same request can only be refused again: the object itself is at fault, or a policy."""
+        """Whether the same request is refused again until something changes: the object is at fault, or a policy."""
         return self.code in {400, 403, 422}
+
+    @property
+    def refused_by(self) -> str | None:
+        """The webhook or policy that refused, or that could not be asked; None when the server itself answers."""
+        named = _ADMISSION.search(str(self))
+        return f"the {named[1]} {named[2]}" if named else None
+
+    @property
+    def malformed(self) -> bool:
+        """Whether the API server itself finds fault with the object, which no wait can cure.
+
+        An admission plugin answers with the same codes (a policy with 422, a webhook that sets none with 400), and may
+        think otherwise later. A refusal for want of quota or rights is 403.
+        """
+        return self.code in {400, 422} and self.refused_by is None and not _DENIED.search(str(self))
 
 
 class Client(Protocol):

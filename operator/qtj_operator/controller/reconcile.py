@@ -15,17 +15,15 @@ from qtj_operator.controller.journal import about, tell, tell_of_the_end
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.observe import observe
 from qtj_operator.controller.pace import Pace
+from qtj_operator.controller.refusals import Refusals
 from qtj_operator.core.decide import decide, refuse
-from qtj_operator.core.decision import Decision, earliest
+from qtj_operator.core.decision import Create, Decision, earliest
 from qtj_operator.core.events import events_between
-from qtj_operator.core.status import failed_by_obstacle, with_obstacle
+from qtj_operator.core.status import failed_by_obstacle, has_run, with_obstacle
 
 __all__ = ["Reconciler", "utc_now"]
 
 log = logging.getLogger(__name__)
-
-_OBSTACLE_RETRY = timedelta(seconds=15)
-"""How often a child that was refused is tried again: quotas are raised and names freed without any event for us."""
 
 
 def utc_now() -> datetime:
@@ -43,6 +41,7 @@ class Reconciler:
         clock: Tells the time.
         metrics: Where jobs are counted.
         pace: How often numbers are written.
+        refusals: What the API server has refused.
     """
 
     client: Client
@@ -50,6 +49,7 @@ class Reconciler:
     clock: Callable[[], datetime] = utc_now
     metrics: Metrics = field(default_factory=Metrics)
     pace: Pace = field(default_factory=Pace)
+    refusals: Refusals = field(default_factory=Refusals)
 
     async def reconcile(self, key: Key) -> timedelta | None:
         """Does one pass over the job and returns after what time to look again, if nothing happens before.
@@ -74,6 +74,7 @@ class Reconciler:
     def _forget(self, key: Key, raw: Object | None) -> None:
         self.progress.latest(key, None)
         self.pace.forget(key)
+        self.refusals.forget(key)
         known = self.metrics.forget(key)
         if known and (raw is None or "deletionTimestamp" in raw["metadata"]):
             tell_of_the_end(key)
@@ -84,15 +85,27 @@ class Reconciler:
         except InvalidJob as error:
             return _refused(raw, str(error), now)
         seen = await observe(self.client, self.progress, job)
-        decision = decide(seen, now)
-        obstacle = await act(self.client, job, decision.actions)
-        if obstacle is not None:
-            decision = _hindered(job, decision, obstacle, now)
+        decision = await self._act(job, decide(seen, now), now)
         return self.pace.eased((job.namespace, job.name), job.status, decision, now)
+
+    async def _act(self, job: Job, decision: Decision, now: datetime) -> Decision:
+        """Carries out the decision; returns it with what stands in its way, if anything does."""
+        standing = self.refusals.standing(job, decision.actions, now)
+        if standing is not None:
+            obstacle, due = standing
+            others = [action for action in decision.actions if not isinstance(action, (Create, obstacle.kind))]
+            await act(self.client, job, others)
+            return _blocked(job, decision, obstacle, now, due)
+        found = await act(self.client, job, decision.actions)
+        if found is None:
+            if decision.actions:
+                self.refusals.forget((job.namespace, job.name))
+            return decision
+        return _blocked(job, decision, found, now, self.refusals.add(job, found, now))
 
     async def _record(self, key: Key, raw: Object, decision: Decision, now: datetime) -> bool:
         """Writes the status if it changed, and tells about it only then; returns whether it did."""
-        status = decision.status.to_dict()
+        status = decision.status.to_dict(raw.get("status"))
         changed = status != raw.get("status")
         if changed:
             before = read_status(raw)
@@ -127,8 +140,10 @@ def _refused(raw: Object, sentence: str, now: datetime) -> Decision | None:
     return refuse(before, meta.get("generation", 1), sentence, now)
 
 
-def _hindered(job: Job, decision: Decision, obstacle: Obstacle, now: datetime) -> Decision:
-    hindered = failed_by_obstacle if obstacle.final else with_obstacle
-    status = hindered(job.status, decision.status, obstacle.reason, obstacle.message, now)
+def _blocked(job: Job, decision: Decision, obstacle: Obstacle, now: datetime, due: datetime) -> Decision:
+    if obstacle.malformed and not has_run(job.status):
+        status = failed_by_obstacle(decision.status, obstacle.reason, obstacle.message, now)
+    else:
+        status = with_obstacle(job.status, decision.status, obstacle.reason, obstacle.message, now)
     events = events_between(job.status, status)
-    return replace(decision, status=status, events=events, wake_at=earliest(decision.wake_at, now + _OBSTACLE_RETRY))
+    return replace(decision, status=status, events=events, wake_at=earliest(decision.wake_at, due))

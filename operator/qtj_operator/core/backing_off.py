@@ -1,14 +1,17 @@
-"""The pause between a failure and the next attempt."""
+"""The pause between the end of one attempt and the pods of the next."""
 
 from datetime import datetime, timedelta
 
-from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
+from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_true
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed
 
-__all__ = ["LONGEST_PAUSE", "backing_off", "pause_after"]
+__all__ = ["LONGEST_PAUSE", "backing_off", "failures_in_a_row", "pause_after"]
 
 LONGEST_PAUSE = timedelta(seconds=300)
+
+_RAN_WELL = timedelta(minutes=10)
+"""How long a gang runs until its end has nothing to do with the one before: the kubelet's time for a crash loop."""
 
 
 def pause_after(failures: int) -> timedelta:
@@ -17,18 +20,26 @@ def pause_after(failures: int) -> timedelta:
 
 
 def backing_off(seen: Observed, now: datetime) -> Verdict | None:
-    """The first restart comes at once, and each further one waits twice as long.
+    """The first restart comes at once, and each further one waits twice as long, after a disruption as after a failure.
 
-    Counted from the last failure in the status, so the pause outlives the operator.
+    Counted from a time in the status, so the pause outlives the operator.
     """
-    restarts, failures = seen.job.status.restarts or 0, seen.job.status.failures
-    if not restarts or not failures or seen.current or is_true(seen.job.status.conditions, ConditionType.TRAINED):
+    failures, last = seen.job.status.consecutive_failures, seen.job.status.last_failure_time
+    if not failures or not last or seen.current or is_true(seen.job.status.conditions, ConditionType.TRAINED):
         return None
-    pause = pause_after(restarts)
-    due = failures[-1].time + pause
+    pause = pause_after(failures)
+    due = last + pause
     if due <= now:
         return None
-    message = f"attempt {seen.attempt} begins {pause.seconds} s after the last failure"
+    message = f"attempt {seen.attempt} begins {pause.seconds} s after the last one ended"
     return Verdict(
         facts=(Fact(ConditionType.RUNNING, status=False, reason=Reason.BACKING_OFF, message=message),), wake_at=due
     )
+
+
+def failures_in_a_row(seen: Observed, now: datetime) -> int:
+    """Returns how many attempts have ended early one after the other, with the one that ends now."""
+    running = find(seen.job.status.conditions, ConditionType.RUNNING)
+    if running and running.status == "True" and now - running.last_transition_time >= _RAN_WELL:
+        return 1
+    return (seen.job.status.consecutive_failures or 0) + 1

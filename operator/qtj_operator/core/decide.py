@@ -17,10 +17,12 @@ from qtj_operator.core.events import events_between
 from qtj_operator.core.impossible import impossible
 from qtj_operator.core.incomplete import drifted, incomplete
 from qtj_operator.core.inferring import inferring
+from qtj_operator.core.judged_again import judged_again
 from qtj_operator.core.lost_loner import lost_loner, next_replacement
 from qtj_operator.core.lost_replica import lost_replica
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.overdue import next_deadline, overdue
+from qtj_operator.core.retried import retried
 from qtj_operator.core.started import started
 from qtj_operator.core.status import closed, status_of
 from qtj_operator.core.superseded import superseded
@@ -32,6 +34,8 @@ __all__ = ["decide", "refuse"]
 Policy = Callable[[Observed, datetime], Verdict | None]
 
 POLICIES: tuple[Policy, ...] = (
+    judged_again,  # failed for its spec alone, which is in order now
+    retried,  # failed, and its author wants it to go on
     ended,  # Complete or Failed: only leftovers are cleaned up
     impossible,  # the spec can never run: say so once
     trained,  # the leader is done: note the weights

@@ -6,11 +6,23 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
-from qtj_operator.api.conditions import Fact, Reason
+from qtj_operator.api.conditions import Fact
 from qtj_operator.api.status import Status
 from qtj_operator.build.manifest import Manifest
 
-__all__ = ["SETTLED", "Action", "Create", "Decision", "Delete", "Event", "Kind", "Restore", "Verdict", "earliest"]
+__all__ = [
+    "NEW_ATTEMPT",
+    "SETTLED",
+    "Action",
+    "Create",
+    "Decision",
+    "Delete",
+    "Event",
+    "Kind",
+    "Restore",
+    "Verdict",
+    "earliest",
+]
 
 
 class Kind(StrEnum):
@@ -69,7 +81,7 @@ class Event:
     """A Kubernetes Event on the job."""
 
     type: Literal["Normal", "Warning"]
-    reason: Reason
+    reason: str
     message: str
 
 
@@ -91,6 +103,13 @@ class Verdict:
     events: tuple[Event, ...] = ()
     wake_at: datetime | None = None
 
+
+NEW_ATTEMPT: Mapping[str, None] = {
+    "attempt_start_time": None,
+    "peer_lost_time": None,
+    "weights": None,
+}
+"""Fields of the status that speak of one attempt alone, as every other begins."""
 
 SETTLED = Verdict()
 """Nothing to do but to keep the status true."""

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
-from qtj_operator.api.spec import CleanPodPolicy
+from qtj_operator.api.run_policy import CleanPodPolicy
 from qtj_operator.core.decision import Delete, Kind, Verdict, earliest
 from qtj_operator.core.inferring import inference_stopped, wanted_run
 from qtj_operator.core.observed import Observed
@@ -77,4 +77,4 @@ def _inference_changed(seen: Observed) -> bool:
 def _reopened(end: ConditionType, now: datetime) -> Verdict:
     """Takes the end back; the deadline is for the new run alone."""
     fact = Fact(end, status=False, reason=Reason.INFERRING, message="spec.inference was changed")
-    return Verdict(record={"start_time": now}, facts=(fact,))
+    return Verdict(record={"active_since": now}, facts=(fact,))

@@ -6,6 +6,7 @@ from qtj_operator.core.decision import Event
 
 __all__ = ["events_between"]
 
+_OURS = frozenset(ConditionType)
 _SILENT = {Reason.STARTING, Reason.TRAINING_ENDED, Reason.NOT_STARTED, Reason.BACKING_OFF}
 """Reasons that say nothing a neighbouring event does not say better."""
 
@@ -17,6 +18,9 @@ _WARNINGS = {
     Reason.CHILD_REJECTED,
     Reason.RESTARTING,
     Reason.NO_WEIGHTS,
+    Reason.SPEC_CHANGED,
+    Reason.UNKNOWN_FIELD,
+    Reason.IMMUTABLE_FIELD_CHANGED,
 }
 
 
@@ -26,9 +30,10 @@ def events_between(before: Status, after: Status) -> tuple[Event, ...]:
     restarts = before.attempt != after.attempt
     failed = is_true(after.conditions, ConditionType.FAILED)
     return tuple(
-        Event("Warning" if _is_warning(condition) else "Normal", Reason(condition.reason), condition.message)
+        Event("Warning" if _is_warning(condition) else "Normal", condition.reason, condition.message)
         for condition in after.conditions or ()
-        if known.get(condition.type) != (condition.status, condition.reason)
+        if condition.type in _OURS
+        and known.get(condition.type) != (condition.status, condition.reason)
         and not _is_silent(condition, restarts=restarts, failed=failed)
     )
 

@@ -7,7 +7,7 @@ from qtj_operator.api.status import Failure
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
 
-__all__ = ["MAX_FAILURES", "described", "with_failures"]
+__all__ = ["MAX_FAILURES", "described", "reason_of", "with_failures"]
 
 MAX_FAILURES = 10
 """Failures kept in the status: enough to see a pattern, too few to make the object grow."""
@@ -34,6 +34,11 @@ def described(pod: Pod) -> str:
     return f"{pod.name} ended ({pod.ending.how}): {pod.last_words}"
 
 
+def reason_of(pod: Pod) -> str:
+    """Returns the one word for how a pod came to be lost."""
+    return pod.ending.reason if pod.ending else "Disrupted"
+
+
 def _failure(pod: Pod, now: datetime) -> Failure:
     return Failure(
         pod=pod.name,
@@ -41,7 +46,7 @@ def _failure(pod: Pod, now: datetime) -> Failure:
         attempt=pod.attempt,
         node=pod.node,
         exit_code=pod.ending.exit_code if pod.ending else None,
-        reason=pod.ending.reason if pod.ending else "Disrupted",
+        reason=reason_of(pod),
         message=pod.last_words,
         time=now,
     )

@@ -15,7 +15,7 @@ from qtj_operator.build.tf_config import tf_config
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed
 
-__all__ = ["impossible"]
+__all__ = ["fault", "impossible"]
 
 Check = Callable[[Job], str | None]
 
@@ -24,10 +24,15 @@ def impossible(seen: Observed, _now: datetime) -> Verdict | None:
     """Says what is wrong once, before any pod exists, and leaves it at that."""
     if seen.attempt:
         return None
-    sentence = next((found for check in _CHECKS if (found := check(seen.job)) is not None), None)
+    sentence = fault(seen.job)
     if sentence is None:
         return None
     return Verdict(facts=(Fact(ConditionType.FAILED, status=True, reason=Reason.INVALID_SPEC, message=sentence),))
+
+
+def fault(job: Job) -> str | None:
+    """Returns what is wrong with the spec, in a sentence for its author; None when nothing is."""
+    return next((found for check in _CHECKS if (found := check(job)) is not None), None)
 
 
 def reserved_variable(job: Job) -> str | None:

@@ -1,8 +1,9 @@
 """Children that are missing, or that no longer look as they were built."""
 
+from dataclasses import replace
 from datetime import datetime
 
-from qtj_operator.api.conditions import ConditionType, Reason, is_true
+from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
 from qtj_operator.api.names import replica_name
 from qtj_operator.build.pod import replica_pod
 from qtj_operator.build.queueing import pod_group
@@ -34,8 +35,17 @@ def incomplete(seen: Observed, now: datetime) -> Verdict | None:
     if seen.job.gang and not seen.pod_group:
         services.append(Create(pod_group(seen.job)))
     leaving = removal((pod for pod in seen.current if pod.deleting), now)
-    verdict = Verdict(actions=(*leaving.actions, *services, *pods), wake_at=leaving.wake_at)
+    if seen.job.edited and (services or pods):
+        return replace(leaving, facts=(_spec_changed(seen),))
+    # From here on, it is the cluster's doing that pods do not run: `pendingDeadlineSeconds` counts.
+    record = {} if seen.job.status.attempt_start_time else {"attempt_start_time": now}
+    verdict = Verdict(actions=(*leaving.actions, *services, *pods), record=record, wake_at=leaving.wake_at)
     return None if verdict == SETTLED else verdict
+
+
+def _spec_changed(seen: Observed) -> Fact:
+    message = f"attempt {seen.attempt} needs the spec that the job started with: put back what was changed"
+    return Fact(ConditionType.RUNNING, status=False, reason=Reason.SPEC_CHANGED, message=message)
 
 
 def drifted(seen: Observed, _now: datetime) -> Verdict | None:
@@ -48,7 +58,7 @@ def drifted(seen: Observed, _now: datetime) -> Verdict | None:
         if live is not None and any(live["spec"].get(field) != spec[field] for field in _PROMISED):
             fields = {field: spec[field] for field in _PROMISED}
             repairs.append(Restore(Kind.SERVICE, name, live["metadata"]["resourceVersion"], fields))
-    if not repairs:
+    if not repairs or seen.job.edited:
         return None
     names = ", ".join(repair.name for repair in repairs if isinstance(repair, Restore))
     event = Event("Warning", Reason.SERVICE_REPAIRED, f"brought back what had been edited: {names}")

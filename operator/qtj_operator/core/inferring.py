@@ -4,18 +4,23 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
-from qtj_operator.api.spec import CleanPodPolicy, Inference
+from qtj_operator.api.run_policy import CleanPodPolicy
+from qtj_operator.api.spec import Inference
 from qtj_operator.api.status import InferencePhase, InferenceStatus, WeightsStatus
 from qtj_operator.build.inference import inference_job, inference_run
+from qtj_operator.build.manifest import Manifest
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Verdict, earliest
 from qtj_operator.core.observed import InferenceRun, Observed
-from qtj_operator.core.removal import lingering
+from qtj_operator.core.removal import lingering, removal
 from qtj_operator.core.unstarted import why_unstarted
 
-__all__ = ["inference_stopped", "inferring", "wanted_run"]
+__all__ = ["inference_stopped", "inference_to_repeat", "inferring", "wanted_run"]
 
 _POD_EXPECTED = timedelta(seconds=30)
 """How long after its Job a pod of inference may come before that is worth a word."""
+
+
+_NO_RUN = ""
 
 
 def wanted_run(seen: Observed) -> str | None:
@@ -28,6 +33,17 @@ def inference_stopped(seen: Observed) -> tuple[Action, ...]:
     """Returns what stops an inference Job that still runs; nothing when it has ended."""
     found = seen.inference
     return () if found is None or found.complete or found.failed else _removed(found)
+
+
+def inference_to_repeat(seen: Observed) -> InferenceStatus | None:
+    """Returns what the record says of an inference that failed and is to run again: it belongs to no run yet."""
+    inference = seen.job.status.inference
+    return inference and inference.model_copy(update={"phase": InferencePhase.PENDING, "run": _NO_RUN})
+
+
+def _is_repeated(seen: Observed) -> bool:
+    inference = seen.job.status.inference
+    return inference is not None and inference.run == _NO_RUN
 
 
 def inferring(seen: Observed, now: datetime) -> Verdict | None:
@@ -48,18 +64,34 @@ def _infer(seen: Observed, inference: Inference, weights: WeightsStatus, now: da
     run = inference_run(inference, weights)
     found = seen.inference
     if found is None:
-        return _running(run, Create(inference_job(seen.job, inference, weights)))
+        return _begun(seen, run, inference_job(seen.job, inference, weights))
     if found.run != run:
         return _running(run, *_removed(found))
     if found.done:
         return _done(found)
     if found.given_up:
-        return _failed(_how_it_failed(found), InferenceStatus(phase=InferencePhase.FAILED, run=run))
+        return _given_up(seen, found)
     verdict = _under_way(found, now)
     # What trained may hold the machine that inference waits for; the Job tries again when its failed pod has stopped.
     kept = seen.job.policy.clean_pod_policy == CleanPodPolicy.NONE
     left = lingering(found.pods if kept else (*found.pods, *seen.pods), now)
-    return replace(verdict, actions=left.actions, wake_at=earliest(verdict.wake_at, left.wake_at))
+    # Nor does it before a pod on a lost node has stopped, of which that node never tells.
+    leaving = removal((pod for pod in found.pods if pod.deleting), now)
+    actions = dict.fromkeys((*left.actions, *leaving.actions))
+    return replace(verdict, actions=tuple(actions), wake_at=earliest(verdict.wake_at, left.wake_at, leaving.wake_at))
+
+
+def _begun(seen: Observed, run: str, job: Manifest) -> Verdict:
+    if seen.job.edited:
+        why = "inference would take the template as it was changed after training: put back what was changed"
+        return _pending(run, Reason.SPEC_CHANGED, why)
+    return _running(run, Create(job))
+
+
+def _given_up(seen: Observed, found: InferenceRun) -> Verdict:
+    if _is_repeated(seen):
+        return Verdict(actions=_removed(found), facts=_running(found.run).facts)
+    return _failed(_how_it_failed(found), InferenceStatus(phase=InferencePhase.FAILED, run=found.run))
 
 
 def _under_way(found: InferenceRun, now: datetime) -> Verdict:
@@ -67,6 +99,8 @@ def _under_way(found: InferenceRun, now: datetime) -> Verdict:
     obstacle = next((why for pod in found.pods if (why := why_unstarted(pod)) is not None), None)
     if obstacle is not None:
         return _pending(found.run, *obstacle)
+    if found.suspended:
+        return _pending(found.run, Reason.QUEUED, f"{found.name} waits to be admitted by its queue")
     due = found.created + _POD_EXPECTED
     if found.pods or now < due:
         return replace(_running(found.run), wake_at=None if found.pods else due)

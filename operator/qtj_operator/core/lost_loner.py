@@ -10,10 +10,13 @@ from datetime import datetime
 
 from qtj_operator.api.conditions import ConditionType, Reason, is_true
 from qtj_operator.api.names import Role
+from qtj_operator.api.run_policy import FailureAction
 from qtj_operator.core.backing_off import pause_after
+from qtj_operator.core.budget import checkpoint_record, counted_restarts
 from qtj_operator.core.decision import Event, Verdict
+from qtj_operator.core.failure_policy import ruled
 from qtj_operator.core.failures import MAX_FAILURES, described, with_failures
-from qtj_operator.core.lost_replica import give_up
+from qtj_operator.core.lost_replica import costs_nothing, give_up, is_final
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.removal import removal
@@ -59,10 +62,10 @@ def _is_counted(seen: Observed, pod: Pod) -> bool:
 
 
 def _due(seen: Observed, pod: Pod) -> datetime:
-    """Returns when a pod that is on record makes room for the next of its name; one that was taken away at once."""
+    """Returns when a pod that is on record makes room for the next of its name."""
     own = [failure for failure in seen.job.status.failures or () if failure.pod == pod.name]
     last = next(failure.time for failure in own if failure.uid == pod.uid)
-    return last if pod.taken_away else last + pause_after(len(own))
+    return last + pause_after(len(own))
 
 
 def _is_evaluator(pod: Pod) -> bool:
@@ -80,21 +83,38 @@ def _is_final_evaluation(seen: Observed, pod: Pod) -> bool:
 
 def _recorded(seen: Observed, lost: list[Pod], now: datetime) -> Verdict:
     status = seen.job.status
-    permanent = next((pod for pod in lost if not pod.retryable and not _is_evaluator(pod)), None)
-    if permanent is not None:
-        return give_up(seen, lost, Reason.REPLICA_FAILED, f"{described(permanent)}; this exit code is final", now)
-    disrupted = sum(pod.taken_away for pod in lost)
-    costly = [pod for pod in lost if not pod.taken_away and not _is_evaluator(pod)]
-    restarts = (status.restarts or 0) + len(costly)
-    if costly and restarts > seen.job.backoff_limit:
-        why = f"{described(costly[0])}; replicas were restarted {status.restarts or 0} times, as backoffLimit allows"
-        return give_up(seen, lost, Reason.BACKOFF_LIMIT_EXCEEDED, why, now)
+    needed = [pod for pod in lost if not _is_evaluator(pod)]
+    ends = _ends_the_job(seen, needed)
+    if ends is not None:
+        return give_up(seen, lost, *ends, now)
+    disrupted = sum(costs_nothing(seen.job, pod) for pod in lost)
+    costly = sum(not costs_nothing(seen.job, pod) for pod in needed)
     record = {
-        "restarts": restarts,
+        "restarts": (status.restarts or 0) + costly,
         "disruptions": (status.disruptions or 0) + disrupted or None,
+        **checkpoint_record(seen, costly),
         "failures": with_failures(seen, lost, now),
     }
     return Verdict(record=record, events=tuple(_told(seen, pod) for pod in lost))
+
+
+def _ends_the_job(seen: Observed, lost: list[Pod]) -> tuple[Reason, str] | None:
+    """Returns why the job fails with one of these pods, if it does."""
+    for pod in lost:
+        if ruled(seen.job, pod) == FailureAction.FAIL:
+            return Reason.REPLICA_FAILED, f"{described(pod)}; failurePolicy says Fail"
+        if is_final(seen.job, pod):
+            return Reason.REPLICA_FAILED, f"{described(pod)}; this exit code is final"
+    costly = [pod for pod in lost if not costs_nothing(seen.job, pod)]
+    restarts, disruptions = counted_restarts(seen), seen.job.status.disruptions or 0
+    if costly and restarts + len(costly) > seen.job.backoff_limit:
+        why = f"{described(costly[0])}; replicas were restarted {restarts} times, as backoffLimit allows"
+        return Reason.BACKOFF_LIMIT_EXCEEDED, why
+    limit, others = seen.job.policy.disruption_limit, len(lost) - len(costly)
+    if limit is not None and others and disruptions + others > limit:
+        why = f"{described(lost[0])}; replicas were disrupted {disruptions} times, as disruptionLimit allows"
+        return Reason.DISRUPTION_LIMIT_EXCEEDED, why
+    return None
 
 
 def _told(seen: Observed, pod: Pod) -> Event:

@@ -19,13 +19,18 @@ from datetime import datetime, timedelta
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
 from qtj_operator.api.contract import EXIT_RETRY
+from qtj_operator.api.job import Job
 from qtj_operator.api.names import replica_name
-from qtj_operator.core.decision import Verdict
+from qtj_operator.api.run_policy import FailureAction
+from qtj_operator.core.backing_off import failures_in_a_row
+from qtj_operator.core.budget import checkpoint_record, counted_restarts
+from qtj_operator.core.decision import NEW_ATTEMPT, Verdict
+from qtj_operator.core.failure_policy import ruled
 from qtj_operator.core.failures import described, with_failures
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
 
-__all__ = ["give_up", "lost_replica"]
+__all__ = ["costs_nothing", "give_up", "is_final", "lost_replica"]
 
 _NODE_MISSED = timedelta(seconds=75)
 """How long a program that lost its peer may wait for the peer's fate to show: a crash takes a second or two, and a node
@@ -36,25 +41,27 @@ def lost_replica(seen: Observed, now: datetime) -> Verdict | None:
     """Peers cannot go on without it, so the whole gang starts anew, or the job gives up.
 
     A disruption (preemption, eviction, a lost node, a deletion) says nothing about the program and costs nothing of its
-    budget.
+    budget, and neither does the end of a peer beside it: plain TensorFlow ends with 1 when a peer goes.
     """
     lost = [pod for pod in seen.gang if pod.failed or _taken(seen, pod) or _unreachable(seen, pod)]
     gone = _gone(seen)
     if is_true(seen.job.status.conditions, ConditionType.TRAINED) or not (lost or gone):
         return None
-    permanent = next((pod for pod in lost if not pod.retryable), None)
+    why = described(lost[0]) if lost else f"{gone[0]} is gone"
+    unwanted = next((pod for pod in lost if ruled(seen.job, pod) == FailureAction.FAIL), None)
+    if unwanted is not None:
+        return give_up(seen, lost, Reason.REPLICA_FAILED, f"{described(unwanted)}; failurePolicy says Fail", now)
+    if _by_disruption(seen, lost, gone):
+        return _disrupted(seen, lost, why, now)
+    permanent = next((pod for pod in lost if is_final(seen.job, pod)), None)
     if permanent is not None:
         return give_up(seen, lost, Reason.REPLICA_FAILED, f"{described(permanent)}; this exit code is final", now)
-    if not gone and (due := _unexplained_until(seen, lost)) is not None and now < due:
-        return _wait(lost[0], due)
-    why = described(lost[0]) if lost else f"{gone[0]} is gone"
-    if _by_disruption(seen, lost, gone):
-        return _next_attempt(seen, lost, why, now, disruptions=1)
-    restarts = seen.job.status.restarts or 0
-    if restarts >= seen.job.backoff_limit:
-        why = f"{why}; the gang was restarted {restarts} times, as often as backoffLimit allows"
-        return give_up(seen, lost, Reason.BACKOFF_LIMIT_EXCEEDED, why, now)
-    return _next_attempt(seen, lost, why, now, restarts=1)
+    return _unexplained(seen, lost, now) or _failed(seen, lost, why, now)
+
+
+def is_final(job: Job, pod: Pod) -> bool:
+    """Whether the pod's end is the end of the job: by its exit code, unless a rule says otherwise."""
+    return not pod.retryable and ruled(job, pod) is None
 
 
 def give_up(seen: Observed, lost: Sequence[Pod], reason: Reason, why: str, now: datetime) -> Verdict:
@@ -65,13 +72,29 @@ def give_up(seen: Observed, lost: Sequence[Pod], reason: Reason, why: str, now: 
     )
 
 
+def _disrupted(seen: Observed, lost: list[Pod], why: str, now: datetime) -> Verdict:
+    disruptions, limit = seen.job.status.disruptions or 0, seen.job.policy.disruption_limit
+    if limit is not None and disruptions >= limit:
+        why = f"{why}; the gang was restarted {disruptions} times after disruptions, as often as disruptionLimit allows"
+        return give_up(seen, lost, Reason.DISRUPTION_LIMIT_EXCEEDED, why, now)
+    return _next_attempt(seen, lost, why, now, disruptions=1)
+
+
+def _failed(seen: Observed, lost: list[Pod], why: str, now: datetime) -> Verdict:
+    restarts = counted_restarts(seen)
+    if restarts >= seen.job.backoff_limit:
+        since = " since its last checkpoint" if seen.job.counts_per_checkpoint else ""
+        why = f"{why}; the gang was restarted {restarts} times{since}, as often as backoffLimit allows"
+        return give_up(seen, lost, Reason.BACKOFF_LIMIT_EXCEEDED, why, now)
+    return _next_attempt(seen, lost, why, now, restarts=1)
+
+
 def _taken(seen: Observed, pod: Pod) -> bool:
     """Whether somebody takes the pod away: a pod that is being deleted in a gang that runs, or on its way out.
 
-    A leader's success was counted before this policy is asked, unless it only obeyed.
+    One whose success is on record may go. One that was first seen when it was being deleted may only have obeyed.
     """
-    finished = pod.succeeded and pod.replica != seen.job.leader
-    return pod.deleting and not finished and (pod.disrupted or _ran(seen))
+    return pod.deleting and pod.replica not in seen.finished and (pod.disrupted or _ran(seen))
 
 
 def _gone(seen: Observed) -> list[str]:
@@ -101,24 +124,43 @@ def _is_echo(pod: Pod) -> bool:
 
 
 def _by_disruption(seen: Observed, lost: list[Pod], gone: list[str]) -> bool:
-    """Whether each loss is a disruption, or what a disruption of a peer does to a program."""
-    disrupted = [pod for pod in lost if pod.taken_away or _unreachable(seen, pod)]
-    return bool(gone or disrupted) and all(pod in disrupted or _is_echo(pod) for pod in lost)
+    """Whether something was done to the gang, and what else ended may have ended for that alone."""
+    disrupted = [pod for pod in lost if costs_nothing(seen.job, pod) or _unreachable(seen, pod)]
+    others = [pod for pod in lost if pod not in disrupted]
+    if gone or disrupted:
+        return not any((pod.ending and pod.ending.by_own_fault) or ruled(seen.job, pod) for pod in others)
+    return _never_complete(seen) and all(map(_is_echo, others))
 
 
-def _unexplained_until(seen: Observed, lost: list[Pod]) -> datetime | None:
-    """Returns until when the cause may still show, if all we see are programs that lost a peer, and peers that run."""
+def costs_nothing(job: Job, pod: Pod) -> bool:
+    """Whether the restart after the pod's end counts as a disruption: the cluster ended it, unless a rule says else."""
+    rule = ruled(job, pod)
+    return pod.taken_away if rule is None else rule == FailureAction.RESTART_IGNORING_LIMIT
+
+
+def _never_complete(seen: Observed) -> bool:
+    """Whether the cluster has not found a place for every member of the gang: no program can help that."""
+    placed = {pod.replica for pod in seen.gang if not pod.unplaced} | seen.finished
+    return not all(replica in placed or seen.job.stands_alone(replica.role) for replica in seen.job.replicas())
+
+
+def _unexplained(seen: Observed, lost: list[Pod], now: datetime) -> Verdict | None:
+    """Waits where all that is seen are programs that lost a peer, and peers that run: the cause may still show.
+
+    Counted from when it was first seen, for the clock of a node may be wrong by any amount.
+    """
     if not (_ran(seen) and all(map(_is_echo, lost)) and any(pod.running for pod in seen.gang)):
         return None
-    ends = [pod.ending.time for pod in lost if pod.ending and pod.ending.time]
-    return min(ends) + _NODE_MISSED if ends else None
+    since = seen.job.status.peer_lost_time
+    due = (since or now) + _NODE_MISSED
+    return _wait(lost[0], since or now, due) if now < due else None
 
 
-def _wait(bereft: Pod, due: datetime) -> Verdict:
+def _wait(reporter: Pod, since: datetime, due: datetime) -> Verdict:
     """Leaves everything as it is: the job counts as running, so that a peer that goes meanwhile is seen to be taken."""
-    message = f"{bereft.name} lost a peer; which one, or whether any, shows by {due:%H:%M:%S}"
+    message = f"{reporter.name} lost a peer; which one, or whether any, shows by {due:%H:%M:%S}"
     running = Fact(ConditionType.RUNNING, status=True, reason=Reason.ALL_REPLICAS_READY, message=message)
-    return Verdict(facts=(running,), wake_at=due)
+    return Verdict(record={"peer_lost_time": since}, facts=(running,), wake_at=due)
 
 
 def _next_attempt(
@@ -132,8 +174,12 @@ def _next_attempt(
             "attempt": attempt,
             "restarts": (status.restarts or 0) + restarts,
             "disruptions": (status.disruptions or 0) + disruptions or None,
+            **checkpoint_record(seen, restarts),
             "failures": with_failures(seen, lost, now),
+            "consecutive_failures": failures_in_a_row(seen, now),
+            "last_failure_time": now,
             "progress": None,
+            **NEW_ATTEMPT,
         },
         facts=(Fact(ConditionType.RUNNING, status=False, reason=Reason.RESTARTING, message=message),),
     )

@@ -15,6 +15,10 @@ it still holds its machine::
     trainer runs, proxy ended (1)        Running     running
     no word of any container             Failed      failed: evicted, or its node is lost
 
+A success is recorded when it is seen, so a replica stays finished when its pod is deleted:
+
+    qcnn-worker-1   (none)   recorded       finished
+
 A pod keeps its name over all attempts, so the API server itself rules out two attempts of one replica side by side.
 """
 
@@ -24,6 +28,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from qtj_operator.api.contract import Progress
+from qtj_operator.api.indexes import parse_indexes
 from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import LABEL_INFERENCE, replica_name
 from qtj_operator.core.pod import Pod
@@ -38,6 +43,7 @@ class InferenceRun:
     Attributes:
         run: Digest of the weights and the inference spec that it was created for.
         created: When.
+        suspended: Whether its queue has not admitted it yet.
     """
 
     name: str
@@ -45,6 +51,7 @@ class InferenceRun:
     version: str
     run: str
     created: datetime
+    suspended: bool
     complete: bool
     failed: bool
     deleting: bool
@@ -61,6 +68,7 @@ class InferenceRun:
             version=meta["resourceVersion"],
             run=meta.get("labels", {}).get(LABEL_INFERENCE, ""),
             created=datetime.fromisoformat(meta["creationTimestamp"]),
+            suspended=bool(raw.get("spec", {}).get("suspend")),
             complete="Complete" in done,
             failed="Failed" in done,
             deleting="deletionTimestamp" in meta,
@@ -125,6 +133,17 @@ class Observed:
         return tuple(pod for pod in self.pods if pod.attempt != self.attempt)
 
     @property
+    def finished(self) -> frozenset[ReplicaId]:
+        """Replicas of the current attempt whose success is on record: their pods may go, and do not come again."""
+        recorded = self.job.status.replicas or {}
+        return frozenset(
+            ReplicaId(role, index)
+            for role, spec in self.job.spec.replica_specs
+            if role in recorded
+            for index in parse_indexes(recorded[role].succeeded_indexes, spec.replicas or 1)
+        )
+
+    @property
     def leader(self) -> Pod | None:
         """The current pod of the replica that stores the weights."""
         return next((pod for pod in self.current if pod.replica == self.job.leader), None)
@@ -140,10 +159,10 @@ class Observed:
         return tuple(pod for pod in self.current if pod.replica and self.job.stands_alone(pod.replica.role))
 
     def missing(self) -> Iterator[ReplicaId]:
-        """Yields replicas that have no pod of any attempt."""
-        present = {pod.name for pod in self.pods}
+        """Yields replicas that have not finished and have no pod of any attempt."""
+        present, finished = {pod.name for pod in self.pods}, self.finished
         for replica in self.job.replicas():
-            if replica_name(self.job.name, replica.role, replica.index) not in present:
+            if replica not in finished and replica_name(self.job.name, replica.role, replica.index) not in present:
                 yield replica
 
 

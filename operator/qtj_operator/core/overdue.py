@@ -47,14 +47,14 @@ def _is_done(seen: Observed) -> bool:
 
 
 def _deadlines(job: Job) -> Iterator[tuple[datetime, Fact]]:
-    start, active = job.status.start_time, job.policy.active_deadline_seconds
+    start, active = job.status.active_since or job.status.start_time, job.policy.active_deadline_seconds
     if start is None:
         return
     if active is not None:
         sentence = f"the job was not complete {active} s after its start, as activeDeadlineSeconds demands"
         yield start + timedelta(seconds=active), _failed(Reason.DEADLINE_EXCEEDED, sentence)
     pending = job.policy.pending_deadline_seconds
-    since = _pending_since(job, start)
+    since = _pending_since(job)
     if pending is not None and since is not None:
         running = find(job.status.conditions, ConditionType.RUNNING)
         why = f": {running.message}" if running else ""
@@ -62,12 +62,15 @@ def _deadlines(job: Job) -> Iterator[tuple[datetime, Fact]]:
         yield since + timedelta(seconds=pending), _failed(Reason.PENDING_DEADLINE_EXCEEDED, sentence)
 
 
-def _pending_since(job: Job, start: datetime) -> datetime | None:
-    """Returns since when the replicas have not all been running, or None when they are or are no longer needed."""
-    running = find(job.status.conditions, ConditionType.RUNNING)
+def _pending_since(job: Job) -> datetime | None:
+    """Returns since when the pods of the attempt could all have been running.
+
+    None when they are, when they are no longer needed, or while the operator itself holds the attempt back.
+    """
+    running, start = find(job.status.conditions, ConditionType.RUNNING), job.status.attempt_start_time
     if is_true(job.status.conditions, ConditionType.TRAINED) or (running and running.status == "True"):
         return None
-    return max(start, running.last_transition_time) if running else start
+    return start and (max(start, running.last_transition_time) if running else start)
 
 
 def _failed(reason: Reason, message: str) -> Fact:

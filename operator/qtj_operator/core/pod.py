@@ -5,11 +5,11 @@ training program.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Self
 
-from qtj_operator.api.contract import TerminationMessage, is_retryable
+from qtj_operator.api.contract import TerminationMessage, is_retryable, printable
 from qtj_operator.api.job import ReplicaId, main_container
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, Role
 
@@ -17,6 +17,20 @@ __all__ = ["Ending", "Pod", "Waiting"]
 
 _ENDS_OF_DELETED = {None, 0, 137, 143}
 """Exit codes of a program that was told to stop: it may obey in silence, or SIGTERM or SIGKILL ended it."""
+_CLUSTERS_DOING = {
+    "ContainerStatusUnknown",
+    "NodeAffinity",
+    "NodeLost",
+    "NodeShutdown",
+    "Preempting",
+    "Shutdown",
+    "Terminated",
+    "TopologyAffinityError",
+    "UnexpectedAdmissionError",
+}
+"""The kubelet's reasons for ends that are its node's doing; `OutOfcpu` and the like besides. Kubernetes 1.34,
+pkg/kubelet/lifecycle, pkg/kubelet/nodeshutdown, pkg/kubelet/preemption, pkg/kubelet/status."""
+
 _SILENT = "it left no message"
 _KILLED = {137: "it was killed (SIGKILL)", 143: "it was told to end (SIGTERM)"}
 """By exit code, 128 and the signal's number: whatever its log ends with, such a program had no time to say why."""
@@ -48,6 +62,16 @@ class Ending:
         whose = f" of its init container {self.init}" if self.init else ""
         return f"exit code {self.exit_code}{whose}" + ("" if self.reason == "Error" else f", {self.reason}")
 
+    @property
+    def by_cluster(self) -> bool:
+        """Whether a node refused the pod, shut down, or lost its container: the program had no part in it."""
+        return self.reason in _CLUSTERS_DOING or self.reason.startswith("OutOf")
+
+    @property
+    def by_own_fault(self) -> bool:
+        """Whether it used more memory or disk than its limits allow, whatever happened to its peers."""
+        return self.reason in {"OOMKilled", "Evicted"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
@@ -75,6 +99,7 @@ class Pod:
             containers are ready (MarkPodsNotReady of the node lifecycle controller).
         deadline: When its node is to have stopped it, once it is being deleted.
         waiting: Why a container cannot start, if one cannot.
+        gates: Scheduling gates, by which another controller keeps it from being scheduled.
         unscheduled: Why no node takes it, in the scheduler's words.
         disrupted: Preempted, evicted, or on a node that went away.
         accompanied: Whether another container of it runs: a sidecar.
@@ -93,6 +118,7 @@ class Pod:
     address: str | None
     ending: Ending | None
     waiting: Waiting | None
+    gates: tuple[str, ...]
     unscheduled: str | None
     disrupted: bool
     accompanied: bool
@@ -120,6 +146,7 @@ class Pod:
             address=status.get("podIP"),
             ending=_ending(raw, main),
             waiting=_waiting(status),
+            gates=tuple(gate["name"] for gate in raw["spec"].get("schedulingGates") or ()),
             unscheduled=scheduled.get("message") if scheduled.get("status") == "False" else None,
             disrupted=conditions.get("DisruptionTarget", {}).get("status") == "True",
             accompanied=any("running" in other.get("state", {}) for other in beside),
@@ -165,10 +192,20 @@ class Pod:
 
     @property
     def taken_away(self) -> bool:
-        """Whether it is preempted, evicted or deleted, and has not ended in another way than that makes a pod end."""
-        if self.disrupted or not self.deleting or self.ending is None:
-            return self.disrupted or self.deleting
+        """Whether the cluster ended it: preempted, evicted, deleted, or failed by its node.
+
+        One that is being deleted and ended in another way than that makes a pod end has ended by itself.
+        """
+        if self.disrupted or (self.ending is not None and self.ending.by_cluster):
+            return True
+        if not self.deleting or self.ending is None:
+            return self.deleting
         return self.ending.exit_code in _ENDS_OF_DELETED and self.ending.reason != "OOMKilled"
+
+    @property
+    def unplaced(self) -> bool:
+        """Whether it has never had a node."""
+        return self.phase == "Pending" and self.node is None
 
     @property
     def retryable(self) -> bool:
@@ -189,9 +226,9 @@ class Pod:
         if self.ending.reason == "OOMKilled":
             return "it needed more memory than resources.limits.memory allows"
         said = self.message
-        if said is None and self.ending.exit_code in _KILLED:
+        if said is None and self.ending.reason == "Error" and self.ending.exit_code in _KILLED:
             return _KILLED[self.ending.exit_code]
-        text = (said.error if said else None) or _last_line(self.ending.text) or _SILENT
+        text = (said.error if said else None) or _last_line(printable(self.ending.text)) or _SILENT
         return " ".join(text.split()).rstrip(".")[:500]
 
 
@@ -226,14 +263,15 @@ def _told_apart(raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Mapping
 def _ending(raw: Mapping[str, Any], main: Mapping[str, Any]) -> Ending | None:
     status = raw.get("status", {})
     ended = _terminated(main)
-    if ended:
-        return _ending_of(ended)
-    if status.get("phase") != "Failed":
-        return None
+    own = _ending_of(ended) if ended else None
+    if status.get("phase") != "Failed" or (own and own.exit_code == 0):
+        return own
+    if "reason" in status:  # the kubelet has a word of its own when it was not the containers' doing
+        unknown = Ending(exit_code=None, reason="", text="")
+        return replace(own or unknown, reason=status["reason"], text=status.get("message", ""))
     init = _failed_init(raw)
-    if init is None or "reason" in status:  # the kubelet has a word of its own when it was not the containers' doing
-        return Ending(exit_code=None, reason=status.get("reason", "Failed"), text=status.get("message", ""))
-    return _ending_of(_terminated(init), init["name"])
+    failed = own or (_ending_of(_terminated(init), init["name"]) if init else None)
+    return failed or Ending(exit_code=None, reason="Failed", text=status.get("message", ""))
 
 
 def _ending_of(terminated: Mapping[str, Any], init: str | None = None) -> Ending:

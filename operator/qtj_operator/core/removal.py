@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from qtj_operator.core.decision import Delete, Kind, Verdict
-from qtj_operator.core.pod import Pod
+from qtj_operator.core.pod import Ending, Pod
 
 __all__ = ["LEAVE_TIME", "NODE_SILENCE", "lingering", "removal"]
 
@@ -28,8 +28,14 @@ def removal(pods: Iterable[Pod], now: datetime) -> Verdict:
 
 def lingering(pods: Iterable[Pod], now: datetime) -> Verdict:
     """Removes pods whose program has ended and in which a sidecar runs on: they hold machines that others may need."""
-    ends = {pod: pod.ending.time for pod in pods if pod.ending and pod.lingers}
-    dues = {pod: now if time is None else time + LEAVE_TIME for pod, time in ends.items()}
+    dues = {pod: _leave_by(pod.ending, now) for pod in pods if pod.ending and pod.lingers}
     removed = removal((pod for pod, due in dues.items() if due <= now), now)
     waiting = (moment for moment in (removed.wake_at, *dues.values()) if moment is not None and moment > now)
     return Verdict(actions=removed.actions, wake_at=min(waiting, default=None))
+
+
+def _leave_by(ending: Ending, now: datetime) -> datetime:
+    """Returns when a pod's time to leave is over; a node's clock that is ahead does not put it off for as long."""
+    if ending.time is None or ending.time > now + LEAVE_TIME:
+        return now
+    return ending.time + LEAVE_TIME

@@ -12,4 +12,5 @@ def started(seen: Observed, now: datetime) -> Verdict | None:
     """A job without an attempt gets its first; the pods come once that is on record."""
     if seen.attempt:
         return None
-    return Verdict(record={"attempt": 1, "restarts": 0, "start_time": now})
+    record = {"attempt": 1, "restarts": 0, "start_time": now, "active_since": now, "attempt_start_time": now}
+    return Verdict(record=record)

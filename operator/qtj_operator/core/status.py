@@ -1,11 +1,13 @@
 """The status that follows from what was seen and what was decided."""
 
+import math
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_true, merge, phase_of
+from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_over, is_true, merge, phase_of
 from qtj_operator.api.contract import Progress
-from qtj_operator.api.job import ReplicaId
+from qtj_operator.api.indexes import format_indexes
+from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import Role
 from qtj_operator.api.status import Condition, InferencePhase, ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.decision import Verdict
@@ -13,7 +15,15 @@ from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.unstarted import why_unstarted
 
-__all__ = ["closed", "differ_in_numbers_alone", "failed_by_obstacle", "progress_status", "status_of", "with_obstacle"]
+__all__ = [
+    "closed",
+    "differ_in_numbers_alone",
+    "failed_by_obstacle",
+    "has_run",
+    "progress_status",
+    "status_of",
+    "with_obstacle",
+]
 
 _SIGNIFICANT = 5
 """Digits kept of a progress number: a column that people read, written as seldom as possible."""
@@ -21,13 +31,33 @@ _SIGNIFICANT = 5
 
 def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     """Returns the status after this pass; equal to the one before when nothing happened."""
-    progress = progress_status(seen.progress) if seen.progress else seen.job.status.progress
-    base = seen.job.status.model_copy(update={"progress": progress, **verdict.record})
-    base = base.model_copy(update=_counts(seen))
-    facts = verdict.facts
+    before = seen.job.status
+    progress = progress_status(seen.progress) if seen.progress else before.progress
+    retry = before.retry if is_over(before.conditions) else seen.job.spec.retry
+    base = before.model_copy(update={"progress": progress, "retry": retry, **verdict.record})
+    digest = base.spec_digest or (seen.job.digest if base.attempt and not is_over(before.conditions) else None)
+    counts = _counts(seen, same_attempt=base.attempt == before.attempt)
+    base = base.model_copy(update={**counts, "spec_digest": digest})
+    facts = (*verdict.facts, *spec_ignored(seen.job))
     if not any(fact.type == ConditionType.RUNNING for fact in facts) and not _never_ran(seen, facts):
         facts = (_running(seen, facts), *facts)
     return closed(base, facts, seen.job.generation, now)
+
+
+def spec_ignored(job: Job) -> Iterator[Fact]:
+    """Yields whether part of the spec has no effect, if it has not or had not."""
+    if job.edited:
+        why = "a field that cannot be changed was changed after the job had started"
+        yield _ignored(Reason.IMMUTABLE_FIELD_CHANGED, f"{why}: put it back, or create a job with another name")
+    elif job.ignored:
+        fields = ", ".join(job.ignored)
+        yield _ignored(Reason.UNKNOWN_FIELD, f"this operator does not know {fields}: upgrade it, or remove the field")
+    elif is_true(job.status.conditions, ConditionType.SPEC_IGNORED):
+        yield Fact(ConditionType.SPEC_IGNORED, status=False, reason=Reason.SPEC_APPLIED, message="the spec is applied")
+
+
+def _ignored(reason: Reason, message: str) -> Fact:
+    return Fact(ConditionType.SPEC_IGNORED, status=True, reason=reason, message=message)
 
 
 def closed(base: Status, facts: Iterable[Fact], generation: int, now: datetime) -> Status:
@@ -35,7 +65,7 @@ def closed(base: Status, facts: Iterable[Fact], generation: int, now: datetime) 
     conditions = merge(base.conditions, facts, generation, now)
     conditions = merge(conditions, _not_complete(conditions), generation, now)
     phase, reason = phase_of(conditions)
-    over = is_true(conditions, ConditionType.COMPLETE) or is_true(conditions, ConditionType.FAILED)
+    over = is_over(conditions)
     return base.model_copy(
         update={
             "observed_generation": generation,
@@ -62,14 +92,26 @@ def with_obstacle(before: Status, after: Status, reason: Reason, message: str, n
     return closed(base, (fact,), after.observed_generation or 0, now)
 
 
-def failed_by_obstacle(before: Status, after: Status, reason: Reason, message: str, now: datetime) -> Status:
-    """Returns the status `after` a pass in which the API server refused a child for good: the job can go no further."""
-    facts = [Fact(ConditionType.FAILED, status=True, reason=reason, message=message)]
-    if not is_true(before.conditions, ConditionType.TRAINED):
-        facts.append(_training_over(before, started=before.attempt != 1))
-    else:
-        after = _with_inference(after, InferencePhase.FAILED)
-    return closed(after, facts, after.observed_generation or 0, now)
+def failed_by_obstacle(after: Status, reason: Reason, message: str, now: datetime) -> Status:
+    """Returns the status `after` a pass in which the API server refused what the template says, before anything ran.
+
+    Nothing has started, so the template may still be changed, and the job be judged again.
+    """
+    failed = Fact(ConditionType.FAILED, status=True, reason=reason, message=message)
+    never = _fact(Reason.NOT_STARTED, "training never started")
+    base = after.model_copy(update={"spec_digest": None})
+    return closed(base, (failed, never), after.observed_generation or 0, now)
+
+
+def has_run(status: Status) -> bool:
+    """Whether all replicas have run together at some time: then the API server has taken the template already.
+
+    `Running` is written with the first attempt, so that it has become true if its status changed since.
+    """
+    running, start = find(status.conditions, ConditionType.RUNNING), status.attempt_start_time
+    if status.attempt != 1 or is_true(status.conditions, ConditionType.TRAINED) or running is None or start is None:
+        return True
+    return running.status == "True" or running.last_transition_time > start
 
 
 def differ_in_numbers_alone(before: Status, after: Status) -> bool:
@@ -88,6 +130,7 @@ def progress_status(said: Progress) -> ProgressStatus:
         accuracy=_rounded(said.accuracy),
         examples_per_second=_rounded(said.examples_per_second),
         gradient_variance=_rounded(said.gradient_variance),
+        checkpoint_step=said.checkpoint_step,
     )
 
 
@@ -97,33 +140,52 @@ def _with_inference(status: Status, phase: InferencePhase) -> Status:
 
 
 def _without_numbers(status: Status) -> Status:
+    """Returns the status without its counts; who has succeeded is more than a number, for the pods may go any time."""
     conditions = tuple(condition.model_copy(update={"message": ""}) for condition in status.conditions or ())
-    return status.model_copy(update={"conditions": conditions, "replicas": None, "ready": None, "progress": None})
+    none = {"desired": 0, "ready": 0, "succeeded": 0, "failed": 0}
+    replicas = {role: counts.model_copy(update=none) for role, counts in (status.replicas or {}).items()}
+    return status.model_copy(update={"conditions": conditions, "replicas": replicas, "ready": None, "progress": None})
 
 
 def _not_complete(conditions: Iterable[Condition]) -> Iterator[Fact]:
     """Yields why a job that has failed is not complete, if it was on its way there."""
     failed, complete = find(conditions, ConditionType.FAILED), find(conditions, ConditionType.COMPLETE)
     if complete and complete.status == "False" and failed and failed.status == "True":
-        yield Fact(ConditionType.COMPLETE, status=False, reason=Reason(failed.reason), message=failed.message)
+        yield Fact(ConditionType.COMPLETE, status=False, reason=failed.reason, message=failed.message)
 
 
-def _counts(seen: Observed) -> dict[str, object]:
-    replicas = {}
+def _counts(seen: Observed, *, same_attempt: bool) -> dict[str, object]:
+    replicas, finished = {}, _finished(seen) if same_attempt else frozenset()
     for role, spec in seen.job.spec.replica_specs:
         pods = [pod for pod in seen.current if pod.replica and pod.replica.role == role]
+        indexes = {replica.index for replica in finished if replica.role == role}
         replicas[role.value] = ReplicaStatus(
             desired=spec.replicas or 1,
             ready=sum(pod.ready and not pod.deleting for pod in pods),
-            succeeded=sum(pod.succeeded for pod in pods),
+            succeeded=len(indexes),
             failed=sum(pod.failed for pod in pods),
+            succeeded_indexes=format_indexes(indexes),
         )
     ready = sum(counts.ready for counts in replicas.values())
     return {"replicas": replicas, "ready": f"{ready}/{seen.job.size}"}
 
 
+def _finished(seen: Observed) -> frozenset[ReplicaId]:
+    """Returns replicas that have succeeded, as recorded or as seen now.
+
+    A program that is told to stop may end with 0 as well: that is no success, unless it names its weights.
+    """
+    return seen.finished | {pod.replica for pod in seen.current if pod.replica and _has_succeeded(pod)}
+
+
+def _has_succeeded(pod: Pod) -> bool:
+    return pod.succeeded and (not pod.taken_away or (pod.message is not None and pod.message.weights is not None))
+
+
 def _rounded(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.{_SIGNIFICANT}g}")
+    """Returns the number as people read it; the largest of all would be infinite, for which JSON has no word."""
+    rounded = None if value is None else float(f"{value:.{_SIGNIFICANT}g}")
+    return value if rounded is not None and math.isinf(rounded) else rounded
 
 
 def _never_ran(seen: Observed, facts: Iterable[Fact]) -> bool:
@@ -138,8 +200,9 @@ def _running(seen: Observed, facts: Iterable[Fact]) -> Fact:
     if any(kind in decided or is_true(seen.job.status.conditions, kind) for kind in over):
         return _training_over(seen.job.status, started=any(map(_has_begun, seen.current)))
     size = sum(_is_awaited(replica) for replica in seen.job.replicas())
-    there = (pod for pod in seen.current if pod.replica and _is_awaited(pod.replica))
-    ready = sum((pod.ready or pod.succeeded) and not pod.deleting for pod in there)
+    pods = (pod for pod in seen.current if (pod.ready or pod.succeeded) and not pod.deleting)
+    there = seen.finished | {pod.replica for pod in pods if pod.replica}
+    ready = sum(map(_is_awaited, there))
     if size == ready or _keeps_running(seen):
         return _fact(Reason.ALL_REPLICAS_READY, f"{size} of {size} replicas are ready", status=True)
     obstacle = next((found for pod in seen.current if (found := why_unstarted(pod)) is not None), None)
@@ -173,9 +236,9 @@ def _keeps_running(seen: Observed) -> bool:
 
     Replicas leave one by one at the end, which is no step back; nor is the loss of one that the others can do without.
     """
-    going = sum((pod.running or pod.succeeded) and not pod.deleting for pod in seen.gang)
-    size = sum(not seen.job.stands_alone(replica.role) for replica in seen.job.replicas())
-    return is_true(seen.job.status.conditions, ConditionType.RUNNING) and going == size
+    going = {pod.replica for pod in seen.gang if (pod.running or pod.succeeded) and not pod.deleting} | seen.finished
+    gang = {replica for replica in seen.job.replicas() if not seen.job.stands_alone(replica.role)}
+    return is_true(seen.job.status.conditions, ConditionType.RUNNING) and gang <= going
 
 
 def _is_awaited(replica: ReplicaId) -> bool:

@@ -3,7 +3,7 @@
 ::
 
     suspend: true    1. Suspended=True is recorded   2. pods and a running inference Job go
-    suspend: false   1. Suspended=False, a new start time and the next attempt are recorded   2. pods come
+    suspend: false   1. Suspended=False and the next attempt are recorded, and the deadline begins anew   2. pods come
 
 The attempt moves on resuming, so that a pod that was still on its way out cannot be taken for a new one.
 """
@@ -13,7 +13,7 @@ from datetime import datetime
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
 from qtj_operator.api.status import InferencePhase, InferenceStatus
-from qtj_operator.core.decision import Verdict
+from qtj_operator.core.decision import NEW_ATTEMPT, Verdict
 from qtj_operator.core.inferring import inference_stopped
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.removal import removal
@@ -39,12 +39,12 @@ def _resumed(seen: Observed, now: datetime) -> Verdict:
     fact = _fact(Reason.RESUMED, "spec.suspend is no longer true", status=False)
     trained = is_true(seen.job.status.conditions, ConditionType.TRAINED)
     attempt = seen.attempt if trained else seen.attempt + 1
-    restarts = seen.job.status.restarts or 0
-    record = {"start_time": now, "attempt": attempt, "restarts": restarts}
+    restarts, start = seen.job.status.restarts or 0, seen.job.status.start_time or now
+    record = {"start_time": start, "active_since": now, "attempt": attempt, "restarts": restarts}
     if trained:
         return Verdict(record=record, facts=(fact,))
     starting = Fact(ConditionType.RUNNING, status=False, reason=Reason.STARTING, message=f"attempt {attempt} begins")
-    return Verdict(record=record, facts=(fact, starting))
+    return Verdict(record={**record, **NEW_ATTEMPT}, facts=(fact, starting))
 
 
 def _interrupted(seen: Observed) -> Mapping[str, InferenceStatus]:

@@ -1,14 +1,14 @@
 """The end of training."""
 
 from datetime import datetime
+from typing import TypedDict
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
-from qtj_operator.api.names import Role
-from qtj_operator.api.spec import SuccessPolicy
-from qtj_operator.api.status import WeightsStatus
+from qtj_operator.api.names import Role, replica_name
+from qtj_operator.api.run_policy import SuccessPolicy
+from qtj_operator.api.status import ProgressStatus, WeightsStatus
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed
-from qtj_operator.core.pod import Pod
 from qtj_operator.core.status import progress_status
 
 __all__ = ["trained"]
@@ -21,28 +21,48 @@ def trained(seen: Observed, _now: datetime) -> Verdict | None:
 
     One that is being taken away has only trained if it names its weights: some programs end with 0 when told to stop.
     """
-    leader = seen.leader if seen.attempt else None
-    if leader is None or is_true(seen.job.status.conditions, ConditionType.TRAINED) or not _is_over(seen, leader):
+    if not seen.attempt or is_true(seen.job.status.conditions, ConditionType.TRAINED):
         return None
-    said = leader.message
-    # The last epochs may have passed since the progress was polled, so the leader's last word on it counts.
-    record: dict[str, object] = {"progress": progress_status(said.progress)} if said and said.progress else {}
-    if leader.deleting and (said is None or said.weights is None):
+    record = _result(seen)
+    if record is None:
         return None
-    if said is None or said.weights is None:
-        sentence = f"{leader.name} ended with exit code 0 and named no weights in its termination message: {_HOW_TO}"
+    weights = record.get("weights")
+    if not _is_over(seen):
+        # The others are still at work. The leader's pod, which knows the result, may be gone when they are done.
+        return Verdict(record=record) if weights != seen.job.status.weights else None
+    name = replica_name(seen.job.name, seen.job.leader.role, seen.job.leader.index)
+    if weights is None:
+        sentence = f"{name} ended with exit code 0 and named no weights in its termination message: {_HOW_TO}"
         return Verdict(record=record, facts=(_fact(Reason.NO_WEIGHTS, sentence),))
-    weights = WeightsStatus(uri=said.weights.uri, sha256=said.weights.sha256)
-    sentence = f"{leader.name} stored the weights as {weights.uri}"
-    return Verdict(record={**record, "weights": weights}, facts=(_fact(Reason.WEIGHTS_STORED, sentence),))
+    return Verdict(record=record, facts=(_fact(Reason.WEIGHTS_STORED, f"{name} stored the weights as {weights.uri}"),))
 
 
-def _is_over(seen: Observed, leader: Pod) -> bool:
-    """Whether everybody has succeeded whom the job's success depends on."""
+class _Result(TypedDict, total=False):
+    progress: ProgressStatus
+    weights: WeightsStatus | None
+
+
+def _result(seen: Observed) -> _Result | None:
+    """Returns what the leader has achieved, from its pod or the record; None while it has not ended well."""
+    leader = seen.leader
+    if leader is None or not leader.succeeded:
+        return {"weights": seen.job.status.weights} if seen.job.leader in seen.finished else None
+    said = leader.message
+    weights = said.weights if said else None
+    if leader.deleting and weights is None and seen.job.leader not in seen.finished:
+        return None
+    # The last epochs may have passed since the progress was polled, so the leader's last word on it counts.
+    result: _Result = {"progress": progress_status(said.progress)} if said and said.progress else {}
+    return {**result, "weights": WeightsStatus(uri=weights.uri, sha256=weights.sha256) if weights else None}
+
+
+def _is_over(seen: Observed) -> bool:
+    """Whether everybody has succeeded whom the job's success depends on; its leader has."""
     if seen.job.policy.success_policy != SuccessPolicy.ALL_WORKERS:
-        return leader.succeeded
+        return True
     needed = {replica for replica in seen.job.replicas() if replica.role in {Role.CHIEF, Role.WORKER}}
-    return needed <= {pod.replica for pod in seen.current if pod.succeeded}
+    done = seen.finished | {pod.replica for pod in seen.current if pod.replica and pod.succeeded}
+    return needed <= done | {seen.job.leader}
 
 
 def _fact(reason: Reason, message: str) -> Fact:

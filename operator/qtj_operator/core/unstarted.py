@@ -11,6 +11,8 @@ _STARTING = {"ContainerCreating", "PodInitializing"}
 
 def why_unstarted(pod: Pod) -> tuple[Reason, str] | None:
     """Returns what keeps a pod from starting, with a sentence, if it is more than a matter of seconds."""
+    if pod.gates:
+        return Reason.QUEUED, f"{pod.name} waits to be admitted by its queue (scheduling gate {', '.join(pod.gates)})"
     if pod.unscheduled:
         return Reason.UNSCHEDULABLE, f"no node takes {pod.name}: {pod.unscheduled}"
     waiting = pod.waiting

@@ -89,6 +89,8 @@ class Checkpoints:
         self._folder = f"checkpoints/{job_uid or 'local'}"
         self._workload = workload
         self._options = options
+        self.step = 0
+        """Steps that the last one holds that was stored or resumed from; 0 without one."""
         self._stored: list[str] = []
         """Objects in the folder, in the order in which they can be spared."""
 
@@ -109,6 +111,7 @@ class Checkpoints:
                 log.warning("passing over a checkpoint: %s %s", self._store.uri(name), problem)
             else:
                 self._stored = [*self._stored[position + 1 :], *self._stored[: position + 1]]
+                self.step = found.position.step
                 return found
         return None
 
@@ -166,6 +169,7 @@ class Checkpoints:
         data = arrays_to_bytes({_ABOUT: np.array(about), **{str(each): array for each, array in enumerate(state)}})
         name = f"{self._folder}/{position.step:09d}-{_digest(data)}.npz"
         self._store.write(name, data)
+        self.step = position.step
         return name
 
     def clear(self) -> None:

@@ -32,7 +32,13 @@ class Run:
         """Says how far training is."""
         epochs = self.options.epochs
         steps = steps_per_epoch * epochs if steps_per_epoch else None
-        said = contract.Progress(epoch=position.epochs, epochs=epochs, step=position.step, steps=steps)
+        said = contract.Progress(
+            epoch=position.epochs,
+            epochs=epochs,
+            step=position.step,
+            steps=steps,
+            checkpoint_step=self.checkpoints.step or None,
+        )
         if position.last is None:
             return said
         accuracy = self.workload.accuracy

@@ -24,6 +24,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -165,6 +166,7 @@ class Program:
         for variable, value in zip(self._variables, checkpoint.state, strict=True):
             variable.assign(value)
         self.last = checkpoint.position.last
+        self._tell_checkpoint()
         return checkpoint.position.epochs
 
     def callback(self) -> Any:  # noqa: ANN401  a callback of the model's Keras
@@ -219,12 +221,17 @@ class Program:
             steps=self.telemetry.progress.steps,
             loss=epoch.loss,
             accuracy=accuracy,
+            checkpoint_step=self.telemetry.progress.checkpoint_step,
         )
         position = Position(epoch.step, epoch)
         if not self._cluster.leads or not self._checkpoints.is_due(position):
             return
         with self._mistakes_told(), self.stop.held_up():
             self._checkpoints.save(position, self._state())
+            self._tell_checkpoint()
+
+    def _tell_checkpoint(self) -> None:
+        self.telemetry.progress = replace(self.telemetry.progress, checkpoint_step=self._checkpoints.step)
 
     def _serve_profiles(self) -> None:
         import tensorflow as tf  # noqa: PLC0415

@@ -24,6 +24,7 @@ _GAUGES = {
     "epochs": "Epochs asked for.",
     "step": "Optimizer steps finished.",
     "steps": "Optimizer steps of all epochs together.",
+    "checkpoint_step": "Optimizer steps that the last stored checkpoint holds.",
     "loss": "Training loss of the last finished epoch.",
     "accuracy": "Accuracy on the held-out set after the last finished epoch, 0 to 1.",
     "examples_per_second": "Training examples of all replicas per second in the last finished epoch.",

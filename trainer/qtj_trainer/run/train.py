@@ -162,6 +162,7 @@ def _watch(run: Run, loop: "Loop", telemetry: Telemetry, checkpoint: Checkpoint 
             if position.ends_epoch:
                 _show(run, loop, position, board)
             _keep(run, loop, position)
+            telemetry.progress = run.progress(position, loop.steps)
             before = time.perf_counter()
     assert position.last  # noqa: S101  at least one epoch is asked for
     log.info("trained %d steps in %.1f s", position.step - start.step, time.perf_counter() - began)

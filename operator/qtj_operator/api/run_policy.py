@@ -1,0 +1,152 @@
+"""`spec.runPolicy`: when to try again, when to stop, how pods come onto nodes and what to clean up."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, StrictBool, StrictInt
+
+from qtj_operator.api.model import Model
+from qtj_operator.api.names import Role
+
+__all__ = [
+    "BackoffScope",
+    "CleanPodPolicy",
+    "FailureAction",
+    "FailurePolicy",
+    "FailureRule",
+    "RunPolicy",
+    "SchedulingPolicy",
+    "SuccessPolicy",
+]
+
+_LABEL_VALUE = "^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
+
+
+class CleanPodPolicy(StrEnum):
+    """Which pods are deleted once the job has ended."""
+
+    RUNNING = "Running"
+    ALL = "All"
+    NONE = "None"
+
+
+class SuccessPolicy(StrEnum):
+    """Whose end ends training."""
+
+    LEADER = "Leader"
+    ALL_WORKERS = "AllWorkers"
+
+
+class SchedulingPolicy(Model):
+    """How the pods come onto nodes."""
+
+    queue_name: str | None = Field(
+        None,
+        description="Kueue's LocalQueue. The replicas of an attempt, without the evaluator, are one pod group: all are "
+        "admitted, or none. So under strategy ParameterServer a worker that fails restarts them all.",
+        min_length=1,
+        max_length=63,
+        pattern=_LABEL_VALUE,
+    )
+    gang: StrictBool | None = Field(
+        None,
+        description="Places all training replicas or none: a PodGroup of the coscheduling plugin "
+        "(scheduling.x-k8s.io/v1alpha1) is created and every replica's pod names it. The cluster has to serve "
+        "PodGroups, and `schedulerName` in the template to name the scheduler that heeds them.",
+    )
+
+
+_LONGEST = 2**31 - 1
+"""Seconds of the longest deadline: 68 years, which any later date can still be written for."""
+
+
+class FailureAction(StrEnum):
+    """What follows when a replica ends badly."""
+
+    FAIL = "Fail"
+    RESTART = "Restart"
+    RESTART_IGNORING_LIMIT = "RestartIgnoringLimit"
+
+
+class FailureRule(Model):
+    """What to do about a replica that ended badly: the rule applies when everything that it names fits."""
+
+    action: FailureAction = Field(
+        description="Fail: the job fails. Restart: a restart that counts against backoffLimit. RestartIgnoringLimit: "
+        "one that counts as a disruption."
+    )
+    exit_codes: list[Annotated[StrictInt, Field(ge=1, le=255)]] | None = Field(
+        None, description="Exit codes of the training container. Any when left out.", min_length=1, max_length=255
+    )
+    reasons: list[Annotated[str, Field(min_length=1, max_length=63)]] | None = Field(
+        None,
+        description="Reasons as in status.failures: Error, OOMKilled, Evicted, Disrupted, ... Any when left out.",
+        min_length=1,
+        max_length=64,
+    )
+    roles: list[Role] | None = Field(
+        None, description="Roles of the replica. Any when left out.", min_length=1, max_length=len(Role)
+    )
+
+
+class FailurePolicy(Model):
+    """What to do about replicas that end badly, by their exit code, reason and role."""
+
+    rules: list[FailureRule] = Field(
+        description="The first rule that applies decides. Without one, an exit code from 1 to 127 but 75 is final, "
+        "disruptions restart without counting, and everything else restarts and counts.",
+        max_length=20,
+    )
+
+
+class BackoffScope(StrEnum):
+    """Over what restarts are counted."""
+
+    JOB = "Job"
+    CHECKPOINT = "Checkpoint"
+
+
+class RunPolicy(Model):
+    """When to try again, when to stop and what to clean up."""
+
+    backoff_limit: StrictInt | None = Field(
+        None,
+        description="Restarts after a retryable failure before the job fails. 3 when left out. Preemption, eviction "
+        "and lost nodes do not count.",
+        ge=0,
+        le=1000,
+    )
+    disruption_limit: StrictInt | None = Field(
+        None,
+        description="Restarts after preemption, eviction or a lost node before the job fails. No limit when left out.",
+        ge=0,
+        le=100_000,
+    )
+    backoff_limit_per: BackoffScope | None = Field(
+        None,
+        description="Over what backoffLimit counts restarts: the whole Job (also when left out), or since the last "
+        "Checkpoint that advanced, as the program reports it.",
+    )
+    failure_policy: FailurePolicy | None = Field(
+        None, description="What to do about replicas that end badly, by their exit code, reason and role."
+    )
+    active_deadline_seconds: StrictInt | None = Field(
+        None, description="The job fails when it is not complete this long after its start.", ge=1, le=_LONGEST
+    )
+    pending_deadline_seconds: StrictInt | None = Field(
+        None, description="The job fails when its replicas are not all running after this long.", ge=1, le=_LONGEST
+    )
+    ttl_seconds_after_finished: StrictInt | None = Field(
+        None, description="The job is deleted, with its children, this long after its end.", ge=0, le=_LONGEST
+    )
+    clean_pod_policy: CleanPodPolicy | None = Field(
+        None,
+        description="Pods to delete once the job has ended: Running (also when left out; after 30 s to leave by "
+        "themselves, and a pod runs as long as any container of it does), All, or None.",
+    )
+    success_policy: SuccessPolicy | None = Field(
+        None,
+        description="Training has ended well when the leading replica has (Leader, also when left out), or when the "
+        "chief and all workers have (AllWorkers).",
+    )
+    scheduling_policy: SchedulingPolicy | None = Field(None, description="How the pods come onto nodes.")

@@ -1,0 +1,33 @@
+"""How many restarts count against `backoffLimit`."""
+
+from collections.abc import Mapping
+
+from qtj_operator.core.observed import Observed
+
+__all__ = ["checkpoint_record", "counted_restarts"]
+
+
+def counted_restarts(seen: Observed) -> int:
+    """Returns the restarts so far: of the job, or since its last checkpoint that advanced."""
+    status = seen.job.status
+    if not seen.job.counts_per_checkpoint:
+        return status.restarts or 0
+    return 0 if _advanced(seen) else status.restarts_since_checkpoint or 0
+
+
+def checkpoint_record(seen: Observed, restarts: int) -> Mapping[str, int | None]:
+    """Returns what the status says of checkpoints once there are so many restarts more."""
+    before = seen.job.status.restarts_since_checkpoint or 0
+    if _advanced(seen):
+        return {"restarts_since_checkpoint": restarts or None, "checkpoint_step": _stored(seen)}
+    return {"restarts_since_checkpoint": before + restarts or None}
+
+
+def _advanced(seen: Observed) -> bool:
+    return _stored(seen) > (seen.job.status.checkpoint_step or 0)
+
+
+def _stored(seen: Observed) -> int:
+    """Returns the steps that the last checkpoint holds, as the program reported it last."""
+    progress = seen.progress or seen.job.status.progress
+    return (progress.checkpoint_step if progress else None) or 0

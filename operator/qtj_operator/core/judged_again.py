@@ -1,0 +1,29 @@
+"""Jobs that failed for their spec alone, before anything ran."""
+
+from datetime import datetime
+
+from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_true
+from qtj_operator.core.decision import NEW_ATTEMPT, Verdict
+from qtj_operator.core.impossible import fault
+from qtj_operator.core.observed import Observed
+
+__all__ = ["judged_again"]
+
+
+def judged_again(seen: Observed, _now: datetime) -> Verdict | None:
+    """Such a job starts as soon as nothing is wrong with its spec any more: it was edited, or the operator upgraded.
+
+    What the API server refused can only be judged by trying, so it waits for another spec. Pods of the first try may be
+    left, so that a new attempt begins.
+    """
+    failed = find(seen.job.status.conditions, ConditionType.FAILED)
+    if failed is None or not is_true((failed,), ConditionType.FAILED):
+        return None
+    again = Fact(ConditionType.FAILED, status=False, reason=Reason.SPEC_CHANGED, message="the spec is judged again")
+    if not seen.attempt:
+        return None if fault(seen.job) else Verdict(facts=(again,))
+    refused = failed.reason == Reason.CHILD_REJECTED and seen.job.status.spec_digest is None
+    if not refused or seen.job.generation == seen.job.status.observed_generation:
+        return None
+    starting = Fact(ConditionType.RUNNING, status=False, reason=Reason.STARTING, message="the job starts")
+    return Verdict(record={"attempt": seen.attempt + 1, **NEW_ATTEMPT}, facts=(again, starting))

@@ -1,0 +1,68 @@
+"""`qtj retry`: a failed job on a cluster goes on."""
+
+import pytest
+
+from qtj_operator.cli.errors import InputError
+from qtj_operator.cli.retry import raise_retry
+from qtj_operator.controller.client import Resource
+from tests.controller.lab import KEY, TRAINED, Lab, running
+
+
+async def failed(lab: Lab) -> None:
+    await running(lab)
+    lab.kubelet.ends("qcnn-worker-1", 1)
+    await lab.settles()
+
+
+async def test_a_failed_job_goes_on_as_another_attempt() -> None:
+    lab = Lab()
+    await failed(lab)
+
+    said = await raise_retry(lab.cluster, KEY)
+    await lab.settles()
+
+    assert said == "spec.retry of qcnn is 1 now: attempt 2 goes on from the last checkpoint"
+    assert ((await lab.status())["attempt"], await lab.phase()) == (2, "Restarting")
+
+
+async def test_inference_that_failed_runs_again() -> None:
+    lab = Lab()
+    await running(lab, inference={})
+    lab.kubelet.ends("qcnn-worker-1", 0)
+    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
+    await lab.settles()
+    await lab.kubelet.runs_inference("qcnn", 1, None)
+    await lab.settles()
+    before = await lab.phase()
+
+    said = await raise_retry(lab.cluster, KEY)
+    await lab.settles()
+
+    assert (before, await lab.phase()) == ("Failed", "Inferring")
+    assert said == "spec.retry of qcnn is 1 now: inference runs again"
+
+
+async def test_each_retry_is_a_new_number() -> None:
+    lab = Lab()
+    await failed(lab)
+    lab.cluster.store.update(Resource.QUANTUM_TRAINING_JOBS, *KEY, lambda job: job["status"].update(retry=6))
+
+    assert "is 7 now" in await raise_retry(lab.cluster, KEY)
+
+
+async def test_what_cannot_be_retried_is_said_in_a_sentence() -> None:
+    lab = Lab()
+    with pytest.raises(InputError, match="there is no job qcnn in namespace lab: `kubectl get qtj -A` lists all"):
+        await raise_retry(lab.cluster, KEY)
+    await running(lab)
+    with pytest.raises(InputError, match="qcnn is Running: only a job that has failed can be retried"):
+        await raise_retry(lab.cluster, KEY)
+
+
+async def test_a_job_that_never_started_needs_another_spec() -> None:
+    lab = Lab()
+    await lab.applies(artifacts={"uri": "file:///nowhere"})
+    await lab.settles()
+
+    with pytest.raises(InputError, match="qcnn never started: correct its spec, and it starts by itself"):
+        await raise_retry(lab.cluster, KEY)

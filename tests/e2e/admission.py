@@ -25,7 +25,7 @@ _MESH = "mesh.qtj-e2e.example.com"
 _VERIFIER = "verifier.qtj-e2e.example.com"
 _NOWHERE = "https://127.0.0.1:9"
 """Nothing listens there."""
-_DENIALS = 3
+_DENIALS = 2
 """So often the policy must have denied a pod before it goes: the operator tries again, and waits longer each time."""
 
 

@@ -61,7 +61,7 @@ class RecordingClient:
         if error := self.refuse(call):
             raise error
 
-    async def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
         self._note("get", resource, name)
         return await self.inner.get(resource, namespace, name)
 

@@ -574,3 +574,17 @@ async def test_a_server_that_does_not_know_us_says_so(api_server: ApiServer, nam
     await client.close()
 
     assert code == 401
+
+
+async def test_a_node_belongs_to_no_namespace(client: Client, request: pytest.FixtureRequest) -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-of-nobody"}}
+    if isinstance(client, Cluster):
+        await client.create(Resource.NODES, node)
+    else:
+        request.getfixturevalue("api_server").kubectl("create", "-f", "-", manifest=node)
+
+    there = await client.get(Resource.NODES, None, "node-of-nobody")
+
+    assert there is not None
+    assert there["metadata"]["name"] == "node-of-nobody"
+    assert await client.get(Resource.NODES, None, "another") is None

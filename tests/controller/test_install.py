@@ -139,6 +139,22 @@ def test_the_install_of_one_namespace_needs_no_rights_on_the_cluster(programs: P
 
 
 @pytest.mark.parametrize("base", ["kustomize", "namespaced"])
+def test_the_right_to_see_nodes_can_be_added_to_both_installs(
+    api_server: ApiServer, programs: Programs, tmp_path: Path, base: str
+) -> None:
+    component = os.path.relpath(DEPLOY / "node-reader", tmp_path)
+    objects = overlay(programs, base, tmp_path, namespace="team-c", components=[component])
+
+    for each in of_kind(objects, "ClusterRole", "ClusterRoleBinding"):
+        if each["metadata"]["name"] == "qtj-operator-nodes":
+            api_server.kubectl("apply", "-f", "-", manifest=each)
+    operator = "system:serviceaccount:team-c:qtj-operator"
+    assert may(api_server, operator, "get nodes", "default")
+    assert not any(may(api_server, operator, f"{verb} nodes", "default") for verb in ("list", "update", "delete"))
+    api_server.kubectl("delete", "clusterrole,clusterrolebinding", "qtj-operator-nodes")
+
+
+@pytest.mark.parametrize("base", ["kustomize", "namespaced"])
 def test_a_drain_leaves_an_operator_and_both_are_apart(programs: Programs, tmp_path: Path, base: str) -> None:
     objects = overlay(programs, base, tmp_path)
 

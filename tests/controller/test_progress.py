@@ -111,6 +111,41 @@ async def test_a_leader_that_has_ended_is_forgotten() -> None:
     assert poller.latest(KEY, LEADER) is None, "what an earlier attempt said counts for nothing"
 
 
+@asynccontextmanager
+async def in_pieces(said: str) -> AsyncIterator[None]:
+    """A leader whose answer comes in two pieces, the second a moment after the first."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        answer = web.StreamResponse()
+        await answer.prepare(request)
+        for piece in (said[:10], said[10:]):
+            await answer.write(piece.encode())
+            await asyncio.sleep(0.05)
+        return answer
+
+    app = web.Application()
+    app.router.add_get(PROGRESS_PATH, handle)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, LEADER, METRICS_PORT).start()
+    try:
+        yield
+    finally:
+        await runner.cleanup()
+
+
+async def test_progress_that_comes_in_pieces_is_read_to_its_end() -> None:
+    said = Progress(epoch=3, epochs=25, step=120, loss=0.25).to_json()
+
+    async with in_pieces(said):
+        assert await _fetched(ProgressPoller(lambda _: None)) == said.encode()
+
+
+async def test_no_more_than_the_limit_is_read_of_a_long_answer() -> None:
+    async with in_pieces("x" * 100_000):
+        assert await _fetched(ProgressPoller(lambda _: None)) == b"x" * 4096
+
+
 @pytest.mark.parametrize("said", ["", "not yet", "[" * 4000, '{"epoch": 1e999}', b"\xff\xfe", "x" * 100_000])
 async def test_nonsense_is_no_progress_and_ends_nothing(said: str | bytes) -> None:
     asked: list[int] = []

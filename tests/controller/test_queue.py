@@ -1,6 +1,7 @@
 """The work queue: each key at most once, one pass at a time, with back-off after errors. Time is virtual."""
 
 import asyncio
+import weakref
 from collections import Counter
 
 import pytest
@@ -264,3 +265,67 @@ async def test_a_worker_that_is_cancelled_while_it_is_woken_ends() -> None:
 
     await asyncio.wait([worker], timeout=5)
     assert worker.cancelled()
+
+
+def test_a_key_that_waits_no_more_is_not_handed_out_when_its_time_comes() -> None:
+    async def story() -> list[tuple[float, str]]:
+        queue: WorkQueue[str] = WorkQueue()
+        queue.add_after("gone", 5)
+        queue.add_after("there", 6)
+        queue.wait_no_more("gone")
+        return await drained(queue, until=10)
+
+    assert run(story()) == [(6, "there")]
+
+
+def test_a_key_that_waits_no_more_may_wait_again() -> None:
+    async def story() -> list[tuple[float, str]]:
+        queue: WorkQueue[str] = WorkQueue()
+        queue.add_after("a", 5)
+        queue.wait_no_more("a")
+        queue.add_after("a", 7)
+        queue.wait_no_more("b")
+        return await drained(queue, until=10)
+
+    assert run(story()) == [(7, "a")]
+
+
+class _Name(str):
+    """A key of which one can tell whether anybody still holds it."""
+
+    __slots__ = ("__weakref__",)
+
+
+def test_nothing_is_kept_of_keys_that_wait_no_more() -> None:
+    async def story() -> list[object]:
+        queue: WorkQueue[str] = WorkQueue()
+        keys = [_Name(f"job-{number}") for number in range(10)]
+        kept = [weakref.ref(key) for key in keys]
+        for key in keys:
+            queue.add_after(key, 7 * 24 * 3600)
+        while keys:
+            queue.wait_no_more(keys.pop())
+        del key
+        return [name for ref in kept if (name := ref()) is not None]
+
+    assert run(story()) == []
+
+
+def test_a_key_that_is_made_due_earlier_again_and_again_takes_no_more_room() -> None:
+    async def story() -> int:
+        queue: WorkQueue[str] = WorkQueue()
+        marks = [_Name("a") for _ in range(200)]
+        kept = [weakref.ref(mark) for mark in marks]
+        while marks:
+            queue.add_after(marks.pop(), 7 * 24 * 3600 - (200 - len(marks)))
+        return sum(ref() is not None for ref in kept)
+
+    assert run(story()) < 5
+
+
+def test_a_server_that_says_how_long_to_wait_is_heeded() -> None:
+    async def story() -> list[float]:
+        queue: WorkQueue[str] = WorkQueue(jitter=0)
+        return [queue.retry("a", shortest=shortest) for shortest in (0, 7, 0.1, 3600)]
+
+    assert run(story()) == [0.2, 7, 0.8, 60], "no longer than the longest pause"

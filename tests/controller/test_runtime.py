@@ -190,3 +190,30 @@ def test_what_waits_is_counted() -> None:
         return operator.counted("qtj_queue_depth")
 
     assert run(story()) == 2
+
+
+def test_a_job_for_which_there_is_nothing_to_wait_for_is_not_looked_at_when_an_old_alarm_is_due() -> None:
+    said = iter((timedelta(seconds=60), None))
+
+    async def first_an_hour_then_never(_: Key) -> timedelta | None:
+        return next(said, None)
+
+    async def story() -> Operator:
+        operator = await an_operator("a")
+        asyncio.get_running_loop().call_later(5, operator.queue.add, ("lab", "a"))
+        await operator.runs(first_an_hour_then_never, seconds=250)
+        return operator
+
+    assert run(story()).passes == {"a": [0, 5]}
+
+
+def test_a_server_that_says_when_to_come_back_is_not_asked_before() -> None:
+    async def busy(_: Key) -> timedelta | None:
+        raise ApiError(429, "TooManyRequests", "too many requests", retry_after=20)
+
+    async def story() -> Operator:
+        operator = await an_operator("a")
+        await operator.runs(busy, seconds=50)
+        return operator
+
+    assert run(story()).passes == {"a": [0, 20, 40]}

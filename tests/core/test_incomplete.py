@@ -95,6 +95,63 @@ def test_a_service_that_somebody_edited_is_brought_back(edit: dict[str, object])
     assert [(event.type, event.reason) for event in decision.events] == [("Warning", "ServiceRepaired")]
 
 
+GRPC = {"name": "grpc", "port": 2222, "targetPort": 2222, "protocol": "TCP"}
+PROFILER = {"name": "profiler", "port": 2223, "targetPort": 2223, "protocol": "TCP"}
+METRICS = {"name": "metrics", "port": 2224, "targetPort": 2224, "protocol": "TCP"}
+MESH = {"name": "mesh", "port": 15021, "targetPort": 15021, "protocol": "TCP"}
+HTTP2 = {"appProtocol": "http2"}
+
+
+@pytest.mark.parametrize(
+    "ports",
+    [
+        [{**GRPC, **HTTP2}, PROFILER, METRICS],
+        [GRPC, PROFILER, METRICS, MESH],
+        [METRICS, GRPC, PROFILER],
+    ],
+)
+def test_what_others_add_to_ports_is_theirs(ports: list[dict[str, object]]) -> None:
+    assert running_job().with_service("worker-1", ports=ports).decide().actions == ()
+
+
+@pytest.mark.parametrize(
+    ("found", "repaired"),
+    [
+        ([{**GRPC, **HTTP2}, METRICS, MESH], [{**GRPC, **HTTP2}, PROFILER, METRICS, MESH]),
+        ([{**GRPC, **HTTP2, "port": 80}, PROFILER, METRICS], [{**GRPC, **HTTP2}, PROFILER, METRICS]),
+        ([{**GRPC, "targetPort": "grpc"}, PROFILER, METRICS], [GRPC, PROFILER, METRICS]),
+        ([{**GRPC, **HTTP2, "name": "tcp-grpc"}, PROFILER, METRICS], [{**GRPC, **HTTP2}, PROFILER, METRICS]),
+        ([{**GRPC, "port": 80}, {**MESH, "port": 2222}, PROFILER, METRICS], [GRPC, PROFILER, METRICS]),
+        (
+            [{**MESH, "protocol": "UDP", "port": 2222}, GRPC, METRICS],
+            [GRPC, PROFILER, METRICS, {**MESH, "protocol": "UDP", "port": 2222}],
+        ),
+        ([{"port": 2222}], [GRPC, PROFILER, METRICS]),
+        (None, [GRPC, PROFILER, METRICS]),
+    ],
+)
+def test_a_repair_keeps_what_others_added_where_ours_leaves_room(
+    found: list[dict[str, object]] | None, repaired: list[dict[str, object]]
+) -> None:
+    (repair,) = running_job().with_service("worker-1", ports=found).decide().actions
+
+    assert isinstance(repair, Restore)
+    assert repair.fields["ports"] == repaired
+
+
+def test_two_ports_whose_numbers_were_swapped_are_swapped_back() -> None:
+    swapped = [{**GRPC, **HTTP2, "port": 2224}, PROFILER, {**METRICS, "port": 2222}]
+
+    (repair,) = running_job().with_service("worker-1", ports=swapped).decide().actions
+
+    assert isinstance(repair, Restore)
+    assert repair.fields["ports"] == [{**GRPC, **HTTP2}, PROFILER, METRICS]
+
+
+def test_once_training_has_ended_services_are_left_as_they_are() -> None:
+    assert trained_job().with_service("worker-1", selector={"app": "mine"}).decide().actions == ()
+
+
 def test_all_services_that_were_edited_are_named_in_one_event() -> None:
     decision = running_job().with_service("worker-0", ports=[]).with_service("worker-1", ports=[]).decide()
 

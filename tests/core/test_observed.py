@@ -406,3 +406,11 @@ def test_a_program_that_ran_out_of_memory_has_the_limit_as_its_last_word() -> No
     (pod,) = pods_of({"worker-0": {"exit_code": 137, "reason": "OOMKilled", "says": "epoch 3 of 25"}})
 
     assert pod.last_words == "it needed more memory than resources.limits.memory allows"
+
+
+def test_finalizers_of_a_pod_are_those_of_its_metadata() -> None:
+    raw = raw_pod()
+    held = {**raw, "metadata": {**raw["metadata"], "finalizers": ["kueue.x-k8s.io/managed"]}}
+
+    assert Pod.parse(held).finalizers == ("kueue.x-k8s.io/managed",)
+    assert Pod.parse(raw).finalizers == ()

@@ -1,8 +1,10 @@
 """How pods are removed, whatever the reason."""
 
+import pytest
+
 from qtj_operator.core.decision import Delete, Kind, Verdict
 from qtj_operator.core.pod import Ending
-from qtj_operator.core.removal import NODE_SILENCE, lingering, removal
+from qtj_operator.core.removal import NODE_SILENCE, held_up, lingering, removal
 from tests.core.world import NOW, later, pods_of
 
 SILENT = {"ready": True, "deadline": later(seconds=30)}
@@ -75,3 +77,62 @@ def test_a_sidecar_of_which_nobody_knows_how_long_it_runs_on_goes_at_once() -> N
 
 def test_programs_that_run_and_pods_that_have_stopped_do_not_linger() -> None:
     assert lingering(pods_of({"worker-0": {"ready": True}, "worker-1": {"exit_code": 0}}), later(days=1)) == Verdict()
+
+
+HELD = {**SILENT, "node": "node-1", "node_ready": True}
+
+
+def test_a_pod_that_runs_on_a_node_that_answers_is_not_taken_from_it() -> None:
+    waiting = removal(pods_of({"worker-0": HELD}), later(seconds=45))
+
+    assert (waiting.actions, waiting.wake_at) == ((), later(seconds=75))
+
+
+@pytest.mark.parametrize("ready", [False, None])
+def test_a_node_that_does_not_answer_or_of_which_nothing_is_known_is_waited_for_no_longer(
+    ready: bool | None,  # noqa: FBT001  a table's column
+) -> None:
+    pods = pods_of({"worker-0": {**HELD, "node_ready": ready}})
+
+    assert len(removal(pods, later(seconds=45)).actions) == 1
+    assert held_up(pods[0], later(seconds=45)) is None
+
+
+def test_a_pod_that_has_stopped_runs_nowhere_and_goes_whatever_its_node_is_busy_with() -> None:
+    pods = pods_of({"worker-0": {**HELD, "ready": False, "exit_code": 0}})
+
+    assert len(removal(pods, later(seconds=45)).actions) == 1
+
+
+def test_the_wait_for_a_node_hides_no_earlier_alarm() -> None:
+    pods = pods_of({"worker-0": HELD, "worker-1": {**SILENT, "deadline": later(seconds=40)}})
+
+    assert removal(pods, later(seconds=45)).wake_at == later(seconds=55)
+
+
+def test_what_holds_a_pod_up_is_named_once_it_is_late() -> None:
+    (kept,) = pods_of({"worker-0": HELD})
+    (queued,) = pods_of({"worker-0": {**SILENT, "finalizers": ("kueue.x-k8s.io/managed", "example.com/b")}})
+
+    assert held_up(kept, later(seconds=44)) is None
+    assert held_up(queued, later(seconds=44)) is None
+    assert held_up(kept, later(seconds=45)) == (
+        "pod qcnn-worker-0 does not end although its node node-1 is ready: "
+        "look at that node, or delete the pod by force"
+    )
+    assert held_up(queued, later(seconds=45)) == (
+        "pod qcnn-worker-0 is being deleted and waits for other controllers to remove their finalizers: "
+        "kueue.x-k8s.io/managed, example.com/b"
+    )
+
+
+def test_a_pod_that_nobody_deletes_is_not_held_up() -> None:
+    (pod,) = pods_of({"worker-0": {"ready": True, "finalizers": ("kueue.x-k8s.io/managed",), "node_ready": True}})
+
+    assert held_up(pod, later(days=1)) is None
+
+
+def test_a_pod_that_only_takes_its_time_is_not_held_up() -> None:
+    (pod,) = pods_of({"worker-0": SILENT})
+
+    assert held_up(pod, later(days=1)) is None

@@ -219,6 +219,8 @@ def _pod(
             if waiting
             else None,
             "gates": (),
+            "finalizers": (),
+            "node_ready": None,
             "unscheduled": None,
             "disrupted": False,
             "accompanied": sidecar,

@@ -76,7 +76,7 @@ class FaultyClient:
         finally:
             self._reader = self._client
 
-    async def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
         self._check()
         return await self._reader.get(resource, namespace, name)
 

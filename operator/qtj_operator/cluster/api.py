@@ -7,6 +7,7 @@ and drop fields that are newer than they are.
 import json
 import os
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -16,6 +17,8 @@ import yaml
 from kubernetes.aio import client as kubernetes
 from kubernetes.aio import config
 
+from qtj_operator.cluster.agent import USER_AGENT
+from qtj_operator.cluster.clock import ServerClock
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.metrics import Metrics
 
@@ -53,22 +56,34 @@ def _why_not(error: Exception) -> str:
 
 
 class ApiClient:
-    """A `qtj_operator.controller.client.Client` that talks to a kube-apiserver."""
+    """A `qtj_operator.controller.client.Client` that talks to a kube-apiserver.
 
-    def __init__(self, transport: kubernetes.ApiClient, metrics: Metrics) -> None:
+    Args:
+        transport: The connection.
+        metrics: Where requests are counted.
+        clock: What learns the time from the answers.
+    """
+
+    def __init__(self, transport: kubernetes.ApiClient, metrics: Metrics, clock: ServerClock | None = None) -> None:
+        transport.user_agent = USER_AGENT
         self._transport = transport
         self._metrics = metrics
+        self._clock = clock or ServerClock()
 
     @property
     def transport(self) -> kubernetes.ApiClient:
         """The connection, for what has a client of its own."""
         return self._transport
 
+    def now(self) -> datetime:
+        """The API server's time, in UTC to the second."""
+        return self._clock.now()
+
     async def close(self) -> None:
         """Closes the connections."""
         await self._transport.close()
 
-    async def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
         """See `Client.get`."""
         try:
             found: Object = await self._request("GET", resource, namespace, name)
@@ -130,29 +145,45 @@ class ApiClient:
             url += "?" + urlencode(query)
         code = 0
         try:
-            code, answer = await self._send(verb, url, body)
+            code, answer, wait = await self._send(verb, url, body)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise ApiError(0, "Unreachable", f"the API server cannot be reached: {error or 'timeout'}") from error
         finally:
             self._metrics.requested(verb, resource.value[1], code)
         if code >= 400:  # noqa: PLR2004
-            raise ApiError(code, answer.get("reason", ""), answer.get("message", f"HTTP {code}"))
+            said = answer.get("message", f"HTTP {code}")
+            raise ApiError(code, answer.get("reason", ""), said, retry_after=wait)
         return answer
 
-    async def _send(self, verb: str, url: str, body: Object | Sequence[Object] | None) -> tuple[int, dict[str, Any]]:
+    async def _send(
+        self, verb: str, url: str, body: Object | Sequence[Object] | None
+    ) -> tuple[int, dict[str, Any], float]:
         content = "application/json-patch+json" if verb == "PATCH" else "application/json"
-        headers = {"Accept": "application/json", "Content-Type": content}
+        headers = {"Accept": "application/json", "Content-Type": content, "User-Agent": USER_AGENT}
         # Applies the credentials that fit the configuration: a token that expires is renewed here.
         await self._transport.update_params_for_auth(headers, [], ["BearerToken"], url, verb, body)
+        sent = self._clock.steady()
         answer = await self._transport.rest_client.request(
             verb, url, headers=headers, body=body, _request_timeout=aiohttp.ClientTimeout(total=_TIMEOUT_SECONDS)
         )
+        self._learn(answer.status, answer.headers, sent)
         text = await answer.read()
         try:
             parsed = json.loads(text) if text else {}
         except ValueError:
             parsed = {"message": text.decode(errors="replace")[:200]}
-        return answer.status, parsed
+        return answer.status, parsed, _pause(answer.headers)
+
+    def _learn(self, code: int, headers: Mapping[str, str], sent: float) -> None:
+        """Heeds the server's own time alone: a refusal may be a proxy's, and what has an age comes from a cache."""
+        if code < 400 and "Age" not in headers:  # noqa: PLR2004
+            self._clock.told(headers.get("Date", ""), sent)
+
+
+def _pause(headers: Mapping[str, str]) -> float:
+    """Returns for how many seconds the server wants to be left alone; kube-apiserver names no dates."""
+    said = headers.get("Retry-After", "")
+    return float(said) if said.isdecimal() else 0.0
 
 
 def _path(resource: Resource, namespace: str | None, name: str | None) -> str:

@@ -94,8 +94,21 @@ class Lease(LeaseLock):
         return not isinstance(await self._ask("update", replaced, 404, 409), Exception)
 
     async def delete(self) -> None:
-        """Removes it, so that the next operator need not wait for it to expire."""
-        await self._ask("delete", self.api_instance.delete_namespaced_lease(self.name, self.namespace), 404)
+        """Removes it while it is ours, so that the next operator need not wait for it to expire.
+
+        It is read first: a renewal may have been under way. What another takes after that stays.
+        """
+        lease: kubernetes.V1Lease | Exception = await self._ask(
+            "get", self.api_instance.read_namespaced_lease(self.name, self.namespace), 404
+        )
+        if isinstance(lease, Exception) or self.election_record(lease).holder_identity != self.identity:
+            return
+        assert lease.metadata is not None  # noqa: S101  what is read has some
+        seen = kubernetes.V1Preconditions(resource_version=lease.metadata.resource_version, uid=lease.metadata.uid)
+        body = kubernetes.V1DeleteOptions(preconditions=seen)
+        await self._ask(
+            "delete", self.api_instance.delete_namespaced_lease(self.name, self.namespace, body=body), 404, 409
+        )
 
     async def _ask(self, verb: str, request: Awaitable[T], *fine: int) -> T | kubernetes.ApiException:
         """Waits for an answer; returns the refusal, if it is one, and notes it unless its code is `fine`."""

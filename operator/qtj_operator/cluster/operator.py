@@ -80,7 +80,8 @@ async def run_operator(settings: Settings) -> None:
 async def _run(client: ApiClient, queue: WorkQueue[Key], metrics: Metrics, settings: Settings) -> None:
     state = _State()
     poller = ProgressPoller(queue.add)
-    runtime = Runtime(client, Reconciler(client, poller, metrics=metrics).reconcile, queue, settings.namespace, metrics)
+    reconciler = Reconciler(client, poller, client.now, metrics)
+    runtime = Runtime(client, reconciler.reconcile, queue, settings.namespace, metrics)
     if settings.port:
         await serve(settings.port, metrics.registry, alive=lambda: runtime.alive, ready=lambda: state.ready)
 

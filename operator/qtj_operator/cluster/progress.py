@@ -39,6 +39,14 @@ class ProgressPoller(Poller):
             # No redirects: a training program must not make the operator ask others in its place.
             url = f"http://{host}:{METRICS_PORT}{PROGRESS_PATH}"
             async with self._session.get(url, allow_redirects=False) as answer:
-                return await answer.content.read(_MAX_BYTES)
+                return await _beginning(answer.content)
         except (aiohttp.ClientError, TimeoutError, OSError):
             return None
+
+
+async def _beginning(content: aiohttp.StreamReader) -> bytes:
+    """Reads to the end or to the limit: one `read` returns what has arrived, which may be a piece."""
+    said = b""
+    while len(said) < _MAX_BYTES and (piece := await content.read(_MAX_BYTES - len(said))):
+        said += piece
+    return said

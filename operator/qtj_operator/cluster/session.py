@@ -7,6 +7,8 @@ connection breaks within the list of the server's resources, the error would end
 import aiohttp
 import kopf
 
+from qtj_operator.cluster.agent import USER_AGENT
+
 __all__ = ["session"]
 
 
@@ -20,7 +22,7 @@ def session(info: kopf.ConnectionInfo) -> kopf.AiohttpSession:
         expiration=info.expiration,
         aiohttp_session=aiohttp.ClientSession(
             connector=connector,
-            headers=info.as_http_headers(),
+            headers={**info.as_http_headers(), "User-Agent": USER_AGENT},
             proxy=info.proxy_url,
             trust_env=info.trust_env,
             middlewares=(_whole,),

@@ -29,6 +29,7 @@ class Resource(Enum):
     JOBS = ("/apis/batch/v1", "jobs")
     POD_GROUPS = ("/apis/scheduling.x-k8s.io/v1alpha1", "podgroups")
     EVENTS = ("/api/v1", "events")
+    NODES = ("/api/v1", "nodes")
 
 
 _ADMISSION = re.compile(r"(webhook|ValidatingAdmissionPolicy) [\"']([^\"']+)[\"']")
@@ -45,12 +46,14 @@ class ApiError(Exception):
     Attributes:
         code: HTTP status code; 0 when there was no answer.
         reason: The API's one-word reason, for example AlreadyExists.
+        retry_after: For how many seconds the server wants to be left alone.
     """
 
-    def __init__(self, code: int, reason: str, message: str) -> None:
+    def __init__(self, code: int, reason: str, message: str, *, retry_after: float = 0.0) -> None:
         super().__init__(message)
         self.code = code
         self.reason = reason
+        self.retry_after = retry_after
 
     @property
     def final(self) -> bool:
@@ -76,8 +79,8 @@ class ApiError(Exception):
 class Client(Protocol):
     """What the controller asks of a cluster. Every method raises `ApiError` when the server refuses."""
 
-    async def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
-        """Returns the object, or None when there is none of that name."""
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
+        """Returns the object, or None when there is none of that name; a node is in no namespace."""
         ...
 
     async def list(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> Sequence[Object]:

@@ -60,7 +60,19 @@ class WorkQueue(Generic[K]):
             return
         self._due[key] = due
         heapq.heappush(self._later, (due, next(self._order), key))
+        self._tidy()
         self._wake.set()
+
+    def wait_no_more(self, key: K) -> None:
+        """Drops what `add_after` asked for: the key is gone, or nothing is to happen to it by itself."""
+        if self._due.pop(key, None) is not None:
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """Drops entries that were replaced or dropped once they are most: their time may be a week off."""
+        if len(self._later) > 2 * len(self._due):
+            self._later = [entry for entry in self._later if self._due.get(entry[2]) == entry[0]]
+            heapq.heapify(self._later)
 
     async def take(self) -> K:
         """Waits for a key that is due and hands it out; `done` or `retry` must follow."""
@@ -76,19 +88,20 @@ class WorkQueue(Generic[K]):
         self._failures.pop(key, None)
         self._release(key)
 
-    def retry(self, key: K, longest: float = _LAST_DELAY) -> float:
+    def retry(self, key: K, longest: float = _LAST_DELAY, shortest: float = 0.0) -> float:
         """Ends a pass that failed and makes the key due again after a growing delay.
 
         Args:
             key: Whose pass failed.
             longest: What the delay grows to, in seconds.
+            shortest: How long whoever was asked wants to be left alone, in seconds; believed up to the longest delay.
 
         Returns:
             The delay in seconds.
         """
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         spread = 1 + self._jitter * random.random()  # noqa: S311  nobody gains by guessing it
-        delay = min(_FIRST_DELAY * 2.0 ** min(failures - 1, 30), longest) * spread
+        delay = max(min(_FIRST_DELAY * 2.0 ** min(failures - 1, 30), longest), min(shortest, _LAST_DELAY)) * spread
         self._running.discard(key)
         self._again.discard(key)
         self.add_after(key, delay)

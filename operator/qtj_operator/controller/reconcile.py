@@ -13,9 +13,11 @@ from qtj_operator.controller.client import Client, Key, Object, ProgressSource, 
 from qtj_operator.controller.events import emit
 from qtj_operator.controller.journal import about, tell, tell_of_the_end
 from qtj_operator.controller.metrics import Metrics
+from qtj_operator.controller.nodes import with_nodes
 from qtj_operator.controller.observe import observe
 from qtj_operator.controller.pace import Pace
 from qtj_operator.controller.refusals import Refusals
+from qtj_operator.controller.repairs import Repairs
 from qtj_operator.core.decide import decide, refuse
 from qtj_operator.core.decision import Create, Decision, earliest
 from qtj_operator.core.events import events_between
@@ -42,6 +44,7 @@ class Reconciler:
         metrics: Where jobs are counted.
         pace: How often numbers are written.
         refusals: What the API server has refused.
+        repairs: How often what others edit is brought back.
     """
 
     client: Client
@@ -50,6 +53,7 @@ class Reconciler:
     metrics: Metrics = field(default_factory=Metrics)
     pace: Pace = field(default_factory=Pace)
     refusals: Refusals = field(default_factory=Refusals)
+    repairs: Repairs = field(default_factory=Repairs)
 
     async def reconcile(self, key: Key) -> timedelta | None:
         """Does one pass over the job and returns after what time to look again, if nothing happens before.
@@ -75,6 +79,7 @@ class Reconciler:
         self.progress.latest(key, None)
         self.pace.forget(key)
         self.refusals.forget(key)
+        self.repairs.forget(key)
         known = self.metrics.forget(key)
         if known and (raw is None or "deletionTimestamp" in raw["metadata"]):
             tell_of_the_end(key)
@@ -84,8 +89,9 @@ class Reconciler:
             job = Job.parse(raw)
         except InvalidJob as error:
             return _refused(raw, str(error), now)
-        seen = await observe(self.client, self.progress, job)
-        decision = await self._act(job, decide(seen, now), now)
+        seen = await with_nodes(self.client, await observe(self.client, self.progress, job), now)
+        decision = self.repairs.eased((job.namespace, job.name), decide(seen, now), now)
+        decision = await self._act(job, decision, now)
         return self.pace.eased((job.namespace, job.name), job.status, decision, now)
 
     async def _act(self, job: Job, decision: Decision, now: datetime) -> Decision:

@@ -73,7 +73,7 @@ class Runtime:
                 delay = await self._reconcile(key)
             except ApiError as error:
                 outcome.failed()
-                wait = self._queue.retry(key, _OUTAGE_SECONDS) if error.code == 0 else self._queue.retry(key)
+                wait = self._put_off(key, error)
                 log.warning("%s/%s: %s; next try in %.1f s", *key, error, wait, extra=about(key))
                 return
             except Exception:
@@ -84,8 +84,15 @@ class Runtime:
                 log.exception(defect, *key, wait, extra=about(key))
                 return
         self._queue.done(key)
-        if delay is not None:
+        if delay is None:
+            self._queue.wait_no_more(key)
+        else:
             self._queue.add_after(key, delay.total_seconds())
+
+    def _put_off(self, key: Key, error: ApiError) -> float:
+        if error.code == 0:
+            return self._queue.retry(key, _OUTAGE_SECONDS)
+        return self._queue.retry(key, shortest=error.retry_after)
 
     async def _resync(self) -> None:
         """Looks at every job now and then: a watch may lose events, and kopf says nothing of objects that vanished."""

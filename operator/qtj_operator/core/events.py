@@ -19,6 +19,7 @@ _WARNINGS = {
     Reason.RESTARTING,
     Reason.NO_WEIGHTS,
     Reason.SPEC_CHANGED,
+    Reason.TERMINATING,
     Reason.UNKNOWN_FIELD,
     Reason.IMMUTABLE_FIELD_CHANGED,
 }

@@ -1,7 +1,9 @@
 """Children that are missing, or that no longer look as they were built."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
 from qtj_operator.api.names import replica_name
@@ -10,12 +12,14 @@ from qtj_operator.build.queueing import pod_group
 from qtj_operator.build.service import replica_service
 from qtj_operator.core.decision import SETTLED, Action, Create, Event, Kind, Restore, Verdict
 from qtj_operator.core.observed import Observed
+from qtj_operator.core.ports import are_among, laid_over
 from qtj_operator.core.removal import removal
 
 __all__ = ["drifted", "incomplete"]
 
-_PROMISED = ("ports", "selector", "publishNotReadyAddresses")
-"""Fields of a Service that others rely on. What else an API server or an admission webhook adds is theirs."""
+_PROMISED = ("selector", "publishNotReadyAddresses")
+"""Fields of a Service that others rely on, as they rely on the values that its ports are built with. What else an API
+server or an admission webhook adds is theirs."""
 
 
 def incomplete(seen: Observed, now: datetime) -> Verdict | None:
@@ -49,17 +53,28 @@ def _spec_changed(seen: Observed) -> Fact:
 
 
 def drifted(seen: Observed, _now: datetime) -> Verdict | None:
-    """A Service that somebody edited is brought back: its ports and its selector are a promise to the peers."""
+    """A Service that somebody edited is brought back: its ports and its selector are a promise to the peers.
+
+    Once training has ended no peer asks for it, and whoever edits it again and again would keep inference waiting.
+    """
+    if is_true(seen.job.status.conditions, ConditionType.TRAINED):
+        return None
     repairs: list[Action] = []
     for replica in seen.job.replicas():
         built = replica_service(seen.job, replica)
         name, spec = built["metadata"]["name"], built["spec"]
         live = seen.services.get(name)
-        if live is not None and any(live["spec"].get(field) != spec[field] for field in _PROMISED):
-            fields = {field: spec[field] for field in _PROMISED}
+        if live is not None and not _is_kept(spec, live["spec"]):
+            ports = laid_over(spec["ports"], live["spec"].get("ports") or ())
+            fields = {"ports": ports, **{field: spec[field] for field in _PROMISED}}
             repairs.append(Restore(Kind.SERVICE, name, live["metadata"]["resourceVersion"], fields))
     if not repairs or seen.job.edited:
         return None
     names = ", ".join(repair.name for repair in repairs if isinstance(repair, Restore))
     event = Event("Warning", Reason.SERVICE_REPAIRED, f"brought back what had been edited: {names}")
     return Verdict(actions=tuple(repairs), events=(event,))
+
+
+def _is_kept(built: Mapping[str, Any], live: Mapping[str, Any]) -> bool:
+    same = all(live.get(field) == built[field] for field in _PROMISED)
+    return same and are_among(built["ports"], live.get("ports") or ())

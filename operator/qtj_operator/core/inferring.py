@@ -12,7 +12,7 @@ from qtj_operator.build.manifest import Manifest
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Verdict, earliest
 from qtj_operator.core.observed import InferenceRun, Observed
 from qtj_operator.core.removal import lingering, removal
-from qtj_operator.core.unstarted import why_unstarted
+from qtj_operator.core.unstarted import why_not_gone, why_unstarted
 
 __all__ = ["inference_stopped", "inference_to_repeat", "inferring", "wanted_run"]
 
@@ -96,7 +96,7 @@ def _given_up(seen: Observed, found: InferenceRun) -> Verdict:
 
 def _under_way(found: InferenceRun, now: datetime) -> Verdict:
     """The Job exists; whether its pod runs is another question, which a Job's status does not answer."""
-    obstacle = next((why for pod in found.pods if (why := why_unstarted(pod)) is not None), None)
+    obstacle = why_not_gone(found.pods, now) or next(filter(None, map(why_unstarted, found.pods)), None)
     if obstacle is not None:
         return _pending(found.run, *obstacle)
     if found.suspended:

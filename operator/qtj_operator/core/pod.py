@@ -103,6 +103,8 @@ class Pod:
         unscheduled: Why no node takes it, in the scheduler's words.
         disrupted: Preempted, evicted, or on a node that went away.
         accompanied: Whether another container of it runs: a sidecar.
+        finalizers: By which others keep it from being deleted.
+        node_ready: Whether its node answers; asked only once the pod is late to go. None when nobody may tell.
     """
 
     name: str
@@ -122,6 +124,8 @@ class Pod:
     unscheduled: str | None
     disrupted: bool
     accompanied: bool
+    finalizers: tuple[str, ...] = ()
+    node_ready: bool | None = None
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> Self:
@@ -150,6 +154,7 @@ class Pod:
             unscheduled=scheduled.get("message") if scheduled.get("status") == "False" else None,
             disrupted=conditions.get("DisruptionTarget", {}).get("status") == "True",
             accompanied=any("running" in other.get("state", {}) for other in beside),
+            finalizers=tuple(meta.get("finalizers") or ()),
         )
 
     @property

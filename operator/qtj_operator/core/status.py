@@ -13,7 +13,7 @@ from qtj_operator.api.status import Condition, InferencePhase, ProgressStatus, R
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
-from qtj_operator.core.unstarted import why_unstarted
+from qtj_operator.core.unstarted import why_not_gone, why_unstarted
 
 __all__ = [
     "closed",
@@ -40,7 +40,7 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     base = base.model_copy(update={**counts, "spec_digest": digest})
     facts = (*verdict.facts, *spec_ignored(seen.job))
     if not any(fact.type == ConditionType.RUNNING for fact in facts) and not _never_ran(seen, facts):
-        facts = (_running(seen, facts), *facts)
+        facts = (_running(seen, facts, now), *facts)
     return closed(base, facts, seen.job.generation, now)
 
 
@@ -194,7 +194,7 @@ def _never_ran(seen: Observed, facts: Iterable[Fact]) -> bool:
     return not seen.attempt and (refused or is_true(seen.job.status.conditions, ConditionType.FAILED))
 
 
-def _running(seen: Observed, facts: Iterable[Fact]) -> Fact:
+def _running(seen: Observed, facts: Iterable[Fact], now: datetime) -> Fact:
     over = (ConditionType.TRAINED, ConditionType.FAILED, ConditionType.COMPLETE)
     decided = {fact.type for fact in facts if fact.status}
     if any(kind in decided or is_true(seen.job.status.conditions, kind) for kind in over):
@@ -205,7 +205,7 @@ def _running(seen: Observed, facts: Iterable[Fact]) -> Fact:
     ready = sum(map(_is_awaited, there))
     if size == ready or _keeps_running(seen):
         return _fact(Reason.ALL_REPLICAS_READY, f"{size} of {size} replicas are ready", status=True)
-    obstacle = next((found for pod in seen.current if (found := why_unstarted(pod)) is not None), None)
+    obstacle = why_not_gone(seen.pods, now) or next(filter(None, map(why_unstarted, seen.current)), None)
     if obstacle is not None:
         return _fact(*obstacle)
     waiting = f"{ready} of {size} replicas are ready"

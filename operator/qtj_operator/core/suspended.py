@@ -17,6 +17,7 @@ from qtj_operator.core.decision import NEW_ATTEMPT, Verdict
 from qtj_operator.core.inferring import inference_stopped
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.removal import removal
+from qtj_operator.core.unstarted import why_not_gone
 
 __all__ = ["suspended"]
 
@@ -29,10 +30,10 @@ def suspended(seen: Observed, now: datetime) -> Verdict | None:
     if not was:
         facts = (_fact(Reason.SUSPENDED, "spec.suspend is true", status=True), _not_running())
         return Verdict(record=_interrupted(seen), facts=facts)
+    held = why_not_gone(seen.pods, now)
     removed = removal((pod for pod in seen.pods if pod.active or pod.deleting), now)
-    return Verdict(
-        actions=(*removed.actions, *inference_stopped(seen)), facts=(_not_running(),), wake_at=removed.wake_at
-    )
+    actions = (*removed.actions, *inference_stopped(seen))
+    return Verdict(actions=actions, facts=(_not_running(held[1] if held else None),), wake_at=removed.wake_at)
 
 
 def _resumed(seen: Observed, now: datetime) -> Verdict:
@@ -55,8 +56,9 @@ def _interrupted(seen: Observed) -> Mapping[str, InferenceStatus]:
     return {"inference": inference.model_copy(update={"phase": InferencePhase.SUSPENDED})}
 
 
-def _not_running() -> Fact:
-    return Fact(ConditionType.RUNNING, status=False, reason=Reason.SUSPENDED, message="the job is suspended")
+def _not_running(held: str | None = None) -> Fact:
+    message = "the job is suspended" + (f", but {held}" if held else "")
+    return Fact(ConditionType.RUNNING, status=False, reason=Reason.SUSPENDED, message=message)
 
 
 def _fact(reason: Reason, message: str, *, status: bool) -> Fact:

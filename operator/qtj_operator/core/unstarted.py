@@ -1,9 +1,13 @@
-"""What keeps a pod from starting."""
+"""What keeps a pod from starting, or one that is in its way from going."""
+
+from collections.abc import Iterable
+from datetime import datetime
 
 from qtj_operator.api.conditions import Reason
 from qtj_operator.core.pod import Pod
+from qtj_operator.core.removal import held_up
 
-__all__ = ["why_unstarted"]
+__all__ = ["why_not_gone", "why_unstarted"]
 
 _PULL = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
 _STARTING = {"ContainerCreating", "PodInitializing"}
@@ -24,3 +28,9 @@ def why_unstarted(pod: Pod) -> tuple[Reason, str] | None:
             f'image "{waiting.image}" of {pod.name} cannot be pulled: check its name and whether the node may pull it',
         )
     return Reason.CONTAINER_NOT_STARTED, f"{pod.name} cannot start ({waiting.reason}): {waiting.message}"
+
+
+def why_not_gone(pods: Iterable[Pod], now: datetime) -> tuple[Reason, str] | None:
+    """Returns what keeps one of the pods from going although its time is up, with a sentence, where that is known."""
+    sentence = next((why for pod in pods if (why := held_up(pod, now)) is not None), None)
+    return None if sentence is None else (Reason.TERMINATING, sentence)

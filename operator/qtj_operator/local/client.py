@@ -17,10 +17,10 @@ class MemoryClient:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
         """See `Client.get`."""
         try:
-            return self._store.find(resource, namespace, name)
+            return self._store.find(resource, namespace or "", name)
         except ApiError:
             return None
 
@@ -57,7 +57,7 @@ class MachineClient(MemoryClient):
     bucket in place of such a folder. It writes no spec, so the object stays as its author wrote it.
     """
 
-    async def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
         """See `Client.get`."""
         found = await super().get(resource, namespace, name)
         if found is None or resource is not Resource.QUANTUM_TRAINING_JOBS:

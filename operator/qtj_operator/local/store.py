@@ -28,7 +28,7 @@ _GRACE_SECONDS = 30
 """Kubernetes' own default of terminationGracePeriodSeconds."""
 
 Address = tuple[Resource, str, str]
-"""Resource, namespace and name."""
+"""Resource, namespace and name; the namespace of a node is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,7 @@ class Store:
         for change in self.changes(0):
             if change.version > version:
                 break
-            meta = change.object["metadata"]
-            address = (change.resource, meta["namespace"], meta["name"])
+            address = _address(change.resource, change.object)
             if change.type == "DELETED":
                 del past._objects[address]
             else:
@@ -122,7 +121,7 @@ class Store:
         """
         obj = _copied(manifest)
         meta = obj["metadata"]
-        address = (resource, meta["namespace"], meta["name"])
+        address = _address(resource, obj)
         if address in self._objects:
             raise ApiError(409, "AlreadyExists", f'{resource.value[1]} "{meta["name"]}" already exists')
         meta |= {
@@ -142,8 +141,7 @@ class Store:
 
     def restore(self, resource: Resource, obj: Object) -> None:
         """Puts back an object as it once was in another cluster: with its uid, its status and its history."""
-        meta = obj["metadata"]
-        address = (resource, meta["namespace"], meta["name"])
+        address = _address(resource, obj)
         self._objects[address] = _copied(obj)
         self._publish("ADDED", address)
 
@@ -154,7 +152,7 @@ class Store:
             ApiError: 404 NotFound, or 409 Conflict when `obj` is not at the stored resourceVersion.
         """
         meta = obj["metadata"]
-        address = (resource, meta["namespace"], meta["name"])
+        address = _address(resource, obj)
         stored = self._found(address)
         if meta.get("resourceVersion") not in {None, stored["metadata"]["resourceVersion"]}:
             raise ApiError(409, "Conflict", f"{meta['name']}: the object has been modified; please apply your changes")
@@ -232,6 +230,10 @@ class Store:
 
     def _now(self, later: timedelta = timedelta(0)) -> str:
         return (self._clock() + later).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _address(resource: Resource, obj: Object) -> Address:
+    return resource, obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
 
 
 def _copied(obj: Object) -> dict[str, Any]:

@@ -1,0 +1,36 @@
+"""The ports of a Service: ours among those of others."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["are_among", "laid_over"]
+
+Port = Mapping[str, Any]
+
+
+def are_among(built: Sequence[Port], live: Sequence[Port]) -> bool:
+    """Whether each port has, under its name, every value that it was built with; what else is there is others'."""
+    named = _by_name(live)
+    return all(port.items() <= named.get(port["name"], {}).items() for port in built)
+
+
+def laid_over(built: Sequence[Port], live: Sequence[Port]) -> list[Port]:
+    """Returns the ports as built, each with what others added to it, and then the ports of others.
+
+    A port that was renamed is known by its number. Others' ports with a name or number of ours go: a Service has each
+    once.
+    """
+    named, ours = _by_name(live), _by_name(built)
+    renamed = {_number(port): port for port in live if port.get("name") not in ours}
+    mended = [{**(named.get(port["name"]) or renamed.get(_number(port)) or {}), **port} for port in built]
+    taken = {_number(port) for port in built}
+    return [*mended, *(port for port in live if port.get("name") not in ours and _number(port) not in taken)]
+
+
+def _by_name(ports: Sequence[Port]) -> dict[str | None, Port]:
+    return {port.get("name"): port for port in ports}
+
+
+def _number(port: Port) -> tuple[int, str]:
+    """What a Service has once: a port's number, by protocol."""
+    return port["port"], port.get("protocol", "TCP")

@@ -31,7 +31,7 @@ _DENIALS = 2
 
 def policy(checks: Checks, world: World) -> None:
     """A worker is killed while a ValidatingAdmissionPolicy lets no new pod in: the job waits, and goes on after it."""
-    trial = Trial.apply(checks, world, light("denied", epochs=200))
+    trial = Trial.apply(checks, world, light("denied", epochs=120))
     trial.trains()
     with _applied(_maintenance(world.namespace, trial.name)):
         _in_force(world.namespace, trial.name, lambda said: _MAINTENANCE in said)

@@ -48,11 +48,11 @@ def drained_inference(checks: Checks, world: World) -> None:
     trial = Trial.begin(checks, world, "moved", affinity=_rather_on(_VICTIM), epochs=25)
     wait_until("inference runs", lambda: inference_runs(trial), 900, pause=0.1)
     kept = [worker for worker, node in zip(trial.workers, trial.nodes(), strict=True) if node != _VICTIM]
+    checks.equal("the node of inference", _inference_nodes(trial), [_VICTIM])
     kubectl("drain", _VICTIM, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=90s")
     try:
         trial.wait("ends", lambda status: status.get("phase") in {"Complete", "Failed"})
-        left = [pod for pod in trial.pods() if pod["metadata"]["name"].startswith(f"{trial.name}-inference")]
-        checks.equal("inference ended on the other node", [pod["spec"].get("nodeName") for pod in left], ["node-1"])
+        checks.equal("the node where inference ended", _inference_nodes(trial), ["node-1"])
     finally:
         kubectl("uncordon", _VICTIM)
     trial.completes(workers=kept)
@@ -75,6 +75,11 @@ def lost_node(checks: Checks, world: World) -> None:
         cluster("up", "--nodes", "2")
         wait_until("the node is back", lambda: _VICTIM in _ready(), 120)
     trial.completes(disruptions=1)
+
+
+def _inference_nodes(trial: Trial) -> list[str]:
+    pods = trial.pods()
+    return [pod["spec"]["nodeName"] for pod in pods if pod["metadata"]["name"].startswith(f"{trial.name}-inference")]
 
 
 def _rather_on(node: str) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def upgrade(checks: Checks, world: World) -> None:
     """One job lives through all of it; another has a field that the earlier operator and CRD do not know."""
     with _earlier() as earlier, _replaced(earlier):
         with _working(earlier, world.namespace):
-            older = Trial.apply(checks, world, light("older", epochs=500))
+            older = Trial.apply(checks, world, light("older", epochs=350))
             older.trains()
             pods = older.uids()
         kubectl("apply", "-k", str(ROOT / "crds"))

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from qtj_operator.api.contract import TerminationMessage
+from qtj_operator.core.ending import Ending
 from qtj_operator.core.failures import MAX_FAILURES
-from qtj_operator.core.pod import Ending
 from tests.core.world import NOW, World, later, running_job, starting_job, trained_job
 
 LOST_A_PEER = Ending(exit_code=75, reason="Error", text="", time=NOW)

@@ -8,9 +8,10 @@ import pytest
 from qtj_operator.api.contract import TerminationMessage, Weights
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import Role
+from qtj_operator.core.ending import Ending
 from qtj_operator.core.failures import described
 from qtj_operator.core.observed import InferenceRun, is_controlled_by
-from qtj_operator.core.pod import Ending, Pod, Waiting
+from qtj_operator.core.pod import Pod, Waiting
 from tests.core.world import later, parameter_servers, pods_of, running_job
 
 

@@ -178,9 +178,8 @@ class Invariants:
 
 
 def wanted_run(job: Job) -> str | None:
-    """Returns the digest of the inference run that the job asks for, or None without inference or weights."""
-    inference, weights = job.inference, job.status.weights
-    return None if inference is None or weights is None else inference_run(inference, weights)
+    """Returns the digest of the inference run that the job asks for, or None without inference."""
+    return None if job.inference is None else inference_run(job.inference, job.status.weights)
 
 
 def _wrong_conditions(old: Job, new: Job) -> Iterator[str]:

@@ -147,7 +147,7 @@ class World(Simulation):
         code, said, reason = ENDINGS[how]
         inferring = LABEL_INFERENCE in pod["metadata"]["labels"]
         end(self.store, pod["metadata"]["name"], code, INFERRED if inferring and said is TRAINED else said, reason)
-        self.history.note(code, inferring=inferring, said=said is not None)
+        self.history.note(code, inferring=inferring)
 
     def preempt(self, pod: Pod) -> None:
         """The pod is to make room."""

@@ -39,6 +39,8 @@ def upgrade(checks: Checks, world: World) -> None:
         with _working(earlier, world.namespace):
             _looked_after(older, "the earlier operator")
             older.ends()
+            phase = newer.status["phase"]
+            checks.that("the earlier operator does not fail a job that it cannot read", phase != "Failed", phase)
     checks.equal("its pods are those of the start", older.uids(), pods)
     newer.ends()
     for trial in (older, newer):

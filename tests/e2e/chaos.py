@@ -11,7 +11,7 @@ from tests.e2e.progress import PORTS, Steps
 from tests.e2e.trial import Trial
 from tests.e2e.world import JOB_LABEL, World, first, is_running
 
-__all__ = ["deleted_inference", "deleted_pod", "edited_services", "killed_worker", "suspended"]
+__all__ = ["deleted_inference", "deleted_pod", "edited_services", "inference_runs", "killed_worker", "suspended"]
 
 
 def killed_worker(checks: Checks, world: World) -> None:
@@ -84,12 +84,13 @@ def suspended(checks: Checks, world: World) -> None:
 def deleted_inference(checks: Checks, world: World) -> None:
     """The inference Job deleted in the middle of inference: it runs again, and training does not."""
     trial = Trial.begin(checks, world, "inferred")
-    wait_until("inference runs", lambda: _inference_runs(trial), 900, pause=0.1)
+    wait_until("inference runs", lambda: inference_runs(trial), 900, pause=0.1)
     kubectl("-n", world.namespace, "delete", "job", f"{trial.name}-inference", "--wait=false")
     trial.completes(inferences=2)
 
 
-def _inference_runs(trial: Trial) -> bool:
+def inference_runs(trial: Trial) -> bool:
+    """Tells whether inference was seen running."""
     pods = trial.world.pods_of(trial.name, trial.applied)
     inference = [sight for sight in pods if sight.name.startswith(f"{trial.name}-inference")]
     return first(inference, is_running) is not None

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Protocol
 
 from qtj_operator.api.contract import EXIT_RETRY, TerminationMessage, Weights
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INFERENCE, LABEL_ROLE
 from qtj_operator.controller.client import Resource
 from qtj_operator.local.store import Store
+from tests.faults.admission import Gatekeeper
+from tests.faults.kueue import Kueue
 
 NAMESPACE = "lab"
 WEIGHTS = Weights(uri="gs://bucket/qcnn/weights/1f3c0a.h5", sha256="1f" * 32)
@@ -27,15 +30,18 @@ class Script:
         endless: Pods that run until they are deleted or lose a peer: all under a name, or one, as in
             "qcnn-worker-0#1".
         inference: Exit code of inference by the arguments it is called with; 0 for what is not named.
-        dead_node: Whether the node of worker 1 is silent: it confirms no deletion.
+        dead: Pods that run on a node that is silent from then on: it ends nothing and confirms no deletion; named as
+            those that are endless, "inference" for those of inference.
         sidecar: Whether a sidecar runs on in each pod whose program has ended.
+        node_clock: By how much the clocks of the nodes are ahead.
     """
 
     ends: Mapping[str, int] = field(default_factory=dict)
     endless: frozenset[str] = frozenset()
     inference: Mapping[str, int] = field(default_factory=dict)
-    dead_node: bool = False
+    dead: frozenset[str] = frozenset()
     sidecar: bool = False
+    node_clock: timedelta = timedelta(0)
 
 
 def start(store: Store, name: str, node: str = "node-1", *, ready: bool = True) -> None:
@@ -70,12 +76,18 @@ def end(
     said: TerminationMessage | None,
     reason: str | None = None,
     *,
+    at: datetime | None = None,
     sidecar: bool = False,
     settled: bool = True,
 ) -> None:
-    """The pod's program ends, and the pod with it unless a sidecar runs on, or its phase is not `settled` yet."""
+    """The pod's program ends, and the pod with it unless a sidecar runs on, or its phase is not `settled` yet.
+
+    Its node says `at` what time, by a clock of its own.
+    """
     word = reason or ("Error" if code else "Completed")
     terminated = {"exitCode": code, "reason": word, "message": said.to_json() if said else ""}
+    if at is not None:
+        terminated["finishedAt"] = at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def ended(obj: Pod) -> None:
         others = [known for known in obj["status"].get("conditions", ()) if not known["type"].endswith("Ready")]
@@ -95,12 +107,17 @@ class Kubelet:
     """Starts pods, ends them as the script says, and confirms deletions.
 
     A real one tells of a container's end a moment before the pod's phase, as here.
+
+    Attributes:
+        released: Programs that were endless, and are no more.
     """
 
-    def __init__(self, store: Store, script: Script) -> None:
+    def __init__(self, store: Store, script: Script, clock: Callable[[], datetime]) -> None:
         self._store = store
         self._script = script
+        self._clock = clock
         self._started: dict[str, list[str]] = {}
+        self.released: set[str] = set()
 
     def step(self) -> bool:
         """Does the next thing; returns whether there was one."""
@@ -111,41 +128,41 @@ class Kubelet:
         name, phase = pod["metadata"]["name"], pod["status"]["phase"]
         if phase in {"Succeeded", "Failed"}:
             return False
+        if self._is_dead(pod):
+            return False
         if "deletionTimestamp" in pod["metadata"]:
-            return self._confirm(name)
+            return "nodeName" in pod["spec"] and stop(self._store, pod)
         if phase == "Pending":
-            return self._start(pod)
+            return not pod["spec"].get("schedulingGates") and self._start(pod)
         if "containerStatuses" in pod["status"]:
-            return not self._script.sidecar and self._settle(name)
+            if not self._script.sidecar:
+                settle(self._store, name)
+            return not self._script.sidecar
         code = self._end(pod, pods)
         return code is not None and self._stop(pod, code)
 
-    def _confirm(self, name: str) -> bool:
-        if self._script.dead_node and name == "qcnn-worker-1":
-            return False
-        self._store.remove(Resource.PODS, NAMESPACE, name)
-        return True
+    def _is_dead(self, pod: Pod) -> bool:
+        return "nodeName" in pod["spec"] and bool(self._script.dead & {self._called(pod), self._run(pod)})
 
-    def _settle(self, name: str) -> bool:
-        """The pod's phase follows its containers."""
+    def _called(self, pod: Pod) -> str:
+        return "inference" if LABEL_INFERENCE in pod["metadata"]["labels"] else str(pod["metadata"]["name"])
 
-        def settled(obj: Pod) -> None:
-            obj["status"]["phase"] = "Failed" if _ended_badly(obj) else "Succeeded"
-
-        self._store.update(Resource.PODS, NAMESPACE, name, settled)
-        return True
+    def _run(self, pod: Pod) -> str:
+        started, uid = self._started.get(self._called(pod), ()), pod["metadata"]["uid"]
+        return f"{self._called(pod)}#{started.index(uid) + 1 if uid in started else 0}"
 
     def _start(self, pod: Pod) -> bool:
         meta = pod["metadata"]
-        self._started.setdefault(meta["name"], []).append(meta["uid"])
+        self._started.setdefault(self._called(pod), []).append(meta["uid"])
         start(self._store, meta["name"])
         return True
 
     def _end(self, pod: Pod, pods: list[Pod]) -> int | None:
         """Returns the exit code of a program that ends now, or None while it goes on."""
-        meta = pod["metadata"]
+        meta, run = pod["metadata"], self._run(pod)
         if LABEL_INFERENCE in meta["labels"]:
-            return self._script.inference.get(" ".join(pod["spec"]["containers"][0]["args"]), 0)
+            args = " ".join(pod["spec"]["containers"][0]["args"])
+            return None if run in self._script.endless else self._script.inference.get(args, 0)
         if meta["labels"][LABEL_ROLE] in {"ps", "evaluator"}:
             return None
         peers = [
@@ -153,20 +170,40 @@ class Kubelet:
         ]
         if any(peer["status"]["phase"] == "Pending" for peer in peers):
             return None  # a gang begins together
-        started = self._started.get(meta["name"], ())
-        run = f"{meta['name']}#{started.index(meta['uid']) + 1 if meta['uid'] in started else 0}"
         if run in self._script.ends:
             return self._script.ends[run]
         lost = any(_ended_badly(peer) for peer in peers)
         if lost and "ps" not in {peer["metadata"]["labels"][LABEL_ROLE] for peer in peers}:
             return EXIT_RETRY
-        return None if {meta["name"], run} & self._script.endless else 0
+        return None if {meta["name"], run} & self._script.endless - self.released else 0
 
     def _stop(self, pod: Pod, code: int) -> bool:
         inferring = LABEL_INFERENCE in pod["metadata"]["labels"]
         said = (INFERRED if inferring else TRAINED) if code == 0 else TerminationMessage(error="it broke")
-        end(self._store, pod["metadata"]["name"], code, said, sidecar=self._script.sidecar, settled=False)
+        at = self._clock() + self._script.node_clock
+        end(self._store, pod["metadata"]["name"], code, said, at=at, sidecar=self._script.sidecar, settled=False)
         return True
+
+
+def stop(store: Store, pod: Pod) -> bool:
+    """The pod's node has stopped it, and says so: whoever still holds the object sees how it ended."""
+    name = pod["metadata"]["name"]
+    if not pod["metadata"].get("finalizers"):
+        store.remove(Resource.PODS, NAMESPACE, name)
+    elif "containerStatuses" in pod["status"]:
+        settle(store, name)
+    else:
+        end(store, name, 143, None)
+    return True
+
+
+def settle(store: Store, name: str) -> None:
+    """The pod's phase follows its containers."""
+
+    def settled(obj: Pod) -> None:
+        obj["status"]["phase"] = "Failed" if _ended_badly(obj) else "Succeeded"
+
+    store.update(Resource.PODS, NAMESPACE, name, settled)
 
 
 def _ended_badly(pod: Pod) -> bool:
@@ -174,28 +211,52 @@ def _ended_badly(pod: Pod) -> bool:
     return any(end.get("exitCode") for end in ends)
 
 
+class Cluster(Protocol):
+    """What a user can reach."""
+
+    store: Store
+    now: datetime
+    kueue: Kueue
+    gatekeeper: Gatekeeper
+    released: set[str]
+
+
 @dataclass
 class Deed:
-    """Something that a user does once, when the job looks a certain way."""
+    """Something that a user, or an administrator, does once, when the job looks a certain way.
+
+    Attributes:
+        what: Does it; returns False where the cluster is not ready for it yet.
+        after: How long after the deed before it, at least.
+    """
 
     when: Callable[[dict[str, Any]], bool]
-    what: Callable[[Store], None]
+    what: Callable[[Cluster], bool | None]
+    after: timedelta = timedelta(0)
     done: bool = False
 
 
 class User:
     """Does deeds in order, each when its time has come."""
 
-    def __init__(self, store: Store, deeds: list[Deed]) -> None:
-        self._store = store
+    def __init__(self, cluster: Cluster, deeds: list[Deed]) -> None:
+        self._cluster = cluster
         self._deeds = deeds
+        self._last = cluster.now
 
     def step(self) -> bool:
         """Does the next deed if it is time; returns whether it was."""
         deed = next((deed for deed in self._deeds if not deed.done), None)
-        job = next(self._store.select(Resource.QUANTUM_TRAINING_JOBS, NAMESPACE, {}), None)
-        if deed is None or job is None or not deed.when(job):
+        job = next(self._cluster.store.select(Resource.QUANTUM_TRAINING_JOBS, NAMESPACE, {}), None)
+        if deed is None or job is None or self._cluster.now < self._last + deed.after or not deed.when(job):
             return False
-        deed.done = True
-        deed.what(self._store)
+        if deed.what(self._cluster) is False:
+            return False
+        deed.done, self._last = True, self._cluster.now
         return True
+
+    def next_due(self) -> datetime | None:
+        """Returns when the next deed may be done, if that is later than now."""
+        deed = next((deed for deed in self._deeds if not deed.done), None)
+        due = None if deed is None else self._last + deed.after
+        return due if due is not None and due > self._cluster.now else None

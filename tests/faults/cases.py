@@ -25,7 +25,8 @@ class Case:
 
     def life(self) -> Life:
         """Plays it."""
-        return Life(self.scenario.job(), self.scenario.script, self.scenario.deeds(), self.mishap).play()
+        scenario = self.scenario
+        return Life(scenario.job(), scenario.script, scenario.deeds(), self.mishap, scenario.setting).play()
 
     def __str__(self) -> str:
         return f"{self.scenario.name}: {self.mishap}"
@@ -33,16 +34,45 @@ class Case:
 
 def divergences(scenario: Scenario) -> Iterator[str | None]:
     """Plays all cases of a scenario; yields for each how it differs from what it should be, or None."""
-    calm = Case(scenario).life()
+    case = Case(scenario)
+    try:
+        calm = case.life()
+    except Exception as error:  # noqa: BLE001  whatever it is, it is a divergence
+        yield f"{case}: {type(error).__name__}: {error}"
+        return
     expected = canonical(calm.store)
+    problem = _wrong_without_faults(scenario, expected) or _broken(case, calm)
+    if problem is not None:
+        yield problem
+        return
+    for mishap in _mishaps(calm) if scenario.faults else [Mishap()]:
+        case = Case(scenario, mishap)
+        yield _divergence(case, expected)
+
+
+def _wrong_without_faults(scenario: Scenario, expected: dict[str, Any]) -> str | None:
+    """Returns how a life without faults differs from what the scenario says, or None."""
     phases = [job["phase"] for job in expected["jobs"]]
     if phases != ([] if scenario.phase is None else [scenario.phase]):
-        yield f"{scenario.name} ends in {phases}, not in {scenario.phase}: {expected}"
-        return
-    for mishap in _mishaps(calm):
-        case = Case(scenario, mishap)
-        problem = _divergence(case, expected)
-        yield None if problem is None else f"{case}: {problem}"
+        return f"{scenario.name} ends in {phases}, not in {scenario.phase}: {expected}"
+    if scenario.phase is None and expected["children"]:
+        return f"{scenario.name}: {expected['children']} outlived the job"
+    attempts = [job["attempt"] for job in expected["jobs"]]
+    if scenario.attempts is not None and attempts != [scenario.attempts]:
+        return f"{scenario.name} takes {attempts} attempts, not {scenario.attempts}: {expected}"
+    return None
+
+
+def _broken(case: Case, life: Life) -> str | None:
+    """Returns what must never happen, and did."""
+    invariants = life.operator.invariants
+    if invariants.broken:
+        return f"{case}: {invariants.broken[0]}"
+    if invariants.events > MAX_EVENTS * (case.scenario.attempts or 1):
+        return f"{case}: {invariants.events} events"
+    if invariants.runs() > case.scenario.inferences:
+        return f"{case}: inference ran {invariants.runs()} times"
+    return None
 
 
 def _mishaps(calm: Life) -> Iterator[Mishap]:
@@ -65,13 +95,8 @@ def _divergence(case: Case, expected: dict[str, Any]) -> str | None:
     try:
         life = case.life()
     except Exception as error:  # noqa: BLE001  whatever it is, it is a divergence
-        return f"{type(error).__name__}: {error}"
-    invariants = life.operator.invariants
-    if invariants.broken:
-        return invariants.broken[0]
-    if invariants.events > MAX_EVENTS:
-        return f"{invariants.events} events"
-    if invariants.runs() > case.scenario.inferences:
-        return f"inference ran {invariants.runs()} times"
-    seen = canonical(life.store)
-    return None if seen == expected else f"\n  {seen}\n  where without the fault it is\n  {expected}"
+        return f"{case}: {type(error).__name__}: {error}"
+    seen, problem = canonical(life.store), _broken(case, life)
+    if problem is not None or seen == expected:
+        return problem
+    return f"{case}: \n  {seen}\n  where without the fault it is\n  {expected}"

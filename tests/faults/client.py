@@ -9,6 +9,7 @@ from enum import StrEnum
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.local.client import MemoryClient
 from qtj_operator.local.store import Store
+from tests.faults.admission import Gatekeeper
 from tests.faults.invariants import Invariants
 
 
@@ -47,20 +48,24 @@ class FaultyClient:
 
     Attributes:
         plan: The write to spoil, if any.
-        quota: Whether pods may be created at all.
         writes: How many there were.
     """
 
     def __init__(
-        self, store: Store, clock: Callable[[], datetime], invariants: Invariants, plan: Plan | None = None
+        self,
+        store: Store,
+        clock: Callable[[], datetime],
+        invariants: Invariants,
+        gatekeeper: Gatekeeper,
+        plan: Plan | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._invariants = invariants
+        self._gatekeeper = gatekeeper
         self._client = self._reader = MemoryClient(store)
         self._dead = False
         self.plan = plan
-        self.quota = True
         self.writes = 0
 
     def revive(self) -> None:
@@ -86,13 +91,14 @@ class FaultyClient:
 
     async def create(self, resource: Resource, manifest: Object) -> None:
         async def request() -> None:
-            if resource is Resource.PODS and not self.quota:
-                raise ApiError(403, "Forbidden", "exceeded quota")
+            self._gatekeeper.check(resource, manifest)
             await self._client.create(resource, manifest)
 
+        self._invariants.tries("create", resource, manifest["metadata"]["name"])
         await self._write(request)
 
     async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> None:
+        self._invariants.tries("patch", resource, name)
         await self._write(lambda: self._client.patch(resource, namespace, name, operations))
 
     async def delete(self, resource: Resource, namespace: str, name: str, version: str, *, force: bool = False) -> None:
@@ -100,6 +106,7 @@ class FaultyClient:
         await self._write(lambda: self._client.delete(resource, namespace, name, version, force=force))
 
     async def replace_status(self, resource: Resource, obj: Object) -> None:
+        self._invariants.tries("replace the status of", resource, obj["metadata"]["name"])
         await self._write(lambda: self._client.replace_status(resource, obj))
 
     def _check(self) -> None:

@@ -1,7 +1,7 @@
 """What must hold at every change of the cluster, and at the end of every pass, whatever goes wrong."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,6 +14,7 @@ from qtj_operator.build.inference import inference_run
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.core.failures import MAX_FAILURES
 from qtj_operator.local.store import Change
+from tests.faults.pacing import Pacing
 
 ENDS = (ConditionType.COMPLETE, ConditionType.FAILED)
 STOPPED = (ConditionType.SUSPENDED, *ENDS)
@@ -48,7 +49,9 @@ class Invariants:
     record is safe from it, and so is what it has not seen.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self._pacing = Pacing(clock)
+        self._known_finished: set[tuple[str, str, str]] = set()
         self._jobs: dict[str, Object] = {}
         self._read: dict[str, Job] = {}
         self._children: dict[tuple[Resource, str], Object] = {}
@@ -63,14 +66,30 @@ class Invariants:
         """A pass begins, which reads what there was so many changes ago."""
         self._pass = Pass(version - behind, late=behind > 0)
 
-    def ends(self) -> None:
+    def ends(self, *, well: bool) -> None:
         """The pass is over, or cut off."""
         done, self._pass = self._pass, None
         assert done is not None
+        if well and not done.late:
+            pods = (child for (kind, _), child in self._children.items() if kind is Resource.PODS)
+            self._known_finished |= {_replica(pod) for pod in pods if _has_finished(pod)}
         self._demand(not (done.moves_record and done.children_changed), "a pass moved the record and did more")
         did_something = done.status_written or done.children_changed
         self._demand(did_something or not done.events, "it told of nothing")
         self._demand(done.events <= EVENTS_OF_A_PASS, f"{done.events} events in one pass")
+
+    def restarts(self) -> None:
+        """A new process may try at once what the one before it was waiting with."""
+        self._pacing.news()
+
+    def knows_finished(self, pod: Object) -> bool:
+        """Tells whether the operator has seen that this replica has done its work in this attempt."""
+        return _replica(pod) in self._known_finished
+
+    def tries(self, verb: str, resource: Resource, name: str) -> None:
+        """The operator asks for a write, whatever comes of it."""
+        if resource is not Resource.EVENTS:
+            self._note(self._pacing.tried(verb, resource.value[1], name))
 
     def runs(self) -> int:
         """The most runs of inference for the same job, weights and spec."""
@@ -87,6 +106,8 @@ class Invariants:
 
     def check(self, change: Change) -> None:
         """Looks at one change."""
+        if self._pass is None:
+            self._pacing.news()
         if change.type == "ADDED":
             self._born[change.object["metadata"]["uid"]] = change.version
         if change.resource is Resource.QUANTUM_TRAINING_JOBS:
@@ -113,6 +134,8 @@ class Invariants:
         old, new = self._parsed(before), self._parsed(change.object)
         self._pass.moves_record |= _record(old.status) != _record(new.status)
         self._note((*_wrong_conditions(old, new), *_wrong_end(old, new), *_wrong_counts(old, new)))
+        if (new.status.attempt or 0) > 1 and new.status.attempt != old.status.attempt and not _is_resumed(old, new):
+            self._note(self._pacing.began())
         known = {failure.uid for failure in old.status.failures or ()}
         counted = {failure.uid for failure in new.status.failures or ()} - known
         self._demand(self._counted.isdisjoint(counted), "a failure is counted once")
@@ -151,6 +174,7 @@ class Invariants:
         if change.resource is Resource.PODS:
             name = change.object["metadata"]["name"]
             self._demand((Resource.SERVICES, name) in self._children, "a pod has no Service")
+            self._demand(not self.knows_finished(change.object), f"{name} had finished, and runs again")
             self._demand(not is_true(job.status.conditions, ConditionType.TRAINED), "it trains after training")
             attempts = self._attempts(job.uid)
             self._demand(attempts == {str(job.status.attempt)}, f"attempts {attempts} in attempt {job.status.attempt}")
@@ -222,8 +246,7 @@ def _wrong_counts(old: Job, new: Job) -> Iterator[str]:
     before, after = old.status, new.status
     restarted = (after.restarts or 0) - (before.restarts or 0)
     disrupted = (after.disruptions or 0) - (before.disruptions or 0)
-    suspended = ConditionType.SUSPENDED
-    resumed = is_true(before.conditions, suspended) and not is_true(after.conditions, suspended)
+    resumed = _is_resumed(old, new)
     if restarted < 0 or disrupted < 0:
         yield "restarts or disruptions were taken back"
     if (after.restarts or 0) > max(new.backoff_limit, before.restarts or 0):
@@ -237,6 +260,11 @@ def _wrong_counts(old: Job, new: Job) -> Iterator[str]:
             yield "an attempt has one reason"
     elif (restarted or disrupted) and not any(new.stands_alone(replica.role) for replica in new.replicas()):
         yield "a restart was counted without an attempt"
+
+
+def _is_resumed(old: Job, new: Job) -> bool:
+    suspended = ConditionType.SUSPENDED
+    return is_true(old.status.conditions, suspended) and not is_true(new.status.conditions, suspended)
 
 
 def _wrong_expiry(job: Job) -> Iterator[str]:
@@ -270,6 +298,17 @@ def _record(status: Status) -> tuple[Any, ...]:
 def _the_users(obj: Object) -> Mapping[str, Any]:
     meta = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
     return {**obj, "metadata": meta, "status": None}
+
+
+def _replica(pod: Object) -> tuple[str, str, str]:
+    meta = pod["metadata"]
+    return _controller(pod), str(meta["labels"].get(LABEL_ATTEMPT)), str(meta["name"])
+
+
+def _has_finished(pod: Object) -> bool:
+    """Whether a program of training has ended with exit code 0."""
+    ends = [each["state"].get("terminated", {}) for each in pod["status"].get("containerStatuses", ())]
+    return LABEL_ATTEMPT in pod["metadata"]["labels"] and bool(ends) and ends[0].get("exitCode") == 0
 
 
 def _controller(obj: Object) -> str:

@@ -22,15 +22,15 @@ from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_JOB, inference_name, replica_name
 from qtj_operator.controller.client import Resource
 from tests.faults.actors import NAMESPACE
+from tests.faults.admission import Denial
 from tests.faults.client import Fault, Plan
 from tests.faults.history import History
+from tests.faults.kueue import PLENTY
 from tests.faults.scenarios import Scenario
+from tests.faults.simulation import LONG
 from tests.faults.world import ENDINGS, KEY, NODES, World
 
 STEPS = 50
-LONG = 301
-"""Seconds after which no pause and no node's time goes on any more."""
-
 MEMORY = 900
 """Changes after which the cluster's past is no longer at hand."""
 
@@ -71,6 +71,11 @@ policies = st.sampled_from(
         {"ttlSecondsAfterFinished": 100, "successPolicy": "AllWorkers"},
     ]
 )
+queues = st.sampled_from([{}, {}, {"schedulingPolicy": {"queueName": "team"}}])
+clocks = st.sampled_from([0, 0, 0, 90, -90])
+"""By how many seconds the operator's clock is ahead."""
+
+node_clocks = st.sampled_from([0, 0, 7200, -7200])
 inferences = st.sampled_from([None, {}, {"args": ["infer", "--again"]}])
 which = st.integers(0, 14)
 works = st.sampled_from([*["everybody"] * 3, "the operator", "nobody"])
@@ -92,31 +97,62 @@ class AnyLife(RuleBasedStateMachine):
         self.world = World()
         self.store = self.world.store
         self.operator = self.world.operator
+        self.queue: dict[str, Any] = {}
 
     # What users do
 
-    @initialize(shape=shapes, policy=policies, inference=inferences)
-    def first_applies(self, shape: str, policy: dict[str, Any], inference: dict[str, Any] | None) -> None:
-        self.applies(shape, policy, inference, suspend=False, then="everybody")
+    @initialize(
+        shape=shapes,
+        policy=policies,
+        inference=inferences,
+        queue=queues,
+        mesh=st.sampled_from([False, False, False, True]),
+        clock=clocks,
+        nodes=st.tuples(node_clocks, node_clocks),
+    )
+    def first_applies(
+        self,
+        shape: str,
+        policy: dict[str, Any],
+        inference: dict[str, Any] | None,
+        queue: dict[str, Any],
+        *,
+        mesh: bool,
+        clock: int,
+        nodes: tuple[int, int],
+    ) -> None:
+        """In a cluster of its own kind."""
+        self.world.mesh = mesh
+        self.operator.ahead = timedelta(seconds=clock)
+        self.world.node_clocks = {name: timedelta(seconds=ahead) for name, ahead in zip(NODES, nodes, strict=True)}
+        self.applies(shape, policy, inference, queue, suspend=False, then="everybody")
 
     @precondition(lambda life: life.world.job is None)
-    @rule(shape=shapes, policy=policies, inference=inferences, suspend=st.booleans(), then=works)
+    @rule(shape=shapes, policy=policies, inference=inferences, queue=queues, suspend=st.booleans(), then=works)
     def applies(
-        self, shape: str, policy: dict[str, Any], inference: dict[str, Any] | None, *, suspend: bool, then: str
+        self,
+        shape: str,
+        policy: dict[str, Any],
+        inference: dict[str, Any] | None,
+        queue: dict[str, Any],
+        *,
+        suspend: bool,
+        then: str,
     ) -> None:
-        spec = {**SHAPES[shape], "runPolicy": policy, "inference": inference, "suspend": suspend}
+        self.queue = queue
+        spec = {**SHAPES[shape], "runPolicy": {**policy, **queue}, "inference": inference, "suspend": suspend}
         self.store.create(Resource.QUANTUM_TRAINING_JOBS, Scenario("any life", None, spec).job())
         self.world.history = History(policies=[policy])
         self._go_on(then)
 
-    @precondition(lambda life: life.world.phase in {"Complete", "Failed"})
+    @precondition(lambda life: life.world.phase in {"Complete", "Failed"} and not life.world.goes)
     @rule(shape=shapes, policy=policies, inference=inferences, then=works)
     def applies_another(
         self, shape: str, policy: dict[str, Any], inference: dict[str, Any] | None, *, then: str
     ) -> None:
         """`kubectl replace --force`: another job at once under the same name."""
         self.store.remove(Resource.QUANTUM_TRAINING_JOBS, *KEY)
-        self.applies(shape, policy, inference, suspend=False, then=then)
+        self.applies(shape, policy, inference, self.queue, suspend=False, then=then)
 
     @there_is_a_job
     @rule(suspend=st.booleans(), then=works)
@@ -138,7 +174,7 @@ class AnyLife(RuleBasedStateMachine):
     @there_is_a_job
     @rule(policy=policies, then=works)
     def sets_policy(self, policy: dict[str, Any], *, then: str) -> None:
-        self.world.edit(runPolicy=policy)
+        self.world.edit(runPolicy={**policy, **self.queue})
         self.world.history.policies.append(policy)
         self._go_on(then)
 
@@ -151,9 +187,22 @@ class AnyLife(RuleBasedStateMachine):
     @there_are(PODS)
     @rule(which=which, at_once=st.booleans(), then=works)
     def deletes_a_pod(self, which: int, *, at_once: bool, then: str) -> None:
-        name = self.world.one(PODS, which)["metadata"]["name"]
-        (self.store.remove if at_once else self.store.delete)(PODS, NAMESPACE, name)
-        self.world.history.disruptions += 1
+        pod = self.world.one(PODS, which)
+        self.world.take(pod)
+        if at_once and any(each["metadata"]["name"] == pod["metadata"]["name"] for each in self.world.every(PODS)):
+            self.store.remove(PODS, NAMESPACE, pod["metadata"]["name"])
+        self._go_on(then)
+
+    @there_are(PODS)
+    @rule(which=which, how=st.sampled_from(["done", "done in silence"]), then=works)
+    def a_finished_pod_vanishes(self, which: int, how: str, *, then: str) -> None:
+        """PodGC, a drain or a scale-down takes what has ended."""
+        pod = self.world.one(PODS, which)
+        self.world.end(pod, how)
+        self._go_on(then)
+        left = [each for each in self.world.every(PODS) if each["metadata"]["uid"] == pod["metadata"]["uid"]]
+        if left and left[0]["status"]["phase"] == "Succeeded":
+            self.world.take(left[0])
         self._go_on(then)
 
     @there_are(JOBS)
@@ -230,6 +279,43 @@ class AnyLife(RuleBasedStateMachine):
         (self.world.preempt if preempted else self.world.evict)(pod)
         self._go_on(then)
 
+    @there_are(PODS)
+    @rule(which=which, then=works)
+    def a_pod_has_to_go_and_its_peers_break(self, which: int, *, then: str) -> None:
+        """As plain TensorFlow does: with 1, in the same moment."""
+        pod = self.world.one(PODS, which)
+        if self.world.is_needed(pod) and self.world.runs(pod):
+            self.world.preempt(pod)
+            self.world.lose_peers()
+        self._go_on(then)
+
+    @there_are(PODS)
+    @rule(which=which)
+    def pods_are_evicted_again_and_again(self, which: int) -> None:
+        for _ in range(12):
+            if pods := self.world.every(PODS):
+                self.world.evict(pods[which % len(pods)])
+            self.world.everybody_works()
+
+    # What Kueue does
+
+    @rule(then=works)
+    def kueue_evicts(self, *, then: str) -> None:
+        self.world.history.disruptions += len(self.world.every(PODS)) * self.world.kueue.evict()
+        self._go_on(then)
+
+    @precondition(lambda life: life.world.kueue.workloads)
+    @rule(then=works)
+    def its_workload_is_deleted(self, *, then: str) -> None:
+        self.world.history.disruptions += len(self.world.every(PODS))
+        self.world.kueue.delete_workloads()
+        self._go_on(then)
+
+    @rule(quota=st.sampled_from([0, PLENTY]), then=works)
+    def the_queue_is_held_or_not(self, quota: int, *, then: str) -> None:
+        self.world.kueue.quota = quota
+        self._go_on(then)
+
     @precondition(lambda life: not life.world.silent)
     @rule(node=st.sampled_from(NODES))
     def a_node_falls_silent(self, node: str) -> None:
@@ -239,6 +325,12 @@ class AnyLife(RuleBasedStateMachine):
     @rule(then=works)
     def the_cluster_misses_the_node(self, *, then: str) -> None:
         self.world.miss_nodes()
+        self._go_on(then)
+
+    @precondition(lambda life: life.world.silent)
+    @rule(then=works)
+    def the_node_is_emptied(self, *, then: str) -> None:
+        self.world.empty_nodes()
         self._go_on(then)
 
     @precondition(lambda life: life.world.silent)
@@ -272,8 +364,9 @@ class AnyLife(RuleBasedStateMachine):
             self.world.now += timedelta(seconds=seconds)
             return
         self.world.run(self.world.time_passes(seconds))
-        overlooked = self.world.overlooked() if seconds >= LONG else []
-        assert not overlooked, f"{overlooked} is neither replaced nor gone after {seconds} s"
+        overlooked = self.world.overlooked() if seconds >= LONG.total_seconds() else []
+        late = [pod["metadata"]["name"] for pod in overlooked]
+        assert not late, f"{late} is neither replaced nor gone after {seconds} s"
 
     # What the operator meets
 
@@ -305,12 +398,12 @@ class AnyLife(RuleBasedStateMachine):
         self._go_on(then)
 
     @there_is_a_job
-    @rule(seconds=st.sampled_from([0, 14, 16, 61]), then=works)
-    def no_pod_is_admitted(self, seconds: int, *, then: str) -> None:
-        """A quota is exceeded, and raised after a while."""
-        self.operator.client.quota = False
+    @rule(denial=st.sampled_from(Denial), seconds=st.sampled_from([0, 14, 16, 61, 200]), then=works)
+    def no_pod_is_admitted(self, denial: Denial, seconds: int, *, then: str) -> None:
+        """For a while: a quota is raised, a policy is for one evening, a webhook comes back."""
+        self.world.gatekeeper.denial = denial
         self.world.run(self.world.time_passes(seconds))
-        self.operator.client.quota = True
+        self.world.gatekeeper.denial = None
         self._go_on(then)
 
     # What holds

@@ -6,10 +6,12 @@ from datetime import timedelta
 from typing import Any
 
 from qtj_operator.api.contract import TerminationMessage
-from qtj_operator.api.names import LABEL_INFERENCE, LABEL_ROLE, Role
+from qtj_operator.api.job import Job
+from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INFERENCE, LABEL_ROLE, Role
 from qtj_operator.controller.client import Key, Resource
-from tests.faults.actors import INFERRED, NAMESPACE, TRAINED, Kubelet, Pod, Script, end, miss, start
+from tests.faults.actors import INFERRED, NAMESPACE, TRAINED, Kubelet, Pod, Script, end, miss, start, stop
 from tests.faults.history import History, wrong_end
+from tests.faults.kueue import FINALIZER, PLENTY
 from tests.faults.simulation import RESYNC, Simulation
 
 KEY = (NAMESPACE, "qcnn")
@@ -35,6 +37,7 @@ class World(Simulation):
     Attributes:
         silent: Nodes that do nothing and confirm nothing.
         strangers: Objects of somebody else under the names of the job's children.
+        node_clocks: By how much the clock of each node is ahead.
     """
 
     def __init__(self) -> None:
@@ -42,6 +45,7 @@ class World(Simulation):
         self.history = History()
         self.silent: set[str] = set()
         self.strangers: list[tuple[Resource, str]] = []
+        self.node_clocks = dict.fromkeys(NODES, timedelta(0))
         self._loop = asyncio.Runner()
         self._seen: dict[Resource, list[dict[str, Any]]] = {}
         self._seen_version = -1
@@ -67,6 +71,11 @@ class World(Simulation):
         phase: str | None = self.job and self.job.get("status", {}).get("phase")
         return phase
 
+    @property
+    def goes(self) -> bool:
+        """Whether the job is on its way out."""
+        return self.job is not None and "deletionTimestamp" in self.job["metadata"]
+
     def every(self, resource: Resource) -> list[dict[str, Any]]:
         """Returns all objects of a kind but those of strangers."""
         if self._seen_version != self.store.version:
@@ -80,20 +89,12 @@ class World(Simulation):
         objects = self.every(resource)
         return objects[which % len(objects)]
 
-    def overlooked(self) -> list[str]:
-        """Returns replicas of a job in training that have failed or were to go, and are still there."""
-        job = self.job
-        if job is None or "deletionTimestamp" in job["metadata"]:
-            return []  # whoever deletes it sees to its children
-        if self.phase not in {"Pending", "Running", "Restarting"}:
-            return []
-        return [
-            pod["metadata"]["name"]
-            for pod in self.every(Resource.PODS)
-            if pod["metadata"]["ownerReferences"][0]["uid"] == job["metadata"]["uid"]
-            and pod["metadata"]["labels"][LABEL_ROLE] != Role.EVALUATOR.task_type
-            and (pod["status"]["phase"] == "Failed" or "deletionTimestamp" in pod["metadata"])
-        ]
+    def overlooked(self) -> list[Pod]:
+        """See `Simulation.overlooked`; what Kueue holds for the word of a silent node is nobody's fault."""
+        return [pod for pod in super().overlooked() if not (FINALIZER in _finalizers(pod) and self._is_silent(pod))]
+
+    def _is_silent(self, pod: Pod) -> bool:
+        return pod["spec"].get("nodeName") in self.silent
 
     # What users do
 
@@ -125,7 +126,8 @@ class World(Simulation):
     def start(self, pod: Pod, node: str, *, ready: bool) -> None:
         """The pod runs, if its node is not silent; one that runs becomes ready, or is so no more."""
         node = pod["spec"].get("nodeName", node)
-        begins = pod["status"]["phase"] == "Pending" and "deletionTimestamp" not in pod["metadata"]
+        gated = pod["spec"].get("schedulingGates")
+        begins = pod["status"]["phase"] == "Pending" and "deletionTimestamp" not in pod["metadata"] and not gated
         if node not in self.silent and (begins or self.runs(pod)):
             start(self.store, pod["metadata"]["name"], node, ready=ready)
 
@@ -135,6 +137,17 @@ class World(Simulation):
             if pod["status"]["phase"] == "Running" and pod["spec"]["nodeName"] in self.silent:
                 miss(self.store, pod["metadata"]["name"])
                 self.history.disruptions += 1
+
+    def empty_nodes(self) -> None:
+        """The node controller takes pods off the silent nodes, which do not hear of it."""
+        for pod in self.every(Resource.PODS):
+            if self._is_silent(pod):
+                self.take(pod)
+
+    def take(self, pod: Pod) -> None:
+        """Somebody deletes the pod; that of a replica that is known to have done its work is no loss."""
+        self.store.delete(Resource.PODS, NAMESPACE, pod["metadata"]["name"])
+        self.history.disruptions += not self.operator.invariants.knows_finished(pod)
 
     def runs(self, pod: Pod) -> bool:
         """Tells whether the pod runs on a node that can be heard of."""
@@ -146,7 +159,9 @@ class World(Simulation):
             return
         code, said, reason = ENDINGS[how]
         inferring = LABEL_INFERENCE in pod["metadata"]["labels"]
-        end(self.store, pod["metadata"]["name"], code, INFERRED if inferring and said is TRAINED else said, reason)
+        at = self.now + self.node_clocks[pod["spec"]["nodeName"]]
+        said = INFERRED if inferring and said is TRAINED else said
+        end(self.store, pod["metadata"]["name"], code, said, reason, at=at)
         self.history.note(code, inferring=inferring)
 
     def preempt(self, pod: Pod) -> None:
@@ -156,6 +171,20 @@ class World(Simulation):
             self.status(pod, **{**pod["status"], "conditions": [*pod["status"].get("conditions", ()), told]})
             self.store.delete(Resource.PODS, NAMESPACE, pod["metadata"]["name"])
             self.history.disruptions += 1
+
+    def lose_peers(self) -> None:
+        """Programs that know no contract end with 1 because a peer is preempted."""
+        for pod in self.every(Resource.PODS):
+            meta = pod["metadata"]
+            trains = meta["labels"].get(LABEL_ROLE) not in {None, Role.EVALUATOR.task_type}
+            if trains and self.runs(pod) and "deletionTimestamp" not in meta:
+                end(self.store, meta["name"], 1, None, at=self.now)
+
+    def is_needed(self, pod: Pod) -> bool:
+        """Tells whether its peers cannot go on without the pod."""
+        role = pod["metadata"]["labels"].get(LABEL_ROLE)
+        alone = {role.task_type for role in Role if Job.parse(self.job).stands_alone(role)} if self.job else set()
+        return role is not None and role not in alone
 
     def evict(self, pod: Pod) -> None:
         """The pod's node is short of memory: there is no exit code."""
@@ -171,14 +200,14 @@ class World(Simulation):
     def confirm_deletions(self) -> None:
         """Pods that were to be deleted have stopped and are gone."""
         for pod in self.every(Resource.PODS):
-            if "deletionTimestamp" in pod["metadata"] and pod["spec"].get("nodeName") not in self.silent:
-                self.store.remove(Resource.PODS, NAMESPACE, pod["metadata"]["name"])
+            if "deletionTimestamp" in pod["metadata"] and "nodeName" in pod["spec"] and not self._is_silent(pod):
+                stop(self.store, pod)
 
     # What controllers do
 
     def controllers_work(self) -> None:
         """The Job controller and the garbage collector do what is to be done."""
-        while self.job_controller.step():
+        while any([controller.step() for controller in self.controllers]):  # noqa: C419  each has its turn
             pass
         if self.job is not None and "deletionTimestamp" in self.job["metadata"]:
             self._collect(self.job["metadata"]["uid"])
@@ -236,13 +265,11 @@ class World(Simulation):
         """No faults any more, and good programs: the job ends as its history allows, and then costs nothing."""
         self.silent.clear()
         self.strangers_leave()
-        self.actors = (Kubelet(self.store, Script()), self.job_controller)
+        self.gatekeeper.denial, self.kueue.quota = None, PLENTY
+        self.actors = (Kubelet(self.store, Script(), lambda: self.now), *self.controllers)
         self.operator.restart()
         while True:
-            await self.rest()
-            if self.job is not None and "deletionTimestamp" in self.job["metadata"]:
-                self._collect(self.job["metadata"]["uid"])
-                continue
+            await self._rest_or_go()
             wrong = [*self.operator.invariants.broken, *wrong_end(self.store, self.history)]
             assert not wrong, wrong
             if self.phase != "Suspended":
@@ -251,6 +278,14 @@ class World(Simulation):
         writes = self.operator.client.writes
         await self.time_passes(86400)
         assert self.operator.client.writes == writes, "a settled job costs nothing"
+
+    async def _rest_or_go(self) -> None:
+        for _ in range(ENOUGH):
+            await self.rest()
+            if self.job is None or "deletionTimestamp" not in self.job["metadata"]:
+                return
+            self._collect(self.job["metadata"]["uid"])
+        raise AssertionError("the job is still on its way out, for its children are held")
 
     def _collect(self, uid: str) -> None:
         """Lets the children of a job go before it, where that is how it was deleted."""
@@ -270,3 +305,7 @@ class World(Simulation):
             job["metadata"]["finalizers"] = finalizers
 
         self.store.update(Resource.QUANTUM_TRAINING_JOBS, *KEY, change)
+
+
+def _finalizers(obj: dict[str, Any]) -> list[str]:
+    return list(obj["metadata"].get("finalizers", ()))

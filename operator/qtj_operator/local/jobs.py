@@ -38,7 +38,8 @@ class JobController:
 
     def next_retry(self) -> datetime | None:
         """Returns when the next failed pod is to be replaced."""
-        due = (self._retry_at(pods) for job, pods in self._open() if pods and all(map(_failed, pods)))
+        open_ = ((job, pods) for job, pods in self._open() if not job["spec"].get("suspend"))
+        due = (self._retry_at(pods) for _, pods in open_ if pods and all(map(_failed, pods)))
         return min(due, default=None)
 
     def _open(self) -> Sequence[tuple[Object, Sequence[Object]]]:
@@ -51,7 +52,7 @@ class JobController:
         return [pod for pod in pods if is_controlled_by(pod, meta["uid"])]
 
     def _care(self, job: dict[str, Any]) -> bool:
-        if _is_over(job):
+        if _is_over(job) or job["spec"].get("suspend"):
             return False
         pods = self._pods(job)
         end = _end(job, pods)

@@ -5,7 +5,9 @@ What is modelled, and where Kubernetes says so (API conventions and API concepts
 * every change gets the next resourceVersion; a change that changes nothing gets none and is no event;
 * `generation` moves with everything but metadata and status;
 * status is a subresource: creating or replacing an object leaves it alone, and a new pod is Pending;
-* an object with finalizers, or a pod that a kubelet still runs, is only marked by a deletion;
+* an object with finalizers, or a pod that a kubelet still runs, is only marked by a deletion; a finalizer holds it even
+  when its kubelet has let go of it, or when the deletion is forced;
+* admission sees each object before it is stored, and may change or refuse it;
 * an object whose owners are all gone goes too;
 * the history of changes is bounded: whoever asks for older ones gets 410 and has to list anew.
 
@@ -17,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from qtj_operator.controller.client import ApiError, Object, Resource
 
@@ -48,6 +50,9 @@ class Store:
         clock: Tells the time that goes into creation and deletion timestamps.
         on_change: Called after each change; a watch.
         new_uid: Returns a uid that no object ever had; numbers from 1 when left out, the same in each new cluster.
+        admit: Called with each object that is to be stored; may change it in place. The status is not admitted.
+
+    What is stored never changes, so whoever reads gets what is stored and must not change it.
     """
 
     def __init__(
@@ -55,29 +60,42 @@ class Store:
         clock: Callable[[], datetime],
         on_change: Callable[[Change], None] = lambda _: None,
         new_uid: Callable[[], str] | None = None,
+        admit: Callable[[Resource, dict[str, Any]], None] = lambda _resource, _obj: None,
     ) -> None:
         self._clock = clock
         self._on_change = on_change
         self._new_uid = new_uid or map("00000000-0000-4000-8000-{:012d}".format, itertools.count(1)).__next__
+        self._admit = admit
         self._objects: dict[Address, dict[str, Any]] = {}
+        self._sorted: dict[Resource, list[Address]] = {}
         self._history: deque[Change] = deque(maxlen=_HISTORY)
         self._gone: set[str] = set()
         self._version = 0
 
     def find(self, resource: Resource, namespace: str, name: str) -> dict[str, Any]:
-        """Returns a copy of the object.
+        """Returns the object.
 
         Raises:
             ApiError: 404 NotFound.
         """
-        return _copied(self._found((resource, namespace, name)))
+        return self._found((resource, namespace, name))
 
     def select(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-        """Yields copies of the objects that carry all of `labels`, by name."""
-        for (kind, where, _), obj in sorted(self._objects.items(), key=lambda item: item[0][1:]):
-            own = obj["metadata"].get("labels") or {}
-            if kind == resource and namespace in {None, where} and labels.items() <= own.items():
-                yield _copied(obj)
+        """Yields the objects that carry all of `labels`, by name."""
+        for address in self._addresses(resource):
+            obj = self._objects.get(address)  # it may have gone since the caller began
+            if obj is None or namespace not in {None, address[1]}:
+                continue
+            if not labels or labels.items() <= (obj["metadata"].get("labels") or {}).items():
+                yield obj
+
+    def _addresses(self, resource: Resource) -> list[Address]:
+        """Returns the addresses of all objects of a kind, sorted once for all readers until one comes or goes."""
+        known = self._sorted.get(resource)
+        if known is None:
+            own = (address for address in self._objects if address[0] is resource)
+            known = self._sorted[resource] = sorted(own, key=lambda address: address[1:])
+        return known
 
     def changes(self, since: int) -> list[Change]:
         """Returns what happened after the resourceVersion `since`.
@@ -104,7 +122,7 @@ class Store:
             if change.type == "DELETED":
                 del past._objects[address]
             else:
-                past._objects[address] = dict(change.object)
+                past._objects[address] = cast("dict[str, Any]", change.object)
         past._version = version
         return past
 
@@ -130,11 +148,13 @@ class Store:
             "generation": 1,
         }
         obj.pop("status", None)
+        self._admit(resource, obj)
         if resource is Resource.PODS:
             obj["status"] = {"phase": "Pending"}
         self._objects[address] = obj
+        self._sorted.pop(resource, None)
         self._publish("ADDED", address)
-        created = _copied(self._objects[address])
+        created = self._objects[address]
         if _owners(obj) and _owners(obj) <= self._gone:
             self.delete(*address)  # born an orphan
         return created
@@ -143,6 +163,7 @@ class Store:
         """Puts back an object as it once was in another cluster: with its uid, its status and its history."""
         address = _address(resource, obj)
         self._objects[address] = _copied(obj)
+        self._sorted.pop(resource, None)
         self._publish("ADDED", address)
 
     def replace(self, resource: Resource, obj: Object, *, status: bool = False) -> None:
@@ -161,32 +182,49 @@ class Store:
     def update(self, resource: Resource, namespace: str, name: str, change: Callable[[dict[str, Any]], None]) -> None:
         """Lets `change` edit an object in place, status included: what kubelets and other controllers do."""
         address = (resource, namespace, name)
-        obj = _copied(self._found(address))
+        stored = self._found(address)
+        obj = _copied(stored)
         change(obj)
-        self._modify(address, _copied(obj))
+        obj = _copied(obj)  # what `change` has put in is still its own
+        if _essence(obj) != _essence(stored):
+            self._admit(resource, obj)
+        self._modify(address, obj)
 
     def delete(
         self, resource: Resource, namespace: str, name: str, version: str | None = None, *, force: bool = False
     ) -> None:
         """Deletes an object, or marks it when something holds it; `force` overrules a kubelet, not a finalizer.
 
+        A pod that no kubelet runs has no grace period.
+
         Raises:
             ApiError: 404 NotFound, or 409 Conflict when it is at another resourceVersion.
         """
         address = (resource, namespace, name)
-        obj = _copied(self._found(address))
+        obj = self._found(address)
         if version is not None and version != obj["metadata"]["resourceVersion"]:
             raise ApiError(409, "Conflict", f"{name}: the resourceVersion in the precondition does not match")
-        if _is_held(resource, obj) and not (force and not obj["metadata"].get("finalizers")):
-            obj["metadata"].setdefault("deletionTimestamp", self._now(_grace(resource, obj)))
-            self._modify(address, obj)
+        running = _is_run(resource, obj) and not force
+        if running or obj["metadata"].get("finalizers"):
+            self._mark(address, obj, _grace(obj) if running else timedelta(0))
         else:
             self._remove(address)
 
     def remove(self, resource: Resource, namespace: str, name: str) -> None:
-        """Removes an object at once, as the last step of a graceful deletion or a forced one."""
-        self._found((resource, namespace, name))
-        self._remove((resource, namespace, name))
+        """Removes an object at once, as the last step of a graceful deletion or a forced one; a finalizer holds it."""
+        address = (resource, namespace, name)
+        obj = self._found(address)
+        if obj["metadata"].get("finalizers"):
+            self._mark(address, obj, timedelta(0))
+        else:
+            self._remove(address)
+
+    def _mark(self, address: Address, obj: dict[str, Any], grace: timedelta) -> None:
+        """Notes when the object is to be gone; the first deletion decides, unless a later one leaves no time at all."""
+        meta, seconds = obj["metadata"], int(grace.total_seconds())
+        if "deletionTimestamp" not in meta or seconds == 0:
+            due = {"deletionTimestamp": self._now(grace), **meta, "deletionGracePeriodSeconds": seconds}
+            self._modify(address, {**obj, "metadata": due})
 
     def _found(self, address: Address) -> dict[str, Any]:
         if address not in self._objects:
@@ -209,6 +247,7 @@ class Store:
         uid = self._objects[address]["metadata"]["uid"]
         self._publish("DELETED", address)
         del self._objects[address]
+        self._sorted.pop(address[0], None)
         self._gone.add(uid)
         self._collect(uid)
 
@@ -243,22 +282,22 @@ def _copied(obj: Object) -> dict[str, Any]:
 
 def _copied_value(value: Any) -> Any:  # noqa: ANN401  JSON
     kind = type(value)
-    if kind is str or kind is int:
+    if kind is str or kind is int or kind is bool:
         return value
-    if isinstance(value, Mapping):
-        return _copied(value)
-    if isinstance(value, list | tuple):
+    if kind is dict:
+        return {key: _copied_value(item) for key, item in value.items()}
+    if kind is list or kind is tuple:
         return [_copied_value(item) for item in value]
-    return value
+    return _copied(value) if isinstance(value, Mapping) else value
 
 
 def _replaced(stored: dict[str, Any], obj: Object, *, status: bool) -> dict[str, Any]:
     if status:
-        return {**_copied(stored), "status": _copied(obj["status"])}
+        return {**stored, "metadata": dict(stored["metadata"]), "status": _copied(obj["status"])}
     new = _copied(obj)
     new["metadata"] = {**stored["metadata"], **new["metadata"]}
     new.pop("status", None)
-    return {**new, **({"status": _copied(stored["status"])} if "status" in stored else {})}
+    return {**new, **({"status": stored["status"]} if "status" in stored else {})}
 
 
 def _essence(obj: Object) -> dict[str, Any]:
@@ -269,16 +308,18 @@ def _owners(obj: Object) -> set[str]:
     return {reference["uid"] for reference in obj["metadata"].get("ownerReferences") or ()}
 
 
-def _grace(resource: Resource, obj: Object) -> timedelta:
-    """How long a deletion may take: a pod's deletionTimestamp is when its kubelet is to have stopped it."""
-    if resource is not Resource.PODS:
-        return timedelta(0)
+def _grace(obj: Object) -> timedelta:
+    """How long a kubelet may take: a pod's deletionTimestamp is when its kubelet is to have stopped it."""
     return timedelta(seconds=obj["spec"].get("terminationGracePeriodSeconds", _GRACE_SECONDS))
 
 
 def _is_held(resource: Resource, obj: Object) -> bool:
     """Whether a deletion has to wait: for finalizers, or for the kubelet of the node that the pod is on."""
-    if obj["metadata"].get("finalizers"):
-        return True
+    forced = obj["metadata"].get("deletionGracePeriodSeconds") == 0
+    return bool(obj["metadata"].get("finalizers")) or (_is_run(resource, obj) and not forced)
+
+
+def _is_run(resource: Resource, obj: Object) -> bool:
+    """Whether it is a pod that a kubelet has and that has not ended."""
     ended = obj.get("status", {}).get("phase") in {"Succeeded", "Failed"}
     return resource is Resource.PODS and "nodeName" in obj.get("spec", {}) and not ended

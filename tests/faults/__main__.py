@@ -8,7 +8,7 @@ from tests.faults.cases import divergences
 from tests.faults.lives import failures
 from tests.faults.scenarios import SCENARIOS
 
-LIVES = 200
+LIVES = 400
 
 
 def main() -> int:

@@ -154,6 +154,7 @@ def _maintenance(denial: Denial) -> "Scenario":
             Deed(_always, _admit_again, after=timedelta(seconds=400)),
         ],
         attempts=2,
+        faults=denial in {Denial.POLICY, Denial.WEBHOOK_WITH_CODE},  # the others are answered by the same code
     )
 
 
@@ -164,6 +165,7 @@ def _denied_at_first(denial: Denial) -> "Scenario":
         setting=Setting(denial=denial),
         deeds=lambda: [Deed(_always, _admit_again, after=timedelta(seconds=400))],
         attempts=1,
+        faults=denial is Denial.WEBHOOK,
     )
 
 
@@ -327,6 +329,7 @@ SCENARIOS = (
             script=_ENDLESS_AT_FIRST,
             deeds=lambda: [Deed(_in_phase("Running"), _delete(Resource.PODS, "qcnn-worker-1"))],
             setting=Setting(operator_clock=timedelta(seconds=seconds)),
+            faults=False,
         )
         for seconds in (90, -90)
     ),

@@ -1,6 +1,7 @@
 """A cluster in memory with the real operator in it, step by step, until nothing happens any more."""
 
 import asyncio
+import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -135,7 +136,8 @@ class Simulation:
     def __init__(self, plan: Plan | None = None) -> None:
         self.now = START
         self.mesh = False
-        self.store = Store(lambda: self.now, self._changed, admit=self._admit)
+        uids = map("{0:08d}-0000-4000-8000-{0:012d}".format, itertools.count(1))  # names of groups hold their beginning
+        self.store = Store(lambda: self.now, self._changed, uids.__next__, self._admit)
         self.gatekeeper = Gatekeeper()
         self.operator = Operator(self.store, lambda: self.now, self.gatekeeper, plan)
         self.kueue = Kueue(self.store)

@@ -7,7 +7,7 @@ from typing import Any
 
 from qtj_operator.api.contract import TerminationMessage
 from qtj_operator.api.job import Job
-from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INFERENCE, LABEL_ROLE, Role
+from qtj_operator.api.names import LABEL_INFERENCE, LABEL_ROLE, Role
 from qtj_operator.controller.client import Key, Resource
 from tests.faults.actors import INFERRED, NAMESPACE, TRAINED, Kubelet, Pod, Script, end, miss, start, stop
 from tests.faults.history import History, wrong_end
@@ -175,10 +175,9 @@ class World(Simulation):
     def lose_peers(self) -> None:
         """Programs that know no contract end with 1 because a peer is preempted."""
         for pod in self.every(Resource.PODS):
-            meta = pod["metadata"]
-            trains = meta["labels"].get(LABEL_ROLE) not in {None, Role.EVALUATOR.task_type}
-            if trains and self.runs(pod) and "deletionTimestamp" not in meta:
-                end(self.store, meta["name"], 1, None, at=self.now)
+            in_training = pod["metadata"]["labels"].get(LABEL_ROLE) not in {None, Role.EVALUATOR.task_type}
+            if in_training and self.runs(pod) and "deletionTimestamp" not in pod["metadata"]:
+                end(self.store, pod["metadata"]["name"], 1, None, at=self.now)
 
     def is_needed(self, pod: Pod) -> bool:
         """Tells whether its peers cannot go on without the pod."""

@@ -62,13 +62,13 @@ def _infer(seen: Observed, inference: Inference, weights: WeightsStatus | None, 
     run = inference_run(inference, weights)
     found = seen.inference
     if found is None:
-        return _begun(seen, inference, weights, run)
+        return _begun(seen, run, inference)
     if found.run != run:
         return _running(run, *_removed(found))
     if found.done:
         return _done(found)
     if found.given_up:
-        return _given_up(seen, inference, found)
+        return _given_up(seen, found, inference)
     verdict = _under_way(found, now)
     # What trained may hold the machine that inference waits for; the Job tries again when its failed pod has stopped.
     kept = seen.job.policy.clean_pod_policy == CleanPodPolicy.NONE
@@ -79,18 +79,13 @@ def _infer(seen: Observed, inference: Inference, weights: WeightsStatus | None, 
     return replace(verdict, actions=tuple(actions), wake_at=earliest(verdict.wake_at, left.wake_at, leaving.wake_at))
 
 
-def _begun(seen: Observed, inference: Inference, weights: WeightsStatus | None, run: str) -> Verdict:
+def _begun(seen: Observed, run: str, inference: Inference) -> Verdict:
+    weights = seen.job.status.weights
     if seen.job.edited:
         why = "inference would take the template as it was changed after training: put back what was changed"
         return _pending(run, Reason.SPEC_CHANGED, why)
     wrong = _missing_weights(inference, weights) or impossible_inference(seen.job)
     return _failed(wrong, run) if wrong else _running(run, Create(inference_job(seen.job, inference, weights)))
-
-
-def _given_up(seen: Observed, inference: Inference, found: InferenceRun) -> Verdict:
-    if _is_repeated(seen):
-        return Verdict(actions=_removed(found), facts=_running(found.run).facts)
-    return _failed(_how_it_failed(found, inference), found.run)
 
 
 def _missing_weights(inference: Inference, weights: WeightsStatus | None) -> str | None:
@@ -100,6 +95,12 @@ def _missing_weights(inference: Inference, weights: WeightsStatus | None) -> str
         "spec.inference.requireWeights is true, and neither the program's termination message nor "
         "spec.artifacts.weights names any: let one of them name the weights, or leave requireWeights out"
     )
+
+
+def _given_up(seen: Observed, found: InferenceRun, inference: Inference) -> Verdict:
+    if _is_repeated(seen):
+        return Verdict(actions=_removed(found), facts=_running(found.run).facts)
+    return _failed(_how_it_failed(found, inference), found.run)
 
 
 def _under_way(found: InferenceRun, now: datetime) -> Verdict:

@@ -156,6 +156,8 @@ def test_a_disruption_beside_a_program_that_used_too_much_memory_counts() -> Non
         {"reason": "NodeShutdown"},
         {"reason": "OutOfcpu"},
         {"exit_code": 143, "reason": "Terminated"},
+        {"reason": "VolumeAttachmentLimitExceeded"},
+        {"reason": "Evicted", "says": "Pod was rejected: The node had condition: [DiskPressure]. "},
     ],
 )
 def test_what_a_node_does_to_a_pod_costs_nothing(how: dict[str, Any]) -> None:

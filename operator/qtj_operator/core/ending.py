@@ -9,15 +9,22 @@ _CLUSTERS_DOING = {
     "ContainerStatusUnknown",
     "NodeAffinity",
     "NodeLost",
+    "NodePorts",
     "NodeShutdown",
     "Preempting",
     "Shutdown",
+    "TaintToleration",
     "Terminated",
     "TopologyAffinityError",
     "UnexpectedAdmissionError",
+    "VolumeAttachmentLimitExceeded",
 }
 """The kubelet's reasons for ends that are its node's doing; `OutOfcpu` and the like besides. Kubernetes 1.34,
-pkg/kubelet/lifecycle, pkg/kubelet/nodeshutdown, pkg/kubelet/preemption, pkg/kubelet/status."""
+pkg/kubelet, in lifecycle, nodeshutdown, preemption, status and volumemanager."""
+
+_REJECTED = "Pod was rejected: "
+"""How the kubelet begins when it never started the pod (pkg/kubelet/kubelet.go): one that is `Evicted` then has used
+nothing, for its node was short of memory or disk already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +56,13 @@ class Ending:
     @property
     def by_cluster(self) -> bool:
         """Whether a node refused the pod, shut down, or lost its container: the program had no part in it."""
-        return self.reason in _CLUSTERS_DOING or self.reason.startswith("OutOf")
+        return self.reason in _CLUSTERS_DOING or self.reason.startswith("OutOf") or self._turned_away
 
     @property
     def by_own_fault(self) -> bool:
         """Whether it used more memory or disk than its limits allow, whatever happened to its peers."""
-        return self.reason in {"OOMKilled", "Evicted"}
+        return self.reason in {"OOMKilled", "Evicted"} and not self._turned_away
+
+    @property
+    def _turned_away(self) -> bool:
+        return self.reason == "Evicted" and self.text.startswith(_REJECTED)

@@ -78,14 +78,19 @@ class Pod:
     node_ready: bool | None = None
 
     @classmethod
-    def parse(cls, raw: Mapping[str, Any]) -> Self:
-        """Reads a pod as the API server returns it."""
+    def parse(cls, raw: Mapping[str, Any], main_name: str | None = None) -> Self:
+        """Reads a pod as the API server returns it.
+
+        Args:
+            raw: The pod.
+            main_name: Of the container that runs the program, as its template has it: others may have put theirs first.
+        """
         meta, status = raw["metadata"], raw.get("status", {})
         labels = meta.get("labels", {})
         conditions = {condition["type"]: condition for condition in status.get("conditions") or ()}
         scheduled = conditions.get("PodScheduled", {})
         is_ready = conditions.get("Ready", {}).get("status")
-        main, beside = _told_apart(raw)
+        main, beside = _told_apart(raw, main_name)
         return cls(
             name=meta["name"],
             uid=meta["uid"],
@@ -207,9 +212,11 @@ def _moment(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 
 
-def _told_apart(raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
+def _told_apart(raw: Mapping[str, Any], name: str | None) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
     """Returns what the node says of the main container, and of those beside it."""
-    name = main_container(raw["spec"]["containers"])["name"]
+    containers = raw["spec"]["containers"]
+    if name not in {container["name"] for container in containers}:
+        name = main_container(containers)["name"]
     statuses = raw.get("status", {}).get("containerStatuses") or ()
     main: Mapping[str, Any] = next((status for status in statuses if status["name"] == name), {})
     return main, [status for status in statuses if status["name"] != name]

@@ -15,6 +15,9 @@ NO_BUCKET = (
     "_, and begins and ends with a letter or a digit"
 )
 
+NO_WEIGHTS = "must begin with gs:// or file:///, or be a path below artifacts.uri: write for example weights.h5"
+LEADS_OUT = "must not lead out of its folder with ..: write the whole address, which begins with gs:// or file:///"
+
 
 def refusal(**spec: Any) -> str:
     with pytest.raises(InvalidJob) as refused:
@@ -60,6 +63,19 @@ def test_a_small_job_is_read_whole() -> None:
         ({"artifacts": {"uri": "gs://A_B/run"}}, f"spec.artifacts.uri: {NO_BUCKET}"),
         ({"artifacts": {"uri": "gs://bucket/run\n"}}, f"spec.artifacts.uri: {NO_BUCKET}"),
         ({"artifacts": None}, "spec.artifacts: field required"),
+        *(
+            ({"artifacts": {"uri": "gs://bucket/run", "weights": weights}}, f"spec.artifacts.weights: {sentence}")
+            for weights, sentence in (
+                ("/mnt/w.h5", NO_WEIGHTS),
+                ("s3://bucket/w.h5", NO_WEIGHTS),
+                ("file://w.h5", NO_WEIGHTS),
+                ("gs://b/w.h5", NO_BUCKET),
+                ("../w.h5", LEADS_OUT),
+                ("a/../../w.h5", LEADS_OUT),
+                ("gs://bucket/run/..", LEADS_OUT),
+                ("", "string should have at least 1 character"),
+            )
+        ),
         (
             {"profiler": {"port": 2222}},
             "spec.profiler.port: port 2222 is taken by gRPC and 2224 by metrics: choose another",
@@ -147,6 +163,33 @@ def test_a_template_field_of_the_future_is_passed_on() -> None:
 @pytest.mark.parametrize("uri", ["gs://bucket", "gs://bucket/", "gs://my.bucket_1/a b/ü", "file:///mnt/runs"])
 def test_an_artifacts_uri_may_be(uri: str) -> None:
     assert a_job(artifacts={"uri": uri}).spec.artifacts.uri == uri
+
+
+@pytest.mark.parametrize(
+    ("uri", "weights", "address"),
+    [
+        ("gs://bucket/run", "w.h5", "gs://bucket/run/w.h5"),
+        ("gs://bucket/run/", "a..b/..w.h5", "gs://bucket/run/a..b/..w.h5"),
+        ("file:///mnt/runs", "w.h5", "file:///mnt/runs/w.h5"),
+        ("gs://bucket/run", "gs://other/w.h5", "gs://other/w.h5"),
+        ("gs://bucket/run", "file:///mnt/w.h5", "file:///mnt/w.h5"),
+        ("gs://bucket/run", None, None),
+    ],
+)
+def test_weights_that_the_spec_names_lie_below_the_artifacts_or_where_their_whole_address_says(
+    uri: str, weights: str | None, address: str | None
+) -> None:
+    artifacts = {"uri": uri} if weights is None else {"uri": uri, "weights": weights}
+
+    assert a_job(artifacts=artifacts).named_weights == address
+
+
+def test_inference_runs_in_the_leaders_template_unless_it_has_its_own() -> None:
+    own, leaders = a_template(a_container(image="small")), a_template(a_container(image="gpu"))
+    roles = {"Chief": {"template": leaders}, "Worker": {}}
+
+    assert a_job(replicaSpecs=roles, inference={}).inference_template == leaders
+    assert a_job(replicaSpecs=roles, inference={"template": own}).inference_template == own
 
 
 def test_what_is_left_out_has_a_meaning() -> None:

@@ -14,7 +14,9 @@ WEIGHTS = WeightsStatus(uri="gs://lab-bucket/w.h5", sha256="ab" * 32)
 OTHER_WEIGHTS = WeightsStatus(uri="gs://lab-bucket/w.h5", sha256="cd" * 32)
 
 
-def built(*, weights: WeightsStatus = WEIGHTS, inference: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+def built(
+    *, weights: WeightsStatus | None = WEIGHTS, inference: dict[str, Any] | None = None, **spec: Any
+) -> dict[str, Any]:
     job = a_job(inference=inference or {}, **spec)
     assert job.inference is not None
     return inference_job(job, job.inference, weights)
@@ -34,6 +36,35 @@ def test_it_is_told_exactly_the_stored_weights() -> None:
 
     assert (told[Env.WEIGHTS_URI], told[Env.WEIGHTS_SHA256]) == (WEIGHTS.uri, WEIGHTS.sha256)
     assert told[Env.ARTIFACTS_URI] == "gs://lab-bucket/qcnn"
+
+
+def test_it_is_told_no_checksum_that_nobody_knows() -> None:
+    told = {each["name"]: each["value"] for each in container(built(weights=WeightsStatus(uri="gs://b/w.h5")))["env"]}
+
+    assert told[Env.WEIGHTS_URI] == "gs://b/w.h5"
+    assert Env.WEIGHTS_SHA256 not in told
+
+
+def test_it_is_told_nothing_of_weights_where_there_are_none() -> None:
+    told = {each["name"] for each in container(built(weights=None))["env"]}
+
+    assert told.isdisjoint({Env.WEIGHTS_URI, Env.WEIGHTS_SHA256})
+
+
+def test_its_own_template_replaces_the_leaders_and_says_itself_what_runs() -> None:
+    own = a_template(a_container(image="small", command=["python"], args=["judge.py"]), nodeSelector={"cpu": "fast"})
+
+    manifest = built(inference={"template": own})
+
+    assert manifest["spec"]["template"]["spec"]["nodeSelector"] == {"cpu": "fast"}
+    assert [container(manifest)[field] for field in ("image", "command", "args")] == ["small", ["python"], ["judge.py"]]
+    assert container(built(inference={"template": own, "args": ["x"]}))["args"] == ["x"]
+    assert "args" not in container(built(inference={"template": a_template()}))
+
+
+def test_it_has_a_deadline_when_the_user_gives_it_one() -> None:
+    assert built(inference={"activeDeadlineSeconds": 60})["spec"]["activeDeadlineSeconds"] == 60
+    assert "activeDeadlineSeconds" not in built()["spec"]
 
 
 def test_it_waits_in_the_queue_of_its_job_as_a_job_of_its_own() -> None:
@@ -101,3 +132,13 @@ def test_another_spec_means_another_run(other: dict[str, Any]) -> None:
 
 def test_other_weights_mean_another_run() -> None:
     assert inference_run(Inference(), WEIGHTS) != inference_run(Inference(), OTHER_WEIGHTS)
+
+
+def test_weights_without_a_checksum_are_known_by_their_address() -> None:
+    one, other = (inference_run(Inference(), WeightsStatus(uri=f"gs://lab-bucket/{name}.h5")) for name in "ab")
+
+    assert len({one, other, inference_run(Inference(), None), inference_run(Inference(), WEIGHTS)}) == 4
+
+
+def test_the_run_of_a_spec_without_newer_fields_is_the_one_that_earlier_operators_recorded() -> None:
+    assert run(args=["infer"]) == "703a89755401c85f"

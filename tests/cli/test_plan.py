@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.qtj import qtj
-from tests.cli.test_validate import GOOD
+from tests.cli.test_validate import GOOD, INFERENCE
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,15 @@ def test_memory_is_compared_with_what_this_machine_has(
     (line,) = (line for line in answer.output.splitlines() if line.startswith("  memory"))
     assert answer.code == 0
     assert [part.partition(", for it has ")[0] for part in line.split("; ")[2:]] == said
+
+
+def test_the_plan_says_where_the_weights_are_and_that_inference_has_its_own_template(folder: Path) -> None:
+    weights = GOOD.replace("/qcnn\n", "/qcnn\n    weights: w.h5\n")
+    (folder / "job.yaml").write_text(weights + INFERENCE)
+
+    lines = qtj("plan", "job.yaml", "--no-calibrate").output.splitlines()
+
+    assert (
+        "  Job        qcnn-inference, once the weights are stored as gs://bucket/qcnn/w.h5, from a template of its own"
+        in lines
+    )

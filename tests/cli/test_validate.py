@@ -224,3 +224,58 @@ def test_all_mistakes_of_all_files_are_told_at_once(folder: Path) -> None:
 
 def test_the_example_is_valid() -> None:
     assert qtj("validate", str(Path(__file__).parents[2] / "examples/qcnn.yaml")).code == 0
+
+
+INFERENCE = """\
+  inference:
+    template:
+      spec:
+        containers:
+          - name: judge
+            image: theirs:1
+            resources: {limits: {memory: 2Gi}}
+"""
+
+
+def test_inference_with_a_template_of_its_own_is_valid(folder: Path) -> None:
+    (folder / "job.yaml").write_text(GOOD + INFERENCE)
+
+    assert qtj("validate", "job.yaml").code == 0
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "sentence"),
+    [
+        ("image: theirs:1", "imagee: theirs:1", "job.yaml:29: spec.inference.template.spec.containers[0].imagee: Kub"),
+        ("{memory: 2Gi}", "{memory: 2Gb}", "job.yaml:30: spec.inference.template.spec.containers[0].resources.limits"),
+        ("{memory: 2Gi}}", "{memory: 1Ki}}", "8 qubits need 2 KiB for inference (1 state of 2 KiB), and the limit of"),
+        (
+            "resources: {limits: {memory: 2Gi}}",
+            "env: [{name: QTJ_JOB, value: x}]",
+            "spec.inference.template.spec.containers[judge] sets QTJ_JOB, which the operator writes for every replica",
+        ),
+        (
+            "resources: {limits: {memory: 2Gi}}",
+            "env: [{value: x}]",
+            "spec.inference.template.spec.containers[0].env[0].name: field required",
+        ),
+    ],
+)
+def test_a_mistake_in_the_template_of_inference_is_told_with_its_line(
+    folder: Path, good: str, bad: str, sentence: str
+) -> None:
+    (folder / "job.yaml").write_text(GOOD + INFERENCE.replace(good, bad))
+
+    answer = qtj("validate", "job.yaml")
+
+    assert (answer.code, len(answer.sentences)) == (2, 1)
+    assert sentence in answer.errors
+    assert int(answer.sentences[0].split(":")[1]) in range(24, 31), "a line of spec.inference"
+
+
+def test_weights_that_leave_their_folder_are_told_with_their_line(folder: Path) -> None:
+    (folder / "job.yaml").write_text(GOOD.replace("/qcnn\n", "/qcnn\n    weights: ../w.h5\n"))
+
+    answer = qtj("validate", "job.yaml")
+
+    assert answer.sentences[0].startswith("job.yaml:11: spec.artifacts.weights: must not lead out of its folder")

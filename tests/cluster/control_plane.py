@@ -13,10 +13,10 @@ from . import pki
 from .paths import KUBECONFIG, STATE
 from .pki import Identity
 from .process import Component, answers
-from .tools import ADDONS, KUBERNETES, program
+from .tools import ADDONS, COSCHEDULING, KUBERNETES, program
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 POD_CIDR = "10.244.0.0/16"
 SERVICE_CIDR = "10.96.0.0/16"
@@ -25,8 +25,8 @@ GATEWAY = "10.244.0.1"  # this machine, as the pods of the first node see it
 DNS_DOMAIN = "cluster.local"
 
 ETCD, ETCD_PEER, API, DNS_READY = 22379, 22380, 6443, 18181
-CONTROLLERS, SCHEDULER, PROXY_HEALTH, PROXY_METRICS = 10257, 10259, 10256, 10249
-PORTS = (ETCD, ETCD_PEER, API, DNS_READY, CONTROLLERS, SCHEDULER, PROXY_HEALTH, PROXY_METRICS)
+CONTROLLERS, SCHEDULER, GANG_SCHEDULER, PROXY_HEALTH, PROXY_METRICS = 10257, 10259, 10260, 10256, 10249
+PORTS = (ETCD, ETCD_PEER, API, DNS_READY, CONTROLLERS, SCHEDULER, GANG_SCHEDULER, PROXY_HEALTH, PROXY_METRICS)
 SERVER = f"https://127.0.0.1:{API}"
 ETCD_URL = f"http://127.0.0.1:{ETCD}"
 
@@ -43,6 +43,7 @@ TO_KUBELETS = Identity("apiserver-to-kubelets", "apiserver-to-kubelets", "system
 CLIENTS = (
     Identity("kube-controller-manager", "system:kube-controller-manager"),
     Identity("kube-scheduler", "system:kube-scheduler"),
+    Identity("coscheduling", "coscheduling", "system:masters"),  # system:kube-scheduler may not read PodGroups
     Identity("kube-proxy", "system:kube-proxy"),
     Identity("coredns", "coredns", "system:masters"),
 )
@@ -71,6 +72,11 @@ def control_plane() -> Sequence[Component]:
 def networking() -> Sequence[Component]:
     """What makes Services and their names work; it needs the apiserver and a node."""
     return (kube_proxy(), coredns())
+
+
+def neighbours() -> Sequence[Component]:
+    """What a platform team adds to a cluster; each needs its CRD."""
+    return (coscheduling(),)
 
 
 def etcd() -> Component:
@@ -138,22 +144,28 @@ def controller_manager() -> Component:
 
 
 def scheduler() -> Component:
-    path = STATE / "kube-scheduler.json"
+    return _scheduler("kube-scheduler", program(KUBERNETES, "kube-scheduler"), SCHEDULER)
+
+
+def coscheduling() -> Component:
+    """A second scheduler, which places all pods of a PodGroup or none; its profile is what the plugin's README says."""
+    only = [{"name": "Coscheduling"}]
+    plugins = {"multiPoint": {"enabled": only}, "queueSort": {"enabled": only, "disabled": [{"name": "*"}]}}
+    profile = {"schedulerName": "coscheduling", "plugins": plugins}
+    return _scheduler("coscheduling", program(COSCHEDULING, "coscheduling"), GANG_SCHEDULER, profile)
+
+
+def _scheduler(name: str, binary: str, port: int, *profiles: Mapping[str, object]) -> Component:
+    path = STATE / f"{name}.json"
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
-        "clientConnection": {"kubeconfig": f"{STATE}/kube-scheduler.kubeconfig", "qps": 500, "burst": 1000},
+        "clientConnection": {"kubeconfig": f"{STATE}/{name}.kubeconfig", "qps": 500, "burst": 1000},
         "leaderElection": {"leaderElect": False},
+        "profiles": profiles,
     }
-    argv = (
-        program(KUBERNETES, "kube-scheduler"),
-        f"--config={path}",
-        "--bind-address=127.0.0.1",
-        f"--secure-port={SCHEDULER}",
-        "--profiling=false",
-    )
-    probe = answers(f"https://127.0.0.1:{SCHEDULER}/healthz")
-    return Component("kube-scheduler", argv, probe, {path: json.dumps(config, indent=1)})
+    argv = (binary, f"--config={path}", "--bind-address=127.0.0.1", f"--secure-port={port}", "--profiling=false")
+    return Component(name, argv, answers(f"https://127.0.0.1:{port}/healthz"), {path: json.dumps(config, indent=1)})
 
 
 def kube_proxy() -> Component:

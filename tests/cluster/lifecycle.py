@@ -6,6 +6,7 @@
           containerd, pause image, kubelet   per node
             kube-proxy, CoreDNS
               node Ready
+                PodGroup, the scheduler of gangs
 
 `up` walks this order and at every step makes true what is not, so it starts, repairs and extends a cluster alike.
 `down` does not walk it backwards from memory: it looks at what is there, so it also ends half a cluster.
@@ -19,7 +20,7 @@ import time
 from typing import TYPE_CHECKING
 
 from . import buildah, checks, images, machine, network, node, process, tools
-from .control_plane import control_plane, ensure_identities, networking
+from .control_plane import control_plane, ensure_identities, neighbours, networking
 from .node import Node
 from .paths import KUBECONFIG, LOCK, STATE
 from .shell import ClusterError, run, say, stage, wait_for
@@ -51,6 +52,9 @@ def up(count: int) -> None:
     for component in networking():
         process.ensure(component)
     wait_until_usable(nodes)
+    kubectl("apply", "-f", str(tools.COSCHEDULING.home / tools.POD_GROUPS))
+    for component in neighbours():
+        process.ensure(component)
 
 
 def start_node(each: Node) -> None:

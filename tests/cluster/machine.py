@@ -184,7 +184,7 @@ def end_orphans() -> None:
 
 def is_ours(argv: list[str], home: Path = STATE) -> bool:
     """Whether a command line is of a component or a shim: each names a path below our state, or below a node's."""
-    programs = ("containerd", "containerd-shim-runc-v2", "etcd", "kubelet", "kube-", "coredns")
+    programs = ("containerd", "containerd-shim-runc-v2", "etcd", "kubelet", "kube-", "coredns", "coscheduling")
     return bool(argv) and Path(argv[0]).name.startswith(programs) and any(f"{home}/" in word for word in argv[1:])
 
 

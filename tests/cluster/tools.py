@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .paths import HERE, cache, digest
@@ -17,7 +18,6 @@ from .shell import ClusterError, run, stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 TOOLS = HERE / "tools"
 RENAMED = {"server": "etcd"}  # go install names a program after its folder
@@ -25,9 +25,17 @@ RENAMED = {"server": "etcd"}  # go install names a program after its folder
 
 @dataclass(frozen=True)
 class Group:
-    """One Go module of ours and the tools it pins."""
+    """One Go module of ours and the tools it pins.
+
+    Attributes:
+        name: of its folder.
+        module: a module that it pins and that brings more than programs.
+        files: what is kept of that module beside the programs.
+    """
 
     name: str
+    module: str = ""
+    files: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -45,8 +53,10 @@ class Group:
 
 KUBERNETES = Group("kubernetes")
 ADDONS = Group("addons")
+POD_GROUPS = "manifests/coscheduling/crd.yaml"
+COSCHEDULING = Group("coscheduling", "sigs.k8s.io/scheduler-plugins", (POD_GROUPS,))
 PAUSE = Group("pause")
-GROUPS: Mapping[str, Group] = {group.name: group for group in (KUBERNETES, ADDONS, PAUSE)}
+GROUPS: Mapping[str, Group] = {group.name: group for group in (KUBERNETES, ADDONS, COSCHEDULING, PAUSE)}
 
 
 def go_mods() -> list[Path]:
@@ -82,13 +92,22 @@ def build(group: Group) -> None:
     for old, new in RENAMED.items():
         if (draft / "bin" / old).exists():
             (draft / "bin" / old).rename(draft / "bin" / new)
+    for path in group.files:
+        keep(group, path, draft)
     draft.replace(group.home)
+
+
+def keep(group: Group, path: str, folder: Path) -> None:
+    """Copies a file of a module out of Go's cache, which a machine that has our cache need not have."""
+    source = Path(run("go", "list", "-m", "-f", "{{.Dir}}", group.module, cwd=group.folder).strip())
+    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source / path, folder / path)
 
 
 def packages(group: Group) -> list[str]:
     """What is built in a group: the tools that its go.mod names, or else its own program."""
     if "\ntool " not in (group.folder / "go.mod").read_text():
-        return ["."]
+        return [f"quantumtraining.dev/tests/cluster/tools/{group.name}"]
     with stage(f"fetching the sources of the {group.name} programs"):
         run("go", "list", "-deps", "tool", cwd=group.folder)
     return run("go", "list", "tool", cwd=group.folder).split()
@@ -100,7 +119,7 @@ def label(package: str) -> str:
     Building one after the other takes little longer than all at once, and says what the minutes are spent on.
     """
     name = next(part for part in reversed(package.split("/")) if not re.fullmatch(r"v\d+", part))
-    return RENAMED.get(name, "pause" if name == "." else name)
+    return RENAMED.get(name, name)
 
 
 def kubernetes_version(go_mod: str | None = None) -> str:

@@ -44,6 +44,18 @@ def test_every_example_is_accepted(api_server: ApiServer, namespace: str, exampl
         ({"artifacts": {"uri": "gs:///run"}}, "names no valid bucket: write gs://BUCKET/PATH"),
         ({"artifacts": {"uri": "gs://b/run"}}, "names no valid bucket: write gs://BUCKET/PATH, where BUCKET has 3 to"),
         ({"artifacts": {"uri": "gs://Lab/run"}}, "names no valid bucket: write gs://BUCKET/PATH"),
+        *(
+            ({"artifacts": {"uri": "gs://bucket/run", "weights": weights}}, sentence)
+            for weights, sentence in (
+                ("/w.h5", "must begin with gs:// or file:///, or be a path below artifacts.uri: write for example"),
+                ("s3://bucket/w.h5", "must begin with gs:// or file:///, or be a path below artifacts.uri"),
+                ("gs://b/w.h5", "names no valid bucket: write gs://BUCKET/PATH"),
+                ("a/../../w.h5", "must not lead out of its folder with ..: write the whole address"),
+                ("", "spec.artifacts.weights in body should be at least 1 chars long"),
+            )
+        ),
+        ({"inference": {"activeDeadlineSeconds": 0}}, "spec.inference.activeDeadlineSeconds in body should be greater"),
+        ({"inference": {"template": {"spec": {}}}}, "spec.inference.template.spec.containers: Required value"),
         ({"artifacts": None}, "spec.artifacts: Required value"),
         ({"template": None}, "spec.template: Required value"),
         ({"profiler": {"port": 2222}}, "port 2222 is taken by gRPC and 2224 by metrics: choose another"),
@@ -109,6 +121,9 @@ def test_a_mistake_is_refused_with_a_sentence(
         {"strategy": "Mirrored", "replicaSpecs": {"Chief": {}, "Evaluator": {}}},
         {"strategy": "None", "replicaSpecs": {"PS": {}, "Worker": {"replicas": 2}}},
         {"suspend": True},
+        {"artifacts": {"uri": "gs://bucket/run", "weights": "..weights/w..h5"}},
+        {"artifacts": {"uri": "gs://bucket/run", "weights": "file:///mnt/w.h5"}},
+        {"inference": {"requireWeights": True, "activeDeadlineSeconds": 60, "template": a_template()}},
         {"managedBy": "kueue.x-k8s.io/multikueue"},
         {"circuit": {"qubits": 20, "filters": 4, "precision": "double"}},
         {"runPolicy": {"schedulingPolicy": {"queueName": "quantum"}, "successPolicy": "AllWorkers"}},
@@ -161,6 +176,7 @@ FULL: dict[str, Any] = {
         {"circuit": {"qubits": 9}},
         {"circuit": None},
         {"artifacts": {"uri": "gs://other-bucket/qcnn"}},
+        {"artifacts": {"uri": "gs://lab-bucket/qcnn", "weights": "w.h5"}},
         {"profiler": {"port": 6010}},
         {"strategy": None},
         {"managedBy": "kueue.x-k8s.io/multikueue"},
@@ -233,6 +249,7 @@ def test_no_time_is_longer_than_dates_reach(api_server: ApiServer, namespace: st
     [
         {"inference": {"args": ["infer", "--shots=100"]}},
         {"inference": None},
+        {"inference": {"template": a_template(a_container(image="small"))}},
         {"runPolicy": {"backoffLimit": 9}},
         {"runPolicy": {"activeDeadlineSeconds": 60, "cleanPodPolicy": "All"}},
         {"suspend": True},

@@ -14,7 +14,7 @@ from qtj_operator.controller.client import Resource
 from qtj_operator.controller.observe import observe
 from qtj_operator.core.observed import Observed
 from tests.controller.memory import Cluster, Kubelet, RecordingClient, Silence
-from tests.jobs import a_job
+from tests.jobs import a_container, a_job, a_template
 
 JOB = a_job(workers=2, inference={})
 MEASURED = TerminationMessage(metrics={"mse": 0.2})
@@ -180,3 +180,44 @@ async def test_a_leader_that_is_on_its_way_out_is_not_asked() -> None:
     await observe(cluster, progress, first_attempt(JOB))
 
     assert progress.asked == [(("lab", "qcnn"), None)]
+
+
+def behind_a_proxy(pod: dict[str, Any]) -> None:
+    """A service mesh puts its proxy first; the program has ended, the proxy runs on."""
+    pod["spec"]["containers"].insert(0, {"name": "linkerd-proxy", "image": "proxy"})
+    ended = {"exitCode": 0, "reason": "Completed"}
+    statuses = [
+        {"name": "linkerd-proxy", "state": {"running": {}}},
+        {"name": "main", "state": {"terminated": ended}},
+    ]
+    pod["status"] = {"phase": "Running", "containerStatuses": statuses}
+
+
+async def test_a_proxy_that_a_mesh_puts_first_does_not_speak_for_the_program() -> None:
+    job = a_job(workers=2, template=a_template(a_container(name="main")))
+    cluster = await gang(job)
+    cluster.store.update(Resource.PODS, "lab", "qcnn-worker-0", behind_a_proxy)
+
+    world = await observe(cluster, Silence(), first_attempt(job))
+
+    assert world.leader is not None
+    assert (world.leader.succeeded, world.leader.lingers) == (True, True)
+
+
+async def test_nor_does_it_for_inference() -> None:
+    job = a_job(workers=2, inference={}, template=a_template(a_container(name="main")))
+    assert job.inference is not None
+    cluster = await gang(job)
+    await cluster.create(Resource.JOBS, inference_job(job, job.inference, None))
+    created = await cluster.get(Resource.JOBS, "lab", "qcnn-inference")
+    assert created is not None
+    owner = {"uid": created["metadata"]["uid"], "controller": True}
+    template = created["spec"]["template"]
+    meta = {**template["metadata"], "name": "qcnn-inference-x", "namespace": "lab", "ownerReferences": [owner]}
+    await cluster.create(Resource.PODS, {"metadata": meta, "spec": template["spec"]})
+    cluster.store.update(Resource.PODS, "lab", "qcnn-inference-x", behind_a_proxy)
+
+    world = await observe(cluster, Silence(), first_attempt(job))
+
+    assert world.inference is not None
+    assert world.inference.done

@@ -1,6 +1,9 @@
 """What comes after training."""
 
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from qtj_operator.api.contract import Env, TerminationMessage
 from qtj_operator.core.decision import Create, Decision, Delete, Kind
@@ -14,6 +17,7 @@ from tests.core.world import (
     running_job,
     trained_job,
 )
+from tests.jobs import a_container, a_template
 
 REMOVED = Delete(Kind.JOB, "qcnn-inference", "inference-version")
 
@@ -110,14 +114,130 @@ def test_what_a_job_does_after_training_is_said_in_a_sentence() -> None:
     ]
 
 
-def test_inference_without_weights_cannot_be() -> None:
-    decision = trained_job(weights=None, inference={}).decide()
+@pytest.mark.parametrize("inference", [{}, {"requireWeights": False}])
+def test_inference_runs_without_weights_where_nobody_named_any(inference: dict[str, Any]) -> None:
+    world = trained_job(weights=None, inference=inference)
+
+    told = inference_created(world.decide())
+
+    assert told.keys().isdisjoint({Env.WEIGHTS_URI, Env.WEIGHTS_SHA256})
+    assert world.recorded().with_inference(complete=True).decide().status.phase == "Complete"
+
+
+def test_inference_loads_weights_that_the_spec_names_without_a_checksum() -> None:
+    named = {"uri": "gs://lab-bucket/qcnn", "weights": "w.h5"}
+
+    told = inference_created(trained_job(weights=None, artifacts=named, inference={"requireWeights": True}).decide())
+
+    assert told[Env.WEIGHTS_URI] == "gs://lab-bucket/qcnn/w.h5"
+    assert Env.WEIGHTS_SHA256 not in told
+
+
+def test_inference_that_requires_weights_fails_where_nobody_named_any() -> None:
+    decision = trained_job(weights=None, inference={"requireWeights": True}).decide()
 
     assert (decision.status.phase, decision.status.reason) == ("Failed", "InferenceFailed")
     assert decision.actions == ()
     assert decision.events[0].message == (
-        "spec.inference needs weights, but the program's termination message names none to load"
+        "spec.inference.requireWeights is true, and neither the program's termination message nor "
+        "spec.artifacts.weights names any: let one of them name the weights, or leave requireWeights out"
     )
+
+
+def test_a_job_that_failed_for_missing_weights_goes_on_once_it_requires_none() -> None:
+    failed = trained_job(weights=None, inference={"requireWeights": True}).recorded()
+
+    again = failed.with_spec(inference={}).recorded()
+
+    assert failed.recorded().job.status.phase == "Failed"
+    assert again.job.status.phase == "Inferring"
+    assert inference_created(again.decide())
+
+
+def test_a_job_that_an_earlier_operator_failed_for_missing_weights_is_not_reopened_by_an_upgrade() -> None:
+    failed = trained_job(weights=None, inference={"requireWeights": True}).recorded().with_status(inference=None)
+
+    assert failed.with_spec(inference={}).decide().status.phase == "Failed"
+
+
+def test_an_inference_asked_for_after_a_job_without_weights_was_complete_runs() -> None:
+    world = trained_job(weights=None).recorded().with_spec(inference={}).recorded()
+
+    assert inference_created(world.decide())
+
+
+def test_an_inference_that_took_too_long_says_what_its_deadline_was() -> None:
+    world = inferring_job(inference={"activeDeadlineSeconds": 60}).with_inference(overdue=True, exit_code=143)
+
+    assert (world.decide().status.phase, world.decide().status.reason) == ("Failed", "InferenceFailed")
+    assert world.decide().events[0].message == (
+        "qcnn-inference was stopped because it was not done after 60 s, as spec.inference.activeDeadlineSeconds "
+        "demands: raise it, or give inference less to do"
+    )
+
+
+def in_template(**container: Any) -> dict[str, Any]:
+    return {"template": a_template(a_container(**container))}
+
+
+QUBITS = {"circuit": {"qubits": 20}}
+
+
+@pytest.mark.parametrize(
+    ("container", "spec", "sentence"),
+    [
+        (
+            {"env": [{"name": "QTJ_JOB", "value": "x"}]},
+            {},
+            (
+                "spec.inference.template.spec.containers[trainer] sets QTJ_JOB, which the operator writes for every "
+                "replica: remove it from the template"
+            ),
+        ),
+        (
+            {},
+            {"artifacts": {"uri": "file:///data/x"}},
+            (
+                "artifacts.uri file:///data/x lies on no volume that spec.inference.template.spec.containers[trainer] "
+                "mounts, so inference could not read the weights: mount a shared volume there, or use gs://"
+            ),
+        ),
+        (
+            {"resources": {"limits": {"memory": "4Mi"}}},
+            QUBITS,
+            (
+                "20 qubits need 8 MiB for inference (1 state of 8 MiB), and the limit of "
+                "spec.inference.template.spec.containers[trainer] is 4Mi: raise resources.limits.memory or lower "
+                "circuit.qubits"
+            ),
+        ),
+        ({"env": [{"value": "x"}]}, {}, "spec.inference.template.spec.containers[0].env[0].name: field required"),
+    ],
+)
+def test_an_impossible_template_of_inference_fails_inference_once_it_is_to_run(
+    container: dict[str, Any], spec: dict[str, Any], sentence: str
+) -> None:
+    wrong, shared = in_template(**container), a_container(volumeMounts=[{"name": "shared", "mountPath": "/data"}])
+    world = trained_job(inference=wrong, template=a_template(shared), **spec)
+
+    failed = world.recorded()
+
+    assert [event.message for event in world.decide().events] == [sentence]
+    assert (failed.job.status.phase, failed.job.status.reason) == ("Failed", "InferenceFailed")
+    assert failed.decide().actions == ()
+    assert failed.with_spec(inference={}).decide().status.phase == "Inferring"
+
+
+def test_a_slip_in_the_template_of_inference_does_not_disturb_training() -> None:
+    world = running_job(inference=in_template(env=[{"value": "x"}]))
+
+    assert (world.job.status.phase, world.decide().actions) == ("Running", ())
+
+
+def test_inference_may_have_less_memory_than_training() -> None:
+    small = in_template(resources={"limits": {"memory": "9Mi"}})
+
+    assert inference_created(trained_job(inference=small, **QUBITS).decide())
 
 
 def test_a_failed_inference_fails_the_job_and_leaves_the_weights() -> None:

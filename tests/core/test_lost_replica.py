@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from qtj_operator.api.contract import TerminationMessage
+from qtj_operator.core.ending import Ending
 from qtj_operator.core.failures import MAX_FAILURES
-from qtj_operator.core.pod import Ending
 from tests.core.world import NOW, World, later, running_job, starting_job, trained_job
 
 LOST_A_PEER = Ending(exit_code=75, reason="Error", text="", time=NOW)
@@ -156,6 +156,8 @@ def test_a_disruption_beside_a_program_that_used_too_much_memory_counts() -> Non
         {"reason": "NodeShutdown"},
         {"reason": "OutOfcpu"},
         {"exit_code": 143, "reason": "Terminated"},
+        {"reason": "VolumeAttachmentLimitExceeded"},
+        {"reason": "Evicted", "says": "Pod was rejected: The node had condition: [DiskPressure]. "},
     ],
 )
 def test_what_a_node_does_to_a_pod_costs_nothing(how: dict[str, Any]) -> None:

@@ -32,8 +32,7 @@ def test_what_holds_an_old_pod_up_is_named_once_its_time_is_over() -> None:
     assert condition(world, "Running", seconds=45) == (
         "False",
         "Terminating",
-        "pod qcnn-worker-0 is being deleted and waits for other controllers to remove their finalizers: "
-        "kueue.x-k8s.io/managed",
+        f"pod qcnn-worker-0 is being deleted and waits for other controllers to remove their finalizers: {MANAGED[0]}",
     )
     assert world.decide(later(seconds=45)).actions == (), "no force removes a finalizer"
 
@@ -58,7 +57,7 @@ def test_inference_that_waits_in_its_queue_is_pending_without_a_warning() -> Non
 
 def test_a_pod_of_inference_on_a_lost_node_is_deleted_without_its_node() -> None:
     """Its Job runs another one only when this one has stopped, which nobody tells."""
-    world = inferring_job().with_inference(ready=True, deleting=True)
+    world = inferring_job().with_inference(ready=True, deadline=later(seconds=30))
     name = "qcnn-inference-x7k2p"
 
     assert world.decide(later(seconds=44)).actions == ()
@@ -69,7 +68,7 @@ def test_a_pod_of_inference_on_a_lost_node_is_deleted_without_its_node() -> None
 
 
 def test_a_pod_of_inference_on_a_node_that_answers_is_waited_for_and_named() -> None:
-    world = inferring_job().with_inference(ready=True, deleting=True, node="node-7", node_ready=True)
+    world = inferring_job().with_inference(ready=True, deadline=later(seconds=30), node="node-7", node_ready=True)
 
     assert world.decide(later(seconds=45)).actions == ()
     assert condition(world, "Complete", seconds=45)[1] == "Terminating"

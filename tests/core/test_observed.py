@@ -8,9 +8,10 @@ import pytest
 from qtj_operator.api.contract import TerminationMessage, Weights
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import Role
+from qtj_operator.core.ending import Ending
 from qtj_operator.core.failures import described
 from qtj_operator.core.observed import InferenceRun, is_controlled_by
-from qtj_operator.core.pod import Ending, Pod, Waiting
+from qtj_operator.core.pod import Pod, Waiting
 from tests.core.world import later, parameter_servers, pods_of, running_job
 
 
@@ -186,6 +187,33 @@ def test_an_init_container_that_failed_is_named() -> None:
     said = "qcnn-worker-1 ended (exit code 3 of its init container download): it left no message"
 
     assert described(failed_init(3)) == said
+
+
+def test_an_eviction_for_its_own_appetite_keeps_the_kubelets_sentence_and_the_exit_code() -> None:
+    why = "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi."
+    statuses = [container(terminated=terminated(137, "a line of its log"))]
+    pod = Pod.parse(raw_pod(phase="Failed", reason="Evicted", message=why, containerStatuses=statuses))
+
+    assert pod.ending == Ending(exit_code=137, reason="Evicted", text=why)
+    assert pod.last_words == why.rstrip(".")
+    assert not pod.taken_away
+
+
+def test_what_the_kubelet_says_of_a_pod_is_no_word_on_a_program_that_ended_well() -> None:
+    weights = TerminationMessage(weights=Weights(uri="gs://bucket/w", sha256="ab" * 32)).to_json()
+    statuses = [container(terminated=terminated(0, weights, "Completed"))]
+    pod = Pod.parse(raw_pod(phase="Failed", reason="DeadlineExceeded", message="too long", containerStatuses=statuses))
+
+    assert pod.succeeded
+    assert pod.message is not None
+    assert pod.message.weights is not None
+
+
+def test_escape_sequences_of_a_program_are_no_last_words() -> None:
+    log = "\x1b[31mTraceback\x1b[0m\n\x1b]0;owned\x07ValueError: \x1b[1mno\x1b[0m\x08 such file"
+    pod = Pod.parse(raw_pod(phase="Failed", containerStatuses=[container(terminated=terminated(1, log))]))
+
+    assert pod.last_words == "ValueError: no such file"
 
 
 def test_an_eviction_during_initialization_is_no_exit_code_of_an_init_container() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from qtj_operator.core.decision import Delete, Kind, Verdict
-from qtj_operator.core.pod import Ending
+from qtj_operator.core.ending import Ending
 from qtj_operator.core.removal import NODE_SILENCE, held_up, lingering, removal
 from tests.core.world import NOW, later, pods_of
 

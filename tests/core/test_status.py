@@ -196,6 +196,12 @@ def test_an_obstacle_is_told_once() -> None:
     assert world.recorded().decide().events == ()
 
 
+def test_the_largest_number_stays_finite_for_json_has_no_word_for_infinity() -> None:
+    shown = progress_status(Progress(epoch=1, epochs=2, step=3, loss=1.7976931348623157e308))
+
+    assert shown.loss == 1.7976931348623157e308
+
+
 def test_progress_is_rounded_to_what_people_read() -> None:
     progress = running_job().with_progress(loss=0.123456789, accuracy=0.5, examples_per_second=98765.4321).decide()
 

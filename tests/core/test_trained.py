@@ -11,6 +11,7 @@ from tests.core.world import WEIGHTS, new_job, parameter_servers, running_job, t
 SAID = TerminationMessage(
     weights=WEIGHTS, progress=Progress(epoch=25, epochs=25, step=1000, loss=0.123456789, accuracy=0.9375)
 )
+ALL_WORKERS: dict[str, Any] = {"runPolicy": {"successPolicy": "AllWorkers"}}
 
 
 def test_the_leaders_success_puts_the_weights_on_record_and_nothing_else() -> None:
@@ -87,8 +88,51 @@ def test_weights_that_nobody_could_load_are_none(weights: dict[str, str]) -> Non
     assert (decision.status.weights, event.type, event.reason) == (None, "Warning", "NoWeights")
     assert event.message == (
         "qcnn-worker-0 ended with exit code 0 and named no weights in its termination message: "
-        "write weights with a uri (gs:// or file://) and a sha256 (64 hex digits) if it stored some"
+        "write weights with a uri (gs:// or file://) and a sha256 (64 hex digits), or name them in "
+        "spec.artifacts.weights, if it stored some"
     )
+
+
+NAMED = {"uri": "gs://lab-bucket/qcnn", "weights": "model/w.h5"}
+
+
+@pytest.mark.parametrize("says", ["", "done", TerminationMessage(metrics={"mse": 0.2})])
+def test_weights_that_the_spec_names_are_the_jobs_where_the_program_names_none(says: Any) -> None:
+    decision = running_job(artifacts=NAMED, inference={}).with_pod("worker-0", exit_code=0, says=says).decide()
+
+    assert decision.status.to_dict()["weights"] == {"uri": "gs://lab-bucket/qcnn/model/w.h5"}
+    assert [(event.type, event.reason, event.message) for event in decision.events] == [
+        (
+            "Normal",
+            "WeightsStored",
+            (
+                "qcnn-worker-0 ended with exit code 0: its weights are gs://lab-bucket/qcnn/model/w.h5, as "
+                "spec.artifacts.weights says, and their checksum is not known"
+            ),
+        )
+    ]
+
+
+def test_weights_that_the_spec_names_are_the_jobs_although_the_leaders_pod_went_before_the_others_were_done() -> None:
+    world = running_job(artifacts=NAMED, **ALL_WORKERS).with_pod("worker-0", exit_code=0).recorded()
+
+    gone = world.without_pod("worker-0").with_pod("worker-1", exit_code=0)
+
+    assert gone.decide().status.to_dict()["weights"] == {"uri": "gs://lab-bucket/qcnn/model/w.h5"}
+    assert (gone.decide().status.phase, gone.decide().status.reason) == ("Inferring", "WeightsStored")
+
+
+def test_weights_that_the_program_names_win_over_those_of_the_spec() -> None:
+    decision = running_job(artifacts=NAMED).with_pod("worker-0", exit_code=0, says=SAID).decide()
+
+    assert decision.status.weights is not None
+    assert Weights(**dict(decision.status.weights)) == WEIGHTS
+
+
+def test_a_leader_that_was_told_to_stop_has_not_trained_although_the_spec_names_weights() -> None:
+    decision = running_job(artifacts=NAMED).with_pod("worker-0", exit_code=0, deleting=True).decide()
+
+    assert (decision.status.phase, decision.status.weights) == ("Restarting", None)
 
 
 def test_a_program_that_names_no_weights_may_still_tell_its_progress() -> None:
@@ -122,9 +166,6 @@ def test_a_leader_that_ended_before_its_peers_started_has_trained() -> None:
     world = new_job(workers=2).recorded().with_services().with_pod("worker-0", exit_code=0, says=SAID)
 
     assert world.decide().status.phase == "Inferring"
-
-
-ALL_WORKERS: dict[str, Any] = {"runPolicy": {"successPolicy": "AllWorkers"}}
 
 
 def test_the_leaders_success_is_enough_when_no_success_policy_is_given() -> None:

@@ -17,8 +17,9 @@ from qtj_operator.build.manifest import Manifest
 from qtj_operator.build.service import replica_service
 from qtj_operator.core.decide import decide
 from qtj_operator.core.decision import Decision
+from qtj_operator.core.ending import Ending
 from qtj_operator.core.observed import InferenceRun, Observed
-from qtj_operator.core.pod import Ending, Pod, Waiting
+from qtj_operator.core.pod import Pod, Waiting
 from tests.jobs import a_job
 
 __all__ = [
@@ -234,13 +235,13 @@ def _inference(
     *,
     complete: bool = False,
     failed: bool = False,
+    overdue: bool = False,
     deleting: bool = False,
     suspended: bool = False,
     says: object = "",
     **pod: Any,
 ) -> InferenceRun:
     inference, weights = job.inference or Inference(), job.status.weights
-    assert weights is not None, "inference starts from weights"
     pod = {"exit_code": 0 if complete else 1 if failed else None, **pod}
     ran = replace(
         _pod(job, _called(job.leader), says=says, **pod),  # type: ignore[arg-type]
@@ -255,7 +256,8 @@ def _inference(
         created=NOW,
         suspended=suspended,
         complete=complete,
-        failed=failed,
+        failed=failed or overdue,
+        overdue=overdue,
         deleting=deleting,
         pods=(ran,),
     )

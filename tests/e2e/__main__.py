@@ -6,13 +6,14 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.e2e import bad_input, chaos, nodes, qcnn, rendered, same_status
+from tests.e2e import admission, bad_input, chaos, gangs, nodes, qcnn, rendered, same_status, tutorial
 from tests.e2e.checks import Checks
 from tests.e2e.diagnose import diagnose
 from tests.e2e.install import install_operator, install_storage, remove_namespace
 from tests.e2e.kubectl import KubectlError
 from tests.e2e.operator_killed import killed_operator
 from tests.e2e.outage import outage
+from tests.e2e.upgrade import upgrade
 from tests.e2e.world import World
 
 NAMESPACE = "qtj-e2e"
@@ -34,11 +35,18 @@ TOGETHER: Mapping[str, Scenario] = {
     "suspend": chaos.suspended,
     "services": chaos.edited_services,
     "pod": chaos.deleted_pod,
+    "policy": admission.policy,
+    "mutating-webhook": admission.mutating_webhook,
+    "failing-webhook": admission.failing_webhook,
+    "gangs": gangs.gangs,
+    "tutorial": tutorial.run,
 }
 CLUSTER: Mapping[str, Scenario] = {
     "outage": outage,
     "drain": nodes.drained_node,
+    "drain-inference": nodes.drained_inference,
     "lost-node": nodes.lost_node,
+    "upgrade": upgrade,
 }
 """What befalls everybody comes one after the other."""
 OPERATOR = "operator"

@@ -1,8 +1,9 @@
-"""A node is drained, and a node is lost: the job goes on where there is room, and it costs nothing of its budget."""
+"""A node is drained, or lost: the job goes on where there is room, and it costs nothing of its budget."""
 
 import time
+from typing import Any
 
-from tests.e2e.chaos import time_of_next_step
+from tests.e2e.chaos import inference_runs, time_of_next_step
 from tests.e2e.checks import Checks
 from tests.e2e.kubectl import KubectlError, get, kubectl, wait_until
 from tests.e2e.machine import cluster
@@ -10,7 +11,7 @@ from tests.e2e.progress import Steps
 from tests.e2e.trial import Trial, spread
 from tests.e2e.world import World
 
-__all__ = ["drained_node", "lost_node", "two_nodes"]
+__all__ = ["drained_inference", "drained_node", "lost_node", "two_nodes"]
 
 _VICTIM = "node-2"
 """node-1 has the storage."""
@@ -42,6 +43,21 @@ def drained_node(checks: Checks, world: World) -> None:
     trial.completes(disruptions=1)
 
 
+def drained_inference(checks: Checks, world: World) -> None:
+    """The node of inference is drained in the middle of it: it is run again on the other, and training is not."""
+    trial = Trial.begin(checks, world, "moved", affinity=_rather_on(_VICTIM), epochs=25)
+    wait_until("inference runs", lambda: inference_runs(trial), 900, pause=0.1)
+    kept = [worker for worker, node in zip(trial.workers, trial.nodes(), strict=True) if node != _VICTIM]
+    checks.equal("the node of inference", _inference_nodes(trial), [_VICTIM])
+    kubectl("drain", _VICTIM, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=90s")
+    try:
+        trial.wait("ends", lambda status: status.get("phase") in {"Complete", "Failed"})
+        checks.equal("the node where inference ended", _inference_nodes(trial), ["node-1"])
+    finally:
+        kubectl("uncordon", _VICTIM)
+    trial.completes(workers=kept)
+
+
 def lost_node(checks: Checks, world: World) -> None:
     """Replicas that would rather not share a node: when one node is lost, both train on the other."""
     trial = Trial.begin(checks, world, "lost", affinity=spread("lost", strictly=False))
@@ -59,6 +75,18 @@ def lost_node(checks: Checks, world: World) -> None:
         cluster("up", "--nodes", "2")
         wait_until("the node is back", lambda: _VICTIM in _ready(), 120)
     trial.completes(disruptions=1)
+
+
+def _inference_nodes(trial: Trial) -> list[str]:
+    pods = trial.pods()
+    return [pod["spec"]["nodeName"] for pod in pods if pod["metadata"]["name"].startswith(f"{trial.name}-inference")]
+
+
+def _rather_on(node: str) -> dict[str, Any]:
+    """An affinity that prefers a node."""
+    expression = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}
+    weighted = [{"weight": 100, "preference": {"matchExpressions": [expression]}}]
+    return {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": weighted}}
 
 
 def _ready() -> list[str]:

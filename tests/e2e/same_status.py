@@ -17,7 +17,15 @@ from tests.e2e.kubectl import ROOT, get, kubectl
 
 QTJ = (sys.executable, "-c", "from qtj_operator.cli import app; app(prog_name='qtj')")
 """The command, of this checkout."""
-_TIMES = {"startTime", "completionTime", "lastTransitionTime", "time", "examplesPerSecond"}
+_TIMES = {
+    "activeSince",
+    "attemptStartTime",
+    "startTime",
+    "completionTime",
+    "lastTransitionTime",
+    "time",
+    "examplesPerSecond",
+}
 _NAMES = {"node", "uid", "uri"}
 _URI = re.compile(r"(gs|file)://[^\s,;]+")
 _DIGITS = 4

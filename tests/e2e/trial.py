@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
@@ -51,18 +52,23 @@ class Trial:
     def begin(
         cls, checks: Checks, world: World, name: str, *, affinity: Manifest | None = None, epochs: int = _EPOCHS
     ) -> "Trial":
-        """Applies the job."""
+        """Applies the example under another name."""
         job = deepcopy(yaml.safe_load((ROOT / "examples/qcnn.yaml").read_text()))
         job["metadata"]["name"] = name
-        folder = f"{name}-{time.time_ns()}"
-        job["spec"]["artifacts"]["uri"] = f"gs://{BUCKET}/{folder}"
+        job["spec"]["artifacts"]["uri"] = f"gs://{BUCKET}/{name}-{time.time_ns()}"
         pod = job["spec"]["template"]["spec"]
         pod["containers"][0]["args"] = ["train", "qcnn", f"--epochs={epochs}"]
         if affinity:
             pod["affinity"] = affinity
+        return cls.apply(checks, world, job)
+
+    @classmethod
+    def apply(cls, checks: Checks, world: World, job: Manifest) -> "Trial":
+        """Applies any job of two workers."""
         applied = time.monotonic()
         kubectl("-n", world.namespace, "apply", "-f", "-", stdin=yaml.safe_dump(job))
-        return cls(checks, world, name, folder, applied)
+        folder = job["spec"]["artifacts"]["uri"].removeprefix(f"gs://{BUCKET}/")
+        return cls(checks, world, job["metadata"]["name"], folder, applied)
 
     @property
     def workers(self) -> tuple[str, str]:
@@ -80,8 +86,20 @@ class Trial:
         return self.sights[-1].status if self.sights else {}
 
     def wait(self, what: str, holds: Any, seconds: float = _START_SECONDS) -> None:
-        """Waits for something that shows in its status."""
-        wait_until(f"{self.name} {what}", lambda: holds(self.status), seconds, pause=0.05)
+        """Waits for something that shows in its status.
+
+        Raises:
+            AssertionError: It failed before that was seen.
+        """
+
+        def so() -> bool:
+            status = self.status
+            if holds(status):
+                return True
+            assert status.get("phase") != "Failed", f"{self.name} failed before it {what}: {_message('', status)}"
+            return False
+
+        wait_until(f"{self.name} {what}", so, seconds, pause=0.05)
 
     def reaches(self, phase: str) -> None:
         """Waits until it has been in a phase."""
@@ -145,7 +163,21 @@ class Trial:
             ("workers met", told("processes have met")),
         ]
 
-    def completes(self, *, restarts: int = 0, disruptions: int = 0, resumes: int = 0, inferences: int = 1) -> Manifest:
+    def says(self, text: str, seconds: float = _START_SECONDS) -> str:
+        """Waits until one of its conditions says this; returns the whole sentence."""
+        said = partial(_message, text)
+        self.wait(f"says {text!r}", said, seconds)
+        return said(self.status)
+
+    def completes(
+        self,
+        *,
+        restarts: int = 0,
+        disruptions: int = 0,
+        resumes: int = 0,
+        inferences: int = 1,
+        workers: Sequence[str] | None = None,
+    ) -> Manifest:
         """Waits for its end and checks that the trouble has left no trace; deletes it.
 
         Args:
@@ -153,7 +185,17 @@ class Trial:
             disruptions: How many must be on record beside those.
             resumes: How often it was resumed.
             inferences: How many inference Jobs there must have been.
+            workers: Those whose pods must be left; both when left out.
         """
+        status = self.ends(restarts=restarts, disruptions=disruptions, resumes=resumes)
+        self._within_band(status["inference"]["metrics"])
+        self._once(inferences)
+        self._left(self.workers if workers is None else workers)
+        self.deleted()
+        return status
+
+    def ends(self, *, restarts: int = 0, disruptions: int = 0, resumes: int = 0) -> Manifest:
+        """Waits for its end and checks that it is complete, and what that has cost."""
         self.wait("ends", lambda status: status.get("phase") in {"Complete", "Failed"}, _COMPLETE_SECONDS)
         self.checks.equal("phase", self.status.get("phase"), "Complete")
         status = self.status
@@ -164,11 +206,15 @@ class Trial:
             (status["attempt"], status["restarts"], status.get("disruptions", 0)),
             (1 + restarts + disruptions + resumes, restarts, disruptions),
         )
-        self._within_band(status["inference"]["metrics"])
-        self._once(inferences)
-        self._left()
-        self._deleted()
         return status
+
+    def deleted(self) -> None:
+        """Deletes it, and checks that nothing is left of it."""
+        where = ("-n", self.world.namespace)
+        kubectl(*where, "delete", "qtj", self.name, "--wait=false")
+        children = (*where, "pods,services,jobs", "-l", f"{JOB_LABEL}={self.name}")
+        wait_until(f"the children of {self.name} are gone", lambda: not exists(*children), 90)
+        self.checks.that("kubectl delete leaves nothing", holds=True)
 
     def _within_band(self, metrics: dict[str, float]) -> None:
         good = metrics["mse"] <= MAX_MSE and metrics["signAccuracy"] >= MIN_SIGN_ACCURACY
@@ -189,9 +235,9 @@ class Trial:
         seen = {sight.state["metadata"]["uid"] for sight in runs}
         self.checks.equal("inference Jobs that were done, and that there were", (len(done), len(seen)), (1, inferences))
 
-    def _left(self) -> None:
-        """No pod but the last of each replica and the one of inference."""
-        pods = (*self.workers, f"{self.name}-inference")
+    def _left(self, workers: Sequence[str]) -> None:
+        """No pod but the last of each of these and the one of inference."""
+        pods = (*workers, f"{self.name}-inference")
 
         def settled() -> bool:
             left = self.pods()
@@ -199,15 +245,8 @@ class Trial:
             ended = all(pod["status"]["phase"] == "Succeeded" for pod in left)
             return ended and len(named) == len(pods) and all(map(str.startswith, named, sorted(pods)))
 
-        wait_until(f"two workers and one inference pod of {self.name} are left, all ended", settled, 90)
+        wait_until(f"{len(workers)} workers and one inference pod of {self.name} are left, all ended", settled, 90)
         self.checks.that("no pod is left over", holds=True)
-
-    def _deleted(self) -> None:
-        where = ("-n", self.world.namespace)
-        kubectl(*where, "delete", "qtj", self.name, "--wait=false")
-        children = (*where, "pods,services,jobs", "-l", f"{JOB_LABEL}={self.name}")
-        wait_until(f"the children of {self.name} are gone", lambda: not exists(*children), 90)
-        self.checks.that("kubectl delete leaves nothing", holds=True)
 
 
 def spread(name: str, *, strictly: bool) -> Manifest:
@@ -221,6 +260,11 @@ def spread(name: str, *, strictly: bool) -> Manifest:
 
 def _is_gone(uid: str, sight: Sight) -> bool:
     return sight.event == "DELETED" and sight.state["metadata"]["uid"] == uid
+
+
+def _message(text: str, status: Manifest) -> str:
+    """Returns the sentence of a condition that has this text in it; none while there is none."""
+    return next((c["message"] for c in status.get("conditions", ()) if text in c["message"]), "")
 
 
 def _since(sight: Sight, condition: str) -> str | None:

@@ -25,7 +25,6 @@ class History:
         failures: Replicas that ended badly.
         final: Those with an exit code that is final.
         inference_failed: Whether a program of inference ended badly.
-        silent: Whether a program ended well and named no weights.
         disruptions: Pods that were preempted, deleted, or missed with their node.
         late: Passes that read what was no longer so, and may have missed a pod.
     """
@@ -35,13 +34,11 @@ class History:
     failures: int = 0
     final: int = 0
     inference_failed: bool = False
-    silent: bool = False
     disruptions: int = 0
     late: int = 0
 
-    def note(self, code: int, *, inferring: bool, said: bool) -> None:
+    def note(self, code: int, *, inferring: bool) -> None:
         """A program has ended."""
-        self.silent |= code == 0 and not said
         self.inference_failed |= inferring and code != 0
         self.failures += code != 0
         self.final += not inferring and code != 0 and not is_retryable(code)
@@ -51,7 +48,7 @@ class History:
         return {
             Reason.REPLICA_FAILED: self.final > 0,
             Reason.BACKOFF_LIMIT_EXCEEDED: self.failures > min(p.get("backoffLimit", 3) for p in self.policies),
-            Reason.INFERENCE_FAILED: self.inference_failed or self.silent,
+            Reason.INFERENCE_FAILED: self.inference_failed,
             Reason.DEADLINE_EXCEEDED: any("activeDeadlineSeconds" in p for p in self.policies),
             Reason.PENDING_DEADLINE_EXCEEDED: any("pendingDeadlineSeconds" in p for p in self.policies),
         }.get(Reason(reason or ""), False)

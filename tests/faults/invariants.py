@@ -78,8 +78,8 @@ class Invariants:
         self._demand(did_something or not done.events, "it told of nothing")
         self._demand(done.events <= EVENTS_OF_A_PASS, f"{done.events} events in one pass")
 
-    def restarts(self) -> None:
-        """A new process may try at once what the one before it was waiting with."""
+    def disturbs(self) -> None:
+        """A request failed, or a new process began, which may try at once what the one before it was waiting with."""
         self._pacing.news()
 
     def knows_finished(self, pod: Object) -> bool:
@@ -87,8 +87,8 @@ class Invariants:
         return _replica(pod) in self._known_finished
 
     def tries(self, verb: str, resource: Resource, name: str) -> None:
-        """The operator asks for a write, whatever comes of it."""
-        if resource is not Resource.EVENTS:
+        """The operator asks for a write, whatever comes of it; a pass that reads late may ask in vain."""
+        if resource is not Resource.EVENTS and not (self._pass and self._pass.late):
             self._note(self._pacing.tried(verb, resource.value[1], name))
 
     def runs(self) -> int:
@@ -202,9 +202,8 @@ class Invariants:
 
 
 def wanted_run(job: Job) -> str | None:
-    """Returns the digest of the inference run that the job asks for, or None without inference or weights."""
-    inference, weights = job.inference, job.status.weights
-    return None if inference is None or weights is None else inference_run(inference, weights)
+    """Returns the digest of the inference run that the job asks for, or None without inference."""
+    return None if job.inference is None else inference_run(job.inference, job.status.weights)
 
 
 def _wrong_conditions(old: Job, new: Job) -> Iterator[str]:

@@ -377,6 +377,7 @@ class AnyLife(RuleBasedStateMachine):
         client.plan = Plan(client.writes + write, fault)
         self.world.run(self.world.look(KEY))
         client.plan = None
+        self.operator.invariants.disturbs()
         self._go_on(then)
 
     @precondition(lambda life: life.store.version < MEMORY)

@@ -110,7 +110,7 @@ class Operator:
     def restart(self) -> None:
         """A new process knows nothing, and lists all jobs."""
         self.client.revive()
-        self.invariants.restarts()
+        self.invariants.disturbs()
         self._failures.clear()
         self._reconciler = self._process()
         self.alarms.clear()

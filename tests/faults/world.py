@@ -162,7 +162,7 @@ class World(Simulation):
         at = self.now + self.node_clocks[pod["spec"]["nodeName"]]
         said = INFERRED if inferring and said is TRAINED else said
         end(self.store, pod["metadata"]["name"], code, said, reason, at=at)
-        self.history.note(code, inferring=inferring, said=said is not None)
+        self.history.note(code, inferring=inferring)
 
     def preempt(self, pod: Pod) -> None:
         """The pod is to make room."""

@@ -162,3 +162,49 @@ def test_a_disruption_costs_none_of_the_tries() -> None:
     world.settles()
 
     assert (world.conditions, len(world.pods)) == ([], 2)
+
+
+def overdue(**spec: Any) -> World:
+    """A Job whose time is up while its pod runs."""
+    world = World(activeDeadlineSeconds=60, **spec)
+    world.settles()
+    world.store.update(
+        Resource.PODS, "lab", world.pods[0]["metadata"]["name"], lambda pod: pod["spec"].update(nodeName="here")
+    )
+    world.now += timedelta(seconds=60)
+    world.settles()
+    return world
+
+
+def test_a_job_whose_time_is_up_stops_its_pod_and_fails_once_that_is_gone() -> None:
+    world = overdue()
+    (pod,) = world.pods
+
+    before = world.conditions
+    world.store.remove(Resource.PODS, "lab", pod["metadata"]["name"])
+    world.settles()
+
+    assert "deletionTimestamp" in pod["metadata"]
+    assert (before, world.conditions, world.pods) == ([], ["Failed"], [])
+    assert (
+        world.store.find(Resource.JOBS, "lab", "inference")["status"]["conditions"][0]["reason"] == "DeadlineExceeded"
+    )
+
+
+def test_a_job_is_given_all_of_its_time() -> None:
+    world = World(activeDeadlineSeconds=60)
+    world.settles()
+    world.now += timedelta(seconds=59)
+    world.settles()
+
+    assert (world.conditions, "deletionTimestamp" in world.pods[0]["metadata"]) == ([], False)
+
+
+def test_a_job_whose_time_is_up_tries_no_more() -> None:
+    world = World(activeDeadlineSeconds=5, backoffLimit=2)
+    world.settles()
+    world.ends(137)
+    world.now += timedelta(seconds=10)
+    world.settles()
+
+    assert (world.conditions, len(world.pods)) == (["Failed"], 1)

@@ -70,9 +70,9 @@ class Trainer:
     def start(self, *arguments: str, **environment: str) -> "Process":
         return self._start(("-m", "qtj_trainer", *arguments), environment)
 
-    def start_program(self, path: Path, **environment: str) -> "Process":
+    def start_program(self, path: Path, *arguments: str, **environment: str) -> "Process":
         """Starts a program of a user's own."""
-        return self._start((str(path),), environment)
+        return self._start((str(path), *arguments), environment)
 
     def _start(self, command: Sequence[str], environment: dict[str, str]) -> "Process":
         self._count += 1
@@ -97,9 +97,10 @@ class Trainer:
             for index, (metrics, profiler) in enumerate(zip(free_ports(size), free_ports(size), strict=True))
         ]
 
-    def start_programs(self, size: int, path: Path, **environment: str) -> list["Process"]:
+    def start_programs(self, size: int, path: Path, *arguments: str, **environment: str) -> list["Process"]:
         """Starts workers that run a program of a user's own."""
-        return [self.start_program(path, TF_CONFIG=each, **environment) for each in tf_configs(worker=size).values()]
+        configs = tf_configs(worker=size).values()
+        return [self.start_program(path, *arguments, TF_CONFIG=each, **environment) for each in configs]
 
     def run_cluster(self, size: int, *arguments: str, **environment: str) -> list[Ended]:
         return [process.end() for process in self.start_cluster(size, *arguments, **environment)]

@@ -160,6 +160,8 @@ def test_inference_judges_the_weights_that_are_stored(trainer: Trainer, tmp_path
     weights = Path(trained.weights.uri.removeprefix("file://"))
     weights.write_bytes(weights.read_bytes() + b"!")
     spoilt = run(trainer, tmp_path, source, **inference_of(trained))
+    unchecked = run(trainer, tmp_path, source, QTJ_WEIGHTS_URI=trained.weights.uri)
+    no_checksum = run(trainer, tmp_path, source, **inference_of(trained) | {"QTJ_WEIGHTS_SHA256": ""})
 
     assert (trained.code, judged.code) == (0, 0), trained.errors + judged.errors
     assert all_steps_told(trained)
@@ -169,6 +171,9 @@ def test_inference_judges_the_weights_that_are_stored(trainer: Trainer, tmp_path
     assert judged.message.weights is None
     assert (spoilt.code, len(spoilt.sentences)) == (1, 1)
     assert "was changed since" in spoilt.error
+    assert unchecked.code == 0, unchecked.errors
+    assert unchecked.metrics == judged.metrics
+    assert no_checksum.code == 1, "only a variable that is not there leaves the check out"
 
 
 def test_a_keras_3_model_goes_on_after_its_last_epoch(trainer: Trainer, tmp_path: Path) -> None:

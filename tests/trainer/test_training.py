@@ -150,6 +150,20 @@ def test_inference_confirms_what_training_measured(trainer: Trainer, trained: Tr
     assert summary.startswith("48 held-out examples")
 
 
+def test_inference_that_is_told_no_digest_takes_the_one_of_the_record(trainer: Trainer, trained: Trained) -> None:
+    told = {name: value for name, value in trained.inference.items() if name != "QTJ_WEIGHTS_SHA256"}
+    uri = trained.leader.weights.uri
+    original = trained.blob(uri).download_as_bytes()
+
+    good = trainer.run("infer", **told)
+    trained.blob(uri).upload_from_string(original[:-1] + b"?")
+    changed = trainer.run("infer", **told)
+    trained.blob(uri).upload_from_string(original)
+
+    assert (good.code, changed.code) == (0, 1), good.errors
+    assert f"{uri} has sha256" in changed.sentences[0]
+
+
 def test_a_wrong_digest_is_refused(trainer: Trainer, trained: Trained) -> None:
     ended = trainer.run("infer", **trained.inference | {"QTJ_WEIGHTS_SHA256": "0" * 64})
 

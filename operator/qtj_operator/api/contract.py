@@ -4,7 +4,8 @@ The operator writes environment variables into each replica and reads back three
 termination message and the progress endpoint. Both sides import their half from here, so neither can drift. The
 module needs the standard library alone: the trainer image carries no Kubernetes code.
 
-A program that knows nothing of this file and only reads ``TF_CONFIG`` runs as well; it merely has no weights recorded.
+A program that knows nothing of this file and only reads ``TF_CONFIG`` runs as well; its weights are those that the
+spec names.
 """
 
 import json

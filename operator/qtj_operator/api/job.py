@@ -169,6 +169,14 @@ class Job:
         return self.policy.backoff_limit_per == BackoffScope.CHECKPOINT
 
     @property
+    def named_weights(self) -> str | None:
+        """The whole address of the weights that the spec names; None when it names none."""
+        artifacts = self.spec.artifacts
+        if artifacts.weights is None or "://" in artifacts.weights:
+            return artifacts.weights
+        return f"{artifacts.uri.rstrip('/')}/{artifacts.weights}"
+
+    @property
     def queued(self) -> bool:
         """Whether Kueue admits the pods of an attempt, all together."""
         policy = self.policy.scheduling_policy
@@ -201,6 +209,12 @@ class Job:
         """Returns the pod template of a role: its own, or the job's."""
         own = next(spec.template for known, spec in self.spec.replica_specs if known == role)
         return self.spec.template if own is None else own
+
+    @property
+    def inference_template(self) -> Mapping[str, Any]:
+        """The pod template of inference: its own, or the leading replica's."""
+        own = self.inference and self.inference.template
+        return own or self.template(self.leader.role)
 
 
 def is_managed_elsewhere(raw: Mapping[str, Any]) -> bool:

@@ -9,6 +9,7 @@ from qtj_operator.api.model import Model
 from qtj_operator.api.names import Role
 
 __all__ = [
+    "LONGEST",
     "BackoffScope",
     "CleanPodPolicy",
     "FailureAction",
@@ -56,7 +57,7 @@ class SchedulingPolicy(Model):
     )
 
 
-_LONGEST = 2**31 - 1
+LONGEST = 2**31 - 1
 """Seconds of the longest deadline: 68 years, which any later date can still be written for."""
 
 
@@ -131,13 +132,13 @@ class RunPolicy(Model):
         None, description="What to do about replicas that end badly, by their exit code, reason and role."
     )
     active_deadline_seconds: StrictInt | None = Field(
-        None, description="The job fails when it is not complete this long after its start.", ge=1, le=_LONGEST
+        None, description="The job fails when it is not complete this long after its start.", ge=1, le=LONGEST
     )
     pending_deadline_seconds: StrictInt | None = Field(
-        None, description="The job fails when its replicas are not all running after this long.", ge=1, le=_LONGEST
+        None, description="The job fails when its replicas are not all running after this long.", ge=1, le=LONGEST
     )
     ttl_seconds_after_finished: StrictInt | None = Field(
-        None, description="The job is deleted, with its children, this long after its end.", ge=0, le=_LONGEST
+        None, description="The job is deleted, with its children, this long after its end.", ge=0, le=LONGEST
     )
     clean_pod_policy: CleanPodPolicy | None = Field(
         None,

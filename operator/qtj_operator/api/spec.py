@@ -4,23 +4,22 @@ Descriptions are the text of ``kubectl explain``. Nothing has a default in the s
 user wrote it, and what a missing field means is decided where it is read.
 """
 
-import re
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field, StrictBool, StrictInt, model_validator
 
+from qtj_operator.api.artifacts import Artifacts
 from qtj_operator.api.contract import MAX_QUBITS, MIN_QUBITS
 from qtj_operator.api.model import Model
 from qtj_operator.api.names import MANAGER, MAX_REPLICAS, Role
 from qtj_operator.api.rules import Rule, checked, enforce, validations
-from qtj_operator.api.run_policy import RunPolicy
-from qtj_operator.api.template import PodTemplate
+from qtj_operator.api.run_policy import LONGEST, RunPolicy
+from qtj_operator.api.template import PodTemplate, UnreadPodTemplate
 
 __all__ = [
     "IMMUTABLE",
-    "Artifacts",
     "Circuit",
     "Inference",
     "Precision",
@@ -31,19 +30,6 @@ __all__ = [
     "Strategy",
 ]
 
-_BUCKET_PATTERN = "^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/.*)?$"
-
-_KNOWN_STORE = Rule(
-    "self.startsWith('gs://') || self.startsWith('file:///')",
-    lambda uri: uri.startswith(("gs://", "file:///")),
-    "must begin with gs:// (a bucket) or file:/// (a volume that every replica mounts)",
-)
-_VALID_BUCKET = Rule(
-    f"!self.startsWith('gs://') || self.matches('{_BUCKET_PATTERN}')",
-    lambda uri: not uri.startswith("gs://") or re.fullmatch(_BUCKET_PATTERN, uri) is not None,
-    "names no valid bucket: write gs://BUCKET/PATH, where BUCKET has 3 to 222 lowercase letters, digits, dots, - and "
-    "_, and begins and ends with a letter or a digit",
-)
 _ONE_CHIEF = Rule(
     "!has(self.replicas) || self.replicas == 1",
     lambda chief: chief.replicas in {None, 1},
@@ -140,19 +126,6 @@ class Circuit(Model):
     )
 
 
-class Artifacts(Model):
-    """Where results go."""
-
-    uri: Annotated[str, checked(_KNOWN_STORE, _VALID_BUCKET)] = Field(
-        description=(
-            "Folder for weights, held-out data and results: gs://BUCKET/PATH, or file:///PATH on a volume that every "
-            "replica mounts."
-        ),
-        max_length=1024,
-        json_schema_extra=validations(_KNOWN_STORE, _VALID_BUCKET),
-    )
-
-
 class Profiler(Model):
     """TensorFlow's profiler server in every replica."""
 
@@ -164,14 +137,27 @@ class Profiler(Model):
 
 
 class Inference(Model):
-    """A Job that runs once the weights are stored, in the leading replica's template."""
+    """A Job that runs once training is done, in the leading replica's template or one of its own."""
 
     command: list[str] | None = Field(None, description="Replaces the container's command.", max_length=64)
     args: list[str] | None = Field(
-        None, description='Replaces the container\'s args. ["infer"] when left out.', max_length=256
+        None,
+        description='Replaces the container\'s args. ["infer"] when left out, unless it has a `template` here.',
+        max_length=256,
     )
     backoff_limit: StrictInt | None = Field(
         None, description="Retries before inference counts as failed. 2 when left out.", ge=0, le=100
+    )
+    active_deadline_seconds: StrictInt | None = Field(
+        None, description="Inference fails when it is not done this long after its start.", ge=1, le=LONGEST
+    )
+    require_weights: StrictBool | None = Field(
+        None,
+        description="Inference fails where nobody named weights. When left out, it runs without them there, and finds "
+        "no QTJ_WEIGHTS_URI.",
+    )
+    template: UnreadPodTemplate | None = Field(
+        None, description="Pod template of inference alone. The leading replica's when left out."
     )
 
 
@@ -235,7 +221,9 @@ class Spec(Model):
             "Mirrored: one pod, all its devices. None: the program sees to it; TF_CONFIG is written all the same."
         ),
     )
-    template: PodTemplate = Field(description="Pod template of every replica and of the inference Job.")
+    template: PodTemplate = Field(
+        description="Pod template of every replica and of the inference Job, unless they have their own."
+    )
     replica_specs: Annotated[ReplicaSpecs, checked(_SOME_ROLE)] = Field(
         description="The roles of the job and how many replicas each has.",
         json_schema_extra=validations(_SOME_ROLE),
@@ -246,8 +234,8 @@ class Spec(Model):
     inference: Inference | None = Field(
         None,
         description=(
-            "Runs a Job once the weights are stored, and records its metrics. No inference when left out. Changing it "
-            "runs inference again without training again."
+            "Runs a Job once training is done, and records its metrics. No inference when left out. Changing it runs "
+            "inference again without training again."
         ),
     )
     suspend: StrictBool | None = Field(

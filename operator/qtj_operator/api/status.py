@@ -96,7 +96,9 @@ class WeightsStatus(Model):
     """The trained weights."""
 
     uri: str = Field(description="The object in the artifact store.")
-    sha256: str = Field(description="Hex digest of its bytes.")
+    sha256: str | None = Field(
+        None, description="Hex digest of its bytes. Left out where the spec named the weights: it is not known then."
+    )
 
 
 class InferencePhase(StrEnum):

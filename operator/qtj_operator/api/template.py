@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-__all__ = ["PodTemplate"]
+__all__ = ["PodTemplate", "UnreadPodTemplate", "read_template"]
 
 
 class _Part(BaseModel):
@@ -63,7 +63,12 @@ class _Template(_Part):
     spec: _PodSpec
 
 
-def _readable(template: Mapping[str, Any]) -> Mapping[str, Any]:
+def read_template(template: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns the template as it is, once the builders can rely on it.
+
+    Raises:
+        ValidationError: They cannot.
+    """
     _Template.model_validate(template)
     return template
 
@@ -107,5 +112,9 @@ _SCHEMA: dict[str, Any] = {
     "x-kubernetes-preserve-unknown-fields": True,
 }
 
-PodTemplate = Annotated[Mapping[str, Any], AfterValidator(_readable), WithJsonSchema(_SCHEMA)]
+PodTemplate = Annotated[Mapping[str, Any], AfterValidator(read_template), WithJsonSchema(_SCHEMA)]
 """A PodTemplateSpec, not expanded: the schema stays small and every future pod field works."""
+
+UnreadPodTemplate = Annotated[Mapping[str, Any], WithJsonSchema(_SCHEMA)]
+"""A PodTemplate that may still be edited while the job trains: a slip in it must not make the whole job unreadable, so
+`read_template` has to be called before it is used."""

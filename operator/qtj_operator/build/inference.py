@@ -1,4 +1,4 @@
-"""The Job that loads exactly the stored weights and measures them."""
+"""The Job that loads exactly the stored weights and measures them; where nobody named any, it sees to that itself."""
 
 import hashlib
 import json
@@ -17,37 +17,43 @@ __all__ = ["inference_job", "inference_run"]
 _DEFAULT_BACKOFF_LIMIT = 2
 
 
-def inference_run(inference: Inference, weights: WeightsStatus) -> str:
+def inference_run(inference: Inference, weights: WeightsStatus | None) -> str:
     """Returns a digest of what an inference run depends on: another one means another run."""
-    what = {"inference": inference.model_dump(exclude_none=True), "weights": weights.sha256}
+    identity = weights and (weights.sha256 or weights.uri)
+    what = {"inference": inference.model_dump(exclude_none=True), "weights": identity}
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def inference_job(job: Job, inference: Inference, weights: WeightsStatus) -> Manifest:
-    """Returns the Job: the leading replica's template, told which weights to load and how to check them."""
+def inference_job(job: Job, inference: Inference, weights: WeightsStatus | None) -> Manifest:
+    """Returns the Job: its template, told which weights to load and how to check them, as far as that is known."""
     labels = {LABEL_INFERENCE: inference_run(inference, weights)}
-    environment = {
-        **job_environment(job, job.status.attempt or 1),
-        Env.WEIGHTS_URI: weights.uri,
-        Env.WEIGHTS_SHA256: weights.sha256,
-    }
-    template = pod_template(job.template(job.leader.role), environment)
+    environment = {**job_environment(job, job.status.attempt or 1), **_weights_environment(weights)}
+    template = pod_template(job.inference_template, environment)
     own = metadata(job, inference_name(job.name), labels)
     theirs = template.get("metadata") or {}
     template["metadata"] = {**theirs, "labels": {**(theirs.get("labels") or {}), **own["labels"]}}
     own["labels"].update(queue(job))  # of the Job alone: Kueue takes a pod that names a queue for one without owner
     _say_what_to_run(template["spec"], inference)
     limit = _DEFAULT_BACKOFF_LIMIT if inference.backoff_limit is None else inference.backoff_limit
+    deadline = inference.active_deadline_seconds
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": own,
         "spec": {
             "backoffLimit": limit,
+            **({"activeDeadlineSeconds": deadline} if deadline else {}),
             "podFailurePolicy": _failure_policy(main_container(template["spec"]["containers"])["name"]),
             "template": template,
         },
     }
+
+
+def _weights_environment(weights: WeightsStatus | None) -> dict[str, str]:
+    if weights is None:
+        return {}
+    checksum: dict[str, str] = {} if weights.sha256 is None else {Env.WEIGHTS_SHA256: weights.sha256}
+    return {Env.WEIGHTS_URI: weights.uri, **checksum}
 
 
 def _failure_policy(container: str) -> Manifest:
@@ -65,4 +71,7 @@ def _say_what_to_run(spec: Manifest, inference: Inference) -> None:
     main = main_container(spec["containers"])
     if inference.command is not None:
         main["command"] = inference.command
-    main["args"] = ["infer"] if inference.args is None else inference.args
+    if inference.args is not None:
+        main["args"] = inference.args
+    elif inference.template is None:  # a replica's template says how to train
+        main["args"] = ["infer"]

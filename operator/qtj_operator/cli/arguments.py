@@ -36,7 +36,8 @@ def argument_mistakes(spec: Mapping[str, Any], templates: Mapping[Path, Any]) ->
         if is_trainer(main) and (sentence := _answer(main.get("args") or (), told)):
             yield (*path, "spec", "containers", containers.index(main), "args"), sentence
     inference = spec.get("inference") or {}
-    trained = any(is_trainer(main_container(template["spec"]["containers"])) for template in templates.values())
+    used = [inference["template"]] if inference.get("template") else templates.values()
+    trained = any(is_trainer(main_container(template["spec"]["containers"])) for template in used)
     if trained and not inference.get("command") and (sentence := _answer(inference.get("args") or (), told)):
         yield ("spec", "inference", "args"), sentence
 

@@ -113,6 +113,9 @@ def _templates(spec: Mapping[str, Any]) -> Mapping[Path, Any]:
     for role, replica in (roles if isinstance(roles, dict) else {}).items():
         if isinstance(replica, dict) and "template" in replica:
             templates["spec", "replicaSpecs", role, "template"] = replica["template"]
+    inference = spec.get("inference")
+    if isinstance(inference, dict) and "template" in inference:
+        templates["spec", "inference", "template"] = inference["template"]
     return templates
 
 

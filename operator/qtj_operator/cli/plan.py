@@ -50,9 +50,15 @@ def _lines(document: Document, rehearsal: Rehearsal) -> Iterator[str]:
     yield f"  Services   {_names(rehearsal.services)}"
     yield f"  Pods       {_names(rehearsal.pods)}"
     if rehearsal.inference:
-        yield f"  Job        {rehearsal.inference['metadata']['name']}, once the weights are stored"
+        yield f"  Job        {rehearsal.inference['metadata']['name']}, once {_when(job)}"
     yield f"  artifacts  {job.spec.artifacts.uri} on a cluster, qtj-artifacts/{job.name} with qtj run"
     yield f"  memory     {_memory(job, rehearsal)}"
+
+
+def _when(job: Job) -> str:
+    own = job.inference and job.inference.template
+    stored = f" as {job.named_weights}" if job.named_weights else ""
+    return f"the weights are stored{stored}{', from a template of its own' if own else ''}"
 
 
 def _names(manifests: Sequence[dict[str, Any]]) -> str:

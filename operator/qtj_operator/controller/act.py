@@ -120,12 +120,23 @@ def _refusal(error: ApiError, message: str, kind: type[Action]) -> Obstacle:
 
 
 async def _restore(client: Client, job: Job, action: Restore) -> None:
-    """Replaces the fields whole: merging would keep a port that somebody added to the list."""
+    """Replaces the fields whole: merging would keep a port that somebody added to the list.
+
+    Raises:
+        ApiError: The server refused, or has another version of the object: it calls a patch whose test fails invalid.
+    """
     operations = [
         {"op": "test", "path": "/metadata/resourceVersion", "value": action.version},
         *({"op": "add", "path": f"/spec/{name}", "value": value} for name, value in action.fields.items()),
     ]
-    await client.patch(_RESOURCES[action.kind], job.namespace, action.name, operations)
+    resource = _RESOURCES[action.kind]
+    try:
+        await client.patch(resource, job.namespace, action.name, operations)
+    except ApiError as error:
+        there = await client.get(resource, job.namespace, action.name) if error.malformed else None
+        if there is not None and there["metadata"]["resourceVersion"] != action.version:
+            raise ApiError(409, "Conflict", f"{action.kind} {action.name} has changed since") from error
+        raise
 
 
 async def _create(client: Client, job: Job, manifest: Manifest) -> Obstacle | None:

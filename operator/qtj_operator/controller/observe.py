@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from qtj_operator.api.job import Job
-from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, inference_name
+from qtj_operator.api.job import Job, main_container
+from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, LABEL_ROLE, inference_name
 from qtj_operator.controller.client import Client, Object, ProgressSource, Resource
 from qtj_operator.core.observed import InferenceRun, Observed, is_controlled_by
 from qtj_operator.core.pod import Pod
@@ -25,7 +25,7 @@ async def observe(client: Client, progress: ProgressSource, job: Job) -> Observe
     )
     seen = Observed(
         job=job,
-        pods=tuple(Pod.parse(pod) for pod in pods if is_controlled_by(pod, job.uid)),
+        pods=tuple(_replica_pod(job, pod) for pod in pods if is_controlled_by(pod, job.uid)),
         services={s["metadata"]["name"]: s for s in services if is_controlled_by(s, job.uid)},
         pod_group=pod_group,
         inference=_inference(job, inference, pods),
@@ -34,6 +34,21 @@ async def observe(client: Client, progress: ProgressSource, job: Job) -> Observe
     address = leader.address if leader and leader.ready and not leader.deleting else None
     said = progress.latest((job.namespace, job.name), address)
     return replace(seen, progress=said)
+
+
+def _replica_pod(job: Job, raw: Object) -> Pod:
+    """Reads a pod by its template, for a service mesh may put its proxy before the container that trains.
+
+    Linkerd does unless `proxy-await` is disabled, Istio with `holdApplicationUntilProxyStarts`.
+    """
+    role = raw["metadata"]["labels"].get(LABEL_ROLE)
+    template = next((job.template(known) for known, _ in job.spec.replica_specs if known.task_type == role), None)
+    return Pod.parse(raw, None if template is None else _main_name(template))
+
+
+def _main_name(template: Object) -> str:
+    name: str = main_container(template["spec"]["containers"])["name"]
+    return name
 
 
 async def _has_pod_group(client: Client, job: Job) -> bool:
@@ -47,4 +62,5 @@ def _inference(job: Job, found: Object | None, pods: Sequence[Object]) -> Infere
         return None
     uid = found["metadata"]["uid"]
     own = (pod for pod in pods if LABEL_INFERENCE in pod["metadata"]["labels"] and is_controlled_by(pod, uid))
-    return InferenceRun.parse(found, (Pod.parse(pod) for pod in own))
+    main_name = _main_name(found["spec"]["template"])
+    return InferenceRun.parse(found, (Pod.parse(pod, main_name) for pod in own))

@@ -19,9 +19,9 @@ from qtj_operator.controller.pace import Pace
 from qtj_operator.controller.refusals import Refusals
 from qtj_operator.controller.repairs import Repairs
 from qtj_operator.core.decide import decide, refuse
-from qtj_operator.core.decision import Create, Decision, earliest
+from qtj_operator.core.decision import Create, Decision, Event, Restore, earliest
 from qtj_operator.core.events import events_between
-from qtj_operator.core.status import failed_by_obstacle, has_run, with_obstacle
+from qtj_operator.core.status import failed_by_obstacle, has_run, is_hindered, with_obstacle
 
 __all__ = ["Reconciler", "utc_now"]
 
@@ -147,9 +147,13 @@ def _refused(raw: Object, sentence: str, now: datetime) -> Decision | None:
 
 
 def _blocked(job: Job, decision: Decision, obstacle: Obstacle, now: datetime, due: datetime) -> Decision:
-    if obstacle.malformed and not has_run(job.status):
+    """Returns the decision with what stands in its way: in the status where that keeps the job up, else in an event."""
+    wake_at = earliest(decision.wake_at, due)
+    if obstacle.kind is Restore or not is_hindered(decision.status):
+        told = Event("Warning", obstacle.reason, obstacle.message)
+        return replace(decision, events=(*decision.events, told), wake_at=wake_at)
+    if obstacle.malformed and obstacle.kind is Create and not has_run(job.status):
         status = failed_by_obstacle(decision.status, obstacle.reason, obstacle.message, now)
     else:
         status = with_obstacle(job.status, decision.status, obstacle.reason, obstacle.message, now)
-    events = events_between(job.status, status)
-    return replace(decision, status=status, events=events, wake_at=earliest(decision.wake_at, due))
+    return replace(decision, status=status, events=events_between(job.status, status), wake_at=wake_at)

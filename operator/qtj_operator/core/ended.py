@@ -68,9 +68,12 @@ def _inference_changed(seen: Observed) -> bool:
     status = seen.job.status
     if not is_true(status.conditions, ConditionType.TRAINED):
         return False
+    failed = is_true(status.conditions, ConditionType.FAILED)
     wanted = wanted_run(seen)
     if wanted is None:  # a trained job fails by its inference alone, and that is asked for no more
-        return seen.job.inference is None and is_true(status.conditions, ConditionType.FAILED)
+        return failed
+    if failed and status.inference is None:  # by an operator that ran none without weights: an upgrade reopens nothing
+        return False
     return wanted != (status.inference.run if status.inference else None)
 
 

@@ -1,23 +1,47 @@
-"""Specs that can never run, and that the schema cannot refuse: each check is named after what is wrong."""
+"""Specs that can never run, and that the schema cannot refuse. Each check is named after what is wrong."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
+from pydantic import ValidationError
+
 from qtj_operator.api.conditions import ConditionType, Fact, Reason
 from qtj_operator.api.contract import STATES, Env
-from qtj_operator.api.job import Job, main_container
+from qtj_operator.api.job import Job, dotted, faults, main_container
 from qtj_operator.api.memory import state_bytes
 from qtj_operator.api.quantities import bytes_of, in_words
+from qtj_operator.api.template import read_template
 from qtj_operator.build.tf_config import tf_config
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed
 
-__all__ = ["fault", "impossible"]
+__all__ = ["fault", "impossible", "impossible_inference"]
 
-Check = Callable[[Job], str | None]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a spec asks to run, and what is said of it.
+
+    Attributes:
+        job: The job.
+        templates: Pod templates by where they stand.
+        states: Statevectors that each circuit needs at once.
+        whose: What the statevectors are for.
+        loss: What becomes of weights in a folder that the pods do not share.
+    """
+
+    job: Job
+    templates: Mapping[str, Mapping[str, Any]]
+    states: int = STATES
+    whose: str = "per replica"
+    loss: str = "the weights would vanish with the pod"
+
+
+Check = Callable[[Asked], str | None]
 
 
 def impossible(seen: Observed, _now: datetime) -> Verdict | None:
@@ -32,12 +56,30 @@ def impossible(seen: Observed, _now: datetime) -> Verdict | None:
 
 def fault(job: Job) -> str | None:
     """Returns what is wrong with the spec, in a sentence for its author; None when nothing is."""
-    return next((found for check in _CHECKS if (found := check(job)) is not None), None)
+    return _complaint(Asked(job=job, templates=_templates(job))) or tf_config_too_long(job)
 
 
-def reserved_variable(job: Job) -> str | None:
+def impossible_inference(job: Job) -> str | None:
+    """Returns what is wrong with inference's own template, which may be edited until it is used; else None."""
+    template, where = job.inference.template if job.inference else None, "spec.inference.template"
+    if template is None:
+        return None
+    try:
+        read_template(template)
+    except ValidationError as error:
+        path, what = next(faults(error))
+        return f"{dotted((where, *path))}: {what}"
+    loss = "inference could not read the weights"
+    return _complaint(Asked(job=job, templates={where: template}, states=1, whose="for inference", loss=loss))
+
+
+def _complaint(asked: Asked) -> str | None:
+    return next((found for check in _CHECKS if (found := check(asked)) is not None), None)
+
+
+def reserved_variable(asked: Asked) -> str | None:
     """A container sets TF_CONFIG or another variable of ours: one of the two values would be silently lost."""
-    for where, container in _containers(job):
+    for where, container in _containers(asked.templates):
         for variable in container.get("env") or ():
             if variable.get("name") in set(Env):
                 return (
@@ -47,19 +89,19 @@ def reserved_variable(job: Job) -> str | None:
     return None
 
 
-def artifacts_that_vanish(job: Job) -> str | None:
+def artifacts_that_vanish(asked: Asked) -> str | None:
     """file:// artifacts inside the container, or on a volume that is the pod's own, would vanish with it."""
-    url = urlsplit(job.spec.artifacts.uri)
+    uri = asked.job.spec.artifacts.uri
+    url = urlsplit(uri)
     if url.scheme != "file":
         return None
-    for where, pod, main in _programs(job):
+    for where, pod, main in _programs(asked.templates):
         volume = _volume_at(PurePosixPath(url.path), pod, main)
         kind = None if volume is None else _vanishing(volume)
         if volume is None or kind:
             lies = "no volume" if volume is None else f"the {kind} volume {volume['name']}"
             return (
-                f"artifacts.uri {job.spec.artifacts.uri} lies on {lies} that "
-                f"{where} mounts, so the weights would vanish with the pod: "
+                f"artifacts.uri {uri} lies on {lies} that {where} mounts, so {asked.loss}: "
                 "mount a shared volume there, or use gs://"
             )
     return None
@@ -86,20 +128,20 @@ def _vanishing(volume: Mapping[str, Any]) -> str | None:
     return kind if kind in _OWN_VOLUMES else None
 
 
-def too_large_for_its_memory(job: Job) -> str | None:
+def too_large_for_its_memory(asked: Asked) -> str | None:
     """The statevectors alone exceed the memory limit: the kernel would kill the program, again and again."""
-    circuit = job.spec.circuit
+    circuit = asked.job.spec.circuit
     if circuit is None:
         return None
-    state, states = state_bytes(circuit), STATES * (circuit.filters or 1)
-    for where, _, main in _programs(job):
+    state, states = state_bytes(circuit), asked.states * (circuit.filters or 1)
+    for where, _, main in _programs(asked.templates):
         limit = ((main.get("resources") or {}).get("limits") or {}).get("memory")
         allowed = bytes_of(limit)
         if allowed is not None and states * state > allowed:
+            each = f"{states} state{'s' if states > 1 else ''} of {in_words(state)}"
             return (
-                f"{circuit.qubits} qubits need {in_words(states * state)} per replica ({states} states of "
-                f"{in_words(state)}), and the limit of {where} is {limit}: raise "
-                "resources.limits.memory or lower circuit.qubits"
+                f"{circuit.qubits} qubits need {in_words(states * state)} {asked.whose} ({each}), and the limit of "
+                f"{where} is {limit}: raise resources.limits.memory or lower circuit.qubits"
             )
     return None
 
@@ -118,31 +160,26 @@ def tf_config_too_long(job: Job) -> str | None:
 _MAX_VARIABLE = 128 * 1024
 """MAX_ARG_STRLEN of the Linux kernel, execve(2)."""
 
-_CHECKS: tuple[Check, ...] = (
-    reserved_variable,
-    artifacts_that_vanish,
-    too_large_for_its_memory,
-    tf_config_too_long,
-)
+_CHECKS: tuple[Check, ...] = (reserved_variable, artifacts_that_vanish, too_large_for_its_memory)
 
 
 def _templates(job: Job) -> Mapping[str, Mapping[str, Any]]:
-    """Returns the templates that are in use, by where they stand."""
+    """Returns the templates that replicas use, by where they stand."""
     return {
         "spec.template" if spec.template is None else f"spec.replicaSpecs.{role}.template": job.template(role)
         for role, spec in job.spec.replica_specs
     }
 
 
-def _programs(job: Job) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+def _programs(templates: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
     """Yields of each template where it stands, the pod, and its container that runs the training program."""
-    for where, template in _templates(job).items():
+    for where, template in templates.items():
         main = main_container(template["spec"]["containers"])
         yield f"{where}.spec.containers[{main['name']}]", template["spec"], main
 
 
-def _containers(job: Job) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for where, template in _templates(job).items():
+def _containers(templates: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for where, template in templates.items():
         for field in ("initContainers", "containers"):
             for container in template["spec"].get(field) or ():
                 yield f"{where}.spec.{field}[{container['name']}]", container

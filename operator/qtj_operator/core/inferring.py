@@ -8,8 +8,8 @@ from qtj_operator.api.run_policy import CleanPodPolicy
 from qtj_operator.api.spec import Inference
 from qtj_operator.api.status import InferencePhase, InferenceStatus, WeightsStatus
 from qtj_operator.build.inference import inference_job, inference_run
-from qtj_operator.build.manifest import Manifest
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Verdict, earliest
+from qtj_operator.core.impossible import impossible_inference
 from qtj_operator.core.observed import InferenceRun, Observed
 from qtj_operator.core.removal import lingering, removal
 from qtj_operator.core.unstarted import why_not_gone, why_unstarted
@@ -24,9 +24,9 @@ _NO_RUN = ""
 
 
 def wanted_run(seen: Observed) -> str | None:
-    """Returns the digest of the inference run that the spec asks for, or None without inference or weights."""
-    inference, weights = seen.job.inference, seen.job.status.weights
-    return None if inference is None or weights is None else inference_run(inference, weights)
+    """Returns the digest of the inference run that the spec asks for, or None without inference."""
+    inference = seen.job.inference
+    return None if inference is None else inference_run(inference, seen.job.status.weights)
 
 
 def inference_stopped(seen: Observed) -> tuple[Action, ...]:
@@ -47,7 +47,7 @@ def _is_repeated(seen: Observed) -> bool:
 
 
 def inferring(seen: Observed, now: datetime) -> Verdict | None:
-    """After training comes inference with exactly the stored weights, and then the job is complete."""
+    """After training comes inference with exactly the weights that are known, and then the job is complete."""
     status = seen.job.status
     if not is_true(status.conditions, ConditionType.TRAINED):
         return None
@@ -55,22 +55,20 @@ def inferring(seen: Observed, now: datetime) -> Verdict | None:
         return Verdict(actions=_removed(seen.inference))  # nobody asks for it any more
     if seen.job.inference is None:
         return _complete(Reason.NO_INFERENCE, "training is done and spec.inference asks for nothing more")
-    if status.weights is None:
-        return _failed("spec.inference needs weights, but the program's termination message names none to load")
     return _infer(seen, seen.job.inference, status.weights, now)
 
 
-def _infer(seen: Observed, inference: Inference, weights: WeightsStatus, now: datetime) -> Verdict:
+def _infer(seen: Observed, inference: Inference, weights: WeightsStatus | None, now: datetime) -> Verdict:
     run = inference_run(inference, weights)
     found = seen.inference
     if found is None:
-        return _begun(seen, run, inference_job(seen.job, inference, weights))
+        return _begun(seen, run, inference)
     if found.run != run:
         return _running(run, *_removed(found))
     if found.done:
         return _done(found)
     if found.given_up:
-        return _given_up(seen, found)
+        return _given_up(seen, found, inference)
     verdict = _under_way(found, now)
     # What trained may hold the machine that inference waits for; the Job tries again when its failed pod has stopped.
     kept = seen.job.policy.clean_pod_policy == CleanPodPolicy.NONE
@@ -81,17 +79,28 @@ def _infer(seen: Observed, inference: Inference, weights: WeightsStatus, now: da
     return replace(verdict, actions=tuple(actions), wake_at=earliest(verdict.wake_at, left.wake_at, leaving.wake_at))
 
 
-def _begun(seen: Observed, run: str, job: Manifest) -> Verdict:
+def _begun(seen: Observed, run: str, inference: Inference) -> Verdict:
+    weights = seen.job.status.weights
     if seen.job.edited:
         why = "inference would take the template as it was changed after training: put back what was changed"
         return _pending(run, Reason.SPEC_CHANGED, why)
-    return _running(run, Create(job))
+    wrong = _missing_weights(inference, weights) or impossible_inference(seen.job)
+    return _failed(wrong, run) if wrong else _running(run, Create(inference_job(seen.job, inference, weights)))
 
 
-def _given_up(seen: Observed, found: InferenceRun) -> Verdict:
+def _missing_weights(inference: Inference, weights: WeightsStatus | None) -> str | None:
+    if weights is not None or not inference.require_weights:
+        return None
+    return (
+        "spec.inference.requireWeights is true, and neither the program's termination message nor "
+        "spec.artifacts.weights names any: let one of them name the weights, or leave requireWeights out"
+    )
+
+
+def _given_up(seen: Observed, found: InferenceRun, inference: Inference) -> Verdict:
     if _is_repeated(seen):
         return Verdict(actions=_removed(found), facts=_running(found.run).facts)
-    return _failed(_how_it_failed(found), InferenceStatus(phase=InferencePhase.FAILED, run=found.run))
+    return _failed(_how_it_failed(found, inference), found.run)
 
 
 def _under_way(found: InferenceRun, now: datetime) -> Verdict:
@@ -108,8 +117,13 @@ def _under_way(found: InferenceRun, now: datetime) -> Verdict:
     return _pending(found.run, Reason.CHILD_REJECTED, no_pod)
 
 
-def _how_it_failed(found: InferenceRun) -> str:
+def _how_it_failed(found: InferenceRun, inference: Inference) -> str:
     pod = found.result
+    if found.overdue:
+        allowed = f"{inference.active_deadline_seconds} s, as spec.inference.activeDeadlineSeconds demands"
+        return (
+            f"{found.name} was stopped because it was not done after {allowed}: raise it, or give inference less to do"
+        )
     if pod is None or pod.ending is None:
         return f"{found.name} failed: no pod of it could run"
     return f"{found.name} failed ({pod.ending.how}): {pod.last_words}"
@@ -149,8 +163,8 @@ def _complete(reason: Reason, message: str, inference: InferenceStatus | None = 
     )
 
 
-def _failed(why: str, inference: InferenceStatus | None = None) -> Verdict:
+def _failed(why: str, run: str) -> Verdict:
     return Verdict(
-        record={"inference": inference},
+        record={"inference": InferenceStatus(phase=InferencePhase.FAILED, run=run)},
         facts=(Fact(ConditionType.FAILED, status=True, reason=Reason.INFERENCE_FAILED, message=why),),
     )

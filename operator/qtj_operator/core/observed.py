@@ -43,6 +43,7 @@ class InferenceRun:
     Attributes:
         run: Digest of the weights and the inference spec that it was created for.
         created: When.
+        overdue: Whether it failed because its time was up.
         suspended: Whether its queue has not admitted it yet.
     """
 
@@ -56,12 +57,15 @@ class InferenceRun:
     failed: bool
     deleting: bool
     pods: tuple[Pod, ...]
+    overdue: bool = False
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any], pods: Iterable[Pod]) -> Self:
         """Reads the batch/v1 Job as the API server returns it, with its pods."""
         meta = raw["metadata"]
-        done = {c["type"] for c in raw.get("status", {}).get("conditions") or () if c["status"] == "True"}
+        done = {
+            c["type"]: c.get("reason") for c in raw.get("status", {}).get("conditions") or () if c["status"] == "True"
+        }
         return cls(
             name=meta["name"],
             uid=meta["uid"],
@@ -73,6 +77,7 @@ class InferenceRun:
             failed="Failed" in done,
             deleting="deletionTimestamp" in meta,
             pods=tuple(pods),
+            overdue=done.get("Failed") == "DeadlineExceeded",
         )
 
     @property

@@ -12,65 +12,15 @@ from typing import Any, Self
 from qtj_operator.api.contract import TerminationMessage, is_retryable, printable
 from qtj_operator.api.job import ReplicaId, main_container
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, Role
+from qtj_operator.core.ending import Ending
 
-__all__ = ["Ending", "Pod", "Waiting"]
+__all__ = ["Pod", "Waiting"]
 
 _ENDS_OF_DELETED = {None, 0, 137, 143}
 """Exit codes of a program that was told to stop: it may obey in silence, or SIGTERM or SIGKILL ended it."""
-_CLUSTERS_DOING = {
-    "ContainerStatusUnknown",
-    "NodeAffinity",
-    "NodeLost",
-    "NodeShutdown",
-    "Preempting",
-    "Shutdown",
-    "Terminated",
-    "TopologyAffinityError",
-    "UnexpectedAdmissionError",
-}
-"""The kubelet's reasons for ends that are its node's doing; `OutOfcpu` and the like besides. Kubernetes 1.34,
-pkg/kubelet/lifecycle, pkg/kubelet/nodeshutdown, pkg/kubelet/preemption, pkg/kubelet/status."""
-
 _SILENT = "it left no message"
 _KILLED = {137: "it was killed (SIGKILL)", 143: "it was told to end (SIGTERM)"}
 """By exit code, 128 and the signal's number: whatever its log ends with, such a program had no time to say why."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    """How a pod's training container ended, or the init container without which it could not start.
-
-    Attributes:
-        exit_code: None when the container never ran or its end is unknown, for example on a lost node.
-        reason: The kubelet's word, for example Error, OOMKilled or Evicted.
-        text: The raw termination message, or the kubelet's explanation.
-        time: When, by the clock of its node; None when that is unknown.
-        init: The init container that ended; None when it was the training container.
-    """
-
-    exit_code: int | None
-    reason: str
-    text: str
-    time: datetime | None = None
-    init: str | None = None
-
-    @property
-    def how(self) -> str:
-        """Its exit code and the kubelet's word, for people."""
-        if self.exit_code is None:
-            return self.reason
-        whose = f" of its init container {self.init}" if self.init else ""
-        return f"exit code {self.exit_code}{whose}" + ("" if self.reason == "Error" else f", {self.reason}")
-
-    @property
-    def by_cluster(self) -> bool:
-        """Whether a node refused the pod, shut down, or lost its container: the program had no part in it."""
-        return self.reason in _CLUSTERS_DOING or self.reason.startswith("OutOf")
-
-    @property
-    def by_own_fault(self) -> bool:
-        """Whether it used more memory or disk than its limits allow, whatever happened to its peers."""
-        return self.reason in {"OOMKilled", "Evicted"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,14 +78,19 @@ class Pod:
     node_ready: bool | None = None
 
     @classmethod
-    def parse(cls, raw: Mapping[str, Any]) -> Self:
-        """Reads a pod as the API server returns it."""
+    def parse(cls, raw: Mapping[str, Any], main_name: str | None = None) -> Self:
+        """Reads a pod as the API server returns it.
+
+        Args:
+            raw: The pod.
+            main_name: Of the container that runs the program, as its template has it: others may have put theirs first.
+        """
         meta, status = raw["metadata"], raw.get("status", {})
         labels = meta.get("labels", {})
         conditions = {condition["type"]: condition for condition in status.get("conditions") or ()}
         scheduled = conditions.get("PodScheduled", {})
         is_ready = conditions.get("Ready", {}).get("status")
-        main, beside = _told_apart(raw)
+        main, beside = _told_apart(raw, main_name)
         return cls(
             name=meta["name"],
             uid=meta["uid"],
@@ -257,9 +212,11 @@ def _moment(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 
 
-def _told_apart(raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
+def _told_apart(raw: Mapping[str, Any], name: str | None) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
     """Returns what the node says of the main container, and of those beside it."""
-    name = main_container(raw["spec"]["containers"])["name"]
+    containers = raw["spec"]["containers"]
+    if name not in {container["name"] for container in containers}:
+        name = main_container(containers)["name"]
     statuses = raw.get("status", {}).get("containerStatuses") or ()
     main: Mapping[str, Any] = next((status for status in statuses if status["name"] == name), {})
     return main, [status for status in statuses if status["name"] != name]

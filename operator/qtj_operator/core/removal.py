@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from qtj_operator.core.decision import Delete, Kind, Verdict
-from qtj_operator.core.pod import Ending, Pod
+from qtj_operator.core.ending import Ending
+from qtj_operator.core.pod import Pod
 
 __all__ = ["LEAVE_TIME", "NODE_SILENCE", "held_up", "is_late", "lingering", "removal"]
 

@@ -20,6 +20,7 @@ __all__ = [
     "differ_in_numbers_alone",
     "failed_by_obstacle",
     "has_run",
+    "is_hindered",
     "progress_status",
     "status_of",
     "with_obstacle",
@@ -78,7 +79,7 @@ def closed(base: Status, facts: Iterable[Fact], generation: int, now: datetime) 
 
 
 def with_obstacle(before: Status, after: Status, reason: Reason, message: str, now: datetime) -> Status:
-    """Returns the status `after` a pass in which the API server refused a child.
+    """Returns the status `after` a pass in which the API server refused a child; see `is_hindered`.
 
     Whether the job runs follows from what was known `before`: a pass that meets the same obstacle changes nothing.
     """
@@ -90,6 +91,14 @@ def with_obstacle(before: Status, after: Status, reason: Reason, message: str, n
     base = after.model_copy(update={"conditions": (*((known,) if known else ()), *others)})
     fact = Fact(ConditionType.RUNNING, status=False, reason=reason, message=message)
     return closed(base, (fact,), after.observed_generation or 0, now)
+
+
+def is_hindered(after: Status) -> bool:
+    """Whether a refused child keeps a job with this status from anything.
+
+    One that has ended has, whatever is left of it, and a gang that runs goes on without what the others can do without.
+    """
+    return not is_over(after.conditions) and not is_true(after.conditions, ConditionType.RUNNING)
 
 
 def failed_by_obstacle(after: Status, reason: Reason, message: str, now: datetime) -> Status:

@@ -13,7 +13,10 @@ from qtj_operator.core.status import progress_status
 
 __all__ = ["trained"]
 
-_HOW_TO = "write weights with a uri (gs:// or file://) and a sha256 (64 hex digits) if it stored some"
+_HOW_TO = (
+    "write weights with a uri (gs:// or file://) and a sha256 (64 hex digits), or name them in spec.artifacts.weights, "
+    "if it stored some"
+)
 
 
 def trained(seen: Observed, _now: datetime) -> Verdict | None:
@@ -31,10 +34,7 @@ def trained(seen: Observed, _now: datetime) -> Verdict | None:
         # The others are still at work. The leader's pod, which knows the result, may be gone when they are done.
         return Verdict(record=record) if weights != seen.job.status.weights else None
     name = replica_name(seen.job.name, seen.job.leader.role, seen.job.leader.index)
-    if weights is None:
-        sentence = f"{name} ended with exit code 0 and named no weights in its termination message: {_HOW_TO}"
-        return Verdict(record=record, facts=(_fact(Reason.NO_WEIGHTS, sentence),))
-    return Verdict(record=record, facts=(_fact(Reason.WEIGHTS_STORED, f"{name} stored the weights as {weights.uri}"),))
+    return Verdict(record=record, facts=(_told(weights, name),))
 
 
 class _Result(TypedDict, total=False):
@@ -45,15 +45,17 @@ class _Result(TypedDict, total=False):
 def _result(seen: Observed) -> _Result | None:
     """Returns what the leader has achieved, from its pod or the record; None while it has not ended well."""
     leader = seen.leader
+    named = WeightsStatus(uri=seen.job.named_weights) if seen.job.named_weights else None
     if leader is None or not leader.succeeded:
-        return {"weights": seen.job.status.weights} if seen.job.leader in seen.finished else None
+        return {"weights": seen.job.status.weights or named} if seen.job.leader in seen.finished else None
     said = leader.message
-    weights = said.weights if said else None
-    if leader.deleting and weights is None and seen.job.leader not in seen.finished:
+    stored = said.weights if said else None
+    if leader.deleting and stored is None and seen.job.leader not in seen.finished:
         return None
     # The last epochs may have passed since the progress was polled, so the leader's last word on it counts.
     result: _Result = {"progress": progress_status(said.progress)} if said and said.progress else {}
-    return {**result, "weights": WeightsStatus(uri=weights.uri, sha256=weights.sha256) if weights else None}
+    # So does its word on the weights, for it knows better than the spec where they are.
+    return {**result, "weights": WeightsStatus(uri=stored.uri, sha256=stored.sha256) if stored else named}
 
 
 def _is_over(seen: Observed) -> bool:
@@ -63,6 +65,19 @@ def _is_over(seen: Observed) -> bool:
     needed = {replica for replica in seen.job.replicas() if replica.role in {Role.CHIEF, Role.WORKER}}
     done = seen.finished | {pod.replica for pod in seen.current if pod.replica and pod.succeeded}
     return needed <= done | {seen.job.leader}
+
+
+def _told(weights: WeightsStatus | None, leader: str) -> Fact:
+    if weights is None:
+        sentence = f"{leader} ended with exit code 0 and named no weights in its termination message: {_HOW_TO}"
+        return _fact(Reason.NO_WEIGHTS, sentence)
+    if weights.sha256 is None:
+        sentence = (
+            f"{leader} ended with exit code 0: its weights are {weights.uri}, as spec.artifacts.weights says, and "
+            "their checksum is not known"
+        )
+        return _fact(Reason.WEIGHTS_STORED, sentence)
+    return _fact(Reason.WEIGHTS_STORED, f"{leader} stored the weights as {weights.uri}")
 
 
 def _fact(reason: Reason, message: str) -> Fact:

@@ -1,7 +1,8 @@
 """The Job controller of Kubernetes, as far as inference needs it: one pod at a time, again after a failure.
 
 Source: Kubernetes' documentation, "Jobs", sections "Pod backoff failure policy" and "Pod failure policy": retries
-after 10, 20, 40, ... seconds, at most six minutes, until `backoffLimit` is reached.
+after 10, 20, 40, ... seconds, at most six minutes, until `backoffLimit` is reached. Section "Job termination and
+cleanup": once `activeDeadlineSeconds` are over, its pods are terminated and it fails with the reason DeadlineExceeded.
 """
 
 from collections.abc import Callable, Sequence
@@ -54,18 +55,27 @@ class JobController:
         if _is_over(job) or job["spec"].get("suspend"):
             return False
         pods = self._pods(job)
-        failed, succeeded = sum(map(_failed, pods)), sum(map(_succeeded, pods))
-        limit = job["spec"].get("backoffLimit", _DEFAULT_BACKOFF_LIMIT)
-        actions = [_action(job, pod) for pod in pods if _failed(pod)]
-        if succeeded:
-            return self._say(job, pods, "Complete", "CompletionsReached", "the pod has succeeded")
-        if "FailJob" in actions:
-            return self._say(job, pods, "Failed", "PodFailurePolicy", "a pod ended with an exit code that is final")
-        if actions.count("Count") > limit:
-            return self._say(job, pods, "Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
-        if failed == len(pods) and (not pods or self._clock() >= self._retry_at(pods)):
+        end = _end(job, pods)
+        if end is not None:
+            return self._say(job, pods, *end)
+        if self._is_overdue(job):
+            return self._stop(job, pods)
+        if all(map(_failed, pods)) and (not pods or self._clock() >= self._retry_at(pods)):
             return self._create(job, len(pods))
         return self._say(job, pods)
+
+    def _is_overdue(self, job: Object) -> bool:
+        limit, created = job["spec"].get("activeDeadlineSeconds"), job["metadata"]["creationTimestamp"]
+        return limit is not None and self._clock() >= datetime.fromisoformat(created) + timedelta(seconds=limit)
+
+    def _stop(self, job: Object, pods: Sequence[Object]) -> bool:
+        """Takes the pods away, and says so once they are gone."""
+        left = [pod for pod in pods if not _failed(pod)]
+        for pod in left:
+            if "deletionTimestamp" not in pod["metadata"]:
+                self._store.delete(Resource.PODS, pod["metadata"]["namespace"], pod["metadata"]["name"])
+                return True
+        return not left and self._say(job, pods, "Failed", "DeadlineExceeded", "Job was active longer than specified")
 
     def _retry_at(self, pods: Sequence[Object]) -> datetime:
         last = max(_finished(pod) for pod in pods)
@@ -113,6 +123,19 @@ class JobController:
 def _is_over(job: Object) -> bool:
     conditions = (job.get("status") or {}).get("conditions") or ()
     return any(c["type"] in {"Complete", "Failed"} and c["status"] == "True" for c in conditions)
+
+
+def _end(job: Object, pods: Sequence[Object]) -> tuple[str, str, str] | None:
+    """Returns type, reason and message of the condition that ends the Job; None while it goes on."""
+    limit = job["spec"].get("backoffLimit", _DEFAULT_BACKOFF_LIMIT)
+    actions = [_action(job, pod) for pod in pods if _failed(pod)]
+    if any(map(_succeeded, pods)):
+        return "Complete", "CompletionsReached", "the pod has succeeded"
+    if "FailJob" in actions:
+        return "Failed", "PodFailurePolicy", "a pod ended with an exit code that is final"
+    if actions.count("Count") > limit:
+        return "Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit"
+    return None
 
 
 def _failed(pod: Object) -> bool:

@@ -11,6 +11,7 @@ from qtj_operator.api.status import Phase, WeightsStatus
 from qtj_operator.build.inference import inference_job
 from qtj_operator.controller.client import Key, Object, Resource
 from qtj_operator.controller.reconcile import Reconciler, utc_now
+from qtj_operator.core.impossible import impossible_inference
 from qtj_operator.local.client import MachineClient, MemoryClient
 from qtj_operator.local.store import Store
 
@@ -53,25 +54,27 @@ def rehearse(manifest: Object, *, here: bool = False) -> Rehearsal:
         manifest: A job that its models accept.
         here: Whether it is to run on this machine rather than on a cluster.
     """
-    return asyncio.run(_rehearse(manifest, MachineClient if here else MemoryClient))
-
-
-async def _rehearse(manifest: Object, client: type[MemoryClient]) -> Rehearsal:
     store = Store(utc_now)
+    client = MachineClient(store, lambda *_: manifest["spec"]["artifacts"]["uri"]) if here else MemoryClient(store)
+    return asyncio.run(_rehearse(manifest, store, client))
+
+
+async def _rehearse(manifest: Object, store: Store, client: MemoryClient) -> Rehearsal:
     meta = manifest["metadata"]
     key = (meta["namespace"], meta["name"])
     spec = {name: value for name, value in manifest["spec"].items() if name != "suspend"}
     store.create(Resource.QUANTUM_TRAINING_JOBS, {**manifest, "spec": spec})
-    reconciler = Reconciler(client(store), _Silence())
+    reconciler = Reconciler(client, _Silence())
     for _ in range(_ENOUGH):
         await reconciler.reconcile(key)
-    raw = store.find(Resource.QUANTUM_TRAINING_JOBS, *key)
+    raw = await client.get(Resource.QUANTUM_TRAINING_JOBS, *key) or {}
+    wrong = impossible_inference(Job.parse(raw))
     return Rehearsal(
         services=[_as_applied(each) for each in store.select(Resource.SERVICES, None, {})],
         pod_groups=[_as_applied(each) for each in store.select(Resource.POD_GROUPS, None, {})],
         pods=[_as_applied(each) for each in store.select(Resource.PODS, None, {})],
-        inference=_inference(raw),
-        refusal=_refusal(raw),
+        inference=None if wrong else _inference(store.find(Resource.QUANTUM_TRAINING_JOBS, *key)),
+        refusal=_refusal(raw) or wrong,
     )
 
 
@@ -79,7 +82,8 @@ def _inference(raw: Object) -> dict[str, Any] | None:
     job = Job.parse(raw)
     if job.inference is None:
         return None
-    weights = WeightsStatus(uri=f"{job.spec.artifacts.uri}/weights/WEIGHTS.h5", sha256="0" * 64)
+    stored = WeightsStatus(uri=f"{job.spec.artifacts.uri}/weights/WEIGHTS.h5", sha256="0" * 64)
+    weights = stored if job.named_weights is None else WeightsStatus(uri=job.named_weights)
     return inference_job(job, job.inference, weights)
 
 

@@ -92,7 +92,8 @@ class Session:
         self._queue: WorkQueue[Key] = WorkQueue()
         self._poller = _LocalPoller(self._queue.add, self._progress_port)
         self._metrics = Metrics(lambda: len(self._queue))
-        self._reconciler = Reconciler(MachineClient(self._store), self._poller, metrics=self._metrics, pace=_AtOnce())
+        self._client = MachineClient(self._store, self._artifacts)
+        self._reconciler = Reconciler(self._client, self._poller, metrics=self._metrics, pace=_AtOnce())
         self._kubelet = Kubelet(self._store, self._machine(configs or {}))
         self._changed = asyncio.Event()
         self._last: dict[Key, Object] = {}
@@ -120,7 +121,7 @@ class Session:
 
     async def run(self) -> None:
         """Runs until every job has ended or is suspended, and no program of theirs is left."""
-        runtime = Runtime(MachineClient(self._store), self._reconciler.reconcile, self._queue, None, self._metrics)
+        runtime = Runtime(self._client, self._reconciler.reconcile, self._queue, None, self._metrics)
         background = [asyncio.create_task(each) for each in (runtime.run(), self._poller.run())]
         try:
             for job in self._jobs.values():
@@ -134,7 +135,7 @@ class Session:
         if job.record is None:
             self._store.create(Resource.QUANTUM_TRAINING_JOBS, job.manifest)
         else:
-            self._store.restore(Resource.QUANTUM_TRAINING_JOBS, job.record)
+            self._store.restore(Resource.QUANTUM_TRAINING_JOBS, _elsewhere(job.record))
             self._edit(*job.key, job.manifest["spec"])
 
     def _edit(self, namespace: str, name: str, spec: Object) -> None:
@@ -211,10 +212,13 @@ class Session:
         return Machine(
             name=platform.node() or "localhost",
             addresses=self._addresses,
-            artifacts=lambda namespace, name: self._jobs[namespace, name].artifacts,
+            artifacts=self._artifacts,
             log=self._log,
             configs=configs,
         )
+
+    def _artifacts(self, namespace: str, name: str) -> str:
+        return self._jobs[namespace, name].artifacts
 
     def _log(self, pod: Object) -> Callable[[bytes], None]:
         meta = pod["metadata"]
@@ -251,6 +255,12 @@ class _LocalPoller(Poller):
         except (OSError, ApiError):
             return None
         return answer.body
+
+
+def _elsewhere(record: Object) -> Object:
+    """Returns the record without the digest of its spec: the folder that the weights are in may have moved since."""
+    status = {name: value for name, value in record.get("status", {}).items() if name != "specDigest"}
+    return {**record, "status": status}
 
 
 def _is_over(job: Object) -> bool:

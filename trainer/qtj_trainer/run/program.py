@@ -38,7 +38,7 @@ from qtj_trainer.run.position import Epoch, Position
 from qtj_trainer.run.signals import Stop, leave
 from qtj_trainer.run.telemetry import Telemetry, port_from
 from qtj_trainer.run.termination import leave_message
-from qtj_trainer.storage import open_store
+from qtj_trainer.storage import open_store, read_uri
 from qtj_trainer.workloads.options import Options
 
 __all__ = ["Program"]
@@ -111,6 +111,8 @@ class Program:
     def load(self, model: Model) -> None:
         """Puts the weights of the job into a model. For inference.
 
+        Their checksum is checked where it is known, as it is of weights that `finish` has stored.
+
         Args:
             model: Built, of the structure that was trained.
         """
@@ -119,9 +121,12 @@ class Program:
         with self._mistakes_told():
             if not self.inferring:
                 raise UserError("load() is for inference, and this is a training: ask program.inferring before it")
-            sha256 = self._environment.get(contract.Env.WEIGHTS_SHA256, "")
-            address = Address(self._environment[contract.Env.WEIGHTS_URI], sha256)
-            load_weights(model, read_verified(address), otherwise=f"the weights {address.uri} do not fit this model")
+            uri, sha256 = (
+                self._environment[contract.Env.WEIGHTS_URI],
+                self._environment.get(contract.Env.WEIGHTS_SHA256),
+            )
+            data = read_uri(uri) if sha256 is None else read_verified(Address(uri, sha256))
+            load_weights(model, data, otherwise=f"the weights {uri} do not fit this model")
         self._model = model
 
     def report(self, metrics: Mapping[str, Any]) -> NoReturn:

@@ -55,16 +55,18 @@ def test_inference_that_waits_in_its_queue_is_pending_without_a_warning() -> Non
     assert [event.type for event in decision.events] == ["Normal"]
 
 
-def test_a_pod_of_inference_on_a_lost_node_is_deleted_without_its_node() -> None:
-    """Its Job runs another one only when this one has stopped, which nobody tells."""
+def test_inference_on_a_lost_node_is_run_again_by_another_job() -> None:
+    """Its Job holds the pod by a finalizer, and runs another one only when this one has stopped, which nobody tells."""
     world = inferring_job().with_inference(ready=True, deadline=later(seconds=30))
     name = "qcnn-inference-x7k2p"
 
     assert world.decide(later(seconds=44)).actions == ()
     assert world.decide(later(seconds=44)).wake_at == later(seconds=45)
-    (forced,) = world.decide(later(seconds=45)).actions
-    assert isinstance(forced, Delete)
-    assert (forced.kind, forced.name, forced.force) == (Kind.POD, name, True)
+    assert world.decide(later(seconds=45)).actions == (
+        Delete(Kind.POD, name, "qcnn-worker-0@1", force=True),
+        Delete(Kind.JOB, "qcnn-inference", "inference-version"),
+    )
+    assert len(world.without_inference().decide(later(seconds=46)).actions) == 1, "another one comes"
 
 
 def test_a_pod_of_inference_on_a_node_that_answers_is_waited_for_and_named() -> None:

@@ -50,6 +50,8 @@ class Invariants:
     """
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
+        self._lost: set[str] = set()
+        """Uids of those whose pods were deleted without their nodes: such a Job is deleted with its pod."""
         self._pacing = Pacing(clock)
         self._known_finished: set[tuple[str, str, str]] = set()
         self._jobs: dict[str, Object] = {}
@@ -98,6 +100,8 @@ class Invariants:
     def deletes(self, seen: Object | None, now: datetime, *, force: bool) -> None:
         """The operator asks for the deletion of what it has `seen`."""
         due = None if seen is None else seen["metadata"].get("deletionTimestamp")
+        if seen is not None and force:
+            self._lost.add(_controller(seen))
         self._demand(force == (due is not None), "a deletion is asked for once, and insisted on afterwards")
         self._demand(
             due is None or datetime.fromisoformat(due) + NODE_TIME <= now,
@@ -157,7 +161,7 @@ class Invariants:
         elif change.type == "DELETED" or "deletionTimestamp" in meta:
             seen = self._born[meta["uid"]] <= self._pass.reads
             self._demand(seen, f"{meta['name']} was deleted, which the pass had never seen")
-            if change.resource is Resource.JOBS and not self._pass.late:
+            if change.resource is Resource.JOBS and not self._pass.late and meta["uid"] not in self._lost:
                 self._note(_wrong_stop(change.object, self._parsed(raw)))
 
     def _created(self, change: Change, job: Job) -> None:

@@ -11,7 +11,7 @@ from qtj_operator.build.inference import inference_job, inference_run
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Verdict, earliest
 from qtj_operator.core.impossible import impossible_inference
 from qtj_operator.core.observed import InferenceRun, Observed
-from qtj_operator.core.removal import lingering, removal
+from qtj_operator.core.removal import is_lost, lingering, removal
 from qtj_operator.core.unstarted import why_not_gone, why_unstarted
 
 __all__ = ["inference_stopped", "inference_to_repeat", "inferring", "wanted_run"]
@@ -69,14 +69,15 @@ def _infer(seen: Observed, inference: Inference, weights: WeightsStatus | None, 
         return _done(found)
     if found.given_up:
         return _given_up(seen, found, inference)
+    lost = [pod for pod in found.pods if is_lost(pod, now)]
+    if lost:  # its Job would wait for ever for the pod to stop: it holds it by a finalizer, and runs no other before
+        return _running(run, *removal(lost, now).actions, *_removed(found))
     verdict = _under_way(found, now)
     # What trained may hold the machine that inference waits for; the Job tries again when its failed pod has stopped.
     kept = seen.job.policy.clean_pod_policy == CleanPodPolicy.NONE
     left = lingering(found.pods if kept else (*found.pods, *seen.pods), now)
-    # Nor does it before a pod on a lost node has stopped, of which that node never tells.
     leaving = removal((pod for pod in found.pods if pod.deleting), now)
-    actions = dict.fromkeys((*left.actions, *leaving.actions))
-    return replace(verdict, actions=tuple(actions), wake_at=earliest(verdict.wake_at, left.wake_at, leaving.wake_at))
+    return replace(verdict, actions=left.actions, wake_at=earliest(verdict.wake_at, left.wake_at, leaving.wake_at))
 
 
 def _begun(seen: Observed, run: str, inference: Inference) -> Verdict:

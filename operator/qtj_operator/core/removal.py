@@ -7,7 +7,7 @@ from qtj_operator.core.decision import Delete, Kind, Verdict
 from qtj_operator.core.ending import Ending
 from qtj_operator.core.pod import Pod
 
-__all__ = ["LEAVE_TIME", "NODE_SILENCE", "held_up", "is_late", "lingering", "removal"]
+__all__ = ["LEAVE_TIME", "NODE_SILENCE", "held_up", "is_late", "is_lost", "lingering", "removal"]
 
 LEAVE_TIME = timedelta(seconds=30)
 """How long what is no longer needed may take to leave by itself; after that it only costs money."""
@@ -38,6 +38,11 @@ def removal(pods: Iterable[Pod], now: datetime) -> Verdict:
 def is_late(pod: Pod, now: datetime) -> bool:
     """Whether the pod's node should have confirmed that it is gone."""
     return pod.deadline is not None and pod.deadline + NODE_SILENCE <= now
+
+
+def is_lost(pod: Pod, now: datetime) -> bool:
+    """Whether the pod's node should have stopped it, and does not answer."""
+    return is_late(pod, now) and not pod.stopped and not _runs_on(pod)
 
 
 def held_up(pod: Pod, now: datetime) -> str | None:

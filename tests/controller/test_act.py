@@ -237,6 +237,16 @@ async def test_an_admission_plugin_is_named_and_never_final(code: int, message: 
     assert obstacle == Obstacle(Reason.CHILD_REJECTED, why)
 
 
+async def test_a_proxy_that_answers_for_the_server_finds_no_fault_with_a_child() -> None:
+    page = ApiError(400, "", "<html>400 Bad Request</html>")
+    client = RecordingClient(Cluster(), lambda call: page if "pods" in call else None)
+
+    obstacle = await act(client, JOB, [Create(PODS[0])])
+
+    assert obstacle is not None
+    assert not obstacle.malformed
+
+
 async def test_after_an_obstacle_among_the_services_no_pod_is_created() -> None:
     cluster = Cluster()
     await cluster.create(Resource.SERVICES, stranger(SERVICES[1]))

@@ -553,7 +553,7 @@ async def test_a_misspelt_field_is_refused_and_not_dropped(api_server: ApiServer
         await client.create(SERVICES, bad)
     await client.close()
 
-    assert refused.value.code == 400
+    assert (refused.value.code, refused.value.reason) == (400, "BadRequest")
 
 
 async def test_a_server_out_of_reach_is_an_error_that_may_pass() -> None:

@@ -341,3 +341,33 @@ def test_a_lost_worker_whose_sidecar_runs_on_is_replaced() -> None:
 
     assert world.job.status.restarts == 1
     assert world.decide().actions == (Delete(Kind.POD, "qcnn-worker-1", "qcnn-worker-1@1"),)
+
+
+def test_many_that_fail_again_and_again_wait_as_long_as_one_would() -> None:
+    world, replaced = training_job(workers=12), 0
+    for second in range(600):
+        for index in range(12):
+            if second == 0 or f"qcnn-worker-{index}" not in {pod.name for pod in world.pods}:
+                world = world.with_pod(f"worker-{index}", reason="UnexpectedAdmissionError", uid=f"{index}-{second}")
+        for _ in range(4):
+            decision = world.decide(later(seconds=second))
+            gone = {action.name for action in decision.actions if isinstance(action, Delete)}
+            world = world.with_status(**dict(decision.status))
+            for name in gone:
+                world = world.without_pod(name.removeprefix("qcnn-"))
+            replaced += len(gone)
+
+    assert replaced <= 12 * 10, "after pauses of 0, 1, 3, 7, ... seconds"
+
+
+def test_when_many_fail_once_none_waits() -> None:
+    world = training_job(workers=30)
+    for index in range(30):
+        world = world.with_pod(f"worker-{index}", reason="NodeShutdown")
+    while (decision := world.decide()).status != world.job.status or decision.actions:
+        world = world.with_status(**dict(decision.status))
+        for action in decision.actions:
+            assert isinstance(action, Delete)
+            world = world.with_pod(action.name.removeprefix("qcnn-"), uid=f"{action.name}-next", ready=True)
+
+    assert sum(pod.uid.endswith("-next") for pod in world.pods) == 30

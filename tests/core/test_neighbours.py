@@ -82,3 +82,13 @@ def test_a_queued_parameter_server_job_restarts_as_a_whole() -> None:
 
     assert world.decide().status.attempt == 2
     assert running_job(**parameter_servers()).with_pod("worker-1", exit_code=137).decide().status.attempt == 1
+
+
+def test_a_pod_that_goes_while_its_group_is_queued_needs_another_group() -> None:
+    """Kueue evicts a group that is not ready in time: it keeps the pods until none is left, and runs it no more."""
+    world = starting_job(**QUEUED).with_pod("worker-1", deleting=True, finalizers=MANAGED)
+
+    status = world.decide().status
+
+    assert (status.attempt, status.restarts, status.disruptions) == (2, 0, 1)
+    assert starting_job().with_pod("worker-1", deleting=True).decide().status.attempt == 1

@@ -103,6 +103,14 @@ def test_a_pod_is_missed_where_only_its_node_calls_its_containers_ready(
     assert Pod.parse(raw_pod(phase="Running", conditions=conditions)).missed is missed
 
 
+@pytest.mark.parametrize("kind", ["DisruptionTarget", "TerminationTarget"])
+def test_kubernetes_and_kueue_say_of_a_pod_that_they_take_it_away(kind: str) -> None:
+    statuses = [container(terminated=terminated(1))]
+    pod = Pod.parse(raw_pod(phase="Failed", conditions=[condition(kind, "True")], containerStatuses=statuses))
+
+    assert (pod.taken_away, pod.retryable) == (True, True)
+
+
 def test_the_training_container_decides_how_a_pod_ended() -> None:
     ended = [container("proxy", terminated=terminated(1)), container(terminated=terminated(75, " peer died\n"))]
 

@@ -71,9 +71,10 @@ class ApiError(Exception):
         """Whether the API server itself finds fault with the object, which no wait can cure.
 
         An admission plugin answers with the same codes (a policy with 422, a webhook that sets none with 400), and may
-        think otherwise later. A refusal for want of quota or rights is 403.
+        think otherwise later. A refusal for want of quota or rights is 403. What gives no reason is a proxy in between.
         """
-        return self.code in {400, 422} and self.refused_by is None and not _DENIED.search(str(self))
+        found = self.code in {400, 422} and self.reason in {"BadRequest", "Invalid"}
+        return found and self.refused_by is None and not _DENIED.search(str(self))
 
 
 class Client(Protocol):

@@ -107,7 +107,8 @@ class Reconciler:
             if decision.actions:
                 self.refusals.forget((job.namespace, job.name))
             return decision
-        return _blocked(job, decision, found, now, self.refusals.add(job, found, now))
+        blocked = _blocked(job, decision, found, now, self.refusals.add(job, found, now))
+        return blocked if _hinders(found, decision) else _told(blocked, found)
 
     async def _record(self, key: Key, raw: Object, decision: Decision, now: datetime) -> bool:
         """Writes the status if it changed, and tells about it only then; returns whether it did."""
@@ -147,13 +148,21 @@ def _refused(raw: Object, sentence: str, now: datetime) -> Decision | None:
 
 
 def _blocked(job: Job, decision: Decision, obstacle: Obstacle, now: datetime, due: datetime) -> Decision:
-    """Returns the decision with what stands in its way: in the status where that keeps the job up, else in an event."""
+    """Returns the decision with what stands in its way in the status, where that keeps the job up; see `_told`."""
     wake_at = earliest(decision.wake_at, due)
-    if obstacle.kind is Restore or not is_hindered(decision.status):
-        told = Event("Warning", obstacle.reason, obstacle.message)
-        return replace(decision, events=(*decision.events, told), wake_at=wake_at)
-    if obstacle.malformed and obstacle.kind is Create and not has_run(job.status):
+    if not _hinders(obstacle, decision):
+        return replace(decision, events=events_between(job.status, decision.status), wake_at=wake_at)
+    if obstacle.malformed and not has_run(job.status):
         status = failed_by_obstacle(decision.status, obstacle.reason, obstacle.message, now)
     else:
         status = with_obstacle(job.status, decision.status, obstacle.reason, obstacle.message, now)
     return replace(decision, status=status, events=events_between(job.status, status), wake_at=wake_at)
+
+
+def _told(decision: Decision, obstacle: Obstacle) -> Decision:
+    """Adds an event about a new obstacle, for the status says nothing of it."""
+    return replace(decision, events=(*decision.events, Event("Warning", obstacle.reason, obstacle.message)))
+
+
+def _hinders(obstacle: Obstacle, decision: Decision) -> bool:
+    return obstacle.kind is not Restore and is_hindered(decision.status)

@@ -11,7 +11,7 @@ from datetime import datetime
 from qtj_operator.api.conditions import ConditionType, Reason, is_true
 from qtj_operator.api.names import Role
 from qtj_operator.api.run_policy import FailureAction
-from qtj_operator.core.backing_off import pause_after
+from qtj_operator.core.backing_off import LONGEST_PAUSE, pause_after
 from qtj_operator.core.budget import checkpoint_record, counted_restarts
 from qtj_operator.core.decision import Event, Verdict
 from qtj_operator.core.failure_policy import ruled
@@ -65,7 +65,20 @@ def _due(seen: Observed, pod: Pod) -> datetime:
     """Returns when a pod that is on record makes room for the next of its name."""
     own = [failure for failure in seen.job.status.failures or () if failure.pod == pod.name]
     last = next(failure.time for failure in own if failure.uid == pod.uid)
-    return last + pause_after(len(own))
+    return last + pause_after(max(len(own), _failures_of_each(seen)))
+
+
+def _failures_of_each(seen: Observed) -> int:
+    """Returns how often each has failed on average, where so many fail that the record no longer tells; else 0.
+
+    Without that, the failures of many push one another off the record, and each looks like the first of its pod.
+    """
+    status = seen.job.status
+    times = [failure.time for failure in status.failures or ()]
+    if len(times) < MAX_FAILURES or max(times) - min(times) > MAX_FAILURES * LONGEST_PAUSE:
+        return 0
+    alone = sum(seen.job.stands_alone(replica.role) for replica in seen.job.replicas())
+    return ((status.restarts or 0) + (status.disruptions or 0)) // alone
 
 
 def _is_evaluator(pod: Pod) -> bool:

@@ -90,11 +90,13 @@ def _failed(seen: Observed, lost: list[Pod], why: str, now: datetime) -> Verdict
 
 
 def _taken(seen: Observed, pod: Pod) -> bool:
-    """Whether somebody takes the pod away: a pod that is being deleted in a gang that runs, or on its way out.
+    """Whether somebody takes the pod away: it is being deleted in a gang that runs or is queued, or was told to go.
 
-    One whose success is on record may go. One that was first seen when it was being deleted may only have obeyed.
+    One whose success is on record may go. One that was first seen when it was being deleted may only have obeyed. Kueue
+    lets go of a group's pod only when none of the group is left, and takes no other into a group that it has stopped.
     """
-    return pod.deleting and pod.replica not in seen.finished and (pod.disrupted or _ran(seen))
+    once = pod.disrupted or seen.job.queued or _ran(seen)
+    return pod.deleting and pod.replica not in seen.finished and once
 
 
 def _gone(seen: Observed) -> list[str]:

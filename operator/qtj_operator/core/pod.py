@@ -16,6 +16,8 @@ from qtj_operator.core.ending import Ending
 
 __all__ = ["Pod", "Waiting"]
 
+_DISRUPTIONS = ("DisruptionTarget", "TerminationTarget")
+"""Conditions by which Kubernetes and Kueue (0.14.8, pkg/controller/jobs/pod) say that they take a pod away."""
 _ENDS_OF_DELETED = {None, 0, 137, 143}
 """Exit codes of a program that was told to stop: it may obey in silence, or SIGTERM or SIGKILL ended it."""
 _SILENT = "it left no message"
@@ -107,7 +109,7 @@ class Pod:
             waiting=_waiting(status),
             gates=tuple(gate["name"] for gate in raw["spec"].get("schedulingGates") or ()),
             unscheduled=scheduled.get("message") if scheduled.get("status") == "False" else None,
-            disrupted=conditions.get("DisruptionTarget", {}).get("status") == "True",
+            disrupted=any(conditions.get(kind, {}).get("status") == "True" for kind in _DISRUPTIONS),
             accompanied=any("running" in other.get("state", {}) for other in beside),
             finalizers=tuple(meta.get("finalizers") or ()),
         )

@@ -137,6 +137,14 @@ def test_the_digest_is_of_what_cannot_be_changed(field: str) -> None:
     assert _digest({**job["spec"], "runPolicy": {}, "inference": {}}) == _digest(job["spec"])
 
 
+def test_a_null_in_a_template_is_as_good_as_nothing() -> None:
+    """Client-side apply drops it, and server-side apply keeps it."""
+    spec = stored_job()["spec"]
+    container = {**a_container(), "args": None}
+
+    assert _digest({**spec, "circuit": None, "template": a_template(container)}) == _digest(spec)
+
+
 @pytest.mark.parametrize(
     ("container", "where"),
     [

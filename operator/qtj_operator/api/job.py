@@ -284,8 +284,17 @@ def _read_leniently(written: Mapping[str, Any]) -> tuple[Spec, tuple[str, ...]]:
 
 
 def _digest(written: Mapping[str, Any]) -> str:
-    fixed = {field: written[field] for field in IMMUTABLE if field in written}
+    """Returns the digest of the fields that cannot be changed; a null counts as left out, as for the API server."""
+    fixed = _without_nulls({field: written[field] for field in IMMUTABLE if field in written})
     return hashlib.sha256(json.dumps(fixed, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _without_nulls(value: Any) -> Any:  # noqa: ANN401  JSON
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_without_nulls(item) for item in value]
+    return value
 
 
 def faults(error: ValidationError) -> Iterator[tuple[tuple[int | str, ...], str]]:

@@ -115,6 +115,16 @@ def test_a_long_round_trip_says_little_and_does_no_harm() -> None:
     assert abs(clocks.error) <= 1
 
 
+@pytest.mark.parametrize(("there", "back"), [(14, 0.1), (0.1, 14)])
+def test_a_clock_that_is_right_stays_so_over_a_line_that_is_slow_one_way(there: float, back: float) -> None:
+    clocks = Clocks()
+
+    for _ in range(10):
+        clocks.answer(there=there, back=back)
+
+    assert clocks.error in {-1, 0, 1}
+
+
 def test_a_server_whose_clock_was_put_right_is_believed_after_three_answers() -> None:
     clocks = Clocks()
     for _ in range(5):

@@ -184,11 +184,13 @@ def test_a_failed_gang_and_a_deleted_or_edited_service_come_back(cluster: Cluste
 
     cluster.ends("qcnn-worker-1", 137, TerminationMessage())
     cluster.server.kubectl("delete", "service", "qcnn-worker-0", "-n", cluster.namespace)
-    edit = json.dumps([{"op": "add", "path": "/spec/ports/-", "value": {"name": "mine", "port": 99}}])
+    theirs = {"op": "add", "path": "/spec/ports/-", "value": {"name": "mine", "port": 99}}
+    edit = json.dumps([{"op": "replace", "path": "/spec/ports/0/port", "value": 98}, theirs])
     cluster.server.kubectl("patch", "service", "qcnn-worker-1", "-n", cluster.namespace, "--type=json", f"-p={edit}")
 
     wait_until(lambda: _attempts(cluster) == ["2", "2"], SOON, "the second attempt")
-    wait_until(lambda: _port_counts(cluster) == [3, 3], SOON, "both Services as they were built")
+    ours = [2222, 2223, 2224]
+    wait_until(lambda: _ports(cluster) == [ours, [*ours, 99]], SOON, "both Services as built, beside what is another's")
 
 
 def test_the_users_object_gets_a_status_and_nothing_else(cluster: Cluster, operator: Operator) -> None:
@@ -330,9 +332,9 @@ def _attempts(cluster: Cluster) -> list[str]:
     return [pod["metadata"]["labels"]["quantumtraining.dev/attempt"] for pod in pods]
 
 
-def _port_counts(cluster: Cluster) -> list[int]:
+def _ports(cluster: Cluster) -> list[list[int]]:
     services = cluster.server.get("services", "-n", cluster.namespace)["items"]
-    return [len(service["spec"]["ports"]) for service in services]
+    return [[port["port"] for port in service["spec"]["ports"]] for service in services]
 
 
 def _infer(cluster: Cluster) -> None:

@@ -1,0 +1,62 @@
+"""Objects as a kube-apiserver keeps them: copied, replaced, and held back from their deletion."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from qtj_operator.controller.client import Object, Resource
+
+__all__ = ["copied", "essence", "grace_of", "is_held", "is_run", "owners_of", "replaced"]
+
+_GRACE_SECONDS = 30
+"""Kubernetes' own default of terminationGracePeriodSeconds."""
+
+
+def copied(obj: Object) -> dict[str, Any]:
+    """Returns a copy as an API server keeps it: several times as fast as `deepcopy`, for it is JSON."""
+    return {key: _copied_value(value) for key, value in obj.items()}
+
+
+def _copied_value(value: Any) -> Any:  # noqa: ANN401  JSON
+    kind = type(value)
+    if kind is str or kind is int or kind is bool:
+        return value
+    if kind is dict:
+        return {key: _copied_value(item) for key, item in value.items()}
+    if kind is list or kind is tuple:
+        return [_copied_value(item) for item in value]
+    return copied(value) if isinstance(value, Mapping) else value
+
+
+def replaced(stored: dict[str, Any], obj: Object, *, status: bool) -> dict[str, Any]:
+    if status:
+        return {**stored, "metadata": dict(stored["metadata"]), "status": copied(obj["status"])}
+    new = copied(obj)
+    new["metadata"] = {**stored["metadata"], **new["metadata"]}
+    new.pop("status", None)
+    return {**new, **({"status": stored["status"]} if "status" in stored else {})}
+
+
+def essence(obj: Object) -> dict[str, Any]:
+    return {key: value for key, value in obj.items() if key not in {"metadata", "status"}}
+
+
+def owners_of(obj: Object) -> set[str]:
+    return {reference["uid"] for reference in obj["metadata"].get("ownerReferences") or ()}
+
+
+def grace_of(obj: Object) -> timedelta:
+    """How long a kubelet may take: a pod's deletionTimestamp is when its kubelet is to have stopped it."""
+    return timedelta(seconds=obj["spec"].get("terminationGracePeriodSeconds", _GRACE_SECONDS))
+
+
+def is_held(resource: Resource, obj: Object) -> bool:
+    """Whether a deletion has to wait: for finalizers, or for the kubelet of the node that the pod is on."""
+    forced = obj["metadata"].get("deletionGracePeriodSeconds") == 0
+    return bool(obj["metadata"].get("finalizers")) or (is_run(resource, obj) and not forced)
+
+
+def is_run(resource: Resource, obj: Object) -> bool:
+    """Whether it is a pod that a kubelet has and that has not ended."""
+    ended = obj.get("status", {}).get("phase") in {"Succeeded", "Failed"}
+    return resource is Resource.PODS and "nodeName" in obj.get("spec", {}) and not ended

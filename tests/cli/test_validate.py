@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.cli.qtj import qtj
+from tests.jobs import job_object
 
 GOOD = """\
 apiVersion: quantumtraining.dev/v1alpha1
@@ -279,3 +281,14 @@ def test_weights_that_leave_their_folder_are_told_with_their_line(folder: Path) 
     answer = qtj("validate", "job.yaml")
 
     assert answer.sentences[0].startswith("job.yaml:11: spec.artifacts.weights: must not lead out of its folder")
+
+
+def test_a_misspelt_field_in_a_list_is_told_with_what_may_be_meant(tmp_path: Path) -> None:
+    rules = [{"action": "Fail", "exitcodes": [3]}]
+    file = tmp_path / "job.yaml"
+    file.write_text(yaml.safe_dump(job_object(runPolicy={"failurePolicy": {"rules": rules}})))
+
+    answer = qtj("validate", str(file))
+
+    assert answer.code == 2
+    assert "spec.runPolicy.failurePolicy.rules[0].exitcodes: there is no such field: write exitCodes" in answer.errors

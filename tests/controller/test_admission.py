@@ -199,7 +199,14 @@ def test_what_shapes_the_training_cannot_be_changed(
 
 @pytest.mark.parametrize(
     "status",
-    [{}, {"phase": "Suspended"}, {"phase": "Failed", "reason": "InvalidSpec"}, {"phase": "Failed", "attempt": 1}],
+    [
+        {},
+        {"phase": "Suspended"},
+        {"phase": "Failed", "reason": "InvalidSpec"},
+        {"phase": "Failed", "attempt": 1, "activeSince": "2030-01-01T00:00:00Z"},
+        {"phase": "Suspended", "attempt": 2, "activeSince": "2030-01-01T00:00:00Z"},
+        {"phase": "Pending", "reason": "ChildRejected", "attempt": 3, "activeSince": "2030-01-01T00:00:00Z"},
+    ],
     ids=str,
 )
 def test_before_anything_has_run_everything_may_be_changed(
@@ -211,6 +218,31 @@ def test_before_anything_has_run_everything_may_be_changed(
     said = applied(api_server, job_object(namespace=namespace, **{**FULL, "circuit": {"qubits": 9}}))
 
     assert "configured" in said
+
+
+BEGUN = {"attempt": 1, "activeSince": "2030-01-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"phase": "Running", "attempt": 1},
+        {"phase": "Failed", "attempt": 1},
+        {**BEGUN, "phase": "Pending", "reason": "Starting"},
+        {**BEGUN, "phase": "Suspended", "firstRunningTime": "2030-01-01T00:00:00Z"},
+        {**BEGUN, "phase": "Pending", "reason": "ChildRejected", "firstRunningTime": "2030-01-01T00:00:00Z"},
+    ],
+    ids=str,
+)
+def test_once_something_has_run_or_is_on_its_way_nothing_that_shapes_training_may_be_changed(
+    api_server: ApiServer, namespace: str, status: dict[str, Any]
+) -> None:
+    applied(api_server, job_object(namespace=namespace, **FULL))
+    api_server.set_status("qtj", namespace, "qcnn", status)
+
+    assert "cannot be changed" in applied(
+        api_server, job_object(namespace=namespace, **{**FULL, "circuit": {"qubits": 9}})
+    )
 
 
 @pytest.mark.parametrize("name", ["Not A Label!", "-team", "team-", "a" * 64])

@@ -215,9 +215,50 @@ async def test_a_template_that_was_refused_may_be_mended() -> None:
     lab.kubelet.reaps()
     await running_again(lab)
 
-    assert (failed["phase"], failed["reason"], failed.get("specDigest")) == ("Failed", "ChildRejected", None)
+    assert (failed["phase"], failed["reason"]) == ("Failed", "ChildRejected")
     assert (await lab.phase(), (await lab.status())["attempt"]) == ("Running", 2)
-    assert (await lab.status())["specDigest"]
+    assert (await lab.status())["specDigest"] != failed["specDigest"]
+
+
+async def test_a_template_that_was_mended_wrongly_may_be_mended_again() -> None:
+    lab = Lab()
+    malformed = ApiError(422, "Invalid", "limits.memory: must be greater than or equal to the request")
+    lab.client.refuse = lambda call: malformed if call.startswith("create pods") else None
+    await lab.applies()
+    await lab.settles()
+    template = (await lab.job())["spec"]["template"]
+    for number in range(2):
+        await lab.edits(template={**template, "metadata": {"labels": {"try": str(number)}}})
+        await lab.settles()
+        assert (await lab.phase(), (await lab.status())["reason"]) == ("Failed", "ChildRejected")
+
+    lab.client.refuse = lambda _: None
+    await lab.edits(template={**template, "metadata": {"labels": {"mended": "yes"}}})
+    await lab.settles()
+    await running_again(lab)
+
+    assert (await lab.phase(), (await lab.status())["attempt"]) == ("Running", 4)
+    assert not [
+        each
+        for each in (await lab.status())["conditions"]
+        if each["type"] == "SpecIgnored" and each["status"] == "True"
+    ]
+
+
+async def test_a_job_that_a_policy_denies_from_the_start_takes_the_template_that_the_policy_wants() -> None:
+    lab = Lab()
+    lab.client.refuse = lambda call: POLICY if call.startswith("create pods") else None
+    await lab.applies()
+    await lab.settles()
+    denied = await lab.status()
+
+    lab.client.refuse = lambda _: None
+    await lab.edits(template={**(await lab.job())["spec"]["template"], "metadata": {"labels": {"team": "quantum"}}})
+    await running_again(lab)
+
+    assert (denied["phase"], denied["reason"]) == ("Pending", "ChildRejected")
+    assert (await lab.phase(), (await lab.status())["attempt"]) == ("Running", 1)
+    assert len(await lab.cluster.list(Resource.PODS, "lab", {"team": "quantum"})) == 2
 
 
 POLICY = ApiError(

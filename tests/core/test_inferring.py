@@ -139,8 +139,8 @@ def test_inference_that_requires_weights_fails_where_nobody_named_any() -> None:
     assert (decision.status.phase, decision.status.reason) == ("Failed", "InferenceFailed")
     assert decision.actions == ()
     assert decision.events[0].message == (
-        "spec.inference.requireWeights is true, and neither the program's termination message nor "
-        "spec.artifacts.weights names any: let one of them name the weights, or leave requireWeights out"
+        "spec.inference.requireWeights asks for weights, and neither the program's termination message nor "
+        "spec.artifacts.weights names any: set requireWeights to false, and inference runs without"
     )
 
 

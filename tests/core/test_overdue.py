@@ -44,7 +44,7 @@ def test_a_job_that_is_not_complete_at_its_deadline_fails() -> None:
 
     assert failure(world, seconds=60) == ("Failed", "DeadlineExceeded")
     assert failed_message(world, seconds=60) == (
-        "the job was not complete 60 s after its start, as activeDeadlineSeconds demands"
+        "the job was not complete within 60 s, as activeDeadlineSeconds demands"
     )
 
 

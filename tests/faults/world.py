@@ -90,11 +90,13 @@ class World(Simulation):
         return objects[which % len(objects)]
 
     def overlooked(self) -> list[Pod]:
-        """See `Simulation.overlooked`; what Kueue holds for the word of a silent node is nobody's fault."""
-        return [pod for pod in super().overlooked() if not (FINALIZER in _finalizers(pod) and self._is_silent(pod))]
+        """See `Simulation.overlooked`; what Kueue holds rightly is nobody's fault."""
+        return [pod for pod in super().overlooked() if not self._is_kept(pod)]
 
-    def _is_silent(self, pod: Pod) -> bool:
-        return pod["spec"].get("nodeName") in self.silent
+    def _is_kept(self, pod: Pod) -> bool:
+        """Whether Kueue holds the pod for the word of a silent node, or until its peers have finished like it."""
+        waits = pod["spec"].get("nodeName") in self.silent or pod["status"]["phase"] == "Succeeded"
+        return FINALIZER in _finalizers(pod) and waits
 
     # What users do
 

@@ -45,11 +45,15 @@ _NAME_RULES: list[dict[str, str]] = [
 ]
 
 _NOT_STARTED = (
-    "!has(oldSelf.status) || !has(oldSelf.status.attempt) || "
-    "(has(oldSelf.status.phase) && oldSelf.status.phase == 'Failed' && !has(oldSelf.status.specDigest))"
+    "!has(oldSelf.status) || !has(oldSelf.status.attempt) || (has(oldSelf.status.activeSince) && "
+    "!has(oldSelf.status.firstRunningTime) && !has(oldSelf.status.failures) && has(oldSelf.status.phase) && "
+    "(oldSelf.status.phase in ['Suspended', 'Failed'] || (oldSelf.status.phase == 'Pending' && "
+    "has(oldSelf.status.reason) && oldSelf.status.reason == 'ChildRejected')))"
 )
-"""Nothing has run yet. CEL takes two maps of equal size for equal where their differing keys are in no schema, so the
-operator compares a digest besides: `qtj_operator.api.job.Job.edited`."""
+"""Nothing has run yet, and nothing is on its way; earlier operators wrote no activeSince.
+
+CEL takes two maps of equal size for equal where their differing keys are in no schema, so the operator compares a
+digest besides: `qtj_operator.api.job.Job.edited`."""
 
 _IMMUTABLE: list[dict[str, str]] = [
     {

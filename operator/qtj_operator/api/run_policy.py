@@ -81,7 +81,9 @@ class FailureRule(Model):
     )
     reasons: list[Annotated[str, Field(min_length=1, max_length=63)]] | None = Field(
         None,
-        description="Reasons as in status.failures: Error, OOMKilled, Evicted, Disrupted, ... Any when left out.",
+        description="Reasons as in status.failures, with their capitals: Error, OOMKilled, Evicted, StartError, "
+        "ContainerStatusUnknown, or Disrupted for a pod that was taken away before its end was seen. Any when left "
+        "out.",
         min_length=1,
         max_length=64,
     )
@@ -94,7 +96,8 @@ class FailurePolicy(Model):
     """What to do about replicas that end badly, by their exit code, reason and role."""
 
     rules: list[FailureRule] = Field(
-        description="The first rule that applies decides. Without one, an exit code from 1 to 127 but 75 is final, "
+        description="The first rule that applies decides, but no rule fails a job with its Evaluator. "
+        "Without one, an exit code from 1 to 127 but 75 is final, "
         "disruptions restart without counting, and everything else restarts and counts.",
         max_length=20,
     )
@@ -113,13 +116,14 @@ class RunPolicy(Model):
     backoff_limit: StrictInt | None = Field(
         None,
         description="Restarts after a retryable failure before the job fails. 3 when left out. Preemption, eviction "
-        "and lost nodes do not count.",
+        "by the cluster and lost nodes do not count; an eviction because the pod used more disk than its limits does.",
         ge=0,
         le=1000,
     )
     disruption_limit: StrictInt | None = Field(
         None,
-        description="Restarts after preemption, eviction or a lost node before the job fails. No limit when left out.",
+        description="Restarts after preemption, eviction or a lost node, and by rules RestartIgnoringLimit, before the "
+        "job fails. No limit when left out.",
         ge=0,
         le=100_000,
     )

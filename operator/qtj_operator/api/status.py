@@ -143,17 +143,18 @@ class Status(Model):
         "not count against backoffLimit.",
     )
     restarts_since_checkpoint: int | None = Field(
-        None, description="Those of them since the last checkpoint that advanced."
+        None, description="Restarts that count against backoffLimit since the last checkpoint that advanced."
     )
     checkpoint_step: int | None = Field(
         None, description="Optimizer steps that the last checkpoint held when an attempt ended last."
     )
     retry: int | None = Field(None, description="The spec.retry that has been obeyed.")
     start_time: Timestamp | None = Field(None, description="When the operator took the job up.")
+    first_running_time: Timestamp | None = Field(None, description="When all replicas first ran together.")
     active_since: Timestamp | None = Field(
         None,
-        description="From when activeDeadlineSeconds counts: the start, the last resumption, or the last change of "
-        "spec.inference after the end.",
+        description="From when activeDeadlineSeconds counts: the start, the last resumption or retry, or the last "
+        "change of spec.inference after the end.",
     )
     attempt_start_time: Timestamp | None = Field(
         None,

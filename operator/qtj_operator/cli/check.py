@@ -90,7 +90,7 @@ def _fields(path: Iterable[int | str]) -> Iterable[str]:
     """Returns the names of the fields of an object in the schema."""
     schema: dict[str, Any] = crd()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     for part in path:
-        schema = schema["properties"][part]
+        schema = schema["items"] if isinstance(part, int) else schema["properties"][part]
     return list(schema["properties"])
 
 

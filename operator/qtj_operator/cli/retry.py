@@ -61,8 +61,9 @@ async def raise_retry(client: Client, key: Key) -> str:
         ],
     )
     trained = any(each["type"] == "Trained" and each["status"] == "True" for each in status.get("conditions") or ())
-    what = "inference runs again" if trained else f"attempt {status['attempt'] + 1} goes on from the last checkpoint"
-    return f"spec.retry of {name} is {retry} now: {what}"
+    begins = f"attempt {status['attempt'] + 1} begins, from the last checkpoint if there is one"
+    held = ", once the job is no longer suspended" if job["spec"].get("suspend") else ""
+    return f"spec.retry of {name} is {retry} now: {'inference runs again' if trained else begins}{held}"
 
 
 def _current_namespace() -> str:

@@ -23,7 +23,7 @@ async def emit(client: Client, raw: Object, event: Event, now: datetime) -> None
 
 def _manifest(raw: Object, event: Event, now: datetime) -> Object:
     meta, status = raw["metadata"], raw.get("status", {})
-    said = (meta["uid"], str(status.get("attempt")), event.type, event.reason, event.message)
+    said = (meta["uid"], str(status.get("attempt")), str(status.get("retry")), event.type, event.reason, event.message)
     digest = hashlib.sha256("\0".join(said).encode()).hexdigest()[:16]
     moment = now.strftime("%Y-%m-%dT%H:%M:%SZ")
     return {

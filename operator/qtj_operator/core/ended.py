@@ -79,5 +79,8 @@ def _inference_changed(seen: Observed) -> bool:
 
 def _reopened(end: ConditionType, now: datetime) -> Verdict:
     """Takes the end back; the deadline is for the new run alone."""
-    fact = Fact(end, status=False, reason=Reason.INFERRING, message="spec.inference was changed")
-    return Verdict(record={"active_since": now}, facts=(fact,))
+    facts = [
+        Fact(kind, status=False, reason=Reason.INFERRING, message="spec.inference was changed")
+        for kind in dict.fromkeys((ConditionType.COMPLETE, end))
+    ]
+    return Verdict(record={"active_since": now}, facts=tuple(facts))

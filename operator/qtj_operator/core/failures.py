@@ -7,7 +7,7 @@ from qtj_operator.api.status import Failure
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
 
-__all__ = ["MAX_FAILURES", "described", "reason_of", "with_failures"]
+__all__ = ["MAX_FAILURES", "described", "reason_of", "times", "with_failures"]
 
 MAX_FAILURES = 10
 """Failures kept in the status: enough to see a pattern, too few to make the object grow."""
@@ -32,6 +32,11 @@ def described(pod: Pod) -> str:
         taken = pod.deleting or pod.disrupted
         return f"{pod.name} {'was preempted, evicted or deleted' if taken else 'is on a node that does not answer'}"
     return f"{pod.name} ended ({pod.ending.how}): {pod.last_words}"
+
+
+def times(count: int) -> str:
+    """Returns how often something happened, in words."""
+    return "once" if count == 1 else f"{count} times"
 
 
 def reason_of(pod: Pod) -> str:

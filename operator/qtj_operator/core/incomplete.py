@@ -14,6 +14,7 @@ from qtj_operator.core.decision import SETTLED, Action, Create, Event, Kind, Res
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.ports import are_among, laid_over
 from qtj_operator.core.removal import removal
+from qtj_operator.core.status import has_run
 
 __all__ = ["drifted", "incomplete"]
 
@@ -39,6 +40,8 @@ def incomplete(seen: Observed, now: datetime) -> Verdict | None:
     if seen.job.gang and not seen.pod_group:
         services.append(Create(pod_group(seen.job)))
     leaving = removal((pod for pod in seen.current if pod.deleting), now)
+    if seen.job.edited and (services or pods) and not seen.pods and not has_run(seen.job.status):
+        return Verdict(record={"spec_digest": seen.job.digest})  # nothing came of what was there before
     if seen.job.edited and (services or pods):
         return replace(leaving, facts=(_spec_changed(seen),))
     # From here on, it is the cluster's doing that pods do not run: `pendingDeadlineSeconds` counts.

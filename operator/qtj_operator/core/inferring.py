@@ -93,8 +93,8 @@ def _missing_weights(inference: Inference, weights: WeightsStatus | None) -> str
     if weights is not None or not inference.require_weights:
         return None
     return (
-        "spec.inference.requireWeights is true, and neither the program's termination message nor "
-        "spec.artifacts.weights names any: let one of them name the weights, or leave requireWeights out"
+        "spec.inference.requireWeights asks for weights, and neither the program's termination message nor "
+        "spec.artifacts.weights names any: set requireWeights to false, and inference runs without"
     )
 
 

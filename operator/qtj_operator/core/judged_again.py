@@ -6,6 +6,7 @@ from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_tr
 from qtj_operator.core.decision import NEW_ATTEMPT, Verdict
 from qtj_operator.core.impossible import fault
 from qtj_operator.core.observed import Observed
+from qtj_operator.core.status import has_run
 
 __all__ = ["judged_again"]
 
@@ -22,7 +23,7 @@ def judged_again(seen: Observed, _now: datetime) -> Verdict | None:
     again = Fact(ConditionType.FAILED, status=False, reason=Reason.SPEC_CHANGED, message="the spec is judged again")
     if not seen.attempt:
         return None if fault(seen.job) else Verdict(facts=(again,))
-    refused = failed.reason == Reason.CHILD_REJECTED and seen.job.status.spec_digest is None
+    refused = failed.reason == Reason.CHILD_REJECTED and not has_run(seen.job.status)
     if not refused or seen.job.generation == seen.job.status.observed_generation:
         return None
     starting = Fact(ConditionType.RUNNING, status=False, reason=Reason.STARTING, message="the job starts")

@@ -15,7 +15,7 @@ from qtj_operator.core.backing_off import LONGEST_PAUSE, pause_after
 from qtj_operator.core.budget import checkpoint_record, counted_restarts
 from qtj_operator.core.decision import Event, Verdict
 from qtj_operator.core.failure_policy import ruled
-from qtj_operator.core.failures import MAX_FAILURES, described, with_failures
+from qtj_operator.core.failures import MAX_FAILURES, described, times, with_failures
 from qtj_operator.core.lost_replica import costs_nothing, give_up, is_final
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
@@ -121,11 +121,11 @@ def _ends_the_job(seen: Observed, lost: list[Pod]) -> tuple[Reason, str] | None:
     costly = [pod for pod in lost if not costs_nothing(seen.job, pod)]
     restarts, disruptions = counted_restarts(seen), seen.job.status.disruptions or 0
     if costly and restarts + len(costly) > seen.job.backoff_limit:
-        why = f"{described(costly[0])}; replicas were restarted {restarts} times, as backoffLimit allows"
+        why = f"{described(costly[0])}; replicas were restarted {times(restarts)}, as backoffLimit allows"
         return Reason.BACKOFF_LIMIT_EXCEEDED, why
     limit, others = seen.job.policy.disruption_limit, len(lost) - len(costly)
     if limit is not None and others and disruptions + others > limit:
-        why = f"{described(lost[0])}; replicas were disrupted {disruptions} times, as disruptionLimit allows"
+        why = f"{described(lost[0])}; replicas were disrupted {times(disruptions)}, as disruptionLimit allows"
         return Reason.DISRUPTION_LIMIT_EXCEEDED, why
     return None
 

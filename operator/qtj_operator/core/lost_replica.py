@@ -26,7 +26,7 @@ from qtj_operator.core.backing_off import failures_in_a_row
 from qtj_operator.core.budget import checkpoint_record, counted_restarts
 from qtj_operator.core.decision import NEW_ATTEMPT, Verdict
 from qtj_operator.core.failure_policy import ruled
-from qtj_operator.core.failures import described, with_failures
+from qtj_operator.core.failures import described, times, with_failures
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
 
@@ -75,7 +75,8 @@ def give_up(seen: Observed, lost: Sequence[Pod], reason: Reason, why: str, now: 
 def _disrupted(seen: Observed, lost: list[Pod], why: str, now: datetime) -> Verdict:
     disruptions, limit = seen.job.status.disruptions or 0, seen.job.policy.disruption_limit
     if limit is not None and disruptions >= limit:
-        why = f"{why}; the gang was restarted {disruptions} times after disruptions, as often as disruptionLimit allows"
+        often = f"{times(disruptions)} after disruptions, as often as disruptionLimit allows"
+        why = f"{why}; the gang was restarted {often}"
         return give_up(seen, lost, Reason.DISRUPTION_LIMIT_EXCEEDED, why, now)
     return _next_attempt(seen, lost, why, now, disruptions=1)
 
@@ -84,7 +85,7 @@ def _failed(seen: Observed, lost: list[Pod], why: str, now: datetime) -> Verdict
     restarts = counted_restarts(seen)
     if restarts >= seen.job.backoff_limit:
         since = " since its last checkpoint" if seen.job.counts_per_checkpoint else ""
-        why = f"{why}; the gang was restarted {restarts} times{since}, as often as backoffLimit allows"
+        why = f"{why}; the gang was restarted {times(restarts)}{since}, as often as backoffLimit allows"
         return give_up(seen, lost, Reason.BACKOFF_LIMIT_EXCEEDED, why, now)
     return _next_attempt(seen, lost, why, now, restarts=1)
 

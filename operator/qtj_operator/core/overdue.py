@@ -51,7 +51,7 @@ def _deadlines(job: Job) -> Iterator[tuple[datetime, Fact]]:
     if start is None:
         return
     if active is not None:
-        sentence = f"the job was not complete {active} s after its start, as activeDeadlineSeconds demands"
+        sentence = f"the job was not complete within {active} s, as activeDeadlineSeconds demands"
         yield start + timedelta(seconds=active), _failed(Reason.DEADLINE_EXCEEDED, sentence)
     pending = job.policy.pending_deadline_seconds
     since = _pending_since(job)

@@ -21,7 +21,8 @@ def retried(seen: Observed, now: datetime) -> Verdict | None:
     again = Fact(ConditionType.FAILED, status=False, reason=Reason.RETRIED, message=f"spec.retry is {wanted}")
     record = {"retry": wanted, "active_since": now}
     if is_true(status.conditions, ConditionType.TRAINED):
-        return Verdict(record={**record, "inference": inference_to_repeat(seen)}, facts=(again,))
+        inferring = Fact(ConditionType.COMPLETE, status=False, reason=Reason.INFERRING, message="inference runs again")
+        return Verdict(record={**record, "inference": inference_to_repeat(seen)}, facts=(again, inferring))
     attempt = seen.attempt + 1
     starting = Fact(ConditionType.RUNNING, status=False, reason=Reason.STARTING, message=f"attempt {attempt} begins")
     counts = {"restarts": 0, "restarts_since_checkpoint": None, "disruptions": None, "consecutive_failures": None}

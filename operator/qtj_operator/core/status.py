@@ -9,7 +9,7 @@ from qtj_operator.api.contract import Progress
 from qtj_operator.api.indexes import format_indexes
 from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import Role
-from qtj_operator.api.status import Condition, InferencePhase, ProgressStatus, ReplicaStatus, Status
+from qtj_operator.api.status import Condition, InferencePhase, Phase, ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
@@ -74,6 +74,7 @@ def closed(base: Status, facts: Iterable[Fact], generation: int, now: datetime) 
             "phase": phase,
             "reason": reason,
             "completion_time": (base.completion_time or now) if over else None,
+            "first_running_time": base.first_running_time or (now if phase == Phase.RUNNING else None),
         }
     )
 
@@ -108,19 +109,16 @@ def failed_by_obstacle(after: Status, reason: Reason, message: str, now: datetim
     """
     failed = Fact(ConditionType.FAILED, status=True, reason=reason, message=message)
     never = _fact(Reason.NOT_STARTED, "training never started")
-    base = after.model_copy(update={"spec_digest": None})
-    return closed(base, (failed, never), after.observed_generation or 0, now)
+    return closed(after, (failed, never), after.observed_generation or 0, now)
 
 
 def has_run(status: Status) -> bool:
-    """Whether all replicas have run together at some time: then the API server has taken the template already.
+    """Whether the API server has taken the template already: a replica has run, as far as the record knows.
 
-    `Running` is written with the first attempt, so that it has become true if its status changed since.
+    An operator that did not record it wrote no `activeSince` either.
     """
-    running, start = find(status.conditions, ConditionType.RUNNING), status.attempt_start_time
-    if status.attempt != 1 or is_true(status.conditions, ConditionType.TRAINED) or running is None or start is None:
-        return True
-    return running.status == "True" or running.last_transition_time > start
+    ran = status.first_running_time or status.failures or status.restarts or status.disruptions
+    return bool(ran) or is_true(status.conditions, ConditionType.TRAINED) or status.active_since is None
 
 
 def differ_in_numbers_alone(before: Status, after: Status) -> bool:

@@ -94,9 +94,13 @@ class World(Simulation):
         return [pod for pod in super().overlooked() if not self._is_kept(pod)]
 
     def _is_kept(self, pod: Pod) -> bool:
-        """Whether Kueue holds the pod for the word of a silent node, or until its peers have finished like it."""
-        waits = pod["spec"].get("nodeName") in self.silent or pod["status"]["phase"] == "Succeeded"
+        """Whether Kueue holds the pod until its peers have finished too, or while one of them has not ended."""
+        others = [each["status"]["phase"] for each in self.every(Resource.PODS) if FINALIZER in _finalizers(each)]
+        waits = pod["status"]["phase"] == "Succeeded" or not {"Pending", "Running"}.isdisjoint(others)
         return FINALIZER in _finalizers(pod) and waits
+
+    def _is_silent(self, pod: Pod) -> bool:
+        return pod["spec"].get("nodeName") in self.silent
 
     # What users do
 

@@ -220,6 +220,11 @@ async def test_a_child_that_can_only_be_refused_again_is_an_obstacle(code: int) 
             """pods "qcnn-worker-0" is forbidden: ValidatingAdmissionPolicy 'maintenance' with binding 'all' denied""",
             "the ValidatingAdmissionPolicy maintenance",
         ),
+        (
+            422,
+            """pods "qcnn-worker-0" is forbidden: MutatingAdmissionPolicy 'labels' denied request: no""",
+            "the MutatingAdmissionPolicy labels",
+        ),
         (400, 'admission webhook "images.example.com" denied the request: timeout', "the webhook images.example.com"),
         (
             500,

@@ -32,7 +32,7 @@ class Resource(Enum):
     NODES = ("/api/v1", "nodes")
 
 
-_ADMISSION = re.compile(r"(webhook|ValidatingAdmissionPolicy) [\"']([^\"']+)[\"']")
+_ADMISSION = re.compile(r"(webhook|(?:Valid|Mut)atingAdmissionPolicy) [\"']([^\"']+)[\"']")
 """How the API server names who refused: kube-apiserver 1.34, admission/plugin/webhook/errors/statuserror.go and
 admission/plugin/policy/validating/plugin.go; `failed calling webhook` among them."""
 

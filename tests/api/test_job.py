@@ -123,6 +123,13 @@ def test_a_job_that_has_started_is_read_without_the_values_that_are_not_known() 
     assert "cleanPodPolicy" in refusal(runPolicy=policy), "a new one is not started on a guess"
 
 
+@pytest.mark.parametrize("weights", [".", "weights/", "a/.", "gs://bucket", "gs://bucket/"])
+def test_weights_that_are_no_file_are_refused(weights: str) -> None:
+    said = refusal(artifacts={"uri": "gs://bucket/run", "weights": weights})
+
+    assert said == "spec.artifacts.weights: names a folder: write the address of the file, for example weights.h5"
+
+
 def test_a_started_job_whose_template_cannot_be_read_is_refused() -> None:
     with pytest.raises(InvalidJob, match=r"spec\.template"):
         Job.parse({**stored_job(template={"spec": {"containers": []}}), "status": {"attempt": 1}})

@@ -51,6 +51,9 @@ def test_every_example_is_accepted(api_server: ApiServer, namespace: str, exampl
                 ("s3://bucket/w.h5", "must begin with gs:// or file:///, or be a path below artifacts.uri"),
                 ("gs://b/w.h5", "names no valid bucket: write gs://BUCKET/PATH"),
                 ("a/../../w.h5", "must not lead out of its folder with ..: write the whole address"),
+                ("gs://other-bucket", "names a folder: write the address of the file, for example weights.h5"),
+                ("weights/", "names a folder: write the address of the file, for example weights.h5"),
+                (".", "names a folder: write the address of the file, for example weights.h5"),
                 ("", "spec.artifacts.weights in body should be at least 1 chars long"),
             )
         ),

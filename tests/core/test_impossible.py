@@ -251,3 +251,24 @@ def test_a_job_that_never_started_says_nothing_of_running() -> None:
 
     for status in (world.decide().status, world.recorded().decide().status):
         assert [condition.type for condition in status.conditions or ()] == ["Failed"]
+
+
+@pytest.mark.parametrize("field", [{"restartPolicy": "Always"}, {"restartPolicyRules": [{"action": "Restart"}]}])
+def test_a_container_that_the_kubelet_would_restart_is_refused(field: dict[str, Any]) -> None:
+    assert sentence(template=template(**field)) == (
+        "spec.template.spec.containers[trainer] sets restartPolicy: remove it, the operator restarts replicas"
+    )
+
+
+def test_a_native_sidecar_may_have_a_restart_policy() -> None:
+    proxy = a_container(name="proxy", restartPolicy="Always")
+
+    assert new_job(template=a_template(initContainers=[proxy])).decide().status.phase == "Pending"
+
+
+def test_a_mistake_in_inferences_own_template_is_told_when_training_starts() -> None:
+    decision = new_job(inference={"template": template(env=[{"name": "TF_CONFIG", "value": "x"}])}).decide()
+
+    assert decision.status.attempt == 1
+    (event,) = (event for event in decision.events if event.type == "Warning")
+    assert event.message.startswith("training starts, but inference will fail: spec.inference.template.spec.containers")

@@ -38,6 +38,17 @@ _STAYS_BELOW = Rule(
 )
 
 
+_NAMES_A_FILE = Rule(
+    "!(self == '.' || self.endsWith('/') || self.endsWith('/.')) && (!self.startsWith('gs://') || "
+    "self.matches('^gs://[^/]+/.'))",
+    lambda uri: not (uri == "." or uri.endswith(("/", "/."))) and re.match("gs://[^/]+$", uri) is None,
+    "names a folder: write the address of the file, for example weights.h5",
+)
+
+
+_WEIGHTS = (_STORE_OR_RELATIVE, _VALID_BUCKET, _STAYS_BELOW, _NAMES_A_FILE)
+
+
 class Artifacts(Model):
     """Where results go."""
 
@@ -48,11 +59,11 @@ class Artifacts(Model):
         ),
         json_schema_extra=validations(_KNOWN_STORE, _VALID_BUCKET),
     )
-    weights: Annotated[str, _ADDRESS, checked(_STORE_OR_RELATIVE, _VALID_BUCKET, _STAYS_BELOW)] | None = Field(
+    weights: Annotated[str, _ADDRESS, checked(*_WEIGHTS)] | None = Field(
         None,
         description=(
             "The weights that the program stores, for a program that does not name them itself in its termination "
             "message: a path below `uri`, gs://BUCKET/PATH or file:///PATH. Their checksum is not known then."
         ),
-        json_schema_extra=validations(_STORE_OR_RELATIVE, _VALID_BUCKET, _STAYS_BELOW),
+        json_schema_extra=validations(*_WEIGHTS),
     )

@@ -77,6 +77,14 @@ def _complaint(asked: Asked) -> str | None:
     return next((found for check in _CHECKS if (found := check(asked)) is not None), None)
 
 
+def restarted_by_the_kubelet(asked: Asked) -> str | None:
+    """From Kubernetes 1.35 on, the kubelet would start a program again whose end counts as its replica's."""
+    for where, _, main in _programs(asked.templates):
+        if main.get("restartPolicy") or main.get("restartPolicyRules"):
+            return f"{where} sets restartPolicy: remove it, the operator restarts replicas"
+    return None
+
+
 def reserved_variable(asked: Asked) -> str | None:
     """A container sets TF_CONFIG or another variable of ours: one of the two values would be silently lost."""
     for where, container in _containers(asked.templates):
@@ -160,7 +168,12 @@ def tf_config_too_long(job: Job) -> str | None:
 _MAX_VARIABLE = 128 * 1024
 """MAX_ARG_STRLEN of the Linux kernel, execve(2)."""
 
-_CHECKS: tuple[Check, ...] = (reserved_variable, artifacts_that_vanish, too_large_for_its_memory)
+_CHECKS: tuple[Check, ...] = (
+    restarted_by_the_kubelet,
+    reserved_variable,
+    artifacts_that_vanish,
+    too_large_for_its_memory,
+)
 
 
 def _templates(job: Job) -> Mapping[str, Mapping[str, Any]]:

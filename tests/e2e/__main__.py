@@ -46,6 +46,7 @@ CLUSTER: Mapping[str, Scenario] = {
     "drain": nodes.drained_node,
     "drain-inference": nodes.drained_inference,
     "lost-node": nodes.lost_node,
+    "lost-inference": nodes.lost_inference,
     "upgrade": upgrade,
 }
 """What befalls everybody comes one after the other."""

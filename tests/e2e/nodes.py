@@ -6,15 +6,23 @@ from typing import Any
 from tests.e2e.chaos import inference_runs, time_of_next_step
 from tests.e2e.checks import Checks
 from tests.e2e.kubectl import KubectlError, get, kubectl, wait_until
+from tests.e2e.light import light
 from tests.e2e.machine import cluster
 from tests.e2e.progress import Steps
 from tests.e2e.trial import Trial, spread
 from tests.e2e.world import World
 
-__all__ = ["drained_inference", "drained_node", "lost_node", "two_nodes"]
+__all__ = ["drained_inference", "drained_node", "lost_inference", "lost_node", "two_nodes"]
 
 _VICTIM = "node-2"
 """node-1 has the storage."""
+_UNREACHABLE = {
+    "key": "node.kubernetes.io/unreachable",
+    "operator": "Exists",
+    "effect": "NoExecute",
+    "tolerationSeconds": 5,
+}
+_ENDLESS_ON_VICTIM = f"import os, time; time.sleep(600 * (os.environ['NODE'] == '{_VICTIM}'))"
 
 
 def two_nodes() -> None:
@@ -75,6 +83,28 @@ def lost_node(checks: Checks, world: World) -> None:
         cluster("up", "--nodes", "2")
         wait_until("the node is back", lambda: _VICTIM in _ready(), 120)
     trial.completes(disruptions=1)
+
+
+def lost_inference(checks: Checks, world: World) -> None:
+    """The node of inference is lost: its Job waits for the pod for ever, so that another Job runs on the other node."""
+    job = light("mislaid", epochs=10)
+    job["spec"]["inference"] = {"command": ["python", "-uc", _ENDLESS_ON_VICTIM], "args": []}
+    pod = job["spec"]["template"]["spec"]
+    pod |= {"affinity": _rather_on(_VICTIM), "tolerations": [_UNREACHABLE], "terminationGracePeriodSeconds": 1}
+    pod["containers"][0]["env"] = [{"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}]
+    trial = Trial.apply(checks, world, job)
+    wait_until("inference runs", lambda: inference_runs(trial), 120)
+    checks.equal("the node of inference", _inference_nodes(trial), [_VICTIM])
+    try:
+        cluster("stop-node", _VICTIM)
+        trial.wait("ends", lambda status: status.get("phase") in {"Complete", "Failed"})
+        checks.that("inference ended on the other node", "node-1" in _inference_nodes(trial), _inference_nodes(trial))
+        checks.equal("phase", trial.status["phase"], "Complete")
+        checks.equal("attempts", trial.status["attempt"], 1)
+    finally:
+        cluster("up", "--nodes", "2")
+        wait_until("the node is back", lambda: _VICTIM in _ready(), 120)
+    trial.deleted()
 
 
 def _inference_nodes(trial: Trial) -> list[str]:

@@ -28,7 +28,7 @@ def test_a_training_told_to_end_loses_no_step(trainer: Trainer, tmp_path: Path, 
     assert told.code == 128 + signal.SIGTERM
     assert f"was told to end, after step {step}" in told.output
     assert told.sentences == []
-    assert f" and step {step} from file:///" in resumed.output
+    assert f"/checkpoints/uid-1/{step:09d}-" in resumed.output, "it may be the end of an epoch, by chance"
     if size == 1:
         assert resumed.weights.sha256 == whole.weights.sha256
         assert resumed.metrics == whole.metrics

@@ -22,6 +22,7 @@ _TIMES = {
     "attemptStartTime",
     "startTime",
     "completionTime",
+    "firstRunningTime",
     "lastTransitionTime",
     "time",
     "examplesPerSecond",

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.api.job import InvalidJob, Job, ReplicaId, _digest, is_managed_elsewhere, main_container, read_status
+from qtj_operator.api.job import Job, ReplicaId, _digest, is_managed_elsewhere, main_container
 from qtj_operator.api.names import Role
+from qtj_operator.api.reading import InvalidJob, read_status
 from qtj_operator.api.spec import IMMUTABLE
 from qtj_operator.api.status import Phase, Status
 from tests.jobs import a_container, a_job, a_template, job_object, stored_job

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.api.job import InvalidJob, Job, ReplicaId
+from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import Role
+from qtj_operator.api.reading import InvalidJob
 from qtj_operator.api.spec import Spec, Strategy
 from tests.jobs import a_job, stored_job
 

@@ -220,8 +220,6 @@ def _pod(
             if waiting
             else None,
             "gates": (),
-            "finalizers": (),
-            "node_ready": None,
             "unscheduled": None,
             "disrupted": False,
             "accompanied": sidecar,

@@ -2,13 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
-from pydantic import ValidationError
-
 from qtj_operator.api.names import MANAGER, Role
+from qtj_operator.api.reading import read_leniently, read_spec, read_status
 from qtj_operator.api.run_policy import BackoffScope, RunPolicy
 from qtj_operator.api.spec import IMMUTABLE, Inference, Spec, Strategy
 from qtj_operator.api.status import Status
@@ -16,16 +15,10 @@ from qtj_operator.api.status import Status
 __all__ = [
     "GRPC_PORT",
     "METRICS_PORT",
-    "NO_SUCH_FIELD",
-    "WRONG_TYPE",
-    "InvalidJob",
     "Job",
     "ReplicaId",
-    "dotted",
-    "faults",
     "is_managed_elsewhere",
     "main_container",
-    "read_status",
 ]
 
 C = TypeVar("C", bound=Mapping[str, Any])
@@ -35,32 +28,6 @@ METRICS_PORT = 2224
 _DEFAULT_PROFILER_PORT = 2223
 _DEFAULT_BACKOFF_LIMIT = 3
 _MAIN_CONTAINER = "trainer"
-
-NO_SUCH_FIELD = "there is no such field"
-_MAPPING = "this has to be a mapping: write its fields below it"
-WRONG_TYPE = {
-    "model_type": _MAPPING,
-    "mapping_type": _MAPPING,
-    "dict_type": _MAPPING,
-    "list_type": "this has to be a list",
-    "string_type": "this has to be text: put it in quotes",
-    "int_type": "this has to be a whole number, without quotes",
-    "bool_type": "this has to be true or false, without quotes",
-}
-"""What pydantic says of Python's types, by its names for them, for somebody who writes YAML."""
-_WORDS = {"extra_forbidden": NO_SUCH_FIELD, **WRONG_TYPE}
-
-
-class InvalidJob(ValueError):  # noqa: N818  it names what is wrong, as httpx's InvalidURL does
-    """An object that no model accepts; the message is one sentence for its author.
-
-    Attributes:
-        path: Where in the spec the fault is.
-    """
-
-    def __init__(self, sentence: str, path: tuple[int | str, ...]) -> None:
-        super().__init__(sentence)
-        self.path = path
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -110,7 +77,7 @@ class Job:
             InvalidJob: The spec breaks a rule of the schema, which an object stored before that rule existed may do.
         """
         meta, written, status = raw["metadata"], raw.get("spec", {}), read_status(raw)
-        spec, ignored = _read_leniently(written) if status.attempt else _read_spec(written)
+        spec, ignored = read_leniently(written) if status.attempt else read_spec(written)
         return cls(
             name=meta["name"],
             namespace=meta["namespace"],
@@ -222,65 +189,9 @@ def is_managed_elsewhere(raw: Mapping[str, Any]) -> bool:
     return (raw.get("spec") or {}).get("managedBy") not in {None, MANAGER}
 
 
-def read_status(raw: Mapping[str, Any]) -> Status:
-    """Reads the status that an operator of another version may have written.
-
-    A field or a value of a later version is passed over: to forget the whole status for it would train the job again.
-    """
-    status = raw.get("status") or {}
-    while True:
-        try:
-            return Status.read(status, extra="ignore")
-        except ValidationError as error:
-            status = _without(status, error.errors(include_url=False)[0]["loc"]) or {}
-
-
 def main_container(containers: Sequence[C]) -> C:
     """Returns the container that runs the training program."""
     return next((container for container in containers if container.get("name") == _MAIN_CONTAINER), containers[0])
-
-
-def _without(value: Any, path: Sequence[int | str]) -> Any:  # noqa: ANN401  JSON
-    """Returns `value` without what lies at `path`; None when that is all of it, or when it lacks what it needs."""
-    if not path:
-        return None
-    head, rest = path[0], path[1:]
-    if isinstance(value, Mapping) and head in value:
-        less = _without(value[head], rest)
-        return {key: less if key == head else item for key, item in value.items() if key != head or less is not None}
-    if isinstance(value, Sequence) and isinstance(head, int) and not isinstance(value, str):
-        less = _without(value[head], rest)
-        return [*value[:head], *(() if less is None else (less,)), *value[head + 1 :]]
-    return None
-
-
-def _read_spec(written: Mapping[str, Any]) -> tuple[Spec, tuple[str, ...]]:
-    """Returns the spec, and the paths of fields that are not known."""
-    try:
-        return Spec.read(written), ()
-    except ValidationError as error:
-        unknown = tuple(each["loc"] for each in error.errors(include_url=False) if each["type"] == "extra_forbidden")
-    try:
-        return Spec.read(written, extra="ignore"), tuple(dotted(("spec", *path)) for path in unknown)
-    except ValidationError as error:
-        path, what = next(faults(error))
-        raise InvalidJob(f"{dotted(('spec', *path))}: {what}", path) from None
-
-
-def _read_leniently(written: Mapping[str, Any]) -> tuple[Spec, tuple[str, ...]]:
-    """Returns as much of the spec as can be read, and the paths of what was left out."""
-    left_out: list[str] = []
-    while True:
-        try:
-            spec, unknown = _read_spec(written)
-        except InvalidJob as error:
-            rest = _without(written, error.path)
-            if not rest:
-                raise
-            left_out.append(dotted(("spec", *error.path)))
-            written = rest
-        else:
-            return spec, (*left_out, *unknown)
 
 
 def _digest(written: Mapping[str, Any]) -> str:
@@ -295,15 +206,3 @@ def _without_nulls(value: Any) -> Any:  # noqa: ANN401  JSON
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_without_nulls(item) for item in value]
     return value
-
-
-def faults(error: ValidationError) -> Iterator[tuple[tuple[int | str, ...], str]]:
-    """Yields what is wrong with a spec: the path of the field, and a sentence about it."""
-    for each in error.errors(include_url=False):
-        what = _WORDS.get(each["type"], each["msg"])
-        yield each["loc"], f"{what[0].lower()}{what[1:]}"
-
-
-def dotted(path: Iterable[int | str]) -> str:
-    """Writes the path of a field as people do: spec.containers[0].image."""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")

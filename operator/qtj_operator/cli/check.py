@@ -8,8 +8,8 @@ from pydantic import ValidationError
 from pydantic.alias_generators import to_camel
 
 from qtj_operator.api.crd import crd
-from qtj_operator.api.job import NO_SUCH_FIELD, faults
 from qtj_operator.api.names import MAX_NAME_LENGTH, NAME_PATTERN
+from qtj_operator.api.reading import NO_SUCH_FIELD, faults
 from qtj_operator.api.spec import Spec
 from qtj_operator.cli.arguments import argument_mistakes
 from qtj_operator.cli.errors import InputError, meant

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from qtj_operator.api.artifacts import Artifacts
 from qtj_operator.api.contract import Env
-from qtj_operator.api.job import faults
 from qtj_operator.api.names import API_VERSION, KIND, Role
+from qtj_operator.api.reading import faults
 from qtj_operator.cli.check import mistakes
 from qtj_operator.cli.errors import InputError
 from qtj_operator.cli.manifests import Document, read_documents

@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from qtj_operator.api.job import dotted
 from qtj_operator.api.names import API_VERSION, KIND
+from qtj_operator.api.reading import dotted
 from qtj_operator.cli.errors import InputError
 from qtj_operator.cli.settings import Setting
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from kubernetes.client import models
 
-from qtj_operator.api.job import WRONG_TYPE
+from qtj_operator.api.reading import WRONG_TYPE
 from qtj_operator.cli.errors import meant
 from qtj_operator.cli.podrules import broken_rules
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from qtj_operator.api.job import dotted
+from qtj_operator.api.reading import dotted
 from qtj_operator.cli.errors import InputError
 
 __all__ = ["Setting"]

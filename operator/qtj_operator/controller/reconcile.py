@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from qtj_operator.api.conditions import ConditionType, is_true
-from qtj_operator.api.job import InvalidJob, Job, is_managed_elsewhere, read_status
+from qtj_operator.api.job import Job, is_managed_elsewhere
+from qtj_operator.api.reading import InvalidJob, read_status
 from qtj_operator.api.status import Status
 from qtj_operator.controller.act import Obstacle, act
 from qtj_operator.controller.client import Client, Key, Object, ProgressSource, Resource

@@ -11,9 +11,10 @@ from pydantic import ValidationError
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason
 from qtj_operator.api.contract import STATES, Env
-from qtj_operator.api.job import Job, dotted, faults, main_container
+from qtj_operator.api.job import Job, main_container
 from qtj_operator.api.memory import state_bytes
 from qtj_operator.api.quantities import bytes_of, in_words
+from qtj_operator.api.reading import dotted, faults
 from qtj_operator.api.template import read_template
 from qtj_operator.build.tf_config import tf_config
 from qtj_operator.core.decision import Verdict

@@ -119,8 +119,14 @@ class Laptop:
 
     def worker(self, index: int) -> int:
         """Returns the process of a worker."""
-        eventually(lambda: len(self._workers()) > index)
-        return self._workers()[index]
+        found: list[int] = []
+
+        def is_there() -> bool:
+            found[:] = self._workers()  # one look: a process that is just being started shows now and then
+            return len(found) > index
+
+        eventually(is_there)
+        return found[index]
 
     def _workers(self) -> list[int]:
         found = {}

@@ -120,7 +120,7 @@ def _refusal(error: ApiError, message: str, kind: type[Action]) -> Obstacle:
 
 
 async def _restore(client: Client, job: Job, action: Restore) -> None:
-    """Replaces the fields whole: merging would keep a port that somebody added to the list.
+    """Replaces the fields whole; what others added to them is in the values already, as far as it stays.
 
     Raises:
         ApiError: The server refused, or has another version of the object: it calls a patch whose test fails invalid.

@@ -60,7 +60,7 @@ def drifted(seen: Observed, _now: datetime) -> Verdict | None:
 
     Once training has ended no peer asks for it, and whoever edits it again and again would keep inference waiting.
     """
-    if is_true(seen.job.status.conditions, ConditionType.TRAINED):
+    if seen.job.edited or is_true(seen.job.status.conditions, ConditionType.TRAINED):
         return None
     repairs: list[Action] = []
     for replica in seen.job.replicas():
@@ -71,7 +71,7 @@ def drifted(seen: Observed, _now: datetime) -> Verdict | None:
             ports = laid_over(spec["ports"], live["spec"].get("ports") or ())
             fields = {"ports": ports, **{field: spec[field] for field in _PROMISED}}
             repairs.append(Restore(Kind.SERVICE, name, live["metadata"]["resourceVersion"], fields))
-    if not repairs or seen.job.edited:
+    if not repairs:
         return None
     names = ", ".join(repair.name for repair in repairs if isinstance(repair, Restore))
     event = Event("Warning", Reason.SERVICE_REPAIRED, f"brought back what had been edited: {names}")

@@ -14,12 +14,12 @@ Two workers, the node of worker-1 lost::
     worker-1  not ready,     but its containers are, by the node's last word: the cluster misses the node, a disruption
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
 from qtj_operator.api.contract import EXIT_RETRY
-from qtj_operator.api.job import Job
+from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import replica_name
 from qtj_operator.api.run_policy import FailureAction
 from qtj_operator.core.backing_off import failures_in_a_row
@@ -43,7 +43,8 @@ def lost_replica(seen: Observed, now: datetime) -> Verdict | None:
     A disruption (preemption, eviction, a lost node, a deletion) says nothing about the program and costs nothing of its
     budget, and neither does the end of a peer beside it: plain TensorFlow ends with 1 when a peer goes.
     """
-    lost = [pod for pod in seen.gang if pod.failed or _taken(seen, pod) or _unreachable(seen, pod)]
+    finished = seen.finished  # read once: a gang may have a thousand members
+    lost = [pod for pod in seen.gang if pod.failed or _taken(seen, pod, finished) or _unreachable(seen, pod)]
     gone = _gone(seen)
     if is_true(seen.job.status.conditions, ConditionType.TRAINED) or not (lost or gone):
         return None
@@ -90,14 +91,14 @@ def _failed(seen: Observed, lost: list[Pod], why: str, now: datetime) -> Verdict
     return _next_attempt(seen, lost, why, now, restarts=1)
 
 
-def _taken(seen: Observed, pod: Pod) -> bool:
+def _taken(seen: Observed, pod: Pod, finished: Collection[ReplicaId | None]) -> bool:
     """Whether somebody takes the pod away: it is being deleted in a gang that runs or is queued, or was told to go.
 
     One whose success is on record may go. One that was first seen when it was being deleted may only have obeyed. Kueue
     lets go of a group's pod only when none of the group is left, and takes no other into a group that it has stopped.
     """
     once = pod.disrupted or seen.job.queued or _ran(seen)
-    return pod.deleting and pod.replica not in seen.finished and once
+    return pod.deleting and pod.replica not in finished and once
 
 
 def _gone(seen: Observed) -> list[str]:
@@ -117,8 +118,8 @@ def _unreachable(seen: Observed, pod: Pod) -> bool:
 
     Its node would say that it is not ready, too, but of its containers.
     """
-    bereft = any(_is_echo(other) for other in seen.gang)
-    return bereft and _ran(seen) and pod.running and pod.missed and not pod.deleting
+    missed = _ran(seen) and pod.running and pod.missed and not pod.deleting
+    return missed and any(map(_is_echo, seen.gang))
 
 
 def _is_echo(pod: Pod) -> bool:

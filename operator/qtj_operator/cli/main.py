@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from qtj_operator.cli import commands, operator_commands, run_commands
+from qtj_operator.cli import commands, history_commands, operator_commands, run_commands
 from qtj_operator.cli.group import Group, register
 
 __all__ = ["GROUPS", "app"]
 
 GROUPS = {
-    "On this machine": run_commands.COMMANDS,
+    "On this machine": (*run_commands.COMMANDS, *history_commands.COMMANDS),
     "Files and jobs": commands.COMMANDS,
     "The operator": operator_commands.COMMANDS,
 }

@@ -7,7 +7,7 @@ import typer
 
 from qtj_operator.cli.errors import InputError
 
-__all__ = ["Artifacts", "File", "Filename", "JobName", "Namespace", "Settings", "Verbose", "one_file"]
+__all__ = ["Artifacts", "File", "Filename", "JobName", "Namespace", "RunName", "Settings", "Verbose", "one_file"]
 
 File = Annotated[
     Path | None,
@@ -27,7 +27,15 @@ Artifacts = Annotated[
         metavar="FOLDER|URI",
         help="Where artifacts are, in place of the job's spec.artifacts.uri: a folder, file:///PATH or "
         "gs://BUCKET/PATH.",
-        show_default="qtj-artifacts/JOB",
+        show_default="qtj-artifacts/JOB/NUMBER",
+    ),
+]
+RunName = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="RUN",
+        help="A job's name for its last run, or JOB/NUMBER, as `qtj list` has it.",
+        show_default="the last run of all",
     ),
 ]
 JobName = Annotated[str, typer.Argument(metavar="JOB", help="The job's name.")]

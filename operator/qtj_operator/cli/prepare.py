@@ -79,9 +79,9 @@ def _earlier(document: Document, place: Folder | None) -> Earlier | None:
     job = document.manifest["metadata"]["name"]
     history = History()
     if place is None:
-        runs = [run for run in history.runs(job) if run.folder.is_active or run.folder.changed]
+        runs = [run for run in history.runs(job) if run.folder.is_active or run.folder.is_used]
         return Earlier.of(runs[-1].name, runs[-1].folder) if runs else None
-    if not place.is_active and not (place.is_ours and place.changed):
+    if not place.is_active and not place.is_used:
         return None
     earlier = Earlier.of(history.name_of(job, place), place)
     if (held := earlier.record["metadata"]["name"]) != job:
@@ -93,7 +93,7 @@ def _claimed(document: Document, start: Start, place: Folder | None, bucket: str
     manifest, history = document.manifest, History()
     job = manifest["metadata"]["name"]
     folder = start.earlier.folder if start.earlier else place or history.next_folder(job)
-    if place and place.changed and not start.earlier:
+    if place and place.is_used and not start.earlier:
         raise InputError(f"{place.path} holds an earlier run, and nothing is overwritten: name another --artifacts")
     bucket = bucket or (start.earlier.folder.bucket if start.earlier and place is None else None)
     folder.claim(bucket)

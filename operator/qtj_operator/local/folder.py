@@ -28,6 +28,7 @@ EVENTS = "events.jsonl"
 _MARK = ".qtj-run"
 _RECORD = "job.json"
 _STOP = ".stop"
+_KILL = "kill"
 _LOGS = "logs"
 _CLAIM_SECONDS = 1.0
 """How long a lock is tried for: somebody who only looks whether it is taken has it for a moment."""
@@ -54,6 +55,11 @@ class Folder:
     def is_ours(self) -> bool:
         """Whether a run has its folder here."""
         return (self.path / _MARK).is_file()
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a run has left a record here."""
+        return self.is_ours and self.changed > 0
 
     @property
     def bucket(self) -> str | None:
@@ -105,6 +111,7 @@ class Folder:
         if not _locked(self._lock):
             self.release()
             raise FolderError(f"another qtj run is at work in {self.path}: wait for its end, or stop it with qtj stop")
+        self.say_stopped()  # what a run that is gone was asked for
         with self._explained():
             os.truncate(self._lock, 0)
             os.pwrite(self._lock, json.dumps({"artifacts": bucket}).encode(), 0)
@@ -176,16 +183,24 @@ class Folder:
             FolderError: The folder cannot be written to.
         """
         with self._explained():
-            (self.path / _STOP).write_text("kill" if at_once else "stop")
+            (self.path / _STOP).write_text(_KILL if at_once else "")
 
-    def asked_to_stop(self) -> str | None:
-        """Returns "stop" or "kill" once after somebody has asked for that."""
-        path = self.path / _STOP
+    @property
+    def is_to_stop(self) -> bool:
+        """Whether somebody has asked for that, and it is not done yet."""
+        return (self.path / _STOP).exists()
+
+    @property
+    def is_to_stop_at_once(self) -> bool:
+        """Whether the programs are to be killed."""
         with suppress(OSError):
-            asked = path.read_text()
-            path.unlink()
-            return asked or "stop"
-        return None
+            return (self.path / _STOP).read_text() == _KILL
+        return False
+
+    def say_stopped(self) -> None:
+        """Says that nothing of the job runs any more."""
+        with suppress(OSError):
+            (self.path / _STOP).unlink()
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

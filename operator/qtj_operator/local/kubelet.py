@@ -87,6 +87,10 @@ class Kubelet:
         """How many programs run."""
         return len(self._pods)
 
+    def runs(self, job: Key) -> bool:
+        """Tells whether a program of a job runs."""
+        return any(task.job == job for task in self._pods.values())
+
     def pid(self, pod: str) -> int | None:
         """Returns the process of the running pod of that name."""
         return next((task.pid for task in self._pods.values() if task.name == pod), None)

@@ -164,9 +164,11 @@ class Session:
 
     def _heed(self) -> None:
         """Suspends the jobs of which another command has asked for that."""
-        for key, job in self._jobs.items():
-            if asked := job.folder.asked_to_stop():
-                self._suspend(key, at_once=asked == "kill")
+        for key, folder in ((key, job.folder) for key, job in self._jobs.items() if job.folder.is_to_stop):
+            if _is_at_rest(self._last[key]) and not self._kubelet.runs(key):
+                folder.say_stopped()
+            else:
+                self._suspend(key, at_once=folder.is_to_stop_at_once)
 
     def _patience(self) -> float:
         retry = self._controller.next_retry()

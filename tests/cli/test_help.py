@@ -1,5 +1,6 @@
 """What `qtj` says about itself, and about words it does not know."""
 
+import re
 import shlex
 import subprocess
 import sys
@@ -26,7 +27,7 @@ def test_h_is_help_and_ends_with_examples(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "example"), EXAMPLES)
 def test_an_example_of_the_help_is_a_command_line_that_is_accepted(name: str, example: str) -> None:
-    program, command, *words = shlex.split(example.partition(" | ")[0].partition(" < ")[0].partition(" > ")[0])
+    program, command, *words = shlex.split(re.findall(r"qtj [^|<>)]+", example)[0])
     application = get_command(app)
 
     context = application.commands[command].make_context(command, words)  # type: ignore[attr-defined]  it is a group

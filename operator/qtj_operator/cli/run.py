@@ -1,7 +1,6 @@
 """`qtj run`: a job on this machine, by the operator's own reconcile."""
 
 import asyncio
-import json
 import logging
 import os
 import shlex
@@ -13,12 +12,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-import typer
 from rich.console import Console
 
 from qtj_operator.cli.check import checked
+from qtj_operator.cli.dry_run import would_run
 from qtj_operator.cli.errors import COMPLETE, FAILED, INTERRUPTED, InputError
 from qtj_operator.cli.manifests import Document, File, read_file
+from qtj_operator.cli.printing import Form, formatted, say
 from qtj_operator.cli.settings import Setting
 from qtj_operator.cli.view import View, ended, view_on
 from qtj_operator.controller.client import Object
@@ -42,7 +42,8 @@ class Options:
         settings: Fields to set.
         artifacts: Where artifacts go, in place of a folder for each job.
         resume: Whether to go on from an earlier run.
-        as_json: Whether stdout is for the final object alone.
+        output: The form in which stdout has the final object alone; None for lines for people.
+        dry_run: Whether to say what would be done, and do nothing.
         verbose: Whether to log what the operator does.
     """
 
@@ -50,7 +51,8 @@ class Options:
     settings: Sequence[str] = ()
     artifacts: str | None = None
     resume: bool = False
-    as_json: bool = False
+    output: Form | None = None
+    dry_run: bool = False
     verbose: bool = False
 
 
@@ -94,9 +96,11 @@ def run_file(options: Options) -> int:
         InputError: Something has to be corrected first.
     """
     logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(name)s: %(message)s")
-    console = _Unread(stderr=options.as_json, highlight=False)
+    console = _Unread(stderr=options.output is not None, highlight=False)
     file = read_file(options.file, [Setting.parse(text) for text in options.settings])
     notes = _check(file, options)
+    if options.dry_run:
+        return _dry_run(file, options, notes, console)
     with ExitStack() as stack:
         jobs = [_prepared(document, options, stack) for document in file.jobs]
         view = stack.enter_context(view_on(console))
@@ -104,6 +108,28 @@ def run_file(options: Options) -> int:
             view.say(note)
         final = asyncio.run(_run(jobs, file.configs, view))
     return _report(final, jobs, options, console)
+
+
+def _dry_run(file: File, options: Options, notes: Sequence[str], console: Console) -> int:
+    """Says what a run would do; the file was checked before.
+
+    Raises:
+        InputError: It could not begin, for its folder is not to be written to, or holds nothing to go on from.
+    """
+    for document in file.jobs:
+        folder, artifacts = folder_of(document.manifest["metadata"]["name"], options.artifacts)
+        try:
+            if options.resume:
+                _record(document, folder)
+        except FolderError as problem:
+            raise InputError(str(problem)) from None
+        for line in would_run(document.manifest, folder.path, artifacts):
+            console.print(line, soft_wrap=True, markup=False)
+    for line in (*notes, "nothing was started: --dry-run"):
+        console.print(line, soft_wrap=True, markup=False)
+    if options.output:
+        say(formatted([document.manifest for document in file.jobs], options.output))
+    return COMPLETE
 
 
 def folder_of(job: str, artifacts: str | None) -> tuple[Folder, str]:
@@ -226,8 +252,8 @@ def _report(final: Sequence[Object], jobs: Sequence[LocalJob], options: Options,
     for job, local in zip(final, jobs, strict=True):
         for line in filter(None, (ended(job), local.folder.complaint, _places(local))):
             console.print(line, soft_wrap=True, markup=False)
-    if options.as_json:
-        typer.echo(json.dumps(final[0] if len(final) == 1 else _list_of(final), indent=4, sort_keys=True))
+    if options.output:
+        say(formatted(final, options.output))
     phases = {(job.get("status") or {}).get("phase") for job in final}
     if phases == {"Complete"}:
         return COMPLETE
@@ -251,7 +277,3 @@ def _places(job: LocalJob) -> str:
         if job.artifacts == folder.as_uri()
         else f"results: {job.artifacts}, logs: {folder}"
     )
-
-
-def _list_of(jobs: Sequence[Object]) -> Mapping[str, Any]:
-    return {"apiVersion": "v1", "items": list(jobs), "kind": "List", "metadata": {"resourceVersion": ""}}

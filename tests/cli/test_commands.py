@@ -82,11 +82,11 @@ def test_a_crd_that_cannot_be_written_is_a_sentence() -> None:
         ),
         (
             ("--set", "spec.template.spec.containers[0].command=[python]", "--resume"),
-            "there is no job in ",
+            "there is no run of qcnn in this folder to go on with: leave --resume out",
         ),
         (
             ("--set", "spec.template.spec.containers[0].command=[python]", "--artifacts", "/dev/null/x"),
-            "cannot write to /dev/null/x (Not a directory): choose another folder with --artifacts",
+            "cannot write to /dev/null/x (Not a directory): name another folder with --artifacts",
         ),
     ],
 )  # fmt: skip
@@ -112,20 +112,24 @@ def test_two_jobs_of_one_name_are_refused(folder: Path) -> None:
     assert qtj("run", "job.yaml").sentences == ["job.yaml:28: metadata.name: two jobs of this file are called qcnn"]
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("command", ["logs", "report"])
-def test_a_job_that_was_never_run_has_neither_logs_nor_report(folder: Path, command: str) -> None:
+def test_a_job_that_was_never_run_has_neither_logs_nor_report(command: str) -> None:
     answer = qtj(command, "qcnn")
 
     assert answer.code == 2
-    assert answer.sentences == [f"there is no job in {folder / 'qtj-artifacts/qcnn'}: nothing was run there yet"]
+    assert answer.sentences == ["the job qcnn was not run in this folder: `qtj list` shows what was"]
 
 
 def left(folder: Path, status: dict[str, Any], result: str = "") -> Path:
     """Leaves what a run of a program leaves that says nothing of epochs in its log."""
-    place = folder / "qtj-artifacts/own"
+    place = folder / "qtj-artifacts/own/1"
     (place / "logs").mkdir(parents=True)
     (place / "logs/own-worker-0.1.log").write_text("8/8 - 1s - loss: 2.28\n")
-    (place / "job.json").write_text(json.dumps({"metadata": {"name": "own"}, "status": status}))
+    (place / ".qtj-run").touch()
+    meta = {"name": "own", "namespace": "default", "uid": "1"}
+    job = {"kind": "QuantumTrainingJob", "metadata": meta, "spec": {}, "status": status}
+    (place / "job.json").write_text(json.dumps(job))
     (place / "result.json").write_text(result)
     return place
 
@@ -160,7 +164,7 @@ def test_the_report_of_a_job_that_failed_says_why_and_where_to_look(folder: Path
 def test_a_job_that_still_runs_has_nothing_to_report_before_its_first_epoch(folder: Path) -> None:
     left(folder, {"phase": "Running"})
 
-    assert qtj("report", "own").sentences[0].endswith("tell of no epoch yet: look again when own has trained for one")
+    assert qtj("report", "own").sentences[0].endswith("tell of no epoch yet: look again when own/1 has trained for one")
 
 
 def test_a_repeated_epoch_counts_as_it_was_last() -> None:

@@ -1,5 +1,6 @@
 """What `qtj` says about itself, and about words it does not know."""
 
+import re
 import shlex
 import subprocess
 import sys
@@ -26,7 +27,7 @@ def test_h_is_help_and_ends_with_examples(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "example"), EXAMPLES)
 def test_an_example_of_the_help_is_a_command_line_that_is_accepted(name: str, example: str) -> None:
-    program, command, *words = shlex.split(example.partition(" | ")[0].partition(" < ")[0].partition(" > ")[0])
+    program, command, *words = shlex.split(re.findall(r"qtj [^|<>)]+", example)[0])
     application = get_command(app)
 
     context = application.commands[command].make_context(command, words)  # type: ignore[attr-defined]  it is a group
@@ -40,7 +41,7 @@ def test_an_example_of_the_help_is_a_command_line_that_is_accepted(name: str, ex
     [
         (["rnu", "job.yaml"], "no such command 'rnu': did you mean 'run'? (qtj --help tells more)"),
         (["plan", "--sett"], "no such option: --sett: did you mean --set? (qtj plan --help tells more)"),
-        (["logs"], "missing argument 'JOB' (qtj logs --help tells more)"),
+        (["retry"], "missing argument 'JOB' (qtj retry --help tells more)"),
         (["run"], "no file is named: write FILE or -f FILE, or - to read stdin"),
         (["validate"], "no file is named: write FILE or -f FILE, or - to read stdin"),
         (["run", "a", "-f", "b"], "two files are named, a and b: name one, as FILE or with -f FILE"),

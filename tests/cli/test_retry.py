@@ -21,7 +21,7 @@ async def test_a_failed_job_goes_on_as_another_attempt() -> None:
     said = await raise_retry(lab.cluster, KEY)
     await lab.settles()
 
-    assert said == "spec.retry of qcnn is 1 now: attempt 2 begins, from the last checkpoint if there is one"
+    assert said.sentence == "spec.retry of qcnn is 1 now: attempt 2 begins, from the last checkpoint if there is one"
     assert ((await lab.status())["attempt"], await lab.phase()) == (2, "Restarting")
 
 
@@ -39,7 +39,7 @@ async def test_inference_that_failed_runs_again() -> None:
     await lab.settles()
 
     assert (before, await lab.phase()) == ("Failed", "Inferring")
-    assert said == "spec.retry of qcnn is 1 now: inference runs again"
+    assert said.sentence == "spec.retry of qcnn is 1 now: inference runs again"
 
 
 async def test_each_retry_is_a_new_number() -> None:
@@ -47,7 +47,19 @@ async def test_each_retry_is_a_new_number() -> None:
     await failed(lab)
     lab.cluster.store.update(Resource.QUANTUM_TRAINING_JOBS, *KEY, lambda job: job["status"].update(retry=6))
 
-    assert "is 7 now" in await raise_retry(lab.cluster, KEY)
+    assert "is 7 now" in (await raise_retry(lab.cluster, KEY)).sentence
+
+
+async def test_a_dry_run_says_what_would_follow_and_changes_nothing() -> None:
+    lab = Lab()
+    await failed(lab)
+
+    retried = await raise_retry(lab.cluster, KEY, dry_run=True)
+    await lab.settles()
+
+    assert retried.sentence.startswith("spec.retry of qcnn would be 1 (nothing was changed: --dry-run): attempt 2")
+    assert retried.job["spec"]["retry"] == 1
+    assert await lab.phase() == "Failed"
 
 
 async def test_what_cannot_be_retried_is_said_in_a_sentence() -> None:

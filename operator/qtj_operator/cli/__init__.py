@@ -1,9 +1,7 @@
 """The command line: `qtj`."""
 
 import errno
-import os
 import sys
-from pathlib import Path
 
 __all__ = ["app"]
 
@@ -19,11 +17,7 @@ def app(prog_name: str | None = None) -> None:
     except OSError as problem:
         if problem.errno != errno.ENOSPC:  # a disk that is full is nobody's defect
             raise
-        _drop_output()
+        from qtj_operator.cli.printing import drop_output  # noqa: PLC0415
+
+        drop_output()
         sys.exit(f"qtj: what the command says cannot be written ({problem.strerror}): make room")
-
-
-def _drop_output() -> None:
-    """Sends to nowhere what stdout still holds: the interpreter would try again, and fail again."""
-    with Path(os.devnull).open("w") as nowhere:
-        os.dup2(nowhere.fileno(), sys.stdout.fileno())

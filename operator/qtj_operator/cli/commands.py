@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-from qtj_operator.cli.errors import InputError, input_checked
+from qtj_operator.cli.errors import InputError, input_checked, needs_extra
 from qtj_operator.cli.group import Command
-from qtj_operator.cli.parameters import File, Filename, JobName, Namespace, Settings, one_file
+from qtj_operator.cli.parameters import DryRun, File, Filename, JobName, Namespace, Settings, one_file
+from qtj_operator.cli.printing import Output, formatted, say
 
 __all__ = ["COMMANDS"]
 
@@ -16,24 +17,23 @@ def plan(
     file: File = None,
     filename: Filename = None,
     settings: Settings = None,
+    output: Output = None,
     *,
     calibrate: Annotated[bool, typer.Option(help="Train for some seconds to estimate the time of an epoch.")] = True,
 ) -> None:
     """Say what a job would create and take: objects, memory, time."""
     with input_checked():
-        from rich.console import Console  # noqa: PLC0415
-
         from qtj_operator.cli.plan import plan_file  # noqa: PLC0415
 
-        plan_file(one_file(file, filename), settings or [], Console(highlight=False), calibrated=calibrate)
+        plan_file(one_file(file, filename), settings or [], calibrated=calibrate, form=output)
 
 
-def render(file: File = None, filename: Filename = None, settings: Settings = None) -> None:
+def render(file: File = None, filename: Filename = None, settings: Settings = None, output: Output = None) -> None:
     """Print the manifests that the operator would create, for example for kubectl apply --dry-run=server -f -."""
     with input_checked():
         from qtj_operator.cli.render import render_file  # noqa: PLC0415
 
-        typer.echo(render_file(one_file(file, filename), settings or []), nl=False)
+        say(render_file(one_file(file, filename), settings or [], output))
 
 
 def validate(
@@ -45,15 +45,24 @@ def validate(
         list[Path] | None,
         typer.Option("--filename", "-f", metavar="FILE", help="The same as FILE, as kubectl has it."),
     ] = None,
+    output: Output = None,
 ) -> None:
     """Check files as the API server and the operator would, and the fields of pod templates besides."""
     with input_checked():
         from qtj_operator.cli.validate import validate_files  # noqa: PLC0415
+        from qtj_operator.cli.verdict import verdict_on  # noqa: PLC0415
 
         named = [*(files or ()), *(filenames or ())]
         if not named:
             raise InputError("no file is named: write FILE or -f FILE, or - to read stdin")
-        typer.echo(validate_files(named))
+        if output:
+            verdicts = [verdict_on(path) for path in named]
+            say(formatted(verdicts, output, name=lambda verdict: verdict["file"], as_list=True))
+            wrong = [mistake for verdict in verdicts for mistake in verdict["mistakes"]]
+            if wrong:
+                raise InputError("\n".join(wrong))
+        else:
+            say(validate_files(named))
 
 
 def convert(
@@ -64,23 +73,25 @@ def convert(
     artifacts: Annotated[
         str | None, typer.Option(metavar="URI", help="Where artifacts are to go: spec.artifacts.uri.")
     ] = None,
+    output: Output = None,
 ) -> None:
     """Turn a TFJob into a QuantumTrainingJob: the job to stdout, what has no counterpart to stderr."""
     with input_checked():
         from qtj_operator.cli.convert import as_yaml, convert_file  # noqa: PLC0415
 
         converted = convert_file(one_file(file, filename), artifacts)
-        typer.echo(as_yaml(converted), nl=False)
+        say(formatted([each.manifest for each in converted], output) if output else as_yaml(converted).rstrip("\n"))
     for note in (note for each in converted for note in each.notes):
         typer.echo(f"qtj: {note}", err=True)
 
 
-def retry(job: JobName, namespace: Namespace = None) -> None:
+def retry(job: JobName, namespace: Namespace = None, output: Output = None, *, dry_run: DryRun = False) -> None:
     """Let a job on a cluster that has failed go on from its last checkpoint: raises its spec.retry."""
-    with input_checked():
+    with input_checked(), needs_extra("operator", "retry"):
         from qtj_operator.cli.retry import retry_job  # noqa: PLC0415
 
-        typer.echo(retry_job(job, namespace))
+        retried = retry_job(job, namespace, dry_run=dry_run)
+        say(formatted([retried.job], output) if output else retried.sentence)
 
 
 COMMANDS = (

@@ -7,7 +7,9 @@ from typing import NoReturn
 
 import typer
 
-__all__ = ["COMPLETE", "FAILED", "INPUT", "INTERRUPTED", "InputError", "end", "input_checked", "meant"]
+from qtj_operator.local.extras import install_command
+
+__all__ = ["COMPLETE", "FAILED", "INPUT", "INTERRUPTED", "InputError", "end", "input_checked", "meant", "needs_extra"]
 
 COMPLETE, FAILED, INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes of `qtj`."""
@@ -26,6 +28,18 @@ def input_checked() -> Iterator[None]:
         end(str(problem), INPUT)
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def needs_extra(extra: str, command: str) -> Iterator[None]:
+    """Ends a command whose libraries are not installed, with the command that installs them."""
+    try:
+        yield
+    except ModuleNotFoundError as problem:
+        if str(problem.name).startswith("qtj_"):  # a defect of ours
+            raise
+        sentence = f"qtj {command} needs the extra {extra}, and there is no {problem.name}: {install_command(extra)}"
+        end(sentence, INPUT)
 
 
 def meant(word: str, known: Iterable[str]) -> str:

@@ -1,5 +1,6 @@
 """The `qtj` command as a whole: how commands are registered, and what a mistake in the words of one is answered."""
 
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -8,11 +9,15 @@ from typing import Any
 
 import typer
 from rich.markup import escape
+from typer.completion import completion_init  # type: ignore[attr-defined]
 from typer.core import TyperGroup
 
 from qtj_operator.cli.errors import COMPLETE, INTERRUPTED
 
-__all__ = ["Command", "Group", "register"]
+__all__ = ["COMPLETE_VARIABLE", "Command", "Group", "register"]
+
+COMPLETE_VARIABLE = "_QTJ_COMPLETE"
+"""Is set when a shell asks how a command line may go on."""
 
 _SUGGESTION = re.compile(r"[.]? (?:Did you mean|\(Possible options:) (?P<words>[^?)]+)[?)]$")
 
@@ -48,6 +53,9 @@ class Group(TyperGroup):
 
     def main(self, *args: Any, **extra: Any) -> Any:  # noqa: ANN401  Typer's signature
         """Runs a command and ends the process with one of the exit codes of `qtj`."""
+        if COMPLETE_VARIABLE in os.environ:
+            completion_init()
+            return super().main(*args, **extra)
         try:
             code = super().main(*args, **{**extra, "standalone_mode": False})
         except typer.Abort:  # Ctrl-C or Ctrl-D at a question

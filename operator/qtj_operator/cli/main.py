@@ -5,14 +5,15 @@ from typing import Annotated
 
 import typer
 
-from qtj_operator.cli import commands, history_commands, operator_commands, run_commands
+from qtj_operator.cli import commands, history_commands, operator_commands, run_commands, setup_commands
 from qtj_operator.cli.group import Group, register
 
 __all__ = ["GROUPS", "app"]
 
 GROUPS = {
-    "On this machine": (*run_commands.COMMANDS, *history_commands.COMMANDS),
+    "Runs on this machine": (*run_commands.COMMANDS, *history_commands.COMMANDS),
     "Files and jobs": commands.COMMANDS,
+    "This machine": setup_commands.COMMANDS,
     "The operator": operator_commands.COMMANDS,
 }
 """All commands, by the heading that they have in the help."""

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from qtj_operator.cli.errors import FAILED, INPUT, end
+from qtj_operator.cli.errors import FAILED, INPUT, end, needs_extra
 from qtj_operator.cli.group import Command
 
 __all__ = ["COMMANDS"]
@@ -42,11 +42,12 @@ def operator(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what the libraries say as well.")] = False,
 ) -> None:
     """Run the operator: in a pod with its service account, elsewhere with your kubeconfig."""
-    from qtj_operator.cluster.operator import Settings, run_operator  # noqa: PLC0415
-    from qtj_operator.cluster.server import PortError  # noqa: PLC0415
-    from qtj_operator.controller.client import ApiError  # noqa: PLC0415
+    with needs_extra("operator", "operator"):
+        from qtj_operator.cluster.operator import Settings, run_operator  # noqa: PLC0415
+        from qtj_operator.cluster.server import PortError  # noqa: PLC0415
+        from qtj_operator.controller.client import ApiError  # noqa: PLC0415
 
-    _log(log_format, verbose=verbose)
+        _log(log_format, verbose=verbose)
     try:
         asyncio.run(run_operator(Settings(namespace=namespace, port=port, lease_namespace=lease_namespace)))
     except (ApiError, PortError) as error:

@@ -7,7 +7,18 @@ import typer
 
 from qtj_operator.cli.errors import InputError
 
-__all__ = ["Artifacts", "File", "Filename", "JobName", "Namespace", "RunName", "Settings", "Verbose", "one_file"]
+__all__ = [
+    "Artifacts",
+    "DryRun",
+    "File",
+    "Filename",
+    "JobName",
+    "Namespace",
+    "RunName",
+    "Settings",
+    "Verbose",
+    "one_file",
+]
 
 File = Annotated[
     Path | None,
@@ -43,6 +54,7 @@ Namespace = Annotated[
     str | None,
     typer.Option("--namespace", "-n", help="Where the job is.", show_default="that of the current context"),
 ]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Check everything and say what would be done, and do nothing.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log what the operator does.")]
 
 

@@ -1,11 +1,8 @@
 """`qtj plan`: what a job would take, before it takes it."""
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
 
 from qtj_operator.api.contract import STATES
 from qtj_operator.api.job import Job, main_container
@@ -13,40 +10,75 @@ from qtj_operator.api.memory import state_bytes
 from qtj_operator.api.names import Role
 from qtj_operator.api.quantities import in_words
 from qtj_operator.cli.check import checked
-from qtj_operator.cli.manifests import Document, read_file
+from qtj_operator.cli.manifests import read_file
+from qtj_operator.cli.printing import Form, formatted, kubectl_name, say
 from qtj_operator.cli.settings import Setting
 from qtj_operator.local.addresses import NoFreePortError
-from qtj_operator.local.calibration import LIMIT_SECONDS, calibrate
+from qtj_operator.local.calibration import LIMIT_SECONDS, Pace, calibrate
+from qtj_operator.local.machine import usable_memory
 from qtj_operator.local.program import CannotStartError, Configs, is_trainer
 from qtj_operator.local.rehearsal import Rehearsal
 
 __all__ = ["plan_file"]
 
 _FEW = 4
+_STRATEGY = "MultiWorkerMirrored"
 _TENSORFLOW = "0.6 GiB"
 """Resident memory of a worker with 8 qubits, as measured with TensorFlow 2.18."""
 
 
-def plan_file(path: Path, settings: Sequence[str], console: Console, *, calibrated: bool) -> None:
+def plan_file(path: Path, settings: Sequence[str], *, calibrated: bool, form: Form | None = None) -> None:
     """Prints what each job of a file would create and take.
+
+    Args:
+        path: The file.
+        settings: Fields to set.
+        calibrated: Whether to train for some seconds, to estimate the time of an epoch.
+        form: The form; None for lines for people.
 
     Raises:
         InputError: The file is at fault.
     """
     file = read_file(path, [Setting.parse(text) for text in settings])
+    plans = []
     for document in file.jobs:
         rehearsal = checked(document)
-        for line in _lines(document, rehearsal):
-            console.print(line, soft_wrap=True, markup=False)
-        if calibrated:
-            console.print(f"  time       {_time(rehearsal, file.configs)}", soft_wrap=True, markup=False)
+        job = Job.parse(_as_stored(document.manifest))
+        if form is None:
+            say("\n".join(_lines(job, rehearsal)))
+        pace = _pace(rehearsal, file.configs) if calibrated else "not measured: --no-calibrate"
+        if form is None and calibrated:
+            say(f"  time       {_time(pace)}")
+        plans.append(_plan(job, rehearsal, pace))
+    if form:
+        say(formatted(plans, form, name=lambda plan: "\n".join(plan["creates"])))
 
 
-def _lines(document: Document, rehearsal: Rehearsal) -> Iterator[str]:
-    job = Job.parse(
-        {**document.manifest, "metadata": {**document.manifest["metadata"], "uid": "", "resourceVersion": ""}}
-    )
-    yield f"{job.name}: {job.spec.strategy or 'MultiWorkerMirrored'}, {job.size} replicas"
+def _as_stored(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    return {**manifest, "metadata": {**manifest["metadata"], "uid": "", "resourceVersion": ""}}
+
+
+def _plan(job: Job, rehearsal: Rehearsal, pace: Pace | str) -> Mapping[str, Any]:
+    """Returns what is told, for programs; what is not known is null, with the reason in time.unknown."""
+    measured = pace if isinstance(pace, Pace) else None
+    return {
+        "name": job.name,
+        "strategy": str(job.spec.strategy or _STRATEGY),
+        "replicas": job.size,
+        "creates": [kubectl_name(each) for each in rehearsal.created],
+        "artifacts": job.spec.artifacts.uri,
+        "memory": {"bytesPerReplica": _needed(job), "limit": _limit(rehearsal)},
+        "time": {
+            "stepSeconds": measured.step_seconds if measured else None,
+            "stepsPerEpoch": measured.steps if measured else None,
+            "epochs": measured.epochs if measured else None,
+            "unknown": None if measured else pace,
+        },
+    }
+
+
+def _lines(job: Job, rehearsal: Rehearsal) -> Iterator[str]:
+    yield f"{job.name}: {job.spec.strategy or _STRATEGY}, {job.size} replicas"
     yield f"  Services   {_names(rehearsal.services)}"
     yield f"  Pods       {_names(rehearsal.pods)}"
     if rehearsal.inference:
@@ -67,38 +99,54 @@ def _names(manifests: Sequence[dict[str, Any]]) -> str:
 
 
 def _memory(job: Job, rehearsal: Rehearsal) -> str:
-    limits = (main_container(rehearsal.pods[0]["spec"]["containers"]).get("resources") or {}).get("limits") or {}
-    allowed = f"the limit is {limits['memory']}" if "memory" in limits else "there is no limit"
-    circuit = job.spec.circuit
-    if circuit is None:
+    limit = _limit(rehearsal)
+    allowed = f"the limit is {limit}" if limit else "there is no limit"
+    circuit, needed = job.spec.circuit, _needed(job)
+    if circuit is None or needed is None:
         return f"unknown without spec.circuit; {allowed}"
-    state, states = state_bytes(circuit), STATES * (circuit.filters or 1)
+    state = state_bytes(circuit)
     return (
-        f"{in_words(state * states)} per replica for {circuit.qubits} qubits ({states} states of {in_words(state)}), "
-        f"beside about {_TENSORFLOW} for TensorFlow; {allowed}{_too_large_here(job, state * states)}"
+        f"{in_words(needed)} per replica for {circuit.qubits} qubits ({needed // state} states of {in_words(state)}), "
+        f"beside about {_TENSORFLOW} for TensorFlow; {allowed}{_too_large_here(job, needed)}"
     )
+
+
+def _needed(job: Job) -> int | None:
+    circuit = job.spec.circuit
+    return state_bytes(circuit) * STATES * (circuit.filters or 1) if circuit else None
+
+
+def _limit(rehearsal: Rehearsal) -> str | None:
+    limits = (main_container(rehearsal.pods[0]["spec"]["containers"]).get("resources") or {}).get("limits") or {}
+    return str(limits["memory"]) if "memory" in limits else None
 
 
 def _too_large_here(job: Job, needed: int) -> str:
     """Returns the end of the line on memory when `qtj run` has too little of it for all replicas side by side."""
     holders = sum(1 for replica in job.replicas() if replica.role != Role.PS)
-    present = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    present = usable_memory()
     if needed * holders <= present:
         return ""
     each = f"{holders} such replicas" if holders > 1 else "that"
     return f"; {each} will not fit this machine with qtj run, for it has {in_words(present)}"
 
 
-def _time(rehearsal: Rehearsal, configs: Configs) -> str:
+def _pace(rehearsal: Rehearsal, configs: Configs) -> Pace | str:
+    """Measures how fast the job would train; or returns why that is unknown."""
     pod = rehearsal.pods[0]
     if not is_trainer(main_container(pod["spec"]["containers"])):
-        return "unknown: only the trainer of this project can be measured"
+        return "only the trainer of this project can be measured"
     try:
-        pace = calibrate(pod, configs)
+        return calibrate(pod, configs)
     except (CannotStartError, NoFreePortError) as problem:
-        return f"unknown: {problem}"
+        return str(problem)
     except TimeoutError:
-        return f"unknown: no step was done within {LIMIT_SECONDS:.0f} s on this machine"
+        return f"no step was done within {LIMIT_SECONDS:.0f} s on this machine"
+
+
+def _time(pace: Pace | str) -> str:
+    if isinstance(pace, str):
+        return f"unknown: {pace}"
     if pace.steps is None:
         return f"{_duration(pace.step_seconds)} per step, by one process on this machine"
     epoch = pace.step_seconds * pace.steps

@@ -15,14 +15,53 @@ from qtj_operator.local.folder import Folder, FolderError
 from qtj_operator.local.history import History
 from qtj_operator.local.session import LocalJob
 
-__all__ = ["Prepared", "detached", "prepare"]
+__all__ = ["Plan", "Prepared", "claimed", "detached", "planned"]
 
 _OUTPUT = "run.log"
 
 
 @dataclass(frozen=True, slots=True)
+class Plan:
+    """How a job is to run.
+
+    Attributes:
+        document: The job.
+        start: Whether it goes on, and with what.
+        place: The folder that --artifacts names; None without one.
+        bucket: The bucket that its artifacts go to; None without one.
+    """
+
+    document: Document
+    start: Start
+    place: Folder | None
+    bucket: str | None
+
+    @property
+    def job(self) -> str:
+        """The job's name."""
+        return str(self.document.manifest["metadata"]["name"])
+
+    @property
+    def folder(self) -> Folder:
+        """Where it runs, if nobody takes that folder before."""
+        return self.start.earlier.folder if self.start.earlier else self.place or History().next_folder(self.job)
+
+    def artifacts(self, folder: Folder) -> str:
+        """Returns where its artifacts go."""
+        return self.bucket or folder.path.as_uri()
+
+    def notes(self, folder: Folder) -> Iterator[str]:
+        """Yields what a user should know of how it begins."""
+        artifacts, written = self.artifacts(folder), self.document.manifest["spec"]["artifacts"]["uri"]
+        if artifacts != written:
+            yield f"{self.job}  artifacts go to {artifacts}, in place of {written}"
+        if self.start.note:
+            yield f"{self.job}  {self.start.note}"
+
+
+@dataclass(frozen=True, slots=True)
 class Prepared:
-    """A job that can run.
+    """A job that can run, whose folder is ours.
 
     Attributes:
         name: What its run is called on the command line.
@@ -35,15 +74,12 @@ class Prepared:
     notes: Sequence[str]
 
 
-def prepare(
-    documents: Sequence[Document], artifacts: str | None, stack: ExitStack, *, resume: bool, fresh: bool
-) -> Sequence[Prepared]:
-    """Takes possession of a folder for each job, until the stack unwinds.
+def planned(documents: Sequence[Document], artifacts: str | None, *, resume: bool, fresh: bool) -> Sequence[Plan]:
+    """Returns how jobs are to run; nothing is written yet.
 
     Args:
         documents: The jobs.
         artifacts: What --artifacts says.
-        stack: Lets go of the folders.
         resume: Whether the user wants to go on.
         fresh: Whether the user wants to begin anew.
 
@@ -51,21 +87,52 @@ def prepare(
         InputError: One cannot begin as asked.
     """
     place = folder_named(artifacts)
-    bucket = artifacts if place is None else None
     try:
         found = [None if fresh else _earlier(document, place) for document in documents]
-        if resume and None in found:
-            raise InputError(_nothing_left(documents[found.index(None)], place))
-        along = any(map(is_to_go_on, documents, found))
-        starts = [
-            start_of(document, earlier, resume=resume, along=along)
-            for document, earlier in zip(documents, found, strict=True)
-        ]
-        return [
-            _claimed(document, start, place, bucket, stack) for document, start in zip(documents, starts, strict=True)
-        ]
     except FolderError as problem:
         raise InputError(str(problem)) from None
+    if resume and None in found:
+        raise InputError(_nothing_left(documents[found.index(None)], place))
+    along = any(map(is_to_go_on, documents, found))
+    starts = (start_of(*each, resume=resume, along=along) for each in zip(documents, found, strict=True))
+    return [_plan(document, start, place, artifacts) for document, start in zip(documents, starts, strict=True)]
+
+
+def _plan(document: Document, start: Start, place: Folder | None, artifacts: str | None) -> Plan:
+    if place and not start.earlier:
+        if place.is_used:
+            raise InputError(f"{place.path} holds an earlier run, and nothing is overwritten: name another --artifacts")
+        if place.is_foreign:
+            raise InputError(
+                f"{place.path} is not empty and holds no run of qtj: name an empty folder, or one that does not exist, "
+                "with --artifacts"
+            )
+    earlier = start.earlier.folder.bucket if start.earlier and artifacts is None else None
+    return Plan(document, start, place, artifacts if artifacts and place is None else earlier)
+
+
+def claimed(plan: Plan, stack: ExitStack) -> Prepared:
+    """Takes possession of a folder until the stack unwinds.
+
+    Raises:
+        InputError: It cannot be written to, or somebody else has it.
+    """
+    history, start = History(), plan.start
+    try:
+        folder = start.earlier.folder if start.earlier else plan.place or history.make_folder(plan.job)
+        folder.claim(plan.bucket)
+    except FolderError as problem:
+        raise InputError(str(problem)) from None
+    stack.callback(folder.release)
+    if plan.place:
+        history.link(plan.job, folder)
+    job = LocalJob(
+        manifest={**plan.document.manifest, "spec": start.spec},
+        folder=folder,
+        artifacts=plan.artifacts(folder),
+        record=dict(start.earlier.record) if start.earlier else None,
+    )
+    return Prepared(history.name_of(plan.job, folder), job, list(plan.notes(folder)))
 
 
 def _nothing_left(document: Document, place: Folder | None) -> str:
@@ -87,31 +154,6 @@ def _earlier(document: Document, place: Folder | None) -> Earlier | None:
     if (held := earlier.record["metadata"]["name"]) != job:
         raise FolderError(f"{place.path} holds a run of the job {held}, not of {job}: name another --artifacts")
     return earlier
-
-
-def _claimed(document: Document, start: Start, place: Folder | None, bucket: str | None, stack: ExitStack) -> Prepared:
-    manifest, history = document.manifest, History()
-    job = manifest["metadata"]["name"]
-    folder = start.earlier.folder if start.earlier else place or history.next_folder(job)
-    if place and place.is_used and not start.earlier:
-        raise InputError(f"{place.path} holds an earlier run, and nothing is overwritten: name another --artifacts")
-    bucket = bucket or (start.earlier.folder.bucket if start.earlier and place is None else None)
-    folder.claim(bucket)
-    stack.callback(folder.release)
-    if place:
-        history.link(job, folder)
-    record = dict(start.earlier.record) if start.earlier else None
-    where = bucket or folder.path.as_uri()
-    local = LocalJob(manifest={**manifest, "spec": start.spec}, folder=folder, artifacts=where, record=record)
-    return Prepared(history.name_of(job, folder), local, list(_notes(local, start)))
-
-
-def _notes(job: LocalJob, start: Start) -> Iterator[str]:
-    name, written = job.manifest["metadata"]["name"], job.manifest["spec"]["artifacts"]["uri"]
-    if job.artifacts != written:
-        yield f"{name}  artifacts go to {job.artifacts}, in place of {written}"
-    if start.note:
-        yield f"{name}  {start.note}"
 
 
 def detached(folder: Folder) -> bool:

@@ -8,6 +8,7 @@ import yaml
 
 from qtj_operator.cli.check import checked
 from qtj_operator.cli.manifests import read_file
+from qtj_operator.cli.printing import Form, formatted
 from qtj_operator.cli.settings import Setting
 from qtj_operator.local.rehearsal import Rehearsal
 
@@ -16,21 +17,27 @@ __all__ = ["render_file"]
 _PLACEHOLDER = "# Weights and their digest are known only after training: the values here stand for them.\n"
 
 
-def render_file(path: Path, settings: list[str]) -> str:
-    """Returns the manifests of all jobs of a file as YAML.
+def render_file(path: Path, settings: list[str], form: Form | None = None) -> str:
+    """Returns the manifests of all jobs of a file.
+
+    Args:
+        path: The file.
+        settings: Fields to set.
+        form: The form; None for a YAML file with one document for each.
 
     Raises:
         InputError: The file is at fault.
     """
     file = read_file(path, [Setting.parse(text) for text in settings])
-    return "".join(document for job in file.jobs for document in _documents(checked(job)))
+    rehearsals = [checked(job) for job in file.jobs]
+    if form:
+        return formatted([each for rehearsal in rehearsals for each in rehearsal.created], form, as_list=True)
+    return "".join(document for rehearsal in rehearsals for document in _documents(rehearsal)).rstrip("\n")
 
 
 def _documents(rehearsal: Rehearsal) -> Iterator[str]:
-    for manifest in (*rehearsal.services, *rehearsal.pod_groups, *rehearsal.pods):
-        yield "---\n" + _yaml(manifest)
-    if rehearsal.inference:
-        yield "---\n" + _PLACEHOLDER + _yaml(rehearsal.inference)
+    for manifest in rehearsal.created:
+        yield "---\n" + (_PLACEHOLDER if manifest is rehearsal.inference else "") + _yaml(manifest)
 
 
 def _yaml(manifest: dict[str, Any]) -> str:

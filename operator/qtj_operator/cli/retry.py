@@ -2,43 +2,58 @@
 
 import asyncio
 import logging
+from dataclasses import dataclass
 
 from kubernetes.aio import config
 
 from qtj_operator.cli.errors import InputError
 from qtj_operator.cluster.api import connect
-from qtj_operator.controller.client import ApiError, Client, Key, Resource
+from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
 from qtj_operator.controller.metrics import Metrics
 
-__all__ = ["raise_retry", "retry_job"]
+__all__ = ["Retried", "raise_retry", "retry_job"]
 
 
-def retry_job(name: str, namespace: str | None) -> str:
-    """Raises `spec.retry` of a job; returns a sentence on what follows.
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """A job that goes on.
+
+    Attributes:
+        job: The job, with its new `spec.retry`.
+        sentence: What follows.
+    """
+
+    job: Object
+    sentence: str
+
+
+def retry_job(name: str, namespace: str | None, *, dry_run: bool = False) -> Retried:
+    """Raises `spec.retry` of a job.
 
     Args:
         name: The job's name.
         namespace: Where it is; None for the namespace of the current context.
+        dry_run: Whether to check all and change nothing.
 
     Raises:
         InputError: There is no such job, it has not failed, or the API server refuses.
     """
     logging.getLogger("kubernetes").setLevel(logging.CRITICAL)  # what it tells of, we say in a sentence
     try:
-        return asyncio.run(_retry(name, namespace))
+        return asyncio.run(_retry(name, namespace, dry_run=dry_run))
     except ApiError as error:
         raise InputError(f"{name} cannot be retried: {error}") from None
 
 
-async def _retry(name: str, namespace: str | None) -> str:
+async def _retry(name: str, namespace: str | None, *, dry_run: bool) -> Retried:
     client = await connect(Metrics())
     try:
-        return await raise_retry(client, (namespace or _current_namespace(), name))
+        return await raise_retry(client, (namespace or _current_namespace(), name), dry_run=dry_run)
     finally:
         await client.close()
 
 
-async def raise_retry(client: Client, key: Key) -> str:
+async def raise_retry(client: Client, key: Key, *, dry_run: bool = False) -> Retried:
     """See `retry_job`."""
     namespace, name = key
     job = await client.get(Resource.QUANTUM_TRAINING_JOBS, namespace, name)
@@ -51,19 +66,22 @@ async def raise_retry(client: Client, key: Key) -> str:
     if not status.get("attempt"):
         raise InputError(f"{name} never started: correct its spec, and it starts by itself")
     retry = max(job["spec"].get("retry", 0), status.get("retry", 0)) + 1
-    await client.patch(
-        Resource.QUANTUM_TRAINING_JOBS,
-        namespace,
-        name,
-        [
-            {"op": "test", "path": "/metadata/resourceVersion", "value": job["metadata"]["resourceVersion"]},
-            {"op": "add", "path": "/spec/retry", "value": retry},
-        ],
-    )
+    if not dry_run:
+        version = job["metadata"]["resourceVersion"]
+        unchanged = {"op": "test", "path": "/metadata/resourceVersion", "value": version}
+        operations = [unchanged, {"op": "add", "path": "/spec/retry", "value": retry}]
+        await client.patch(Resource.QUANTUM_TRAINING_JOBS, namespace, name, operations)
+    retried = {**job, "spec": {**job["spec"], "retry": retry}}
+    return Retried(retried, _what_follows(retried, dry_run=dry_run))
+
+
+def _what_follows(job: Object, *, dry_run: bool) -> str:
+    name, spec, status = job["metadata"]["name"], job["spec"], job["status"]
     trained = any(each["type"] == "Trained" and each["status"] == "True" for each in status.get("conditions") or ())
     begins = f"attempt {status['attempt'] + 1} begins, from the last checkpoint if there is one"
-    held = ", once the job is no longer suspended" if job["spec"].get("suspend") else ""
-    return f"spec.retry of {name} is {retry} now: {'inference runs again' if trained else begins}{held}"
+    held = ", once the job is no longer suspended" if spec.get("suspend") else ""
+    becomes = f"would be {spec['retry']} (nothing was changed: --dry-run)" if dry_run else f"is {spec['retry']} now"
+    return f"spec.retry of {name} {becomes}: {'inference runs again' if trained else begins}{held}"
 
 
 def _current_namespace() -> str:

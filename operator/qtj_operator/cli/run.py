@@ -2,27 +2,27 @@
 
 import asyncio
 import errno
-import json
 import logging
 import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.console import Console
 
 from qtj_operator.cli.check import checked
+from qtj_operator.cli.dry_run import would_run
 from qtj_operator.cli.errors import COMPLETE, FAILED, INTERRUPTED, InputError
 from qtj_operator.cli.manifests import Document, File, read_file
 from qtj_operator.cli.output import console_on
-from qtj_operator.cli.prepare import Prepared, detached, prepare
+from qtj_operator.cli.prepare import Plan, Prepared, claimed, detached, planned
+from qtj_operator.cli.printing import Form, formatted, say
 from qtj_operator.cli.settings import Setting
 from qtj_operator.cli.view import View, ended, view_on
 from qtj_operator.controller.client import Object
@@ -45,7 +45,8 @@ class Options:
         resume: Whether to go on with the last run, whatever became of it.
         fresh: Whether to begin anew, whatever became of the last run.
         detach: Whether to go on without the terminal.
-        as_json: Whether stdout is for the final object alone.
+        output: The form in which stdout has the final object alone; None for lines for people.
+        dry_run: Whether to say what would be done, and do nothing.
         verbose: Whether to log what the operator does.
     """
 
@@ -55,7 +56,8 @@ class Options:
     resume: bool = False
     fresh: bool = False
     detach: bool = False
-    as_json: bool = False
+    output: Form | None = None
+    dry_run: bool = False
     verbose: bool = False
 
 
@@ -96,12 +98,32 @@ def run_file(options: Options) -> int:
     logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(name)s: %(message)s")
     file = read_file(options.file, [Setting.parse(text) for text in options.settings])
     notes = _check(file, options)
+    plans = planned(file.jobs, options.artifacts, resume=options.resume, fresh=options.fresh)
+    if options.dry_run:
+        return _dry_run(notes, plans, options)
     with ExitStack() as stack:
-        prepared = prepare(file.jobs, options.artifacts, stack, resume=options.resume, fresh=options.fresh)
+        prepared = [claimed(plan, stack) for plan in plans]
         if options.detach and not detached(prepared[0].job.folder):
-            typer.echo("\n".join(_farewell(each) for each in prepared))
+            say("\n".join(_farewell(each) for each in prepared))
             return COMPLETE
         return _attended([*notes, *(note for each in prepared for note in each.notes)], prepared, file.configs, options)
+
+
+def _dry_run(notes: Sequence[str], plans: Sequence[Plan], options: Options) -> int:
+    """Says what a run would do; nothing is written.
+
+    Raises:
+        InputError: It could not begin, for its folder is not to be written to.
+    """
+    lines: list[str] = []
+    for plan in plans:
+        folder = plan.folder
+        lines += would_run(plan.document.manifest, folder.path, plan.artifacts(folder))
+        lines += plan.notes(folder)
+    typer.echo("\n".join((*lines, *notes, "nothing was started: --dry-run")), err=options.output is not None)
+    if options.output:
+        say(formatted([plan.document.manifest for plan in plans], options.output))
+    return COMPLETE
 
 
 def _farewell(prepared: Prepared) -> str:
@@ -111,7 +133,7 @@ def _farewell(prepared: Prepared) -> str:
 
 def _attended(notes: Sequence[str], prepared: Sequence[Prepared], configs: Configs, options: Options) -> int:
     lost = _Lost()
-    console = console_on(sys.stderr if options.as_json else sys.stdout, lost)
+    console = console_on(sys.stderr if options.output else sys.stdout, lost)
     jobs = [each.job for each in prepared]
     with view_on(console) as view:
         for note in notes:
@@ -185,8 +207,8 @@ def _report(final: Sequence[Object], jobs: Sequence[LocalJob], options: Options,
     for job, local in zip(final, jobs, strict=True):
         for line in filter(None, (ended(job), local.folder.complaint, _places(local))):
             console.print(line, soft_wrap=True)
-    if options.as_json:
-        typer.echo(json.dumps(final[0] if len(final) == 1 else _list_of(final), indent=4, sort_keys=True))
+    if options.output:
+        say(formatted(final, options.output))
     phases = {(job.get("status") or {}).get("phase") for job in final}
     if phases == {"Complete"}:
         return COMPLETE
@@ -211,7 +233,3 @@ def _places(job: LocalJob) -> str:
         if job.artifacts == folder.as_uri()
         else f"results: {job.artifacts}, logs: {folder}"
     )
-
-
-def _list_of(jobs: Sequence[Object]) -> Mapping[str, Any]:
-    return {"apiVersion": "v1", "items": list(jobs), "kind": "List", "metadata": {"resourceVersion": ""}}

@@ -1,12 +1,13 @@
 """Commands for runs on this machine. Each imports what it needs when it runs, so that `--help` answers at once."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from qtj_operator.cli.errors import InputError, input_checked
 from qtj_operator.cli.group import Command
-from qtj_operator.cli.parameters import Artifacts, File, Filename, RunName, Settings, Verbose, one_file
+from qtj_operator.cli.parameters import Artifacts, DryRun, File, Filename, RunName, Settings, Verbose, one_file
+from qtj_operator.cli.printing import Output
 
 __all__ = ["COMMANDS"]
 
@@ -16,10 +17,7 @@ def run(
     filename: Filename = None,
     settings: Settings = None,
     artifacts: Artifacts = None,
-    output: Annotated[
-        Literal["json"] | None,
-        typer.Option("--output", "-o", help="Print the final object to stdout, and nothing else."),
-    ] = None,
+    output: Output = None,
     *,
     resume: Annotated[
         bool,
@@ -29,6 +27,7 @@ def run(
     detach: Annotated[
         bool, typer.Option("--detach", "-d", help="Go on without this terminal: see qtj attach and qtj stop.")
     ] = False,
+    dry_run: DryRun = False,
     verbose: Verbose = False,
 ) -> None:
     """Run a job on this machine: pods are processes, the rest is as on a cluster.
@@ -51,7 +50,8 @@ def run(
             resume=resume,
             fresh=fresh,
             detach=detach,
-            as_json=output == "json",
+            output=output,
+            dry_run=dry_run,
             verbose=verbose,
         )
         code = run_file(options)
@@ -84,7 +84,7 @@ def report(run: RunName = None, artifacts: Artifacts = None) -> None:
 
 
 COMMANDS = (
-    Command(run, ("qtj run examples/qcnn.yaml", "qtj run examples/qcnn.yaml -d", "qtj run -f - < job.yaml")),
+    Command(run, ("qtj run examples/qcnn.yaml", "qtj run examples/qcnn.yaml -d", "qtj run --dry-run - < job.yaml")),
     Command(logs, ("qtj logs qcnn", "qtj logs qcnn worker-0 -f")),
     Command(report, ("qtj report qcnn",)),
 )

@@ -57,6 +57,14 @@ class Folder:
         return (self.path / _MARK).is_file()
 
     @property
+    def is_foreign(self) -> bool:
+        """Whether it holds files and none of them says that they are ours."""
+        try:
+            return not self.is_ours and any(self.path.iterdir())
+        except OSError:  # there is no such folder, or `claim` says what is wrong with it
+            return False
+
+    @property
     def is_used(self) -> bool:
         """Whether a run has left a record here."""
         return self.is_ours and self.changed > 0
@@ -97,15 +105,10 @@ class Folder:
             bucket: Where the artifacts go, if not here.
 
         Raises:
-            FolderError: It cannot be written to, another process has it, or it holds files that are not ours.
+            FolderError: It cannot be written to, or another process has it.
         """
         with self._explained():
             self.path.mkdir(parents=True, exist_ok=True)
-            if not self.is_ours and any(self.path.iterdir()):
-                raise FolderError(
-                    f"{self.path} is not empty and holds no run of qtj: name an empty folder, or one that does not "
-                    "exist, with --artifacts"
-                )
             self._lock = os.open(self.path / _MARK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
             (self.path / _LOGS).mkdir(exist_ok=True)
         if not _locked(self._lock):

@@ -85,6 +85,10 @@ class History:
         return next((run.name for run in self._listed(job) if run.folder.path == folder.path.resolve()), job)
 
     def next_folder(self, job: str) -> Folder:
+        """Returns where the next run of a job would be."""
+        return Folder(self._root / job / str(self._next_number(job)))
+
+    def make_folder(self, job: str) -> Folder:
         """Makes the folder of the next run of a job.
 
         Raises:

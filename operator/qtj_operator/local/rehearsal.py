@@ -39,6 +39,12 @@ class Rehearsal:
     inference: dict[str, Any] | None
     refusal: str | None
 
+    @property
+    def created(self) -> Sequence[dict[str, Any]]:
+        """All objects, in the order in which the operator creates them."""
+        inference = [self.inference] if self.inference else []
+        return [*self.services, *self.pod_groups, *self.pods, *inference]
+
 
 class _Silence:
     """A `ProgressSource` that knows nothing."""

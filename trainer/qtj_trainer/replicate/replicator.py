@@ -59,17 +59,19 @@ class Replicator:
         cluster: The processes that train together.
     """
 
-    def __init__(self, *, devices: int | None = None, environment: Mapping[str, str] = os.environ) -> None:
+    def __init__(self, *, devices: int | None = None, environment: Mapping[str, str] | None = None) -> None:
         """Waits until all processes have come.
 
         Args:
             devices: Devices of this process that take part; None reads QTJ_DEVICES, and 0 takes all GPUs or the
                 processor.
-            environment: The process environment.
+            environment: The environment; None for that of this process.
 
         Raises:
             UserError: If the environment is none that can train.
         """
+        # No default of the signature: help() prints those, secrets and all.
+        environment = os.environ if environment is None else environment
         self.cluster = Cluster.from_environment(environment)
         if self.cluster.is_coordinated:
             raise UserError("a replicator's replicas take each step together: use no parameter servers")

@@ -73,7 +73,7 @@ class Program:
         last: The last finished epoch.
     """
 
-    def __init__(self, epochs: int, *, checkpoint_every: int = 1, environment: Mapping[str, str] = os.environ) -> None:
+    def __init__(self, epochs: int, *, checkpoint_every: int = 1, environment: Mapping[str, str] | None = None) -> None:
         """Takes up the job. To be made before TensorFlow is imported, which starts threads.
 
         A job that has trained before ends here, with the same last word. Without a job all works as well, below
@@ -82,8 +82,10 @@ class Program:
         Args:
             epochs: Epochs that will be asked for.
             checkpoint_every: Epochs from one checkpoint to the next; 0 makes none.
-            environment: The process environment.
+            environment: The environment; None for that of this process.
         """
+        # No default of the signature: help() prints those, secrets and all.
+        environment = os.environ if environment is None else environment
         self._environment = environment
         self._uid = environment.get(contract.Env.JOB_UID, "")
         self.stop = Stop()

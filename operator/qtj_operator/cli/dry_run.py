@@ -1,0 +1,40 @@
+"""`qtj run --dry-run`: what a run would create, and where."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from qtj_operator.cli.errors import InputError
+from qtj_operator.controller.client import Object
+from qtj_operator.local.rehearsal import rehearse
+
+__all__ = ["would_run"]
+
+
+def would_run(manifest: Object, folder: Path, artifacts: str) -> Iterator[str]:
+    """Yields lines on a job that was checked.
+
+    Args:
+        manifest: The job.
+        folder: Where its record and its logs would be.
+        artifacts: Where its artifacts would be.
+
+    Raises:
+        InputError: The folder cannot be made or written to.
+    """
+    _refuse_unwritable(folder)
+    rehearsal = rehearse(manifest, here=True)
+    yield f"{manifest['metadata']['name']} would train here"
+    yield f"  processes  {', '.join(pod['metadata']['name'] for pod in rehearsal.pods)}"
+    if rehearsal.inference:
+        yield f"  inference  {rehearsal.inference['metadata']['name']}, once the weights are stored"
+    yield f"  artifacts  {artifacts}"
+    yield f"  record     {folder}"
+
+
+def _refuse_unwritable(folder: Path) -> None:
+    """Finds out without making anything: by the nearest folder above that is there."""
+    there = next(each for each in (folder, *folder.parents) if each.exists() or each.is_symlink())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        why = "it is not writable" if there.is_dir() else "it is no folder"
+        raise InputError(f"cannot write to {folder} ({there}: {why}): choose another folder with --artifacts")

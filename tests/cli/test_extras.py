@@ -1,0 +1,57 @@
+"""What is not installed is named, with the command that installs it."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from qtj_operator.local.extras import EXTRAS, install_command, missing
+
+REPOSITORY = Path(__file__).parents[2]
+BARE = """
+import sys
+
+class Absent:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] in {"aiohttp", "kopf", "kubernetes", "pythonjsonlogger"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
+from qtj_operator.cli import app
+app(prog_name="qtj")
+"""
+
+
+def bare_qtj(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs `qtj` where the libraries of the operator are absent."""
+    return subprocess.run(
+        [sys.executable, "-c", BARE, *arguments], capture_output=True, text=True, check=False, env={**os.environ}
+    )
+
+
+@pytest.mark.parametrize("arguments", [("operator", "--port", "0"), ("retry", "qcnn")])
+def test_a_command_of_the_operator_names_its_extra_and_how_to_install_it(arguments: tuple[str, ...]) -> None:
+    ended = bare_qtj(*arguments)
+
+    assert ended.returncode == 2
+    assert re.fullmatch(
+        rf"qtj: qtj {arguments[0]} needs the extra operator, and there is no \w+: pip install .*\[operator\]'.*\n",
+        ended.stderr,
+    )
+
+
+def test_help_and_validation_need_no_extra() -> None:
+    helped, validated = bare_qtj("operator", "-h"), bare_qtj("validate", str(REPOSITORY / "examples/qcnn.yaml"))
+
+    assert (helped.returncode, validated.returncode) == (0, 0), helped.stderr + validated.stderr
+
+
+def test_nothing_of_an_extra_is_missing_where_all_is_installed() -> None:
+    assert {extra: missing(extra) for extra in EXTRAS} == {"trainer": [], "operator": []}
+
+
+def test_an_extra_is_installed_from_a_checkout_for_it_is_published_nowhere() -> None:
+    assert re.fullmatch(r"pip install '(\.|/.*)\[trainer\]'.*", install_command("trainer"))

@@ -1,10 +1,10 @@
 """How commands end, and what a user did wrong: one sentence with where, what, and what to do."""
 
-from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import NoReturn
 
 import typer
+
+from qtj_operator.api.spelling import meant
 
 __all__ = ["COMPLETE", "FAILED", "INPUT", "INTERRUPTED", "InputError", "end", "meant"]
 
@@ -14,13 +14,6 @@ COMPLETE, FAILED, INPUT, INTERRUPTED = 0, 1, 2, 130
 
 class InputError(Exception):
     """Something that the user has to correct; one line for each mistake."""
-
-
-def meant(word: str, known: Iterable[str]) -> str:
-    """Returns the end of a sentence on an unknown word: which of the known ones it may stand for, if any does."""
-    names = {name.lower(): name for name in known}
-    near = get_close_matches(str(word).replace("_", "").lower(), names, n=1)
-    return f": write {names[near[0]]}" if near else ""
 
 
 def end(sentence: str, code: int = FAILED) -> NoReturn:

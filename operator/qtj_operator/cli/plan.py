@@ -12,7 +12,7 @@ from qtj_operator.api.job import Job, main_container
 from qtj_operator.api.memory import state_bytes
 from qtj_operator.api.names import Role
 from qtj_operator.api.quantities import in_words
-from qtj_operator.cli.check import checked
+from qtj_operator.cli.check import all_checked
 from qtj_operator.cli.manifests import Document, read_file
 from qtj_operator.cli.settings import Setting
 from qtj_operator.local.addresses import NoFreePortError
@@ -34,8 +34,7 @@ def plan_file(path: Path, settings: Sequence[str], console: Console, *, calibrat
         InputError: The file is at fault.
     """
     file = read_file(path, [Setting.parse(text) for text in settings])
-    for document in file.jobs:
-        rehearsal = checked(document)
+    for document, rehearsal in zip(file.jobs, all_checked(file.jobs), strict=True):
         for line in _lines(document, rehearsal):
             console.print(line, soft_wrap=True, markup=False)
         if calibrated:

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from qtj_operator.cli.check import checked
+from qtj_operator.cli.check import all_checked
 from qtj_operator.cli.manifests import read_file
 from qtj_operator.cli.settings import Setting
 from qtj_operator.local.rehearsal import Rehearsal
@@ -23,7 +23,7 @@ def render_file(path: Path, settings: list[str]) -> str:
         InputError: The file is at fault.
     """
     file = read_file(path, [Setting.parse(text) for text in settings])
-    return "".join(document for job in file.jobs for document in _documents(checked(job)))
+    return "".join(document for rehearsal in all_checked(file.jobs) for document in _documents(rehearsal))
 
 
 def _documents(rehearsal: Rehearsal) -> Iterator[str]:

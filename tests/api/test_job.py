@@ -47,7 +47,7 @@ def test_a_small_job_is_read_whole() -> None:
         ),
         (
             {"replicaSpecs": {"Worker": {"replicas": 0}}},
-            "spec.replicaSpecs.Worker.replicas: input should be greater than or equal to 1",
+            "spec.replicaSpecs.Worker.replicas: 0 is too small: this has to be at least 1",
         ),
         ({"replicaSpecs": {}}, "spec.replicaSpecs: name at least one role: Worker or Chief"),
         ({"replicaSpecs": {"Chief": {"replicas": 2}}}, "spec.replicaSpecs.Chief: a job has at most one Chief"),
@@ -63,7 +63,7 @@ def test_a_small_job_is_read_whole() -> None:
         ({"artifacts": {"uri": "gs://b/run"}}, f"spec.artifacts.uri: {NO_BUCKET}"),
         ({"artifacts": {"uri": "gs://A_B/run"}}, f"spec.artifacts.uri: {NO_BUCKET}"),
         ({"artifacts": {"uri": "gs://bucket/run\n"}}, f"spec.artifacts.uri: {NO_BUCKET}"),
-        ({"artifacts": None}, "spec.artifacts: field required"),
+        ({"artifacts": None}, "spec.artifacts: this field is missing"),
         *(
             ({"artifacts": {"uri": "gs://bucket/run", "weights": weights}}, f"spec.artifacts.weights: {sentence}")
             for weights, sentence in (
@@ -74,27 +74,27 @@ def test_a_small_job_is_read_whole() -> None:
                 ("../w.h5", LEADS_OUT),
                 ("a/../../w.h5", LEADS_OUT),
                 ("gs://bucket/run/..", LEADS_OUT),
-                ("", "string should have at least 1 character"),
+                ("", "this is empty: write something here"),
             )
         ),
         (
             {"profiler": {"port": 2222}},
             "spec.profiler.port: port 2222 is taken by gRPC and 2224 by metrics: choose another",
         ),
-        ({"profiler": {"port": 80}}, "spec.profiler.port: input should be greater than or equal to 1024"),
-        ({"circuit": {"qubits": 1}}, "spec.circuit.qubits: input should be greater than or equal to 4"),
-        ({"template": {}}, "spec.template.spec: field required"),
+        ({"profiler": {"port": 80}}, "spec.profiler.port: 80 is too small: this has to be at least 1024"),
+        ({"circuit": {"qubits": 1}}, "spec.circuit.qubits: 1 is too small: this has to be at least 4"),
+        ({"template": {}}, "spec.template.spec: this field is missing"),
         (
             {"template": {"spec": {"containers": []}}},
-            "spec.template.spec.containers: list should have at least 1 item after validation, not 0",
+            "spec.template.spec.containers: this is empty: write something here",
         ),
         (
             {"template": a_template(restartPolicy="Always")},
-            "spec.template.spec.restartPolicy: input should be 'Never'",
+            "spec.template.spec.restartPolicy: this has to be Never",
         ),
         (
             {"replicaSpecs": {"Worker": {"template": {"spec": {}}}}},
-            "spec.replicaSpecs.Worker.template.spec.containers: field required",
+            "spec.replicaSpecs.Worker.template.spec.containers: this field is missing",
         ),
     ],
 )

@@ -49,12 +49,12 @@ def test_a_good_file_is_valid(folder: Path) -> None:
         ("name: qcnn", "name: Qcnn_1", 'job.yaml:4: metadata.name: "Qcnn_1" must start with a letter and hold only'),
         ("name: qcnn", f"name: {'q' * 52}", "job.yaml:4: metadata.name: a name may have at most 51 characters"),
         ("  name: qcnn", "  labels: {}", "job.yaml:3: metadata.name: give the job a name"),
-        ("MultiWorkerMirrored", "Magic", "job.yaml:6: spec.strategy: input should be 'MultiWorkerMirrored'"),
+        ("MultiWorkerMirrored", "Magic", "job.yaml:6: spec.strategy: this has to be MultiWorkerMirrored, Para"),
         ("qubits: 8", "qubits: many", "job.yaml:8: spec.circuit.qubits: this has to be a whole number"),
         ("qubits: 8", "qubits: 30", "job.yaml:16: 30 qubits need 24 GiB per replica"),
         ("gs://bucket/qcnn", "s3://bucket/qcnn", "job.yaml:10: spec.artifacts.uri: must begin with gs://"),
         ("gs://bucket/qcnn", "file:///data", "job.yaml:10: artifacts.uri file:///data lies on no volume"),
-        ("replicas: 2", "replicas: 0", "job.yaml:13: spec.replicaSpecs.Worker.replicas: input should be greater"),
+        ("replicas: 2", "replicas: 0", "job.yaml:13: spec.replicaSpecs.Worker.replicas: 0 is too small"),
         ("  strategy:", "  strateggy:", "job.yaml:6: spec.strateggy: there is no such field"),
         (
             "          image",
@@ -78,7 +78,11 @@ def test_a_good_file_is_valid(folder: Path) -> None:
             'job.yaml:19: spec.template.spec.containers[0].args[2]: this has to be text: write "1", in quotes',
         ),
         ("    Worker:", "    worker:", "job.yaml:12: spec.replicaSpecs.worker: there is no such field: write Worker"),
-        ("  replicaSpecs:", "  replica_specs:", "job.yaml:5: spec.replicaSpecs: field required"),
+        (
+            "  replicaSpecs:",
+            "  replica_specs:",
+            "job.yaml:11: spec.replica_specs: there is no such field: write",
+        ),
         (
             "  circuit:",
             "  run_policy: {active_deadline_seconds: 5}\n  circuit:",
@@ -144,15 +148,15 @@ def test_a_good_file_is_valid(folder: Path) -> None:
             'job.yaml:21: spec.template.spec.containers[0].volumeMounts[0].name: the pod has no volume "nope": add it',
         ),
         ("name: COLOR", "name: TF_CONFIG", "job.yaml:16: spec.template.spec.containers[trainer] sets TF_CONFIG"),
-        ("  template:", "  templat:", "job.yaml:5: spec.template: field required"),
+        ("  template:", "  templat:", "job.yaml:14: spec.templat: there is no such field: write template"),
         ("v1alpha1", "v9", "job.yaml:1: apiVersion: it must be quantumtraining.dev/v1alpha1"),
-        ("kind: QuantumTrainingJob", "kind: Pod", "job.yaml:2: kind: there is no QuantumTrainingJob in this file"),
+        ("kind: QuantumTrainingJob", "kind: Pod", "job.yaml:2: kind: it must be QuantumTrainingJob"),
         ("kind: QuantumTrainingJob", "kind: TFJob", "job.yaml:2: kind: this is a TFJob: qtj convert job.yaml makes"),
         ("qubits: 8", "qubits: 8\n    qubits: 9", "job.yaml:9: qubits is written twice"),
         ("qubits: 8", "qubits: &a [*a]", "job.yaml:8: this holds itself by its anchor: write it out"),
         ("qubits: 8", f"qubits: {'[' * 2000}", "job.yaml: this is nested too deeply"),
         ("qubits: 8", "qubits: [8", "job.yaml:9: this is not YAML: "),
-        ("spec:\n  strategy", "spec: 3\nx:\n  strategy", "job.yaml:6: x: there is no such field"),
+        ("spec:\n  strategy", "spec: 3\nx:\n  strategy", "job.yaml:5: spec: this has to be a mapping"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(folder: Path, good: str, bad: str, sentence: str) -> None:
@@ -217,8 +221,8 @@ def test_all_mistakes_of_all_files_are_told_at_once(folder: Path) -> None:
 
     assert answer.code == 2
     assert [line.split(": ")[0] for line in answer.sentences] == [
-        "one.yaml:13",
         "one.yaml:8",
+        "one.yaml:13",
         "two.yaml:1",
         "three.yaml",
     ]
@@ -259,7 +263,7 @@ def test_inference_with_a_template_of_its_own_is_valid(folder: Path) -> None:
         (
             "resources: {limits: {memory: 2Gi}}",
             "env: [{value: x}]",
-            "spec.inference.template.spec.containers[0].env[0].name: field required",
+            "spec.inference.template.spec.containers[0].env[0].name: this field is missing",
         ),
     ],
 )

@@ -106,7 +106,7 @@ async def test_an_object_that_cannot_be_read_fails_with_one_sentence_and_costs_n
 
     assert (failed["reason"], failed["message"]) == (
         "InvalidSpec",
-        "spec.profiler.port: input should be greater than or equal to 1024",
+        "spec.profiler.port: 80 is too small: this has to be at least 1024",
     )
     assert await lab.events() == ["InvalidSpec"]
     assert lab.client.writes == []

@@ -211,7 +211,11 @@ QUBITS = {"circuit": {"qubits": 20}}
                 "circuit.qubits"
             ),
         ),
-        ({"env": [{"value": "x"}]}, {}, "spec.inference.template.spec.containers[0].env[0].name: field required"),
+        (
+            {"env": [{"value": "x"}]},
+            {},
+            "spec.inference.template.spec.containers[0].env[0].name: this field is missing",
+        ),
     ],
 )
 def test_an_impossible_template_of_inference_fails_inference_once_it_is_to_run(

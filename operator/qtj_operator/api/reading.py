@@ -1,37 +1,67 @@
 """Reading what a user or another operator wrote: in sentences for people, and tolerantly where a job depends on it."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from qtj_operator.api.spec import Spec
+from qtj_operator.api.spelling import meant
 from qtj_operator.api.status import Status
 
 __all__ = [
+    "LIST",
+    "MAPPING",
+    "MISSING",
     "NO_SUCH_FIELD",
-    "WRONG_TYPE",
+    "NUMBER",
+    "TEXT",
+    "TRUTH",
     "InvalidJob",
     "dotted",
     "faults",
+    "one_of",
     "read_leniently",
     "read_spec",
     "read_status",
 ]
 
+MISSING = "this field is missing"
 NO_SUCH_FIELD = "there is no such field"
-_MAPPING = "this has to be a mapping: write its fields below it"
-WRONG_TYPE = {
-    "model_type": _MAPPING,
-    "mapping_type": _MAPPING,
-    "dict_type": _MAPPING,
-    "list_type": "this has to be a list",
-    "string_type": "this has to be text: put it in quotes",
-    "int_type": "this has to be a whole number, without quotes",
-    "bool_type": "this has to be true or false, without quotes",
+MAPPING = "this has to be a mapping: write its fields below it"
+LIST = "this has to be a list"
+TEXT = "this has to be text: put it in quotes"
+NUMBER = "this has to be a whole number, without quotes"
+TRUTH = "this has to be true or false, without quotes"
+_EMPTY = "this is empty: write something here"
+
+_SENTENCES = {
+    "missing": MISSING,
+    "extra_forbidden": NO_SUCH_FIELD,
+    "invalid_key": "the name of a field has to be text: put it in quotes",
+    "model_type": MAPPING,
+    "mapping_type": MAPPING,
+    "dict_type": MAPPING,
+    "list_type": LIST,
+    "string_type": TEXT,
+    "int_type": NUMBER,
+    "bool_type": TRUTH,
+    "greater_than_equal": "{input} is too small: this has to be at least {ge}",
+    "less_than_equal": "{input} is too large: this has to be at most {le}",
+    "string_too_short": _EMPTY,
+    "string_too_long": "this is too long: shorten it to {max_length} characters",
+    "string_pattern_mismatch": "this may hold only letters, digits, -, _ and dots, and has to begin and end with a "
+    "letter or digit",
+    "too_short": _EMPTY,
+    "too_long": "these are {actual_length}, too many: leave at most {max_length}",
+    "rule": "{sentence}",
 }
-"""What pydantic says of Python's types, by its names for them, for somebody who writes YAML."""
-_WORDS = {"extra_forbidden": NO_SUCH_FIELD, **WRONG_TYPE}
+"""What is wrong, by pydantic's names for it, for somebody who writes YAML."""
+
+_CHOICES = {"enum", "literal_error"}
+_WRONG_TYPE = {kind for kind in _SENTENCES if kind.endswith("_type")}
 
 
 class InvalidJob(ValueError):  # noqa: N818  it names what is wrong, as httpx's InvalidURL does
@@ -91,8 +121,23 @@ def read_status(raw: Mapping[str, Any]) -> Status:
 def faults(error: ValidationError) -> Iterator[tuple[tuple[int | str, ...], str]]:
     """Yields what is wrong with a spec: the path of the field, and a sentence about it."""
     for each in error.errors(include_url=False):
-        what = _WORDS.get(each["type"], each["msg"])
-        yield each["loc"], f"{what[0].lower()}{what[1:]}"
+        yield tuple(part for part in each["loc"] if part != "[key]"), _sentence(each)
+
+
+def one_of(allowed: Sequence[str], value: object) -> str:
+    """Returns a sentence on a value that is none of those that are allowed."""
+    if len(allowed) == 1:
+        return f"this has to be {allowed[0]}"
+    return f"this has to be {', '.join(allowed[:-1])} or {allowed[-1]}{meant(value, allowed)}"
+
+
+def _sentence(fault: ErrorDetails) -> str:
+    kind, context = fault["type"], fault.get("ctx", {})
+    if kind in _CHOICES:
+        return one_of(re.findall(r"'([^']*)'", context["expected"]), fault["input"])
+    if kind in _WRONG_TYPE and fault["input"] is None:  # as good as left out to an API server
+        return _EMPTY
+    return _SENTENCES[kind].format(input=fault["input"], **context)
 
 
 def dotted(path: Iterable[int | str]) -> str:

@@ -18,6 +18,9 @@ __all__ = ["argument_mistakes"]
 
 Path = tuple[int | str, ...]
 
+_INFER = ("infer",)
+"""The arguments of inference when they are left out."""
+
 
 def argument_mistakes(spec: Mapping[str, Any], templates: Mapping[Path, Any]) -> Iterator[tuple[Path, str]]:
     """Yields what the trainer does not understand, where it is installed.
@@ -35,16 +38,18 @@ def argument_mistakes(spec: Mapping[str, Any], templates: Mapping[Path, Any]) ->
         main = main_container(containers)
         if is_trainer(main) and (sentence := _answer(main.get("args") or (), told)):
             yield (*path, "spec", "containers", containers.index(main), "args"), sentence
-    inference = spec.get("inference") or {}
+    inference = spec.get("inference")
+    if not inference or (inference.get("template") and not inference.get("args")):
+        return
     used = [inference["template"]] if inference.get("template") else templates.values()
     trained = any(is_trainer(main_container(template["spec"]["containers"])) for template in used)
-    if trained and not inference.get("command") and (sentence := _answer(inference.get("args") or (), told)):
+    if trained and not inference.get("command") and (sentence := _answer(inference.get("args") or _INFER, told)):
         yield ("spec", "inference", "args"), sentence
 
 
 def _answer(arguments: Sequence[str], told: Mapping[str, str]) -> str | None:
     """Returns what the trainer says against its arguments, in a pod whose environment tells it so much."""
-    if not arguments or any("$(" in argument for argument in arguments):  # variables are known in the pod
+    if any("$(" in argument for argument in arguments):  # variables are known in the pod
         return None
     ours = {name: value for name, value in os.environ.items() if name not in set(Env)}
     asked = subprocess.run(  # noqa: S603  this Python

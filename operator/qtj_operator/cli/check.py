@@ -1,29 +1,39 @@
 """Checks a job before anything is started: all that its schema, the operator and Kubernetes' models would refuse."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic.alias_generators import to_camel
 
 from qtj_operator.api.crd import crd
-from qtj_operator.api.names import MAX_NAME_LENGTH, NAME_PATTERN
-from qtj_operator.api.reading import NO_SUCH_FIELD, faults
+from qtj_operator.api.names import API_VERSION, KIND, MAX_NAME_LENGTH, NAME_PATTERN
+from qtj_operator.api.reading import MAPPING, NO_SUCH_FIELD, TEXT, faults
 from qtj_operator.api.spec import Spec
+from qtj_operator.api.spelling import meant
+from qtj_operator.api.template import read_template
 from qtj_operator.cli.arguments import argument_mistakes
-from qtj_operator.cli.errors import InputError, meant
+from qtj_operator.cli.errors import InputError
+from qtj_operator.cli.gather import each_of
 from qtj_operator.cli.manifests import Document
+from qtj_operator.cli.mistakes import NO_NAME, NO_SPEC, Mistake, Path, causes, told
 from qtj_operator.local.rehearsal import Rehearsal, rehearse
 
-__all__ = ["checked", "mistakes"]
-
-Path = tuple[int | str, ...]
-Mistake = tuple[Path, str]
-"""Path and sentence."""
+__all__ = ["all_checked", "checked", "mistakes"]
 
 _TOP = {"apiVersion", "kind", "metadata", "spec", "status"}
 _FIELD = re.compile(rf"\b(?:spec\.)?((?:{'|'.join(map(to_camel, Spec.model_fields))})(?:\.\w+)*)")
+_SUSPENDED = "the file says true, so nothing would run: write false, for example by --set spec.suspend=false"
+
+
+def all_checked(documents: Sequence[Document], *, here: bool = False) -> list[Rehearsal]:
+    """Checks the jobs of a file, each as `checked` does.
+
+    Raises:
+        InputError: The operator or the API server would refuse some of them: the mistakes of all.
+    """
+    return each_of(lambda document: checked(document, here=here), documents)
 
 
 def checked(document: Document, *, here: bool = False) -> Rehearsal:
@@ -34,15 +44,17 @@ def checked(document: Document, *, here: bool = False) -> Rehearsal:
         here: Whether it is to run on this machine rather than on a cluster.
 
     Raises:
-        InputError: The operator or the API server would refuse it.
+        InputError: The operator or the API server would refuse it, or there is nothing to run.
     """
     found = list(mistakes(document))
     if found:
         raise InputError("\n".join(found))
+    spec = document.manifest["spec"]
+    if here and spec.get("suspend"):
+        raise InputError(document.error(["spec", "suspend"], _SUSPENDED))
     rehearsal = rehearse(document.manifest, here=here)
     if rehearsal.refusal:
         raise InputError(_refusal(document, rehearsal.refusal))
-    spec = document.manifest["spec"]
     misunderstood = [document.error(*each) for each in argument_mistakes(spec, _templates(spec))]
     if misunderstood:
         raise InputError("\n".join(misunderstood))
@@ -51,30 +63,50 @@ def checked(document: Document, *, here: bool = False) -> Rehearsal:
 
 def mistakes(document: Document) -> Iterator[str]:
     """Yields a line for every mistake that the schema or Kubernetes' own models know of."""
-    manifest = document.manifest
-    for name in sorted(set(manifest) - _TOP):
-        yield document.error([name], NO_SUCH_FIELD + meant(name, _TOP))
-    yield from _name(document)
-    if not isinstance(manifest.get("spec"), dict):
-        yield document.error(["spec"], "write what to train here")
-        return
-    found = dict(_spec_mistakes(manifest["spec"]))
-    for path, what in _kubernetes_mistakes(manifest):
+    found: dict[Path, str] = {}
+    for path, what in _all_mistakes(document.manifest):
         found.setdefault(path, what)
-    for path, what in found.items():
-        yield document.error(path, what)
+    for path, what in sorted(causes(found).items(), key=lambda each: document.line(each[0])):
+        yield told(document, path, what)
 
 
-def _name(document: Document) -> Iterator[str]:
-    meta = document.manifest.get("metadata")
-    name = meta.get("name") if isinstance(meta, dict) else None
-    path = ["metadata", "name"]
-    if not isinstance(name, str) or not name:
-        yield document.error(path, "give the job a name")
-    elif len(name) > MAX_NAME_LENGTH:
-        yield document.error(path, f"a name may have at most {MAX_NAME_LENGTH} characters, this one has {len(name)}")
-    elif not re.fullmatch(NAME_PATTERN, name):
-        yield document.error(path, f'"{name}" must start with a letter and hold only a-z, 0-9 and -')
+def _all_mistakes(manifest: Mapping[str, Any]) -> Iterator[Mistake]:
+    for name in sorted(set(manifest) - _TOP):
+        yield (name,), NO_SUCH_FIELD + meant(name, _TOP)
+    for name, value in (("apiVersion", API_VERSION), ("kind", KIND)):
+        if manifest.get(name) != value:
+            yield (name,), f"it must be {value}"
+    yield from _metadata_mistakes(manifest.get("metadata"))
+    spec = manifest.get("spec")
+    if isinstance(spec, dict) and spec:
+        yield from _spec_mistakes(spec)
+    else:
+        yield ("spec",), MAPPING if spec else NO_SPEC
+    yield from _kubernetes_mistakes(manifest)
+
+
+def _metadata_mistakes(metadata: object) -> Iterator[Mistake]:
+    if isinstance(metadata, dict):
+        if what := _wrong_name(metadata.get("name")):
+            yield ("metadata", "name"), what
+    elif metadata is None:
+        yield ("metadata", "name"), NO_NAME
+    else:
+        yield ("metadata",), MAPPING
+
+
+def _wrong_name(name: object) -> str | None:
+    if name in {None, ""}:
+        return NO_NAME
+    if isinstance(name, int | float) and not isinstance(name, bool):
+        return f"this has to be text, and in quotes it would be no name either: begin with a letter, as in job-{name}"
+    if not isinstance(name, str):
+        return TEXT
+    if len(name) > MAX_NAME_LENGTH:
+        return f"a name may have at most {MAX_NAME_LENGTH} characters, this one has {len(name)}"
+    if not re.fullmatch(NAME_PATTERN, name):
+        return f'"{name}" must start with a letter and hold only a-z, 0-9 and -, and not end with -'
+    return None
 
 
 def _spec_mistakes(spec: Mapping[str, Any]) -> Iterator[Mistake]:
@@ -83,7 +115,13 @@ def _spec_mistakes(spec: Mapping[str, Any]) -> Iterator[Mistake]:
     except ValidationError as error:
         for path, what in faults(error):
             unknown = what == NO_SUCH_FIELD
-            yield ("spec", *path), what + (meant(str(path[-1]), _fields(("spec", *path[:-1]))) if unknown else "")
+            yield ("spec", *path), what + (meant(path[-1], _fields(("spec", *path[:-1]))) if unknown else "")
+    inference = spec.get("inference")
+    if isinstance(inference, dict) and isinstance(inference.get("template"), dict):
+        try:  # unread by the model, for it may be edited until it is used
+            read_template(inference["template"])
+        except ValidationError as error:
+            yield from ((("spec", "inference", "template", *path), what) for path, what in faults(error))
 
 
 def _fields(path: Iterable[int | str]) -> Iterable[str]:
@@ -103,11 +141,13 @@ def _kubernetes_mistakes(manifest: Mapping[str, Any]) -> Iterator[Mistake]:
     except ImportError:
         return
     yield from ((("metadata", *path), what) for path, what in metadata_mistakes(manifest.get("metadata")))
-    for path, template in _templates(manifest["spec"]).items():
+    for path, template in _templates(manifest.get("spec")).items():
         yield from (((*path, *rest), what) for rest, what in template_mistakes(template))
 
 
-def _templates(spec: Mapping[str, Any]) -> Mapping[Path, Any]:
+def _templates(spec: Any) -> Mapping[Path, Any]:  # noqa: ANN401  what a user wrote
+    if not isinstance(spec, dict):
+        return {}
     templates: dict[Path, Any] = {("spec", "template"): spec.get("template")}
     roles = spec.get("replicaSpecs")
     for role, replica in (roles if isinstance(roles, dict) else {}).items():

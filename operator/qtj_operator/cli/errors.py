@@ -1,12 +1,12 @@
 """How commands end, and what a user did wrong: one sentence with where, what, and what to do."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import NoReturn
 
 import typer
 
+from qtj_operator.api.spelling import meant
 from qtj_operator.local.extras import install_command
 
 __all__ = ["COMPLETE", "FAILED", "INPUT", "INTERRUPTED", "InputError", "end", "input_checked", "meant", "needs_extra"]
@@ -40,13 +40,6 @@ def needs_extra(extra: str, command: str) -> Iterator[None]:
             raise
         sentence = f"qtj {command} needs the extra {extra}, and there is no {problem.name}: {install_command(extra)}"
         end(sentence, INPUT)
-
-
-def meant(word: str, known: Iterable[str]) -> str:
-    """Returns the end of a sentence on an unknown word: which of the known ones it may stand for, if any does."""
-    names = {name.lower(): name for name in known}
-    near = get_close_matches(str(word).replace("_", "").lower(), names, n=1)
-    return f": write {names[near[0]]}" if near else ""
 
 
 def end(sentence: str, code: int = FAILED) -> NoReturn:

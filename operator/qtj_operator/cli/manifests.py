@@ -1,7 +1,5 @@
 """YAML files with jobs in them: what they say, and on which line."""
 
-import base64
-import binascii
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,10 +7,16 @@ from typing import Any
 
 import yaml
 
-from qtj_operator.api.names import API_VERSION, KIND
+from qtj_operator.api.contract import printable
+from qtj_operator.api.names import API_VERSION, GROUP, KIND
 from qtj_operator.api.reading import dotted
+from qtj_operator.api.spelling import nearest
+from qtj_operator.cli.configs import KINDS, data_of
 from qtj_operator.cli.errors import InputError
+from qtj_operator.cli.gather import each_of
 from qtj_operator.cli.settings import Setting
+from qtj_operator.cli.yamlnodes import documents_of, value_of
+from qtj_operator.cli.yamltext import called, text_of
 
 __all__ = ["Document", "File", "read_documents", "read_file"]
 
@@ -20,7 +24,7 @@ FieldPath = Sequence[int | str]
 """Where a field is: names in objects and indexes in lists."""
 
 _NAMESPACE = "default"
-_CONFIGS = {"ConfigMap", "Secret"}
+_TFJOB = "TFJob"
 
 
 @dataclass(slots=True)
@@ -41,14 +45,27 @@ class Document:
 
     def where(self, path: FieldPath) -> str:
         """Says where a field comes from: file and line, or the option that set it."""
-        for setting in self.settings:
-            if tuple(path[: len(setting.path)]) == setting.path:
-                return f"--set {setting.text}"
-        return f"{self.file}:{_line(self.node, path)}"
+        setting = self._setting(path)
+        return setting.name if setting else f"{self.file}:{self.line(path)}"
+
+    def line(self, path: FieldPath) -> int:
+        """Returns the line on which a field is written; of one that is missing, that of what is around it."""
+        return _found(self.node, path)[0]
 
     def error(self, path: FieldPath, sentence: str) -> str:
         """Returns one line on a mistake: where, which field, what."""
-        return f"{self.where(path)}: {dotted(path)}: {sentence}"
+        return " ".join(printable(f"{self.where(path)}: {dotted(path)}: {sentence}").split("\n"))
+
+    def written(self, path: FieldPath) -> str | None:
+        """Returns a value as its author wrote it; None for one that is no single value."""
+        setting = self._setting(path)
+        node, rest = (setting.node, path[len(setting.path) :]) if setting else (self.node, path)
+        found = _found(node, rest)[1] if node else None
+        return str(found.value) if isinstance(found, yaml.ScalarNode) else None
+
+    def _setting(self, path: FieldPath) -> Setting | None:
+        """Returns the option that had the last word on a field."""
+        return next((each for each in reversed(self.settings) if tuple(path[: len(each.path)]) == each.path), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +84,21 @@ class File:
 
 
 def read_file(path: Path, settings: Sequence[Setting] = ()) -> File:
-    """Reads a file.
+    """Reads a file, or stdin where the path is `-`.
 
     Raises:
         InputError: It cannot be read, is not YAML, or holds no job.
     """
     documents = list(read_documents(path))
-    jobs = [each for each in documents if each.manifest.get("kind") == KIND]
+    jobs = [each for each in documents if _is_job(each)]
     if not jobs:
         raise InputError(_no_job(path, documents))
-    for job in jobs:
-        _prepare(job, settings)
-    _refuse_same_names(jobs)
     rest = [each for each in documents if each not in jobs]
-    others = [_called(each) for each in rest if each.manifest.get("kind") not in _CONFIGS]
-    return File(jobs, dict(_configs(rest)), others)
+    each_of(lambda job: _prepare(job, settings), jobs)
+    _refuse_same_names(jobs)
+    kept = [each for each in rest if each.manifest.get("kind") in KINDS]
+    configs = each_of(lambda config: data_of(config.manifest, config), kept)
+    return File(jobs, dict(configs), [_called(each) for each in rest if each not in kept])
 
 
 def read_documents(path: Path) -> Iterator[Document]:
@@ -90,34 +107,29 @@ def read_documents(path: Path) -> Iterator[Document]:
     Raises:
         InputError: It cannot be read, or is not YAML.
     """
-    text = _text(path)
-    try:
-        for node in yaml.compose_all(text, yaml.SafeLoader):
-            _refuse_duplicates(str(path), node)
-            manifest = yaml.SafeLoader("").construct_document(node)
-            if manifest is None:
-                continue
-            if not isinstance(manifest, dict):
-                raise InputError(f"{path}:{node.start_mark.line + 1}: this is no Kubernetes object")
-            yield Document(manifest, str(path), node)
-    except RecursionError:
-        raise InputError(f"{path}: this is nested too deeply: no job has a thousand levels") from None
-    except yaml.MarkedYAMLError as problem:
-        mark = problem.problem_mark or problem.context_mark
-        line = mark.line + 1 if mark else 1
-        raise InputError(f"{path}:{line}: this is not YAML: {problem.problem}") from None
-    except yaml.YAMLError as problem:
-        raise InputError(f"{path}: this is not YAML: {' '.join(str(problem).split())}") from None
+    name = called(path)
+    for node in documents_of(name, text_of(path)):
+        manifest = value_of(node)
+        if isinstance(manifest, dict):
+            yield Document(manifest, name, node)
+        elif manifest is not None:
+            what = "this is no Kubernetes object: write apiVersion, kind, metadata and spec"
+            raise InputError(f"{name}:{node.start_mark.line + 1}: {what}")
+
+
+def _is_job(document: Document) -> bool:
+    """Tells whether a document is a job, even when its kind or its apiVersion is misspelt."""
+    kind, version = (document.manifest.get(name) for name in ("kind", "apiVersion"))
+    ours = isinstance(version, str) and version.partition("/")[0] == GROUP
+    return kind != _TFJOB and (ours or kind == KIND or (isinstance(kind, str) and nearest(kind, [KIND]) is not None))
 
 
 def _prepare(job: Document, settings: Sequence[Setting]) -> None:
-    if job.manifest.get("apiVersion") != API_VERSION:
-        raise InputError(job.error(["apiVersion"], f"it must be {API_VERSION}"))
-    job.settings = settings
     for setting in settings:
         setting.apply(job.manifest)
-    if isinstance(job.manifest.get("metadata"), dict):
-        job.manifest["metadata"].setdefault("namespace", _NAMESPACE)
+    job.settings = settings
+    if isinstance(job.manifest.get("metadata"), dict) and job.manifest["metadata"].get("namespace") is None:
+        job.manifest["metadata"]["namespace"] = _NAMESPACE
 
 
 def _refuse_same_names(jobs: Sequence[Document]) -> None:
@@ -131,79 +143,33 @@ def _refuse_same_names(jobs: Sequence[Document]) -> None:
         seen.append(address)
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: this is a folder: name the file in it") from None
-    except OSError as problem:
-        raise InputError(f"{path}: it cannot be read ({problem.strerror})") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: this is no text in UTF-8") from None
-
-
 def _no_job(path: Path, documents: Sequence[Document]) -> str:
-    tfjob = next((each for each in documents if each.manifest.get("kind") == "TFJob"), None)
+    tfjob = next((each for each in documents if each.manifest.get("kind") == _TFJOB), None)
     if tfjob:
         return tfjob.error(["kind"], f"this is a TFJob: qtj convert {path} makes a {KIND} of it")
     if len(documents) == 1:
         return documents[0].error(["kind"], f"there is no {KIND} in this file: write kind: {KIND}")
-    return f"{path}: there is no {KIND} in this file"
+    return f"{called(path)}: there is no {KIND} in this file: write one, with apiVersion: {API_VERSION}"
 
 
 def _called(document: Document) -> str:
-    meta = document.manifest.get("metadata") or {}
-    return f"{document.manifest.get('kind')} {meta.get('name', '')}".strip()
+    meta = document.manifest.get("metadata")
+    name = meta.get("name", "") if isinstance(meta, dict) else ""
+    return printable(f"{document.manifest.get('kind')} {name}".strip()).replace("\n", " ")
 
 
-def _configs(documents: Sequence[Document]) -> Iterator[tuple[tuple[str, str], Mapping[str, str]]]:
-    for each in documents:
-        kind, meta = each.manifest.get("kind"), each.manifest.get("metadata") or {}
-        if kind in _CONFIGS:
-            data = {key: str(value) for key, value in (each.manifest.get("data") or {}).items()}
-            plain = {key: str(value) for key, value in (each.manifest.get("stringData") or {}).items()}
-            secret = _decoded(each, data) if kind == "Secret" else data
-            yield (str(kind), str(meta.get("name"))), {**secret, **plain}
-
-
-def _decoded(secret: Document, data: Mapping[str, str]) -> Mapping[str, str]:
-    try:
-        return {key: base64.b64decode(value, validate=True).decode() for key, value in data.items()}
-    except (binascii.Error, UnicodeDecodeError):
-        raise InputError(secret.error(["data"], "values of a Secret are text in base64")) from None
-
-
-def _refuse_duplicates(file: str, node: yaml.Node | None, above: tuple[yaml.Node, ...] = ()) -> None:
-    """Refuses a field that is written twice, of which YAML would silently take the last, and what holds itself."""
-    if node and any(node is each for each in above):
-        raise InputError(f"{file}:{node.start_mark.line + 1}: this holds itself by its anchor: write it out")
-    around = (*above, node) if node else above
-    if isinstance(node, yaml.MappingNode):
-        seen: set[str] = set()
-        for key, value in node.value:
-            if str(key.value) in seen and key.tag != "tag:yaml.org,2002:merge":
-                raise InputError(f"{file}:{key.start_mark.line + 1}: {key.value} is written twice")
-            seen.add(str(key.value))
-            _refuse_duplicates(file, value, around)
-    elif isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            _refuse_duplicates(file, item, around)
-
-
-def _line(node: yaml.Node, path: FieldPath) -> int:
-    """Returns the line on which a field is written; that of the last of its parents, when it is missing."""
+def _found(node: yaml.Node, path: FieldPath) -> tuple[int, yaml.Node | None]:
+    """Returns the line on which a field is written, and its value; of one that is missing, the line of its parent."""
     line: int = node.start_mark.line
     for part in path:
         if isinstance(node, yaml.MappingNode):
             found = next(((key, value) for key, value in node.value if key.value == str(part)), None)
             if found is None:
-                break
+                return line + 1, None
             line, node = found[0].start_mark.line, found[1]
         elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
             node = node.value[part]
             line = node.start_mark.line
         else:
-            break
-    return line + 1
+            return line + 1, None
+    return line + 1, node

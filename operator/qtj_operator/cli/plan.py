@@ -9,7 +9,7 @@ from qtj_operator.api.job import Job, main_container
 from qtj_operator.api.memory import state_bytes
 from qtj_operator.api.names import Role
 from qtj_operator.api.quantities import in_words
-from qtj_operator.cli.check import checked
+from qtj_operator.cli.check import all_checked
 from qtj_operator.cli.manifests import read_file
 from qtj_operator.cli.printing import Form, formatted, kubectl_name, say
 from qtj_operator.cli.settings import Setting
@@ -41,8 +41,7 @@ def plan_file(path: Path, settings: Sequence[str], *, calibrated: bool, form: Fo
     """
     file = read_file(path, [Setting.parse(text) for text in settings])
     plans = []
-    for document in file.jobs:
-        rehearsal = checked(document)
+    for document, rehearsal in zip(file.jobs, all_checked(file.jobs), strict=True):
         job = Job.parse(_as_stored(document.manifest))
         if form is None:
             say("\n".join(_lines(job, rehearsal)))

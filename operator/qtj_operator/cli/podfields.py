@@ -9,28 +9,28 @@ from typing import Any
 
 from kubernetes.client import models
 
-from qtj_operator.api.reading import WRONG_TYPE
-from qtj_operator.cli.errors import meant
+from qtj_operator.api.reading import LIST, MAPPING, MISSING, NUMBER, TEXT, TRUTH
+from qtj_operator.api.spelling import meant
+from qtj_operator.cli.metarules import broken_metadata
+from qtj_operator.cli.mistakes import UNKNOWN_TO_KUBERNETES, Mistake
 from qtj_operator.cli.podrules import broken_rules
 
 __all__ = ["metadata_mistakes", "template_mistakes"]
 
 _LIST = re.compile(r"[Ll]ist\[(.+)\]")
 _MAP = re.compile(r"[Dd]ict[\[(]str, (.+)[\])]")
-_QUANTITIES = {"sizeLimit": "object", "divisor": "object"} | dict.fromkeys(
+_OTHERWISE = {"sizeLimit": "object", "divisor": "object", "fieldsV1": "anything"} | dict.fromkeys(
     ("limits", "requests", "overhead"), "Dict[str, object]"
 )
-"""Fields that the models call text, and Kubernetes takes numbers for."""
+"""Fields that take something else than the models say: a quantity is text or a number."""
 
 _PLAIN: dict[str, tuple[tuple[type, ...], str]] = {
-    "str": ((str,), "this has to be text"),
-    "int": ((int,), WRONG_TYPE["int_type"]),
-    "bool": ((bool,), WRONG_TYPE["bool_type"]),
+    "str": ((str,), TEXT),
+    "datetime": ((str,), TEXT),
+    "int": ((int,), NUMBER),
+    "bool": ((bool,), TRUTH),
+    "object": ((str, int, float), "this has to be a number or text"),
 }
-_NO_LIST, _NO_MAPPING = WRONG_TYPE["list_type"], WRONG_TYPE["mapping_type"]
-
-Mistake = tuple[tuple[int | str, ...], str]
-"""Path and sentence."""
 
 
 def template_mistakes(template: Any) -> Iterator[Mistake]:  # noqa: ANN401  what a user wrote
@@ -40,29 +40,34 @@ def template_mistakes(template: Any) -> Iterator[Mistake]:  # noqa: ANN401  what
 
 
 def metadata_mistakes(metadata: Any) -> Iterator[Mistake]:  # noqa: ANN401
-    """Yields what is wrong with the metadata of any object."""
+    """Yields what is wrong with the metadata of any object: both of these."""
     yield from _mistakes(metadata, "V1ObjectMeta")
+    yield from broken_metadata(metadata)
 
 
 def _mistakes(value: Any, kind: str) -> Iterator[Mistake]:  # noqa: ANN401
     if value is None:  # counts as left out
         return
     if listed := _LIST.fullmatch(kind):
-        yield from _of_items(enumerate(value), listed[1]) if isinstance(value, list) else [((), _NO_LIST)]
+        yield from _of_list(value, listed[1]) if isinstance(value, list) else [((), LIST)]
     elif mapped := _MAP.fullmatch(kind):
-        yield from _of_items(value.items(), mapped[1]) if isinstance(value, dict) else [((), _NO_MAPPING)]
+        yield from _of_items(value.items(), mapped[1]) if isinstance(value, dict) else [((), MAPPING)]
     elif kind in _PLAIN:
         yield from _of_plain(value, *_PLAIN[kind])
     elif (model := getattr(models, kind, None)) is not None:
-        yield from _of_object(value, model) if isinstance(value, dict) else [((), _NO_MAPPING)]
+        yield from _of_object(value, model) if isinstance(value, dict) else [((), MAPPING)]
 
 
 def _of_plain(value: object, types: tuple[type, ...], sentence: str) -> Iterator[Mistake]:
-    if isinstance(value, types) and not (isinstance(value, bool) and bool not in types):
-        return
-    if str in types and isinstance(value, bool | int | float):
-        sentence += f': write "{str(value).lower() if isinstance(value, bool) else value}", in quotes'
-    yield (), sentence
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+        yield (), sentence
+
+
+def _of_list(items: list[Any], kind: str) -> Iterator[Mistake]:
+    """Yields the mistakes of a list; an element that is null is one, unless it is plain and so counts as empty."""
+    if kind not in _PLAIN:
+        yield from (((index,), MISSING) for index, item in enumerate(items) if item is None)
+    yield from _of_items(enumerate(items), kind)
 
 
 def _of_items(items: Any, kind: str) -> Iterator[Mistake]:  # noqa: ANN401
@@ -74,6 +79,6 @@ def _of_object(value: dict[str, Any], model: Any) -> Iterator[Mistake]:  # noqa:
     kinds = {outside: model.openapi_types[inside] for inside, outside in model.attribute_map.items()}
     for name, item in value.items():
         if name not in kinds:
-            yield (name,), f"Kubernetes knows no such field{meant(name, kinds)}"
+            yield (name,), UNKNOWN_TO_KUBERNETES + meant(name, kinds)
         else:
-            yield from _of_items([(name, item)], _QUANTITIES.get(name, kinds[name]))
+            yield from _of_items([(name, item)], _OTHERWISE.get(name, kinds[name]))

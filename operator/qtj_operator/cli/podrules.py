@@ -1,67 +1,53 @@
-"""Rules about a pod template that the types of its fields do not hold: Kubernetes refuses the pod that breaks one."""
+"""Rules about a pod template that the types of its fields do not hold: Kubernetes refuses the pod that breaks one.
 
-import re
-from collections.abc import Iterator, Mapping
-from decimal import Decimal
+Source: `ValidatePodTemplateSpec`, `ValidatePodSpec` and `ValidateVolumes` in pkg/apis/core/validation/validation.go of
+Kubernetes 1.34: of their rules those about names and about what is written twice.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kubernetes.utils.quantity import parse_quantity
-
-from qtj_operator.cli.errors import meant
+from qtj_operator.cli.containerrules import broken_container, choice
+from qtj_operator.cli.metarules import broken_labels, broken_metadata
+from qtj_operator.cli.mistakes import Mistake
+from qtj_operator.cli.namerules import dns_label
 
 __all__ = ["broken_rules"]
 
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_QUANTITY = re.compile(r"\+?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?")
-"""The grammar of apimachinery's resource.Quantity; a resource is never less than nothing."""
-
-_RESOURCES = ("cpu", "memory", "ephemeral-storage")
-
-Broken = tuple[tuple[int | str, ...], str]
-"""Path and sentence."""
+_DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
 
 
-def broken_rules(template: Mapping[str, Any] | None) -> Iterator[Broken]:
+def broken_rules(template: Mapping[str, Any] | None) -> Iterator[Mistake]:
     """Yields the rules that a template breaks whose fields have the right types."""
-    spec = (template or {}).get("spec") or {}
-    volumes = [volume.get("name") for volume in spec.get("volumes") or ()]
-    for field in ("initContainers", "containers"):
+    written = template or {}
+    yield from (((("metadata"), *path), what) for path, what in broken_metadata(written.get("metadata")))
+    yield from ((("spec", *path), what) for path, what in _of_pod(written.get("spec") or {}))
+
+
+def _of_pod(spec: Mapping[str, Any]) -> Iterator[Mistake]:
+    yield from choice(spec, "dnsPolicy", _DNS_POLICIES)
+    yield from ((("nodeSelector", *path), what) for path, what in broken_labels(spec.get("nodeSelector")))
+    volumes = spec.get("volumes") or ()
+    yield from ((("volumes", *path), what) for path, what in _of_volumes(volumes))
+    names = [volume.get("name") for volume in volumes]
+    seen: set[str] = set()
+    for field in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(field) or ()):
-            for path, sentence in _of_container(container, volumes):
-                yield ("spec", field, index, *path), sentence
+            if (name := container.get("name")) and name in seen:
+                yield (field, index, "name"), f'two containers of the pod are called "{name}": rename one of them'
+            seen.add(name)
+            yield from (((field, index, *path), what) for path, what in broken_container(container, names))
 
 
-def _of_container(container: Mapping[str, Any], volumes: list[str | None]) -> Iterator[Broken]:
-    name = container.get("name") or ""
-    if name and not _LABEL.fullmatch(name):
-        yield ("name",), f'"{name}" may hold only a-z, 0-9 and -, at most 63 of them, and ends with a letter or digit'
-    for index, mount in enumerate(container.get("volumeMounts") or ()):
-        if mount.get("name") not in volumes:
-            yield ("volumeMounts", index, "name"), f'the pod has no volume "{mount.get("name")}": add it to volumes'
-    for path, sentence in _of_resources(container.get("resources") or {}):
-        yield ("resources", *path), sentence
-
-
-def _of_resources(resources: Mapping[str, Any]) -> Iterator[Broken]:
-    limits, requests = (resources.get(field) or {} for field in ("limits", "requests"))
-    for field, amounts in (("limits", limits), ("requests", requests)):
-        for name, quantity in amounts.items():
-            if name not in _RESOURCES and "/" not in name and not name.startswith("hugepages-"):
-                yield (field, name), f"Kubernetes knows no such resource{meant(name, _RESOURCES)}"
-            elif _amount(quantity) is None:
-                yield (field, name), f'"{quantity}" is no quantity: write for example 500m, 2 or 2Gi'
-    for name in requests.keys() & limits.keys():
-        wanted, allowed = _amount(requests[name]), _amount(limits[name])
-        if wanted is not None and allowed is not None and wanted > allowed:
-            yield ("requests", name), f"{requests[name]} is more than the limit of {limits[name]}: lower it"
-
-
-def _amount(quantity: object) -> Decimal | None:
-    """Returns what a quantity comes to, or None for what is not one."""
-    if isinstance(quantity, bool) or not _QUANTITY.fullmatch(str(quantity)):
-        return None
-    try:
-        amount: Decimal = parse_quantity(str(quantity))
-    except ValueError:  # 1.2.3
-        return None
-    return amount
+def _of_volumes(volumes: Sequence[Mapping[str, Any]]) -> Iterator[Mistake]:
+    seen: set[str] = set()
+    for index, volume in enumerate(volumes):
+        name = volume.get("name") or ""
+        if name in seen:
+            yield (index, "name"), f'two volumes of the pod are called "{name}": rename one of them'
+        elif what := dns_label(name):
+            yield (index, "name"), what
+        seen.add(name)
+        kinds = sorted(key for key, value in volume.items() if key != "name" and value is not None)
+        if len(kinds) > 1:
+            yield (index, kinds[1]), f"a volume is of one kind, and this one is of {' and '.join(kinds)}: keep one"

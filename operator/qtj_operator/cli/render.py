@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from qtj_operator.cli.check import checked
+from qtj_operator.cli.check import all_checked
 from qtj_operator.cli.manifests import read_file
 from qtj_operator.cli.printing import Form, formatted
 from qtj_operator.cli.settings import Setting
@@ -29,7 +29,7 @@ def render_file(path: Path, settings: list[str], form: Form | None = None) -> st
         InputError: The file is at fault.
     """
     file = read_file(path, [Setting.parse(text) for text in settings])
-    rehearsals = [checked(job) for job in file.jobs]
+    rehearsals = all_checked(file.jobs)
     if form:
         return formatted([each for rehearsal in rehearsals for each in rehearsal.created], form, as_list=True)
     return "".join(document for rehearsal in rehearsals for document in _documents(rehearsal)).rstrip("\n")

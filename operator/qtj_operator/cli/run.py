@@ -16,7 +16,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from qtj_operator.cli.check import checked
+from qtj_operator.cli.check import all_checked
 from qtj_operator.cli.dry_run import would_run
 from qtj_operator.cli.errors import COMPLETE, FAILED, INTERRUPTED, InputError
 from qtj_operator.cli.manifests import Document, File, read_file
@@ -177,7 +177,7 @@ def _check(file: File, options: Options) -> Sequence[str]:
     Raises:
         InputError: Something does.
     """
-    rehearsals = [checked(document, here=True) for document in file.jobs]
+    rehearsals = all_checked(file.jobs, here=True)
     names = [document.manifest["metadata"]["name"] for document in file.jobs]
     for document, name in zip(file.jobs, names, strict=True):
         if names.count(name) > 1:

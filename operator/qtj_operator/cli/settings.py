@@ -1,17 +1,22 @@
 """`--set PATH=VALUE`: a field that the command line gives another value."""
 
 import re
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
+from qtj_operator.api.contract import printable
 from qtj_operator.api.reading import dotted
+from qtj_operator.api.spelling import meant
 from qtj_operator.cli.errors import InputError
+from qtj_operator.cli.yamlnodes import documents_of, value_of
 
 __all__ = ["Setting"]
 
-_TOKEN = re.compile(r"\.?(?P<name>[A-Za-z0-9_-]+)|\[(?P<index>\d+)\]|\['(?P<quoted>[^']+)'\]")
+_TOKEN = re.compile(r"\.?(?P<name>[A-Za-z0-9_-]+)|\[(?P<index>\d{1,6})\]|\['(?P<quoted>[^']+)'\]")
+_ROOTS = ("metadata", "spec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +27,18 @@ class Setting:
         text: What the user wrote.
         path: The field.
         value: Its value.
+        node: The same as it was written; None for nothing.
     """
 
     text: str
     path: tuple[int | str, ...]
     value: Any
+    node: yaml.Node | None = None
+
+    @property
+    def name(self) -> str:
+        """What the option is called in messages."""
+        return f"--set {printable(self.text)}"
 
     @classmethod
     def parse(cls, text: str) -> "Setting":
@@ -38,14 +50,13 @@ class Setting:
         name, equals, value = text.partition("=")
         tokens = list(_TOKEN.finditer(name))
         if not equals or not tokens or "".join(token[0] for token in tokens) != name:
-            raise InputError(f"--set {text}: write PATH=VALUE, for example spec.replicaSpecs.Worker.replicas=4")
+            raise InputError(f"--set {printable(text)}: write PATH=VALUE, for example {_EXAMPLE}")
         path = tuple(int(t["index"]) if t["index"] else t["name"] or t["quoted"] for t in tokens)
-        if path[0] not in {"metadata", "spec"} or len(path) == 1:
-            raise InputError(f"--set {text}: a path begins with metadata. or spec., for example spec.suspend=false")
-        try:
-            return cls(text, path, yaml.safe_load(value))
-        except yaml.YAMLError:
-            raise InputError(f"--set {text}: {value} is no value in YAML: quote it") from None
+        if path[0] not in _ROOTS or len(path) == 1:
+            what = f"a path begins with metadata. or spec., for example {_EXAMPLE}{_instead(path[0])}"
+            raise InputError(f"--set {printable(text)}: {what}")
+        node = _node_of(text, value)
+        return cls(text, path, None if node is None else value_of(node), node)
 
     def apply(self, manifest: dict[str, Any]) -> None:
         """Sets the field, and makes the objects around it where they are missing.
@@ -57,14 +68,40 @@ class Setting:
         for depth, part in enumerate(self.path):
             self._check(here, depth, part)
             if depth + 1 == len(self.path):
-                here[part] = self.value
+                here[part] = deepcopy(self.value)
             else:
                 if isinstance(part, str) and here.get(part) is None:
                     here[part] = {}
                 here = here[part]
 
     def _check(self, here: object, depth: int, part: int | str) -> None:
+        path = dotted(self.path[:depth])
+        if isinstance(part, str) and isinstance(here, list):
+            raise InputError(f"{self.name}: {path} is a list: name one of its elements, for example {path}[0].{part}")
         if isinstance(part, str) and not isinstance(here, dict):
-            raise InputError(f"--set {self.text}: {dotted(self.path[:depth])} is no object, so it has no fields")
-        if isinstance(part, int) and not (isinstance(here, list) and part < len(here)):
-            raise InputError(f"--set {self.text}: {dotted(self.path[:depth])} has no element {part}")
+            raise InputError(f"{self.name}: {path} is no object, so it has no fields: correct the path")
+        if isinstance(part, int) and not isinstance(here, list):
+            raise InputError(f"{self.name}: {path} is no list, so it has no element {part}: correct the path")
+        if isinstance(part, int) and isinstance(here, list) and part >= len(here):
+            last = f"its last is [{len(here) - 1}]" if here else "it is empty"
+            raise InputError(f"{self.name}: {path} has no element {part}: {last}")
+
+
+_EXAMPLE = "spec.replicaSpecs.Worker.replicas=4"
+
+
+def _instead(root: int | str) -> str:
+    return meant(root, _ROOTS)
+
+
+def _node_of(text: str, value: str) -> yaml.Node | None:
+    try:
+        nodes = list(documents_of("value", value))
+    except InputError:
+        nodes = []
+        problem = True
+    else:
+        problem = len(nodes) > 1
+    if problem:
+        raise InputError(f"--set {printable(text)}: {printable(value)} is no value in YAML: quote it")
+    return nodes[0] if nodes else None

@@ -1,11 +1,12 @@
 """`qtj validate`: every mistake in every file, each with its line."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from qtj_operator.cli.check import checked
-from qtj_operator.cli.errors import InputError
-from qtj_operator.cli.manifests import Document, read_file
+from qtj_operator.cli.check import all_checked
+from qtj_operator.cli.gather import each_of
+from qtj_operator.cli.manifests import read_file
+from qtj_operator.cli.yamltext import called
 
 __all__ = ["validate_files"]
 
@@ -16,23 +17,10 @@ def validate_files(paths: Sequence[Path]) -> str:
     Raises:
         InputError: Something is wrong, one line for each mistake of all files.
     """
-    wrong: list[str] = []
-    fine: list[str] = []
-    for path in paths:
-        for document in _documents(path, wrong):
-            try:
-                checked(document)
-            except InputError as problem:
-                wrong.append(str(problem))
-            else:
-                fine.append(f"{path}: {document.manifest['metadata']['name']} is valid")
-    if wrong:
-        raise InputError("\n".join(wrong))
-    return "\n".join(fine)
+    return "\n".join(each_of(_validated, paths))
 
 
-def _documents(path: Path, wrong: list[str]) -> Iterator[Document]:
-    try:
-        yield from read_file(path).jobs
-    except InputError as problem:
-        wrong.append(str(problem))
+def _validated(path: Path) -> str:
+    jobs = read_file(path).jobs
+    all_checked(jobs)
+    return "\n".join(f"{called(path)}: {job.manifest['metadata']['name']} is valid" for job in jobs)

@@ -6,6 +6,7 @@ import logging
 import os
 import shlex
 import signal
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,9 +19,12 @@ from rich.console import Console
 
 from qtj_operator.cli.check import checked
 from qtj_operator.cli.errors import COMPLETE, FAILED, INTERRUPTED, InputError
+from qtj_operator.cli.failure import end_of_log
+from qtj_operator.cli.live import view_on
 from qtj_operator.cli.manifests import Document, File, read_file
+from qtj_operator.cli.output import console_on, say
 from qtj_operator.cli.settings import Setting
-from qtj_operator.cli.view import View, ended, view_on
+from qtj_operator.cli.view import View
 from qtj_operator.controller.client import Object
 from qtj_operator.local.addresses import NoFreePortError
 from qtj_operator.local.folder import Folder, FolderError, default_folder
@@ -54,16 +58,6 @@ class Options:
     verbose: bool = False
 
 
-class _Unread(Console):
-    """A console whose reader may leave, as `head` does: the training is worth more than its lines."""
-
-    def on_broken_pipe(self) -> None:
-        """Goes on in silence, and so do the interpreter's last words."""
-        self.quiet = True
-        with Path(os.devnull).open("w") as nowhere:
-            os.dup2(nowhere.fileno(), self.file.fileno())
-
-
 class _Interrupts:
     """Ctrl-C: the first time a graceful stop, the second time a kill, the third time the end of this process."""
 
@@ -94,16 +88,16 @@ def run_file(options: Options) -> int:
         InputError: Something has to be corrected first.
     """
     logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(name)s: %(message)s")
-    console = _Unread(stderr=options.as_json, highlight=False)
+    console = console_on(sys.stderr if options.as_json else sys.stdout)
     file = read_file(options.file, [Setting.parse(text) for text in options.settings])
     notes = _check(file, options)
     with ExitStack() as stack:
         jobs = [_prepared(document, options, stack) for document in file.jobs]
-        view = stack.enter_context(view_on(console))
+        view = stack.enter_context(view_on(console, bell=bool(os.environ.get("QTJ_BELL"))))
         for note in (*notes, *(note for job in jobs for note in _notes(job))):
             view.say(note)
         final = asyncio.run(_run(jobs, file.configs, view))
-    return _report(final, jobs, options, console)
+    return _report(final, jobs, options, console, view)
 
 
 def folder_of(job: str, artifacts: str | None) -> tuple[Folder, str]:
@@ -131,7 +125,7 @@ def folder_of(job: str, artifacts: str | None) -> tuple[Folder, str]:
 
 async def _run(jobs: Sequence[LocalJob], configs: Configs, view: View) -> Sequence[Object]:
     try:
-        session = Session(jobs, configs=configs, on_change=view.notice)
+        session = Session(jobs, configs=configs, on_change=view.notice, on_activity=view.hear)
     except (OSError, NoFreePortError) as problem:
         raise InputError(str(problem)) from None
     interrupted = _Interrupts(session, view)
@@ -222,10 +216,11 @@ def _notes(job: LocalJob) -> Iterator[str]:
         yield f"{name}  an earlier run was interrupted: this one trains anew, --resume would have gone on with it"
 
 
-def _report(final: Sequence[Object], jobs: Sequence[LocalJob], options: Options, console: Console) -> int:
+def _report(final: Sequence[Object], jobs: Sequence[LocalJob], options: Options, console: Console, view: View) -> int:
     for job, local in zip(final, jobs, strict=True):
-        for line in filter(None, (ended(job), local.folder.complaint, _places(local))):
-            console.print(line, soft_wrap=True, markup=False)
+        view.end(job)
+        for line in filter(None, (*end_of_log(job, local.folder.logs), local.folder.complaint, _places(local))):
+            say(console, line)
     if options.as_json:
         typer.echo(json.dumps(final[0] if len(final) == 1 else _list_of(final), indent=4, sort_keys=True))
     phases = {(job.get("status") or {}).get("phase") for job in final}
@@ -233,7 +228,7 @@ def _report(final: Sequence[Object], jobs: Sequence[LocalJob], options: Options,
         return COMPLETE
     if "Failed" in phases:
         return FAILED
-    console.print(f"to go on: {_resuming(options)}", soft_wrap=True, markup=False)
+    say(console, f"to go on: {_resuming(options)}")
     return INTERRUPTED
 
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from qtj_operator.api.contract import PROGRESS_PATH
+from qtj_operator.api.contract import PROGRESS_PATH, activity_in
 from qtj_operator.api.job import METRICS_PORT, Job
 from qtj_operator.api.names import LABEL_JOB, replica_name
 from qtj_operator.api.status import Phase, Status
@@ -74,6 +74,7 @@ class Session:
         jobs: The jobs.
         configs: ConfigMaps and Secrets that their pods refer to.
         on_change: Called after each change of any object.
+        on_activity: Called with a job and what its leader says it is doing, each time it is asked.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Session:
         *,
         configs: Configs | None = None,
         on_change: Callable[[Change], None] = lambda _: None,
+        on_activity: Callable[[Key, str], None] = lambda _key, _activity: None,
     ) -> None:
         self._jobs = {job.key: job for job in jobs}
         self._on_change = on_change
@@ -90,7 +92,7 @@ class Session:
         self._addresses = Addresses(self._lease, self._is_service)
         self._controller = JobController(self._store, utc_now)
         self._queue: WorkQueue[Key] = WorkQueue()
-        self._poller = _LocalPoller(self._queue.add, self._progress_port)
+        self._poller = _LocalPoller(self._queue.add, self._progress_port, on_activity)
         self._metrics = Metrics(lambda: len(self._queue))
         self._client = MachineClient(self._store, self._artifacts)
         self._reconciler = Reconciler(self._client, self._poller, metrics=self._metrics, pace=_AtOnce())
@@ -244,9 +246,12 @@ class _AtOnce(Pace):
 class _LocalPoller(Poller):
     """Polls leaders where they listen on this machine."""
 
-    def __init__(self, hint: Callable[[Key], None], port: Callable[[Key], int]) -> None:
+    def __init__(
+        self, hint: Callable[[Key], None], port: Callable[[Key], int], on_activity: Callable[[Key, str], None]
+    ) -> None:
         super().__init__(hint, _PERIOD_SECONDS)
         self._port = port
+        self._on_activity = on_activity
 
     async def fetch(self, key: Key, address: str) -> bytes | None:
         """See `Poller.fetch`."""
@@ -254,6 +259,8 @@ class _LocalPoller(Poller):
             answer = await get(f"http://{address}:{self._port(key)}{PROGRESS_PATH}", _TIMEOUT_SECONDS)
         except (OSError, ApiError):
             return None
+        if (activity := activity_in(answer.body.decode(errors="replace"))) is not None:
+            self._on_activity(key, activity)
         return answer.body
 
 

@@ -141,6 +141,18 @@ def test_how_a_job_ended_is_told_once_whoever_tells_it() -> None:
     assert paper.lines == ["qcnn  running", "qcnn is Failed: worker 0 ended: it broke"]
 
 
+def test_an_end_that_an_event_has_told_before_is_not_told_again() -> None:
+    paper = Paper()
+    end = ending("Complete", "inference is done: mse 0.16")
+
+    with paper.view as view:
+        view.notice(event("inference is done: mse 0.16", "InferenceDone"))
+        view.notice(end)
+    view.end(end.object)
+
+    assert paper.lines[:2] == ["qcnn  InferenceDone: inference is done: mse 0.16", "qcnn is Complete"]
+
+
 def test_an_end_that_an_earlier_run_left_is_told_when_it_stays_so_and_not_before() -> None:
     paper = Paper()
     end = ending("Complete", "inference is done")
@@ -174,6 +186,17 @@ def test_events_come_as_they_are_whatever_is_in_them() -> None:
         view.notice(event("worker [bold]1[/] :x: \x1b]0;owned\x07 is\ngone"))
 
     assert paper.text == ("    0.0 s  qcnn  Restarting: worker [bold]1[/] :x: \\x1b]0;owned\\x07 is\n           gone\n")
+
+
+def test_a_program_need_not_say_how_many_epochs_there_are() -> None:
+    paper = Paper()
+
+    with paper.view as view:
+        view.notice(job())
+        paper.now = 9
+        view.notice(job(progress={"epoch": 3, "loss": 0.5}))
+
+    assert paper.lines[1] == "qcnn  epoch 3  loss 0.5000"
 
 
 def left(*seen: tuple[float, Change]) -> list[str]:

@@ -142,8 +142,10 @@ class Laptop:
                 continue
         return [found[index] for index in sorted(found)]
 
-    def artifacts(self, job: str = "toy") -> Path:
-        return self.folder / "qtj-artifacts" / job
+    def artifacts(self, job: str = "toy", run: int | None = None) -> Path:
+        """Returns the folder of a run, by default the last one."""
+        runs = self.folder / "qtj-artifacts" / job
+        return runs / str(run or max((int(path.name) for path in runs.glob("*")), default=1))
 
     def record(self, job: str = "toy") -> Manifest:
         record: Manifest = json.loads((self.artifacts(job) / "job.json").read_text())

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.terminal import Screen, Terminal
-
 from .laptop import QTJ, Laptop, eventually, toy_job
+from .terminal import Screen, Terminal
 
 ENDLESS = 100_000
 

@@ -1,7 +1,7 @@
 """A training program that keeps the contract and needs nothing but Python: an epoch is a tenth of a second.
 
-python toy.py train EPOCHS [--deaf] [--exit CODE] [--grandchild]
-python toy.py infer
+python toy.py train EPOCHS|--epochs=EPOCHS [--deaf] [--exit CODE] [--grandchild] [--break-after EPOCH]
+python toy.py infer [--break-after 0]
 
 Worker 0 leads: it waits for its peers at the address that TF_CONFIG gives it, stores a checkpoint after each epoch, and
 tells its progress. A follower ends with its leader: with 0 after its word, else with 75, as TensorFlow's workers do.
@@ -69,12 +69,20 @@ def lead(epochs: int, port: int, followers: int) -> None:
         (folder / str(epoch)).write_text("")
         progress.update(epoch=epoch, epochs=epochs, step=7 * epoch, loss=1 / epoch)
         print(f"epoch {epoch}/{epochs}  loss {1 / epoch:.4f}  signAccuracy 0.9")
+        break_after(epoch)
     weights = artifacts() / "weights.h5"
     weights.write_text("weights")
     digest = hashlib.sha256(b"weights").hexdigest()
     leave(weights={"uri": weights.as_uri(), "sha256": digest}, progress=progress)
     for peer in peers:
         peer.sendall(b"done")
+
+
+def break_after(epoch: int) -> None:
+    """Breaks as a program with a bug does, until somebody mends it."""
+    asked = sys.argv[sys.argv.index("--break-after") + 1] if "--break-after" in sys.argv else None
+    if asked == str(epoch) and not Path("mended").exists():
+        raise ZeroDivisionError("the toy has a bug")
 
 
 def follow(host: str, port: str) -> None:
@@ -99,6 +107,7 @@ def is_gone(peer: socket.socket) -> bool:
 
 
 def infer() -> None:
+    break_after(0)
     weights = Path(unquote(urlsplit(os.environ["QTJ_WEIGHTS_URI"]).path)).read_bytes()
     assert hashlib.sha256(weights).hexdigest() == os.environ["QTJ_WEIGHTS_SHA256"]
     print("       theta       label  prediction")
@@ -117,7 +126,7 @@ def main() -> None:
     if "--exit" in rest:
         leave(error="the toy was told to break")
         sys.exit(int(rest[rest.index("--exit") + 1]))
-    infer() if what == "infer" else train(int(rest[0]), json.loads(os.environ["TF_CONFIG"]))
+    infer() if what == "infer" else train(int(rest[0].removeprefix("--epochs=")), json.loads(os.environ["TF_CONFIG"]))
 
 
 if __name__ == "__main__":

@@ -8,51 +8,45 @@ from pathlib import Path
 from typing import BinaryIO
 
 from qtj_operator.cli.errors import InputError
-from qtj_operator.cli.record import recorded
-from qtj_operator.local.folder import Folder, FolderError
+from qtj_operator.cli.places import recorded
+from qtj_operator.cli.text import log_on_terminal
+from qtj_operator.local.folder import Folder
 
 __all__ = ["show_logs"]
 
 _PERIOD_SECONDS = 0.5
-_OVER = {"Complete", "Failed", "Suspended"}
 
 
-def show_logs(job: str, replica: str | None, artifacts: str | None, *, follow: bool) -> None:
-    """Writes the logs of a job to stdout, oldest first, each line with the name of its log when there are several.
+def show_logs(run: str | None, replica: str | None, artifacts: str | None, *, follow: bool) -> None:
+    """Writes the logs of a run to stdout, oldest first, each line with the name of its log when there are several.
 
     Raises:
         InputError: There are none.
     """
-    folder, _ = recorded(job, artifacts)
-    chosen = _chooser(job, replica)
-    try:
-        if not follow and not any(map(chosen, folder.logs)):
-            known = ", ".join(path.stem for path in folder.logs) or "none"
-            raise InputError(f"{folder.path} has no log of {replica or 'any replica'}: there are {known}")
-        with ExitStack() as files:
-            _write(folder, chosen, files, follow=follow)
-    except FolderError as problem:
-        raise InputError(str(problem)) from None
+    found = recorded(run, artifacts)
+    folder, chosen = found.folder, _chooser(found.job["metadata"]["name"], replica)
+    if not follow and not any(map(chosen, folder.logs)):
+        known = ", ".join(path.stem for path in folder.logs) or "none"
+        raise InputError(f"{folder.path} has no log of {replica or 'any replica'}: there are {known}")
+    with ExitStack() as files:
+        _write(folder, chosen, files, follow=follow)
 
 
 def _write(folder: Folder, chosen: Callable[[Path], bool], files: ExitStack, *, follow: bool) -> None:
     readers: dict[Path, BinaryIO] = {}
+    shown = log_on_terminal if sys.stdout.isatty() else bytes
     several = follow or sum(map(chosen, folder.logs)) > 1
     while True:
-        last = not follow or _is_over(folder)
+        last = not follow or not folder.is_active
         for path in filter(chosen, folder.logs):
             if path not in readers:
                 readers[path] = files.enter_context(path.open("rb"))
             for line in _lines(readers[path], to_the_end=last):
-                sys.stdout.buffer.write((f"{path.stem}  ".encode() if several else b"") + line)
+                sys.stdout.buffer.write((f"{path.stem}  ".encode() if several else b"") + shown(line))
         sys.stdout.flush()
         if last:
             return
         time.sleep(_PERIOD_SECONDS)
-
-
-def _is_over(folder: Folder) -> bool:
-    return (folder.load().get("status") or {}).get("phase") in _OVER
 
 
 def _chooser(job: str, replica: str | None) -> Callable[[Path], bool]:

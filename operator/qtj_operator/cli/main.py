@@ -1,35 +1,30 @@
-"""The commands of `qtj`. Each imports what it needs when it runs, so that `--help` answers at once."""
+"""The commands of `qtj`: each file of commands under its heading."""
 
-import asyncio
-import logging
-from enum import StrEnum
 from importlib.metadata import version as installed_version
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from qtj_operator.cli import commands
-from qtj_operator.cli.errors import FAILED, INPUT, end
+from qtj_operator.cli import commands, history_commands, operator_commands, run_commands
+from qtj_operator.cli.group import Group, register
 
-__all__ = ["app"]
+__all__ = ["GROUPS", "app"]
 
-log = logging.getLogger(__name__)
-
-
-class LogFormat(StrEnum):
-    """How log lines look."""
-
-    PLAIN = "plain"
-    JSON = "json"
-
+GROUPS = {
+    "On this machine": (*run_commands.COMMANDS, *history_commands.COMMANDS),
+    "Files and jobs": commands.COMMANDS,
+    "The operator": operator_commands.COMMANDS,
+}
+"""All commands, by the heading that they have in the help."""
 
 app = typer.Typer(
     name="qtj",
+    cls=Group,
     no_args_is_help=True,
     invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -43,92 +38,5 @@ def _options(
         raise typer.Exit
 
 
-for command in (
-    commands.run,
-    commands.logs,
-    commands.report,
-    commands.plan,
-    commands.render,
-    commands.validate,
-    commands.convert,
-    commands.retry,
-):
-    app.command()(command)
-
-
-@app.command()
-def operator(
-    namespace: Annotated[
-        str | None, typer.Option(help="Look after this namespace only.", show_default="all namespaces")
-    ] = None,
-    port: Annotated[int, typer.Option(help="Port of /healthz, /readyz and /metrics; 0 for none.")] = 8080,
-    lease_namespace: Annotated[
-        str | None,
-        typer.Option(
-            help="Work only while holding a Lease in this namespace, so that a second operator can stand by.",
-            show_default="no election",
-        ),
-    ] = None,
-    log_format: Annotated[LogFormat, typer.Option(help="Lines for people, or JSON for a log collector.")] = (
-        LogFormat.PLAIN
-    ),
-    *,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what the libraries say as well.")] = False,
-) -> None:
-    """Run the operator: in a pod with its service account, elsewhere with your kubeconfig."""
-    from qtj_operator.cluster.operator import Settings, run_operator  # noqa: PLC0415
-    from qtj_operator.cluster.server import PortError  # noqa: PLC0415
-    from qtj_operator.controller.client import ApiError  # noqa: PLC0415
-
-    _log(log_format, verbose=verbose)
-    try:
-        asyncio.run(run_operator(Settings(namespace=namespace, port=port, lease_namespace=lease_namespace)))
-    except (ApiError, PortError) as error:
-        if log_format == LogFormat.PLAIN:
-            end(str(error))
-        log.critical("%s", error)
-        raise typer.Exit(FAILED) from None
-    except Exception as error:
-        # In the form that was asked for, so that a log collector gets it whole.
-        log.critical("the operator ends by a defect of its own", exc_info=True)
-        raise typer.Exit(FAILED) from error
-
-
-@app.command()
-def crd(
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
-    check: Annotated[
-        Path | None, typer.Option(help="Write nothing; fail when this file is not what would be written.")
-    ] = None,
-    *,
-    docs: Annotated[bool, typer.Option("--docs", help="The reference of its fields instead, in Markdown.")] = False,
-) -> None:
-    """Print the CustomResourceDefinition."""
-    from qtj_operator.api.crd import crd_yaml  # noqa: PLC0415
-    from qtj_operator.api.reference import reference  # noqa: PLC0415
-
-    text = reference() if docs else crd_yaml()
-    if check is not None:
-        if not check.is_file() or check.read_text() != text:
-            end(f"{check} differs from the models in operator/qtj_operator/api: run `make crds`")
-    elif output is not None:
-        try:
-            output.write_text(text)
-        except OSError as problem:
-            end(f"cannot write {output} ({problem.strerror}): name a file in a folder that exists", INPUT)
-    else:
-        typer.echo(text, nl=False)
-
-
-def _log(form: LogFormat, *, verbose: bool) -> None:
-    from pythonjsonlogger.json import JsonFormatter  # noqa: PLC0415
-
-    fields = "%(asctime)s %(levelname)s %(name)s %(message)s"
-    plain = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
-    handler = logging.StreamHandler()
-    handler.setFormatter(JsonFormatter(fields) if form == LogFormat.JSON else plain)
-    logging.basicConfig(level=logging.INFO, handlers=[handler])
-    if not verbose:
-        logging.getLogger("kopf").setLevel(logging.WARNING)
-        for name, level in (("kubernetes", logging.ERROR), ("kubernetes.aio.leaderelection", logging.CRITICAL)):
-            logging.getLogger(name).setLevel(level)  # what these tell of, we say in a sentence
+for heading, group in GROUPS.items():
+    register(app, heading, group)

@@ -11,7 +11,7 @@ from typing import Any
 
 from qtj_operator.api.contract import TerminationMessage
 from qtj_operator.cli.errors import InputError
-from qtj_operator.cli.record import recorded
+from qtj_operator.cli.places import recorded
 from qtj_operator.cli.view import ended
 from qtj_operator.local.folder import Folder
 
@@ -48,13 +48,14 @@ class Prediction:
     is_right: bool
 
 
-def report_job(job: str, artifacts: str | None) -> str:
+def report_job(run: str | None, artifacts: str | None) -> str:
     """Writes report.png and report.txt into the job's folder, and returns the text.
 
     Raises:
         InputError: The job was not run here, or there is nothing to tell yet.
     """
-    folder, record = recorded(job, artifacts)
+    found = recorded(run, artifacts)
+    job, folder, record = found.name, found.folder, found.job
     lines = list(_lines(folder))
     epochs, predictions = epochs_of(lines), predictions_of(lines)
     phase = (record.get("status") or {}).get("phase")

@@ -1,18 +1,19 @@
 """`qtj run`: a job on this machine, by the operator's own reconcile."""
 
 import asyncio
+import errno
 import json
 import logging
 import os
 import shlex
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import typer
 from rich.console import Console
@@ -23,18 +24,16 @@ from qtj_operator.cli.failure import end_of_log
 from qtj_operator.cli.live import view_on
 from qtj_operator.cli.manifests import Document, File, read_file
 from qtj_operator.cli.output import console_on, say
+from qtj_operator.cli.prepare import Prepared, detached, prepare
 from qtj_operator.cli.settings import Setting
 from qtj_operator.cli.view import View
 from qtj_operator.controller.client import Object
 from qtj_operator.local.addresses import NoFreePortError
-from qtj_operator.local.folder import Folder, FolderError, default_folder
 from qtj_operator.local.program import CannotStartError, Configs, program_of
 from qtj_operator.local.rehearsal import Rehearsal
 from qtj_operator.local.session import LocalJob, Session
 
-__all__ = ["Options", "folder_of", "run_file"]
-
-_IMMUTABLE = ("strategy", "template", "replicaSpecs", "circuit", "artifacts", "profiler", "managedBy")
+__all__ = ["Options", "run_file"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +43,10 @@ class Options:
     Attributes:
         file: The file.
         settings: Fields to set.
-        artifacts: Where artifacts go, in place of a folder for each job.
-        resume: Whether to go on from an earlier run.
+        artifacts: Where artifacts go, in place of a folder for each run.
+        resume: Whether to go on with the last run, whatever became of it.
+        fresh: Whether to begin anew, whatever became of the last run.
+        detach: Whether to go on without the terminal.
         as_json: Whether stdout is for the final object alone.
         verbose: Whether to log what the operator does.
     """
@@ -54,6 +55,8 @@ class Options:
     settings: Sequence[str] = ()
     artifacts: str | None = None
     resume: bool = False
+    fresh: bool = False
+    detach: bool = False
     as_json: bool = False
     verbose: bool = False
 
@@ -65,6 +68,11 @@ class _Interrupts:
         self._session = session
         self._view = view
         self._count = 0
+
+    def hang_up(self) -> None:
+        """Is called when the terminal is gone; its signal may have come before."""
+        if not self._count and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup asks
+            self()
 
     def __call__(self) -> None:
         """Is called for each signal."""
@@ -88,51 +96,58 @@ def run_file(options: Options) -> int:
         InputError: Something has to be corrected first.
     """
     logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(name)s: %(message)s")
-    console = console_on(sys.stderr if options.as_json else sys.stdout)
     file = read_file(options.file, [Setting.parse(text) for text in options.settings])
     notes = _check(file, options)
     with ExitStack() as stack:
-        jobs = [_prepared(document, options, stack) for document in file.jobs]
-        view = stack.enter_context(view_on(console, bell=bool(os.environ.get("QTJ_BELL"))))
-        for note in (*notes, *(note for job in jobs for note in _notes(job))):
+        prepared = prepare(file.jobs, options.artifacts, stack, resume=options.resume, fresh=options.fresh)
+        if options.detach and not detached(prepared[0].job.folder):
+            typer.echo("\n".join(_farewell(each) for each in prepared))
+            return COMPLETE
+        return _attended([*notes, *(note for each in prepared for note in each.notes)], prepared, file.configs, options)
+
+
+def _farewell(prepared: Prepared) -> str:
+    name = prepared.name
+    return f"{name} goes on by itself: `qtj attach {name}` follows it, `qtj stop {name}` stops it"
+
+
+def _attended(notes: Sequence[str], prepared: Sequence[Prepared], configs: Configs, options: Options) -> int:
+    lost = _Lost()
+    console = console_on(sys.stderr if options.as_json else sys.stdout, lost)
+    jobs = [each.job for each in prepared]
+    with view_on(console, bell=bool(os.environ.get("QTJ_BELL"))) as view:
+        for note in notes:
             view.say(note)
-        final = asyncio.run(_run(jobs, file.configs, view))
+        final = asyncio.run(_run(jobs, configs, view, lost))
     return _report(final, jobs, options, console, view)
 
 
-def folder_of(job: str, artifacts: str | None) -> tuple[Folder, str]:
-    """Returns the folder of a job on this machine, and the address of its artifacts.
+class _Lost:
+    """What becomes of a run whose terminal is gone, which another thread than that of the run may notice."""
 
-    Args:
-        job: The job's name.
-        artifacts: What --artifacts says: a folder, or an address.
+    def __init__(self) -> None:
+        self.hang_up: Callable[[], object] = lambda: None
 
-    Raises:
-        InputError: It is neither.
-    """
-    if artifacts is None:
-        folder = Folder(default_folder(job))
-    elif artifacts.startswith("gs://"):
-        return Folder(default_folder(job)), artifacts
-    elif artifacts.startswith("file:///"):
-        folder = Folder(Path(unquote(urlsplit(artifacts).path)))
-    elif "://" in artifacts:
-        raise InputError(f"--artifacts {artifacts}: name a folder, file:///PATH or gs://BUCKET/PATH")
-    else:
-        folder = Folder(Path(artifacts))
-    return folder, folder.path.as_uri()
+    def __call__(self, problem: OSError) -> None:
+        """See `steady`."""
+        if problem.errno == errno.EIO:
+            self.hang_up()
 
 
-async def _run(jobs: Sequence[LocalJob], configs: Configs, view: View) -> Sequence[Object]:
+async def _run(jobs: Sequence[LocalJob], configs: Configs, view: View, lost: _Lost) -> Sequence[Object]:
     try:
         session = Session(jobs, configs=configs, on_change=view.notice, on_activity=view.hear)
     except (OSError, NoFreePortError) as problem:
         raise InputError(str(problem)) from None
     interrupted = _Interrupts(session, view)
+    lost.hang_up = partial(asyncio.get_running_loop().call_soon_threadsafe, interrupted.hang_up)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # as nohup asks
             asyncio.get_running_loop().add_signal_handler(number, interrupted)
-    await session.run()
+    try:
+        await session.run()
+    finally:
+        lost.hang_up = lambda: None
     return [session.final(job.key) for job in jobs]
 
 
@@ -168,54 +183,6 @@ def _programs(document: Document, rehearsal: Rehearsal, configs: Configs) -> Ite
             raise InputError(f"{document.where(['spec', 'template', 'spec', 'containers'])}: {problem}") from None
 
 
-def _prepared(document: Document, options: Options, stack: ExitStack) -> LocalJob:
-    """Takes possession of the job's folder, and finds there what to go on from."""
-    folder, artifacts = folder_of(document.manifest["metadata"]["name"], options.artifacts)
-    try:
-        record = _record(document, folder) if options.resume else None
-        folder.claim()
-    except FolderError as problem:
-        raise InputError(str(problem)) from None
-    stack.callback(folder.release)
-    if record is None:
-        folder.clear_logs()
-    return LocalJob(manifest=document.manifest, folder=folder, artifacts=artifacts, record=record)
-
-
-def _earlier_phase(folder: Folder) -> str | None:
-    """Returns the phase in which an earlier run left its job; None without one."""
-    try:
-        return str((folder.load().get("status") or {}).get("phase"))
-    except FolderError:
-        return None
-
-
-def _record(document: Document, folder: Folder) -> Mapping[str, Any]:
-    """Returns the job as the earlier run left it.
-
-    Raises:
-        InputError: The file says something else than then, in a field that cannot change.
-        FolderError: There is none.
-    """
-    record, spec = folder.load(), document.manifest["spec"]
-    for name in _IMMUTABLE:
-        if record["spec"].get(name) != spec.get(name):
-            what = "it was changed since the run to resume: undo that, or leave --resume out to train anew"
-            raise InputError(document.error(["spec", name], what))
-    return record
-
-
-def _notes(job: LocalJob) -> Iterator[str]:
-    name, written = job.manifest["metadata"]["name"], job.manifest["spec"]["artifacts"]["uri"]
-    if job.artifacts != written:
-        yield f"{name}  artifacts go to {job.artifacts}, in place of {written}"
-    phase = None if job.record else _earlier_phase(job.folder)
-    if phase in {"Complete", "Failed"}:
-        yield f"{name}  replaces job.json and the logs of an earlier run: --artifacts FOLDER keeps the next one apart"
-    elif phase:
-        yield f"{name}  an earlier run was interrupted: this one trains anew, --resume would have gone on with it"
-
-
 def _report(final: Sequence[Object], jobs: Sequence[LocalJob], options: Options, console: Console, view: View) -> int:
     for job, local in zip(final, jobs, strict=True):
         view.end(job)
@@ -227,16 +194,17 @@ def _report(final: Sequence[Object], jobs: Sequence[LocalJob], options: Options,
     if phases == {"Complete"}:
         return COMPLETE
     if "Failed" in phases:
+        say(console, f"once the cause is gone, go on with: {_command(options, '--resume')}")
         return FAILED
-    say(console, f"to go on: {_resuming(options)}")
+    say(console, f"to go on: {_command(options)}")
     return INTERRUPTED
 
 
-def _resuming(options: Options) -> str:
+def _command(options: Options, *flags: str) -> str:
     """Returns the command that goes on with this run, to be copied."""
     places = ("--artifacts", options.artifacts) if options.artifacts else ()
     settings = (word for setting in options.settings for word in ("--set", setting))
-    return shlex.join(["qtj", "run", str(options.file), "--resume", *places, *settings])
+    return shlex.join(["qtj", "run", str(options.file), *flags, *places, *settings])
 
 
 def _places(job: LocalJob) -> str:

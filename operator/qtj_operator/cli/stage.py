@@ -37,10 +37,11 @@ def facts_of(status: Mapping[str, Any]) -> dict[str, str]:
     if status.get("phase") in _ASSEMBLING and present != wanted and not _has_finished(status):
         said["ready"] = f"ready {present}/{wanted}"
     progress = status.get("progress") or {}
-    if progress.get("epochs"):
-        said["epoch"] = f"epoch {progress['epoch']}/{progress['epochs']}"
-    if progress.get("steps"):
-        said["step"] = f"step {progress['step']}/{progress['steps']}"
+    for name, all_of_them in (("epoch", "epochs"), ("step", "steps")):
+        if progress.get(all_of_them):
+            said[name] = f"{name} {progress.get(name, 0)}/{progress[all_of_them]}"
+        elif name == "epoch" and name in progress:
+            said[name] = f"epoch {progress[name]}"
     return said | {name: form.format(progress[name]) for name, form in _FORMS.items() if name in progress}
 
 

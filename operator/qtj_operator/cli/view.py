@@ -40,6 +40,8 @@ class View(AbstractContextManager["View"]):
         self._told: dict[Key, tuple[object, float]] = {}
         """The last milestone that was told of each job, and when something was told."""
         self._ends: dict[Key, str] = {}
+        self._last_messages: dict[str, str] = {}
+        """What the last event of each job said: of a run that is followed later, it comes before the end."""
 
     def __enter__(self) -> Self:
         """Begins."""
@@ -79,13 +81,16 @@ class View(AbstractContextManager["View"]):
             return
         self._ends[key] = sentence
         course = self._courses.get(key)
-        self.say(sentence, COLORS.get(course.stage, "") if course else "")
+        head, _, message = sentence.partition(": ")
+        is_known = self._last_messages.get(job["metadata"]["name"]) == message
+        self.say(head if is_known else sentence, COLORS.get(course.stage, "") if course else "")
         if course and course.stage == "complete" and (times := course.times(self._now())):
             self.say(f"{course.name}  took: {times}")
 
     def _event(self, event: Object) -> None:
         about = event["involvedObject"]["name"]
         if all(event["message"] != end.partition(": ")[2] for key, end in self._ends.items() if key[1] == about):
+            self._last_messages[about] = event["message"]
             style = "yellow" if event["type"] == "Warning" else ""
             self.say(f"{about}  {event['reason']}: {event['message']}", style)
 

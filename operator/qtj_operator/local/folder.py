@@ -1,66 +1,120 @@
-"""The folder of a job on this machine: its record, its logs and, unless they go elsewhere, its artifacts.
+"""The folder of one run on this machine: its record, its logs and, unless they go elsewhere, its artifacts.
 
-<folder>/job.json                     the job as the API server would hold it: what `qtj run --resume` goes on from
+<folder>/.qtj-run                     says that the folder is ours, and which bucket has its artifacts, if one has;
+                                      locked while the run is under way
+<folder>/job.json                     the job as the API server would hold it: what a later `qtj run` goes on from
+<folder>/events.jsonl                 its events, one object a line
 <folder>/logs/worker-0.1.log          what a replica wrote, one file per attempt
 <folder>/...                          weights, checkpoints and results, as the training program stores them
+
+A folder that is not empty and has no `.qtj-run` belongs to somebody else: nothing in it is read, written or deleted.
 """
 
 import fcntl
 import json
 import os
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from qtj_operator.api.names import LABEL_ATTEMPT
+from qtj_operator.api.names import KIND, LABEL_ATTEMPT
 from qtj_operator.controller.client import Object
 
-__all__ = ["Folder", "FolderError", "default_folder"]
+__all__ = ["EVENTS", "Folder", "FolderError"]
 
+EVENTS = "events.jsonl"
+_MARK = ".qtj-run"
 _RECORD = "job.json"
-_LOCK = ".lock"
+_STOP = ".stop"
+_KILL = "kill"
 _LOGS = "logs"
+_CLAIM_SECONDS = 1.0
+"""How long a lock is tried for: somebody who only looks whether it is taken has it for a moment."""
 
 
 class FolderError(Exception):
     """The folder cannot be used; the message is one sentence."""
 
 
-def default_folder(job: str) -> Path:
-    """Returns where a job's folder is when nobody says otherwise."""
-    return Path("qtj-artifacts", job)
-
-
 class Folder:
-    """One job's folder."""
+    """The folder of one run.
+
+    Attributes:
+        path: Where it is, absolute.
+        complaint: Why the record was not written when it was last to be; None when it was.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
-        self._lock: int | None = None
         self.complaint: str | None = None
-        """Why the record was not written when it was last to be; None when it was."""
+        self._lock: int | None = None
 
-    def claim(self) -> None:
+    @property
+    def is_ours(self) -> bool:
+        """Whether a run has its folder here."""
+        return (self.path / _MARK).is_file()
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a run has left a record here."""
+        return self.is_ours and self.changed > 0
+
+    @property
+    def bucket(self) -> str | None:
+        """Where the artifacts went, if not here."""
+        try:
+            said = json.loads((self.path / _MARK).read_text())
+        except (OSError, ValueError):
+            return None
+        return str(said["artifacts"]) if isinstance(said, dict) and said.get("artifacts") else None
+
+    @property
+    def changed(self) -> float:
+        """When its record was written last, in seconds since 1970; 0 without one."""
+        try:
+            return (self.path / _RECORD).stat().st_mtime
+        except OSError:
+            return 0.0
+
+    @property
+    def is_active(self) -> bool:
+        """Whether a `qtj run` is at work in it."""
+        try:
+            with (self.path / _MARK).open("rb") as mark:
+                fcntl.flock(mark, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def claim(self, bucket: str | None = None) -> None:
         """Makes the folder, and keeps every other `qtj run` out of it until this process ends.
 
+        Args:
+            bucket: Where the artifacts go, if not here.
+
         Raises:
-            FolderError: It cannot be written to, or another process has it.
+            FolderError: It cannot be written to, another process has it, or it holds files that are not ours.
         """
-        try:
+        with self._explained():
             self.path.mkdir(parents=True, exist_ok=True)
+            if not self.is_ours and any(self.path.iterdir()):
+                raise FolderError(
+                    f"{self.path} is not empty and holds no run of qtj: name an empty folder, or one that does not "
+                    "exist, with --artifacts"
+                )
+            self._lock = os.open(self.path / _MARK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
             (self.path / _LOGS).mkdir(exist_ok=True)
-            self._lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise FolderError(
-                f"another qtj run is at work in {self.path}: wait for its end, or give this one another folder with "
-                "--artifacts"
-            ) from None
-        except OSError as problem:
-            raise FolderError(
-                f"cannot write to {self.path} ({problem.strerror}): choose another folder with --artifacts"
-            ) from None
+        if not _locked(self._lock):
+            self.release()
+            raise FolderError(f"another qtj run is at work in {self.path}: wait for its end, or stop it with qtj stop")
+        self.say_stopped()  # what a run that is gone was asked for
+        with self._explained():
+            os.truncate(self._lock, 0)
+            os.pwrite(self._lock, json.dumps({"artifacts": bucket}).encode(), 0)
 
     def release(self) -> None:
         """Lets others in."""
@@ -76,7 +130,7 @@ class Folder:
             unfinished.replace(self.path / _RECORD)
         except OSError as problem:
             self.complaint = (
-                f"cannot write {self.path / _RECORD} ({problem.strerror}): --resume would go on from before"
+                f"cannot write {self.path / _RECORD} ({problem.strerror}): a later run would go on from before"
             )
             with suppress(OSError):
                 unfinished.unlink()
@@ -89,36 +143,91 @@ class Folder:
         Raises:
             FolderError: There is none, or it is not one.
         """
+        path = self.path / _RECORD
+        if not self.is_ours:
+            raise FolderError(f"there is no run in {self.path}: nothing was run there yet")
         try:
-            job: dict[str, Any] = json.loads((self.path / _RECORD).read_text())
+            job = json.loads(path.read_text())
         except FileNotFoundError:
-            raise FolderError(f"there is no job in {self.path}: nothing was run there yet") from None
+            raise FolderError(f"the run in {self.path} ended before it began: run it anew") from None
         except OSError as problem:
-            raise FolderError(f"cannot read {self.path / _RECORD} ({problem.strerror})") from None
+            raise FolderError(f"cannot read {path} ({problem.strerror}): make it readable") from None
         except ValueError:
-            raise FolderError(f"{self.path / _RECORD} is no record of a job: delete it and run anew") from None
-        return job
+            job = None
+        if not _is_record(job):
+            raise FolderError(f"{path} is no record of a job: it was changed since, so run anew with --fresh")
+        record: dict[str, Any] = job
+        return record
 
     @property
     def logs(self) -> list[Path]:
         """The logs, oldest first."""
         return sorted((self.path / _LOGS).glob("*.log"), key=lambda path: path.stat().st_mtime)
 
-    def clear_logs(self) -> None:
-        """Deletes the logs of an earlier job."""
-        for path in self.logs:
-            with suppress(OSError):
-                path.unlink()
-
     def log(self, pod: Object) -> Callable[[bytes], None]:
-        """Opens the log of a pod, and returns what writes to it; output that the disk has no room for is lost."""
+        """Returns what writes to the log of a pod; output that the disk has no room for is lost."""
         meta = pod["metadata"]
         attempt = meta["labels"].get(LABEL_ATTEMPT)
         name = f"{meta['name']}.{attempt}.log" if attempt else f"{meta['name']}.log"
-        path = self.path / _LOGS / name
+        return lambda data: self.append(f"{_LOGS}/{name}", data)
 
-        def write(data: bytes) -> None:
-            with suppress(OSError), path.open("ab") as file:
-                file.write(data)
+    def append(self, name: str, data: bytes) -> None:
+        """Adds to the end of a file of the run; what the disk has no room for is lost."""
+        with suppress(OSError), (self.path / name).open("ab") as file:
+            file.write(data)
 
-        return write
+    def ask_to_stop(self, *, at_once: bool) -> None:
+        """Asks the `qtj run` that is at work here to suspend its job.
+
+        Raises:
+            FolderError: The folder cannot be written to.
+        """
+        with self._explained():
+            (self.path / _STOP).write_text(_KILL if at_once else "")
+
+    @property
+    def is_to_stop(self) -> bool:
+        """Whether somebody has asked for that, and it is not done yet."""
+        return (self.path / _STOP).exists()
+
+    @property
+    def is_to_stop_at_once(self) -> bool:
+        """Whether the programs are to be killed."""
+        with suppress(OSError):
+            return (self.path / _STOP).read_text() == _KILL
+        return False
+
+    def say_stopped(self) -> None:
+        """Says that nothing of the job runs any more."""
+        with suppress(OSError):
+            (self.path / _STOP).unlink()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError) as problem:  # ValueError: a NUL in the path
+            why = problem.strerror if isinstance(problem, OSError) else problem
+            raise FolderError(f"cannot write to {self.path} ({why}): name another folder with --artifacts") from None
+
+
+def _locked(descriptor: int) -> bool:
+    """Takes the lock, if nobody keeps it."""
+    last = time.monotonic() + _CLAIM_SECONDS
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > last:
+                return False
+            time.sleep(0.02)
+        else:
+            return True
+
+
+def _is_record(job: object) -> bool:
+    if not isinstance(job, dict) or job.get("kind") != KIND:
+        return False
+    meta = job.get("metadata")
+    named = isinstance(meta, dict) and all(isinstance(meta.get(name), str) for name in ("name", "namespace", "uid"))
+    return named and isinstance(job.get("spec"), dict) and isinstance(job.get("status") or {}, dict)

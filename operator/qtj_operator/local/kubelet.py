@@ -23,7 +23,7 @@ from typing import Any
 from qtj_operator.api.contract import TERMINATION_MESSAGE_LIMIT, Env
 from qtj_operator.api.job import METRICS_PORT, main_container
 from qtj_operator.api.names import LABEL_JOB
-from qtj_operator.controller.client import ApiError, Object, Resource
+from qtj_operator.controller.client import ApiError, Key, Object, Resource
 from qtj_operator.local.addresses import HOST, Addresses, NoFreePortError
 from qtj_operator.local.probes import Prober
 from qtj_operator.local.process import Guard, Process
@@ -87,6 +87,10 @@ class Kubelet:
         """How many programs run."""
         return len(self._pods)
 
+    def runs(self, job: Key) -> bool:
+        """Tells whether a program of a job runs."""
+        return any(task.job == job for task in self._pods.values())
+
     def pid(self, pod: str) -> int | None:
         """Returns the process of the running pod of that name."""
         return next((task.pid for task in self._pods.values() if task.name == pod), None)
@@ -96,10 +100,11 @@ class Kubelet:
         if self._defects:
             raise self._defects[0]
 
-    def kill(self) -> None:
-        """Kills every program at once."""
+    def kill(self, job: Key) -> None:
+        """Kills every program of a job at once."""
         for task in self._pods.values():
-            task.kill()
+            if task.job == job:
+                task.kill()
 
     async def close(self) -> None:
         """Ends every program, kindly, and waits for their end."""
@@ -195,7 +200,9 @@ class _PodTask:
     """A pod under way, as the kubelet holds it."""
 
     def __init__(self, kubelet: Kubelet, pod: Object, defect: Callable[[BaseException], None]) -> None:
-        self.name = pod["metadata"]["name"]
+        meta = pod["metadata"]
+        self.name = meta["name"]
+        self.job = (meta["namespace"], meta["labels"][LABEL_JOB])
         self._process: Process | None = None
         self._killed = False
         self._stopping = asyncio.Event()

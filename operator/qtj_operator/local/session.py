@@ -8,6 +8,7 @@ user's YAML ──▶ Store ──watch──▶ queue ──▶ Reconciler ─�
 """
 
 import asyncio
+import json
 import platform
 import uuid
 from collections.abc import Callable, Sequence
@@ -15,31 +16,28 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from qtj_operator.api.contract import PROGRESS_PATH, activity_in
 from qtj_operator.api.job import METRICS_PORT, Job
 from qtj_operator.api.names import LABEL_JOB, replica_name
 from qtj_operator.api.status import Phase, Status
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.pace import Pace
-from qtj_operator.controller.progress import Poller
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler, utc_now
 from qtj_operator.controller.runtime import Runtime
 from qtj_operator.core.decision import Decision
 from qtj_operator.local.addresses import Addresses, PortLease
 from qtj_operator.local.client import MachineClient
-from qtj_operator.local.folder import Folder
-from qtj_operator.local.http import get
+from qtj_operator.local.folder import EVENTS, Folder
 from qtj_operator.local.jobs import JobController
 from qtj_operator.local.kubelet import Kubelet, Machine
+from qtj_operator.local.poller import LocalPoller
 from qtj_operator.local.program import Configs
 from qtj_operator.local.store import Change, Store
 
 __all__ = ["LocalJob", "Session"]
 
 _PERIOD_SECONDS = 0.5
-_TIMEOUT_SECONDS = 2.0
 _LEAVE_SECONDS = 5.0
 """How long programs may take to leave by themselves once all jobs have ended."""
 
@@ -92,7 +90,7 @@ class Session:
         self._addresses = Addresses(self._lease, self._is_service)
         self._controller = JobController(self._store, utc_now)
         self._queue: WorkQueue[Key] = WorkQueue()
-        self._poller = _LocalPoller(self._queue.add, self._progress_port, on_activity)
+        self._poller = LocalPoller(self._queue.add, self._progress_port, on_activity)
         self._metrics = Metrics(lambda: len(self._queue))
         self._client = MachineClient(self._store, self._artifacts)
         self._reconciler = Reconciler(self._client, self._poller, metrics=self._metrics, pace=_AtOnce())
@@ -112,14 +110,20 @@ class Session:
 
     def stop(self) -> None:
         """Suspends every job that has not ended: its programs get SIGTERM, and their checkpoints stay."""
-        for (namespace, name), job in self._last.items():
-            if not _is_over(job):
-                self._edit(namespace, name, {**job["spec"], "suspend": True})
+        for key in self._last:
+            self._suspend(key)
 
     def kill(self) -> None:
         """Suspends every job and kills its programs at once."""
-        self.stop()
-        self._kubelet.kill()
+        for key in self._last:
+            self._suspend(key, at_once=True)
+
+    def _suspend(self, key: Key, *, at_once: bool = False) -> None:
+        job = self._last[key]
+        if not _is_over(job):
+            self._edit(*key, {**job["spec"], "suspend": True})
+        if at_once:
+            self._kubelet.kill(key)
 
     async def run(self) -> None:
         """Runs until every job has ended or is suspended, and no program of theirs is left."""
@@ -157,7 +161,16 @@ class Session:
             if task.done():
                 task.result()
         self._kubelet.check()
+        self._heed()
         self._save()
+
+    def _heed(self) -> None:
+        """Suspends the jobs of which another command has asked for that."""
+        for key, folder in ((key, job.folder) for key, job in self._jobs.items() if job.folder.is_to_stop):
+            if _is_at_rest(self._last[key]) and not self._kubelet.runs(key):
+                folder.say_stopped()
+            else:
+                self._suspend(key, at_once=folder.is_to_stop_at_once)
 
     def _patience(self) -> float:
         retry = self._controller.next_retry()
@@ -201,9 +214,16 @@ class Session:
             self._queue.add(key)
         elif job := (meta.get("labels") or {}).get(LABEL_JOB):
             self._queue.add((meta["namespace"], job))
+        if change.resource is Resource.EVENTS and change.type == "ADDED":
+            self._tell(change.object)
         self._kubelet.notice(change)
         self._changed.set()
         self._on_change(change)
+
+    def _tell(self, event: Object) -> None:
+        about = event["involvedObject"]
+        folder = self._jobs[about["namespace"], about["name"]].folder
+        folder.append(EVENTS, json.dumps(event).encode() + b"\n")
 
     def _save(self) -> None:
         for key in self._unsaved:
@@ -241,27 +261,6 @@ class _AtOnce(Pace):
     def eased(self, key: Key, before: Status, decision: Decision, now: datetime) -> Decision:  # noqa: ARG002
         """See `Pace.eased`."""
         return decision
-
-
-class _LocalPoller(Poller):
-    """Polls leaders where they listen on this machine."""
-
-    def __init__(
-        self, hint: Callable[[Key], None], port: Callable[[Key], int], on_activity: Callable[[Key, str], None]
-    ) -> None:
-        super().__init__(hint, _PERIOD_SECONDS)
-        self._port = port
-        self._on_activity = on_activity
-
-    async def fetch(self, key: Key, address: str) -> bytes | None:
-        """See `Poller.fetch`."""
-        try:
-            answer = await get(f"http://{address}:{self._port(key)}{PROGRESS_PATH}", _TIMEOUT_SECONDS)
-        except (OSError, ApiError):
-            return None
-        if (activity := activity_in(answer.body.decode(errors="replace"))) is not None:
-            self._on_activity(key, activity)
-        return answer.body
 
 
 def _elsewhere(record: Object) -> Object:

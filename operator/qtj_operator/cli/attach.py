@@ -1,0 +1,41 @@
+"""`qtj attach`: a run that another process has under way, shown as `qtj run` shows it."""
+
+import sys
+
+from qtj_operator.cli.errors import COMPLETE, FAILED, INTERRUPTED, InputError
+from qtj_operator.cli.failure import end_of_log
+from qtj_operator.cli.live import view_on
+from qtj_operator.cli.output import console_on, say
+from qtj_operator.cli.places import Recorded
+from qtj_operator.local.folder import FolderError
+from qtj_operator.local.follow import follow
+
+__all__ = ["attach_to"]
+
+_CODES = {"Complete": COMPLETE, "Failed": FAILED}
+
+
+def attach_to(run: Recorded) -> int:
+    """Shows a run until it ends, or until Ctrl-C, which leaves it alone.
+
+    Returns:
+        The exit code that the run has.
+
+    Raises:
+        InputError: Its record cannot be read.
+    """
+    console = console_on(sys.stdout)
+    try:
+        with view_on(console) as view:
+            for change in follow(run.folder):
+                view.notice(change)
+        job = run.folder.load()
+    except FolderError as problem:
+        raise InputError(str(problem)) from None
+    except KeyboardInterrupt:
+        say(console, f"{run.name} goes on: `qtj stop {run.name}` stops it")
+        return INTERRUPTED
+    view.end(job)
+    for line in (*end_of_log(job, run.folder.logs), f"results and logs: {run.folder.path}"):
+        say(console, line)
+    return _CODES.get((job.get("status") or {}).get("phase", ""), INTERRUPTED)

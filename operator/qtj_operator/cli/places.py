@@ -1,0 +1,99 @@
+"""Where runs are on this machine, as the command line names them: RUN, and --artifacts."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from qtj_operator.api.names import NAME_PATTERN
+from qtj_operator.cli.errors import InputError, meant
+from qtj_operator.local.folder import Folder, FolderError
+from qtj_operator.local.history import History, Run
+
+__all__ = ["Recorded", "folder_named", "recorded", "run_named"]
+
+_RUN = re.compile(rf"(?P<job>{NAME_PATTERN.strip('^$')})(/(?P<number>[1-9][0-9]*))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A run and what it left.
+
+    Attributes:
+        name: What it is called on the command line.
+        folder: Its folder.
+        job: Its job, as recorded.
+    """
+
+    name: str
+    folder: Folder
+    job: dict[str, Any]
+
+
+def folder_named(artifacts: str | None) -> Folder | None:
+    """Returns the folder that --artifacts names; None where it names none, or a bucket.
+
+    Raises:
+        InputError: It is neither.
+    """
+    if artifacts is None or artifacts.startswith("gs://"):
+        return None
+    if not artifacts.strip():
+        raise InputError("--artifacts is empty: name a folder, file:///PATH or gs://BUCKET/PATH, or leave it out")
+    if artifacts.startswith("file:///"):
+        return Folder(Path(unquote(urlsplit(artifacts).path)))
+    if "://" in artifacts:
+        raise InputError(f"--artifacts {artifacts}: name a folder, file:///PATH or gs://BUCKET/PATH")
+    return Folder(Path(artifacts))
+
+
+def run_named(name: str | None) -> Run:
+    """Returns the run of a name: a job's last run, or the last of all when nothing is named.
+
+    Raises:
+        InputError: There is none.
+    """
+    history = History()
+    if name is None:
+        runs = [run for job in history.jobs() for run in history.runs(job)]
+        if not runs:
+            raise InputError("nothing was run in this folder yet: qtj run FILE begins")
+        return max(runs, key=lambda run: run.folder.changed)
+    said = _RUN.fullmatch(name)
+    if not said:
+        raise InputError(f'"{name}" names no run: write JOB for its last run, or JOB/NUMBER, as `qtj list` does')
+    runs = [run for run in history.runs(said["job"]) if said["number"] in {None, str(run.number)}]
+    if not runs:
+        raise InputError(_no_run(name, said["job"], history))
+    return runs[-1]
+
+
+def _no_run(name: str, job: str, history: History) -> str:
+    if runs := history.runs(job):
+        return f"there is no run {name} in this folder: there are {', '.join(run.name for run in runs)}"
+    return f"the job {job} was not run in this folder{meant(job, history.jobs())}: `qtj list` shows what was"
+
+
+def recorded(name: str | None, artifacts: str | None = None) -> Recorded:
+    """Returns a run on this machine and its job.
+
+    Args:
+        name: What the command line calls it.
+        artifacts: What --artifacts says: the folder of a run that is not listed here.
+
+    Raises:
+        InputError: There is none.
+    """
+    folder = folder_named(artifacts)
+    try:
+        if folder is None:
+            run = run_named(name)
+            return Recorded(run.name, run.folder, run.folder.load())
+        job = folder.load()
+    except FolderError as problem:
+        raise InputError(str(problem)) from None
+    held = job["metadata"]["name"]
+    if name not in {None, held}:
+        raise InputError(f"{folder.path} holds the job {held}, not {name}: write {held}, or name another --artifacts")
+    return Recorded(held, folder, job)

@@ -1,0 +1,90 @@
+"""Commands for runs on this machine. Each imports what it needs when it runs, so that `--help` answers at once."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from qtj_operator.cli.errors import InputError, input_checked
+from qtj_operator.cli.group import Command
+from qtj_operator.cli.parameters import Artifacts, File, Filename, RunName, Settings, Verbose, one_file
+
+__all__ = ["COMMANDS"]
+
+
+def run(
+    file: File = None,
+    filename: Filename = None,
+    settings: Settings = None,
+    artifacts: Artifacts = None,
+    output: Annotated[
+        Literal["json"] | None,
+        typer.Option("--output", "-o", help="Print the final object to stdout, and nothing else."),
+    ] = None,
+    *,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on with the last run, even if it failed or has more epochs now."),
+    ] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Begin anew, also when the last run was interrupted.")] = False,
+    detach: Annotated[
+        bool, typer.Option("--detach", "-d", help="Go on without this terminal: see qtj attach and qtj stop.")
+    ] = False,
+    verbose: Verbose = False,
+) -> None:
+    """Run a job on this machine: pods are processes, the rest is as on a cluster.
+
+    Each run has a folder of its own. Ctrl-C stops it, the next run goes on from its last checkpoint; twice kills it.
+
+    Exit code: 0 Complete, 1 Failed, 2 bad input, 130 interrupted.
+    """
+    with input_checked():
+        from qtj_operator.cli.run import Options, run_file  # noqa: PLC0415
+
+        if resume and fresh:
+            raise InputError("--resume and --fresh contradict each other: leave one of them out")
+        if detach and output:
+            raise InputError("--detach has no final object to print: leave -o out, and ask qtj status later")
+        options = Options(
+            file=one_file(file, filename),
+            settings=settings or (),
+            artifacts=artifacts,
+            resume=resume,
+            fresh=fresh,
+            detach=detach,
+            as_json=output == "json",
+            verbose=verbose,
+        )
+        code = run_file(options)
+    raise typer.Exit(code)
+
+
+def logs(
+    run: RunName = None,
+    replica: Annotated[
+        str | None,
+        typer.Argument(metavar="REPLICA", help="For example worker-0, or worker-0.2 for its second attempt."),
+    ] = None,
+    artifacts: Artifacts = None,
+    *,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job ends.")] = False,
+) -> None:
+    """Show what the replicas of a run wrote."""
+    with input_checked():
+        from qtj_operator.cli.logs import show_logs  # noqa: PLC0415
+
+        show_logs(run, replica, artifacts, follow=follow)
+
+
+def report(run: RunName = None, artifacts: Artifacts = None) -> None:
+    """Draw loss and predictions of a run: report.png and report.txt in its folder."""
+    with input_checked():
+        from qtj_operator.cli.report import report_job  # noqa: PLC0415
+
+        typer.echo(report_job(run, artifacts))
+
+
+COMMANDS = (
+    Command(run, ("qtj run examples/qcnn.yaml", "qtj run examples/qcnn.yaml -d", "qtj run -f - < job.yaml")),
+    Command(logs, ("qtj logs qcnn", "qtj logs qcnn worker-0 -f")),
+    Command(report, ("qtj report qcnn",)),
+)

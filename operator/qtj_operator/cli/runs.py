@@ -1,0 +1,202 @@
+"""What there is to say of runs on this machine: a line for each, all of one, and what becomes of them."""
+
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from qtj_operator.cli.errors import InputError
+from qtj_operator.cli.places import Recorded
+from qtj_operator.local.folder import FolderError
+from qtj_operator.local.follow import events_of
+from qtj_operator.local.history import History, Run, phase_of
+
+__all__ = ["Superfluous", "described", "listed", "removed", "stopped", "superfluous", "table"]
+
+_HEADINGS = ("RUN", "PHASE", "EPOCH", "LOSS", "BEGAN", "FOLDER")
+_EVENTS = 5
+_PERIOD_SECONDS = 0.1
+
+
+def listed(job: str | None) -> Sequence[Recorded]:
+    """Returns the runs of a job, or of all jobs, the oldest of each job first; those that left no record are left out.
+
+    Args:
+        job: The job's name; None for all.
+    """
+    history = History()
+    found = []
+    for run in (run for name in ([job] if job else history.jobs()) for run in history.runs(name)):
+        try:
+            found.append(Recorded(run.name, run.folder, run.folder.load()))
+        except FolderError:
+            continue
+    return found
+
+
+def table(runs: Sequence[Recorded]) -> str:
+    """Returns a line for each run, below headings."""
+    rows = [_HEADINGS, *map(_row, runs)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("   ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def _row(run: Recorded) -> Sequence[str]:
+    status = run.job.get("status") or {}
+    progress = status.get("progress") or {}
+    epoch = f"{progress['epoch']}/{progress['epochs']}" if progress.get("epochs") else "-"
+    loss = f"{progress['loss']:.4g}" if "loss" in progress else "-"
+    return run.name, _phase(run), epoch, loss, _began(run.job), str(_short(run.folder.path))
+
+
+def _phase(run: Recorded) -> str:
+    return phase_of(run.job, is_active=run.folder.is_active)
+
+
+def _began(job: Mapping[str, Any]) -> str:
+    began = (job.get("status") or {}).get("startTime") or job["metadata"].get("creationTimestamp")
+    if not began:
+        return "-"
+    age = datetime.now(UTC) - datetime.fromisoformat(began)
+    return f"{_rounded(age)} ago"
+
+
+def _rounded(age: timedelta) -> str:
+    seconds = max(int(age.total_seconds()), 0)
+    for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds // length}{unit}"
+    return f"{seconds}s"
+
+
+def _short(path: Path) -> Path:
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def described(run: Recorded) -> str:
+    """Returns all that a user asks of a run: how it stands and why, how far it is, and where everything is."""
+    return "\n".join(f"{name:<12}{value}" for name, value in _facts(run))
+
+
+def _facts(run: Recorded) -> Iterator[tuple[str, str]]:
+    status = run.job.get("status") or {}
+    phase, progress = _phase(run), status.get("progress") or {}
+    yield "run", run.name
+    yield "phase", phase
+    if why := _why(status):
+        yield "why", why
+    yield "began", _began(run.job)
+    if progress.get("epochs"):
+        yield "epoch", f"{progress['epoch']} of {progress['epochs']}"
+    if "loss" in progress:
+        yield "loss", f"{progress['loss']:.4g}"
+    if status.get("attempt", 1) > 1:
+        yield "attempt", str(status["attempt"])
+    if weights := status.get("weights"):
+        yield "weights", weights["uri"]
+    for name, value in ((status.get("inference") or {}).get("metrics") or {}).items():
+        yield name, f"{value:.4g}"
+    yield "folder", str(run.folder.path)
+    if run.folder.bucket:
+        yield "artifacts", run.folder.bucket
+    for event in events_of(run.folder)[-_EVENTS:]:
+        yield "event", f"{event['reason']}: {event['message']}"
+    yield "next", _next(run, phase)
+
+
+def _why(status: Mapping[str, Any]) -> str:
+    said = [c for c in status.get("conditions") or () if c["type"] == status.get("phase") and c["status"] == "True"]
+    return str(said[0].get("message", "")) if said else ""
+
+
+def _next(run: Recorded, phase: str) -> str:
+    if run.folder.is_active:
+        return f"qtj attach {run.name}, qtj stop {run.name}"
+    if phase == "Complete":
+        return f"qtj report {run.name}"
+    return f"qtj logs {run.name}; qtj run FILE --resume goes on with the last run of a job"
+
+
+def stopped(run: Recorded, *, at_once: bool) -> str:
+    """Asks the `qtj run` that is at work on a run to suspend it, and waits until its programs have ended.
+
+    Args:
+        run: The run.
+        at_once: Whether its programs are killed rather than told to end.
+
+    Raises:
+        InputError: Nobody is at work on it.
+    """
+    if not run.folder.is_active:
+        raise InputError(f"{run.name} is not under way, it is {_phase(run)}: `qtj list` shows which are")
+    try:
+        run.folder.ask_to_stop(at_once=at_once)
+        while run.folder.is_active and run.folder.is_to_stop:
+            time.sleep(_PERIOD_SECONDS)
+        phase = (run.folder.load().get("status") or {}).get("phase")
+    except FolderError as problem:
+        raise InputError(str(problem)) from None
+    return f"{run.name} is {phase}" + ("" if phase == "Complete" else ": `qtj run` of its file goes on with it")
+
+
+@dataclass(frozen=True, slots=True)
+class Superfluous:
+    """A run that can be removed.
+
+    Attributes:
+        run: The run.
+        phase: How its job ended.
+        size: Bytes of its folder; 0 where only the link to it is ours.
+    """
+
+    run: Run
+    phase: str
+    size: int
+
+
+def superfluous(job: str | None, keep: int) -> Sequence[Superfluous]:
+    """Returns the runs that can be removed: all but the last ones of each job, and those that are under way.
+
+    Args:
+        job: The job's name; None for all jobs.
+        keep: How many runs of a job stay.
+    """
+    history = History()
+    old = [run for name in ([job] if job else history.jobs()) for run in _but_last(history.runs(name), keep)]
+    return [_superfluous(run) for run in old if not run.folder.is_active]
+
+
+def _but_last(runs: Sequence[Run], keep: int) -> Sequence[Run]:
+    return runs[: max(len(runs) - keep, 0)]
+
+
+def _superfluous(run: Run) -> Superfluous:
+    try:
+        phase = phase_of(run.folder.load(), is_active=False)
+    except FolderError:
+        phase = "without a record"
+    return Superfluous(run, phase, 0 if run.is_elsewhere else _size(run.path))
+
+
+def _size(folder: Path) -> int:
+    return sum(path.lstat().st_size for path in folder.rglob("*"))
+
+
+def removed(old: Sequence[Superfluous]) -> None:
+    """Removes runs; of those whose folder is elsewhere, the link alone.
+
+    Raises:
+        InputError: One cannot be removed; those before it are.
+    """
+    for each in old:
+        path = each.run.path
+        try:
+            if each.run.is_elsewhere:
+                path.unlink()
+            else:
+                shutil.rmtree(path)
+        except OSError as problem:
+            raise InputError(f"cannot remove {path} ({problem.strerror}): remove it yourself") from None

@@ -1,0 +1,125 @@
+"""The runs of jobs on this machine: each has a folder of its own, and none is overwritten.
+
+qtj-artifacts/qcnn/1                  the first run of the job qcnn: "qcnn/1"
+qtj-artifacts/qcnn/2 -> /data/mine    the second, with --artifacts /data/mine
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qtj_operator.local.folder import Folder, FolderError
+
+__all__ = ["INTERRUPTED", "History", "Run", "phase_of"]
+
+INTERRUPTED = "Interrupted"
+"""Where a run stands that ended before its job did."""
+
+_ENDED = {"Complete", "Failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a job.
+
+    Attributes:
+        job: The job's name.
+        number: Which run of it, from 1.
+        path: Where it is listed: its folder, or a link to that.
+    """
+
+    job: str
+    number: int
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """What it is called on the command line."""
+        return f"{self.job}/{self.number}"
+
+    @property
+    def folder(self) -> Folder:
+        """Its folder."""
+        return Folder(self.path.resolve())
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether its folder is where --artifacts said."""
+        return self.path.is_symlink()
+
+
+def phase_of(record: Mapping[str, Any], *, is_active: bool) -> str:
+    """Returns the phase of a run's job as it is recorded, or that the run was interrupted."""
+    phase = str((record.get("status") or {}).get("phase", "Pending"))
+    return phase if is_active or phase in _ENDED else INTERRUPTED
+
+
+class History:
+    """The runs that are listed in one folder.
+
+    Args:
+        root: That folder, by default `qtj-artifacts` in the current one.
+    """
+
+    def __init__(self, root: Path = Path("qtj-artifacts")) -> None:
+        self._root = root
+
+    def jobs(self) -> Sequence[str]:
+        """Returns the names of the jobs that have runs."""
+        with suppress(OSError):
+            return sorted(path.name for path in self._root.iterdir() if self.runs(path.name))
+        return []
+
+    def runs(self, job: str) -> Sequence[Run]:
+        """Returns the runs of a job, oldest first."""
+        return sorted((run for run in self._listed(job) if run.folder.is_ours), key=lambda run: run.number)
+
+    def latest(self, job: str) -> Run | None:
+        """Returns the last run of a job."""
+        return next(reversed(self.runs(job)), None)
+
+    def name_of(self, job: str, folder: Folder) -> str:
+        """Returns what the run in a folder is called; the job's name where it is not listed."""
+        return next((run.name for run in self._listed(job) if run.folder.path == folder.path.resolve()), job)
+
+    def next_folder(self, job: str) -> Folder:
+        """Makes the folder of the next run of a job.
+
+        Raises:
+            FolderError: It cannot be made.
+        """
+        number = self._next_number(job)
+        while True:
+            path = self._root / job / str(number)
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.mkdir()
+            except FileExistsError:  # another qtj run was faster
+                number += 1
+            except OSError as problem:
+                raise FolderError(
+                    f"cannot write to {path.parent.absolute()} ({problem.strerror}): go to a folder that can be "
+                    "written to, or name one with --artifacts"
+                ) from None
+            else:
+                return Folder(path)
+
+    def link(self, job: str, folder: Folder) -> None:
+        """Lists a run whose folder is elsewhere; where nothing can be written, it is not listed."""
+        if any(run.folder.path == folder.path.resolve() for run in self._listed(job)):
+            return
+        with suppress(OSError):
+            path = self._root / job / str(self._next_number(job))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.symlink_to(folder.path.resolve(), target_is_directory=True)
+
+    def _next_number(self, job: str) -> int:
+        return 1 + max((run.number for run in self._listed(job)), default=0)
+
+    def _listed(self, job: str) -> Iterator[Run]:
+        with suppress(OSError):
+            for path in (self._root / job).iterdir():
+                if path.name.isascii() and path.name.isdecimal() and path.name[0] != "0":
+                    yield Run(job, int(path.name), path)

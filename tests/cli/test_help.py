@@ -1,0 +1,71 @@
+"""What `qtj` says about itself, and about words it does not know."""
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import pytest
+from typer.main import get_command
+
+from qtj_operator.cli.main import GROUPS, app
+from tests.cli.qtj import qtj
+
+QTJ = (sys.executable, "-c", "from qtj_operator.cli import app; app(prog_name='qtj')")
+COMMANDS = {each.name or each.function.__name__: each for group in GROUPS.values() for each in group}
+EXAMPLES = [(name, example) for name, command in COMMANDS.items() for example in command.examples]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_h_is_help_and_ends_with_examples(name: str) -> None:
+    short, long = qtj(name, "-h"), qtj(name, "--help")
+
+    assert (short.code, short.output) == (0, long.output)
+    assert f"qtj {name}" in short.output.partition("Example")[2]
+
+
+@pytest.mark.parametrize(("name", "example"), EXAMPLES)
+def test_an_example_of_the_help_is_a_command_line_that_is_accepted(name: str, example: str) -> None:
+    program, command, *words = shlex.split(example.partition(" | ")[0].partition(" < ")[0].partition(" > ")[0])
+    application = get_command(app)
+
+    context = application.commands[command].make_context(command, words)  # type: ignore[attr-defined]  it is a group
+
+    assert (program, command) == ("qtj", name)
+    assert not context.args
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["rnu", "job.yaml"], "no such command 'rnu': did you mean 'run'? (qtj --help tells more)"),
+        (["plan", "--sett"], "no such option: --sett: did you mean --set? (qtj plan --help tells more)"),
+        (["logs"], "missing argument 'JOB' (qtj logs --help tells more)"),
+        (["run"], "no file is named: write FILE or -f FILE, or - to read stdin"),
+        (["validate"], "no file is named: write FILE or -f FILE, or - to read stdin"),
+        (["run", "a", "-f", "b"], "two files are named, a and b: name one, as FILE or with -f FILE"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_the_command_line_is_one_sentence(words: Sequence[str], sentence: str) -> None:
+    answer = qtj(*words)
+
+    assert answer.code == 2
+    assert answer.sentences == [sentence]
+    assert answer.output == ""
+
+
+def test_without_a_command_all_of_them_are_listed() -> None:
+    answer = qtj()
+
+    assert answer.code == 2
+    assert all(name in answer.output for name in COMMANDS)
+
+
+def test_a_reader_that_leaves_is_no_failure() -> None:
+    """The script closes its stdout's reader before qtj writes, as `| head -0` does by chance."""
+    script = f"{shlex.join((*QTJ, 'crd'))}; echo $? >&2"
+    ended = subprocess.run(
+        ["bash", "-c", f"({script}) | exec true"], capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert ended.stderr == "0\n"

@@ -13,6 +13,7 @@ from qtj_operator.api.contract import (
     Progress,
     TerminationMessage,
     Weights,
+    activity_in,
     is_retryable,
     printable,
 )
@@ -230,3 +231,22 @@ def test_half_a_surrogate_pair_becomes_a_question_mark() -> None:
 )
 def test_a_replica_runs_again_after_a_signal_or_when_it_asks_to(exit_code: int, *, again: bool) -> None:
     assert is_retryable(exit_code) is again
+
+
+@pytest.mark.parametrize(
+    ("answer", "activity"),
+    [
+        ('{"activity": "loading TensorFlow", "epoch": 0, "epochs": 2, "step": 0}', "loading TensorFlow"),
+        ('{"epoch": 1, "epochs": 2, "step": 3}', ""),
+        ('{"activity": null}', ""),
+        ('{"activity": 7}', "7"),
+        (json.dumps({"activity": "\x1b[2Jcompiling\n\ud800" + "x" * 100}), "compiling ?" + "x" * 49),
+    ],
+)
+def test_a_program_says_in_a_word_what_it_is_doing(answer: str, activity: str) -> None:
+    assert activity_in(answer) == activity
+
+
+@pytest.mark.parametrize("answer", [*GARBAGE[:8], "", "[1]"])
+def test_an_answer_that_is_no_object_says_nothing_of_what_a_program_is_doing(answer: str) -> None:
+    assert activity_in(answer) is None

@@ -127,6 +127,7 @@ def test_what_the_encoding_cannot_write_is_escaped(tmp_path: Path) -> None:
     assert (tmp_path / "out").read_text() == "na\\xefve \\u2501 [bold] :x:\n"
 
 
-def test_a_stream_without_a_file_is_refused_at_once() -> None:
-    with pytest.raises(io.UnsupportedOperation):
-        steady(io.StringIO())
+def test_a_stream_in_memory_stays_as_it_is() -> None:
+    paper = io.StringIO()
+
+    assert steady(paper) is paper

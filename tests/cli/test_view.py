@@ -1,73 +1,202 @@
-"""What a run shows: bars on a terminal, lines elsewhere."""
-
-from io import StringIO
-from typing import Any
-
-from rich.console import Console
+"""What a run shows where lines are all there is: each stage, each event, some epochs, and the end once."""
 
 from qtj_operator.cli.remaining import Remaining
-from qtj_operator.cli.view import view_on
-from qtj_operator.controller.client import Resource
 from qtj_operator.local.store import Change
 
-
-def console(*, terminal: bool, width: int = 120) -> tuple[Console, StringIO]:
-    paper = StringIO()
-    return Console(file=paper, force_terminal=terminal, width=width, highlight=False), paper
+from .viewed import QCNN, Paper, ending, epoch, event, job, stepping
 
 
-def job(epoch: int, phase: str = "Running", name: str = "qcnn") -> Change:
-    progress = {"epoch": epoch, "epochs": 25, "step": 7 * epoch, "loss": 0.25, "examplesPerSecond": 431.7}
-    status: dict[str, Any] = {"phase": phase, "ready": "2/2", "attempt": 1, "progress": progress}
-    manifest = {"metadata": {"name": name, "namespace": "default"}, "status": status}
-    return Change("MODIFIED", Resource.QUANTUM_TRAINING_JOBS, 1, manifest)
+def test_each_stage_is_told_as_it_begins_and_how_long_each_took_at_the_end() -> None:
+    paper = Paper()
+    times = (
+        "starting 2.0 s, running 1.0 s, loading TensorFlow 6.0 s, compiling 3.0 s, training 0:13:08, inferring 10.5 s"
+    )
 
+    with paper.view as view:
+        view.notice(job(None))
+        paper.now = 2
+        view.notice(job("Running"))
+        for paper.now, activity in (
+            (3.0, "loading TensorFlow"),
+            (3.5, "loading TensorFlow"),
+            (9, "compiling"),
+            (12, ""),
+        ):
+            view.hear(QCNN, activity)
+        paper.now = 800
+        view.notice(job("Inferring"))
+        paper.now = 810.5
+        view.notice(ending("Complete", "inference is done: mse 0.16"))
 
-def event(message: str) -> Change:
-    said = {"involvedObject": {"name": "qcnn"}, "type": "Warning", "reason": "Restarting", "message": message}
-    return Change("ADDED", Resource.EVENTS, 2, said)
-
-
-def test_a_line_is_written_when_a_job_comes_further_and_not_before() -> None:
-    where, paper = console(terminal=False)
-
-    with view_on(where) as view:
-        for epoch in (1, 1, 2):
-            view.notice(job(epoch))
-
-    assert [line.split("s  ", 1)[1] for line in paper.getvalue().splitlines()] == [
-        f"qcnn  Running     ready 2/2  epoch {epoch}/25  loss 0.2500  432 examples/s" for epoch in (1, 2)
+    assert paper.text.splitlines() == [
+        "    0.0 s  qcnn  starting",
+        "    2.0 s  qcnn  running",
+        "    3.0 s  qcnn  loading TensorFlow",
+        "    9.0 s  qcnn  compiling",
+        "   12.0 s  qcnn  training",
+        "  0:13:20  qcnn  inferring",
+        "  0:13:30  qcnn is Complete: inference is done: mse 0.16",
+        f"  0:13:30  qcnn  took: {times}",
     ]
 
 
-def stepping(step: int, *, attempt: int = 1, phase: str = "Running") -> Change:
-    change = job(0, phase)
-    change.object["status"]["progress"] = {"epoch": 0, "epochs": 1, "step": step, "steps": 60}
-    change.object["status"]["attempt"] = attempt
-    return change
+def test_a_program_that_says_nothing_of_itself_is_only_known_to_run() -> None:
+    paper = Paper()
+
+    with paper.view as view:
+        for phase in (None, "Pending", "Running", "Complete"):
+            view.notice(job(phase))
+
+    assert paper.lines[:3] == ["qcnn  starting", "qcnn  running", "qcnn is Complete"]
+
+
+def test_the_next_attempt_speaks_for_itself() -> None:
+    paper = Paper()
+
+    with paper.view as view:
+        view.notice(job())
+        view.hear(QCNN, "")
+        view.notice(job("Restarting", ready="0/2"))
+        view.notice(job("Running", ready="2/2"))
+
+    assert paper.lines == ["qcnn  running", "qcnn  training", "qcnn  restarting  ready 0/2", "qcnn  running"]
+
+
+def test_a_slow_epoch_has_a_line_and_fast_ones_share_one() -> None:
+    paper = Paper()
+
+    with paper.view as view:
+        view.notice(epoch(0))
+        for half_second in range(1, 25):
+            paper.now = half_second / 2
+            view.notice(epoch(half_second))
+        paper.now = 60
+        view.notice(epoch(25))
+
+    assert paper.text.splitlines() == [
+        "    0.0 s  qcnn  running",
+        "    5.0 s  qcnn  epoch 10/25  loss 0.2500  432 examples/s",
+        "   10.0 s  qcnn  epoch 20/25  loss 0.2500  432 examples/s",
+        "   60.0 s  qcnn  epoch 25/25  loss 0.2500  432 examples/s",
+    ]
+
+
+def test_nothing_is_told_twice_when_nothing_has_changed() -> None:
+    paper = Paper()
+
+    with paper.view as view:
+        for paper.now in range(100):
+            view.notice(epoch(1))
+
+    assert len(paper.lines) == 1
+
+
+def test_the_last_epoch_is_told_before_the_end_however_fast_it_was() -> None:
+    paper = Paper()
+
+    with paper.view as view:
+        view.notice(epoch(24))
+        view.notice(epoch(25, phase="Complete"))
+
+    assert paper.lines[1:3] == ["qcnn  epoch 25/25  loss 0.2500  432 examples/s", "qcnn is Complete"]
 
 
 def test_a_long_epoch_is_told_by_tenths_of_its_steps() -> None:
-    where, paper = console(terminal=False)
+    paper = Paper()
 
-    with view_on(where) as view:
-        for step in (1, 2, 7, 8, 13):
+    with paper.view as view:
+        for paper.now, step in ((0, 1), (10, 2), (20, 7), (30, 8), (40, 13)):
             view.notice(stepping(step))
 
-    assert [line.split("epoch 0/1  ")[1][:9] for line in paper.getvalue().splitlines()] == [
-        "step 1/60", "step 7/60", "step 13/6",
+    assert paper.lines == ["qcnn  running", "qcnn  epoch 0/1  step 7/60", "qcnn  epoch 0/1  step 13/60"]
+
+
+def test_replicas_count_while_they_gather_and_not_when_they_leave() -> None:
+    paper = Paper()
+    left = {"Worker": {"desired": 2, "ready": 1, "succeeded": 1, "failed": 0}}
+
+    with paper.view as view:
+        view.notice(job("Running", ready="1/2", name="short"))
+        view.notice(job("Restarting", ready="1/2", name="short"))
+        view.notice(job("Restarting", name="done"))
+        view.notice(job("Running", ready="1/2", replicas=left, name="done"))
+        view.notice(job("Inferring", ready="0/2", name="done"))
+
+    assert paper.lines == [
+        "short  running", "short  restarting  ready 1/2", "done  restarting", "done  running", "done  inferring",
     ]  # fmt: skip
 
 
-def test_a_bar_moves_by_steps_where_they_are_known() -> None:
-    where, paper = console(terminal=True)
+def test_how_a_job_ended_is_told_once_whoever_tells_it() -> None:
+    paper = Paper()
+    end = ending("Failed", "worker 0 ended: it broke")
 
-    with view_on(where) as view:
-        view.notice(stepping(30))
+    with paper.view as view:
+        view.notice(job())
+        view.notice(end)
+        view.notice(event("worker 0 ended: it broke", "ReplicaFailed"))
+        view.notice(end)
+    view.end(end.object)
 
-    shown = paper.getvalue()
-    assert "━━━━━━━━━━━━" in shown
-    assert "step 30/60" in shown
+    assert paper.lines == ["qcnn  running", "qcnn is Failed: worker 0 ended: it broke"]
+
+
+def test_an_end_that_an_event_has_told_before_is_not_told_again() -> None:
+    paper = Paper()
+    end = ending("Complete", "inference is done: mse 0.16")
+
+    with paper.view as view:
+        view.notice(event("inference is done: mse 0.16", "InferenceDone"))
+        view.notice(end)
+    view.end(end.object)
+
+    assert paper.lines[:2] == ["qcnn  InferenceDone: inference is done: mse 0.16", "qcnn is Complete"]
+
+
+def test_an_end_that_an_earlier_run_left_is_told_when_it_stays_so_and_not_before() -> None:
+    paper = Paper()
+    end = ending("Complete", "inference is done")
+
+    with paper.view as view:
+        view.notice(end)
+        assert paper.lines == []
+        view.notice(job("Inferring"))
+        view.notice(end)
+    view.end(end.object)
+
+    assert paper.lines[:2] == ["qcnn  inferring", "qcnn is Complete: inference is done"]
+    assert paper.text.count("is Complete") == 1
+
+
+def test_a_job_that_goes_on_after_its_suspension_ends_once_more() -> None:
+    paper = Paper()
+    suspended = ending("Suspended", "suspended by its spec")
+
+    with paper.view as view:
+        for change in (job(), suspended, job("Running"), suspended):
+            view.notice(change)
+
+    assert paper.text.count("qcnn is Suspended: suspended by its spec") == 2
+
+
+def test_events_come_as_they_are_whatever_is_in_them() -> None:
+    paper = Paper()
+
+    with paper.view as view:
+        view.notice(event("worker [bold]1[/] :x: \x1b]0;owned\x07 is\ngone"))
+
+    assert paper.text == ("    0.0 s  qcnn  Restarting: worker [bold]1[/] :x: \\x1b]0;owned\\x07 is\n           gone\n")
+
+
+def test_a_program_need_not_say_how_many_epochs_there_are() -> None:
+    paper = Paper()
+
+    with paper.view as view:
+        view.notice(job())
+        paper.now = 9
+        view.notice(job(progress={"epoch": 3, "loss": 0.5}))
+
+    assert paper.lines[1] == "qcnn  epoch 3  loss 0.5000"
 
 
 def left(*seen: tuple[float, Change]) -> list[str]:
@@ -92,41 +221,3 @@ def test_the_time_left_begins_anew_with_another_attempt_and_ends_with_training()
     )
 
     assert seen == ["", "0:00:40 left", "", "0:07:50 left", "", ""]
-
-
-def test_events_come_as_they_are_whatever_is_in_them() -> None:
-    where, paper = console(terminal=False)
-
-    with view_on(where) as view:
-        view.notice(event("worker [bold]1[/] is gone"))
-
-    assert paper.getvalue().endswith("qcnn  Restarting: worker [bold]1[/] is gone\n")
-
-
-def test_a_terminal_has_a_bar_for_each_job_and_events_above() -> None:
-    where, paper = console(terminal=True)
-
-    with view_on(where) as view:
-        view.notice(job(3, name="first"))
-        view.notice(job(25, "Complete", name="second"))
-        view.notice(event("worker 1 is gone"))
-
-    shown = paper.getvalue()
-    last = shown[shown.rindex("worker 1 is gone") :]
-    assert "first" in last
-    assert "epoch 3/25" in last
-    assert "second" in last
-    assert "epoch 25/25" in last
-    assert "━" in last
-
-
-def test_a_terminal_of_80_columns_drops_what_matters_least_and_cuts_nothing() -> None:
-    where, paper = console(terminal=True, width=80)
-
-    with view_on(where) as view:
-        view.notice(job(25, "Inferring", name="qcnn"))
-
-    shown = paper.getvalue()
-    last = shown[shown.rindex("qcnn") :]
-    assert [word in last for word in ("Inferring", "━", "ready 2/2", "epoch 25/25", "loss 0.2500")] == [True] * 5
-    assert [word in last for word in ("…", "examples/s")] == [False] * 2

@@ -25,6 +25,18 @@ def test_progress_is_served_as_the_operator_reads_it() -> None:
     assert contract.Progress.parse(get(port, contract.PROGRESS_PATH)) == halfway
 
 
+def test_what_the_program_does_is_served_beside_the_progress_until_it_trains() -> None:
+    telemetry = Telemetry(contract.Progress(epoch=0, epochs=25, step=0), "loading TensorFlow")
+    port = telemetry.serve(0)
+
+    before = get(port, contract.PROGRESS_PATH)
+    telemetry.activity = ""
+
+    assert contract.Progress.parse(before) == telemetry.progress
+    assert contract.activity_in(before) == "loading TensorFlow"
+    assert contract.activity_in(get(port, contract.PROGRESS_PATH)) == ""
+
+
 def test_metrics_are_served_as_prometheus_reads_them() -> None:
     telemetry = Telemetry(contract.Progress(epoch=0, epochs=25, step=0))
     port = telemetry.serve(0)

@@ -28,6 +28,7 @@ __all__ = [
     "Progress",
     "TerminationMessage",
     "Weights",
+    "activity_in",
     "is_retryable",
     "printable",
     "statevector_bytes",
@@ -51,6 +52,9 @@ TERMINATION_MESSAGE_LIMIT = 4096
 
 _ERROR_LENGTH = 300
 """Characters kept of an error: even where JSON needs twelve bytes for each, the message stays within its limit."""
+
+_ACTIVITY_LENGTH = 60
+"""Characters kept of an activity: it stands beside other things in a line."""
 
 _STORED = re.compile(r"(gs|file)://\S.*")
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
@@ -231,6 +235,19 @@ class TerminationMessage:
             )
         except _NOT_ONE:
             return None
+
+
+def activity_in(answer: str) -> str | None:
+    """Returns what a program says it is doing when it is not training; "" while it trains, None where it said nothing.
+
+    Args:
+        answer: What its progress endpoint answered. It is no part of `Progress`: the status has numbers alone.
+    """
+    try:
+        said = json.loads(answer)
+        return _text(said.get("activity") or "").replace("\n", " ")[:_ACTIVITY_LENGTH]
+    except _NOT_ONE:
+        return None
 
 
 def printable(text: str) -> str:

@@ -3,9 +3,10 @@
 import sys
 
 from qtj_operator.cli.errors import COMPLETE, FAILED, INTERRUPTED, InputError
-from qtj_operator.cli.output import console_on
+from qtj_operator.cli.failure import end_of_log
+from qtj_operator.cli.live import view_on
+from qtj_operator.cli.output import console_on, show
 from qtj_operator.cli.places import Recorded
-from qtj_operator.cli.view import ended, view_on
 from qtj_operator.local.folder import FolderError
 from qtj_operator.local.follow import follow
 
@@ -32,8 +33,9 @@ def attach_to(run: Recorded) -> int:
     except FolderError as problem:
         raise InputError(str(problem)) from None
     except KeyboardInterrupt:
-        console.print(f"{run.name} goes on: `qtj stop {run.name}` stops it", soft_wrap=True)
+        show(console, f"{run.name} goes on: `qtj stop {run.name}` stops it")
         return INTERRUPTED
-    console.print(ended(job), soft_wrap=True)
-    console.print(f"results and logs: {run.folder.path}", soft_wrap=True)
+    view.end(job)
+    for line in (*end_of_log(job, run.folder.logs), f"results and logs: {run.folder.path}"):
+        show(console, line)
     return _CODES.get((job.get("status") or {}).get("phase", ""), INTERRUPTED)

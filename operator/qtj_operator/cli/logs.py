@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from qtj_operator.cli.errors import InputError
 from qtj_operator.cli.places import recorded
+from qtj_operator.cli.text import log_on_terminal
 from qtj_operator.local.folder import Folder
 
 __all__ = ["show_logs"]
@@ -33,6 +34,7 @@ def show_logs(run: str | None, replica: str | None, artifacts: str | None, *, fo
 
 def _write(folder: Folder, chosen: Callable[[Path], bool], files: ExitStack, *, follow: bool) -> None:
     readers: dict[Path, BinaryIO] = {}
+    shown = log_on_terminal if sys.stdout.isatty() else bytes
     several = follow or sum(map(chosen, folder.logs)) > 1
     while True:
         last = not follow or not folder.is_active
@@ -40,7 +42,7 @@ def _write(folder: Folder, chosen: Callable[[Path], bool], files: ExitStack, *, 
             if path not in readers:
                 readers[path] = files.enter_context(path.open("rb"))
             for line in _lines(readers[path], to_the_end=last):
-                sys.stdout.buffer.write((f"{path.stem}  ".encode() if several else b"") + line)
+                sys.stdout.buffer.write((f"{path.stem}  ".encode() if several else b"") + shown(line))
         sys.stdout.flush()
         if last:
             return

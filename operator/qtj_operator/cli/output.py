@@ -13,8 +13,11 @@ from threading import Lock
 from typing import BinaryIO, TextIO, cast
 
 from rich.console import Console
+from rich.text import Text
 
-__all__ = ["console_on", "steady"]
+from qtj_operator.cli.text import visible
+
+__all__ = ["console_on", "show", "steady"]
 
 _GONE = {errno.EIO, errno.EPIPE, errno.EBADF, errno.ENXIO}
 """With these, the reader does not come back. A disk, for one, may have room again later."""
@@ -26,16 +29,20 @@ def steady(stream: TextIO | None, on_lost: Callable[[OSError], None] = lambda _:
     What the encoding has no character for is written as an escape, such as ``\u2501``.
 
     Args:
-        stream: Where to write: a stream with a file descriptor, or None for a stream that was closed from the start.
+        stream: Where to write: a stream of this process, or None for one that was closed from the start.
         on_lost: Called with the first error, once, by the thread that was writing. EIO says that the terminal is gone,
             EPIPE that nobody reads the pipe any more.
     """
-    raw, encoding = _Raw(None, on_lost), "utf-8"
+    descriptor, encoding = None, "utf-8"
     if stream is not None:
         stream.flush()
-        raw, encoding = _Raw(stream.fileno(), on_lost), stream.encoding
+        try:
+            descriptor, encoding = stream.fileno(), stream.encoding
+        except io.UnsupportedOperation:
+            return stream  # it lies in memory, which does not go away
+    raw = cast("BinaryIO", _Raw(descriptor, on_lost))
     # Unbuffered, as with `python -u`: nothing is left over that could fail at the end of the process.
-    return io.TextIOWrapper(cast("BinaryIO", raw), encoding, errors="backslashreplace", write_through=True)
+    return io.TextIOWrapper(raw, encoding, errors="backslashreplace", write_through=True)
 
 
 def console_on(stream: TextIO | None, on_lost: Callable[[OSError], None] = lambda _: None) -> Console:
@@ -46,6 +53,17 @@ def console_on(stream: TextIO | None, on_lost: Callable[[OSError], None] = lambd
         on_lost: As in `steady`.
     """
     return Console(file=steady(stream, on_lost), highlight=False, markup=False, emoji=False)
+
+
+def show(console: Console, text: str, style: str = "") -> None:
+    """Prints text of programs and files: as it is, but for what a terminal would obey.
+
+    Args:
+        console: Where.
+        text: What: one line or several.
+        style: How it looks.
+    """
+    console.print(Text(visible(text), style=style), soft_wrap=True)
 
 
 class _Raw(io.RawIOBase):

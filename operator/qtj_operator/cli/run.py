@@ -19,12 +19,14 @@ from rich.console import Console
 from qtj_operator.cli.check import all_checked
 from qtj_operator.cli.dry_run import would_run
 from qtj_operator.cli.errors import COMPLETE, FAILED, INTERRUPTED, InputError
+from qtj_operator.cli.failure import end_of_log
+from qtj_operator.cli.live import view_on
 from qtj_operator.cli.manifests import Document, File, read_file
-from qtj_operator.cli.output import console_on
+from qtj_operator.cli.output import console_on, show
 from qtj_operator.cli.prepare import Plan, Prepared, claimed, detached, planned
 from qtj_operator.cli.printing import Form, formatted, say
 from qtj_operator.cli.settings import Setting
-from qtj_operator.cli.view import View, ended, view_on
+from qtj_operator.cli.view import View
 from qtj_operator.controller.client import Object
 from qtj_operator.local.addresses import NoFreePortError
 from qtj_operator.local.program import CannotStartError, Configs, program_of
@@ -135,11 +137,11 @@ def _attended(notes: Sequence[str], prepared: Sequence[Prepared], configs: Confi
     lost = _Lost()
     console = console_on(sys.stderr if options.output else sys.stdout, lost)
     jobs = [each.job for each in prepared]
-    with view_on(console) as view:
+    with view_on(console, bell=bool(os.environ.get("QTJ_BELL"))) as view:
         for note in notes:
             view.say(note)
         final = asyncio.run(_run(jobs, configs, view, lost))
-    return _report(final, jobs, options, console)
+    return _report(final, jobs, options, console, view)
 
 
 class _Lost:
@@ -156,7 +158,7 @@ class _Lost:
 
 async def _run(jobs: Sequence[LocalJob], configs: Configs, view: View, lost: _Lost) -> Sequence[Object]:
     try:
-        session = Session(jobs, configs=configs, on_change=view.notice)
+        session = Session(jobs, configs=configs, on_change=view.notice, on_activity=view.hear)
     except (OSError, NoFreePortError) as problem:
         raise InputError(str(problem)) from None
     interrupted = _Interrupts(session, view)
@@ -203,19 +205,20 @@ def _programs(document: Document, rehearsal: Rehearsal, configs: Configs) -> Ite
             raise InputError(f"{document.where(['spec', 'template', 'spec', 'containers'])}: {problem}") from None
 
 
-def _report(final: Sequence[Object], jobs: Sequence[LocalJob], options: Options, console: Console) -> int:
+def _report(final: Sequence[Object], jobs: Sequence[LocalJob], options: Options, console: Console, view: View) -> int:
     for job, local in zip(final, jobs, strict=True):
-        for line in filter(None, (ended(job), local.folder.complaint, _places(local))):
-            console.print(line, soft_wrap=True)
+        view.end(job)
+        for line in filter(None, (*end_of_log(job, local.folder.logs), local.folder.complaint, _places(local))):
+            show(console, line)
     if options.output:
         say(formatted(final, options.output))
     phases = {(job.get("status") or {}).get("phase") for job in final}
     if phases == {"Complete"}:
         return COMPLETE
     if "Failed" in phases:
-        console.print(f"once the cause is gone, go on with: {_command(options, '--resume')}", soft_wrap=True)
+        show(console, f"once the cause is gone, go on with: {_command(options, '--resume')}")
         return FAILED
-    console.print(f"to go on: {_command(options)}", soft_wrap=True)
+    show(console, f"to go on: {_command(options)}")
     return INTERRUPTED
 
 

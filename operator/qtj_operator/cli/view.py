@@ -1,40 +1,47 @@
-"""What a run looks like: a bar for each job on a terminal, plain lines elsewhere."""
+"""What a run looks like where lines are all there is; on a terminal, `qtj_operator.cli.live` adds bars."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-from rich.text import Text
 
-from qtj_operator.cli.remaining import Remaining
-from qtj_operator.controller.client import Object, Resource
+from qtj_operator.cli.course import Course, in_time
+from qtj_operator.cli.output import show
+from qtj_operator.cli.stage import ENDS, sentence_of
+from qtj_operator.controller.client import Key, Object, Resource
 from qtj_operator.local.store import Change
 
-__all__ = ["View", "ended", "view_on"]
+__all__ = ["COLORS", "View", "ended"]
 
-_COLORS = {"Complete": "green", "Failed": "red", "Restarting": "yellow", "Suspended": "yellow"}
-_RESTING = {"Complete", "Failed", "Suspended"}
-
-_LEAST_FIRST = ("step", "examplesPerSecond", "ready", "accuracy", "left", "loss")
-"""What a narrow terminal does without, in this order."""
-_TENTHS = 10
-_PHASE_WIDTH, _TIME_WIDTH, _GAPS = 10, 7, 4
-_WIDE = 120
-"""Columns of a terminal on which a wide bar leaves room for all numbers."""
+COLORS = {"complete": "green", "failed": "red", "restarting": "yellow", "suspended": "yellow"}
+_QUIET_SECONDS = 5.0
+"""How long a job says nothing of its epochs after it has said something: a fast one has several in a second."""
+_MARGIN = 11
 
 
 class View(AbstractContextManager["View"]):
-    """Plain lines: one for each event, and one whenever a job has ended an epoch or done a tenth of its steps."""
+    """A line for each event, each stage, and each epoch or tenth of the steps. One clock: the time since the start.
 
-    def __init__(self, console: Console) -> None:
+    Args:
+        console: Where to write.
+        bell: Whether to ring the terminal's bell at the end.
+        clock: Tells seconds, and only goes forward.
+    """
+
+    def __init__(self, console: Console, *, bell: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console
-        self._begin = time.monotonic()
-        self._lines: dict[str, str] = {}
-        self._remaining = Remaining()
+        self._bell = bell and console.is_terminal
+        self._clock = clock
+        self._begin = clock()
+        self._courses: dict[Key, Course] = {}
+        self._told: dict[Key, tuple[object, float]] = {}
+        """The last milestone that was told of each job, and when something was told."""
+        self._ends: dict[Key, str] = {}
+        self._last_messages: dict[str, str] = {}
+        """What the last event of each job said: of a run that is followed later, it comes before the end."""
 
     def __enter__(self) -> Self:
         """Begins."""
@@ -43,118 +50,93 @@ class View(AbstractContextManager["View"]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Ends."""
+        """Ends, with a bell if one was asked for."""
+        if self._bell:
+            self._console.bell()
 
     def notice(self, change: Change) -> None:
         """Shows a change, if it is one for people."""
         if change.resource is Resource.EVENTS and change.type == "ADDED":
-            event = change.object
-            style = "yellow" if event["type"] == "Warning" else ""
-            self.say(f"{event['involvedObject']['name']}  {event['reason']}: {event['message']}", style)
+            self._event(change.object)
         elif change.resource is Resource.QUANTUM_TRAINING_JOBS and change.type != "DELETED":
             self._job(change.object)
 
+    def hear(self, key: Key, activity: str) -> None:
+        """Takes what the leader of a job says it is doing; "" while it trains."""
+        if course := self._courses.get(key):
+            before = course.stage
+            course.hear(activity, self._now())
+            if course.stage != before:
+                self._staged(key, course, {})  # its numbers come with the next status
+
     def say(self, sentence: str, style: str = "") -> None:
         """Shows a sentence."""
-        seconds = time.monotonic() - self._begin
-        self._console.print(Text(f"{seconds:7.1f} s  {sentence}", style=style), soft_wrap=True)
+        text = sentence.replace("\n", "\n" + " " * _MARGIN)
+        show(self._console, f"{in_time(self._now()):>9}  {text}", style)
+
+    def end(self, job: Object) -> None:
+        """Tells how a job ended, and what took how long when it is complete, unless that was told before."""
+        key, sentence = _key(job), ended(job)
+        if self._ends.get(key) == sentence:
+            return
+        self._ends[key] = sentence
+        course = self._courses.get(key)
+        head, _, message = sentence.partition(": ")
+        is_known = self._last_messages.get(job["metadata"]["name"]) == message
+        self.say(head if is_known else sentence, COLORS.get(course.stage, "") if course else "")
+        if course and course.stage == "complete" and (times := course.times(self._now())):
+            self.say(f"{course.name}  took: {times}")
+
+    def _event(self, event: Object) -> None:
+        about = event["involvedObject"]["name"]
+        if all(event["message"] != end.partition(": ")[2] for key, end in self._ends.items() if key[1] == about):
+            self._last_messages[about] = event["message"]
+            style = "yellow" if event["type"] == "Warning" else ""
+            self.say(f"{about}  {event['reason']}: {event['message']}", style)
 
     def _job(self, job: Object) -> None:
-        name, status = job["metadata"]["name"], job.get("status") or {}
-        progress = status.get("progress") or {}
-        tenth = _TENTHS * progress["step"] // progress["steps"] if progress.get("steps") else 0
-        known = f"{status.get('phase')} {status.get('ready')} {status.get('attempt')} {progress.get('epoch')} {tenth}"
-        facts = self._facts(name, status)
-        if status and self._lines.get(name) != known:
-            self._lines[name] = known
-            self.say("  ".join([f"{name}  {status['phase']:<10}", *facts.values()]))
+        key, now = _key(job), self._now()
+        course = self._courses.get(key)
+        if course is None:
+            course = self._courses[key] = Course(job, now)
+            if course.stage not in ENDS:  # else an earlier run left it so, and it may not stay so
+                self._staged(key, course, {})
+            return
+        before = course.stage
+        course.see(job, now)
+        self._moved(key, course, before)
+        if course.stage in ENDS and before not in ENDS:
+            self.end(job)
 
-    def _facts(self, name: str, status: Mapping[str, Any]) -> Mapping[str, str]:
-        left = self._remaining.of(name, status, time.monotonic())
-        return {**_facts(status), **({"left": left} if left else {})}
+    def _moved(self, key: Key, course: Course, before: str) -> None:
+        milestone, at = self._told.get(key, (None, 0.0))
+        if course.stage != before and course.stage not in ENDS:
+            self._ends.pop(key, None)
+            self._staged(key, course, course.facts)
+        elif course.milestone != milestone and (self._now() >= at + _QUIET_SECONDS or course.ended is not None):
+            self._passed(key, course)
 
+    def _staged(self, key: Key, course: Course, facts: Mapping[str, str]) -> None:
+        """A job has come to another stage."""
+        self._told[key] = (course.milestone, self._now())
+        self.say("  ".join((course.name, course.stage, *facts.values())))
 
-class _LiveView(View):
-    """A bar for each job, and events above them."""
+    def _passed(self, key: Key, course: Course) -> None:
+        """A job has come to another epoch."""
+        if "epoch" in course.facts:
+            self._told[key] = (course.milestone, self._now())
+            self.say("  ".join((course.name, *course.facts.values())))
 
-    def __init__(self, console: Console) -> None:
-        super().__init__(console)
-        self._tasks: dict[str, TaskID] = {}
-        self._bar = 24 if console.width >= _WIDE else 12
-        self._bars = Progress(
-            TextColumn("{task.fields[name]}", style="bold"),
-            TextColumn("{task.fields[phase]}"),
-            BarColumn(bar_width=self._bar),
-            TextColumn("{task.fields[text]}"),
-            TimeElapsedColumn(),
-            console=console,
-        )
-
-    def __enter__(self) -> Self:
-        """Begins to draw."""
-        self._bars.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Leaves the bars as they are."""
-        self._bars.stop()
-
-    def _job(self, job: Object) -> None:
-        name, status = job["metadata"]["name"], job.get("status") or {}
-        progress = status.get("progress") or {}
-        phase = status.get("phase", "Pending")
-        steps = progress.get("steps")
-        shown: Mapping[str, Any] = {
-            "phase": f"[{_COLORS.get(phase, 'cyan')}]{phase:<10}[/]",
-            "text": _fitting(self._facts(name, status), self._room(name)),
-            "completed": progress.get("step" if steps else "epoch", 0),
-            "total": steps or progress.get("epochs"),
-        }
-        if name not in self._tasks:
-            self._tasks[name] = self._bars.add_task("", name=name, **shown)
-        else:
-            self._bars.update(self._tasks[name], **shown)
-        if phase in _RESTING:
-            self._bars.stop_task(self._tasks[name])
-
-    def _room(self, name: str) -> int:
-        """Returns how many characters are left for numbers."""
-        longest = max(map(len, (name, *self._tasks)))
-        return self._console.width - longest - _PHASE_WIDTH - self._bar - _TIME_WIDTH - _GAPS
-
-
-def view_on(console: Console) -> View:
-    """Returns the view that fits where it is shown."""
-    return _LiveView(console) if console.is_terminal else View(console)
+    def _now(self) -> float:
+        return self._clock() - self._begin
 
 
 def ended(job: Object) -> str:
     """Returns one line on how a job ended."""
-    name, status = job["metadata"]["name"], job.get("status") or {}
-    phase = status.get("phase", "Pending")
-    condition = next((c for c in status.get("conditions") or () if c["type"] == phase), None)
-    return f"{name} is {phase}" + (f": {condition['message']}" if condition else "")
+    status = job.get("status") or {}
+    sentence = sentence_of(status)
+    return f"{job['metadata']['name']} is {status.get('phase', 'Pending')}" + (f": {sentence}" if sentence else "")
 
 
-def _facts(status: Mapping[str, Any]) -> Mapping[str, str]:
-    """Returns what there is to say of a job, by its name in the status, in the order of a line."""
-    ready = {"ready": f"ready {status.get('ready', '-')}"}
-    progress = status.get("progress")
-    if not progress:
-        return ready
-    forms = {"loss": "loss {:.4f}", "accuracy": "accuracy {:.3f}", "examplesPerSecond": "{:.0f} examples/s"}
-    said = {name: form.format(progress[name]) for name, form in forms.items() if name in progress}
-    epoch = {"epoch": f"epoch {progress['epoch']}/{progress['epochs']}"}
-    step = {"step": f"step {progress['step']}/{progress['steps']}"} if progress.get("steps") else {}
-    return {**ready, **epoch, **step, **said}
-
-
-def _fitting(facts: Mapping[str, str], width: int) -> str:
-    """Returns as many facts as have room, the most important ones."""
-    kept = dict(facts)
-    for name in _LEAST_FIRST:
-        if len("  ".join(kept.values())) > width:
-            kept.pop(name, None)
-    return "  ".join(kept.values())
+def _key(job: Object) -> Key:
+    return job["metadata"].get("namespace", ""), job["metadata"]["name"]

@@ -30,8 +30,9 @@ def follow(folder: Folder) -> Iterator[Change]:
                 number += 1
                 yield Change("ADDED", Resource.EVENTS, number, event)
             if folder.changed != seen:
-                seen, number = folder.changed, number + 1
-                yield Change("MODIFIED", Resource.QUANTUM_TRAINING_JOBS, number, _record(folder))
+                seen, number, record = folder.changed, number + 1, _record(folder)
+                if record:
+                    yield Change("MODIFIED", Resource.QUANTUM_TRAINING_JOBS, number, record)
             if is_last:
                 return
             time.sleep(_PERIOD_SECONDS)
@@ -44,13 +45,18 @@ def events_of(folder: Folder) -> list[dict[str, Any]]:
     return []
 
 
-def _record(folder: Folder) -> dict[str, Any]:
+def _record(folder: Folder) -> dict[str, Any] | None:
+    """Returns the job; None of a run that has only begun.
+
+    Raises:
+        FolderError: It cannot be read.
+    """
     try:
         return folder.load()
     except FolderError:
         if not folder.is_active:
             raise
-        return {"metadata": {"name": folder.path.name}}  # it has only begun
+        return None
 
 
 def _new(events: BinaryIO) -> Iterator[dict[str, Any]]:

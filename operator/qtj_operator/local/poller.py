@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from qtj_operator.api.contract import PROGRESS_PATH
+from qtj_operator.api.contract import PROGRESS_PATH, activity_in
 from qtj_operator.controller.client import ApiError, Key
 from qtj_operator.controller.progress import Poller
 from qtj_operator.local.http import get
@@ -19,11 +19,15 @@ class LocalPoller(Poller):
     Args:
         hint: Called with the job whose progress has moved.
         port: Returns where the leader of a job listens.
+        on_activity: Called with a job and what its leader says it is doing, each time it answers.
     """
 
-    def __init__(self, hint: Callable[[Key], None], port: Callable[[Key], int]) -> None:
+    def __init__(
+        self, hint: Callable[[Key], None], port: Callable[[Key], int], on_activity: Callable[[Key, str], None]
+    ) -> None:
         super().__init__(hint, _PERIOD_SECONDS)
         self._port = port
+        self._on_activity = on_activity
 
     async def fetch(self, key: Key, address: str) -> bytes | None:
         """See `Poller.fetch`."""
@@ -31,4 +35,6 @@ class LocalPoller(Poller):
             answer = await get(f"http://{address}:{self._port(key)}{PROGRESS_PATH}", _TIMEOUT_SECONDS)
         except (OSError, ApiError):
             return None
+        if (activity := activity_in(answer.body.decode(errors="replace"))) is not None:
+            self._on_activity(key, activity)
         return answer.body

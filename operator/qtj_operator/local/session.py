@@ -72,6 +72,7 @@ class Session:
         jobs: The jobs.
         configs: ConfigMaps and Secrets that their pods refer to.
         on_change: Called after each change of any object.
+        on_activity: Called with a job and what its leader says it is doing, each time it is asked.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Session:
         *,
         configs: Configs | None = None,
         on_change: Callable[[Change], None] = lambda _: None,
+        on_activity: Callable[[Key, str], None] = lambda _key, _activity: None,
     ) -> None:
         self._jobs = {job.key: job for job in jobs}
         self._on_change = on_change
@@ -88,7 +90,7 @@ class Session:
         self._addresses = Addresses(self._lease, self._is_service)
         self._controller = JobController(self._store, utc_now)
         self._queue: WorkQueue[Key] = WorkQueue()
-        self._poller = LocalPoller(self._queue.add, self._progress_port)
+        self._poller = LocalPoller(self._queue.add, self._progress_port, on_activity)
         self._metrics = Metrics(lambda: len(self._queue))
         self._client = MachineClient(self._store, self._artifacts)
         self._reconciler = Reconciler(self._client, self._poller, metrics=self._metrics, pace=_AtOnce())

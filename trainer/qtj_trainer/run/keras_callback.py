@@ -40,6 +40,7 @@ class _Told:
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Tells how many steps there will be, where Keras knows."""
         del logs
+        self._program.telemetry.activity = "compiling"  # the first step does
         if self.params.get("steps"):
             telemetry = self._program.telemetry
             telemetry.progress = replace(telemetry.progress, steps=self.params["steps"] * self.params["epochs"])
@@ -49,7 +50,7 @@ class _Told:
         del batch, logs
         self._step += 1
         telemetry = self._program.telemetry
-        telemetry.progress = replace(telemetry.progress, step=self._step)
+        telemetry.progress, telemetry.activity = replace(telemetry.progress, step=self._step), ""
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Hands over what the epoch came to."""

@@ -100,7 +100,7 @@ class Program:
             self._cluster = Cluster.from_environment(environment)
             self._store = open_store(environment.get(contract.Env.ARTIFACTS_URI) or "qtj-artifacts/program")
             self._end_if_finished()
-            self.telemetry = Telemetry(contract.Progress(epoch=0, epochs=epochs, step=0))
+            self.telemetry = Telemetry(contract.Progress(epoch=0, epochs=epochs, step=0), "running")
             port = port_from(environment, contract.Env.METRICS_PORT)
             if port is not None:
                 self.telemetry.serve(port)
@@ -196,6 +196,7 @@ class Program:
             self.report(metrics or {})
         with self._mistakes_told():
             told = numbers(metrics or {})
+            self.telemetry.activity = "storing"
             if self._cluster.leads:
                 with self.stop.held_up():
                     self._store_result(model, told)

@@ -1,5 +1,6 @@
 """How far training is, over HTTP: ``/progress`` for the operator and ``/metrics`` for Prometheus."""
 
+import json
 import socket
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -37,10 +38,12 @@ class Telemetry(Collector):
 
     Attributes:
         progress: The progress; replace it to change it.
+        activity: What the program does when it is not training, in a word or two; empty while it trains.
     """
 
-    def __init__(self, progress: contract.Progress) -> None:
+    def __init__(self, progress: contract.Progress, activity: str = "") -> None:
         self.progress = progress
+        self.activity = activity
         registry = CollectorRegistry()
         registry.register(self)
         self._metrics = make_wsgi_app(registry)
@@ -76,7 +79,8 @@ class Telemetry(Collector):
         match request["PATH_INFO"]:
             case contract.PROGRESS_PATH:
                 start("200 OK", [("Content-Type", "application/json")])
-                return [self.progress.to_json().encode()]
+                activity = {"activity": self.activity} if self.activity else {}
+                return [json.dumps({**self.progress.to_dict(), **activity}).encode()]
             case "/metrics":
                 body: Iterable[bytes] = self._metrics(request, start)
                 return body

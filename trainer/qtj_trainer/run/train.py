@@ -95,29 +95,32 @@ def _train_and_store(run: Run) -> Result | None:
     if run.cluster.leads:
         run.store.check_writable()
     newest = run.checkpoints.newest() if run.cluster.leads else None
-    telemetry = _telemetry(run, newest.position if newest else Position())
+    telemetry = _telemetry(run, newest.position if newest else Position(), "loading TensorFlow")
     profiler_port = _profiler_port(run)
 
     with none_collected():
         from qtj_trainer.replicate.strategy import farewell, peers_watched, start_tensorflow  # noqa: PLC0415
 
+        telemetry.activity = "connecting" if run.cluster.size > 1 else "preparing"
         word = newest.name if newest else ""
         strategy, chosen = start_tensorflow(
             run.cluster, devices=run.options.devices, word=word, profiler_port=profiler_port
         )
+        telemetry.activity = "preparing"
         checkpoint = newest or (run.checkpoints.read(chosen) if chosen else None)
         split = run.workload.split(run.options)
         with peers_watched(run.cluster):
             loop = _loop(run, strategy, split)
     with peers_watched(run.cluster):
         last = _watch(run, loop, telemetry, checkpoint)
+    telemetry.activity = "storing"
     result = _store(run, loop, split, last) if run.cluster.leads else None
     farewell(strategy, run.cluster)
     return result
 
 
-def _telemetry(run: Run, position: Position) -> Telemetry:
-    telemetry = Telemetry(run.progress(position))
+def _telemetry(run: Run, position: Position, activity: str = "") -> Telemetry:
+    telemetry = Telemetry(run.progress(position), activity)
     port = port_from(run.environment, contract.Env.METRICS_PORT)
     if port is not None:
         telemetry.serve(port)
@@ -150,6 +153,7 @@ def _watch(run: Run, loop: "Loop", telemetry: Telemetry, checkpoint: Checkpoint 
     """Trains to the end, storing and telling how far it is, and returns the last epoch."""
     position = start = _resume(loop, checkpoint) if checkpoint else Position()
     telemetry.progress = run.progress(position, loop.steps)
+    telemetry.activity = "compiling"  # the first step does
     began = before = time.perf_counter()
 
     def pause(step: int) -> bool:
@@ -158,7 +162,7 @@ def _watch(run: Run, loop: "Loop", telemetry: Telemetry, checkpoint: Checkpoint 
     with _board(run) if run.cluster.leads else nullcontext() as board:
         for position in loop.positions(start, pause):
             run.stop.patience = _SPARE_SECONDS + _SPARE_STEPS * (time.perf_counter() - before)
-            telemetry.progress = run.progress(position, loop.steps)
+            telemetry.progress, telemetry.activity = run.progress(position, loop.steps), ""
             if position.ends_epoch:
                 _show(run, loop, position, board)
             _keep(run, loop, position)

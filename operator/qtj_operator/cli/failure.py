@@ -1,0 +1,70 @@
+"""What the log of a failed job says: its last lines, and the exception that ended the program."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from qtj_operator.api.contract import printable
+from qtj_operator.cli.stage import sentence_of
+from qtj_operator.cli.text import cut
+from qtj_operator.controller.client import Object
+
+__all__ = ["end_of_log"]
+
+_LINES = 10
+_READ_BYTES = 1 << 16
+_LONGEST = 300
+_TRACEBACK = "Traceback (most recent call last):"
+_RAISED = re.compile(r"(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)(?::|$)")
+"""The first line after a traceback's indented ones: an exception's name, which may be followed by its message."""
+
+
+def end_of_log(job: Object, logs: Sequence[Path]) -> Iterator[str]:
+    """Yields the end of the log of the replica that failed a job, after a line that names both; nothing of other jobs.
+
+    Args:
+        job: The job as it was last.
+        logs: Its logs, oldest first.
+    """
+    path = _failed_log(job, logs)
+    if path is None or not (lines := _lines(path)):
+        return
+    name = path.stem.partition(".")[0]
+    raised = _exception(lines)
+    yield f"{name} {f'raised {raised}' if raised else 'failed'}; its log ends so, and all of it is {path}"
+    yield from (f"  | {cut(line, _LONGEST)}" for line in lines[-_LINES:])
+
+
+def _failed_log(job: Object, logs: Sequence[Path]) -> Path | None:
+    status = job.get("status") or {}
+    if status.get("phase") != "Failed":
+        return None
+    if status.get("reason") == "InferenceFailed":
+        return logs[-1] if logs else None
+    sentence = sentence_of(status)
+    failed = [each for each in status.get("failures") or () if each["attempt"] == status.get("attempt")]
+    named = [each for each in failed if each["pod"] in sentence] or failed
+    wanted = [f"{each['pod']}.{each['attempt']}" for each in named[:1]]
+    return next((path for path in logs if path.stem in wanted), None)
+
+
+def _lines(path: Path) -> Sequence[str]:
+    """Returns the last lines; of what a progress bar wrote over itself, the last state."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _READ_BYTES))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return ()
+    lines = (printable(line.rstrip("\r").rpartition("\r")[2]) for line in text.split("\n"))
+    return [line for line in lines if line.strip()]
+
+
+def _exception(lines: Sequence[str]) -> str | None:
+    """Returns the type of the exception that the last traceback is of."""
+    start = max((number for number, line in enumerate(lines) if line.strip() == _TRACEBACK), default=None)
+    if start is None:
+        return None
+    raised = next((line for line in lines[start + 1 :] if not line.startswith((" ", "\t"))), "")
+    found = _RAISED.match(raised)
+    return found[1] if found else None

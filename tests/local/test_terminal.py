@@ -1,0 +1,154 @@
+"""`qtj run` on a real terminal: narrow, resized, without colours, in a poor encoding, and gone."""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from .laptop import QTJ, Laptop, eventually, toy_job
+from .terminal import Screen, Terminal
+
+ENDLESS = 100_000
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    terminal = Terminal()
+    yield terminal
+    terminal.end()
+
+
+def start(laptop: Laptop, terminal: Terminal, *arguments: str, **environment: str) -> "subprocess.Popen[bytes]":
+    inherited = {name: value for name, value in laptop.environment().items() if name not in {"COLUMNS", "NO_COLOR"}}
+    return subprocess.Popen(
+        [*QTJ, *arguments],
+        cwd=laptop.folder,
+        env={**inherited, "TERM": "xterm-256color", **environment},
+        stdin=terminal.slave,
+        stdout=terminal.slave,
+        stderr=terminal.slave,
+        start_new_session=True,
+    )
+
+
+def shown(laptop: Laptop, terminal: Terminal, **environment: str) -> Screen:
+    """Runs job.yaml to its end, and returns the screen that it leaves."""
+    code = start(laptop, terminal, "run", "job.yaml", **environment).wait(100)
+    screen = terminal.screen()
+    assert (code, screen.unknown, "Traceback" in "".join(screen.lines)) == (0, set(), False), screen.lines
+    return screen
+
+
+def rows(screen: Screen) -> list[str]:
+    """The last state of the rows of the jobs."""
+    return [line for line in screen.lines if re.match(r" {3,}\d+\.\d s  \S+  complete", line)]
+
+
+def test_ten_jobs_on_40_columns_have_a_row_each_that_is_no_wider(laptop: Laptop, terminal: Terminal) -> None:
+    terminal.resize(40)
+    laptop.write(*(toy_job(2, name=f"toy-{number}-of-a-family", workers=1) for number in range(10)))
+
+    screen = shown(laptop, terminal)
+
+    assert len(rows(screen)) == 10
+    assert max(map(len, screen.lines)) <= 40
+    assert "toy-3-of-…" in "".join(rows(screen))
+
+
+def test_the_end_is_told_once_and_the_row_says_no_more_than_is_so(laptop: Laptop, terminal: Terminal) -> None:
+    laptop.write(toy_job())
+
+    screen = shown(laptop, terminal)
+
+    text = "\n".join(screen.lines)
+    assert text.count("inference is done: mse 0.5") == 1
+    assert [re.sub(r"^ +[\d.]+ s|━", "", row).split() for row in rows(screen)] == [
+        ["toy", "complete", "epoch", "3/3", "loss", "0.3333"]
+    ]
+    assert "ready 0/2" not in text
+
+
+def test_a_terminal_that_becomes_narrow_gets_narrow_rows(laptop: Laptop, terminal: Terminal) -> None:
+    terminal.resize(120)
+    laptop.write(toy_job(ENDLESS))
+    running = start(laptop, terminal, "run", "job.yaml")
+    eventually(lambda: b"training" in terminal.written)
+
+    terminal.resize(40)
+    before = len(terminal.written)
+    eventually(lambda: len(terminal.written) > before + 2000)
+    running.terminate()
+    running.wait(60)
+
+    drawn = re.split(r"\x1b\[2K", terminal.written[before + 1000 :].decode())
+    plain = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", piece).partition("\r")[0].partition("\n")[0] for piece in drawn[1:]]
+    assert max(len(row.rstrip()) for row in plain if "training" in row) <= 40
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+        {"TERM": "dumb"},
+        {"NO_COLOR": "1"},
+    ],
+    ids=lambda environment: next(iter(environment)),
+)
+def test_a_poor_terminal_shows_a_run_to_its_end(
+    environment: dict[str, str], laptop: Laptop, terminal: Terminal
+) -> None:
+    laptop.write(toy_job())
+
+    screen = shown(laptop, terminal, **environment)
+
+    assert any("toy is Complete: inference is done: mse 0.5" in line for line in screen.lines)
+    if "NO_COLOR" in environment:
+        assert not re.search(rb"\x1b\[[0-9;]*3[0-9]m", terminal.written)
+    if "TERM" in environment:
+        assert b"\x1b" not in terminal.written
+
+
+def test_a_run_without_a_reader_goes_on_to_its_end(laptop: Laptop) -> None:
+    laptop.write(toy_job())
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    running = subprocess.run(
+        [*QTJ, "run", "job.yaml"], cwd=laptop.folder, env=laptop.environment(),
+        stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, check=False, timeout=100,
+    )  # fmt: skip
+    os.close(writer)
+
+    assert (running.returncode, running.stderr) == (0, b"")
+    assert laptop.record()["status"]["phase"] == "Complete"
+
+
+def test_lines_without_a_terminal_are_few_however_fast_the_epochs(laptop: Laptop) -> None:
+    laptop.write(toy_job(40))
+
+    ended = laptop.qtj("run", "job.yaml")
+
+    lines = [line[11:] for line in ended.output.splitlines()]
+    assert ended.code == 0, ended.errors
+    assert sum(line.startswith("toy  epoch") for line in lines) <= 1
+    assert sum("inference is done" in line for line in lines) == 1
+    assert [line for line in lines if line in {"toy  starting", "toy  running", "toy  training"}] == [
+        "toy  starting", "toy  running", "toy  training",
+    ]  # fmt: skip
+
+
+def test_a_failed_job_shows_what_was_raised_and_where_the_log_is(laptop: Laptop) -> None:
+    job = toy_job()
+    program = "for i in range(20): print('line', i)\nraise ValueError('one\\ntwo :x:')"
+    job["spec"]["template"]["spec"]["containers"][0] |= {"command": ["python", "-c", program], "args": []}
+    laptop.write(job)
+
+    ended = laptop.qtj("run", "job.yaml")
+
+    assert ended.code == 1
+    assert re.search(r"toy-worker-\d raised ValueError; its log ends so, and all of it is /.*\.1\.log\n", ended.output)
+    assert "  | ValueError: one\n  | two :x:\n" in ended.output
+    assert "line 9\n" not in ended.output

@@ -62,7 +62,7 @@ class View(AbstractContextManager["View"]):
     def _job(self, job: Object) -> None:
         name, status = job["metadata"]["name"], job.get("status") or {}
         progress = status.get("progress") or {}
-        tenth = _TENTHS * progress["step"] // progress["steps"] if progress.get("steps") else 0
+        tenth = _TENTHS * progress.get("step", 0) // progress["steps"] if progress.get("steps") else 0
         known = f"{status.get('phase')} {status.get('ready')} {status.get('attempt')} {progress.get('epoch')} {tenth}"
         facts = self._facts(name, status)
         if status and self._lines.get(name) != known:
@@ -146,8 +146,8 @@ def _facts(status: Mapping[str, Any]) -> Mapping[str, str]:
         return ready
     forms = {"loss": "loss {:.4f}", "accuracy": "accuracy {:.3f}", "examplesPerSecond": "{:.0f} examples/s"}
     said = {name: form.format(progress[name]) for name, form in forms.items() if name in progress}
-    epoch = {"epoch": f"epoch {progress['epoch']}/{progress['epochs']}"}
-    step = {"step": f"step {progress['step']}/{progress['steps']}"} if progress.get("steps") else {}
+    epoch = {"epoch": f"epoch {progress['epoch']}" + (f"/{progress['epochs']}" if progress.get("epochs") else "")}
+    step = {"step": f"step {progress.get('step', 0)}/{progress['steps']}"} if progress.get("steps") else {}
     return {**ready, **epoch, **step, **said}
 
 

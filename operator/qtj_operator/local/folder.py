@@ -95,8 +95,10 @@ class Folder:
             raise FolderError(f"there is no job in {self.path}: nothing was run there yet") from None
         except OSError as problem:
             raise FolderError(f"cannot read {self.path / _RECORD} ({problem.strerror})") from None
-        except ValueError:
-            raise FolderError(f"{self.path / _RECORD} is no record of a job: delete it and run anew") from None
+        except (ValueError, RecursionError):
+            job = {}
+        if not _is_job(job):
+            raise FolderError(f"{self.path / _RECORD} is no record of a job: delete it and run anew")
         return job
 
     @property
@@ -122,3 +124,8 @@ class Folder:
                 file.write(data)
 
         return write
+
+
+def _is_job(record: Any) -> bool:  # noqa: ANN401  JSON is anything
+    meta = record.get("metadata") if isinstance(record, dict) else None
+    return isinstance(meta, dict) and isinstance(meta.get("name"), str)

@@ -1,14 +1,11 @@
-"""The rest of the command line: versions, files that cannot be written, logs, reports, programs that are not here."""
+"""The rest of the command line: versions, files that cannot be written, logs, programs that are not here."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from qtj_operator.cli.report import epochs_of, predictions_of
 from tests.cli.qtj import qtj
 from tests.cli.test_validate import GOOD
 
@@ -119,76 +116,3 @@ def test_a_job_that_was_never_run_has_neither_logs_nor_report(command: str) -> N
 
     assert answer.code == 2
     assert answer.sentences == ["the job qcnn was not run in this folder: `qtj list` shows what was"]
-
-
-def left(folder: Path, status: dict[str, Any], result: str = "") -> Path:
-    """Leaves what a run of a program leaves that says nothing of epochs in its log."""
-    place = folder / "qtj-artifacts/own/1"
-    (place / "logs").mkdir(parents=True)
-    (place / "logs/own-worker-0.1.log").write_text("8/8 - 1s - loss: 2.28\n")
-    (place / ".qtj-run").touch()
-    meta = {"name": "own", "namespace": "default", "uid": "1"}
-    job = {"kind": "QuantumTrainingJob", "metadata": meta, "spec": {}, "status": status}
-    (place / "job.json").write_text(json.dumps(job))
-    (place / "result.json").write_text(result)
-    return place
-
-
-def test_the_report_of_a_program_that_logs_no_epochs_tells_of_its_result(folder: Path) -> None:
-    done = [{"type": "Complete", "message": "training is done"}]
-    status = {"phase": "Complete", "conditions": done, "progress": {"epoch": 5, "epochs": 5, "loss": 0.25}}
-    place = left(folder, status, '{"metrics": {"mse": 0.5}}')
-
-    answer = qtj("report", "own")
-
-    assert answer.code == 0
-    assert answer.output.splitlines() == [
-        "own is Complete: training is done",
-        "epochs         5 of 5",
-        "loss           0.25 in the last epoch",
-        "mse            0.5",
-        "picture: none, for the logs tell of no epoch",
-    ]
-    assert (place / "report.txt").read_text().startswith("own is Complete")
-
-
-def test_the_report_of_a_job_that_failed_says_why_and_where_to_look(folder: Path) -> None:
-    place = left(folder, {"phase": "Failed", "conditions": [{"type": "Failed", "message": "own-worker-0 broke"}]})
-
-    answer = qtj("report", "own")
-
-    assert answer.code == 0
-    assert answer.output.splitlines()[:2] == ["own is Failed: own-worker-0 broke", f"logs           {place / 'logs'}"]
-
-
-def test_a_job_that_still_runs_has_nothing_to_report_before_its_first_epoch(folder: Path) -> None:
-    left(folder, {"phase": "Running"})
-
-    assert qtj("report", "own").sentences[0].endswith("tell of no epoch yet: look again when own/1 has trained for one")
-
-
-def test_a_repeated_epoch_counts_as_it_was_last() -> None:
-    lines = [
-        "epoch  9/25  loss 0.5000  mse 0.4000  signAccuracy 0.9000  210 examples/s",
-        "epoch 10/25  loss 0.4000  mse 0.3000  signAccuracy 0.9100  210 examples/s",
-        "resumed after epoch 9 from file:///x",
-        "epoch 10/25  loss 0.3900  mse 0.2900  signAccuracy 0.9200  210 examples/s",
-    ]
-
-    assert [(each.number, each.loss, each.scores["signAccuracy"]) for each in epochs_of(lines)] == [
-        (9, 0.5, 0.9),
-        (10, 0.39, 0.92),
-    ]
-
-
-def test_the_table_of_predictions_is_found_among_other_lines() -> None:
-    lines = [
-        "       theta       qubit       label  prediction",
-        "1.5 0 1 0.9",
-        "3.1 1 -1 0.2  wrong",
-        "2 held-out examples",
-    ]
-
-    found = predictions_of(lines)
-
-    assert [(each.label, each.said, each.is_right) for each in found] == [(1, 0.9, True), (-1, 0.2, False)]

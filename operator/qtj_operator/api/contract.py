@@ -85,6 +85,7 @@ class Env(StrEnum):
     PROFILER_PORT = "QTJ_PROFILER_PORT"
     METRICS_PORT = "QTJ_METRICS_PORT"
     TERMINATION_LOG = "QTJ_TERMINATION_LOG"
+    PROGRESS_LOG = "QTJ_PROGRESS_LOG"
     WEIGHTS_URI = "QTJ_WEIGHTS_URI"
     WEIGHTS_SHA256 = "QTJ_WEIGHTS_SHA256"
 
@@ -130,7 +131,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far training is, served by the chief at `PROGRESS_PATH`.
+    """How far training is, served by the chief at `PROGRESS_PATH`. All but the epoch may be unknown.
 
     Attributes:
         epoch: Epochs finished.
@@ -146,8 +147,8 @@ class Progress:
     """
 
     epoch: int
-    epochs: int
-    step: int
+    epochs: int | None = None
+    step: int | None = None
     steps: int | None = None
     loss: float | None = None
     accuracy: float | None = None
@@ -173,14 +174,14 @@ class Progress:
         try:
             return cls(
                 epoch=_count(said["epoch"]),
-                epochs=_count(said["epochs"]),
-                step=_count(said["step"]),
-                steps=_count(said["steps"]) if said.get("steps") else None,
+                epochs=_known_count(said.get("epochs")),
+                step=_known_count(said.get("step")),
+                steps=_known_count(said.get("steps") or None),
                 loss=_number(said.get("loss")),
                 accuracy=_number(said.get("accuracy")),
                 examples_per_second=_number(said.get("examplesPerSecond")),
                 gradient_variance=_number(said.get("gradientVariance")),
-                checkpoint_step=_count(said["checkpointStep"]) if said.get("checkpointStep") else None,
+                checkpoint_step=_known_count(said.get("checkpointStep") or None),
             )
         except _NOT_ONE:
             return None
@@ -276,6 +277,10 @@ def _measured(value: object) -> float | None:
         return _number(value)
     except _NOT_ONE:
         return None
+
+
+def _known_count(value: Any) -> int | None:  # noqa: ANN401  JSON is anything
+    return None if value is None else _count(value)
 
 
 def _count(value: Any) -> int:  # noqa: ANN401  JSON is anything

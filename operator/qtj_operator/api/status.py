@@ -79,8 +79,8 @@ class ProgressStatus(Model):
     """How far training is, from the leading replica's progress endpoint."""
 
     epoch: int = Field(description="Epochs finished.")
-    epochs: int = Field(description="Epochs asked for.")
-    step: int = Field(description="Optimizer steps finished.")
+    epochs: int | None = Field(None, description="Epochs asked for.")
+    step: int | None = Field(None, description="Optimizer steps finished.")
     checkpoint_step: int | None = Field(None, description="Optimizer steps that the last stored checkpoint holds.")
     steps: int | None = Field(None, description="Optimizer steps of all epochs together.")
     loss: float | None = Field(None, description="Training loss of the last finished epoch.")

@@ -98,7 +98,7 @@ async def _watched(port: int, end: asyncio.Task[int]) -> Pace | None:
         if said and said.step:
             begin = begin or (now, said.step)
             if said.step > begin[1]:
-                pace = Pace((now - begin[0]) / (said.step - begin[1]), _steps_of_an_epoch(said), said.epochs)
+                pace = Pace((now - begin[0]) / (said.step - begin[1]), _steps_of_an_epoch(said), said.epochs or 0)
             if now - begin[0] > _STEPPING_SECONDS:
                 return pace
         await asyncio.sleep(_PERIOD_SECONDS)
@@ -109,7 +109,7 @@ def _steps_of_an_epoch(said: Progress) -> int | None:
     """Returns the steps of an epoch: as told, or near enough after some epochs."""
     if said.steps and said.epochs:
         return said.steps // said.epochs
-    return said.step // said.epoch if said.epoch else None
+    return said.step // said.epoch if said.step and said.epoch else None
 
 
 async def _ask(port: int) -> Progress | None:

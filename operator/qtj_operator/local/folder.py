@@ -155,7 +155,7 @@ class Folder:
             raise FolderError(f"the run in {self.path} ended before it began: run it anew") from None
         except OSError as problem:
             raise FolderError(f"cannot read {path} ({problem.strerror}): make it readable") from None
-        except ValueError:
+        except (ValueError, RecursionError):
             job = None
         if not _is_record(job):
             raise FolderError(f"{path} is no record of a job: it was changed since, so run anew with --fresh")

@@ -15,7 +15,7 @@ What a pod's status says at each point is what a kubelet writes there, as far as
 import asyncio
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ class Machine:
         name: Its name, as a node.
         addresses: Where Services are.
         artifacts: Returns where the artifacts of a job go here, by its namespace and name.
+        progress: Returns the file that the replicas of a job may append their progress to, likewise.
         log: Opens the log of a pod: returns what takes its output.
         configs: ConfigMaps and Secrets.
     """
@@ -50,6 +51,7 @@ class Machine:
     name: str
     addresses: Addresses
     artifacts: Callable[[str, str], str]
+    progress: Callable[[str, str], Path]
     log: Callable[[Object], Callable[[bytes], None]]
     configs: Configs = field(default_factory=dict)
 
@@ -163,12 +165,14 @@ class Kubelet:
                 if self._is_service(namespace, name)
             },
         }
-        return program_of(
+        program = program_of(
             pod,
             configs=self._machine.configs,
             replaced=replaced,
             rewrite=lambda text: self._machine.addresses.rewrite(text, namespace),
         )
+        progress = {str(Env.PROGRESS_LOG): str(self._machine.progress(namespace, job))}
+        return replace(program, environment={**program.environment, **progress})
 
     def _is_service(self, namespace: str, name: str) -> bool:
         return any(s["metadata"]["name"] == name for s in self._store.select(Resource.SERVICES, namespace, {}))

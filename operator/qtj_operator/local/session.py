@@ -33,6 +33,7 @@ from qtj_operator.local.jobs import JobController
 from qtj_operator.local.kubelet import Kubelet, Machine
 from qtj_operator.local.poller import LocalPoller
 from qtj_operator.local.program import Configs
+from qtj_operator.local.progress_log import ProgressLog
 from qtj_operator.local.store import Change, Store
 
 __all__ = ["LocalJob", "Session"]
@@ -84,6 +85,7 @@ class Session:
         on_activity: Callable[[Key, str], None] = lambda _key, _activity: None,
     ) -> None:
         self._jobs = {job.key: job for job in jobs}
+        self._progress = {job.key: ProgressLog(job.folder.path, job.record) for job in jobs}
         self._on_change = on_change
         self._store = Store(utc_now, self._notice, lambda: str(uuid.uuid4()))
         self._lease = PortLease()
@@ -210,6 +212,7 @@ class Session:
         if change.resource is Resource.QUANTUM_TRAINING_JOBS:
             key = (meta["namespace"], meta["name"])
             self._last[key] = change.object
+            self._progress[key].notice(change.object)
             self._unsaved.add(key)
             self._queue.add(key)
         elif job := (meta.get("labels") or {}).get(LABEL_JOB):
@@ -235,6 +238,7 @@ class Session:
             name=platform.node() or "localhost",
             addresses=self._addresses,
             artifacts=self._artifacts,
+            progress=lambda *key: self._progress[key].path,
             log=self._log,
             configs=configs,
         )

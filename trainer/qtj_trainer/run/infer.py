@@ -1,9 +1,8 @@
 """One inference run: exactly the weights that were trained, on exactly the examples the training held out."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from qtj_trainer.errors import UserError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.run.artifacts import Address, Record, Result, arrays_from_bytes, read_verified
 from qtj_trainer.run.garbage import none_collected
+from qtj_trainer.run.predictions import predictions_of, store_predictions
 from qtj_trainer.run.termination import leave_message
 from qtj_trainer.storage import open_store
 from qtj_trainer.workloads import WORKLOADS, Arrays, Workload
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from qtj_trainer.workloads.options import Options
 
 __all__ = ["infer"]
-
-_ROWS = 100
-"""Examples that are listed."""
 
 log = logging.getLogger("qtj_trainer")
 
@@ -50,10 +47,9 @@ def infer(weights: str | None, sha256: str | None, artifacts: str, environment: 
 
     labels, predictions = _predict(workload, options, data, held_out, record)
     scores = {name: np.asarray(each) for name, each in workload.score(labels, predictions).items()}
-    for line in _table(held_out, predictions, right=scores.get(workload.accuracy or "")):
-        log.info(line)
     metrics = {name: float(each.mean()) for name, each in scores.items()}
     log.info("%d held-out examples  %s", len(labels), "  ".join(f"{name} {mean:.4f}" for name, mean in metrics.items()))
+    store_predictions(uri, predictions_of(workload, options, labels, predictions))
     leave_message(environment, contract.TerminationMessage(metrics=metrics))
 
 
@@ -88,15 +84,3 @@ def _predict(
     taken = batches(examples, options.batch_size).take(steps_per_epoch(len(examples), options.batch_size))
     answers = [model(Batch(*batch).inputs, training=False).numpy() for batch in taken]
     return examples.labels, np.concatenate(answers)[: len(examples)]  # the last batch is padded at its end
-
-
-def _table(columns: Arrays, predictions: NDArray[Any], *, right: NDArray[Any] | None) -> Iterator[str]:
-    """Lists the first examples with their predictions; columns that are no plain numbers are left out."""
-    shown = {name: column for name, column in columns.items() if column.ndim == 1 and column.dtype.kind in "iuf"}
-    shown["prediction"] = predictions if predictions.ndim == 1 else predictions.argmax(axis=1)
-    marks = ["" if good else "  wrong" for good in right] if right is not None else [""] * len(predictions)
-    yield "".join(f"{name:>12}" for name in shown)
-    for row, mark in islice(zip(zip(*shown.values(), strict=True), marks, strict=True), _ROWS):
-        yield "".join(f"{value:12.5g}" for value in row) + mark
-    if len(predictions) > _ROWS:
-        yield f"... and {len(predictions) - _ROWS} more"

@@ -35,6 +35,7 @@ from qtj_trainer.run.artifacts import Address, Result, read_verified, store_obje
 from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints, State
 from qtj_trainer.run.metrics import numbers
 from qtj_trainer.run.position import Epoch, Position
+from qtj_trainer.run.progress_log import log_progress
 from qtj_trainer.run.signals import Stop, leave
 from qtj_trainer.run.telemetry import Telemetry, port_from
 from qtj_trainer.run.termination import leave_message
@@ -231,8 +232,11 @@ class Program:
             accuracy=accuracy,
             checkpoint_step=self.telemetry.progress.checkpoint_step,
         )
+        if not self._cluster.leads:
+            return
+        log_progress(self._environment, self.telemetry.progress)
         position = Position(epoch.step, epoch)
-        if not self._cluster.leads or not self._checkpoints.is_due(position):
+        if not self._checkpoints.is_due(position):
             return
         with self._mistakes_told(), self.stop.held_up():
             self._checkpoints.save(position, self._state())

@@ -25,6 +25,7 @@ from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints
 from qtj_trainer.run.garbage import none_collected
 from qtj_trainer.run.job import Run
 from qtj_trainer.run.position import Epoch, Position
+from qtj_trainer.run.progress_log import log_progress
 from qtj_trainer.run.resources import check_memory
 from qtj_trainer.run.signals import Stop
 from qtj_trainer.run.telemetry import Telemetry, check_free, port_from
@@ -190,8 +191,9 @@ def _board(run: Run) -> "Board":
 def _show(run: Run, loop: "Loop", position: Position, board: "Board | None") -> None:
     assert position.last  # noqa: S101  an epoch has just ended
     said = run.progress(position, loop.steps)
-    log.info("epoch %s", _line(position.last, said.epochs), extra={"progress": said.to_dict()})
+    log.info("epoch %s", _line(position.last, run.options.epochs), extra={"progress": said.to_dict()})
     if board:
+        log_progress(run.environment, said)
         board.show(position.last, loop.readouts)
 
 

@@ -5,7 +5,7 @@ store.write("weights/1f3c.h5", data)
 read_uri("gs://bucket/qcnn/weights/1f3c.h5")
 """
 
-from qtj_trainer.storage.locate import open_store, read_uri
+from qtj_trainer.storage.locate import open_store, read_uri, write_uri
 from qtj_trainer.storage.store import MissingObjectError, Store
 
-__all__ = ["MissingObjectError", "Store", "open_store", "read_uri"]
+__all__ = ["MissingObjectError", "Store", "open_store", "read_uri", "write_uri"]

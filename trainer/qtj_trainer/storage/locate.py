@@ -8,7 +8,7 @@ from qtj_trainer.errors import UserError
 from qtj_trainer.storage.files import FileStore
 from qtj_trainer.storage.store import Store
 
-__all__ = ["open_store", "read_uri"]
+__all__ = ["open_store", "read_uri", "write_uri"]
 
 
 def open_store(uri: str) -> Store:
@@ -49,6 +49,22 @@ def read_uri(uri: str) -> bytes:
         MissingObjectError: If it does not exist.
         UserError: If the address cannot be understood or reached.
     """
+    store, name = _located(uri)
+    with closing(store):
+        return store.read(name)
+
+
+def write_uri(uri: str, data: bytes) -> None:
+    """Creates or replaces the object at an absolute address.
+
+    Raises:
+        UserError: If the address cannot be understood or reached, or nothing can be written there.
+    """
+    store, name = _located(uri)
+    with closing(store):
+        store.write(name, data)
+
+
+def _located(uri: str) -> tuple[Store, str]:
     folder, _, name = uri.rpartition("/")
-    with closing(open_store(folder or ".")) as store:
-        return store.read(unquote(name) if uri.startswith("file://") else name)
+    return open_store(folder or "."), unquote(name) if uri.startswith("file://") else name

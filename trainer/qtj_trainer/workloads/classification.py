@@ -1,8 +1,11 @@
 """What all workloads that tell classes apart have in common."""
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from qtj_trainer.workloads.workload import Workload
+import numpy as np
+from numpy.typing import NDArray
+
+from qtj_trainer.workloads.workload import Answers, Workload
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -29,3 +32,7 @@ class Classification(Workload):
         chosen = tf.cast(tf.argmax(predictions, axis=-1), tf.float32)
         right = tf.cast(chosen == tf.cast(labels, tf.float32), tf.float32)
         return {"crossEntropy": self.errors(labels, predictions), "accuracy": right}
+
+    def answers(self, labels: NDArray[Any], predictions: NDArray[Any]) -> Answers:
+        """The most probable class, by its probability."""
+        return Answers(labels.astype(int), predictions.argmax(axis=-1), np.max(predictions, axis=-1))

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["FashionMnist", "FashionMnistOptions", "generated", "idx_array"]
 
 _SIDE = 28
-_CLASSES = 10
+_KINDS = (
+    "T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot",
+)  # fmt: skip
+_CLASSES = len(_KINDS)
 _UNSIGNED_BYTES = 8
 _TRAINING_SHARE = 0.8
 _CONTRAST = 110
@@ -93,6 +96,10 @@ class FashionMnist(Classification):
             ],
             name="fashion_mnist",
         )
+
+    def classes(self, options: FashionMnistOptions) -> tuple[str, ...]:
+        """Kinds of clothes, or the patterns that stand for them."""
+        return _KINDS if options.data else tuple(f"pattern {number}" for number in range(_CLASSES))
 
     def fingerprint(self, options: FashionMnistOptions) -> str:
         """Digest of the layers' sizes, which no option changes."""

@@ -88,6 +88,10 @@ class Images(Classification):
         )
         return tf_keras.Model(base.input, head(base.output), name=self.name)
 
+    def classes(self, options: ImagesOptions) -> tuple[str, ...]:
+        """The folders."""
+        return _classes(options.data)
+
     def fingerprint(self, options: ImagesOptions) -> str:
         """Digest of the size, the classes and the weights to begin with."""
         said = f"vgg16 {options.size} {_classes(options.data)} {options.weights}"

@@ -11,15 +11,16 @@ ones excite it (label -1). The sign of the answer is the class. Three models, th
 import hashlib
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qtj_operator.api import contract
 from qtj_trainer.engines import EngineName
 from qtj_trainer.errors import UserError
 from qtj_trainer.workloads.options import Options, option
-from qtj_trainer.workloads.workload import Arrays, Examples, Split, Workload
+from qtj_trainer.workloads.workload import Answers, Arrays, Examples, Split, Workload
 
 if TYPE_CHECKING:
     import cirq
@@ -195,6 +196,15 @@ class Qcnn(Workload):
 
         right = tf.cast(labels * predictions > 0, labels.dtype)
         return {"mse": self.errors(labels, predictions), "signAccuracy": right}
+
+    def classes(self, options: QcnnOptions) -> tuple[str, ...]:
+        """Labels -1 and +1."""
+        del options
+        return ("excited", "not excited")
+
+    def answers(self, labels: NDArray[Any], predictions: NDArray[Any]) -> Answers:
+        """The sign, by the expectation value or what the dense layers made of it."""
+        return Answers((labels > 0).astype(int), (predictions > 0).astype(int), predictions)
 
     def fingerprint(self, options: QcnnOptions) -> str:
         """Digest of the circuit, its readouts and what comes after it."""

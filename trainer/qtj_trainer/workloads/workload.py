@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import tensorflow as tf
     import tf_keras
 
-__all__ = ["Arrays", "Examples", "Split", "Workload"]
+__all__ = ["Answers", "Arrays", "Examples", "Split", "Workload"]
 
 Arrays = Mapping[str, NDArray[Any]]
 """Examples as they are stored: named columns of equal length."""
@@ -46,6 +46,20 @@ class Split:
     held_out: Arrays
 
 
+class Answers(NamedTuple):
+    """What examples are and what a model takes them for: numbers of classes, or measurements.
+
+    Attributes:
+        labels: (examples,).
+        predictions: (examples,).
+        scores: float (examples,), what the predictions go by.
+    """
+
+    labels: NDArray[Any]
+    predictions: NDArray[Any]
+    scores: NDArray[Any]
+
+
 class Workload(Protocol):
     """Data, model and scores of one kind of training.
 
@@ -74,6 +88,15 @@ class Workload(Protocol):
 
     def score(self, labels: "tf.Tensor", predictions: "tf.Tensor") -> "dict[str, tf.Tensor]":
         """Returns all `scores` of each example."""
+
+    def classes(self, options: Any) -> tuple[str, ...]:  # noqa: ANN401
+        """Names the classes that it tells apart; none where labels are measurements."""
+        del options
+        return ()
+
+    def answers(self, labels: NDArray[Any], predictions: NDArray[Any]) -> Answers:
+        """Says what the outputs of the model mean: in numbers of `classes`, where there are some."""
+        return Answers(labels, predictions, predictions)
 
     def fingerprint(self, options: Any) -> str:  # noqa: ANN401
         """Returns a digest of the model's structure: weights only fit where it is the same."""

@@ -1,0 +1,106 @@
+"""The record of a training's epochs: one JSON object a line, as a program or whoever watches it has appended it.
+
+{"attempt": 1, "time": "2026-11-23T10:00:00Z", "epoch": 3, "epochs": 25, "step": 21, "loss": 0.25, "accuracy": 0.9}
+
+A line says what the progress endpoint says, besides the attempt and the time. A loss of null is one that was not
+finite: the endpoint leaves it out. Programs and `qtj run` write such lines, and `qtj report` reads them.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from qtj_operator.api.contract import Progress
+
+__all__ = ["EpochRecord", "ProgressHistory", "progress_line", "read_progress"]
+
+_FIRST_ATTEMPT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class EpochRecord:
+    """What is known of one epoch.
+
+    Attributes:
+        number: Epochs finished, this one included.
+        attempt: The attempt of the job that finished it.
+        loss: Training loss; NaN when it was not finite, None when nobody told it.
+        accuracy: Accuracy, None when nobody told it.
+    """
+
+    number: int
+    attempt: int
+    loss: float | None = None
+    accuracy: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressHistory:
+    """All epochs that are known, in order.
+
+    Attributes:
+        epochs: One record for each; of an epoch that was repeated, the last.
+        unreadable: Lines that nothing could be made of; one that is being written, at the end, is not among them.
+    """
+
+    epochs: Sequence[EpochRecord] = ()
+    unreadable: int = 0
+
+
+def progress_line(said: Progress, attempt: int, at: datetime) -> str:
+    """Returns the line that records a progress, its end included."""
+    lost = {"loss": None} if said.loss is not None and not math.isfinite(said.loss) else {}
+    time = f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return json.dumps({"attempt": attempt, "time": time, **said.to_dict(), **lost}) + "\n"
+
+
+def read_progress(text: str) -> ProgressHistory:
+    """Reads the lines of a record."""
+    *whole, last = text.split("\n")
+    found = [_record(line) for line in whole if line.strip()]
+    known = [each for each in (*found, _record(last)) if each]
+    return ProgressHistory(_latest(known), unreadable=found.count(None))
+
+
+def _record(line: str) -> EpochRecord | None:
+    """Reads one line; None for something else."""
+    said = Progress.parse(line)
+    if said is None:
+        return None
+    written: Mapping[str, Any] = json.loads(line)
+    attempt = written.get("attempt")
+    was_lost = "loss" in written and said.loss is None
+    return EpochRecord(
+        number=said.epoch,
+        attempt=attempt if isinstance(attempt, int) else _FIRST_ATTEMPT,
+        loss=math.nan if was_lost else said.loss,
+        accuracy=said.accuracy,
+    )
+
+
+def _latest(records: Iterable[EpochRecord]) -> Sequence[EpochRecord]:
+    """Puts the epochs in order; an attempt takes the place of those before it from its first epoch on."""
+    attempts: dict[int, dict[int, EpochRecord]] = {}
+    for each in records:
+        if each.number:
+            epochs = attempts.setdefault(each.attempt, {})
+            epochs[each.number] = _merged(epochs.get(each.number), each)
+    kept: dict[int, EpochRecord] = {}
+    for attempt in sorted(attempts):
+        first = min(attempts[attempt])
+        kept = {number: each for number, each in kept.items() if number < first} | attempts[attempt]
+    return [kept[number] for number in sorted(kept)]
+
+
+def _merged(before: EpochRecord | None, after: EpochRecord) -> EpochRecord:
+    """Adds what one writer knows of an epoch to what another has told of it."""
+    if before is None:
+        return after
+    return replace(
+        after,
+        loss=before.loss if after.loss is None else after.loss,
+        accuracy=before.accuracy if after.accuracy is None else after.accuracy,
+    )

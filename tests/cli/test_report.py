@@ -1,0 +1,220 @@
+"""`qtj report`: what it says of a job, by what lies in its folder."""
+
+import json
+import math
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qtj_operator.api.contract import Progress
+from qtj_operator.api.predictions import Predictions
+from qtj_operator.api.progress_log import progress_line
+from tests.cli.qtj import qtj
+
+NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
+SHA256 = "ab" * 32
+COMPLETE = {
+    "type": "Complete", "status": "True", "reason": "InferenceDone", "message": "inference is done: mse 0.5",
+    "observedGeneration": 1, "lastTransitionTime": "2026-11-23T12:00:00Z",
+}  # fmt: skip
+
+
+class Left:
+    """The folder of a job that has ended, as `qtj run` leaves it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.place = folder / "qtj-artifacts/own"
+        (self.place / "weights").mkdir(parents=True)
+        self.status: dict[str, Any] = {"phase": "Complete", "conditions": [COMPLETE], "attempt": 1}
+
+    def epochs(self, *losses: float | None, attempt: int = 1, first: int = 1, **more: float) -> None:
+        with (self.place / "progress.jsonl").open("a") as log:
+            for number, loss in enumerate(losses, start=first):
+                log.write(progress_line(Progress(epoch=number, loss=loss, **more), attempt, NOON))  # type: ignore[arg-type]
+
+    def predictions(self, found: Predictions | str) -> None:
+        self.weights((self.place / "weights/1f3c.h5").as_uri())
+        text = found if isinstance(found, str) else found.to_json()
+        (self.place / "weights/1f3c.predictions.json").write_text(text)
+
+    def weights(self, uri: str) -> None:
+        self.status["weights"] = {"uri": uri, "sha256": SHA256}
+
+    def inference(self, **metrics: float) -> None:
+        self.status["inference"] = {"phase": "Complete", "run": "1", "metrics": metrics}
+
+    def report(self) -> list[str]:
+        record = {"metadata": {"name": "own", "uid": "uid-1"}, "status": self.status}
+        (self.place / "job.json").write_text(json.dumps(record))
+        answer = qtj("report", "own")
+        assert answer.code == 0, answer.errors
+        return answer.output.splitlines()
+
+    @property
+    def picture(self) -> Path:
+        return self.place / "report.png"
+
+
+@pytest.fixture
+def left(folder: Path) -> Left:
+    return Left(folder)
+
+
+def test_the_report_tells_of_loss_metrics_and_predictions_and_draws_them(left: Left) -> None:
+    left.epochs(0.75, 0.5, 0.25, epochs=3)
+    left.inference(mse=0.5, replicas=2.0)
+    left.predictions(Predictions(classes=("cat", "dog"), labels=[0, 0, 1], predictions=[0, 1, 1], examples=3))
+    left.status["progress"] = {"epoch": 3, "epochs": 3, "step": 21, "loss": 0.25}
+
+    lines = left.report()
+
+    assert lines == [
+        "own is Complete: inference is done: mse 0.5",
+        "epochs         3 of 3",
+        "loss           █▅▁",
+        "               0.75 after epoch 1, 0.25 after epoch 3",
+        "mse            0.5 (inference)",
+        "replicas       2 (inference)",
+        "predictions    2 of 3 held-out examples are in the right class",
+        "  cat  1 of 2, 1 taken for dog",
+        "  dog  1 of 1",
+        f"picture: {left.picture}",
+    ]
+    assert (left.place / "report.txt").read_text().splitlines() == lines[:-1]
+    assert left.picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_nothing_is_right_or_wrong_in_a_regression(left: Left) -> None:
+    left.predictions(Predictions(labels=[0.0, 2.0, 4.0], predictions=[0.0, 2.0, 1.0], examples=3))
+
+    text = "\n".join(left.report()[:-1])
+
+    assert "predictions    3 held-out examples: root mean square error 1.732\n" in text
+    assert "               mean absolute error 1, R² -0.125" in text
+    assert "right" not in text
+
+
+def test_a_loss_that_is_not_finite_is_told_and_is_a_gap(left: Left) -> None:
+    left.epochs(0.5, 0.25, math.nan, math.inf)
+
+    lines = left.report()
+
+    assert "loss           █▁··" in lines
+    assert "               the loss was not finite from epoch 3 on" in lines
+
+
+def test_losses_that_were_not_finite_now_and_then_are_named(left: Left) -> None:
+    left.epochs(0.5, math.nan, 0.25, math.nan, 0.125)
+
+    assert "               the loss was not finite in epochs 2, 4" in left.report()
+
+
+def test_a_training_without_one_finite_loss_has_no_picture(left: Left) -> None:
+    left.epochs(math.nan, math.nan)
+
+    lines = left.report()
+
+    assert "               the loss was not finite from epoch 1 on" in lines
+    assert lines[-1] == "picture: none, for neither losses nor predictions are recorded"
+    assert not left.picture.exists()
+
+
+def test_losses_that_no_axis_has_room_for_are_text_alone(left: Left) -> None:
+    left.epochs(1.7e308, -1.7e308)
+
+    lines = left.report()
+
+    assert "loss           █▁" in lines
+    assert lines[-1] == "picture: none, for neither losses nor predictions are recorded"
+
+
+def test_a_long_curve_fits_a_line_and_ends_with_the_last_epoch(left: Left) -> None:
+    left.epochs(*[1.0] * 999, 0.0)
+
+    [curve] = [line for line in left.report() if line.startswith("loss")]
+    assert len(curve) <= 15 + 60
+    assert curve.endswith("█▁")
+
+
+def test_a_restart_shows_where_it_went_on(left: Left) -> None:
+    left.epochs(0.9, 0.8, 0.7)
+    left.epochs(0.6, 0.5, attempt=2, first=3)
+
+    lines = left.report()
+
+    assert "epochs         4" in lines
+    assert "               attempt 2 went on after epoch 2" in lines
+
+
+def test_epochs_that_nobody_saw_are_counted(left: Left) -> None:
+    left.epochs(0.9)
+    left.epochs(0.5, first=10)
+
+    assert "               8 of them ended between two polls and are not recorded" in left.report()
+
+
+def test_a_job_of_before_there_were_records_tells_what_is_known(left: Left) -> None:
+    left.status["progress"] = {"epoch": 5, "epochs": 5, "step": 35, "loss": 0.25}
+    (left.place / "result.json").write_text('{"jobUid": "uid-1", "metrics": {"mse": 0.5}}')
+
+    _, epochs, loss, mse, _ = left.report()
+
+    assert epochs == "epochs         5 of 5"
+    assert loss == "loss           0.25 in the last epoch"
+    assert mse == "mse            0.5 (training)"
+
+
+def test_the_result_of_another_job_is_not_told(left: Left) -> None:
+    (left.place / "result.json").write_text('{"jobUid": "uid-0", "metrics": {"mse": 0.5}}')
+
+    assert not any(line.startswith("mse") for line in left.report())
+
+
+def test_a_job_under_way_has_a_report_before_and_after_its_first_epoch(left: Left) -> None:
+    left.status = {"phase": "Running", "attempt": 1}
+
+    before = left.report()
+    left.epochs(0.5)
+    after = left.report()
+
+    assert before[:2] == ["own is Running", "epochs         none is recorded yet"]
+    assert "               0.5 after epoch 1" in after
+    assert left.picture.exists()
+
+
+def test_a_job_that_failed_says_why_and_where_to_look(left: Left) -> None:
+    failed = {**COMPLETE, "type": "Failed", "reason": "ReplicaFailed", "message": "own-worker-0 broke"}
+    left.status |= {"phase": "Failed", "conditions": [failed]}
+
+    lines = left.report()
+
+    assert lines[0] == "own is Failed: own-worker-0 broke"
+    assert f"logs           {left.place / 'logs'}" in lines
+
+
+def test_predictions_in_a_bucket_are_named(left: Left) -> None:
+    left.weights("gs://bucket/own/weights/1f3c.h5")
+    left.inference(mse=0.5)
+
+    said = "predictions, where inference has stored some, are in the bucket: "
+    assert f"{said}gs://bucket/own/weights/1f3c.predictions.json" in left.report()
+
+
+def test_a_folder_that_has_moved_keeps_its_predictions(left: Left) -> None:
+    left.predictions(Predictions(labels=[0.0], predictions=[0.5], examples=1))
+    left.weights("file:///where/it/was/weights/1f3c.h5")
+
+    assert "predictions    1 held-out examples: root mean square error 0.5" in left.report()
+
+
+def test_without_matplotlib_there_is_the_text_and_how_to_get_the_picture(
+    left: Left, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    left.epochs(0.5)
+
+    assert left.report()[-1].startswith("picture: none, for matplotlib is missing: in a checkout of this project, ")
+    assert (left.place / "report.txt").exists()

@@ -1,0 +1,101 @@
+"""`qtj report` over what is damaged: sentences, and the rest of the report."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.qtj import qtj
+from tests.cli.test_report import Left
+
+
+@pytest.fixture
+def left(folder: Path) -> Left:
+    return Left(folder)
+
+
+@pytest.mark.parametrize(
+    "record", ["", "{", "[]", "3", "null", "{}", '{"metadata": []}', '{"metadata": {"name": 3}}', "[" * 100_000, "\xff"]
+)
+def test_json_that_is_no_record_is_a_sentence(left: Left, record: str) -> None:
+    (left.place / "job.json").write_text(record, encoding="latin-1")
+
+    answer = qtj("report", "own")
+
+    assert answer.code == 2
+    assert answer.sentences == [f"{left.place / 'job.json'} is no record of a job: delete it and run anew"]
+
+
+@pytest.mark.parametrize(
+    "status", [None, [], "Complete", {"phase": 3}, {"conditions": [3]}, {"progress": {"epoch": "x"}}, {"weights": "w"}]
+)
+def test_a_status_of_something_else_is_passed_over(left: Left, status: object) -> None:
+    (left.place / "job.json").write_text(json.dumps({"metadata": {"name": "own"}, "status": status}))
+
+    answer = qtj("report", "own")
+
+    assert answer.code == 0
+    assert answer.output.startswith("own is Pending\n")
+
+
+def test_a_folder_where_a_file_should_be_is_a_sentence(left: Left) -> None:
+    for name in ("progress.jsonl", "result.json"):
+        (left.place / name).mkdir()
+
+    lines = left.report()
+
+    assert f"the epochs cannot be read from {left.place / 'progress.jsonl'} (Is a directory)" in lines
+    assert f"the metrics of the training cannot be read from {left.place / 'result.json'} (Is a directory)" in lines
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"metrics": 3}'])
+def test_a_result_of_something_else_is_a_sentence(left: Left, text: str) -> None:
+    (left.place / "result.json").write_text(text)
+
+    said = f"the metrics of the training cannot be read: {left.place / 'result.json'} is no result of one"
+    assert said in left.report()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"task": "classification"}', '{"labels": 3}'])
+def test_predictions_of_something_else_are_a_sentence(left: Left, text: str) -> None:
+    left.predictions(text)
+
+    place = left.place / "weights/1f3c.predictions.json"
+    said = f"the predictions cannot be read: {place} is not what docs/reference/contract.md describes"
+    assert said in left.report()
+
+
+def test_an_epoch_that_is_being_written_waits_for_the_next_report(left: Left) -> None:
+    left.epochs(0.5)
+    with (left.place / "progress.jsonl").open("a") as log:
+        log.write('{"attempt": 1, "epo')
+
+    lines = left.report()
+
+    assert "               0.5 after epoch 1" in lines
+    assert not any("cannot be read" in line for line in lines)
+
+
+def test_lines_that_are_no_epochs_are_counted(left: Left) -> None:
+    (left.place / "progress.jsonl").write_text("epoch 1/2 loss 0.3,\n\x00\n")
+    left.epochs(0.5)
+
+    assert "lines of progress.jsonl that cannot be read and are left out: 2" in left.report()
+
+
+def test_a_log_that_says_what_it_likes_is_not_read(left: Left) -> None:
+    (left.place / "logs").mkdir()
+    (left.place / "logs/own-worker-0.1.log").write_text("epoch 1/2 loss 0.3,\nlabel prediction\n")
+
+    assert "epochs         none is recorded yet" in left.report()
+
+
+def test_a_report_that_cannot_be_written_is_a_sentence(left: Left) -> None:
+    left.report()
+    (left.place / "report.txt").unlink()
+    (left.place / "report.txt").mkdir()
+
+    answer = qtj("report", "own")
+
+    assert answer.code == 2
+    assert answer.sentences == [f"cannot write the report to {left.place} (Is a directory)"]

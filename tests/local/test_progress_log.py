@@ -1,0 +1,74 @@
+"""`progress.jsonl`: who writes it while a job runs, and what is in it afterwards."""
+
+from pathlib import Path
+from typing import Any
+
+from qtj_operator.local.progress_log import ProgressLog, progress_history
+from tests.local.laptop import Laptop, toy_job
+
+FAST = """
+import json, os
+with open(os.environ["QTJ_PROGRESS_LOG"], "a") as log:
+    for epoch in range(1, 1001):
+        print(json.dumps({"attempt": int(os.environ["QTJ_ATTEMPT"]), "epoch": epoch, "loss": 1 / epoch}), file=log)
+"""
+"""A thousand epochs within one poll, by a program that answers no poll at all."""
+
+
+def job(attempt: int = 1, **progress: Any) -> dict[str, Any]:
+    return {"status": {"attempt": attempt, "progress": progress}}
+
+
+def written(folder: Path) -> list[tuple[int, int]]:
+    return [(each.attempt, each.number) for each in progress_history(folder).epochs]
+
+
+def test_each_epoch_is_written_once_however_often_its_steps_are_told(tmp_path: Path) -> None:
+    log = ProgressLog(tmp_path, None)
+
+    for epoch, step in ((0, 1), (1, 7), (1, 8), (2, 14)):
+        log.notice(job(epoch=epoch, step=step, loss=0.5))
+
+    assert len((tmp_path / "progress.jsonl").read_text().splitlines()) == 2
+    assert written(tmp_path) == [(1, 1), (1, 2)]
+
+
+def test_an_epoch_that_an_earlier_session_saw_is_not_taken_for_one_of_the_next_attempt(tmp_path: Path) -> None:
+    ProgressLog(tmp_path, None).notice(job(epoch=3, step=21, loss=0.5))
+    resumed = ProgressLog(tmp_path, job(epoch=3, step=21, loss=0.5))
+
+    resumed.notice(job(attempt=2, epoch=3, step=21, loss=0.5))
+    resumed.notice(job(attempt=2, epoch=4, step=28, loss=0.4))
+
+    assert written(tmp_path) == [(1, 3), (2, 4)]
+
+
+def test_a_folder_that_cannot_be_written_to_ends_no_training(tmp_path: Path) -> None:
+    log = ProgressLog(tmp_path / "gone", None)
+
+    log.notice(job(epoch=1, loss=0.5))
+
+    assert progress_history(tmp_path / "gone").epochs == ()
+
+
+def test_a_program_that_answers_polls_gets_a_record_of_its_epochs(laptop: Laptop) -> None:
+    laptop.write(toy_job(epochs=10))
+
+    ended = laptop.qtj("run", "job.yaml")
+
+    numbers = [number for _, number in written(laptop.artifacts())]
+    assert ended.code == 0, ended.errors
+    assert numbers[-1] == 10, "its last word counts, even where no poll has seen it"
+    assert len(numbers) >= 2
+
+
+def test_a_program_that_writes_its_epochs_itself_misses_none(laptop: Laptop) -> None:
+    manifest = toy_job(workers=1)
+    del manifest["spec"]["inference"]
+    manifest["spec"]["template"]["spec"]["containers"][0] |= {"command": ["python", "-c", FAST], "args": []}
+    laptop.write(manifest)
+
+    ended = laptop.qtj("run", "job.yaml")
+
+    assert ended.code == 0, ended.errors
+    assert written(laptop.artifacts()) == [(1, epoch) for epoch in range(1, 1001)]

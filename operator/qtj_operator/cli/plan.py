@@ -82,7 +82,7 @@ def _lines(job: Job, rehearsal: Rehearsal) -> Iterator[str]:
     yield f"  Pods       {_names(rehearsal.pods)}"
     if rehearsal.inference:
         yield f"  Job        {rehearsal.inference['metadata']['name']}, once {_when(job)}"
-    yield f"  artifacts  {job.spec.artifacts.uri} on a cluster, qtj-artifacts/{job.name} with qtj run"
+    yield f"  artifacts  {job.spec.artifacts.uri} on a cluster, qtj-artifacts/{job.name}/NUMBER with qtj run"
     yield f"  memory     {_memory(job, rehearsal)}"
 
 

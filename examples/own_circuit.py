@@ -5,7 +5,8 @@ Alone it runs as any program: python examples/own_circuit.py
 
 from qtj_trainer import Program
 
-EPOCHS, QUBITS, LAYERS, RADIUS = 15, 4, 3, 1.28
+EPOCHS = 15
+QUBITS, LAYERS, RADIUS = 4, 3, 1.28
 program = Program(epochs=EPOCHS)  # before TensorFlow, which starts threads
 
 import cirq  # noqa: E402

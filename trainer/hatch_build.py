@@ -1,4 +1,4 @@
-"""Compiles the fused engine into the wheel.
+"""Compiles the fused engine into the wheel, and puts the programs there that `qtj init` writes.
 
 Where there is no C compiler, as where an image is built, a library that was compiled beside its sources before is
 taken. Where there is none either, the wheel is built all the same, and a line says what it lacks: the trainer then
@@ -21,6 +21,7 @@ class NativeEngine(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002  the hook's signature
         """Builds before the files of the wheel are collected; the wheel fits any Python 3 of this platform."""
+        build_data["force_include"].update(self._programs())
         spec = importlib.util.spec_from_file_location("build_engine", Path(self.root) / _ENGINE / "build.py")
         assert spec is not None and spec.loader is not None  # noqa: PT018, S101  it is our own file
         module = importlib.util.module_from_spec(spec)
@@ -34,3 +35,8 @@ class NativeEngine(BuildHookInterface[Any]):
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform}"
+
+    def _programs(self) -> dict[str, str]:
+        """Returns the examples that `qtj init` writes; where an image is built there are none, and no need."""
+        programs = Path(self.root, "examples").glob("own_*.py")
+        return {str(path): f"qtj_operator/cli/programs/{path.name}" for path in programs}

@@ -1,12 +1,17 @@
 """Commands for a new machine. Each imports what it needs when it runs, so that `--help` answers at once."""
 
+import sys
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from qtj_operator.cli.errors import InputError, input_checked
 from qtj_operator.cli.group import COMPLETE_VARIABLE, Command
 from qtj_operator.cli.printing import say
+from qtj_operator.cli.wanted import Kind, Wanted, asked
+from qtj_operator.local.extras import install_command, missing
 
 __all__ = ["COMMANDS"]
 
@@ -26,7 +31,41 @@ def completion(shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", h
     say(get_completion_script(prog_name="qtj", complete_var=COMPLETE_VARIABLE, shell=shell.value))
 
 
+def init(
+    kind: Annotated[
+        Kind | None,
+        typer.Argument(
+            metavar="KIND",
+            help="What it trains: qcnn (built in), circuit (your circuit in a Keras model), keras (your Keras model), "
+            "loop (your own training loop).",
+            show_default="asked for on a terminal",
+        ),
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="The job's name.", show_default="my-KIND")] = None,
+    workers: Annotated[int, typer.Option(help="Workers that train together.", min=1)] = 2,
+    epochs: Annotated[int, typer.Option(help="Epochs to train for.", min=1)] = 5,
+    artifacts: Annotated[
+        str | None, typer.Option(metavar="URI", help="Where weights and results go on a cluster: gs://BUCKET/PATH.")
+    ] = None,
+) -> None:
+    """Write a new job to begin with: NAME.yaml, and a program beside it. Without KIND, it asks.
+
+    No file is overwritten.
+    """
+    with input_checked():
+        from qtj_operator.cli.init import write_job  # noqa: PLC0415
+
+        if kind is None and not sys.stdin.isatty():
+            raise InputError(f"no kind is named: write qtj init KIND, one of {', '.join(Kind)}")
+        wanted = Wanted(kind=kind or Kind.QCNN, name=name, workers=workers, epochs=epochs, artifacts=artifacts)
+        wanted = wanted if kind else asked(wanted)
+        files = write_job(wanted, Path())
+    first = "" if wanted.kind == Kind.LOOP or not missing("trainer") else f"{install_command('trainer')}, then "
+    say(f"wrote {' and '.join(map(str, files))}; next: {first}qtj run {files[0]}")
+
+
 COMMANDS = (
+    Command(init, ("qtj init keras", "qtj init qcnn --name first --workers 2 --epochs 10")),
     Command(
         completion,
         (

@@ -1,0 +1,94 @@
+"""`qtj init` writes jobs that are valid and run to their end."""
+
+import os
+import pty
+import subprocess
+
+import pytest
+
+from tests.local.laptop import QTJ, Laptop
+
+KINDS = ("qcnn", "circuit", "keras", "loop")
+FILES = {
+    "qcnn": ["my-qcnn.yaml"],
+    "circuit": ["my-circuit.yaml", "my_circuit.py"],
+    "keras": ["my-keras.yaml", "my_keras.py"],
+    "loop": ["my-loop.yaml", "my_loop.py"],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_new_job_is_valid_and_runs_to_its_end(laptop: Laptop, kind: str) -> None:
+    made = laptop.qtj("init", kind, "--epochs", "2")
+    files = sorted(path.name for path in laptop.folder.iterdir())
+    checked = laptop.qtj("validate", f"my-{kind}.yaml")
+    ended = laptop.qtj("run", f"my-{kind}.yaml", "-o", "json")
+
+    assert made.output == f"wrote {' and '.join(FILES[kind])}; next: qtj run my-{kind}.yaml\n", made.errors
+    assert files == FILES[kind]
+    assert checked.output == f"my-{kind}.yaml: my-{kind} is valid\n"
+    assert ended.code == 0, ended.errors
+    assert (ended.status["phase"], ended.status["progress"]["epoch"]) == ("Complete", 2)
+    assert ended.status["inference"]["metrics"]
+
+
+def test_flags_say_what_is_in_the_files(laptop: Laptop) -> None:
+    laptop.qtj("init", "keras", "--name", "mine", "--workers", "3", "--epochs", "7", "--artifacts", "gs://bucket/c")
+
+    job = (laptop.folder / "mine.yaml").read_text()
+    assert "  name: mine\n" in job
+    assert "uri: gs://bucket/c #" in job
+    assert "replicas: 3\n" in job
+    assert "command: [python, mine.py]" in job
+    assert "\nEPOCHS = 7\n" in (laptop.folder / "mine.py").read_text()
+
+
+@pytest.mark.parametrize("there", FILES["keras"])
+def test_no_file_is_overwritten(laptop: Laptop, there: str) -> None:
+    (laptop.folder / there).write_text("mine")
+
+    made = laptop.qtj("init", "keras")
+
+    assert made.code == 2
+    assert made.errors == (
+        f"qtj: {there} is already here: give the new job another name with --name, or move the file\n"
+    )
+    assert [(path.name, path.read_text()) for path in laptop.folder.iterdir()] == [(there, "mine")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "no kind is named: write qtj init KIND, one of qcnn, circuit, keras, loop"),
+        (("keras", "--name", "../x"), '--name "../x": a name must start with a letter and hold only a-z, 0-9 and -'),
+        (("keras", "--artifacts", "s3://b"), "my-keras.yaml:11: spec.artifacts.uri: "),
+        (("keras", "--artifacts", "a: b: c"), "--artifacts a: b: c: write an address, gs://BUCKET/PATH"),
+        (("loop", "--artifacts", "gs://b/c"), "--artifacts gs://b/c: the program of loop stores into a folder"),
+        (("qcnn", "--name", "a" * 60), "aaa"),
+    ],
+)
+def test_a_job_that_would_not_be_valid_is_not_written(
+    laptop: Laptop, arguments: tuple[str, ...], sentence: str
+) -> None:
+    made = laptop.qtj("init", *arguments)
+
+    assert made.code == 2
+    assert made.errors.startswith(f"qtj: {sentence}")
+    assert made.errors.count("\n") == 1
+    assert list(laptop.folder.iterdir()) == []
+
+
+def test_on_a_terminal_it_asks(laptop: Laptop) -> None:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*QTJ, "init"], cwd=laptop.folder, env=laptop.environment(), stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    os.write(ours, b"loop\nasked\n\n3\n")  # ENTER takes what is offered: two workers
+
+    code = process.wait(30)
+    os.close(ours)
+
+    assert code == 0
+    assert "replicas: 2\n" in (laptop.folder / "asked.yaml").read_text()
+    assert "\nEPOCHS = 3\n" in (laptop.folder / "asked.py").read_text()

@@ -213,11 +213,11 @@ def test_resume_refuses_a_job_that_was_changed(laptop: Laptop) -> None:
 def test_a_job_that_is_suspended_by_its_author_starts_nothing(laptop: Laptop) -> None:
     laptop.write(toy_job(suspend=True))
 
-    ended = laptop.qtj("run", "job.yaml", "-o", "json")
+    ended = laptop.qtj("run", "job.yaml")
 
-    assert ended.code == 130
-    assert ended.status["phase"] == "Suspended"
-    assert not list((laptop.artifacts() / "logs").iterdir())
+    assert ended.code == 2
+    assert "spec.suspend: the file says true, so nothing would run: write false, for example by --set" in ended.errors
+    assert not laptop.artifacts().exists()
 
 
 def test_artifacts_go_where_the_user_says(laptop: Laptop, tmp_path: Path) -> None:
@@ -319,9 +319,12 @@ def test_output_that_the_disk_has_no_room_for_is_a_sentence(laptop: Laptop) -> N
 
 
 def test_what_resumes_a_run_is_told_with_its_options(laptop: Laptop) -> None:
-    laptop.write(toy_job(suspend=True))
+    laptop.write(toy_job(ENDLESS))
+    running = laptop.start("run", "job.yaml", "--artifacts", "my runs", "--set", "spec.circuit={qubits: 4}")
+    eventually(lambda: list(laptop.folder.glob("my runs/logs/*.log")))
 
-    ended = laptop.qtj("run", "job.yaml", "--artifacts", "my runs", "--set", "spec.circuit={qubits: 4}")
+    running.interrupt()
+    ended = running.end()
 
     command = "qtj run job.yaml --resume --artifacts 'my runs' --set 'spec.circuit={qubits: 4}'"
     assert ended.output.splitlines()[-1] == f"to go on: {command}"

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from qtj_operator.api.predictions import Predictions
 from qtj_operator.api.progress_log import EpochRecord
@@ -40,9 +41,9 @@ def _epochs(found: Findings) -> Iterator[str]:
         return
     asked = f" of {progress.epochs}" if progress and progress.epochs else ""
     yield f"epochs         {done}{asked}"
-    for before, after in zip(found.epochs, found.epochs[1:], strict=False):
+    for before, after in pairwise(found.epochs):
         if after.attempt != before.attempt:
-            yield f"{_INDENT}attempt {after.attempt} went on after epoch {after.number - 1}"
+            yield f"{_INDENT}attempt {after.attempt} is recorded from epoch {after.number} on"
     missed = done - len(found.epochs)
     if found.epochs and missed > 0:
         yield f"{_INDENT}{missed} of them ended between two polls and are not recorded"

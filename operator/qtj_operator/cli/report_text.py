@@ -110,7 +110,7 @@ def _predictions(found: Predictions) -> Iterator[str]:
     shown, some = len(found.labels), found.examples > len(found.labels)
     which = f"the first {shown} of {found.examples} held-out examples" if some else f"{shown} held-out examples"
     if not pairs:
-        yield f"predictions    none of {which} has a finite one"
+        yield f"predictions    {which}, none with a finite prediction"
     elif found.classes:
         yield f"predictions    {sum(label == said for label, said in pairs)} of {which} are in the right class"
         yield from _by_class(found)

@@ -123,7 +123,7 @@ def test_a_training_without_one_finite_loss_has_no_picture(left: Left) -> None:
     lines = left.report()
 
     assert "               the loss was not finite from epoch 1 on" in lines
-    assert lines[-1] == "picture: none, for neither losses nor predictions are recorded"
+    assert lines[-1] == "picture: none, for no finite loss and no finite prediction is recorded"
     assert not left.picture.exists()
 
 
@@ -133,7 +133,7 @@ def test_losses_that_no_axis_has_room_for_are_text_alone(left: Left) -> None:
     lines = left.report()
 
     assert "loss           █▁" in lines
-    assert lines[-1] == "picture: none, for neither losses nor predictions are recorded"
+    assert lines[-1] == "picture: none, for no finite loss and no finite prediction is recorded"
 
 
 def test_a_long_curve_fits_a_line_and_ends_with_the_last_epoch(left: Left) -> None:
@@ -151,7 +151,7 @@ def test_a_restart_shows_where_it_went_on(left: Left) -> None:
     lines = left.report()
 
     assert "epochs         4" in lines
-    assert "               attempt 2 went on after epoch 2" in lines
+    assert "               attempt 2 is recorded from epoch 3 on" in lines
 
 
 def test_epochs_that_nobody_saw_are_counted(left: Left) -> None:
@@ -223,3 +223,23 @@ def test_without_matplotlib_there_is_the_text_and_how_to_get_the_picture(
 
     assert left.report()[-1].startswith("picture: none, for matplotlib is missing: in a checkout of this project, ")
     assert (left.place / "report.txt").exists()
+
+
+def test_predictions_that_are_all_not_finite_are_told_and_not_drawn(left: Left) -> None:
+    left.predictions(Predictions(labels=[0.0, 1.0], predictions=[None, math.inf], examples=2))
+
+    lines = left.report()
+
+    assert "predictions    2 held-out examples, none with a finite prediction" in lines
+    assert lines[-1] == "picture: none, for no finite loss and no finite prediction is recorded"
+
+
+def test_predictions_that_are_not_finite_are_counted(left: Left) -> None:
+    left.predictions(
+        Predictions(classes=("cat", "dog"), labels=[0, 1], predictions=[0, None], scores=[1, 1], examples=9)
+    )
+
+    lines = left.report()
+
+    assert "predictions    1 of the first 2 of 9 held-out examples are in the right class" in lines
+    assert "               1 of them have no finite prediction" in lines

@@ -39,7 +39,7 @@ def report_job(run: str | None, artifacts: str | None) -> str:
 def _picture(found: Findings, path: Path) -> str:
     """Draws what there is to draw; returns where the picture is, or why there is none."""
     if not has_picture(found):
-        return "none, for neither losses nor predictions are recorded"
+        return "none, for no finite loss and no finite prediction is recorded"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a letter that the font lacks, say: the text has it
         try:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from qtj_operator.api.predictions import Predictions
 from qtj_operator.api.progress_log import EpochRecord
@@ -40,9 +41,9 @@ def _epochs(found: Findings) -> Iterator[str]:
         return
     asked = f" of {progress.epochs}" if progress and progress.epochs else ""
     yield f"epochs         {done}{asked}"
-    for before, after in zip(found.epochs, found.epochs[1:], strict=False):
+    for before, after in pairwise(found.epochs):
         if after.attempt != before.attempt:
-            yield f"{_INDENT}attempt {after.attempt} went on after epoch {after.number - 1}"
+            yield f"{_INDENT}attempt {after.attempt} is recorded from epoch {after.number} on"
     missed = done - len(found.epochs)
     if found.epochs and missed > 0:
         yield f"{_INDENT}{missed} of them ended between two polls and are not recorded"
@@ -109,7 +110,7 @@ def _predictions(found: Predictions) -> Iterator[str]:
     shown, some = len(found.labels), found.examples > len(found.labels)
     which = f"the first {shown} of {found.examples} held-out examples" if some else f"{shown} held-out examples"
     if not pairs:
-        yield f"predictions    none of {which} has a finite one"
+        yield f"predictions    {which}, none with a finite prediction"
     elif found.classes:
         yield f"predictions    {sum(label == said for label, said in pairs)} of {which} are in the right class"
         yield from _by_class(found)

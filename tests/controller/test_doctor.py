@@ -1,0 +1,54 @@
+"""What `qtj doctor` says of a real API server; in a process of its own, for the library reads KUBECONFIG but once."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.controller.apiserver import TOKEN, ApiServer
+
+ASK = "from qtj_operator.cli import doctor_cluster; doctor_cluster.VERSION = '{}'; print(doctor_cluster.cluster())"
+
+
+def said(kubeconfig: str, version: str = "v1alpha1") -> str:
+    environment = {**os.environ, "KUBECONFIG": kubeconfig}
+    asked = subprocess.run(
+        [sys.executable, "-c", ASK.format(version)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert asked.returncode == 0, asked.stderr
+    return asked.stdout.rstrip("\n")
+
+
+def test_a_cluster_that_takes_jobs_is_fine(api_server: ApiServer) -> None:
+    line = said(str(api_server.kubeconfig))
+
+    assert line.startswith("ok       cluster     Kubernetes v1.")
+    assert line.endswith(" with v1alpha1 jobs, which you may create in default")
+
+
+def test_a_cluster_without_the_definition_is_named_with_the_command_that_installs_it(api_server: ApiServer) -> None:
+    line = said(str(api_server.kubeconfig), version="v9")
+
+    assert line.startswith("warning  cluster     Kubernetes v1.")
+    assert line.endswith(", without QuantumTrainingJobs: kubectl apply -k crds")
+
+
+@pytest.mark.parametrize(
+    ("written", "replaced", "sentence"),
+    [
+        (f"token: {TOKEN}", "token: wrong", "the API server refuses (401 Unauthorized)"),
+        ("current-context: test", "", "is no usable kubeconfig"),
+        ("https://", "https://127.0.0.1:1/", "the API server cannot be reached"),
+    ],
+)
+def test_a_kubeconfig_that_does_not_work_is_a_warning(
+    api_server: ApiServer, written: str, replaced: str, sentence: str
+) -> None:
+    config = api_server.kubeconfig.with_name("broken")
+    config.write_text(api_server.kubeconfig.read_text().replace(written, replaced))
+
+    line = said(str(config))
+
+    assert line.startswith("warning  cluster     ")
+    assert sentence in line

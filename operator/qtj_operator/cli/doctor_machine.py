@@ -30,9 +30,10 @@ def _python() -> Finding:
 
 def _platform() -> Finding:
     said = f"{platform.system()} {platform.release()} on {platform.machine()}"
-    if platform.system() == "Linux":
+    if (platform.system(), platform.machine()) == ("Linux", "x86_64"):
         return Finding("platform", Level.OK, said)
-    return Finding("platform", Level.WARNING, said, "qtj run is tested on Linux alone")
+    remedy = "the trainer needs Linux on x86-64; qtj run of programs without TensorFlow Quantum is not tested elsewhere"
+    return Finding("platform", Level.WARNING, said, remedy)
 
 
 def _kernel() -> Finding:

@@ -8,13 +8,19 @@ import pytest
 
 from tests.controller.apiserver import TOKEN, ApiServer
 
-ASK = "from qtj_operator.cli import doctor_cluster; doctor_cluster.VERSION = '{}'; print(doctor_cluster.cluster())"
+ASK = "from qtj_operator.cli import doctor_cluster; {}; print(doctor_cluster.cluster())"
+WANTS_ANOTHER_VERSION = "doctor_cluster.VERSION = 'v9'"
+WANTS_A_FIELD_MORE = (
+    "own = doctor_cluster.crd(); "
+    "own['spec']['versions'][0]['schema']['openAPIV3Schema']['properties']['spec']['properties']['colour'] = {}; "
+    "doctor_cluster.crd = lambda: own"
+)
 
 
-def said(kubeconfig: str, version: str = "v1alpha1") -> str:
+def said(kubeconfig: str, different: str = "pass") -> str:
     environment = {**os.environ, "KUBECONFIG": kubeconfig}
     asked = subprocess.run(
-        [sys.executable, "-c", ASK.format(version)], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", ASK.format(different)], env=environment, capture_output=True, text=True, check=False
     )
     assert asked.returncode == 0, asked.stderr
     return asked.stdout.rstrip("\n")
@@ -28,10 +34,17 @@ def test_a_cluster_that_takes_jobs_is_fine(api_server: ApiServer) -> None:
 
 
 def test_a_cluster_without_the_definition_is_named_with_the_command_that_installs_it(api_server: ApiServer) -> None:
-    line = said(str(api_server.kubeconfig), version="v9")
+    line = said(str(api_server.kubeconfig), WANTS_ANOTHER_VERSION)
 
     assert line.startswith("warning  cluster     Kubernetes v1.")
     assert line.endswith(", without QuantumTrainingJobs: kubectl apply -k crds")
+
+
+def test_a_definition_of_an_older_release_is_named(api_server: ApiServer) -> None:
+    line = said(str(api_server.kubeconfig), WANTS_A_FIELD_MORE)
+
+    assert line.startswith("warning  cluster     Kubernetes v1.")
+    assert line.endswith(", with the CRD of another release, which lacks spec.colour: kubectl apply -k crds")
 
 
 @pytest.mark.parametrize(

@@ -37,9 +37,17 @@ except TrainerError as problem:
 def _extra(name: str) -> Finding:
     lacking, check = missing(name), f"[{name}]"
     if not lacking:
-        return Finding(check, Level.OK, f"all is installed that {EXTRAS[name]}")
+        return Finding(check, Level.OK, f"all is installed to {EXTRAS[name]}")
     level = Level.MISSING if name == "trainer" else Level.WARNING
-    return Finding(check, level, f"{', '.join(lacking)} not installed, which {EXTRAS[name]}", install_command(name))
+    what = f"without {', '.join(lacking)}, which it takes to {EXTRAS[name]}"
+    return Finding(check, level, what, install_command(name))
+
+
+def _with_trainer(check: str, look: Callable[[], Finding]) -> Finding:
+    """Looks where the extra is there: its absence is told once."""
+    if missing("trainer"):
+        return Finding(check, Level.WARNING, "not looked at, without the extra trainer")
+    return look()
 
 
 def _tensorflow() -> Finding:
@@ -63,6 +71,10 @@ def _engine() -> Finding:
 
 def artifacts(uri: str) -> Finding:
     """Writes an object of its own name to where artifacts are to go, and deletes it."""
+    return _with_trainer("artifacts", partial(_written, uri))
+
+
+def _written(uri: str) -> Finding:
     ended = _python(_WRITE, uri, seconds=_WRITE_SECONDS)
     if ended.returncode == 0:
         return Finding("artifacts", Level.OK, f"{uri} can be written to")
@@ -84,7 +96,7 @@ def _last_words(ended: subprocess.CompletedProcess[str]) -> str:
 
 CHECKS: Mapping[str, Callable[[], Finding]] = {
     **{f"[{name}]": partial(_extra, name) for name in EXTRAS},
-    "TensorFlow": _tensorflow,
-    "engine": _engine,
+    "TensorFlow": partial(_with_trainer, "TensorFlow", _tensorflow),
+    "engine": partial(_with_trainer, "engine", _engine),
 }
 """By the word that each is called by."""

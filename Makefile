@@ -14,6 +14,8 @@ CRD := crds/quantumtrainingjobs.quantumtraining.dev.yaml
 API_DOCS := docs/reference/api.md
 NODES ?= 1
 E2E ?=
+# A person at a terminal sees how far an installation has come.
+QUIET := $(shell [ -t 2 ] || echo -q)
 # Tests side by side: more than four TensorFlow programs at once would fill a laptop's memory.
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 
@@ -130,7 +132,7 @@ $(STAMP): requirements/dev.txt requirements/uv.txt pyproject.toml
 	@pip="$(BIN)/python -m pip"; [ -x $(BIN)/pip ] || pip="$(PYTHON) -m pip --python $(BIN)/python"; \
 	  $$pip install -q --disable-pip-version-check --require-hashes -r requirements/uv.txt \
 	  || { echo "nothing could be installed: is there a network, and pip? (Debian: apt-get install python3-venv)" >&2; exit 2; }
-	$(BIN)/uv pip install -q --python $(BIN)/python --compile-bytecode --require-hashes -r requirements/dev.txt
+	$(BIN)/uv pip install $(QUIET) --python $(BIN)/python --compile-bytecode --require-hashes -r requirements/dev.txt
 	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps -e .
 	@touch $@
 

@@ -104,8 +104,8 @@ def train(artifacts: Path, addresses: list[str], index: int) -> NoReturn:
     """Trains from the last checkpoint, and stores the weights under a name that is their checksum."""
     checkpoints, leads = artifacts / "checkpoints" / os.environ.get("QTJ_JOB_UID", "alone"), index == 0
     checkpoints.mkdir(parents=True, exist_ok=True)
-    done = max((int(path.stem) for path in checkpoints.glob("*.json")), default=0)
-    line = json.loads((checkpoints / f"{done}.json").read_text()) if done else [0.0, 0.0]
+    done = max((int(path.name) for path in checkpoints.glob("[0-9]*")), default=0)
+    line = json.loads((checkpoints / str(done)).read_text()) if done else [0.0, 0.0]
     peers = connected(addresses, index)
     for epoch in range(done + 1, EPOCHS + 1):
         for step in range(STEPS):
@@ -115,7 +115,7 @@ def train(artifacts: Path, addresses: list[str], index: int) -> NoReturn:
         if leads:
             unfinished = checkpoints / "unfinished"
             unfinished.write_text(json.dumps(line))
-            unfinished.replace(checkpoints / f"{epoch}.json")
+            unfinished.replace(checkpoints / str(epoch))
             print(f"epoch {epoch}/{EPOCHS}  loss {loss:.6f}  slope {line[0]:.4f}", flush=True)
     if not leads:
         leave(0)

@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from typer.main import get_command
@@ -70,3 +71,15 @@ def test_a_reader_that_leaves_is_no_failure() -> None:
     )
 
     assert ended.stderr == "0\n"
+
+
+def test_an_exit_code_does_not_depend_on_the_reader(folder: Path) -> None:
+    """The mistakes are on stderr, and what is for programs has no reader."""
+    (folder / "wrong.yaml").write_text("kind: QuantumTrainingJob")
+    script = f"{shlex.join((*QTJ, 'validate', 'wrong.yaml', '-o', 'json'))} 2>&1 >&3; echo $?"
+    ended = subprocess.run(
+        ["bash", "-c", f"({script}) 3> >(exec true)"], capture_output=True, text=True, check=False, cwd=folder
+    )
+
+    assert ended.stdout.splitlines()[-1] == "2"
+    assert "Traceback" not in ended.stdout

@@ -11,7 +11,7 @@ from qtj_operator.cluster.api import connect
 from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
 from qtj_operator.controller.metrics import Metrics
 
-__all__ = ["Retried", "raise_retry", "retry_job"]
+__all__ = ["Retried", "current_namespace", "raise_retry", "retry_job"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def retry_job(name: str, namespace: str | None, *, dry_run: bool = False) -> Ret
 async def _retry(name: str, namespace: str | None, *, dry_run: bool) -> Retried:
     client = await connect(Metrics())
     try:
-        return await raise_retry(client, (namespace or _current_namespace(), name), dry_run=dry_run)
+        return await raise_retry(client, (namespace or current_namespace(), name), dry_run=dry_run)
     finally:
         await client.close()
 
@@ -84,7 +84,8 @@ def _what_follows(job: Object, *, dry_run: bool) -> str:
     return f"spec.retry of {name} {becomes}: {'inference runs again' if trained else begins}{held}"
 
 
-def _current_namespace() -> str:
+def current_namespace() -> str:
+    """Returns the namespace of the current context of the kubeconfig."""
     try:
         _, current = config.list_kube_config_contexts()
     except config.ConfigException:  # in a pod there is none

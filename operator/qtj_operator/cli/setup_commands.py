@@ -9,7 +9,7 @@ import typer
 
 from qtj_operator.cli.errors import InputError, input_checked
 from qtj_operator.cli.group import COMPLETE_VARIABLE, Command
-from qtj_operator.cli.printing import say
+from qtj_operator.cli.printing import Output, say
 from qtj_operator.cli.wanted import Kind, Wanted, asked
 from qtj_operator.local.extras import install_command, missing
 
@@ -64,7 +64,26 @@ def init(
     say(f"wrote {' and '.join(map(str, files))}; next: {first}qtj run {files[0]}")
 
 
+def doctor(
+    artifacts: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER|URI", help="Write an object there and delete it: gs://BUCKET/PATH, for example."),
+    ] = None,
+    output: Output = None,
+) -> None:
+    """Look whether this machine has what qtj run needs, and what the cluster of your kubeconfig says.
+
+    A line for each: ok, warning or missing, and what to do. Exit code: 1 when qtj run lacks something, else 0.
+    """
+    with input_checked():
+        from qtj_operator.cli.doctor import look  # noqa: PLC0415
+
+        code = look(output, artifacts)
+    raise typer.Exit(code)
+
+
 COMMANDS = (
+    Command(doctor, ("qtj doctor", "qtj doctor --artifacts gs://bucket/path", "qtj doctor -o json")),
     Command(init, ("qtj init keras", "qtj init qcnn --name first --workers 2 --epochs 10")),
     Command(
         completion,

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 __all__ = ["EXTRAS", "install_command", "missing"]
 
-EXTRAS = {"trainer": "trains the project's own models", "operator": "talks to a cluster"}
+EXTRAS = {"trainer": "train the project's own models", "operator": "talk to a cluster"}
 """What each is good for."""
 
 _DISTRIBUTION = "quantumtrainingjob"

@@ -41,6 +41,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 _train = typer.Typer(help="Trains a workload and stores its weights.", no_args_is_help=True)
 app.add_typer(_train, name="train")

@@ -1,0 +1,107 @@
+"""`qtj doctor` finds what is missing, and copes with whatever is broken."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from qtj_operator.cli import doctor_machine, doctor_software
+from qtj_operator.cli.doctor import look
+from qtj_operator.cli.finding import Finding, Level, found
+from qtj_operator.local.machine import usable_memory, usable_processors
+
+QTJ = (sys.executable, "-c", "from qtj_operator.cli import app; app(prog_name='qtj')")
+
+
+def group(folder: Path, memory: int, cpus: int) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "memory.max").write_text(f"{memory}\n")
+    (folder / "cpu.max").write_text(f"{cpus * 100_000} 100000\n")
+
+
+def test_the_least_limit_of_the_groups_above_a_process_counts(tmp_path: Path) -> None:
+    group(tmp_path / "user.slice", 10**9, 4)
+    group(tmp_path / "user.slice/shell.scope", 2 * 10**9, 1)
+    own = tmp_path / "own"
+    own.write_text("0::/user.slice/shell.scope\n")
+
+    assert usable_memory(tmp_path, own) == 10**9
+    assert usable_processors(tmp_path, own) == 1
+
+
+def test_version_1_limits_count_too(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory/memory.limit_in_bytes").write_text("1000000000")
+
+    assert usable_memory(tmp_path, tmp_path / "absent") == 10**9
+
+
+def test_a_look_that_fails_is_a_finding_and_no_traceback() -> None:
+    def broken() -> Finding:
+        raise RuntimeError("two\nlines")
+
+    assert str(found("engine", broken)) == ("warning  engine      it cannot be looked at (RuntimeError: two lines)")
+
+
+@pytest.mark.parametrize(
+    ("name", "prepared", "level"),
+    [("folder", "there", Level.OK), ("folder", "gone", Level.WARNING), ("TMPDIR", "there", Level.OK)],
+)
+def test_a_folder_is_written_to_before_it_is_called_fine(folder: Path, name: str, prepared: str, level: Level) -> None:
+    (folder / "here").mkdir()
+    os.chdir(folder / "here")
+    if prepared == "gone":
+        (folder / "here").rmdir()
+
+    assert found(name, doctor_machine.CHECKS[name]).level == level
+
+
+def test_artifacts_are_tried_by_an_object_that_goes_again(folder: Path) -> None:
+    (folder / "file").write_text("")
+
+    fine, wrong = doctor_software.artifacts("artifacts"), doctor_software.artifacts("file/below")
+
+    assert (fine.level, wrong.level) == (Level.OK, Level.MISSING)
+    assert "cannot write artifacts to" in wrong.message
+    assert [path.name for path in folder.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize(("level", "code"), [(Level.OK, 0), (Level.WARNING, 0), (Level.MISSING, 1)])
+def test_only_what_a_run_needs_makes_it_fail(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], level: Level, code: int
+) -> None:
+    finding = Finding("Python", level, "3.9", "install another")
+    monkeypatch.setattr(
+        "qtj_operator.cli.doctor._findings", lambda _: iter([replace(finding, level=Level.OK), finding])
+    )
+
+    ended = look(None, None)
+
+    assert ended == code
+    assert capsys.readouterr().out.splitlines()[1] == f"{level:<8} Python      3.9: install another"
+
+
+def test_a_cluster_that_does_not_answer_is_given_up(folder: Path) -> None:
+    """All of it, as a user sees it: with a kubeconfig whose address swallows what is sent there."""
+    (folder / "config").write_text(
+        "{apiVersion: v1, kind: Config, current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}],"
+        " clusters: [{name: a, cluster: {server: 'https://192.0.2.1'}}], users: [{name: a, user: {}}]}"
+    )
+    ended = subprocess.run(
+        [*QTJ, "doctor", "-o", "json"],
+        env={**os.environ, "KUBECONFIG": str(folder / "config")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    findings = {each["check"]: each for each in json.loads(ended.stdout)["items"]}
+
+    assert ended.returncode == 0, ended.stdout
+    assert findings["cluster"]["level"] == "warning"
+    assert findings["cluster"]["message"].startswith("the API server cannot be reached (")
+    assert findings["TensorFlow"]["level"] == "ok"
+    assert ended.stderr == ""

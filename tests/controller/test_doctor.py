@@ -1,0 +1,67 @@
+"""What `qtj doctor` says of a real API server; in a process of its own, for the library reads KUBECONFIG but once."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.controller.apiserver import TOKEN, ApiServer
+
+ASK = "from qtj_operator.cli import doctor_cluster; {}; print(doctor_cluster.cluster())"
+WANTS_ANOTHER_VERSION = "doctor_cluster.VERSION = 'v9'"
+WANTS_A_FIELD_MORE = (
+    "own = doctor_cluster.crd(); "
+    "own['spec']['versions'][0]['schema']['openAPIV3Schema']['properties']['spec']['properties']['colour'] = {}; "
+    "doctor_cluster.crd = lambda: own"
+)
+
+
+def said(kubeconfig: str, different: str = "pass") -> str:
+    environment = {**os.environ, "KUBECONFIG": kubeconfig}
+    asked = subprocess.run(
+        [sys.executable, "-c", ASK.format(different)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert asked.returncode == 0, asked.stderr
+    return asked.stdout.rstrip("\n")
+
+
+def test_a_cluster_that_takes_jobs_is_fine(api_server: ApiServer) -> None:
+    line = said(str(api_server.kubeconfig))
+
+    assert line.startswith("ok       cluster     Kubernetes v1.")
+    assert line.endswith(" with v1alpha1 jobs, which you may create in default")
+
+
+def test_a_cluster_without_the_definition_is_named_with_the_command_that_installs_it(api_server: ApiServer) -> None:
+    line = said(str(api_server.kubeconfig), WANTS_ANOTHER_VERSION)
+
+    assert line.startswith("warning  cluster     Kubernetes v1.")
+    assert line.endswith(", without QuantumTrainingJobs: kubectl apply -k crds")
+
+
+def test_a_definition_of_an_older_release_is_named(api_server: ApiServer) -> None:
+    line = said(str(api_server.kubeconfig), WANTS_A_FIELD_MORE)
+
+    assert line.startswith("warning  cluster     Kubernetes v1.")
+    assert line.endswith(", with the CRD of another release, which lacks spec.colour: kubectl apply -k crds")
+
+
+@pytest.mark.parametrize(
+    ("written", "replaced", "sentence"),
+    [
+        (f"token: {TOKEN}", "token: wrong", "the API server refuses (401 Unauthorized)"),
+        ("current-context: test", "", "is no usable kubeconfig"),
+        ("https://", "https://127.0.0.1:1/", "the API server cannot be reached"),
+    ],
+)
+def test_a_kubeconfig_that_does_not_work_is_a_warning(
+    api_server: ApiServer, written: str, replaced: str, sentence: str
+) -> None:
+    config = api_server.kubeconfig.with_name("broken")
+    config.write_text(api_server.kubeconfig.read_text().replace(written, replaced))
+
+    line = said(str(config))
+
+    assert line.startswith("warning  cluster     ")
+    assert sentence in line

@@ -20,7 +20,12 @@ TFJOB: dict[str, Any] = {
             role: {
                 "replicas": count,
                 "restartPolicy": "ExitCode",
-                "template": {"spec": {"containers": [{"name": "tensorflow", "image": "mnist:1"}]}},
+                "template": {
+                    "spec": {
+                        "securityContext": {"runAsUser": 1000},
+                        "containers": [{"name": "tensorflow", "image": "mnist:1"}],
+                    }
+                },
             }
             for role, count in (("Chief", 1), ("PS", 2), ("Worker", 4))
         },
@@ -44,7 +49,12 @@ def test_roles_template_and_policies_are_kept(folder: Path) -> None:
         "strategy": "ParameterServer",
         "artifacts": {"uri": "gs://bucket/mnist"},
         "replicaSpecs": {"Chief": {"replicas": 1}, "PS": {"replicas": 2}, "Worker": {"replicas": 4}},
-        "template": {"spec": {"containers": [{"name": "trainer", "image": "mnist:1"}]}},
+        "template": {
+            "spec": {
+                "securityContext": {"runAsUser": 1000},
+                "containers": [{"name": "trainer", "image": "mnist:1"}],
+            }
+        },
         "suspend": False,
         "runPolicy": {
             "backoffLimit": 2,
@@ -119,6 +129,16 @@ def test_policies_of_old_tfjobs_become_the_run_policy(folder: Path) -> None:
     assert (policy["cleanPodPolicy"], policy["backoffLimit"], answer.errors) == ("All", 2, "")
 
 
+def test_an_image_that_may_run_as_root_is_warned_of(folder: Path) -> None:
+    tfjob = deepcopy(TFJOB)
+    del tfjob["spec"]["tfReplicaSpecs"]["PS"]["template"]["spec"]["securityContext"]
+
+    answer = converted(folder, tfjob, "--artifacts", "gs://bucket/mnist")
+
+    assert len(answer.sentences) == 1
+    assert "PS: an image that runs as root does not start here, for pods have runAsNonRoot: true: set" in answer.errors
+
+
 def test_a_gang_of_a_tfjob_is_a_gang_here(folder: Path) -> None:
     tfjob = deepcopy(TFJOB)
     tfjob["spec"]["runPolicy"]["schedulingPolicy"] = {"minAvailable": 7}
@@ -152,4 +172,4 @@ def test_without_artifacts_a_bucket_is_asked_for(folder: Path) -> None:
 def test_a_file_without_a_tfjob_is_refused(folder: Path) -> None:
     answer = converted(folder, {**TFJOB, "kind": "PyTorchJob"})
 
-    assert (answer.code, answer.sentences) == (2, ["tfjob.yaml: there is no TFJob in this file"])
+    assert (answer.code, answer.sentences) == (2, ["tfjob.yaml: there is no TFJob in this file: name one that has one"])

@@ -11,7 +11,7 @@ def test_logs_and_the_report_tell_of_a_job_that_was_run(laptop: Laptop) -> None:
     unknown = laptop.qtj("logs", "toy", "worker-7")
     report = laptop.qtj("report", "toy")
 
-    assert log.output.splitlines()[-1] == "epoch 3/3  loss 0.3333"
+    assert log.output.splitlines()[-1] == "epoch 3/3  loss 0.3333  signAccuracy 0.9"
     assert unknown.code == 2
     assert "has no log of worker-7: there are toy-worker-0.1, " in unknown.errors
     assert "1 after epoch 1, 0.3333 after epoch 3" in report.output
@@ -29,7 +29,7 @@ def test_logs_can_be_followed_to_the_end_of_the_job(laptop: Laptop) -> None:
     running.end()
 
     lines = followed.output.splitlines()
-    assert "toy-worker-0.1  epoch 20/20  loss 0.0500" in lines
+    assert "toy-worker-0.1  epoch 20/20  loss 0.0500  signAccuracy 0.9" in lines
     assert any(line.endswith("2 held-out examples") for line in lines)
 
 

@@ -140,6 +140,22 @@ def test_lines_without_a_terminal_are_few_however_fast_the_epochs(laptop: Laptop
     ]  # fmt: skip
 
 
+def test_a_log_keeps_its_colours_on_a_terminal_and_everything_elsewhere(laptop: Laptop, terminal: Terminal) -> None:
+    written = "\x1b[31mred\x1b[0m \x1b]0;owned\x07\b."
+    job = toy_job(workers=1)
+    del job["spec"]["inference"]
+    job["spec"]["template"]["spec"]["containers"][0] |= {"command": ["python", "-c", f"print({written!r})"], "args": []}
+    laptop.write(job)
+    laptop.qtj("run", "job.yaml")
+
+    raw = laptop.qtj("logs", "toy", "worker-0").output
+    code = start(laptop, terminal, "logs", "toy", "worker-0").wait(60)
+    eventually(lambda: terminal.written.endswith(b"\n"))
+
+    assert (code, raw) == (0, f"{written}\n")
+    assert terminal.written == b"\x1b[31mred\x1b[0m  .\r\n"
+
+
 def test_a_failed_job_shows_what_was_raised_and_where_the_log_is(laptop: Laptop) -> None:
     job = toy_job()
     program = "for i in range(20): print('line', i)\nraise ValueError('one\\ntwo :x:')"

@@ -18,8 +18,8 @@ __all__ = ["argument_mistakes"]
 
 Path = tuple[int | str, ...]
 
-_INFER = ("infer",)
-"""The arguments of inference when they are left out."""
+_OF_ALL: Path = ("spec", "template")
+_INFERENCE: Path = ("spec", "inference", "template")
 
 
 def argument_mistakes(spec: Mapping[str, Any], templates: Mapping[Path, Any]) -> Iterator[tuple[Path, str]]:
@@ -33,18 +33,27 @@ def argument_mistakes(spec: Mapping[str, Any], templates: Mapping[Path, Any]) ->
         return
     qubits = (spec.get("circuit") or {}).get("qubits")
     told = {str(Env.QUBITS): str(qubits)} if qubits else {}
+    for path, arguments in _asked(spec, templates):
+        if sentence := _answer(arguments, told):
+            yield path, sentence
+
+
+def _asked(spec: Mapping[str, Any], templates: Mapping[Path, Any]) -> Iterator[tuple[Path, Sequence[str]]]:
+    """Yields the arguments that the trainer gets in the job's pods, by where they stand."""
+    inference = spec.get("inference") or {}
+    own = inference.get("args")
+    unused = {_INFERENCE} if own is not None else set()
+    if all((replica or {}).get("template") for replica in spec["replicaSpecs"].values()):
+        unused.add(_OF_ALL)
     for path, template in templates.items():
         containers = template["spec"]["containers"]
         main = main_container(containers)
-        if is_trainer(main) and (sentence := _answer(main.get("args") or (), told)):
-            yield (*path, "spec", "containers", containers.index(main), "args"), sentence
-    inference = spec.get("inference")
-    if not inference or (inference.get("template") and not inference.get("args")):
-        return
+        if path not in unused and is_trainer(main):
+            yield (*path, "spec", "containers", containers.index(main), "args"), main.get("args") or ()
     used = [inference["template"]] if inference.get("template") else templates.values()
     trained = any(is_trainer(main_container(template["spec"]["containers"])) for template in used)
-    if trained and not inference.get("command") and (sentence := _answer(inference.get("args") or _INFER, told)):
-        yield ("spec", "inference", "args"), sentence
+    if own is not None and trained and not inference.get("command"):
+        yield ("spec", "inference", "args"), own
 
 
 def _answer(arguments: Sequence[str], told: Mapping[str, str]) -> str | None:
@@ -60,4 +69,4 @@ def _answer(arguments: Sequence[str], told: Mapping[str, str]) -> str | None:
         check=False,
     )
     words = asked.stderr.strip().rpartition("error: ")[2]
-    return words.replace("\n", " ") if asked.returncode else None
+    return " ".join(words.split()) if asked.returncode else None

@@ -96,7 +96,7 @@ def _metadata_mistakes(metadata: object) -> Iterator[Mistake]:
 
 
 def _wrong_name(name: object) -> str | None:
-    if name in {None, ""}:
+    if name is None or name == "":
         return NO_NAME
     if isinstance(name, int | float) and not isinstance(name, bool):
         return f"this has to be text, and in quotes it would be no name either: begin with a letter, as in job-{name}"

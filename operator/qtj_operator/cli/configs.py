@@ -44,8 +44,10 @@ def data_of(manifest: Mapping[str, Any], place: Place) -> tuple[tuple[str, str],
 def _mistakes(manifest: Mapping[str, Any], kind: str) -> Iterator[Mistake]:
     meta = manifest.get("metadata")
     name = meta.get("name") if isinstance(meta, dict) else None
-    if not isinstance(name, str) or not name:
-        yield ("metadata", "name"), f"give the {kind} a name" if name in {None, ""} else TEXT
+    if not name:
+        yield ("metadata", "name"), f"give the {kind} a name"
+    elif not isinstance(name, str):
+        yield ("metadata", "name"), TEXT
     elif wrong := dns_subdomain(name):
         yield ("metadata", "name"), wrong
     size = 0

@@ -14,11 +14,14 @@ from pydantic import ValidationError
 
 from qtj_operator.api.artifacts import Artifacts
 from qtj_operator.api.contract import Env
+from qtj_operator.api.job import main_container
 from qtj_operator.api.names import API_VERSION, KIND, Role
 from qtj_operator.api.reading import faults
 from qtj_operator.cli.check import mistakes
 from qtj_operator.cli.errors import InputError
+from qtj_operator.cli.gather import each_of
 from qtj_operator.cli.manifests import Document, read_documents
+from qtj_operator.cli.yamltext import called
 
 __all__ = ["Converted", "as_yaml", "convert_file"]
 
@@ -42,6 +45,10 @@ _NO_COUNTERPART = "this has no counterpart"
 _NO_CHIEF = (
     "parameter servers without a Chief: strategy None leaves it to the program who coordinates; name a Chief for "
     "strategy ParameterServer"
+)
+_NO_ROOT = (
+    "an image that runs as root does not start here, for pods have runAsNonRoot: true: set securityContext.runAsUser "
+    "in the template, or runAsNonRoot: false where the namespace allows it"
 )
 _RESTARTS = {
     "Always": "a replica that succeeds is never started again here",
@@ -90,8 +97,8 @@ def convert_file(path: Path, artifacts: str | None) -> list[Converted]:
         _check_artifacts(artifacts)
     documents = [each for each in read_documents(path) if each.manifest.get("kind") == "TFJob"]
     if not documents:
-        raise InputError(f"{path}: there is no TFJob in this file")
-    return [_converted(each, artifacts) for each in documents]
+        raise InputError(f"{called(path)}: there is no TFJob in this file: name one that has one")
+    return each_of(lambda document: _converted(document, artifacts), documents)
 
 
 def _check_artifacts(uri: str) -> None:
@@ -108,7 +115,7 @@ def as_yaml(converted: Sequence[Converted]) -> str:
 
 
 def _converted(document: Document, artifacts: str | None) -> Converted:
-    old, meta = document.manifest.get("spec"), document.manifest.get("metadata") or {}
+    old, meta = document.manifest.get("spec"), _mapping(document.manifest.get("metadata"))
     if not isinstance(old, dict) or not isinstance(old.get("tfReplicaSpecs"), dict) or not old["tfReplicaSpecs"]:
         raise InputError(document.error(["spec", "tfReplicaSpecs"], "a TFJob has its replicas here"))
     notes: list[str] = []
@@ -121,6 +128,8 @@ def _converted(document: Document, artifacts: str | None) -> Converted:
     }
     if spec["strategy"] == "None":
         notes.append(f"{document.where(['spec', 'tfReplicaSpecs', 'PS'])}: {_NO_CHIEF}")
+    if rooted := [name for name, each in roles.items() if _may_be_root(each["template"])]:
+        notes.append(f"{document.where(['spec', 'tfReplicaSpecs'])}: {' and '.join(rooted)}: {_NO_ROOT}")
     if artifacts is None:
         notes.append(f"{document.where(['spec'])}: a TFJob names no artifacts: put your bucket in place of BUCKET")
     kept = {name: meta[name] for name in ("name", "namespace", "labels", "annotations") if name in meta}
@@ -151,10 +160,10 @@ def _role(document: Document, name: str, old: object, notes: list[str]) -> tuple
 def _template(old: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
     """Returns the template with what we do another way, and what was changed."""
     template, changes = deepcopy(dict(old)), []
-    spec = template.get("spec") or {}
+    spec = _mapping(template.get("spec"))
     if spec.pop("restartPolicy", "Never") != "Never":
         changes.append("restartPolicy is left out: the operator restarts replicas, not the kubelet")
-    for container in spec.get("containers") or ():
+    for container in _mappings(spec.get("containers")):
         if container.get("name") == _MAIN:
             container["name"] = _OURS
         if _dropped(container, "env", {str(name) for name in Env}):
@@ -164,12 +173,28 @@ def _template(old: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
     return template, changes
 
 
+def _may_be_root(template: Mapping[str, Any]) -> bool:
+    """Tells whether only the image decides who runs the program."""
+    spec = _mapping(template.get("spec"))
+    main = main_container(_mappings(spec.get("containers")) or [{}])
+    security = {**_mapping(spec.get("securityContext")), **_mapping(main.get("securityContext"))}
+    return not security.get("runAsUser") and "runAsNonRoot" not in security
+
+
+def _mapping(written: object) -> dict[str, Any]:
+    return written if isinstance(written, dict) else {}
+
+
+def _mappings(written: object) -> list[dict[str, Any]]:
+    return [each for each in written if isinstance(each, dict)] if isinstance(written, list) else []
+
+
 def _dropped(container: dict[str, Any], name: str, unwanted: set[str]) -> bool:
     """Takes items of these names out of a list of the container; returns whether there were any."""
     items = container.get(name) or []
-    kept = [item for item in items if item.get("name") not in unwanted]
-    if len(kept) == len(items):
+    if not any(item.get("name") in unwanted for item in _mappings(items)):
         return False
+    kept = [item for item in items if not isinstance(item, dict) or item.get("name") not in unwanted]
     container.pop(name)
     container |= {name: kept} if kept else {}
     return True
@@ -193,7 +218,7 @@ def _strategy(roles: Mapping[Role, Any]) -> str:
 
 
 def _policies(old: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, Any]:
-    run = old.get("runPolicy") or {}
+    run = _mapping(old.get("runPolicy"))
     policy = {name: where[name] for where in (old, run) for name in _RUN_POLICY if name in where}
     if scheduling := _scheduling(run, meta):
         policy["schedulingPolicy"] = scheduling
@@ -204,18 +229,18 @@ def _policies(old: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _scheduling(run: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, Any]:
-    queue = (meta.get("labels") or {}).get(_QUEUE_LABEL)
-    gang = "minAvailable" in (run.get("schedulingPolicy") or {})
+    queue = _mapping(meta.get("labels")).get(_QUEUE_LABEL)
+    gang = "minAvailable" in _mapping(run.get("schedulingPolicy"))
     return ({"queueName": queue} if queue else {}) | ({"gang": True} if gang else {})
 
 
 def _remarks(old: Mapping[str, Any]) -> Iterator[tuple[Sequence[str], str]]:
     """Yields fields that nothing was made of, and why."""
-    run = old.get("runPolicy") or {}
+    run = _mapping(old.get("runPolicy"))
     fields = [
         *((name,) for name in old if name not in {"tfReplicaSpecs", "runPolicy", "successPolicy", *_RUN_POLICY}),
         *(("runPolicy", name) for name in run if name not in {*_RUN_POLICY, "suspend", "schedulingPolicy"}),
-        *(("runPolicy", "schedulingPolicy", name) for name in run.get("schedulingPolicy") or ()),
+        *(("runPolicy", "schedulingPolicy", name) for name in _mapping(run.get("schedulingPolicy"))),
     ]
     for path in fields:
         yield path, _REMARKS.get(path, _NO_COUNTERPART)

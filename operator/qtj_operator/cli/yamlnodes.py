@@ -167,7 +167,7 @@ def _wrong_scalar(node: yaml.ScalarNode) -> tuple[yaml.Node, str] | None:
     if node.tag not in _SCALARS:
         return node, _no_tag(node)
     if any("\ud800" <= each <= "\udfff" for each in node.value):
-        return node, "this holds half of a surrogate pair, which is no character: write the character itself"
+        return node, "this holds half of a surrogate pair, which is no character: write all of it"
     try:
         _SCALARS[node.tag](node.value)
     except (ValueError, KeyError):

@@ -1,0 +1,57 @@
+"""The trainer is asked about its own arguments before it starts."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.qtj import qtj
+from tests.cli.test_validate import GOOD
+
+TRAINER = "image: localhost/qtj-trainer:0.1.0"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "inference", "sentence"),
+    [
+        ("[train, qcnn, --epochs=-3]", "[infer]", "19: spec.template.spec.containers[0].args: --epochs is -3: it must"),
+        ("[train, qcnn, --sead=0]", "[infer]", "19: spec.template.spec.containers[0].args: No such option: --sead"),
+        (
+            "[train, qcnn, --qubits=4]",
+            "[infer]",
+            "19: spec.template.spec.containers[0].args: --qubits 4 contradicts the",
+        ),
+        ("[]", "[infer]", "19: spec.template.spec.containers[0].args: Missing command: try --help"),
+        ("[train, qcnn]", "[]", "6: spec.inference.args: Missing command: try --help"),
+        ("[train, qccn]", "[infer]", "19: spec.template.spec.containers[0].args: No such command 'qccn'"),
+        ("[train, qcnn]", "[infre]", "6: spec.inference.args: No such command 'infre'"),
+    ],
+)
+def test_arguments_that_the_trainer_does_not_understand_are_told_before_it_starts(
+    folder: Path, arguments: str, inference: str, sentence: str
+) -> None:
+    text = GOOD.replace("spec:\n", f"spec:\n  inference: {{args: {inference}}}\n", 1)
+    text = text.replace("          image: registry.example/mine:1", f"          args: {arguments}\n          {TRAINER}")
+    (folder / "job.yaml").write_text(text)
+
+    answer = qtj("validate", "job.yaml")
+
+    assert answer.code == 2
+    assert [line.removeprefix("job.yaml:").startswith(sentence) for line in answer.sentences] == [True]
+
+
+def test_a_trainer_that_is_not_told_what_to_do_is_refused(folder: Path) -> None:
+    (folder / "job.yaml").write_text(GOOD.replace("image: registry.example/mine:1", TRAINER))
+
+    answer = qtj("validate", "job.yaml")
+
+    assert answer.sentences == [
+        "job.yaml:17: spec.template.spec.containers[0].args: Missing command: try --help",
+    ]
+
+
+def test_a_template_that_no_replica_uses_is_not_asked_about(folder: Path) -> None:
+    own = "template: {spec: {containers: [{name: trainer, image: mine:1}]}}"
+    text = GOOD.replace("image: registry.example/mine:1", TRAINER)
+    (folder / "job.yaml").write_text(text.replace("replicas: 2", f"replicas: 2\n      {own}"))
+
+    assert qtj("validate", "job.yaml").code == 0

@@ -1,0 +1,169 @@
+"""YAML as kubectl reads it, within bounds: a hostile or surprising file is told in a sentence, and soon."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from qtj_operator.cli.errors import InputError
+from qtj_operator.cli.yamlnodes import documents_of, value_of
+from tests.cli.qtj import qtj
+from tests.cli.test_validate import GOOD
+
+QTJ = (sys.executable, "-c", "from qtj_operator.cli import app; app(prog_name='qtj')")
+
+
+def read(text: str) -> object:
+    (node,) = documents_of("it", text)
+    return value_of(node)
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(InputError) as refused:
+        list(documents_of("it", text))
+    return str(refused.value)
+
+
+def laughs(*, by: str) -> str:
+    """A billion values in a few lines."""
+    levels = [f"a{n}: &a{n} {by.replace('*', f'*a{n - 1}')}" for n in range(1, 31)]
+    return "\n".join(["a0: &a0 {x: y}", *levels])
+
+
+@pytest.mark.parametrize("by", ["[*, *]", "{b: *, c: *}", "{<<: [*, *]}", "[[*, *]]"])
+def test_aliases_are_counted_before_they_are_written_out(by: str) -> None:
+    assert refusal(laughs(by=by)).endswith("these are more than 100,000 values, aliases written out: write fewer")
+
+
+def test_a_value_that_is_used_again_is_a_value_of_its_own() -> None:
+    first = read("{a: &x {c: [1]}, b: *x}")
+
+    assert first == {"a": {"c": [1]}, "b": {"c": [1]}}
+    assert isinstance(first, dict)
+    assert first["a"]["c"] is not first["b"]["c"]
+
+
+def test_merged_fields_give_way_to_written_ones() -> None:
+    text = "{a: &a {u: 1, v: 1}, b: &b {v: 2, w: 2}, c: {<<: [*a, *b], u: 3}}"
+
+    read_ = read(text)
+
+    assert isinstance(read_, dict)
+    assert read_["c"] == {"u": 3, "v": 1, "w": 2}
+
+
+@pytest.mark.parametrize(
+    ("plain", "value"),
+    [
+        ("1:30", "1:30"),
+        ("2024-01-01", "2024-01-01"),
+        ("2024-01-01T10:00:00Z", "2024-01-01T10:00:00Z"),
+        ("y", True),
+        ("Off", False),
+        ("010", 8),
+        ("0o10", 8),
+        ("0x1F", 31),
+        ("-0b11", -3),
+        ("1_000", 1000),
+        ("08", 8.0),
+        ("1e3", 1000.0),
+        ("1.", 1.0),
+        (".5", 0.5),
+        ("-.inf", float("-inf")),
+        ("1.2.3", "1.2.3"),
+        ("~", None),
+        ("", None),
+        ("nUll", "nUll"),
+        ("2Gi", "2Gi"),
+        ("=", "="),
+        ("'1'", "1"),
+        ("!!str 1", "1"),
+        (f"1e{'9' * 400}", f"1e{'9' * 400}"),
+        ("9" * 5000, "9" * 5000),
+    ],
+)
+def test_a_plain_value_means_what_kubectl_takes_it_for(plain: str, value: object) -> None:
+    """As `resolve` of go.yaml.in/yaml/v2 says; that dates are text follows from sigs.k8s.io/yaml's way to JSON."""
+    found = read(f"a: {plain}")
+
+    assert found == {"a": value}
+    assert isinstance(found, dict)
+    assert type(found["a"]) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("a: 1\n\tb: 2", "it:2: this is not YAML: a tab stands where only spaces may: put spaces in its place"),
+        ("a: 1\nb: \0", "it:2: this holds the character U+0000, which YAML does not allow: remove it"),
+        ("a:\n  on: 1", 'it:2: YAML takes on for a value, and no name: write "on", in quotes'),
+        ("a:\n  ? [b]\n  : c", "it:2: a field has a name: write text before the colon"),
+        ("a: !!int x", "it:1: this is no int: remove the tag before it"),
+        ("a: !!bool x", "it:1: this is no bool: remove the tag before it"),
+        ("a: !!binary aGk=", "it:1: the tag !!binary means nothing to Kubernetes: remove it"),
+        ("a: !x {}", "it:1: the tag !x means nothing to Kubernetes: remove it"),
+        ("a: !!set {x}", "it:1: the tag !!set means nothing to Kubernetes: remove it"),
+        (
+            'a: "\\ud800"',
+            "it:1: this holds half of a surrogate pair, which is no character: write all of it",
+        ),
+        ("a: {<<: 1}", "it:1: << takes in mappings alone: name the anchor of one"),
+        ("a: *b", "it:1: this is not YAML: found undefined alias 'b'"),
+        (f"a: {'[' * 120}{']' * 120}", "it:1: this is nested too deeply: write it with at most 100 levels"),
+        (f"a: {'[' * 100_000}", "it: this is nested too deeply: write it with at most 100 levels"),
+        (f"[{'1,' * 100_001}]", "it:1: these are more than 100,000 values, aliases written out: write fewer"),
+    ],
+)
+def test_what_kubernetes_could_make_nothing_of_is_told(text: str, sentence: str) -> None:
+    assert refusal(text) == sentence
+
+
+@pytest.mark.parametrize("change", [lambda text: "\ufeff" + text, lambda text: text.replace("\n", "\r\n")])
+def test_files_of_other_systems_are_read(folder: Path, change: object) -> None:
+    assert callable(change)
+    (folder / "job.yaml").write_text(change(GOOD.replace("qubits: 8", "qubits: 1")), newline="")
+
+    assert qtj("validate", "job.yaml").sentences == [
+        "job.yaml:8: spec.circuit.qubits: 1 is too small: this has to be at least 4"
+    ]
+
+
+def test_a_file_in_another_encoding_is_a_sentence(folder: Path) -> None:
+    (folder / "job.yaml").write_bytes(GOOD.replace("blue", "grün").encode("latin-1"))
+
+    assert qtj("validate", "job.yaml").sentences == [
+        "job.yaml:23: this is no text in UTF-8: save the file as UTF-8",
+    ]
+
+
+@pytest.mark.parametrize("endless", ["/dev/zero", "huge.yaml"])
+def test_no_more_is_read_than_an_api_server_takes(folder: Path, endless: str) -> None:
+    with (folder / "huge.yaml").open("wb") as file:
+        file.truncate(10**12)
+
+    assert qtj("validate", endless).sentences == [
+        f"{endless}: this has more than 3 MiB, which no API server takes: cut it"
+    ]
+
+
+def test_a_job_comes_through_a_pipe(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    writer = threading.Thread(target=(folder / "pipe").write_text, args=[GOOD])
+    writer.start()
+
+    answer = qtj("validate", "pipe")
+    writer.join()
+
+    assert (answer.code, answer.output) == (0, "pipe: qcnn is valid\n")
+
+
+def test_a_job_comes_through_stdin(folder: Path) -> None:
+    wrong = subprocess.run(
+        [*QTJ, "validate", "-"], input=GOOD.replace("8", "1"), capture_output=True, text=True, check=False, cwd=folder
+    )
+
+    assert wrong.returncode == 2
+    assert wrong.stderr == "qtj: <stdin>:8: spec.circuit.qubits: 1 is too small: this has to be at least 4\n"

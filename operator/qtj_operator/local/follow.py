@@ -26,13 +26,13 @@ def follow(folder: Folder) -> Iterator[Change]:
         events.seek(0)
         while True:
             is_last = not folder.is_active
-            for event in _new(events):
-                number += 1
-                yield Change("ADDED", Resource.EVENTS, number, event)
             if folder.changed != seen:
                 seen, number, record = folder.changed, number + 1, _record(folder)
                 if record:
                     yield Change("MODIFIED", Resource.QUANTUM_TRAINING_JOBS, number, record)
+            for event in _new(events):
+                number += 1
+                yield Change("ADDED", Resource.EVENTS, number, event)
             if is_last:
                 return
             time.sleep(_PERIOD_SECONDS)

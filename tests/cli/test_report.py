@@ -26,8 +26,9 @@ class Left:
     """The folder of a job that has ended, as `qtj run` leaves it."""
 
     def __init__(self, folder: Path) -> None:
-        self.place = folder / "qtj-artifacts/own"
+        self.place = folder / "qtj-artifacts/own/1"
         (self.place / "weights").mkdir(parents=True)
+        (self.place / ".qtj-run").touch()
         self.status: dict[str, Any] = {"phase": "Complete", "conditions": [COMPLETE], "attempt": 1}
 
     def epochs(self, *losses: float | None, attempt: int = 1, first: int = 1, **more: float) -> None:
@@ -46,9 +47,13 @@ class Left:
     def inference(self, **metrics: float) -> None:
         self.status["inference"] = {"phase": "Complete", "run": "1", "metrics": metrics}
 
-    def report(self) -> list[str]:
-        record = {"metadata": {"name": "own", "uid": "uid-1"}, "status": self.status}
+    def record(self, status: object) -> None:
+        meta = {"name": "own", "namespace": "default", "uid": "uid-1"}
+        record = {"kind": "QuantumTrainingJob", "metadata": meta, "spec": {}, "status": status}
         (self.place / "job.json").write_text(json.dumps(record))
+
+    def report(self) -> list[str]:
+        self.record(self.status)
         answer = qtj("report", "own")
         assert answer.code == 0, answer.errors
         return answer.output.splitlines()

@@ -1,6 +1,5 @@
 """`qtj report` over what is damaged: sentences, and the rest of the report."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -23,14 +22,16 @@ def test_json_that_is_no_record_is_a_sentence(left: Left, record: str) -> None:
     answer = qtj("report", "own")
 
     assert answer.code == 2
-    assert answer.sentences == [f"{left.place / 'job.json'} is no record of a job: delete it and run anew"]
+    assert answer.sentences == [
+        f"{left.place / 'job.json'} is no record of a job: it was changed since, so run anew with --fresh"
+    ]
 
 
 @pytest.mark.parametrize(
-    "status", [None, [], "Complete", {"phase": 3}, {"conditions": [3]}, {"progress": {"epoch": "x"}}, {"weights": "w"}]
+    "status", [None, [], {"phase": 3}, {"conditions": [3]}, {"progress": {"epoch": "x"}}, {"weights": "w"}]
 )
 def test_a_status_of_something_else_is_passed_over(left: Left, status: object) -> None:
-    (left.place / "job.json").write_text(json.dumps({"metadata": {"name": "own"}, "status": status}))
+    left.record(status)
 
     answer = qtj("report", "own")
 

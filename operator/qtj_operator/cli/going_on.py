@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from qtj_operator.api.reading import read_status
 from qtj_operator.cli.errors import InputError
 from qtj_operator.cli.manifests import Document
 from qtj_operator.local.folder import Folder, FolderError
@@ -108,7 +109,7 @@ def _resumed(document: Document, earlier: Earlier) -> Start:
         if why := _forbids(earlier.record["spec"].get(name), spec.get(name)):
             raise InputError(document.error(["spec", name], f"{why}: undo that, or train anew with --fresh"))
     if earlier.phase == "Failed":
-        tried = max(earlier.record["spec"].get("retry") or 0, (earlier.record.get("status") or {}).get("retry") or 0)
+        tried = max(earlier.record["spec"].get("retry") or 0, read_status(earlier.record).retry or 0)
         spec = {**spec, "retry": max(tried + 1, spec.get("retry") or 0)}
     elif earlier.phase == "Complete" and earlier.record["spec"].get("template") != spec.get("template"):
         what = f"{earlier.name} is Complete, and its checkpoints are gone: train anew with --fresh"

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from qtj_operator.api.names import NAME_PATTERN
+from qtj_operator.api.reading import read_status
 from qtj_operator.cli.errors import InputError, meant
 from qtj_operator.local.folder import Folder, FolderError
 from qtj_operator.local.history import History, Run
@@ -23,12 +24,25 @@ class Recorded:
     Attributes:
         name: What it is called on the command line.
         folder: Its folder.
-        job: Its job, as recorded.
+        job: Its job, as recorded; what cannot be read of its status is left out.
     """
 
     name: str
     folder: Folder
     job: dict[str, Any]
+
+    @classmethod
+    def of(cls, run: Run) -> "Recorded":
+        """Reads a run that is listed.
+
+        Raises:
+            FolderError: It left no record.
+        """
+        return cls(run.name, run.folder, _readable(run.folder.load()))
+
+
+def _readable(record: dict[str, Any]) -> dict[str, Any]:
+    return {**record, "status": read_status(record).to_dict()}
 
 
 def folder_named(artifacts: str | None) -> Folder | None:
@@ -89,8 +103,8 @@ def recorded(name: str | None, artifacts: str | None = None) -> Recorded:
     try:
         if folder is None:
             run = run_named(name)
-            return Recorded(run.name, run.folder, run.folder.load())
-        job = folder.load()
+            return Recorded.of(run)
+        job = _readable(folder.load())
     except FolderError as problem:
         raise InputError(str(problem)) from None
     held = job["metadata"]["name"]

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from qtj_operator.api.reading import read_status
 from qtj_operator.cli.errors import InputError
 from qtj_operator.cli.places import Recorded
 from qtj_operator.local.folder import FolderError
@@ -31,7 +32,7 @@ def listed(job: str | None) -> Sequence[Recorded]:
     found = []
     for run in (run for name in ([job] if job else history.jobs()) for run in history.runs(name)):
         try:
-            found.append(Recorded(run.name, run.folder, run.folder.load()))
+            found.append(Recorded.of(run))
         except FolderError:
             continue
     return found
@@ -136,7 +137,7 @@ def stopped(run: Recorded, *, at_once: bool) -> str:
         run.folder.ask_to_stop(at_once=at_once)
         while run.folder.is_active and run.folder.is_to_stop:
             time.sleep(_PERIOD_SECONDS)
-        phase = (run.folder.load().get("status") or {}).get("phase")
+        phase = read_status(run.folder.load()).phase
     except FolderError as problem:
         raise InputError(str(problem)) from None
     return f"{run.name} is {phase}" + ("" if phase == "Complete" else ": `qtj run` of its file goes on with it")

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from qtj_operator.api.reading import read_status
+from qtj_operator.api.status import Phase
 from qtj_operator.local.folder import Folder, FolderError
 
 __all__ = ["INTERRUPTED", "History", "Run", "phase_of"]
@@ -17,7 +19,7 @@ __all__ = ["INTERRUPTED", "History", "Run", "phase_of"]
 INTERRUPTED = "Interrupted"
 """Where a run stands that ended before its job did."""
 
-_ENDED = {"Complete", "Failed"}
+_ENDED = {Phase.COMPLETE, Phase.FAILED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Run:
 
 def phase_of(record: Mapping[str, Any], *, is_active: bool) -> str:
     """Returns the phase of a run's job as it is recorded, or that the run was interrupted."""
-    phase = str((record.get("status") or {}).get("phase", "Pending"))
+    phase = read_status(record).phase or Phase.PENDING
     return phase if is_active or phase in _ENDED else INTERRUPTED
 
 

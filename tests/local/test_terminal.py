@@ -1,5 +1,6 @@
 """`qtj run` on a real terminal: narrow, resized, without colours, in a poor encoding, and gone."""
 
+import json
 import os
 import re
 import subprocess
@@ -154,6 +155,20 @@ def test_a_log_keeps_its_colours_on_a_terminal_and_everything_elsewhere(laptop: 
 
     assert (code, raw) == (0, f"{written}\n")
     assert terminal.written == b"\x1b[31mred\x1b[0m  .\r\n"
+
+
+def test_a_run_with_a_damaged_record_is_shown_as_far_as_it_can_be_read(laptop: Laptop) -> None:
+    laptop.write(toy_job())
+    laptop.qtj("run", "job.yaml")
+    path = laptop.artifacts() / "job.json"
+    record = json.loads(path.read_text())
+    record["status"] |= {"progress": {"epoch": "many", "loss": []}, "ready": 7}
+    path.write_text(json.dumps(record))
+
+    ended = laptop.qtj("attach", "toy")
+
+    assert (ended.code, ended.errors) == (0, "")
+    assert ended.output.count("inference is done: mse 0.5") == 1
 
 
 def test_a_failed_job_shows_what_was_raised_and_where_the_log_is(laptop: Laptop) -> None:

@@ -1,12 +1,16 @@
 """Text of programs is text: it is shown, and nothing obeys it."""
 
 import io
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
 from qtj_operator.cli.output import console_on, show
 from qtj_operator.cli.text import cut, log_on_terminal, visible
+
+from .qtj import qtj
+from .test_validate import GOOD
 
 
 @pytest.mark.parametrize(
@@ -24,6 +28,18 @@ from qtj_operator.cli.text import cut, log_on_terminal, visible
 )
 def test_what_a_terminal_would_obey_is_shown_as_an_escape(said: str, shown: str) -> None:
     assert visible(said) == shown
+
+
+@pytest.mark.parametrize("command", ["validate", "plan", "render", "run"])
+def test_no_command_hands_on_what_a_file_would_tell_the_terminal(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "job\x1b]0;owned\x07.yaml"
+    path.write_text(GOOD.replace("name: qcnn", 'name: "q\\e[2Jcnn"'))
+
+    answer = qtj(command, str(path))
+
+    assert answer.code == 2
+    assert "\\x1b]0;owned\\x07.yaml" in answer.errors
+    assert [c for c in answer.output + answer.errors if not c.isprintable() and c != "\n"] == []
 
 
 def test_neither_emoji_codes_nor_markup_of_a_program_mean_anything() -> None:

@@ -141,6 +141,24 @@ def test_how_a_job_ended_is_told_once_whoever_tells_it() -> None:
     assert paper.lines == ["qcnn  running", "qcnn is Failed: worker 0 ended: it broke"]
 
 
+def test_a_run_that_is_looked_at_after_its_end_tells_its_events_its_last_epoch_and_the_end_once() -> None:
+    paper = Paper()
+    progress = {"epoch": 25, "epochs": 25, "step": 175}
+    end = ending("Complete", "inference is done: mse 0.16", progress=progress)
+
+    with paper.view as view:
+        view.notice(end)
+        view.notice(event("2 of 2 replicas are ready", "AllReplicasReady"))
+        view.notice(event("inference is done: mse 0.16", "InferenceDone"))
+    view.end(end.object)
+
+    assert paper.lines == [
+        "qcnn  AllReplicasReady: 2 of 2 replicas are ready",
+        "qcnn  epoch 25/25",
+        "qcnn is Complete: inference is done: mse 0.16",
+    ]
+
+
 def test_an_end_that_an_event_has_told_before_is_not_told_again() -> None:
     paper = Paper()
     end = ending("Complete", "inference is done: mse 0.16")

@@ -1,5 +1,6 @@
 """`qtj run` on a real terminal: narrow, resized, without colours, in a poor encoding, and gone."""
 
+import json
 import os
 import re
 import subprocess
@@ -138,6 +139,36 @@ def test_lines_without_a_terminal_are_few_however_fast_the_epochs(laptop: Laptop
     assert [line for line in lines if line in {"toy  starting", "toy  running", "toy  training"}] == [
         "toy  starting", "toy  running", "toy  training",
     ]  # fmt: skip
+
+
+def test_a_log_keeps_its_colours_on_a_terminal_and_everything_elsewhere(laptop: Laptop, terminal: Terminal) -> None:
+    written = "\x1b[31mred\x1b[0m \x1b]0;owned\x07\b."
+    job = toy_job(workers=1)
+    del job["spec"]["inference"]
+    job["spec"]["template"]["spec"]["containers"][0] |= {"command": ["python", "-c", f"print({written!r})"], "args": []}
+    laptop.write(job)
+    laptop.qtj("run", "job.yaml")
+
+    raw = laptop.qtj("logs", "toy", "worker-0").output
+    code = start(laptop, terminal, "logs", "toy", "worker-0").wait(60)
+    eventually(lambda: terminal.written.endswith(b"\n"))
+
+    assert (code, raw) == (0, f"{written}\n")
+    assert terminal.written == b"\x1b[31mred\x1b[0m  .\r\n"
+
+
+def test_a_run_with_a_damaged_record_is_shown_as_far_as_it_can_be_read(laptop: Laptop) -> None:
+    laptop.write(toy_job())
+    laptop.qtj("run", "job.yaml")
+    path = laptop.artifacts() / "job.json"
+    record = json.loads(path.read_text())
+    record["status"] |= {"progress": {"epoch": "many", "loss": []}, "ready": 7}
+    path.write_text(json.dumps(record))
+
+    ended = laptop.qtj("attach", "toy")
+
+    assert (ended.code, ended.errors) == (0, "")
+    assert ended.output.count("inference is done: mse 0.5") == 1
 
 
 def test_a_failed_job_shows_what_was_raised_and_where_the_log_is(laptop: Laptop) -> None:

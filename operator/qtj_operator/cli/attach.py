@@ -7,6 +7,7 @@ from qtj_operator.cli.failure import end_of_log
 from qtj_operator.cli.live import view_on
 from qtj_operator.cli.output import console_on, show
 from qtj_operator.cli.places import Recorded
+from qtj_operator.controller.client import Object, Resource
 from qtj_operator.local.folder import FolderError
 from qtj_operator.local.follow import follow
 
@@ -25,11 +26,12 @@ def attach_to(run: Recorded) -> int:
         InputError: Its record cannot be read.
     """
     console = console_on(sys.stdout)
+    job: Object = run.job
     try:
         with view_on(console) as view:
             for change in follow(run.folder):
                 view.notice(change)
-        job = run.folder.load()
+                job = change.object if change.resource is Resource.QUANTUM_TRAINING_JOBS else job
     except FolderError as problem:
         raise InputError(str(problem)) from None
     except KeyboardInterrupt:

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from qtj_operator.cli.remaining import Remaining
-from qtj_operator.cli.stage import ENDS, facts_of, stage_of
+from qtj_operator.cli.stage import ENDS, facts_of, sentence_of, stage_of
 from qtj_operator.controller.client import Object
 
 __all__ = ["Course", "in_time"]
@@ -61,6 +61,11 @@ class Course:
     def facts(self) -> dict[str, str]:
         """The numbers that belong to it, by name, in the order of a line."""
         return self._facts | ({"left": self._left} if self._left and self.stage == "training" else {})
+
+    @property
+    def verdict(self) -> str | None:
+        """The sentence on how it ended; None before its end."""
+        return sentence_of(self._job["status"]) if self.stage in ENDS else None
 
     def times(self, now: float) -> str:
         """Returns how long each stage took so far, in the order in which they came."""

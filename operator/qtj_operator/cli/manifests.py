@@ -7,7 +7,6 @@ from typing import Any
 
 import yaml
 
-from qtj_operator.api.contract import printable
 from qtj_operator.api.names import API_VERSION, GROUP, KIND
 from qtj_operator.api.reading import dotted
 from qtj_operator.api.spelling import nearest
@@ -15,6 +14,7 @@ from qtj_operator.cli.configs import KINDS, data_of
 from qtj_operator.cli.errors import InputError
 from qtj_operator.cli.gather import each_of
 from qtj_operator.cli.settings import Setting
+from qtj_operator.cli.text import visible
 from qtj_operator.cli.yamlnodes import documents_of, value_of
 from qtj_operator.cli.yamltext import called, text_of
 
@@ -54,7 +54,7 @@ class Document:
 
     def error(self, path: FieldPath, sentence: str) -> str:
         """Returns one line on a mistake: where, which field, what."""
-        return " ".join(printable(f"{self.where(path)}: {dotted(path)}: {sentence}").split("\n"))
+        return " ".join(visible(f"{self.where(path)}: {dotted(path)}: {sentence}").split("\n"))
 
     def written(self, path: FieldPath) -> str | None:
         """Returns a value as its author wrote it; None for one that is no single value."""
@@ -155,7 +155,7 @@ def _no_job(path: Path, documents: Sequence[Document]) -> str:
 def _called(document: Document) -> str:
     meta = document.manifest.get("metadata")
     name = meta.get("name", "") if isinstance(meta, dict) else ""
-    return printable(f"{document.manifest.get('kind')} {name}".strip()).replace("\n", " ")
+    return visible(f"{document.manifest.get('kind')} {name}".strip()).replace("\n", " ")
 
 
 def _found(node: yaml.Node, path: FieldPath) -> tuple[int, yaml.Node | None]:

@@ -14,6 +14,8 @@ from typing import Annotated, Any
 import typer
 import yaml
 
+from qtj_operator.cli.text import visible
+
 __all__ = ["Form", "Output", "drop_output", "formatted", "kubectl_name", "say"]
 
 Printable = Mapping[str, Any]
@@ -64,10 +66,13 @@ def formatted(
 
 
 def say(text: str) -> None:
-    """Writes lines to stdout. The reader may have left, as `head` does: the command ends as it would have."""
+    """Writes lines to stdout, but for what a terminal would obey.
+
+    The reader may have left, as `head` does: the command ends as it would have.
+    """
     try:
         if text:
-            typer.echo(text)
+            typer.echo(visible(text))
     except BrokenPipeError:
         drop_output()
 

@@ -26,6 +26,7 @@ from qtj_operator.cli.output import console_on, show
 from qtj_operator.cli.prepare import Plan, Prepared, claimed, detached, planned
 from qtj_operator.cli.printing import Form, formatted, say
 from qtj_operator.cli.settings import Setting
+from qtj_operator.cli.text import visible
 from qtj_operator.cli.view import View
 from qtj_operator.controller.client import Object
 from qtj_operator.local.addresses import NoFreePortError
@@ -122,7 +123,8 @@ def _dry_run(notes: Sequence[str], plans: Sequence[Plan], options: Options) -> i
         folder = plan.folder
         lines += would_run(plan.document.manifest, folder.path, plan.artifacts(folder))
         lines += plan.notes(folder)
-    typer.echo("\n".join((*lines, *notes, "nothing was started: --dry-run")), err=options.output is not None)
+    said = "\n".join((*lines, *notes, "nothing was started: --dry-run"))
+    typer.echo(visible(said), err=options.output is not None)
     if options.output:
         say(formatted([plan.document.manifest for plan in plans], options.output))
     return COMPLETE

@@ -7,7 +7,7 @@ import typer
 from qtj_operator.cli.errors import InputError, input_checked
 from qtj_operator.cli.group import Command
 from qtj_operator.cli.parameters import Artifacts, DryRun, File, Filename, RunName, Settings, Verbose, one_file
-from qtj_operator.cli.printing import Output
+from qtj_operator.cli.printing import Output, say
 
 __all__ = ["COMMANDS"]
 
@@ -80,7 +80,7 @@ def report(run: RunName = None, artifacts: Artifacts = None) -> None:
     with input_checked():
         from qtj_operator.cli.report import report_job  # noqa: PLC0415
 
-        typer.echo(report_job(run, artifacts))
+        say(report_job(run, artifacts))
 
 
 COMMANDS = (

@@ -7,10 +7,10 @@ from typing import Any
 
 import yaml
 
-from qtj_operator.api.contract import printable
 from qtj_operator.api.reading import dotted
 from qtj_operator.api.spelling import meant
 from qtj_operator.cli.errors import InputError
+from qtj_operator.cli.text import visible
 from qtj_operator.cli.yamlnodes import documents_of, value_of
 
 __all__ = ["Setting"]
@@ -38,7 +38,7 @@ class Setting:
     @property
     def name(self) -> str:
         """What the option is called in messages."""
-        return f"--set {printable(self.text)}"
+        return f"--set {visible(self.text)}"
 
     @classmethod
     def parse(cls, text: str) -> "Setting":
@@ -50,11 +50,11 @@ class Setting:
         name, equals, value = text.partition("=")
         tokens = list(_TOKEN.finditer(name))
         if not equals or not tokens or "".join(token[0] for token in tokens) != name:
-            raise InputError(f"--set {printable(text)}: write PATH=VALUE, for example {_EXAMPLE}")
+            raise InputError(f"--set {visible(text)}: write PATH=VALUE, for example {_EXAMPLE}")
         path = tuple(int(t["index"]) if t["index"] else t["name"] or t["quoted"] for t in tokens)
         if path[0] not in _ROOTS or len(path) == 1:
             what = f"a path begins with metadata. or spec., for example {_EXAMPLE}{_instead(path[0])}"
-            raise InputError(f"--set {printable(text)}: {what}")
+            raise InputError(f"--set {visible(text)}: {what}")
         node = _node_of(text, value)
         return cls(text, path, None if node is None else value_of(node), node)
 
@@ -103,5 +103,5 @@ def _node_of(text: str, value: str) -> yaml.Node | None:
     else:
         problem = len(nodes) > 1
     if problem:
-        raise InputError(f"--set {printable(text)}: {printable(value)} is no value in YAML: quote it")
+        raise InputError(f"--set {visible(text)}: {visible(value)} is no value in YAML: quote it")
     return nodes[0] if nodes else None

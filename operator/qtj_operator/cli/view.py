@@ -81,6 +81,8 @@ class View(AbstractContextManager["View"]):
             return
         self._ends[key] = sentence
         course = self._courses.get(key)
+        if course and course.milestone != self._told.get(key, (None,))[0]:
+            self._passed(key, course)
         head, _, message = sentence.partition(": ")
         is_known = self._last_messages.get(job["metadata"]["name"]) == message
         self.say(head if is_known else sentence, COLORS.get(course.stage, "") if course else "")
@@ -89,7 +91,7 @@ class View(AbstractContextManager["View"]):
 
     def _event(self, event: Object) -> None:
         about = event["involvedObject"]["name"]
-        if all(event["message"] != end.partition(": ")[2] for key, end in self._ends.items() if key[1] == about):
+        if all(event["message"] != course.verdict for course in self._courses.values() if course.name == about):
             self._last_messages[about] = event["message"]
             style = "yellow" if event["type"] == "Warning" else ""
             self.say(f"{about}  {event['reason']}: {event['message']}", style)
@@ -113,7 +115,7 @@ class View(AbstractContextManager["View"]):
         if course.stage != before and course.stage not in ENDS:
             self._ends.pop(key, None)
             self._staged(key, course, course.facts)
-        elif course.milestone != milestone and (self._now() >= at + _QUIET_SECONDS or course.ended is not None):
+        elif course.milestone != milestone and course.stage not in ENDS and self._now() >= at + _QUIET_SECONDS:
             self._passed(key, course)
 
     def _staged(self, key: Key, course: Course, facts: Mapping[str, str]) -> None:

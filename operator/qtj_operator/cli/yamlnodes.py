@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from qtj_operator.api.contract import printable
 from qtj_operator.cli.errors import InputError
+from qtj_operator.cli.text import visible
 
 __all__ = ["documents_of", "value_of"]
 
@@ -157,7 +157,7 @@ def _wrong_keys(node: yaml.MappingNode) -> tuple[yaml.Node, str] | None:
         elif key.tag in {f"{_CORE}bool", f"{_CORE}null"}:
             return key, f'YAML takes {key.value or "nothing"} for a value, and no name: write "{key.value}", in quotes'
         elif key.value in seen:
-            return key, f"{printable(key.value)} is written twice: leave one of them out"
+            return key, f"{visible(key.value)} is written twice: leave one of them out"
         else:
             seen.add(key.value)
     return None if node.tag == f"{_CORE}map" else (node, _no_tag(node))

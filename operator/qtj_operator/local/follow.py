@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, BinaryIO
 
+from qtj_operator.api.reading import read_status
 from qtj_operator.controller.client import Resource
 from qtj_operator.local.folder import EVENTS, Folder, FolderError
 from qtj_operator.local.store import Change
@@ -26,13 +27,13 @@ def follow(folder: Folder) -> Iterator[Change]:
         events.seek(0)
         while True:
             is_last = not folder.is_active
-            for event in _new(events):
-                number += 1
-                yield Change("ADDED", Resource.EVENTS, number, event)
             if folder.changed != seen:
                 seen, number, record = folder.changed, number + 1, _record(folder)
                 if record:
                     yield Change("MODIFIED", Resource.QUANTUM_TRAINING_JOBS, number, record)
+            for event in _new(events):
+                number += 1
+                yield Change("ADDED", Resource.EVENTS, number, event)
             if is_last:
                 return
             time.sleep(_PERIOD_SECONDS)
@@ -52,11 +53,12 @@ def _record(folder: Folder) -> dict[str, Any] | None:
         FolderError: It cannot be read.
     """
     try:
-        return folder.load()
+        record = folder.load()
     except FolderError:
         if not folder.is_active:
             raise
         return None
+    return {**record, "status": read_status(record).to_dict()}  # a damaged one too has something to show
 
 
 def _new(events: BinaryIO) -> Iterator[dict[str, Any]]:

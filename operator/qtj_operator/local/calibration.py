@@ -10,8 +10,9 @@ from qtj_operator.api.contract import PROGRESS_PATH, Env, Progress
 from qtj_operator.controller.client import Object
 from qtj_operator.local.addresses import HOST, PortLease
 from qtj_operator.local.http import get
-from qtj_operator.local.process import Guard, Process
+from qtj_operator.local.process import Process
 from qtj_operator.local.program import CannotStartError, Configs, Program, program_of
+from qtj_operator.local.supervisors import Supervisors
 
 __all__ = ["LIMIT_SECONDS", "Pace", "calibrate"]
 
@@ -50,15 +51,20 @@ def calibrate(pod: Object, configs: Configs) -> Pace:
         CannotStartError: It does not run here, or ends before it has trained.
         TimeoutError: It makes no step.
     """
-    with TemporaryDirectory(prefix="qtj-plan-") as folder:
-        return asyncio.run(_calibrate(pod, configs, Path(folder)))
+    try:
+        with TemporaryDirectory(prefix="qtj-plan-", ignore_cleanup_errors=True) as folder:
+            return asyncio.run(_calibrate(pod, configs, Path(folder)))
+    except TimeoutError:
+        raise
+    except OSError as problem:
+        raise CannotStartError("StartError", str(problem)) from None
 
 
 async def _calibrate(pod: Object, configs: Configs, folder: Path) -> Pace:
-    lease, guard = PortLease(), Guard()
+    lease = PortLease()
     try:
         port = lease.take()
-        process = await Process.start(_alone(pod, configs, folder, port), lambda _: None, guard)
+        process = await Process.start(_alone(pod, configs, folder, port), lambda _: None, Supervisors(), folder)
         end = asyncio.create_task(process.wait())
         try:
             async with asyncio.timeout(LIMIT_SECONDS):
@@ -67,7 +73,6 @@ async def _calibrate(pod: Object, configs: Configs, folder: Path) -> Pace:
             process.kill()
             await end
     finally:
-        guard.close()
         lease.close()
     if pace is None:
         last = " ".join(process.tail.split())[-200:]

@@ -1,6 +1,5 @@
 """`qtj plan`: what a job would take, before it takes it."""
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from qtj_operator.cli.manifests import Document, read_file
 from qtj_operator.cli.settings import Setting
 from qtj_operator.local.addresses import NoFreePortError
 from qtj_operator.local.calibration import LIMIT_SECONDS, calibrate
+from qtj_operator.local.memory import machine_memory
 from qtj_operator.local.program import CannotStartError, Configs, is_trainer
 from qtj_operator.local.rehearsal import Rehearsal
 
@@ -82,7 +82,7 @@ def _memory(job: Job, rehearsal: Rehearsal) -> str:
 def _too_large_here(job: Job, needed: int) -> str:
     """Returns the end of the line on memory when `qtj run` has too little of it for all replicas side by side."""
     holders = sum(1 for replica in job.replicas() if replica.role != Role.PS)
-    present = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    present = machine_memory()
     if needed * holders <= present:
         return ""
     each = f"{holders} such replicas" if holders > 1 else "that"

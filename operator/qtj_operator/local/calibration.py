@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from qtj_operator.api.contract import PROGRESS_PATH, Env, Progress
+from qtj_operator.api.contract import PROGRESS_PATH, Env, Progress, printable
 from qtj_operator.controller.client import Object
+from qtj_operator.core.last_words import last_words
 from qtj_operator.local.addresses import HOST, PortLease
 from qtj_operator.local.http import get
 from qtj_operator.local.process import Process
@@ -22,6 +23,8 @@ LIMIT_SECONDS = 90.0
 _STEPPING_SECONDS = 5.0
 """How long steps are counted after the first."""
 _PERIOD_SECONDS = 0.05
+_WORDS = 500
+"""Characters of its last words that are told of a program that has ended."""
 _NOT_ALONE = {str(Env.TF_CONFIG), str(Env.PROFILER_PORT)}
 
 
@@ -75,7 +78,7 @@ async def _calibrate(pod: Object, configs: Configs, folder: Path) -> Pace:
     finally:
         lease.close()
     if pace is None:
-        last = " ".join(process.tail.split())[-200:]
+        last = " ".join(last_words(printable(process.tail)).split())[:_WORDS]
         raise CannotStartError("Error", f"the program ended before it was measured; its last words: {last}")
     return pace
 

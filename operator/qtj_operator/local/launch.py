@@ -13,14 +13,18 @@ supervisor, also after setsid and a double fork, and there is no way out of that
 is killed. The supervisor ends with the program's exit code, or 128 + n when signal n ended it.
 """
 
+from __future__ import annotations
+
 import errno
 import os
 import select
 import signal
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # there is one such process for each pod: typing, contextlib and pathlib would take a third of it
+    from collections.abc import Mapping, Sequence
+    from typing import NoReturn
 
 __all__ = ["adopt_orphans", "children_of", "kill", "request"]
 
@@ -59,17 +63,20 @@ def adopt_orphans() -> None:
 
 def children_of(parent: int) -> list[int]:
     """Returns the children of a process (Linux). Not every kernel has /proc/PID/task/TID/children."""
-    found = []
-    for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208  pathlib would cost memory
-        with suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
-            state = file.read().rpartition(b")")[2].split()  # the program's name comes before, and may hold anything
-            if int(state[1]) == parent:
-                found.append(int(name))
-    return found
+    names = filter(str.isdigit, os.listdir("/proc"))  # noqa: PTH208
+    return [int(name) for name in names if _parent_of(name) == parent]
+
+
+def _parent_of(pid: str) -> int | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
+            return int(file.read().rpartition(b")")[2].split()[1])  # before it, the program's name may hold anything
+    except OSError:
+        return None
 
 
 def kill(pid: int) -> bool:
-    """Kills a process; tells whether it could: one that runs as another user stays."""
+    """Kills a process, or minus a process group; tells whether it could: what runs as another user stays."""
     try:
         os.kill(pid, signal.SIGKILL)
     except OSError:
@@ -108,8 +115,10 @@ def _received(size: int) -> bytes:
 
 
 def _tell(number: int) -> None:
-    with suppress(OSError):  # qtj run is gone: that is seen soon enough
+    try:
         os.write(_CONTROL, f"{number}\n".encode())
+    except OSError:  # qtj run is gone: that is seen soon enough
+        return
 
 
 def _started(folder: bytes, command: list[bytes], environment: dict[bytes, bytes]) -> int:
@@ -175,24 +184,21 @@ def _accompanied(program: int, woken: int) -> int | None:
 
 def _reaped(program: int) -> int | None:
     """Takes leave of the children that have ended; returns the exit code of the program if it is among them."""
-    with suppress(ChildProcessError):
-        while (child := os.waitpid(-1, os.WNOHANG))[0]:
-            if child[0] == program:
-                return _exit_code(child[1])
+    while (child := os.waitpid(-1, os.WNOHANG))[0]:
+        if child[0] == program:
+            return _exit_code(child[1])
     return None
 
 
 def _end(program: int, code: int | None) -> int:
     """Kills the program, unless it has ended with `code`, and all that is left of it. Returns its exit code."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # nobody is left to pass it on to
-    with suppress(OSError):
-        os.killpg(program, signal.SIGKILL)
+    kill(-program)  # its process group
     if code is None:
         code = _exit_code(os.waitpid(program, 0)[1])
     while _has_children() and (killed := [pid for pid in children_of(os.getpid()) if kill(pid)]):
         for pid in killed:  # what they leave behind are our children next
-            with suppress(ChildProcessError):
-                os.waitpid(pid, 0)
+            os.waitpid(pid, 0)
     return code
 
 

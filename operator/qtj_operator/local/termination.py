@@ -39,7 +39,10 @@ def _read(file: Path) -> str:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
     except OSError:
         return ""
-    with os.fdopen(descriptor, "rb", closefd=True) as opened:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return ""
-        return opened.read(TERMINATION_MESSAGE_LIMIT).decode(errors="replace")
+    try:
+        is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        return os.read(descriptor, TERMINATION_MESSAGE_LIMIT).decode(errors="replace") if is_file else ""
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)

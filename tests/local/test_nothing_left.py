@@ -1,5 +1,6 @@
 """However a program or its run ends, nothing that it has started is left: neither children nor daemons."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -8,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from qtj_operator.local.launch import children_of
+from qtj_operator.local.process import Process
+from qtj_operator.local.program import Program
+from qtj_operator.local.supervisors import Supervisors
 from tests.local.laptop import Laptop, Running, eventually, toy_job
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems have no subreaper")
@@ -195,3 +200,20 @@ def test_a_pipeline_in_a_shell_ends_silently_when_its_reader_does(laptop: Laptop
 
     assert ended.code == 0, ended.errors
     assert laptop.qtj("logs", "toy", "worker-0").output == "y\ndone\n"
+
+
+@pytest.mark.parametrize("after", [0, 0.02, 0.04, 0.08, 0.16, 0.5])
+async def test_a_start_that_is_given_up_leaves_nothing(tmp_path: Path, after: float) -> None:
+    supervisors, before = Supervisors(), set(children_of(os.getpid()))
+    program = Program(command=("/bin/sleep", "600"), environment={}, folder=tmp_path)
+    starting = asyncio.create_task(Process.start(program, lambda _: None, supervisors))
+    await asyncio.sleep(after)
+
+    if starting.cancel():
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+    else:  # it was quick
+        starting.result().kill()
+        await starting.result().wait()
+
+    assert set(children_of(os.getpid())) == before

@@ -62,9 +62,12 @@ def adopt_orphans() -> None:
 
 
 def children_of(parent: int) -> list[int]:
-    """Returns the children of a process (Linux). Not every kernel has /proc/PID/task/TID/children."""
-    names = filter(str.isdigit, os.listdir("/proc"))  # noqa: PTH208
-    return [int(name) for name in names if _parent_of(name) == parent]
+    """Returns the children of a process; none without /proc. Not every kernel has /proc/PID/task/TID/children."""
+    try:
+        names = os.listdir("/proc")  # noqa: PTH208
+    except OSError:
+        return []
+    return [int(name) for name in names if name.isdigit() and _parent_of(name) == parent]
 
 
 def _parent_of(pid: str) -> int | None:

@@ -49,6 +49,20 @@ class Process:
             CannotStartError: It does not run on this machine.
             OSError: This machine has no room for it.
         """
+        starting = asyncio.create_task(cls._start(program, log, supervisors, scratch))
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:  # nobody waits for it any more, and it must not run on
+            with suppress(Exception):
+                process = await starting
+                process.kill()
+                await process.wait()
+            raise
+
+    @classmethod
+    async def _start(
+        cls, program: Program, log: Callable[[bytes], None], supervisors: Supervisors, scratch: Path | None
+    ) -> "Process":
         asked = request(str(scratch or ""), str(program.folder), program.command, program.environment)
         reading, writing = os.pipe()
         try:
@@ -120,13 +134,8 @@ class _Supervisor:
         Raises:
             OSError: It was killed before it answered.
         """
-        try:
-            self._writer.write(asked)
-            answer = await self._reader.readline()
-        except BaseException:
-            self._writer.close()  # it ends now, and soon: nobody else would take leave of it
-            await self._supervisors.end(self._process)
-            raise
+        self._writer.write(asked)
+        answer = await self._reader.readline()
         if not answer:
             code = await self.ended()
             raise OSError(f"its supervisor ended with exit code {code} before it could start: try again")

@@ -65,4 +65,4 @@ class Supervisors:
 
     @staticmethod
     def _children() -> list[int]:
-        return launch.children_of(os.getpid()) if sys.platform == "linux" else []
+        return launch.children_of(os.getpid())

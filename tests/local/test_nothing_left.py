@@ -129,7 +129,10 @@ def test_a_daemon_goes_when_its_supervisor_was_killed(laptop: Laptop) -> None:
 
 
 def test_no_program_outlives_a_run_that_is_killed_together_with_all_supervisors(laptop: Laptop) -> None:
-    laptop.write(toy_job(100_000, workers=3))
+    job = toy_job(workers=3)
+    silent = {"name": "trainer", "image": "toy:1", "command": ["sleep", "600"]}  # not even a broken pipe ends it
+    job["spec"]["template"]["spec"]["containers"] = [silent]
+    laptop.write(job)
     running = laptop.start("run", "job.yaml")
     supervisors = {supervisor_of(laptop.worker(index)) for index in range(3)}
     os.kill(running.process.pid, signal.SIGSTOP)

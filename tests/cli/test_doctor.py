@@ -12,32 +12,23 @@ import pytest
 from qtj_operator.cli import doctor_machine, doctor_software
 from qtj_operator.cli.doctor import look
 from qtj_operator.cli.finding import Finding, Level, found
-from qtj_operator.local.machine import usable_memory, usable_processors
+from qtj_operator.local.machine import usable_processors
 
 QTJ = (sys.executable, "-c", "from qtj_operator.cli import app; app(prog_name='qtj')")
 
 
-def group(folder: Path, memory: int, cpus: int) -> None:
+def group(folder: Path, cpus: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "memory.max").write_text(f"{memory}\n")
     (folder / "cpu.max").write_text(f"{cpus * 100_000} 100000\n")
 
 
 def test_the_least_limit_of_the_groups_above_a_process_counts(tmp_path: Path) -> None:
-    group(tmp_path / "user.slice", 10**9, 4)
-    group(tmp_path / "user.slice/shell.scope", 2 * 10**9, 1)
+    group(tmp_path / "user.slice", 4)
+    group(tmp_path / "user.slice/shell.scope", 1)
     own = tmp_path / "own"
     own.write_text("0::/user.slice/shell.scope\n")
 
-    assert usable_memory(tmp_path, own) == 10**9
     assert usable_processors(tmp_path, own) == 1
-
-
-def test_version_1_limits_count_too(tmp_path: Path) -> None:
-    (tmp_path / "memory").mkdir()
-    (tmp_path / "memory/memory.limit_in_bytes").write_text("1000000000")
-
-    assert usable_memory(tmp_path, tmp_path / "absent") == 10**9
 
 
 def test_a_look_that_fails_is_a_finding_and_no_traceback() -> None:

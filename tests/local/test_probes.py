@@ -39,6 +39,17 @@ def test_a_replica_that_has_hung_is_ended(laptop: Laptop) -> None:
     assert ended.code == 1
     assert ended.status["reason"] == "BackoffLimitExceeded"
     assert ended.status["failures"][0]["exitCode"] == 143
+    assert ended.status["failures"][0]["message"] == "its liveness probe failed 2 times in a row, so it was ended"
+    assert "its liveness probe failed 2 times in a row" in ended.errors
+
+
+def test_a_replica_that_never_comes_up_is_ended(laptop: Laptop) -> None:
+    laptop.write(probed(100_000, startupProbe={**QUICK, "tcpSocket": {"port": 9}}))
+
+    ended = laptop.qtj("run", "job.yaml", "-o", "json")
+
+    assert ended.code == 1
+    assert ended.status["failures"][0]["message"] == "its startup probe failed 2 times in a row, so it was ended"
 
 
 def test_a_startup_probe_comes_before_readiness(laptop: Laptop) -> None:

@@ -129,9 +129,15 @@ def test_the_trainers_image_stands_for_this_pythons_trainer() -> None:
 
 def test_variables_of_the_contract_do_not_leak_in_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QTJ_JOB_UID", "another")
+    monkeypatch.setenv("QTJ_DEVICES", "4")
+    monkeypatch.setenv("QTJ_FOO", "1")
     monkeypatch.setenv("TF_CONFIG", "{}")
+    monkeypatch.setenv("TF_FORCE_GPU_ALLOW_GROWTH", "true")
 
-    assert not {"QTJ_JOB_UID", "TF_CONFIG"} & set(environment())
+    found = environment({"name": "QTJ_IMAGE", "value": "mine:1"})
+
+    assert {name for name in found if name.startswith("QTJ_") or name == "TF_CONFIG"} == {"QTJ_IMAGE"}
+    assert found["TF_FORCE_GPU_ALLOW_GROWTH"] == "true"
 
 
 @pytest.mark.parametrize(("limit", "threads"), [("2", "2"), ("1500m", "2"), ("100m", "1"), ("nonsense", None)])

@@ -205,22 +205,6 @@ def test_what_a_run_does_another_way_is_said_first(laptop: Laptop) -> None:
     assert f"artifacts go to {laptop.artifacts().as_uri()}, in place of gs://bucket/toy" in said
 
 
-def test_even_without_the_guard_no_worker_outlives_the_run(laptop: Laptop) -> None:
-    job = toy_job(workers=1)
-    job["spec"]["template"]["spec"]["containers"][0] |= {"command": ["sleep"], "args": ["600"]}
-    laptop.write(job)
-    running = laptop.start("run", "job.yaml")
-    eventually(lambda: any(line.endswith("sleep 600 ") for line in laptop.processes().values()))
-    (guard,) = (pid for pid, line in laptop.processes().items() if "guard.py" in line)
-
-    os.kill(guard, signal.SIGKILL)
-    running.kill()
-    running.end()
-
-    eventually(lambda: not laptop.processes(), seconds=20)
-    assert laptop.processes() == {}
-
-
 def test_an_interrupt_before_anything_has_begun_is_no_traceback(laptop: Laptop) -> None:
     os.mkfifo(laptop.folder / "job.yaml")  # reading it waits for somebody to write
     running = laptop.start("run", "job.yaml")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from qtj_operator.api.quantities import in_words
 from qtj_operator.cli.finding import Finding, Level
-from qtj_operator.local.machine import ends_with_its_parent, usable_memory, usable_processors
+from qtj_operator.local.machine import ends_with_its_parent, usable_processors
+from qtj_operator.local.memory import machine_memory
 
 __all__ = ["CHECKS"]
 
@@ -49,7 +50,7 @@ def _processors() -> Finding:
 
 
 def _memory() -> Finding:
-    usable = usable_memory()
+    usable = machine_memory()
     said = f"{in_words(usable)} for this process"
     if usable >= _LITTLE_MEMORY:
         return Finding("memory", Level.OK, said)

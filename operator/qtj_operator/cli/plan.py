@@ -15,7 +15,7 @@ from qtj_operator.cli.printing import Form, formatted, kubectl_name, say
 from qtj_operator.cli.settings import Setting
 from qtj_operator.local.addresses import NoFreePortError
 from qtj_operator.local.calibration import LIMIT_SECONDS, Pace, calibrate
-from qtj_operator.local.machine import usable_memory
+from qtj_operator.local.memory import machine_memory
 from qtj_operator.local.program import CannotStartError, Configs, is_trainer
 from qtj_operator.local.rehearsal import Rehearsal
 
@@ -123,7 +123,7 @@ def _limit(rehearsal: Rehearsal) -> str | None:
 def _too_large_here(job: Job, needed: int) -> str:
     """Returns the end of the line on memory when `qtj run` has too little of it for all replicas side by side."""
     holders = sum(1 for replica in job.replicas() if replica.role != Role.PS)
-    present = usable_memory()
+    present = machine_memory()
     if needed * holders <= present:
         return ""
     each = f"{holders} such replicas" if holders > 1 else "that"

@@ -86,7 +86,7 @@ class _Interrupts:
         elif self._count == 2:  # noqa: PLR2004
             self._session.kill()
         else:
-            os._exit(INTERRUPTED)  # whatever holds it up; the guard sees to the programs
+            os._exit(INTERRUPTED)  # whatever holds it up; the supervisors see to the programs
 
 
 def run_file(options: Options) -> int:

@@ -13,6 +13,7 @@ from qtj_operator.api.contract import TerminationMessage, is_retryable, printabl
 from qtj_operator.api.job import ReplicaId, main_container
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, Role
 from qtj_operator.core.ending import Ending
+from qtj_operator.core.last_words import last_words
 
 __all__ = ["Pod", "Waiting"]
 
@@ -190,13 +191,8 @@ class Pod:
         said = self.message
         if said is None and self.ending.reason == "Error" and self.ending.exit_code in _KILLED:
             return _KILLED[self.ending.exit_code]
-        text = (said.error if said else None) or _last_line(printable(self.ending.text)) or _SILENT
+        text = (said.error if said else None) or last_words(printable(self.ending.text)) or _SILENT
         return " ".join(text.split()).rstrip(".")[:500]
-
-
-def _last_line(text: str) -> str:
-    """Returns the line that says what happened: what a kubelet takes from a log ends with it."""
-    return next((line for line in reversed(text.splitlines()) if line.strip()), "")
 
 
 def _replica_id(labels: Mapping[str, str]) -> ReplicaId | None:

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from qtj_operator.api.contract import PROGRESS_PATH, Env, Progress
+from qtj_operator.api.contract import PROGRESS_PATH, Env, Progress, printable
 from qtj_operator.controller.client import Object
+from qtj_operator.core.last_words import last_words
 from qtj_operator.local.addresses import HOST, PortLease
 from qtj_operator.local.http import get
-from qtj_operator.local.process import Guard, Process
+from qtj_operator.local.process import Process
 from qtj_operator.local.program import CannotStartError, Configs, Program, program_of
+from qtj_operator.local.supervisors import Supervisors
 
 __all__ = ["LIMIT_SECONDS", "Pace", "calibrate"]
 
@@ -21,6 +23,8 @@ LIMIT_SECONDS = 90.0
 _STEPPING_SECONDS = 5.0
 """How long steps are counted after the first."""
 _PERIOD_SECONDS = 0.05
+_WORDS = 500
+"""Characters of its last words that are told of a program that has ended."""
 _NOT_ALONE = {str(Env.TF_CONFIG), str(Env.PROFILER_PORT)}
 
 
@@ -50,15 +54,20 @@ def calibrate(pod: Object, configs: Configs) -> Pace:
         CannotStartError: It does not run here, or ends before it has trained.
         TimeoutError: It makes no step.
     """
-    with TemporaryDirectory(prefix="qtj-plan-") as folder:
-        return asyncio.run(_calibrate(pod, configs, Path(folder)))
+    try:
+        with TemporaryDirectory(prefix="qtj-plan-", ignore_cleanup_errors=True) as folder:
+            return asyncio.run(_calibrate(pod, configs, Path(folder)))
+    except TimeoutError:
+        raise
+    except OSError as problem:
+        raise CannotStartError("StartError", str(problem)) from None
 
 
 async def _calibrate(pod: Object, configs: Configs, folder: Path) -> Pace:
-    lease, guard = PortLease(), Guard()
+    lease = PortLease()
     try:
         port = lease.take()
-        process = await Process.start(_alone(pod, configs, folder, port), lambda _: None, guard)
+        process = await Process.start(_alone(pod, configs, folder, port), lambda _: None, Supervisors(), folder)
         end = asyncio.create_task(process.wait())
         try:
             async with asyncio.timeout(LIMIT_SECONDS):
@@ -67,10 +76,9 @@ async def _calibrate(pod: Object, configs: Configs, folder: Path) -> Pace:
             process.kill()
             await end
     finally:
-        guard.close()
         lease.close()
     if pace is None:
-        last = " ".join(process.tail.split())[-200:]
+        last = " ".join(last_words(printable(process.tail)).split())[:_WORDS]
         raise CannotStartError("Error", f"the program ended before it was measured; its last words: {last}")
     return pace
 

@@ -2,37 +2,45 @@
 
 One task per pod, from its first sight to its end::
 
-    Pending ── the program cannot be found ──▶ waiting, with the kubelet's word for it
+    Pending ── the program cannot be started ──▶ Failed, with the kubelet's word for it
        │
        ▼
     Running ── ready: at once, or when its probes say so ──▶ the program ends ──▶ Succeeded or Failed
        │                                                            ▲
-       └── deleted: SIGTERM, and SIGKILL after the grace period ────┘
+       └── deleted, or found dead by its probes: SIGTERM, and ──────┘
+           SIGKILL after the grace period
 
-What a pod's status says at each point is what a kubelet writes there, as far as the operator reads it.
+A kubelet would let some pods wait for what keeps them from starting. Nothing that could be put right comes later here,
+so they fail: for good, or with an exit code that asks for another try where the machine had no room.
 """
 
 import asyncio
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from qtj_operator.api.contract import TERMINATION_MESSAGE_LIMIT, Env
+from qtj_operator.api.contract import Env
 from qtj_operator.api.job import METRICS_PORT, main_container
 from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
-from qtj_operator.local.addresses import HOST, Addresses, NoFreePortError
+from qtj_operator.local.addresses import Addresses, NoFreePortError
+from qtj_operator.local.podstatus import conditions, ended, running
 from qtj_operator.local.probes import Prober
-from qtj_operator.local.process import Guard, Process
+from qtj_operator.local.process import Process
 from qtj_operator.local.program import CannotStartError, Configs, Program, program_of
 from qtj_operator.local.store import Change, Store
+from qtj_operator.local.supervisors import Supervisors
+from qtj_operator.local.termination import termination_message
 
 __all__ = ["Kubelet", "Machine"]
 
 _GRACE_SECONDS = 30.0
+_CANNOT_RUN = 126
+"""What a shell says of a program that it cannot run. Like every code below 128 it is final."""
+_NO_ROOM = 128
+"""What containerd says of a container that it could not start: worth another try."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +77,7 @@ class Kubelet:
         self._machine = machine
         self._pods: dict[str, _PodTask] = {}
         self._defects: list[BaseException] = []
-        self._words = Path(tempfile.mkdtemp(prefix="qtj-"))
-        self._guard = Guard(self._words)
+        self._supervisors = Supervisors()
 
     def notice(self, change: Change) -> None:
         """Takes notice of a change: to be called for every one, within the event loop."""
@@ -113,45 +120,58 @@ class Kubelet:
         for task in self._pods.values():
             task.stop()
         await asyncio.gather(*(task.ended() for task in list(self._pods.values())))
-        self._guard.close()
 
     async def run(self, pod: Object, stopping: asyncio.Event, started: Callable[[Process], None]) -> None:
         """Runs one pod to its end."""
-        meta = pod["metadata"]
         try:
-            word = self._words / meta["uid"]
-            program = self._program(pod, word)
-            process = await Process.start(program, self._machine.log(pod), self._guard)
-            started(process)
-            self._say(pod, _running(pod), node=self._machine.name)
-            code = await self._accompany(pod, program, process, stopping)
-            self._say(pod, _ended(pod, code, _message(pod, code, word, process.tail)))
+            with TemporaryDirectory(prefix="qtj-", ignore_cleanup_errors=True) as scratch:
+                status = await self._run(pod, Path(scratch), stopping, started)
         except CannotStartError as problem:
-            self._say(pod, _waiting(pod, problem.reason, str(problem)))
+            status = ended(pod, _CANNOT_RUN, str(problem), problem.reason)
         except (OSError, NoFreePortError) as problem:
-            self._say(pod, _waiting(pod, "CreateContainerError", str(problem)))
+            status = ended(pod, _NO_ROOM, str(problem), "StartError")
         finally:
-            self._pods.pop(meta["uid"], None)
+            self._pods.pop(pod["metadata"]["uid"], None)
+        self._say(pod, status, node=self._machine.name)
 
-    async def _accompany(self, pod: Object, program: Program, process: Process, stopping: asyncio.Event) -> int:
-        """Asks its probes while it runs, stops it when it is to stop, and returns its exit code."""
+    async def _run(
+        self, pod: Object, scratch: Path, stopping: asyncio.Event, started: Callable[[Process], None]
+    ) -> Mapping[str, Any]:
+        """Runs the program of a pod, and returns the status in which it leaves the pod."""
+        word = scratch / "termination-log"
+        program = self._program(pod, word)
+        process = await Process.start(program, self._machine.log(pod), self._supervisors, scratch)
+        started(process)
+        self._say(pod, running(pod), node=self._machine.name)
+        code, unhealthy = await self._accompany(pod, program, process, stopping)
+        return ended(pod, code, termination_message(pod, code, word, process.tail, unhealthy))
+
+    async def _accompany(
+        self, pod: Object, program: Program, process: Process, stopping: asyncio.Event
+    ) -> tuple[int, str | None]:
+        """Asks its probes while it runs, stops it when it is to stop; returns its exit code, and what probes blame."""
         end = asyncio.create_task(process.wait())
         stop = asyncio.create_task(stopping.wait())
-        prober = Prober(
-            main_container(pod["spec"]["containers"]),
-            port=lambda port: self._local_port(pod, port),
-            environment=program.environment,
-            ready=lambda ready: self._say(pod, {"conditions": _conditions(ready=ready)}),
-        )
-        probing = asyncio.create_task(prober.run())
+        probing = asyncio.create_task(self._prober(pod, program).run())
         await asyncio.wait({end, stop, probing}, return_when=asyncio.FIRST_COMPLETED)
+        blamed = probing.done() and not end.done()
         for task in (stop, probing):
             task.cancel()
         if not end.done():
             process.terminate()
             await asyncio.wait({end}, timeout=_grace(pod))
             process.kill()
-        return await end
+        await asyncio.gather(stop, probing, return_exceptions=True)
+        return await end, probing.result() if blamed else None
+
+    def _prober(self, pod: Object, program: Program) -> Prober:
+        return Prober(
+            main_container(pod["spec"]["containers"]),
+            program=program,
+            supervisors=self._supervisors,
+            port=lambda port: self._local_port(pod, port),
+            ready=lambda ready: self._say(pod, {"conditions": conditions(ready=ready)}),
+        )
 
     def _program(self, pod: Object, word: Path) -> Program:
         meta = pod["metadata"]
@@ -249,70 +269,6 @@ def _own_ports(pod: Object) -> Mapping[Env, int]:
     return ports
 
 
-def _running(pod: Object) -> Mapping[str, Any]:
-    container = main_container(pod["spec"]["containers"])
-    unprobed = not any(container.get(probe) for probe in ("readinessProbe", "startupProbe"))
-    now = _now()
-    return {
-        "phase": "Running",
-        "podIP": HOST,
-        "hostIP": HOST,
-        "startTime": now,
-        "conditions": _conditions(ready=unprobed),
-        "containerStatuses": [_container(container, {"running": {"startedAt": now}}, ready=unprobed)],
-    }
-
-
-def _ended(pod: Object, code: int, message: str) -> Mapping[str, Any]:
-    container = main_container(pod["spec"]["containers"])
-    reason = "Completed" if code == 0 else "Error"
-    terminated = {"exitCode": code, "reason": reason, "message": message, "finishedAt": _now()}
-    return {
-        "phase": "Failed" if code else "Succeeded",
-        "conditions": _conditions(ready=False),
-        "containerStatuses": [_container(container, {"terminated": terminated}, ready=False)],
-    }
-
-
-def _waiting(pod: Object, reason: str, message: str) -> Mapping[str, Any]:
-    container = main_container(pod["spec"]["containers"])
-    state = {"waiting": {"reason": reason, "message": message}}
-    return {
-        "phase": "Pending",
-        "conditions": _conditions(ready=False),
-        "containerStatuses": [_container(container, state, ready=False)],
-    }
-
-
-def _container(container: Object, state: Mapping[str, Any], *, ready: bool) -> Mapping[str, Any]:
-    return {"name": container["name"], "image": container["image"], "state": state, "ready": ready, "restartCount": 0}
-
-
-def _conditions(*, ready: bool) -> list[dict[str, str]]:
-    value = "True" if ready else "False"
-    return [
-        {"type": "PodScheduled", "status": "True"},
-        {"type": "Initialized", "status": "True"},
-        {"type": "ContainersReady", "status": value},
-        {"type": "Ready", "status": value},
-    ]
-
-
-def _message(pod: Object, code: int, word: Path, tail: str) -> str:
-    """Returns the termination message: what the program left, else, where the pod wants it, the end of its log."""
-    try:
-        with word.open("rb") as file:
-            said = file.read(TERMINATION_MESSAGE_LIMIT).decode(errors="replace")
-    except OSError:
-        said = ""
-    policy = main_container(pod["spec"]["containers"]).get("terminationMessagePolicy")
-    return tail[-2048:] if not said and code and policy == "FallbackToLogsOnError" else said
-
-
 def _grace(pod: Object) -> float:
     grace = pod["spec"].get("terminationGracePeriodSeconds")
     return _GRACE_SECONDS if grace is None else float(grace)
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

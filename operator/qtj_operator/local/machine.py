@@ -6,29 +6,16 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["ends_with_its_parent", "usable_memory", "usable_processors"]
+__all__ = ["ends_with_its_parent", "usable_processors"]
 
 _GROUPS = Path("/sys/fs/cgroup")
 _PR_GET_PDEATHSIG, _PR_GET_CHILD_SUBREAPER = 2, 37
 """prctl(2)."""
 
 
-def usable_memory(groups: Path = _GROUPS, own: Path = Path("/proc/self/cgroup")) -> int:
-    """Returns the bytes of memory of this machine, or the least limit of the control groups of this process.
-
-    Args:
-        groups: Where the control groups are mounted, version 2 or 1.
-        own: What the kernel tells of the group of this process.
-    """
-    # Imported here, for importing the trainer's package sets variables of TensorFlow.
-    from qtj_trainer.cpu import memory_limit  # noqa: PLC0415
-
-    present = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return min([present, *filter(None, map(memory_limit, _groups(groups, own)))])
-
-
 def usable_processors(groups: Path = _GROUPS, own: Path = Path("/proc/self/cgroup")) -> int:
     """Returns the processors that this process may run on, or the least limit of its control groups."""
+    # Imported here, for importing the trainer's package sets variables of TensorFlow.
     from qtj_trainer.cpu import cpu_limit  # noqa: PLC0415
 
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

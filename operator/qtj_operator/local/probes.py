@@ -4,14 +4,14 @@ Source: Kubernetes' documentation, "Configure Liveness, Readiness and Startup Pr
 """
 
 import asyncio
-import shutil
-import subprocess
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 
 from qtj_operator.controller.client import Object
 from qtj_operator.local.addresses import HOST
 from qtj_operator.local.http import get
+from qtj_operator.local.process import Process
+from qtj_operator.local.program import CannotStartError, Program, with_command
+from qtj_operator.local.supervisors import Supervisors
 
 __all__ = ["Prober"]
 
@@ -23,8 +23,9 @@ class Prober:
 
     Args:
         container: What the pod says of it.
+        program: What runs in its place; probes that are programs run beside it.
+        supervisors: Start these.
         port: Returns where a port of the container is on this machine.
-        environment: What probes that are programs run in.
         ready: Called whenever the container becomes ready, or no longer is.
     """
 
@@ -32,31 +33,34 @@ class Prober:
         self,
         container: Object,
         *,
+        program: Program,
+        supervisors: Supervisors,
         port: Callable[[int], int],
-        environment: Mapping[str, str],
         ready: Callable[[bool], None],
     ) -> None:
         self._container = container
+        self._program = program
+        self._supervisors = supervisors
         self._port = port
-        self._environment = environment
         self._ready = ready
 
-    async def run(self) -> None:
-        """Returns when the container is to be killed: its startup or its liveness probe has failed too often."""
+    async def run(self) -> str:
+        """Returns why the container is to be killed, once its startup or its liveness probe has failed too often."""
         startup = self._container.get("startupProbe")
         if startup and not await self._comes_up(startup):
-            return
+            return _blame("startup", startup)
         if startup and not self._container.get("readinessProbe"):
             self._ready(True)  # noqa: FBT003
-        readiness = asyncio.create_task(self._follow(self._container.get("readinessProbe"), self._ready))
-        try:
-            await self._outlive(self._container.get("livenessProbe"))
-        finally:
+        liveness = self._container.get("livenessProbe")
+        async with asyncio.TaskGroup() as tasks:
+            readiness = tasks.create_task(self._follow(self._container.get("readinessProbe"), self._ready))
+            await self._outlive(liveness)
             readiness.cancel()
+        return _blame("liveness", liveness)
 
     async def _comes_up(self, probe: Object) -> bool:
-        for _ in range(probe.get("failureThreshold", 3)):
-            await asyncio.sleep(_delay(probe))
+        for _ in range(_times(probe)):
+            await asyncio.sleep(probe.get("initialDelaySeconds") or _period(probe))
             if await self._succeeds(probe):
                 return True
         return False
@@ -66,14 +70,14 @@ class Prober:
         if not probe:
             return
         row, state = 0, False
-        await asyncio.sleep(probe.get("initialDelaySeconds", 0))
+        await asyncio.sleep(probe.get("initialDelaySeconds") or 0)
         while True:
             found = await self._succeeds(probe)
             row = 0 if found == state else row + 1
-            if row >= probe.get("successThreshold" if found else "failureThreshold", 1 if found else 3):
+            if row >= ((probe.get("successThreshold") or 1) if found else _times(probe)):
                 row, state = 0, found
                 tell(state)
-            await asyncio.sleep(probe.get("periodSeconds", 10))
+            await asyncio.sleep(_period(probe))
 
     async def _outlive(self, probe: Object | None) -> None:
         """Returns when the probe has failed too often in a row; never without one."""
@@ -81,41 +85,40 @@ class Prober:
             await asyncio.Event().wait()
             return
         failures = 0
-        await asyncio.sleep(probe.get("initialDelaySeconds", 0))
-        while failures < probe.get("failureThreshold", 3):
+        await asyncio.sleep(probe.get("initialDelaySeconds") or 0)
+        while failures < _times(probe):
             failures = 0 if await self._succeeds(probe) else failures + 1
-            await asyncio.sleep(probe.get("periodSeconds", 10))
+            await asyncio.sleep(_period(probe))
 
     async def _succeeds(self, probe: Object) -> bool:
         try:
-            async with asyncio.timeout(probe.get("timeoutSeconds", 1)):
+            async with asyncio.timeout(_patience(probe)):
                 return await self._ask(probe)
-        except (TimeoutError, OSError, ValueError):
+        except (CannotStartError, OSError, ValueError):
             return False
 
     async def _ask(self, probe: Object) -> bool:
         if http := probe.get("httpGet"):
             headers = {each["name"]: each["value"] for each in http.get("httpHeaders") or ()}
             url = f"http://{HOST}:{self._number(http['port'])}/{(http.get('path') or '/').lstrip('/')}"
-            return (await get(url, probe.get("timeoutSeconds", 1), headers)).status in _OK
+            return (await get(url, _patience(probe), headers)).status in _OK
         if tcp := probe.get("tcpSocket"):
             _, writer = await asyncio.open_connection(HOST, self._number(tcp["port"]))
             writer.close()
             return True
-        if command := probe.get("exec", {}).get("command"):
+        if command := (probe.get("exec") or {}).get("command"):
             return await self._run(command)
         return True  # gRPC health checks need a library of their own: such a container counts as healthy here
 
-    async def _run(self, command: list[str]) -> bool:
-        program = shutil.which(command[0], path=self._environment.get("PATH")) or command[0]
-        process = await asyncio.create_subprocess_exec(
-            program, *command[1:], env=dict(self._environment), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+    async def _run(self, command: Sequence[object]) -> bool:
+        program = with_command(self._program, command, self._container["name"])
+        process = await Process.start(program, lambda _: None, self._supervisors)
+        end = asyncio.create_task(process.wait())
         try:
-            return await process.wait() == 0
+            return await asyncio.shield(end) == 0
         finally:
-            with suppress(ProcessLookupError):
-                process.kill()
+            process.kill()
+            await end
 
     def _number(self, port: int | str) -> int:
         """Returns the port of this machine for a port of the container, by number or by name."""
@@ -123,5 +126,17 @@ class Prober:
         return self._port(named.get(port) or int(port))
 
 
-def _delay(probe: Object) -> float:
-    return float(probe.get("initialDelaySeconds", 0) or probe.get("periodSeconds", 10))
+def _blame(kind: str, probe: Object | None) -> str:
+    return f"its {kind} probe failed {_times(probe or {})} times in a row, so it was ended"
+
+
+def _period(probe: Object) -> float:
+    return float(probe.get("periodSeconds") or 10)
+
+
+def _patience(probe: Object) -> float:
+    return float(probe.get("timeoutSeconds") or 1)
+
+
+def _times(probe: Object) -> int:
+    return int(probe.get("failureThreshold") or 3)

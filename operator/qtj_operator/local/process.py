@@ -1,112 +1,88 @@
-"""Containers as processes: each in a session of its own, and none outlives the process that started it.
-
-Whoever dies, the programs die:
-
-    the program's main process    the rest of its process group is killed
-    qtj run, also by SIGKILL      Linux kills the main processes (launch.py), the guard all process groups (guard.py)
-"""
+"""Containers as processes: each under a supervisor, which leaves nothing of it behind (see supervisors.py)."""
 
 import asyncio
 import os
 import signal
+import socket
 import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from qtj_operator.local.launch import request
 from qtj_operator.local.program import Program
+from qtj_operator.local.startable import not_started
+from qtj_operator.local.supervisors import Supervisors
 
-__all__ = ["Guard", "Process"]
+__all__ = ["Process"]
 
-_HERE = Path(__file__).parent
-_BARE_PYTHON = (sys.executable, "-I", "-S")
 _TAIL = 4096
 """Bytes of a program's last output that are kept, for a program that leaves no other message."""
 _DRAIN_SECONDS = 2.0
-
-
-class Guard:
-    """The process that kills what is left when this one is gone.
-
-    Args:
-        folder: A folder of files that it then removes.
-    """
-
-    def __init__(self, folder: Path | None = None) -> None:
-        folders = [str(folder)] if folder else []
-        self._process = subprocess.Popen(  # noqa: S603
-            [*_BARE_PYTHON, str(_HERE / "guard.py"), *folders], stdin=subprocess.PIPE, start_new_session=True, text=True
-        )
-
-    def watch(self, group: int) -> None:
-        """Says that a process group has begun."""
-        self._say(f"+{group}")
-
-    def forget(self, group: int) -> None:
-        """Says that a process group has ended."""
-        self._say(f"-{group}")
-
-    def close(self) -> None:
-        """Ends the guard, and with it what it watches still."""
-        assert self._process.stdin  # noqa: S101
-        with suppress(OSError):
-            self._process.stdin.close()
-        self._process.wait()
-
-    def _say(self, line: str) -> None:
-        assert self._process.stdin  # noqa: S101
-        with suppress(OSError):  # somebody killed it; the main processes are still bound to this one
-            self._process.stdin.write(line + "\n")
-            self._process.stdin.flush()
 
 
 class Process:
     """One running program.
 
     Attributes:
-        tail: The last of what it wrote.
+        pid: Its process id.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process, guard: Guard, output: "_Output") -> None:
-        self._process = process
-        self._guard = guard
+    def __init__(self, pid: int, supervisor: "_Supervisor", output: "_Output") -> None:
+        self.pid = pid
+        self._supervisor = supervisor
         self._output = output
 
     @classmethod
-    async def start(cls, program: Program, log: Callable[[bytes], None], guard: Guard) -> "Process":
+    async def start(
+        cls, program: Program, log: Callable[[bytes], None], supervisors: Supervisors, scratch: Path | None = None
+    ) -> "Process":
         """Starts a program.
 
         Args:
             program: What to run.
             log: Takes what it writes.
-            guard: Watches over its process group.
+            supervisors: Start its supervisor.
+            scratch: A folder that is removed if this process is killed before the program has ended.
+
+        Raises:
+            CannotStartError: It does not run on this machine.
+            OSError: This machine has no room for it.
         """
+        starting = asyncio.create_task(cls._start(program, log, supervisors, scratch))
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:  # nobody waits for it any more, and it must not run on
+            with suppress(Exception):
+                process = await starting
+                process.kill()
+                await process.wait()
+            raise
+
+    @classmethod
+    async def _start(
+        cls, program: Program, log: Callable[[bytes], None], supervisors: Supervisors, scratch: Path | None
+    ) -> "Process":
+        asked = request(str(scratch or ""), str(program.folder), program.command, program.environment)
         reading, writing = os.pipe()
         try:
-            launch = (*_BARE_PYTHON, str(_HERE / "launch.py"), str(os.getpid()))
-            process = await asyncio.create_subprocess_exec(
-                *launch,
-                *program.command,
-                stdin=subprocess.DEVNULL,
-                stdout=writing,
-                stderr=writing,
-                env=dict(program.environment),
-                cwd=program.folder,
-                start_new_session=True,
-            )
+            supervisor = await _Supervisor.start(supervisors, writing)
         except BaseException:
             os.close(reading)
             raise
         finally:
             os.close(writing)
-        guard.watch(process.pid)
-        return cls(process, guard, await _Output.of(reading, log))
-
-    @property
-    def pid(self) -> int:
-        """Its process id."""
-        return self._process.pid
+        output = await _Output.of(reading, log)
+        try:
+            pid = await supervisor.told(asked)
+        except BaseException:
+            output.close()
+            raise
+        if pid < 0:
+            await supervisor.ended()
+            output.close()
+            raise not_started(program.command[0], -pid)
+        return cls(pid, supervisor, output)
 
     @property
     def tail(self) -> str:
@@ -115,21 +91,72 @@ class Process:
 
     async def wait(self) -> int:
         """Waits for its end and returns its exit code, 128 + n when signal n ended it; nothing of it is left then."""
-        code = await self._process.wait()
-        self.kill()
-        self._guard.forget(self.pid)
+        code = await self._supervisor.ended()
         await self._output.end()
-        return 128 - code if code < 0 else code
+        return code
 
     def terminate(self) -> None:
         """Asks it to end: as a kubelet does, its main process alone."""
-        with suppress(ProcessLookupError):
-            self._process.send_signal(signal.SIGTERM)
+        self._supervisor.terminate()
 
     def kill(self) -> None:
-        """Ends it and every process of its group."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
+        """Ends it and all that it has started."""
+        self._supervisor.kill()
+
+
+class _Supervisor:
+    """The supervisor of one program, as seen from here."""
+
+    def __init__(
+        self,
+        supervisors: Supervisors,
+        process: subprocess.Popen[bytes],
+        streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+    ) -> None:
+        self._supervisors = supervisors
+        self._process = process
+        self._reader, self._writer = streams
+
+    @classmethod
+    async def start(cls, supervisors: Supervisors, output: int) -> "_Supervisor":
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                process = supervisors.start(theirs, output)
+            except BaseException:
+                ours.close()
+                raise
+        return cls(supervisors, process, await asyncio.open_connection(sock=ours))
+
+    async def told(self, asked: bytes) -> int:
+        """Tells it what to run; returns the program's process id, or minus the error number that prevents it.
+
+        Raises:
+            OSError: It was killed before it answered.
+        """
+        self._writer.write(asked)
+        answer = await self._reader.readline()
+        if not answer:
+            code = await self.ended()
+            raise OSError(f"its supervisor ended with exit code {code} before it could start: try again")
+        return int(answer)
+
+    async def ended(self) -> int:
+        """Waits for its end and returns its exit code."""
+        with suppress(OSError):
+            await self._reader.read()
+        code = await self._supervisors.end(self._process)
+        self._writer.close()
+        return code
+
+    def terminate(self) -> None:
+        """Passes SIGTERM on to the program."""
+        self._process.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Makes it kill the program and all that is left of it."""
+        if not self._writer.is_closing():
+            self._writer.write(b"k")
 
 
 class _Output(asyncio.Protocol):
@@ -157,7 +184,11 @@ class _Output(asyncio.Protocol):
         self._ended.set()
 
     async def end(self) -> None:
-        """Waits for the rest; a process that left its group may hold the pipe open for ever."""
+        """Waits for the rest; a process that nobody could kill may hold the pipe open for ever."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._ended.wait(), _DRAIN_SECONDS)
+        self.close()
+
+    def close(self) -> None:
+        """Reads no further."""
         self._transport.close()

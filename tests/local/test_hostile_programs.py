@@ -1,0 +1,149 @@
+"""Programs that hang, flood or cannot begin: the run says so, and goes on or ends."""
+
+import sys
+from typing import Any
+
+import pytest
+
+from qtj_operator.local.calibration import calibrate
+from qtj_operator.local.program import CannotStartError
+from tests.local.laptop import Ended, Laptop, Manifest, toy_job
+from tests.local.test_program import pod_with
+
+WORD = "import os, sys\nword = os.environ['QTJ_TERMINATION_LOG']\n"
+
+
+def job_of(*command: str, **container: Any) -> Manifest:
+    job = toy_job(workers=1, runPolicy={"backoffLimit": 0}, inference=None)
+    main = {"name": "trainer", "image": "toy:1", "command": list(command), **container}
+    job["spec"]["template"]["spec"]["containers"] = [main]
+    return job
+
+
+def run(laptop: Laptop, *command: str, **container: Any) -> Ended:
+    laptop.write(job_of(*command, **container))
+    return laptop.start("run", "job.yaml", "-o", "json").end(seconds=60)
+
+
+def python(laptop: Laptop, code: str, **container: Any) -> Ended:
+    return run(laptop, "python", "-c", code, **container)
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [
+        "os.mkfifo(word)",
+        "os.mkdir(word)",
+        "os.symlink('/dev/zero', word)",
+        "os.symlink(word, word)",
+        "import socket; socket.socket(socket.AF_UNIX).bind(word)",
+    ],
+)
+def test_what_is_no_file_is_no_termination_message(laptop: Laptop, leave: str) -> None:
+    ended = python(laptop, f"{WORD}{leave}\nsys.exit(3)")
+
+    assert ended.code == 1
+    assert ended.status["failures"][0]["message"] == "it left no message"
+    assert not list(laptop.folder.glob("qtj-[!ap]*"))
+
+
+def test_of_a_huge_termination_message_the_beginning_counts(laptop: Laptop) -> None:
+    ended = python(laptop, f"{WORD}open(word, 'w').write('so it goes. ' + ' ' * 10_000_000 + 'end')\nsys.exit(3)")
+
+    assert ended.status["failures"][0]["message"] == "so it goes"
+
+
+def test_variables_that_are_too_long_together_fail_the_job(laptop: Laptop) -> None:
+    env = [{"name": f"V{index}", "value": "x" * 120_000} for index in range(60)]
+
+    ended = python(laptop, "", env=env)
+
+    assert ended.code == 1
+    assert ended.status["failures"][0]["exitCode"] == 126
+    assert "all variables and arguments together are longer than this machine allows" in ended.errors
+    assert "Traceback" not in ended.errors
+
+
+def test_a_script_without_its_first_line_fails_the_job(laptop: Laptop) -> None:
+    script = laptop.folder / "train"
+    script.write_text("echo training\n")
+    script.chmod(0o755)
+
+    ended = run(laptop, "./train")
+
+    assert ended.code == 1
+    assert "train cannot be started: it is neither a program of this machine nor a script" in ended.errors
+
+
+@pytest.mark.parametrize(
+    ("container", "sentence"),
+    [
+        (
+            {"env": [{"name": "DATA", "value": "x" * 200_000}]},
+            "the variable 'DATA' of the container trainer has 200005",
+        ),
+        ({"command": ["/tmp"]}, 'the program "/tmp" of the container trainer is a folder'),
+    ],
+)
+def test_what_can_be_known_before_is_said_before(laptop: Laptop, container: dict[str, Any], sentence: str) -> None:
+    ended = (
+        run(laptop, "python", **{"command": ["python"], **container})
+        if "env" in container
+        else run(laptop, *container["command"])
+    )
+
+    assert ended.code == 2
+    assert sentence in ended.errors
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import os\nos.close(1)\nos.close(2)",
+        "import sys\nfor _ in range(64):\n    sys.stdout.buffer.write(b'x' * 2**20)",
+        "import sys\nsys.stdout.buffer.write(b'\\xff\\xfe\\x00' * 1000)",
+    ],
+    ids=["closes its output", "one endless line", "no text"],
+)
+def test_whatever_a_program_writes_its_job_is_complete(laptop: Laptop, code: str) -> None:
+    ended = python(laptop, code)
+
+    assert ended.code == 0, ended.errors
+    assert ended.errors.count("Traceback") == 0
+
+
+@pytest.mark.parametrize(
+    "probe",
+    [
+        {"exec": {"command": ["no-such-program"]}},
+        {"exec": {"command": ["test", "a\0b"]}},
+        {"exec": {"command": ["test", "x" * 200_000]}},
+        {"exec": {"command": ["/tmp"]}},
+        {"exec": {"command": ["sh", "-c", "sleep 600"]}},
+    ],
+    ids=["missing", "NUL", "too long", "a folder", "endless"],
+)
+def test_a_probe_that_cannot_be_run_has_failed(laptop: Laptop, probe: dict[str, Any]) -> None:
+    hung = {**probe, "periodSeconds": 1, "failureThreshold": 1, "initialDelaySeconds": None}
+
+    ended = python(laptop, "import time; time.sleep(600)", livenessProbe=hung)
+
+    assert ended.code == 1
+    assert ended.status["failures"][0]["exitCode"] == 143
+    assert ended.status["failures"][0]["message"] == "its liveness probe failed 1 times in a row, so it was ended"
+    assert laptop.processes() == {}
+
+
+def test_a_program_that_cannot_be_measured_is_a_sentence() -> None:
+    env = [{"name": f"V{index}", "value": "x" * 120_000} for index in range(60)]
+
+    with pytest.raises(CannotStartError, match="together are longer than this machine allows"):
+        calibrate(pod_with(*env, command=[sys.executable, "-c", ""]), {})
+
+
+def test_a_program_that_ends_before_it_is_measured_is_quoted() -> None:
+    code = f"{WORD}os.mkfifo(word)\nraise ValueError('no data\\nat all')"
+    pod = pod_with({"name": "QTJ_TERMINATION_LOG", "value": "/dev/null"}, command=[sys.executable, "-c", code])
+
+    with pytest.raises(CannotStartError, match=r"its last words: ValueError: no data ... at all$"):
+        calibrate(pod, {})

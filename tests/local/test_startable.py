@@ -1,0 +1,93 @@
+"""What no program can be given, and what is no program: a sentence before anything is started."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qtj_operator.local.program import CannotStartError, program_of
+from tests.local.test_program import pod_with
+
+LONG = "x" * 200_000
+
+
+def refusal(*env: dict[str, Any], configs: dict[tuple[str, str], Any] | None = None, **container: Any) -> str:
+    """Returns why a container cannot run here."""
+    with pytest.raises(CannotStartError) as refused:
+        program_of(pod_with(*env, **container), configs=configs or {}, replaced={})
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("variable", "sentence"),
+    [
+        (
+            {"name": "DATA", "value": LONG},
+            "the variable 'DATA' of the container trainer has 200005 bytes, and Linux allows",
+        ),
+        ({"name": "A=B", "value": "1"}, 'the name of the variable "A=B" of the container trainer is empty or has a ='),
+        ({"name": "", "value": "1"}, 'the name of the variable "" of the container trainer is empty or has a ='),
+        ({"name": "A\0B", "value": "1"}, r"the variable 'A\x00B' of the container trainer has a NUL character"),
+        ({"name": "A", "value": "1\0"}, "the variable 'A' of the container trainer has a NUL character"),
+        ({"name": "A", "value": "\ud800"}, "the variable 'A' of the container trainer has a character that cannot be"),
+    ],
+)
+def test_a_variable_that_no_program_can_have_is_named(variable: dict[str, Any], sentence: str) -> None:
+    assert refusal(variable).startswith(sentence)
+
+
+@pytest.mark.parametrize("data", [{"A=B": "1"}, {"A": "1\0"}, {"A": LONG}])
+def test_a_configmap_is_no_way_round(data: dict[str, str]) -> None:
+    found = refusal(envFrom=[{"configMapRef": {"name": "c"}}], configs={("ConfigMap", "c"): data})
+
+    assert "variable" in found
+    assert "of the container trainer" in found
+
+
+def test_the_longest_variable_that_linux_allows_is_allowed() -> None:
+    value = "x" * (131_071 - len("A="))
+
+    assert program_of(pod_with({"name": "A", "value": value}), configs={}, replaced={}).environment["A"] == value
+    assert "has 131072 bytes" in refusal({"name": "A", "value": value + "x"})
+
+
+@pytest.mark.parametrize(
+    ("container", "sentence"),
+    [
+        ({"args": ["a\0b"]}, "argument 1 of the container trainer has a NUL character"),
+        ({"args": [LONG]}, "argument 1 of the container trainer has 200000 bytes"),
+        ({"command": ["py\0thon"]}, "argument 0 of the container trainer has a NUL character"),
+        ({"command": [""]}, 'the program "" of the container trainer is not on this machine'),
+        ({"command": ["/tmp"]}, 'the program "/tmp" of the container trainer is a folder'),
+        ({"command": ["/none/such"]}, 'the program "/none/such" of the container trainer is not on this machine'),
+        ({"workingDir": "/a\0b"}, r"workingDir '/a\x00b' of the container trainer is no folder of this machine"),
+        ({"workingDir": "/etc/passwd"}, "workingDir '/etc/passwd' of the container trainer is no folder"),
+    ],
+)
+def test_a_command_that_cannot_be_run_is_named(container: dict[str, Any], sentence: str) -> None:
+    assert refusal(**container).startswith(sentence)
+
+
+def test_a_file_that_is_not_executable_is_named(tmp_path: Path) -> None:
+    (tmp_path / "train").write_text("#!/bin/sh\n")
+
+    sentence = refusal(command=["./train"], workingDir=str(tmp_path))
+
+    assert sentence.endswith(f"is not executable: chmod +x {tmp_path / 'train'}")
+
+
+def test_a_relative_command_lies_below_the_working_directory(tmp_path: Path) -> None:
+    (tmp_path / "train").write_text("#!/bin/sh\n")
+    (tmp_path / "train").chmod(0o755)
+
+    program = program_of(pod_with(command=["./train"], workingDir=str(tmp_path)), configs={}, replaced={})
+
+    assert program.command == (str(tmp_path / "train"),)
+
+
+def test_numbers_of_a_configmap_are_text() -> None:
+    pod = pod_with({"name": "B", "value": "$(the_1)"}, envFrom=[{"configMapRef": {"name": "c"}, "prefix": "the_"}])
+
+    environment = program_of(pod, configs={("ConfigMap", "c"): {1: 2}}, replaced={}).environment  # type: ignore[dict-item]
+
+    assert (environment["the_1"], environment["B"]) == ("2", "2")

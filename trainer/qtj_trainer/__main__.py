@@ -14,7 +14,7 @@ if __name__ == "__main__":
     stop.listen()
 
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
-        sys.exit(f"error: {', '.join(missing)} cannot be imported: pip install 'quantumtrainingjob[trainer]'")
+        sys.exit(f"error: {', '.join(missing)} cannot be imported: pip install '.[trainer]' in a checkout of qtj")
 
     from qtj_trainer.run.cli import main
 

@@ -42,6 +42,13 @@ def test_a_kind_that_is_near_ours_is_taken_for_a_job(folder: Path) -> None:
     assert [line.split(": ")[1] for line in qtj("validate", "job.yaml").sentences] == ["apiVersion", "kind"]
 
 
+def test_a_job_of_somebody_else_is_left_alone(folder: Path) -> None:
+    theirs = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: x}\n"
+    (folder / "job.yaml").write_text(f"{GOOD}---\n{theirs}")
+
+    assert qtj("validate", "job.yaml").output == "job.yaml: qcnn is valid\n"
+
+
 def test_a_job_that_is_suspended_runs_nothing_and_says_how_it_would(folder: Path) -> None:
     (folder / "job.yaml").write_text(GOOD.replace("  circuit:", "  suspend: true\n  circuit:"))
 

@@ -126,7 +126,8 @@ def _is_job(document: Document) -> bool:
     """Tells whether a document is a job, even when its kind or its apiVersion is misspelt."""
     kind, version = (document.manifest.get(name) for name in ("kind", "apiVersion"))
     ours = isinstance(version, str) and version.partition("/")[0] == GROUP
-    return kind != _TFJOB and (ours or kind == KIND or (isinstance(kind, str) and nearest(kind, [KIND]) is not None))
+    near = nearest(kind, [KIND]) and (version is None or nearest(version, [API_VERSION]))
+    return kind == KIND or (kind != _TFJOB and bool(ours or near))
 
 
 def _prepare(job: Document, settings: Sequence[Setting]) -> None:

@@ -110,6 +110,11 @@ def a_spec(**fields: Any) -> dict[str, Any]:
         ({"inference": {1: 2}}, "inference[1]", "the name of a field has to be text: put it in quotes"),
         ({"template": a_template(securityContext={1: 2})}, "template.spec.securityContext[1]", reading.TEXT),
         ({"template": a_template(restartPolicy="always")}, "template.spec.restartPolicy", "this has to be Never"),
+        (
+            {"template": {"spec": {"containers": [{"name": f"c{n}", "image": "x"} for n in range(33)]}}},
+            "template.spec.containers",
+            "these are 33, too many: leave at most 32",
+        ),
         ({"replicaSpecs": {}}, "replicaSpecs", "name at least one role: Worker or Chief"),
     ],
 )

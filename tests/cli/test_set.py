@@ -50,9 +50,39 @@ def test_objects_on_the_way_are_made(folder: Path) -> None:
         ("spec.strategy.x=1", "--set spec.strategy.x=1: spec.strategy is no object, so it has no fields"),
         (
             "spec.template.spec.containers[1].image=x",
-            "--set spec.template.spec.containers[1].image=x: spec.template.spec.containers has no element 1",
+            "--set spec.template.spec.containers[1].image=x: spec.template.spec.containers has no element 1: it",
         ),
         ("spec.circuit={", "--set spec.circuit={: { is no value in YAML"),
+        ("spec.circuit={a: &a [*a]}", "--set spec.circuit={a: &a [*a]}: {a: &a [*a]} is no value in YAML"),
+        (
+            "spec.template.spec.containers.args=[a]",
+            "--set spec.template.spec.containers.args=[a]: spec.template.spec.containers is a list: name one of its",
+        ),
+        ("spec.circuit[0]=1", "--set spec.circuit[0]=1: spec.circuit is no list, so it has no element 0"),
+        (
+            "spce.suspend=true",
+            "--set spce.suspend=true: a path begins with metadata. or spec.",
+        ),
+        (
+            "spec.replicaSpec.Worker.replicas=4",
+            "--set spec.replicaSpec.Worker.replicas=4: spec.replicaSpec: there is no such field: write replicaSpecs",
+        ),
+        (
+            "spec.replicaSpecs.worker.replicas=4",
+            "--set spec.replicaSpecs.worker.replicas=4: spec.replicaSpecs.worker: there is no such field: write Worker",
+        ),
+        (
+            "metadata.name=12",
+            "--set metadata.name=12: metadata.name: this has to be text, and in quotes it would be no name either",
+        ),
+        (
+            "metadata.labels.when=on",
+            '--set metadata.labels.when=on: metadata.labels.when: this has to be text: write "on", in quotes',
+        ),
+        (
+            'metadata.labels.x="\\0"',
+            '--set metadata.labels.x="\\0": metadata.labels.x: " " is no value of a label',
+        ),
         (
             "spec.circuit.qubits=99",
             "--set spec.circuit.qubits=99: spec.circuit.qubits: 99 is too large: this has",
@@ -67,3 +97,22 @@ def test_a_bad_one_is_told(folder: Path, setting: str, sentence: str) -> None:
 
     assert answer.code == 2
     assert answer.sentences[0].startswith(sentence)
+
+
+def test_the_last_word_on_a_field_is_the_one_that_is_told(folder: Path) -> None:
+    (folder / "job.yaml").write_text(GOOD)
+
+    answer = qtj("render", "job.yaml", "--set", "spec.circuit.qubits=1", "--set", "spec.circuit.qubits=99")
+
+    assert answer.sentences == [
+        "--set spec.circuit.qubits=99: spec.circuit.qubits: 99 is too large: this has to be at most 40"
+    ]
+
+
+def test_a_value_that_stands_twice_by_an_alias_is_set_in_one_place(folder: Path) -> None:
+    both = "          command: &it [python]\n          args: *it\n          resources:"
+    (folder / "job.yaml").write_text(GOOD.replace("          resources:", both))
+
+    pod = rendered("spec.template.spec.containers[0].command[0]=bash")[-1]
+
+    assert (pod["spec"]["containers"][0]["command"], pod["spec"]["containers"][0]["args"]) == (["bash"], ["python"])

@@ -83,6 +83,9 @@ def test_merged_fields_give_way_to_written_ones() -> None:
         ("!!str 1", "1"),
         (f"1e{'9' * 400}", f"1e{'9' * 400}"),
         ("9" * 5000, "9" * 5000),
+        (f"0x{'f' * 5000}", f"0x{'f' * 5000}"),
+        ("18446744073709551615", 2**64 - 1),
+        ("18446744073709551616", 2.0**64),
     ],
 )
 def test_a_plain_value_means_what_kubectl_takes_it_for(plain: str, value: object) -> None:

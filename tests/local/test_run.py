@@ -163,7 +163,7 @@ def test_a_job_that_is_suspended_by_its_author_starts_nothing(laptop: Laptop) ->
     ended = laptop.qtj("run", "job.yaml")
 
     assert ended.code == 2
-    assert "spec.suspend: the file says true, so nothing would run: write false, for example by --set" in ended.errors
+    assert "spec.suspend: this is true, so nothing would run: write false, for example by --set" in ended.errors
     assert not laptop.artifacts().exists()
 
 

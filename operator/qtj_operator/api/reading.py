@@ -60,6 +60,7 @@ _SENTENCES = {
 }
 """What is wrong, by pydantic's names for it, for somebody who writes YAML."""
 
+_OTHER = "this is not what belongs here: kubectl explain qtj.spec says what does"
 _CHOICES = {"enum", "literal_error"}
 _WRONG_TYPE = {kind for kind in _SENTENCES if kind.endswith("_type")}
 
@@ -137,7 +138,7 @@ def _sentence(fault: ErrorDetails) -> str:
         return one_of(re.findall(r"'([^']*)'", context["expected"]), fault["input"])
     if kind in _WRONG_TYPE and fault["input"] is None:  # as good as left out to an API server
         return _EMPTY
-    return _SENTENCES[kind].format(input=fault["input"], **context)
+    return _SENTENCES.get(kind, _OTHER).format(input=fault["input"], **context)
 
 
 def dotted(path: Iterable[int | str]) -> str:

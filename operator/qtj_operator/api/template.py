@@ -13,6 +13,9 @@ from pydantic.alias_generators import to_camel
 __all__ = ["PodTemplate", "UnreadPodTemplate", "read_template"]
 
 
+_MOST_CONTAINERS = 32
+
+
 class _Part(BaseModel):
     """A part of the template; a field that is null counts as left out, as it does for Kubernetes."""
 
@@ -46,7 +49,7 @@ class _Container(_Part):
 
 
 class _PodSpec(_Part):
-    containers: list[_Container] = Field(min_length=1)
+    containers: list[_Container] = Field(min_length=1, max_length=_MOST_CONTAINERS)
     init_containers: list[_Container] | None = None
     volumes: list[_Volume] | None = None
     security_context: dict[str, Any] | None = None
@@ -89,7 +92,7 @@ _SCHEMA: dict[str, Any] = {
                         "ports, and its exit code and termination message decide how the replica ended."
                     ),
                     "minItems": 1,
-                    "maxItems": 32,
+                    "maxItems": _MOST_CONTAINERS,
                     "items": {
                         "type": "object",
                         "required": ["name", "image"],

@@ -24,7 +24,7 @@ __all__ = ["all_checked", "checked", "mistakes"]
 
 _TOP = {"apiVersion", "kind", "metadata", "spec", "status"}
 _FIELD = re.compile(rf"\b(?:spec\.)?((?:{'|'.join(map(to_camel, Spec.model_fields))})(?:\.\w+)*)")
-_SUSPENDED = "the file says true, so nothing would run: write false, for example by --set spec.suspend=false"
+_SUSPENDED = "this is true, so nothing would run: write false, for example by --set spec.suspend=false"
 
 
 def all_checked(documents: Sequence[Document], *, here: bool = False) -> list[Rehearsal]:

@@ -45,7 +45,7 @@ class Document:
 
     def where(self, path: FieldPath) -> str:
         """Says where a field comes from: file and line, or the option that set it."""
-        setting = self._setting(path)
+        setting = self._setting(path) or self._made_by(path)
         return setting.name if setting else f"{self.file}:{self.line(path)}"
 
     def line(self, path: FieldPath) -> int:
@@ -62,6 +62,11 @@ class Document:
         node, rest = (setting.node, path[len(setting.path) :]) if setting else (self.node, path)
         found = _found(node, rest)[1] if node else None
         return str(found.value) if isinstance(found, yaml.ScalarNode) else None
+
+    def _made_by(self, path: FieldPath) -> Setting | None:
+        """Returns the option on whose way to its own field another was made, which the file does not have."""
+        made = _found(self.node, path)[1] is None
+        return next((each for each in self.settings if made and each.path[: len(path)] == tuple(path)), None)
 
     def _setting(self, path: FieldPath) -> Setting | None:
         """Returns the option that had the last word on a field."""
@@ -121,7 +126,8 @@ def _is_job(document: Document) -> bool:
     """Tells whether a document is a job, even when its kind or its apiVersion is misspelt."""
     kind, version = (document.manifest.get(name) for name in ("kind", "apiVersion"))
     ours = isinstance(version, str) and version.partition("/")[0] == GROUP
-    return kind != _TFJOB and (ours or kind == KIND or (isinstance(kind, str) and nearest(kind, [KIND]) is not None))
+    near = nearest(kind, [KIND]) and (version is None or nearest(version, [API_VERSION]))
+    return kind == KIND or (kind != _TFJOB and bool(ours or near))
 
 
 def _prepare(job: Document, settings: Sequence[Setting]) -> None:

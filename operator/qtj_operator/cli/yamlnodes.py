@@ -5,6 +5,7 @@ kubectl's library (go.yaml.in/yaml/v2, `resolve`) differs from PyYAML: a date an
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from math import isinf
 from typing import Any
 
 import yaml
@@ -189,10 +190,15 @@ def _number(text: str) -> int | float | str:
     plain = text.replace("_", "").lower()
     octal = re.sub(r"^([-+]?)0(?=[0-7]+$)", r"\g<1>0o", plain)
     try:
-        return int(octal, 0)
-    except ValueError:
-        number = float(plain.replace(".inf", "inf").replace(".nan", "nan"))
-    return text if number in {float("inf"), float("-inf")} and "inf" not in plain else number
+        whole = int(octal, 0)
+    except ValueError:  # a fraction, or more digits than Python reads
+        whole = None
+    if whole is not None and -(2**63) <= whole < 2**64:
+        return whole
+    if whole is not None and not plain.lstrip("+-").isdecimal():  # a large one in another base than ten
+        return text
+    number = float(plain.replace(".inf", "inf").replace(".nan", "nan"))
+    return text if isinf(number) and "inf" not in plain else number
 
 
 _SCALARS: Mapping[str, Callable[[str], Any]] = {

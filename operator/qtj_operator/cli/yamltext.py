@@ -27,6 +27,8 @@ def text_of(path: Path) -> str:
         InputError: It cannot be read, is too large, or is no text.
     """
     name = called(path)
+    if str(path) == STDIN and sys.stdin is None:
+        raise InputError(f"{name}: it is closed: name a file")
     try:
         if str(path) == STDIN:
             raw = _read(sys.stdin.buffer)

@@ -41,12 +41,24 @@ Artifacts = Annotated[
         show_default="qtj-artifacts/JOB/NUMBER",
     ),
 ]
+
+
+def _runs(incomplete: str) -> list[str]:
+    """Returns the names that a RUN may be completed to."""
+    from qtj_operator.local.history import History  # noqa: PLC0415  a moment, and only the shell asks
+
+    history = History()
+    names = [name for job in history.jobs() for name in (job, *(run.name for run in history.runs(job)))]
+    return [name for name in names if name.startswith(incomplete)]
+
+
 RunName = Annotated[
     str | None,
     typer.Argument(
         metavar="RUN",
         help="A job's name for its last run, or JOB/NUMBER, as `qtj list` has it.",
         show_default="the last run of all",
+        autocompletion=_runs,
     ),
 ]
 JobName = Annotated[str, typer.Argument(metavar="JOB", help="The job's name.")]

@@ -91,7 +91,11 @@ class FaultyClient:
 
     async def create(self, resource: Resource, manifest: Object) -> None:
         async def request() -> None:
-            self._gatekeeper.check(resource, manifest)
+            try:
+                self._gatekeeper.check(resource, manifest)
+            except ApiError:
+                self._invariants.refuses()
+                raise
             await self._client.create(resource, manifest)
 
         self._invariants.tries("create", resource, manifest["metadata"]["name"])

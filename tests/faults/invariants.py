@@ -32,10 +32,12 @@ class Pass:
     Attributes:
         reads: The resourceVersion of what it reads.
         late: Whether the cluster has changed since.
+        refused: Whether a child was refused, which is worth an event where it hinders nothing.
     """
 
     reads: int
     late: bool
+    refused: bool = False
     moves_record: bool = False
     status_written: bool = False
     children_changed: int = 0
@@ -76,9 +78,14 @@ class Invariants:
             pods = (child for (kind, _), child in self._children.items() if kind is Resource.PODS)
             self._known_finished |= {_replica(pod) for pod in pods if _has_finished(pod)}
         self._demand(not (done.moves_record and done.children_changed), "a pass moved the record and did more")
-        did_something = done.status_written or done.children_changed
+        did_something = done.status_written or done.children_changed or done.refused
         self._demand(did_something or not done.events, "it told of nothing")
         self._demand(done.events <= EVENTS_OF_A_PASS, f"{done.events} events in one pass")
+
+    def refuses(self) -> None:
+        """Somebody has refused what the operator wants to create."""
+        if self._pass:
+            self._pass.refused = True
 
     def disturbs(self) -> None:
         """A request failed, or a new process began, which may try at once what the one before it was waiting with."""

@@ -63,7 +63,7 @@ def test_a_crd_that_cannot_be_written_is_a_sentence() -> None:
         (
             ("--set", "spec.template.spec.containers[0].command=[python]",
              "--set", "spec.template.spec.containers[0].workingDir=/no/such/folder"),
-            "job.yaml:16: workingDir /no/such/folder of the container trainer is no folder of this machine",
+            "job.yaml:16: workingDir '/no/such/folder' of the container trainer is no folder of this machine",
         ),
         (
             ("--set", "spec.template.spec.containers[0].command=[python]",

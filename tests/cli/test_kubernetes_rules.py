@@ -69,7 +69,7 @@ def test_a_name_that_is_no_text_says_what_a_name_is(folder: Path, name: str, sen
     ("written", "path", "sentence"),
     [
         ("env: [{name: A=B, value: x}]", "env[0].name", '"A=B" may hold only printable ASCII characters, and no ='),
-        ('env: [{name: "A\\0", value: x}]', "env[0].name", '"A " may hold only printable ASCII characters'),
+        ('env: [{name: "A\\0", value: x}]', "env[0].name", '"A\\x00" may hold only printable ASCII characters'),
         ("env: [{name: Ä, value: x}]", "env[0].name", '"Ä" may hold only printable ASCII characters'),
         ('env: [{name: "", value: x}]', "env[0].name", '"" may hold only printable ASCII characters'),
         ("env: [{name: A, value: 1}]", "env[0].value", 'this has to be text: write "1", in quotes'),

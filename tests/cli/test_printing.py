@@ -122,7 +122,7 @@ printf '%%s\\n' "${COMPREPLY[@]}"
     [("ru", 1, ["run"]), ("run --res", 2, ["--resume"]), ("plan -o ''", 3, ["json", "yaml", "name"]),
      ("logs ow", 2, ["own", "own/1"])],
 )  # fmt: skip
-def test_bash_completes_commands_options_values_and_runs(folder: Path, words: str, index: int, expected: list[str]) -> None:
+def test_bash_completes_commands_options_and_runs(folder: Path, words: str, index: int, expected: list[str]) -> None:
     (folder / "qtj-artifacts/own/1").mkdir(parents=True)
     (folder / "qtj-artifacts/own/1/.qtj-run").touch()
 

@@ -81,7 +81,7 @@ def test_objects_on_the_way_are_made(folder: Path) -> None:
         ),
         (
             'metadata.labels.x="\\0"',
-            '--set metadata.labels.x="\\0": metadata.labels.x: " " is no value of a label',
+            '--set metadata.labels.x="\\0": metadata.labels.x: "\\x00" is no value of a label',
         ),
         (
             "spec.circuit.qubits=99",

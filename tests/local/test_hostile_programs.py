@@ -54,9 +54,12 @@ def test_of_a_huge_termination_message_the_beginning_counts(laptop: Laptop) -> N
 
 
 def test_variables_that_are_too_long_together_fail_the_job(laptop: Laptop) -> None:
-    env = [{"name": f"V{index}", "value": "x" * 120_000} for index in range(60)]
+    data = {f"V{index}": "x" * 120_000 for index in range(8)}
+    sources = [{"prefix": f"{letter}_", "configMapRef": {"name": "many"}} for letter in "abcdefgh"]
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "many"}, "data": data}
+    laptop.write(job_of("python", "-c", "", envFrom=sources), config)
 
-    ended = python(laptop, "", env=env)
+    ended = laptop.qtj("run", "job.yaml", "-o", "json")
 
     assert ended.code == 1
     assert ended.status["failures"][0]["exitCode"] == 126

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.local.laptop import Laptop, toy_job
+from tests.local.laptop import Ended, Laptop, toy_job
 
 QUICK = {"periodSeconds": 1, "failureThreshold": 2}
 
@@ -13,13 +13,21 @@ def probed(epochs: int, **probes: Any) -> dict[str, Any]:
     return job
 
 
+def stages(ended: Ended) -> list[str]:
+    """The stages of the view until the end of training."""
+    lines = [line.split() for line in ended.output.splitlines()]
+    return [words[3] for words in lines if words[2:3] == ["toy"] and words[3] in {"starting", "running", "training"}]
+
+
 def test_a_replica_is_ready_when_its_probe_says_so(laptop: Laptop) -> None:
     laptop.write(probed(40, readinessProbe={**QUICK, "httpGet": {"path": "/progress", "port": "metrics"}}))
 
     ended = laptop.qtj("run", "job.yaml")
 
     assert ended.code == 0, ended.errors
-    assert ended.output.index("Pending     ready 0/1") < ended.output.index("Running     ready 1/1")
+    assert (
+        ended.output.index("toy  starting") < ended.output.index("toy  running") < ended.output.index("toy  training")
+    )
 
 
 def test_a_replica_whose_probe_fails_is_never_ready(laptop: Laptop) -> None:
@@ -58,4 +66,6 @@ def test_a_startup_probe_comes_before_readiness(laptop: Laptop) -> None:
     ended = laptop.qtj("run", "job.yaml")
 
     assert ended.code == 0, ended.errors
-    assert ended.output.index("Pending     ready 0/1") < ended.output.index("Running     ready 1/1")
+    assert (
+        ended.output.index("toy  starting") < ended.output.index("toy  running") < ended.output.index("toy  training")
+    )

@@ -113,10 +113,16 @@ class History:
                 return Folder(path)
 
     def link(self, job: str, folder: Folder) -> None:
-        """Lists a run whose folder is elsewhere; where nothing can be written, it is not listed."""
+        """Lists a run whose folder is elsewhere; where nothing can be written, it is not listed.
+
+        Links to folders that are gone go as well.
+        """
         if any(run.folder.path == folder.path.resolve() for run in self._listed(job)):
             return
         with suppress(OSError):
+            for run in self._listed(job):
+                if run.is_elsewhere and not run.path.exists():
+                    run.path.unlink()
             path = self._root / job / str(self._next_number(job))
             path.parent.mkdir(parents=True, exist_ok=True)
             path.symlink_to(folder.path.resolve(), target_is_directory=True)

@@ -1,0 +1,57 @@
+"""`python -m tests.examples.picture`: docs/reference/run.svg, what `qtj run` shows while the first example trains."""
+
+import io
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+
+from qtj_operator.cli import run
+from qtj_operator.cli.live import LiveView
+from qtj_operator.local.store import Change
+
+REPOSITORY = Path(__file__).parents[2]
+PICTURE = REPOSITORY / "docs/reference/run.svg"
+COLUMNS = 118
+_FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+"""Rich would have the reader's browser fetch fonts from elsewhere."""
+
+
+class Painter(LiveView):
+    """The live view of a real run, which is painted when half of the training is done."""
+
+    def __init__(self) -> None:
+        super().__init__(Console(file=io.StringIO(), force_terminal=True, width=COLUMNS))
+        self._paper = Console(file=io.StringIO(), force_terminal=True, record=True, width=COLUMNS)
+        self._is_painted = False
+
+    def say(self, sentence: str, style: str = "") -> None:
+        """Writes a line on the picture, as long as it is not finished."""
+        if not self._is_painted and "artifacts go to" not in sentence:
+            self._paper.print(f"{self._now():7.1f} s  {sentence}", style=style, highlight=False)
+
+    def notice(self, change: Change) -> None:
+        """Takes notice of a change, and paints once."""
+        super().notice(change)
+        done = [course.done for course in self._courses.values()]
+        if not self._is_painted and any(total and 2 * step >= total for step, total in done):
+            self._is_painted = True
+            self._paper.print(self._drawn(COLUMNS, "…"))
+            picture = self._paper.export_svg(title="qtj run examples/qcnn.yaml", unique_id="run")
+            PICTURE.write_text(_FONTS.sub("", picture))
+
+
+def main() -> None:
+    """Runs the example in a folder of its own."""
+    os.environ["TERM"] = "xterm-256color"
+    run.view_on = lambda *_, **__: Painter()  # type: ignore[assignment]
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        sys.exit(run.run_file(run.Options(file=REPOSITORY / "examples/qcnn.yaml")))
+
+
+if __name__ == "__main__":
+    main()

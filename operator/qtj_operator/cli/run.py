@@ -73,8 +73,8 @@ class _Interrupts:
         self._count = 0
 
     def hang_up(self) -> None:
-        """Is called when the terminal is gone; its signal may have come before."""
-        if not self._count and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup asks
+        """Is called when the terminal is gone, once for its signal and once for what could not be written there."""
+        if not self._count:
             self()
 
     def __call__(self) -> None:
@@ -164,10 +164,12 @@ async def _run(jobs: Sequence[LocalJob], configs: Configs, view: View, lost: _Lo
     except (OSError, NoFreePortError) as problem:
         raise InputError(str(problem)) from None
     interrupted = _Interrupts(session, view)
-    lost.hang_up = partial(asyncio.get_running_loop().call_soon_threadsafe, interrupted.hang_up)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # as nohup asks
-            asyncio.get_running_loop().add_signal_handler(number, interrupted)
+    handlers: dict[signal.Signals, Callable[[], None]] = {signal.SIGINT: interrupted, signal.SIGTERM: interrupted}
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup asks
+        handlers[signal.SIGHUP] = interrupted.hang_up
+        lost.hang_up = partial(asyncio.get_running_loop().call_soon_threadsafe, interrupted.hang_up)
+    for number, handler in handlers.items():
+        asyncio.get_running_loop().add_signal_handler(number, handler)
     try:
         await session.run()
     finally:

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import shutil
 from pathlib import Path
 
 import pytest
@@ -226,17 +225,6 @@ def test_artifacts_go_where_the_user_says_and_the_run_is_listed_all_the_same(lap
     assert (laptop.folder / "elsewhere/logs/toy-worker-0.1.log").is_file()
     assert "toy/1   Complete" in laptop.qtj("list").output
     assert laptop.qtj("status", "toy", "-o", "name").output == "toy/1\n"
-
-
-def test_a_run_whose_folder_is_gone_leaves_no_trace(laptop: Laptop) -> None:
-    laptop.write(toy_job(epochs=1))
-    laptop.qtj("run", "job.yaml", "--artifacts", "first")
-    shutil.rmtree(laptop.folder / "first")
-
-    laptop.qtj("run", "job.yaml", "--artifacts", "second")
-
-    assert laptop.qtj("list", "-o", "name").output == "toy/1\n"
-    assert laptop.artifacts(run=1).readlink() == laptop.folder / "second"
 
 
 def test_what_goes_on_with_a_run_is_told_with_its_options(laptop: Laptop) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from qtj_operator.api.conditions import ConditionType, is_true
 from qtj_operator.api.reading import read_status
 from qtj_operator.cli.errors import InputError
 from qtj_operator.cli.manifests import Document
@@ -106,14 +107,15 @@ def start_of(document: Document, earlier: Earlier | None, *, resume: bool, along
 def _resumed(document: Document, earlier: Earlier) -> Start:
     spec = document.manifest["spec"]
     for name in _IMMUTABLE:
-        if why := _forbids(earlier.record["spec"].get(name), spec.get(name)):
+        before, now = earlier.record["spec"].get(name), spec.get(name)
+        if why := _forbids(before, now):
             raise InputError(document.error(["spec", name], f"{why}: undo that, or train anew with --fresh"))
+        if before != now and is_true(read_status(earlier.record).conditions, ConditionType.TRAINED):
+            what = f"the training of {earlier.name} is done, and its checkpoints are gone: train anew with --fresh"
+            raise InputError(document.error(["spec", name], what))
     if earlier.phase == "Failed":
         tried = max(earlier.record["spec"].get("retry") or 0, read_status(earlier.record).retry or 0)
         spec = {**spec, "retry": max(tried + 1, spec.get("retry") or 0)}
-    elif earlier.phase == "Complete" and earlier.record["spec"].get("template") != spec.get("template"):
-        what = f"{earlier.name} is Complete, and its checkpoints are gone: train anew with --fresh"
-        raise InputError(document.error(["spec", "template"], what))
     return Start(earlier=earlier, spec=spec)
 
 

@@ -20,10 +20,10 @@ def list_runs(job: OneJob = None, output: Output = None) -> None:
         from qtj_operator.cli.runs import listed, table  # noqa: PLC0415
 
         runs = listed(job)
-        names = {run.job["metadata"]["uid"]: run.name for run in runs}
+        names = {id(run.job): run.name for run in runs}
         if output:
             objects = [run.job for run in runs]
-            say(formatted(objects, output, name=lambda obj: names[obj["metadata"]["uid"]], as_list=True))
+            say(formatted(objects, output, name=lambda obj: names[id(obj)], as_list=True))
         else:
             say(table(runs) if runs else "no run is in this folder yet: qtj run FILE begins")
 

@@ -1,10 +1,12 @@
 """Where runs are on this machine, as the command line names them: RUN, and --artifacts."""
 
 import re
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from qtj_operator.api.names import NAME_PATTERN
 from qtj_operator.api.reading import read_status
@@ -12,7 +14,10 @@ from qtj_operator.cli.errors import InputError, meant
 from qtj_operator.local.folder import Folder, FolderError
 from qtj_operator.local.history import History, Run
 
-__all__ = ["Recorded", "folder_named", "recorded", "run_named"]
+__all__ = ["Recorded", "folder_named", "jobs_named", "recorded", "run_named"]
+
+_BEGIN_SECONDS = 5.0
+"""How long a run that has its folder may take to write its first record."""
 
 _RUN = re.compile(rf"(?P<job>{NAME_PATTERN.strip('^$')})(/(?P<number>[1-9][0-9]*))?")
 
@@ -38,6 +43,9 @@ class Recorded:
         Raises:
             FolderError: It left no record.
         """
+        last = time.monotonic() + _BEGIN_SECONDS
+        while run.folder.is_active and not run.folder.is_used and time.monotonic() < last:
+            time.sleep(0.05)  # it has only begun
         return cls(run.name, run.folder, _readable(run.folder.load()))
 
 
@@ -56,10 +64,10 @@ def folder_named(artifacts: str | None) -> Folder | None:
     if not artifacts.strip():
         raise InputError("--artifacts is empty: name a folder, file:///PATH or gs://BUCKET/PATH, or leave it out")
     if artifacts.startswith("file:///"):
-        return Folder(Path(unquote(urlsplit(artifacts).path)))
+        return Folder(Path(unquote(artifacts.removeprefix("file://"))))
     if "://" in artifacts:
         raise InputError(f"--artifacts {artifacts}: name a folder, file:///PATH or gs://BUCKET/PATH")
-    return Folder(Path(artifacts))
+    return Folder(Path(artifacts).expanduser())
 
 
 def run_named(name: str | None) -> Run:
@@ -70,7 +78,7 @@ def run_named(name: str | None) -> Run:
     """
     history = History()
     if name is None:
-        runs = [run for job in history.jobs() for run in history.runs(job)]
+        runs = [run for job in history.jobs() for run in history.runs(job) if run.has_begun]
         if not runs:
             raise InputError("nothing was run in this folder yet: qtj run FILE begins")
         return max(runs, key=lambda run: run.folder.changed)
@@ -80,7 +88,21 @@ def run_named(name: str | None) -> Run:
     runs = [run for run in history.runs(said["job"]) if said["number"] in {None, str(run.number)}]
     if not runs:
         raise InputError(_no_run(name, said["job"], history))
-    return runs[-1]
+    return next((run for run in reversed(runs) if run.has_begun), runs[-1])
+
+
+def jobs_named(job: str | None) -> Sequence[str]:
+    """Returns the job of a name, or all jobs when nothing is named.
+
+    Raises:
+        InputError: It was not run here.
+    """
+    history = History()
+    if job is None:
+        return history.jobs()
+    if not re.fullmatch(NAME_PATTERN, job) or not history.runs(job):
+        raise InputError(_no_run(job, job, history))
+    return [job]
 
 
 def _no_run(name: str, job: str, history: History) -> str:

@@ -2,8 +2,9 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,13 +12,17 @@ from qtj_operator.cli.errors import InputError
 from qtj_operator.cli.going_on import Earlier, Start, is_to_go_on, start_of
 from qtj_operator.cli.manifests import Document
 from qtj_operator.cli.places import folder_named
-from qtj_operator.local.folder import Folder, FolderError
+from qtj_operator.local.folder import OUTPUT, Folder, FolderError
 from qtj_operator.local.history import History
 from qtj_operator.local.session import LocalJob
 
 __all__ = ["Plan", "Prepared", "claimed", "detached", "planned"]
 
-_OUTPUT = "run.log"
+_PERIOD_SECONDS = 0.05
+_MUCH = 1 << 16
+"""Bytes of what a run has said before it ended."""
+_STANDARD = 2
+"""The last descriptor of stdin, stdout and stderr."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +96,10 @@ def planned(documents: Sequence[Document], artifacts: str | None, *, resume: boo
         found = [None if fresh else _earlier(document, place) for document in documents]
     except FolderError as problem:
         raise InputError(str(problem)) from None
+    if bucket := artifacts if place is None else None:
+        found = [each if each and each.folder.bucket == bucket else None for each in found]
     if resume and None in found:
-        raise InputError(_nothing_left(documents[found.index(None)], place))
+        raise InputError(_nothing_left(documents[found.index(None)], place, bucket))
     along = any(map(is_to_go_on, documents, found))
     starts = (start_of(*each, resume=resume, along=along) for each in zip(documents, found, strict=True))
     return [_plan(document, start, place, artifacts) for document, start in zip(documents, starts, strict=True)]
@@ -102,6 +109,8 @@ def _plan(document: Document, start: Start, place: Folder | None, artifacts: str
     if place and not start.earlier:
         if place.is_used:
             raise InputError(f"{place.path} holds an earlier run, and nothing is overwritten: name another --artifacts")
+        if any(Folder(parent).is_ours for parent in place.path.parents):
+            raise InputError(f"{place.path} lies in the folder of another run: name another --artifacts")
         if place.is_foreign:
             raise InputError(
                 f"{place.path} is not empty and holds no run of qtj: name an empty folder, or one that does not exist, "
@@ -121,9 +130,12 @@ def claimed(plan: Plan, stack: ExitStack) -> Prepared:
     try:
         folder = start.earlier.folder if start.earlier else plan.place or history.make_folder(plan.job)
         folder.claim(plan.bucket)
+        if start.earlier and folder.load() != start.earlier.record:
+            folder.release()
+            raise InputError(f"{start.earlier.name} has gone on meanwhile: give the command again")
     except FolderError as problem:
         raise InputError(str(problem)) from None
-    stack.callback(folder.release)
+    stack.callback(folder.release if start.earlier or plan.place else folder.give_up)
     if plan.place:
         history.link(plan.job, folder)
     job = LocalJob(
@@ -135,9 +147,9 @@ def claimed(plan: Plan, stack: ExitStack) -> Prepared:
     return Prepared(history.name_of(plan.job, folder), job, list(plan.notes(folder)))
 
 
-def _nothing_left(document: Document, place: Folder | None) -> str:
+def _nothing_left(document: Document, place: Folder | None, bucket: str | None) -> str:
     job = document.manifest["metadata"]["name"]
-    where = place.path if place else "this folder"
+    where = place.path if place else bucket or "this folder"
     return f"there is no run of {job} in {where} to go on with: leave --resume out"
 
 
@@ -146,7 +158,7 @@ def _earlier(document: Document, place: Folder | None) -> Earlier | None:
     job = document.manifest["metadata"]["name"]
     history = History()
     if place is None:
-        runs = [run for run in history.runs(job) if run.folder.is_active or run.folder.is_used]
+        runs = [run for run in history.runs(job) if run.has_begun]
         return Earlier.of(runs[-1].name, runs[-1].folder) if runs else None
     if not place.is_active and not place.is_used:
         return None
@@ -156,22 +168,51 @@ def _earlier(document: Document, place: Folder | None) -> Earlier | None:
     return earlier
 
 
-def detached(folder: Folder) -> bool:
+def detached(folders: Sequence[Folder]) -> bool:
     """Goes on in a process that no terminal can end, which keeps the claims of this one.
 
     Args:
-        folder: Takes what that process has to say: `run.log`.
+        folders: The folders of the run. The first takes what that process has to say: `run.log`.
 
     Returns:
-        Whether this is that process.
+        Whether this is that process. The other one returns once the run has begun.
+
+    Raises:
+        InputError: It has not begun; the message is what it had to say.
     """
     sys.stdout.flush()
     sys.stderr.flush()
-    if os.fork():
+    path = folders[0].path / OUTPUT
+    try:
+        output = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o644)
+    except OSError as problem:
+        raise InputError(f"cannot write to {path} ({problem.strerror}): make room, or move it away") from None
+    said, before = os.fstat(output).st_size, folders[0].changed
+    child = os.fork()
+    if child:
+        while folders[0].changed == before:
+            time.sleep(_PERIOD_SECONDS)
+            if os.waitpid(child, os.WNOHANG)[0]:
+                raise InputError(_mistakes(os.pread(output, _MUCH, said)))
         return False
     os.setsid()
-    output = os.open(folder.path / _OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    nothing = os.open(Path(os.devnull), os.O_RDONLY)
+    nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (output, 1), (output, 2)):
         os.dup2(source, target)
+    _close_others({folder.lock for folder in folders})
     return True
+
+
+def _mistakes(output: bytes) -> str:
+    """Returns what a process has told of its user's mistakes, or else all that it has said."""
+    lines = output.decode(errors="replace").splitlines()
+    told = [line.removeprefix("qtj: ") for line in lines if line.startswith("qtj: ")]
+    return "\n".join(told or lines)
+
+
+def _close_others(kept: Collection[int | None]) -> None:
+    """Closes what was inherited from a shell: a lock or a pipe of somebody who does not expect it to be kept."""
+    for number in [int(path.name) for path in Path("/dev/fd").iterdir()]:
+        if number > _STANDARD and number not in kept:
+            with suppress(OSError):  # that of the folder which was listed
+                os.close(number)

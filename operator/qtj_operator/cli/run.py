@@ -86,6 +86,7 @@ class _Interrupts:
         elif self._count == 2:  # noqa: PLR2004
             self._session.kill()
         else:
+            self._view.abandon()
             os._exit(INTERRUPTED)  # whatever holds it up; the supervisors see to the programs
 
 
@@ -106,7 +107,7 @@ def run_file(options: Options) -> int:
         return _dry_run(notes, plans, options)
     with ExitStack() as stack:
         prepared = [claimed(plan, stack) for plan in plans]
-        if options.detach and not detached(prepared[0].job.folder):
+        if options.detach and not detached([each.job.folder for each in prepared]):
             say("\n".join(_farewell(each) for each in prepared))
             return COMPLETE
         return _attended([*notes, *(note for each in prepared for note in each.notes)], prepared, file.configs, options)
@@ -161,7 +162,10 @@ class _Lost:
 async def _run(jobs: Sequence[LocalJob], configs: Configs, view: View, lost: _Lost) -> Sequence[Object]:
     try:
         session = Session(jobs, configs=configs, on_change=view.notice, on_activity=view.hear)
-    except (OSError, NoFreePortError) as problem:
+    except OSError as problem:
+        what = "set TMPDIR to a folder of your own"
+        raise InputError(f"cannot use {problem.filename} ({problem.strerror}): {what}") from None
+    except NoFreePortError as problem:
         raise InputError(str(problem)) from None
     interrupted = _Interrupts(session, view)
     handlers: dict[signal.Signals, Callable[[], None]] = {signal.SIGINT: interrupted, signal.SIGTERM: interrupted}

@@ -10,7 +10,7 @@ from typing import Any
 
 from qtj_operator.api.reading import read_status
 from qtj_operator.cli.errors import InputError
-from qtj_operator.cli.places import Recorded
+from qtj_operator.cli.places import Recorded, jobs_named
 from qtj_operator.local.folder import FolderError
 from qtj_operator.local.follow import events_of
 from qtj_operator.local.history import History, Run, phase_of
@@ -20,6 +20,12 @@ __all__ = ["Superfluous", "described", "listed", "removed", "stopped", "superflu
 _HEADINGS = ("RUN", "PHASE", "EPOCH", "LOSS", "BEGAN", "FOLDER")
 _EVENTS = 5
 _PERIOD_SECONDS = 0.1
+_FURTHER = {
+    "Complete": "",
+    "Failed": ": `qtj run` of its file with --resume goes on with it",
+    "Suspended": ": `qtj run` of its file goes on with it",
+}
+"""What can be done next with a job at rest, by its phase."""
 
 
 def listed(job: str | None) -> Sequence[Recorded]:
@@ -30,7 +36,7 @@ def listed(job: str | None) -> Sequence[Recorded]:
     """
     history = History()
     found = []
-    for run in (run for name in ([job] if job else history.jobs()) for run in history.runs(name)):
+    for run in (run for name in jobs_named(job) for run in history.runs(name)):
         try:
             found.append(Recorded.of(run))
         except FolderError:
@@ -134,13 +140,16 @@ def stopped(run: Recorded, *, at_once: bool) -> str:
     if not run.folder.is_active:
         raise InputError(f"{run.name} is not under way, it is {_phase(run)}: `qtj list` shows which are")
     try:
-        run.folder.ask_to_stop(at_once=at_once)
-        while run.folder.is_active and run.folder.is_to_stop:
-            time.sleep(_PERIOD_SECONDS)
+        phase = None
+        while run.folder.is_active and phase not in _FURTHER:
+            run.folder.ask_to_stop(at_once=at_once)
+            while run.folder.is_active and run.folder.is_to_stop:
+                time.sleep(_PERIOD_SECONDS)
+            phase = read_status(run.folder.load()).phase
         phase = read_status(run.folder.load()).phase
     except FolderError as problem:
         raise InputError(str(problem)) from None
-    return f"{run.name} is {phase}" + ("" if phase == "Complete" else ": `qtj run` of its file goes on with it")
+    return f"{run.name} is {phase}{_FURTHER.get(phase or '', '')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,20 +175,23 @@ def superfluous(job: str | None, keep: int) -> Sequence[Superfluous]:
         keep: How many runs of a job stay.
     """
     history = History()
-    old = [run for name in ([job] if job else history.jobs()) for run in _but_last(history.runs(name), keep)]
-    return [_superfluous(run) for run in old if not run.folder.is_active]
+    return [each for name in jobs_named(job) for each in _but_last(history.runs(name), keep)]
 
 
-def _but_last(runs: Sequence[Run], keep: int) -> Sequence[Run]:
-    return runs[: max(len(runs) - keep, 0)]
+def _but_last(runs: Sequence[Run], keep: int) -> Iterator[Superfluous]:
+    """Yields the old runs of a job; one without a record, which nothing can go on with, counts for nothing."""
+    phases = {run: _last_phase(run) for run in runs if not run.folder.is_active}
+    told = [run for run in runs if phases.get(run, "")]
+    for run, phase in phases.items():
+        if not phase or run in told[: max(len(told) - keep, 0)]:
+            yield Superfluous(run, phase or "without a record", 0 if run.is_elsewhere else _size(run.path))
 
 
-def _superfluous(run: Run) -> Superfluous:
+def _last_phase(run: Run) -> str:
     try:
-        phase = phase_of(run.folder.load(), is_active=False)
+        return phase_of(run.folder.load(), is_active=False)
     except FolderError:
-        phase = "without a record"
-    return Superfluous(run, phase, 0 if run.is_elsewhere else _size(run.path))
+        return ""
 
 
 def _size(folder: Path) -> int:
@@ -193,11 +205,16 @@ def removed(old: Sequence[Superfluous]) -> None:
         InputError: One cannot be removed; those before it are.
     """
     for each in old:
-        path = each.run.path
+        path, folder = each.run.path, each.run.folder
         try:
+            folder.take()  # somebody may have gone on with it since
             if each.run.is_elsewhere:
                 path.unlink()
             else:
                 shutil.rmtree(path)
+        except FolderError as problem:
+            raise InputError(f"{each.run.name} stays: {problem}") from None
         except OSError as problem:
             raise InputError(f"cannot remove {path} ({problem.strerror}): remove it yourself") from None
+        finally:
+            folder.release()

@@ -54,6 +54,10 @@ class View(AbstractContextManager["View"]):
         if self._bell:
             self._console.bell()
 
+    def abandon(self) -> None:
+        """Leaves the terminal as it was found: this process ends at once."""
+        self._console.show_cursor()
+
     def notice(self, change: Change) -> None:
         """Shows a change, if it is one for people."""
         if change.resource is Resource.EVENTS and change.type == "ADDED":

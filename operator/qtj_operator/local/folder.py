@@ -4,6 +4,7 @@
                                       locked while the run is under way
 <folder>/job.json                     the job as the API server would hold it: what a later `qtj run` goes on from
 <folder>/events.jsonl                 its events, one object a line
+<folder>/run.log                      what a run without a terminal has to say
 <folder>/logs/worker-0.1.log          what a replica wrote, one file per attempt
 <folder>/...                          weights, checkpoints and results, as the training program stores them
 
@@ -22,9 +23,10 @@ from typing import Any
 from qtj_operator.api.names import KIND, LABEL_ATTEMPT
 from qtj_operator.controller.client import Object
 
-__all__ = ["EVENTS", "Folder", "FolderError"]
+__all__ = ["EVENTS", "OUTPUT", "Folder", "FolderError"]
 
 EVENTS = "events.jsonl"
+OUTPUT = "run.log"
 _MARK = ".qtj-run"
 _RECORD = "job.json"
 _STOP = ".stop"
@@ -44,23 +46,28 @@ class Folder:
     Attributes:
         path: Where it is, absolute.
         complaint: Why the record was not written when it was last to be; None when it was.
+        lock: The descriptor that holds the folder for this process; None while nothing does.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
         self.complaint: str | None = None
-        self._lock: int | None = None
+        self.lock: int | None = None
 
     @property
     def is_ours(self) -> bool:
-        """Whether a run has its folder here."""
-        return (self.path / _MARK).is_file()
+        """Whether a run has its folder here, as far as this user may know."""
+        with suppress(OSError):
+            return (self.path / _MARK).is_file()
+        return False
 
     @property
     def is_foreign(self) -> bool:
         """Whether it holds files and none of them says that they are ours."""
         try:
             return not self.is_ours and any(self.path.iterdir())
+        except PermissionError:  # nobody knows what it holds
+            return True
         except OSError:  # there is no such folder, or `claim` says what is wrong with it
             return False
 
@@ -88,11 +95,11 @@ class Folder:
 
     @property
     def is_active(self) -> bool:
-        """Whether a `qtj run` is at work in it."""
+        """Whether a `qtj run` is at work in it; also where this user may not know that."""
         try:
             with (self.path / _MARK).open("rb") as mark:
                 fcntl.flock(mark, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
+        except (BlockingIOError, PermissionError):
             return True
         except OSError:
             return False
@@ -109,27 +116,62 @@ class Folder:
         """
         with self._explained():
             self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(self.path / _MARK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
             (self.path / _LOGS).mkdir(exist_ok=True)
-        if not _locked(self._lock):
-            self.release()
-            raise FolderError(f"another qtj run is at work in {self.path}: wait for its end, or stop it with qtj stop")
+            lock = self.take(make=True)
+            os.truncate(lock, 0)
+            os.pwrite(lock, json.dumps({"artifacts": bucket}).encode(), 0)
         self.say_stopped()  # what a run that is gone was asked for
-        with self._explained():
-            os.truncate(self._lock, 0)
-            os.pwrite(self._lock, json.dumps({"artifacts": bucket}).encode(), 0)
+
+    def take(self, *, make: bool = False) -> int:
+        """Takes the lock of the folder, until `release` or the end of this process.
+
+        Args:
+            make: Whether to make it ours where it is not.
+
+        Returns:
+            The descriptor that holds it.
+
+        Raises:
+            FolderError: Another process has it, or there are no locks.
+            OSError: It cannot be opened.
+        """
+        flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_CREAT if make else 0)
+        lock = os.open(self.path / _MARK, flags, 0o644)
+        try:
+            _lock(lock)
+        except OSError as problem:
+            os.close(lock)
+            where = f"{self.path}: wait for its end, or stop it with qtj stop"
+            if isinstance(problem, BlockingIOError):
+                raise FolderError(f"another qtj run is at work in {where}") from None
+            raise FolderError(f"there are no locks in {self.path} ({problem.strerror}): work on another disk") from None
+        self.lock = lock
+        return lock
 
     def release(self) -> None:
         """Lets others in."""
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        if self.lock is not None:
+            os.close(self.lock)
+            self.lock = None
+
+    def give_up(self) -> None:
+        """Removes the folder that was made for a run which never began."""
+        if not self.is_used:
+            with suppress(OSError):
+                (self.path / OUTPUT).unlink(missing_ok=True)
+                (self.path / _LOGS).rmdir()
+                (self.path / _MARK).unlink()
+                self.path.rmdir()
+        self.release()
 
     def save(self, job: Object) -> None:
         """Writes the record, or says in `complaint` why not and leaves the one before as it is."""
         unfinished = self.path / f".{_RECORD}"
         try:
-            unfinished.write_text(json.dumps(job, indent=4, sort_keys=True))
+            with unfinished.open("w") as file:
+                file.write(json.dumps(job, indent=4, sort_keys=True))
+                file.flush()
+                os.fsync(file.fileno())  # else a power failure may leave an empty record
             unfinished.replace(self.path / _RECORD)
         except OSError as problem:
             self.complaint = (
@@ -214,18 +256,23 @@ class Folder:
             raise FolderError(f"cannot write to {self.path} ({why}): name another folder with --artifacts") from None
 
 
-def _locked(descriptor: int) -> bool:
-    """Takes the lock, if nobody keeps it."""
+def _lock(descriptor: int) -> None:
+    """Takes the lock.
+
+    Raises:
+        BlockingIOError: Somebody keeps it.
+        OSError: The file system has none.
+    """
     last = time.monotonic() + _CLAIM_SECONDS
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > last:
-                return False
+                raise
             time.sleep(0.02)
         else:
-            return True
+            return
 
 
 def _is_record(job: object) -> bool:

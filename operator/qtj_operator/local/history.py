@@ -44,7 +44,16 @@ class Run:
     @property
     def folder(self) -> Folder:
         """Its folder."""
-        return Folder(self.path.resolve())
+        try:
+            return Folder(self.path.resolve())
+        except (OSError, RuntimeError):  # a link to itself, or through a folder of somebody else
+            return Folder(self.path)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it is under way or has left a record: others were ended before their job was there."""
+        folder = self.folder
+        return folder.is_active or folder.is_used
 
     @property
     def is_elsewhere(self) -> bool:
@@ -113,19 +122,21 @@ class History:
                 return Folder(path)
 
     def link(self, job: str, folder: Folder) -> None:
-        """Lists a run whose folder is elsewhere; where nothing can be written, it is not listed.
-
-        Links to folders that are gone go as well.
-        """
+        """Lists a run whose folder is elsewhere; where nothing can be written, it is not listed."""
         if any(run.folder.path == folder.path.resolve() for run in self._listed(job)):
             return
-        with suppress(OSError):
-            for run in self._listed(job):
-                if run.is_elsewhere and not run.path.exists():
-                    run.path.unlink()
-            path = self._root / job / str(self._next_number(job))
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.symlink_to(folder.path.resolve(), target_is_directory=True)
+        number = self._next_number(job)
+        while True:
+            path = self._root / job / str(number)
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.symlink_to(folder.path.resolve(), target_is_directory=True)
+            except FileExistsError:  # another qtj run was faster
+                number += 1
+            except OSError:
+                return
+            else:
+                return
 
     def _next_number(self, job: str) -> int:
         return 1 + max((run.number for run in self._listed(job)), default=0)

@@ -99,6 +99,7 @@ class Session:
         self._kubelet = Kubelet(self._store, self._machine(configs or {}))
         self._changed = asyncio.Event()
         self._last: dict[Key, Object] = {}
+        self._gone: set[Key] = set()
         self._unsaved: set[Key] = set()
         self._rested: float | None = None
 
@@ -169,7 +170,7 @@ class Session:
     def _heed(self) -> None:
         """Suspends the jobs of which another command has asked for that."""
         for key, folder in ((key, job.folder) for key, job in self._jobs.items() if job.folder.is_to_stop):
-            if _is_at_rest(self._last[key]) and not self._kubelet.runs(key):
+            if self._rests(key) and not self._kubelet.runs(key):
                 folder.say_stopped()
             else:
                 self._suspend(key, at_once=folder.is_to_stop_at_once)
@@ -181,13 +182,16 @@ class Session:
 
     def _is_done(self) -> bool:
         """Whether all jobs rest and their programs have left, or had the time to."""
-        if not all(_is_at_rest(self._last[key]) for key in self._jobs):
+        if not all(map(self._rests, self._jobs)):
             self._rested = None
             return False
         now = asyncio.get_running_loop().time()
         self._rested = self._rested or now
-        over = all(_is_over(self._last[key]) for key in self._jobs)
+        over = all(_is_over(self._last[key]) or key in self._gone for key in self._jobs)
         return not self._kubelet.running or (over and now > self._rested + _LEAVE_SECONDS)
+
+    def _rests(self, key: Key) -> bool:
+        return key in self._gone or _is_at_rest(self._last[key])
 
     async def _shut_down(self, background: Sequence[asyncio.Task[None]]) -> None:
         for task in background:
@@ -212,6 +216,8 @@ class Session:
         if change.resource is Resource.QUANTUM_TRAINING_JOBS:
             key = (meta["namespace"], meta["name"])
             self._last[key] = change.object
+            if change.type == "DELETED":  # its time to live was over
+                self._gone.add(key)
             self._progress[key].notice(change.object)
             self._unsaved.add(key)
             self._queue.add(key)

@@ -1,0 +1,234 @@
+"""Runs that meet each other, or what others have done to their folders."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from qtj_operator.cli.errors import InputError
+from qtj_operator.cli.manifests import read_file
+from qtj_operator.cli.prepare import claimed, planned
+from qtj_operator.cli.runs import removed, superfluous
+from qtj_operator.local.folder import Folder, FolderError
+from qtj_operator.local.history import History
+from tests.local.laptop import QTJ, Laptop, eventually, toy_job
+
+ENDLESS = 100_000
+
+
+@pytest.fixture
+def here(laptop: Laptop, monkeypatch: pytest.MonkeyPatch) -> Laptop:
+    """A laptop whose folder is that of the test too."""
+    monkeypatch.chdir(laptop.folder)
+    return laptop
+
+
+def ran(laptop: Laptop, times: int = 1, **spec: object) -> None:
+    laptop.write(toy_job(epochs=1, **spec))  # type: ignore[arg-type]
+    for _ in range(times):
+        assert laptop.qtj("run", "job.yaml").code == 0
+
+
+def test_what_somebody_has_gone_on_with_since_is_not_removed(here: Laptop) -> None:
+    ran(here, times=2)
+    old = superfluous(None, keep=1)
+    folder = Folder(here.artifacts(run=1))
+    folder.take()  # as a qtj run that went on with it while its user was asked
+
+    with pytest.raises(InputError, match="toy/1 stays: another qtj run is at work"):
+        removed(old)
+
+    assert (here.artifacts(run=1) / "job.json").is_file()
+
+
+def test_a_run_that_never_began_counts_for_nothing(laptop: Laptop) -> None:
+    ran(laptop)
+    empty = laptop.artifacts(run=2)
+    empty.mkdir()
+    (empty / ".qtj-run").touch()
+
+    status = laptop.qtj("status", "toy", "-o", "name")
+    pruned = laptop.qtj("prune", "--yes")
+
+    assert status.output == "toy/1\n"
+    assert pruned.output.startswith("toy/2  without a record  ")
+    assert laptop.qtj("list", "-o", "name").output == "toy/1\n"
+
+
+def test_a_run_that_cannot_begin_leaves_no_folder(laptop: Laptop) -> None:
+    laptop.write(toy_job(epochs=1))
+    (laptop.folder / f"qtj-ports-{os.getuid()}").symlink_to("nowhere")
+
+    ended = laptop.qtj("run", "job.yaml")
+    detached = laptop.qtj("run", "-d", "job.yaml")
+
+    assert (ended.code, detached.code) == (2, 2)
+    assert detached.errors == ended.errors
+    assert not list((laptop.folder / "qtj-artifacts/toy").iterdir())
+
+
+@pytest.mark.parametrize("where", ["template", "replicaSpecs"])
+def test_more_epochs_are_refused_once_training_is_done(laptop: Laptop, where: str) -> None:
+    def job(epochs: int) -> dict[str, object]:
+        job = toy_job(inference={"args": ["infer", "--break-after", "0"]})
+        job["spec"]["template"]["spec"]["containers"][0]["args"] = ["train", f"--epochs={epochs}"]
+        if where == "replicaSpecs":
+            job["spec"]["replicaSpecs"]["Worker"]["template"] = job["spec"]["template"]
+            job["spec"]["template"] = toy_job()["spec"]["template"]
+        return job
+
+    laptop.write(job(1))
+    laptop.qtj("run", "job.yaml")
+    laptop.write(job(9))
+
+    ended = laptop.qtj("run", "job.yaml", "--resume")
+
+    assert ended.code == 2
+    assert f"spec.{where}: the training of toy/1 is done, and its checkpoints are gone" in ended.errors
+
+
+def test_a_job_whose_time_to_live_is_over_does_not_hang(laptop: Laptop) -> None:
+    ran(laptop, runPolicy={"ttlSecondsAfterFinished": 0})
+    laptop.write(toy_job(epochs=1, runPolicy={"ttlSecondsAfterFinished": 0, "backoffLimit": 5}))
+
+    assert laptop.start("run", "job.yaml", "--resume").end(seconds=30).code == 0
+
+
+def test_an_interrupted_run_does_not_go_on_in_another_bucket(laptop: Laptop) -> None:
+    laptop.write(toy_job(ENDLESS))
+    running = laptop.start("run", "job.yaml")
+    eventually(lambda: laptop.epoch() >= 1)
+    running.interrupt()
+    running.end()
+
+    anew = laptop.qtj("run", "job.yaml", "--artifacts", "gs://bucket/new", "--dry-run")
+    resumed = laptop.qtj("run", "job.yaml", "--artifacts", "gs://bucket/new", "--resume")
+
+    assert "goes on with" not in anew.output
+    assert resumed.errors == "qtj: there is no run of toy in gs://bucket/new to go on with: leave --resume out\n"
+
+
+def test_a_run_that_another_command_has_completed_meanwhile_is_not_put_back(here: Laptop) -> None:
+    here.write(toy_job(epochs=30))
+    running = here.start("run", "job.yaml")
+    eventually(lambda: here.epoch() >= 1)
+    running.interrupt()
+    running.end()
+    (plan,) = planned(read_file(Path("job.yaml")).jobs, None, resume=False, fresh=False)
+    assert here.qtj("run", "job.yaml").code == 0
+    record = (here.artifacts() / "job.json").read_bytes()
+
+    with ExitStack() as stack, pytest.raises(InputError, match="toy/1 has gone on meanwhile"):
+        claimed(plan, stack)
+
+    assert (here.artifacts() / "job.json").read_bytes() == record
+    assert not Folder(here.artifacts()).is_active
+
+
+def test_a_folder_inside_that_of_another_run_is_refused(laptop: Laptop) -> None:
+    ran(laptop)
+
+    ended = laptop.qtj("run", "job.yaml", "--fresh", "--artifacts", str(laptop.artifacts(run=1) / "mine"))
+
+    assert ended.code == 2
+    assert "lies in the folder of another run" in ended.errors
+
+
+@pytest.mark.parametrize("command", ["list", "prune", "status", "logs"])
+@pytest.mark.parametrize("name", ["nosuch", "../toy", "/toy"])
+def test_a_job_that_was_not_run_here_is_a_sentence(laptop: Laptop, command: str, name: str) -> None:
+    ran(laptop) if command == "list" and name == "nosuch" else laptop.write(toy_job())
+
+    ended = laptop.qtj(command, name)
+
+    assert (ended.code, ended.errors.count("\n")) == (2, 1), ended.errors
+
+
+def test_links_that_lead_nowhere_hide_no_other_run(laptop: Laptop) -> None:
+    ran(laptop)
+    runs = laptop.folder / "qtj-artifacts/toy"
+    (runs / "2").symlink_to(runs / "2")
+    (runs / "3").symlink_to("/root/" + "x" * 300)
+
+    listed = laptop.qtj("list", "-o", "name")
+    again = laptop.qtj("run", "job.yaml")
+
+    assert listed.output == "toy/1\n"
+    assert again.code == 0, again.errors
+    assert (runs / "4/job.json").is_file()
+
+
+def test_two_runs_elsewhere_at_once_are_both_listed(here: Laptop) -> None:
+    history = History()
+    for number in range(5):
+        (here.folder / f"data{number}").mkdir()
+        (here.folder / f"data{number}/.qtj-run").touch()
+        history._next_number = lambda _: 1  # type: ignore[method-assign]  as two that look at the same moment
+        history.link("toy", Folder(here.folder / f"data{number}"))
+
+    assert [run.number for run in History().runs("toy")] == [1, 2, 3, 4, 5]
+
+
+def test_a_copied_run_has_its_own_name(laptop: Laptop) -> None:
+    ran(laptop)
+    shutil.copytree(laptop.artifacts(run=1), laptop.artifacts(run=2))
+
+    assert laptop.qtj("list", "-o", "name").output == "toy/1\ntoy/2\n"
+
+
+def test_a_file_system_without_locks_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: object) -> None:
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr("fcntl.flock", none)
+
+    with pytest.raises(FolderError, match=r"there are no locks in .* work on another disk"):
+        Folder(tmp_path / "run").claim()
+
+
+def test_a_detached_run_keeps_no_lock_of_the_shell_that_began_it(laptop: Laptop) -> None:
+    laptop.write(toy_job(ENDLESS))
+    lock = os.open(laptop.folder / "lock", os.O_CREAT | os.O_RDWR)
+    os.set_inheritable(lock, True)  # noqa: FBT003
+    command, environment = [*QTJ, "run", "-d", "job.yaml"], laptop.environment()
+    subprocess.run(command, cwd=laptop.folder, env=environment, pass_fds=[lock], check=True)
+    (runner,) = (pid for pid, line in laptop.processes().items() if "run -d" in line)
+
+    held = [str(path.readlink()) for path in Path(f"/proc/{runner}/fd").iterdir()]
+    os.close(lock)
+
+    assert str(laptop.folder / "lock") not in held
+    assert laptop.qtj("stop", "--now").code == 0
+
+
+def test_status_waits_for_a_run_that_has_only_begun(here: Laptop) -> None:
+    ran(here)
+    record = (here.artifacts() / "job.json").read_text()
+    (here.artifacts() / "job.json").unlink()
+    folder = Folder(here.artifacts())
+    folder.take()
+    asked = here.start("status", "toy")
+    time.sleep(0.5)
+
+    (here.artifacts() / "job.json").write_text(record)
+
+    assert asked.end().output.startswith("run         toy/1\n")
+
+
+def test_a_failed_job_that_is_stopped_is_told_how_it_goes_on(laptop: Laptop) -> None:
+    laptop.write(toy_job(3, "--exit", "1", name="bad"), toy_job(ENDLESS, name="good"))
+    laptop.qtj("run", "-d", "job.yaml")
+    eventually(lambda: (laptop.record("bad").get("status") or {}).get("phase") == "Failed")
+
+    stopped = laptop.qtj("stop", "bad")
+    attached = laptop.start("attach", "bad").end(seconds=20)
+
+    assert stopped.output == "bad/1 is Failed: `qtj run` of its file with --resume goes on with it\n"
+    assert attached.code == 1
+    assert json.loads(laptop.qtj("status", "good", "-o", "json").output)["status"]["phase"] == "Running"
+    assert laptop.qtj("stop", "good").code == 0

@@ -59,3 +59,13 @@ def test_a_job_that_is_suspended_runs_nothing_and_says_how_it_would(folder: Path
     assert answer.sentences == [f"job.yaml:7: spec.suspend: this is true, so nothing would run: {advice}"]
     assert list(folder.iterdir()) == [folder / "job.yaml"]
     assert qtj("validate", "job.yaml").code == 0, "a cluster takes it"
+
+
+def test_the_items_of_a_list_are_jobs(folder: Path) -> None:
+    item = "\n".join(f"  {line}" for line in GOOD.strip().splitlines())
+    text = f"apiVersion: v1\nkind: List\nitems:\n-{item[1:]}\n"
+    (folder / "job.yaml").write_text(text)
+    (folder / "bad.yaml").write_text(text.replace("replicas:", "replicaz:", 1))
+
+    assert qtj("validate", "job.yaml").output == "job.yaml: qcnn is valid\n"
+    assert "replicaz: there is no such field: write replicas" in qtj("validate", "bad.yaml").sentences[0]

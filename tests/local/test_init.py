@@ -92,3 +92,19 @@ def test_on_a_terminal_it_asks(laptop: Laptop) -> None:
     assert code == 0
     assert "replicas: 2\n" in (laptop.folder / "asked.yaml").read_text()
     assert "\nEPOCHS = 3\n" in (laptop.folder / "asked.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "sentence"),
+    [
+        ("loop", "json", "--name json: json.py would hide a module of Python's own: choose another name"),
+        ("qcnn", "true", "--name true: YAML takes that for a value: choose another name"),
+    ],
+)
+def test_a_name_that_would_break_what_is_written_is_refused(
+    laptop: Laptop, kind: str, name: str, sentence: str
+) -> None:
+    ended = laptop.qtj("init", kind, "--name", name)
+
+    assert (ended.code, ended.errors) == (2, f"qtj: {sentence}\n")
+    assert list(laptop.folder.iterdir()) == []

@@ -89,7 +89,7 @@ def test_more_epochs_are_refused_once_training_is_done(laptop: Laptop, where: st
     ended = laptop.qtj("run", "job.yaml", "--resume")
 
     assert ended.code == 2
-    assert f"spec.{where}: the training of toy/1 is done, and its checkpoints are gone" in ended.errors
+    assert f"spec.{where}: the training of toy/1 is done, so this cannot change any more" in ended.errors
 
 
 def test_a_job_whose_time_to_live_is_over_does_not_hang(laptop: Laptop) -> None:
@@ -232,3 +232,49 @@ def test_a_failed_job_that_is_stopped_is_told_how_it_goes_on(laptop: Laptop) -> 
     assert attached.code == 1
     assert json.loads(laptop.qtj("status", "good", "-o", "json").output)["status"]["phase"] == "Running"
     assert laptop.qtj("stop", "good").code == 0
+
+
+@pytest.mark.parametrize("what", ["file", "dangling link"])
+def test_something_else_in_the_place_of_the_runs_is_a_sentence(laptop: Laptop, what: str) -> None:
+    laptop.write(toy_job(epochs=1))
+    if what == "file":
+        (laptop.folder / "qtj-artifacts").mkdir()
+        (laptop.folder / "qtj-artifacts/toy").write_text("mine")
+    else:
+        (laptop.folder / "qtj-artifacts").symlink_to("nowhere")
+
+    ended = laptop.start("run", "job.yaml").end(seconds=20)
+
+    assert ended.code == 2
+    assert "go to a folder that can be written to, or name one with --artifacts" in ended.errors
+
+
+@pytest.mark.parametrize("artifacts", ["gs://", "gs:///x", "gs:/bucket/x", "s3://bucket", "x" * 300])
+def test_an_address_that_is_none_is_a_sentence(laptop: Laptop, artifacts: str) -> None:
+    laptop.write(toy_job(epochs=1))
+
+    ended = laptop.qtj("run", "job.yaml", "--artifacts", artifacts)
+
+    assert (ended.code, ended.errors.count("\n")) == (2, 1), ended.errors
+    assert {path.name for path in laptop.folder.iterdir()} <= {"job.yaml", "qtj-artifacts"}
+
+
+def test_a_run_that_was_killed_is_told_as_interrupted_everywhere(laptop: Laptop) -> None:
+    laptop.write(toy_job(ENDLESS))
+    running = laptop.start("run", "job.yaml")
+    eventually(lambda: laptop.epoch() >= 1 and laptop.record()["status"].get("progress"))
+    running.kill()
+    running.end()
+
+    status, report = laptop.qtj("status").output, laptop.qtj("report").output
+
+    assert "phase       Interrupted\nwhy         qtj run ended before the job did\n" in status
+    assert report.startswith("toy was interrupted\n")
+
+
+def test_a_record_that_cannot_be_read_is_listed_as_such(laptop: Laptop) -> None:
+    ran(laptop)
+    (laptop.artifacts() / "job.json").write_text("[]")
+
+    assert "toy/1   unreadable   1 " in laptop.qtj("list").output
+    assert json.loads(laptop.qtj("list", "-o", "json").output)["items"] == []

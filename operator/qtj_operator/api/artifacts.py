@@ -8,7 +8,7 @@ from pydantic import Field
 from qtj_operator.api.model import Model
 from qtj_operator.api.rules import Rule, checked, validations
 
-__all__ = ["Artifacts"]
+__all__ = ["Artifacts", "unusable_bucket"]
 
 _BUCKET_PATTERN = "^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/.*)?$"
 
@@ -23,6 +23,11 @@ _VALID_BUCKET = Rule(
     "names no valid bucket: write gs://BUCKET/PATH, where BUCKET has 3 to 222 lowercase letters, digits, dots, - and "
     "_, and begins and ends with a letter or a digit",
 )
+
+
+def unusable_bucket(address: str) -> str | None:
+    """Returns why an address that begins with gs:// is none, to be read after it; None for a good one."""
+    return None if _VALID_BUCKET.holds(address) else _VALID_BUCKET.message
 
 
 _ADDRESS = Field(min_length=1, max_length=1024)

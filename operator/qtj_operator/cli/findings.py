@@ -13,6 +13,8 @@ from qtj_operator.api.progress_log import EpochRecord, ProgressHistory
 from qtj_operator.api.reading import read_status
 from qtj_operator.api.status import InferencePhase, Status
 from qtj_operator.cli.view import ended
+from qtj_operator.local.folder import Folder
+from qtj_operator.local.history import INTERRUPTED, phase_of
 from qtj_operator.local.progress_log import progress_history
 
 __all__ = ["Findings", "findings_of"]
@@ -49,13 +51,19 @@ def findings_of(folder: Path, record: Mapping[str, Any]) -> Findings:
     name, notes = meta["name"], list[str]()
     return Findings(
         title=f"{name}/{folder.name}" if folder.name.isdecimal() and folder.parent.name == name else name,
-        headline=ended({"metadata": {"name": name}, "status": status.to_dict()}),
+        headline=_headline(name, status, phase_of(record, is_active=Folder(folder).is_active)),
         status=status,
         epochs=_history(folder, notes).epochs,
         metrics=(status.inference and status.inference.metrics) or _result(folder, meta.get("uid"), notes),
         predictions=_predictions(folder, status, notes),
         notes=notes,
     )
+
+
+def _headline(name: str, status: Status, phase: str) -> str:
+    if phase == INTERRUPTED:
+        return f"{name} was interrupted"
+    return ended({"metadata": {"name": name}, "status": status.to_dict()})
 
 
 def _history(folder: Path, notes: list[str]) -> ProgressHistory:

@@ -111,7 +111,7 @@ def _resumed(document: Document, earlier: Earlier) -> Start:
         if why := _forbids(before, now):
             raise InputError(document.error(["spec", name], f"{why}: undo that, or train anew with --fresh"))
         if before != now and is_true(read_status(earlier.record).conditions, ConditionType.TRAINED):
-            what = f"the training of {earlier.name} is done, and its checkpoints are gone: train anew with --fresh"
+            what = f"the training of {earlier.name} is done, so this cannot change any more: train anew with --fresh"
             raise InputError(document.error(["spec", name], what))
     if earlier.phase == "Failed":
         tried = max(earlier.record["spec"].get("retry") or 0, read_status(earlier.record).retry or 0)

@@ -22,7 +22,7 @@ def list_runs(job: OneJob = None, output: Output = None) -> None:
         runs = listed(job)
         names = {id(run.job): run.name for run in runs}
         if output:
-            objects = [run.job for run in runs]
+            objects = [run.job for run in runs if run.is_readable]
             say(formatted(objects, output, name=lambda obj: names[id(obj)], as_list=True))
         else:
             say(table(runs) if runs else "no run is in this folder yet: qtj run FILE begins")

@@ -4,6 +4,7 @@ The programs are those of examples/: a wheel has them in its folder `programs`, 
 """
 
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
@@ -100,13 +101,17 @@ def write_job(wanted: Wanted, folder: Path) -> list[Path]:
     for name in files:
         if (folder / name).exists() or (folder / name).is_symlink():
             raise InputError(f"{name} is already here: give the new job another name with --name, or move the file")
+    made: list[Path] = []
     try:
         for name, text in files.items():
             with (folder / name).open("x") as file:
+                made.append(folder / name)
                 file.write(text)
     except OSError as problem:
+        for path in made:  # a disk is full: half a file would be in the way of the next try
+            path.unlink()
         raise InputError(f"cannot write {name} here ({problem.strerror}): call qtj init in another folder") from None
-    return [folder / name for name in files]
+    return made
 
 
 def _files(wanted: Wanted) -> dict[str, str]:
@@ -114,6 +119,10 @@ def _files(wanted: Wanted) -> dict[str, str]:
     job, file = f"{name}.yaml", f"{name.replace('-', '_')}.py"
     if not re.fullmatch(NAME_PATTERN, name):
         raise InputError(f'--name "{name}": a name must start with a letter and hold only a-z, 0-9 and -')
+    if not isinstance(yaml.safe_load(name), str):
+        raise InputError(f"--name {name}: YAML takes that for a value: choose another name")
+    if recipe.program and Path(file).stem in sys.stdlib_module_names:
+        raise InputError(f"--name {name}: {file} would hide a module of Python's own: choose another name")
     if recipe.keeps_files and wanted.artifacts:
         raise InputError(
             f"--artifacts {wanted.artifacts}: the program of {wanted.kind} stores into a folder: leave it out"

@@ -116,10 +116,22 @@ def read_documents(path: Path) -> Iterator[Document]:
     for node in documents_of(name, text_of(path)):
         manifest = value_of(node)
         if isinstance(manifest, dict):
-            yield Document(manifest, name, node)
+            yield from _unfolded(Document(manifest, name, node))
         elif manifest is not None:
             what = "this is no Kubernetes object: write apiVersion, kind, metadata and spec"
             raise InputError(f"{name}:{node.start_mark.line + 1}: {what}")
+
+
+def _unfolded(document: Document) -> Iterator[Document]:
+    """Yields the items of a List, as kubectl reads them, or else the document itself."""
+    items = document.manifest.get("items")
+    if document.manifest.get("kind") != "List" or not isinstance(items, list):
+        yield document
+        return
+    nodes = next(value for key, value in document.node.value if key.value == "items").value
+    for item, node in zip(items, nodes, strict=True):
+        if isinstance(item, dict):
+            yield from _unfolded(Document(item, document.file, node))
 
 
 def _is_job(document: Document) -> bool:

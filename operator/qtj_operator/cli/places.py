@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from qtj_operator.api.artifacts import unusable_bucket
 from qtj_operator.api.names import NAME_PATTERN
 from qtj_operator.api.reading import read_status
 from qtj_operator.cli.errors import InputError, meant
@@ -16,6 +17,7 @@ from qtj_operator.local.history import History, Run
 
 __all__ = ["Recorded", "folder_named", "jobs_named", "recorded", "run_named"]
 
+_ADDRESS = re.compile(r"[a-z][a-z0-9]*:/")
 _BEGIN_SECONDS = 5.0
 """How long a run that has its folder may take to write its first record."""
 
@@ -30,11 +32,13 @@ class Recorded:
         name: What it is called on the command line.
         folder: Its folder.
         job: Its job, as recorded; what cannot be read of its status is left out.
+        is_readable: Whether the record is one at all.
     """
 
     name: str
     folder: Folder
     job: dict[str, Any]
+    is_readable: bool = True
 
     @classmethod
     def of(cls, run: Run) -> "Recorded":
@@ -59,13 +63,17 @@ def folder_named(artifacts: str | None) -> Folder | None:
     Raises:
         InputError: It is neither.
     """
-    if artifacts is None or artifacts.startswith("gs://"):
+    if artifacts is None:
+        return None
+    if artifacts.startswith("gs://"):
+        if why := unusable_bucket(artifacts):
+            raise InputError(f"--artifacts {artifacts}: it {why}")
         return None
     if not artifacts.strip():
         raise InputError("--artifacts is empty: name a folder, file:///PATH or gs://BUCKET/PATH, or leave it out")
     if artifacts.startswith("file:///"):
         return Folder(Path(unquote(artifacts.removeprefix("file://"))))
-    if "://" in artifacts:
+    if _ADDRESS.match(artifacts):
         raise InputError(f"--artifacts {artifacts}: name a folder, file:///PATH or gs://BUCKET/PATH")
     return Folder(Path(artifacts).expanduser())
 

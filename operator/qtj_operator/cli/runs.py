@@ -3,17 +3,20 @@
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from qtj_operator.api.names import KIND
 from qtj_operator.api.reading import read_status
 from qtj_operator.cli.errors import InputError
 from qtj_operator.cli.places import Recorded, jobs_named
 from qtj_operator.local.folder import FolderError
 from qtj_operator.local.follow import events_of
-from qtj_operator.local.history import History, Run, phase_of
+from qtj_operator.local.history import INTERRUPTED, History, Run, phase_of
+from qtj_operator.local.progress_log import progress_history
 
 __all__ = ["Superfluous", "described", "listed", "removed", "stopped", "superfluous", "table"]
 
@@ -29,7 +32,7 @@ _FURTHER = {
 
 
 def listed(job: str | None) -> Sequence[Recorded]:
-    """Returns the runs of a job, or of all jobs, the oldest of each job first; those that left no record are left out.
+    """Returns the runs of a job, or of all jobs, the oldest of each job first; those that never began are left out.
 
     Args:
         job: The job's name; None for all.
@@ -40,7 +43,9 @@ def listed(job: str | None) -> Sequence[Recorded]:
         try:
             found.append(Recorded.of(run))
         except FolderError:
-            continue
+            if run.has_begun:
+                broken = {"kind": KIND, "metadata": {"name": run.job}, "status": {}}
+                found.append(Recorded(run.name, run.folder, broken, is_readable=False))
     return found
 
 
@@ -52,14 +57,24 @@ def table(runs: Sequence[Recorded]) -> str:
 
 
 def _row(run: Recorded) -> Sequence[str]:
-    status = run.job.get("status") or {}
-    progress = status.get("progress") or {}
-    epoch = f"{progress['epoch']}/{progress['epochs']}" if progress.get("epochs") else "-"
-    loss = f"{progress['loss']:.4g}" if "loss" in progress else "-"
-    return run.name, _phase(run), epoch, loss, _began(run.job), str(_short(run.folder.path))
+    epoch, loss = _how_far(run)
+    return run.name, _phase(run), epoch or "-", loss or "-", _began(run.job), str(_short(run.folder.path))
+
+
+def _how_far(run: Recorded) -> tuple[str, str]:
+    """Returns epoch and loss as text, empty where nothing is known: as polled, or as the program has recorded them."""
+    said: Mapping[str, Any] = (run.job.get("status") or {}).get("progress") or {}
+    if not said:
+        with suppress(OSError):
+            last = progress_history(run.folder.path).epochs[-1:]
+            said = {"epoch": last[0].number, "loss": last[0].loss} if last else {}
+    epoch = "/".join(str(said[name]) for name in ("epoch", "epochs") if said.get(name))
+    return epoch, f"{said['loss']:.4g}" if said.get("loss") is not None else ""
 
 
 def _phase(run: Recorded) -> str:
+    if not run.is_readable:
+        return "unreadable"
     return phase_of(run.job, is_active=run.folder.is_active)
 
 
@@ -67,7 +82,10 @@ def _began(job: Mapping[str, Any]) -> str:
     began = (job.get("status") or {}).get("startTime") or job["metadata"].get("creationTimestamp")
     if not began:
         return "-"
-    age = datetime.now(UTC) - datetime.fromisoformat(began)
+    try:
+        age = datetime.now(UTC) - datetime.fromisoformat(began)
+    except (TypeError, ValueError):  # somebody has changed the record
+        return "-"
     return f"{_rounded(age)} ago"
 
 
@@ -90,16 +108,16 @@ def described(run: Recorded) -> str:
 
 def _facts(run: Recorded) -> Iterator[tuple[str, str]]:
     status = run.job.get("status") or {}
-    phase, progress = _phase(run), status.get("progress") or {}
+    phase, (epoch, loss) = _phase(run), _how_far(run)
     yield "run", run.name
     yield "phase", phase
-    if why := _why(status):
+    if why := _why(status) if phase != INTERRUPTED else "qtj run ended before the job did":
         yield "why", why
     yield "began", _began(run.job)
-    if progress.get("epochs"):
-        yield "epoch", f"{progress['epoch']} of {progress['epochs']}"
-    if "loss" in progress:
-        yield "loss", f"{progress['loss']:.4g}"
+    if epoch:
+        yield "epoch", epoch
+    if loss:
+        yield "loss", loss
     if status.get("attempt", 1) > 1:
         yield "attempt", str(status["attempt"])
     if weights := status.get("weights"):

@@ -4,7 +4,7 @@ qtj-artifacts/qcnn/1                  the first run of the job qcnn: "qcnn/1"
 qtj-artifacts/qcnn/2 -> /data/mine    the second, with --artifacts /data/mine
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,38 +105,38 @@ class History:
         Raises:
             FolderError: It cannot be made.
         """
-        number = self._next_number(job)
-        while True:
-            path = self._root / job / str(number)
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.mkdir()
-            except FileExistsError:  # another qtj run was faster
-                number += 1
-            except OSError as problem:
-                raise FolderError(
-                    f"cannot write to {path.parent.absolute()} ({problem.strerror}): go to a folder that can be "
-                    "written to, or name one with --artifacts"
-                ) from None
-            else:
-                return Folder(path)
+        try:
+            return Folder(self._new(job, Path.mkdir))
+        except OSError as problem:
+            raise FolderError(
+                f"cannot write to {(self._root / job).absolute()} ({problem.strerror}): go to a folder that can be "
+                "written to, or name one with --artifacts"
+            ) from None
 
     def link(self, job: str, folder: Folder) -> None:
         """Lists a run whose folder is elsewhere; where nothing can be written, it is not listed."""
         if any(run.folder.path == folder.path.resolve() for run in self._listed(job)):
             return
+        with suppress(OSError):
+            self._new(job, lambda path: path.symlink_to(folder.path.resolve(), target_is_directory=True))
+
+    def _new(self, job: str, make: Callable[[Path], None]) -> Path:
+        """Makes what stands for the next run of a job.
+
+        Raises:
+            OSError: It cannot be made.
+        """
+        runs = self._root / job
+        runs.mkdir(parents=True, exist_ok=True)  # raises FileExistsError where something else is in the way
         number = self._next_number(job)
         while True:
-            path = self._root / job / str(number)
+            path = runs / str(number)
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.symlink_to(folder.path.resolve(), target_is_directory=True)
+                make(path)
             except FileExistsError:  # another qtj run was faster
                 number += 1
-            except OSError:
-                return
             else:
-                return
+                return path
 
     def _next_number(self, job: str) -> int:
         return 1 + max((run.number for run in self._listed(job)), default=0)

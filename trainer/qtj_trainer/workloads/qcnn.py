@@ -220,6 +220,11 @@ class Qcnn(Workload):
             return ("expectation",)
         return tuple(f"expectation_{each}" for each in range(options.filters))
 
+    def as_run(self, options: QcnnOptions, model: "tf_keras.Model") -> QcnnOptions:
+        """With the engine that simulated, the same in all layers."""
+        first, *_ = self.readouts(options)
+        return replace(options, engine=model.get_layer(first).engine)
+
     def drawing(self, options: QcnnOptions) -> str:
         """The circuit, with time from top to bottom: so it is as narrow as it has qubits."""
         return str(_built(options).circuit.to_text_diagram(transpose=True))

@@ -73,6 +73,7 @@ def _predict(
     with none_collected():
         from qtj_trainer.replicate.strategy import start_tensorflow  # noqa: PLC0415  11 seconds, after cheap checks
         from qtj_trainer.run.batches import Batch, batches, steps_per_epoch  # noqa: PLC0415
+        from qtj_trainer.run.undecodable import inputs_named  # noqa: PLC0415
         from qtj_trainer.weights import load_weights  # noqa: PLC0415
 
         start_tensorflow(Cluster.alone())
@@ -84,5 +85,6 @@ def _predict(
     load_weights(model, weights, otherwise=f"the weights do not fit the model {model.name}")
     examples = workload.encode(held_out, options)
     taken = batches(examples, options.batch_size).take(steps_per_epoch(len(examples), options.batch_size))
-    answers = [model(Batch(*batch).inputs, training=False).numpy() for batch in taken]
+    with inputs_named(examples):
+        answers = [model(Batch(*batch).inputs, training=False).numpy() for batch in taken]
     return examples.labels, np.concatenate(answers)[: len(examples)]  # the last batch is padded at its end

@@ -118,6 +118,11 @@ class Loop(ABC):
         for each in (self._train, self._score):
             tf.function(each, autograph=False).get_concrete_function(batch)
 
+    @property
+    def examples(self) -> tuple[Examples, Examples]:
+        """Those it learns from, and those it is judged by."""
+        return self._training, self._held_out
+
     def check_weights(self, step: int) -> None:
         """Checks the weights after a step, which hold the same in all processes.
 

@@ -101,6 +101,7 @@ def _train_and_store(run: Run) -> Result | None:
 
     with none_collected():
         from qtj_trainer.replicate.strategy import diverging_together, farewell, peers_watched, start_tensorflow  # noqa: PLC0415
+        from qtj_trainer.run.undecodable import inputs_named  # noqa: PLC0415
 
         telemetry.activity = "connecting" if run.cluster.size > 1 else "preparing"
         word = newest.name if newest else ""
@@ -112,7 +113,7 @@ def _train_and_store(run: Run) -> Result | None:
         split = run.workload.split(run.options)
         with peers_watched(run.cluster):
             loop = _loop(run, strategy, split)
-    with peers_watched(run.cluster), diverging_together(strategy, run.cluster):
+    with peers_watched(run.cluster), inputs_named(*loop.examples), diverging_together(strategy, run.cluster):
         last = _watch(run, loop, telemetry, checkpoint)
     telemetry.activity = "storing"
     result = _store(run, loop, split, last) if run.cluster.leads else None

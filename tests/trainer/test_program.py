@@ -226,14 +226,8 @@ def test_a_keras_3_model_on_several_workers_is_refused_before_it_trains(trainer:
     assert "a Keras 3 model trains in one process on one device" in ended.error
 
 
-def test_metrics_may_be_missing_or_no_numbers_of_json(trainer: Trainer, tmp_path: Path) -> None:
+def test_metrics_may_be_missing(trainer: Trainer, tmp_path: Path) -> None:
     none = run(trainer, tmp_path, KERAS_3.replace("finish(model, {", "finish(model) if True else ({"))
-    spoilt = KERAS_3.replace('finish(model, {"mse":', 'finish(model, {"worst": float("nan"), "mse":')
-    left_out = run(trainer, tmp_path, spoilt, QTJ_JOB_UID="uid-2")
-    result = (tmp_path / "artifacts" / "result.json").read_text()
 
-    assert (none.code, left_out.code) == (0, 0), none.errors + left_out.errors
+    assert none.code == 0, none.errors
     assert none.metrics == {}
-    assert list(left_out.metrics) == ["mse"]
-    assert "the metric worst is nan" in left_out.errors
-    assert "NaN" not in result

@@ -11,6 +11,11 @@ from qtj_trainer.workloads.qcnn import Model, Qcnn, QcnnOptions
 QCNN = Qcnn()
 
 
+def test_more_qubits_than_an_engine_numbers_are_refused_before_memory_is_taken() -> None:
+    with pytest.raises(UserError, match=r"^40 qubits are too many for the fused engine, .*: lower --qubits$"):
+        QCNN.model(QcnnOptions(qubits=40))
+
+
 def test_the_same_seed_makes_the_same_examples() -> None:
     first, second = (QCNN.split(QcnnOptions(seed=5)) for _ in range(2))
 

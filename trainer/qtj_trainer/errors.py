@@ -2,6 +2,7 @@
 
     TrainerError
     ├── UserError      the same run would fail again: the sentence says what to change
+    │   └── DivergedError    its loss or its weights are not finite any more
     ├── TryAgainError  the world failed, not the run: a dead peer, a store that does not answer
     └── StoppedError   nothing failed: the process was told to end
 
@@ -14,7 +15,7 @@ from typing import ClassVar
 
 from qtj_operator.api import contract
 
-__all__ = ["StoppedError", "TrainerError", "TryAgainError", "UserError"]
+__all__ = ["DivergedError", "StoppedError", "TrainerError", "TryAgainError", "UserError"]
 
 
 class TrainerError(Exception):
@@ -31,6 +32,10 @@ class UserError(TrainerError):
     """The same run would fail again."""
 
     exit_code = 1
+
+
+class DivergedError(UserError):
+    """Training has come to numbers that are not finite, from which no step leads back."""
 
 
 class TryAgainError(TrainerError):

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from qtj_trainer.cpu import cpu_limit
-from qtj_trainer.errors import TryAgainError, UserError
+from qtj_trainer.errors import DivergedError, TryAgainError, UserError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.replicate.quiet import without_plugin_noise
 from qtj_trainer.replicate.rendezvous import meet, meet_servers
@@ -24,7 +24,15 @@ from qtj_trainer.replicate.rendezvous import meet, meet_servers
 with without_plugin_noise():
     import tensorflow as tf
 
-__all__ = ["farewell", "is_of_worker", "peers_watched", "prepare_tensorflow", "serve", "start_tensorflow"]
+__all__ = [
+    "diverging_together",
+    "farewell",
+    "is_of_worker",
+    "peers_watched",
+    "prepare_tensorflow",
+    "serve",
+    "start_tensorflow",
+]
 
 log = logging.getLogger("qtj_trainer")
 
@@ -117,6 +125,20 @@ def peers_watched(cluster: Cluster) -> Iterator[None]:
         raise TryAgainError(
             f"{cluster.me} lost {peer} ({type(problem).__name__}): all have to start again"
         ) from problem
+
+
+@contextmanager
+def diverging_together(strategy: tf.distribute.Strategy, cluster: Cluster) -> Iterator[None]:
+    """Lets all processes leave together where training diverges, which all of them notice at the same step.
+
+    A slower one would otherwise take the end of a faster one for a lost peer, and ask for another run.
+    """
+    try:
+        yield
+    except DivergedError:
+        with suppress(TryAgainError):
+            farewell(strategy, cluster)
+        raise
 
 
 def is_of_worker(problem: Exception) -> bool:

@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Any, Self, get_origin, get_type_hints
 
 import numpy as np
 
@@ -31,6 +31,9 @@ class Address:
 
     uri: str
     sha256: str
+
+    def __post_init__(self) -> None:
+        _check_types(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +65,9 @@ class Record:
     cluster: dict[str, list[str]]
     job: str
     attempt: str
+
+    def __post_init__(self) -> None:
+        _check_types(self)
 
     @classmethod
     def beside(cls, weights_uri: str) -> Self:
@@ -183,6 +189,13 @@ def arrays_from_bytes(data: bytes) -> Arrays:
     """Decodes columns, refusing pickled objects."""
     with np.load(io.BytesIO(data), allow_pickle=False) as columns:
         return dict(columns)
+
+
+def _check_types(made: Address | Record) -> None:
+    """Raises TypeError where a field is of another type: a record may have been edited by hand."""
+    for name, hint in get_type_hints(type(made)).items():
+        if not isinstance(getattr(made, name), get_origin(hint) or hint):
+            raise TypeError(f"{name} is {getattr(made, name)!r}")
 
 
 def _record_name(weights: str) -> str:

@@ -13,6 +13,7 @@ from qtj_trainer.errors import UserError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.run.artifacts import Address, Record, Result, arrays_from_bytes, read_verified
 from qtj_trainer.run.garbage import none_collected
+from qtj_trainer.run.metrics import finite
 from qtj_trainer.run.predictions import predictions_of, store_predictions
 from qtj_trainer.run.termination import leave_message
 from qtj_trainer.storage import open_store
@@ -36,7 +37,8 @@ def infer(weights: str | None, sha256: str | None, artifacts: str, environment: 
         environment: The process environment.
 
     Raises:
-        UserError: If weights, record or examples are missing, changed, or of another version.
+        UserError: If weights, record or examples are missing, changed, or of another version, or if a metric is not
+            finite.
     """
     uri = weights or _latest_weights(artifacts)
     record = Record.beside(uri)
@@ -50,7 +52,7 @@ def infer(weights: str | None, sha256: str | None, artifacts: str, environment: 
     metrics = {name: float(each.mean()) for name, each in scores.items()}
     log.info("%d held-out examples  %s", len(labels), "  ".join(f"{name} {mean:.4f}" for name, mean in metrics.items()))
     store_predictions(uri, predictions_of(workload, options, labels, predictions))
-    leave_message(environment, contract.TerminationMessage(metrics=metrics))
+    leave_message(environment, contract.TerminationMessage(metrics=finite(metrics)))
 
 
 def _latest_weights(artifacts: str) -> str:
@@ -71,6 +73,7 @@ def _predict(
     with none_collected():
         from qtj_trainer.replicate.strategy import start_tensorflow  # noqa: PLC0415  11 seconds, after cheap checks
         from qtj_trainer.run.batches import Batch, batches, steps_per_epoch  # noqa: PLC0415
+        from qtj_trainer.run.undecodable import inputs_named  # noqa: PLC0415
         from qtj_trainer.weights import load_weights  # noqa: PLC0415
 
         start_tensorflow(Cluster.alone())
@@ -82,5 +85,6 @@ def _predict(
     load_weights(model, weights, otherwise=f"the weights do not fit the model {model.name}")
     examples = workload.encode(held_out, options)
     taken = batches(examples, options.batch_size).take(steps_per_epoch(len(examples), options.batch_size))
-    answers = [model(Batch(*batch).inputs, training=False).numpy() for batch in taken]
+    with inputs_named(examples):
+        answers = [model(Batch(*batch).inputs, training=False).numpy() for batch in taken]
     return examples.labels, np.concatenate(answers)[: len(examples)]  # the last batch is padded at its end

@@ -46,13 +46,19 @@ class _Told:
             telemetry.progress = replace(telemetry.progress, steps=self.params["steps"] * self.params["epochs"])
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Counts a step."""
-        del batch, logs
+        """Counts a step, and looks at its loss: Keras has fetched it for any callback that asks for batches."""
+        del batch
         self._step += 1
+        self._check(logs)
         telemetry = self._program.telemetry
         telemetry.progress, telemetry.activity = replace(telemetry.progress, step=self._step), ""
 
+    def _check(self, logs: dict[str, Any] | None) -> None:
+        if logs and "loss" in logs:
+            self._program.checked(float(logs["loss"]), self._step)
+
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Hands over what the epoch came to."""
+        self._check(logs)
         scores = {name: float(value) for name, value in (logs or {}).items()}
         self._program.ended_epoch(Epoch(epoch + 1, self._step, scores.get("loss", float("nan")), scores, 0.0))

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from qtj_trainer.errors import UserError
 from qtj_trainer.run.batches import Batch, batch_length, steps_per_epoch
 from qtj_trainer.run.checkpoints import State
+from qtj_trainer.run.diverged import check_number, check_weights
 from qtj_trainer.run.position import Epoch, Gradient, Position
 from qtj_trainer.workloads import Examples, Workload
 from qtj_trainer.workloads.options import Optimizer, Options
@@ -76,6 +77,7 @@ class Loop(ABC):
         self._strategy = strategy
         self._training = training
         self._held_out = held_out
+        self._remedy = f"lower --learning-rate, which is {options.learning_rate:g}"
         self.steps = steps_per_epoch(len(training), options.batch_size)
         self.readouts: dict[str, NDArray[Any]] = {}
         with strategy.scope():
@@ -92,6 +94,9 @@ class Loop(ABC):
         Args:
             start: Where to begin.
             pause: Tells whether the state is wanted after the step of this number.
+
+        Raises:
+            DivergedError: If a loss or a score is not finite, in all processes at the same step.
         """
         position, first, began = start, start.step, time.perf_counter()
 
@@ -112,6 +117,20 @@ class Loop(ABC):
         """Makes the graphs of a step and of a scoring on one replica, and takes neither."""
         for each in (self._train, self._score):
             tf.function(each, autograph=False).get_concrete_function(batch)
+
+    @property
+    def examples(self) -> tuple[Examples, Examples]:
+        """Those it learns from, and those it is judged by."""
+        return self._training, self._held_out
+
+    def check_weights(self, step: int) -> None:
+        """Checks the weights after a step, which hold the same in all processes.
+
+        Raises:
+            DivergedError: If one is not finite.
+        """
+        trained = self.model.trainable_variables
+        check_weights(((each.name, self._read(each)) for each in trained), step, self._remedy)
 
     def state(self) -> State:
         """Returns all numbers that training changes. One process may ask alone."""
@@ -179,6 +198,7 @@ class Loop(ABC):
 
     def _after(self, position: Position, report: Report) -> Position:
         length = batch_length(len(self._training), self._options.batch_size, position.step % self.steps)
+        check_number("loss", float(report[0]), position.step + 1, self._remedy)
         before = position.sums or (0.0,) * len(report)
         sums = tuple(each + length * float(number) for each, number in zip(before, report, strict=True))
         return Position(position.step + 1, position.last, sums)
@@ -196,7 +216,10 @@ class Loop(ABC):
             for name, mean, variance in zip(names, moments[::2], moments[1::2], strict=True)
         }
         number = position.step // self.steps
-        return Position(position.step, Epoch(number, position.step, loss, self._scored(), rate, gradients))
+        scores = self._scored()
+        for name, value in scores.items():
+            check_number(f"{name} on the held-out set", value, position.step, self._remedy)
+        return Position(position.step, Epoch(number, position.step, loss, scores, rate, gradients))
 
     def _scored(self) -> dict[str, float]:
         batches = list(self._score_all())

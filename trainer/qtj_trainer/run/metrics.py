@@ -1,6 +1,5 @@
 """Final numbers, checked before they are told: what a program hands over may be anything."""
 
-import logging
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -9,24 +8,28 @@ from qtj_trainer.errors import UserError
 
 __all__ = ["finite", "numbers"]
 
-log = logging.getLogger("qtj_trainer")
-
 
 def numbers(metrics: Mapping[str, Any]) -> dict[str, float]:
     """Returns the metrics as they can be told.
 
     Raises:
-        UserError: If one is no number.
+        UserError: If one is no number, or not finite.
     """
     return finite({name: _number(name, value) for name, value in metrics.items()})
 
 
 def finite(metrics: Mapping[str, float]) -> dict[str, float]:
-    """Leaves out what JSON has no word for, and says so."""
-    for name, value in metrics.items():
-        if not math.isfinite(value):
-            log.warning("the metric %s is %s, which is no result: it is left out", name, value)
-    return {name: value for name, value in metrics.items() if math.isfinite(value)}
+    """Returns the metrics if they are results.
+
+    Raises:
+        UserError: If some are not finite; it names them all.
+    """
+    lost = [f"{name} is {value}" for name, value in metrics.items() if not math.isfinite(value)]
+    if lost:
+        raise UserError(
+            f"the metric {' and '.join(lost)}, which is no result: look for such numbers in the weights and in the data"
+        )
+    return dict(metrics)
 
 
 def _number(name: str, value: Any) -> float:  # noqa: ANN401  a program hands over anything

@@ -31,7 +31,7 @@ def store_outcome(run: Run, model: "tf_keras.Model", held_out: Arrays, last: Epo
     name, weights = store_object(run.store, "weights", "h5", dump_weights(model))
     record = Record(
         workload=run.workload.name,
-        options=asdict(run.options),
+        options=asdict(run.workload.as_run(run.options, model)),
         fingerprint=run.workload.fingerprint(run.options),
         weights_sha256=weights.sha256,
         held_out=examples,

@@ -18,8 +18,6 @@ Models are of Keras 2 (`tf_keras`, or `tf.keras` after the import of `qtj_traine
 together, or of Keras 3 (`keras`) in one process on one device.
 """
 
-import hashlib
-import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -33,6 +31,18 @@ from qtj_trainer.errors import TrainerError, UserError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.run.artifacts import Address, Result, read_verified, store_object
 from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints, State
+from qtj_trainer.run.diverged import check_number
+from qtj_trainer.run.keras_model import (
+    REMEDY,
+    Model,
+    Shapes,
+    agree,
+    check_arguments,
+    check_finite,
+    check_model,
+    values,
+    wait_for_all,
+)
 from qtj_trainer.run.metrics import numbers
 from qtj_trainer.run.position import Epoch, Position
 from qtj_trainer.run.progress_log import log_progress
@@ -44,25 +54,10 @@ from qtj_trainer.workloads.options import Options
 
 __all__ = ["Program"]
 
-Model = Any
-"""A model of Keras 2 or Keras 3, neither of which carries types."""
-
 _EVALUATES_NOT = (
     "this program does not evaluate the stored weights: ask program.inferring and call program.load(model), or remove"
     " spec.inference"
 )
-
-
-class _Model:
-    """What a checkpoint of a model is told by: the shapes of its variables."""
-
-    name = "program"
-
-    def __init__(self, model: Model) -> None:
-        self._shapes = [tuple(variable.shape) for variable in model.variables]
-
-    def fingerprint(self, _: Options) -> str:
-        return hashlib.sha256(json.dumps(self._shapes).encode()).hexdigest()
 
 
 class Program:
@@ -96,7 +91,7 @@ class Program:
         self._model: Model = None
         """The model that was restored, or loaded."""
         with self._mistakes_told():
-            _check_arguments(epochs=epochs, checkpoint_every=checkpoint_every)
+            check_arguments(epochs=epochs, checkpoint_every=checkpoint_every)
             self._options = Options(epochs=epochs, checkpoint_every=checkpoint_every)
             self._cluster = Cluster.from_environment(environment)
             self._store = open_store(environment.get(contract.Env.ARTIFACTS_URI) or "qtj-artifacts/program")
@@ -136,7 +131,7 @@ class Program:
         """Tells what inference came to, and ends the process.
 
         Args:
-            metrics: Numbers by name; what is not finite is left out.
+            metrics: Finite numbers by name; any other fails the inference.
         """
         with self._mistakes_told():
             if not self.inferring:
@@ -158,16 +153,15 @@ class Program:
         with self._mistakes_told():
             if self.inferring:
                 raise UserError(_EVALUATES_NOT)
-            _check_model(model, self._cluster)
+            check_model(model, self._cluster)
             self._serve_profiles()
         self._model = model
         model.optimizer.build(model.trainable_variables)
-        self._strategy = model.distribute_strategy
         self._variables = [*model.variables, *model.optimizer.variables]
-        self._checkpoints = Checkpoints(self._store, self._uid, _Model(model), self._options)
+        self._checkpoints = Checkpoints(self._store, self._uid, Shapes(model), self._options)
         with self._mistakes_told():
             checkpoint = self._checkpoints.newest()
-            _agree(checkpoint.position.step if checkpoint else 0, model)
+            agree(checkpoint.position.step if checkpoint else 0, model)
         return self._put_back(checkpoint) if checkpoint else 0
 
     def _put_back(self, checkpoint: Checkpoint) -> int:
@@ -189,29 +183,31 @@ class Program:
     def finish(self, model: Model, metrics: Mapping[str, Any] | None = None) -> NoReturn:
         """Stores the weights and says so, and ends the process: the last line of a program.
 
+        Weights that are not finite are not stored. A metric that is none fails the job after the weights are stored.
+
         Args:
             model: The trained model.
-            metrics: Final numbers by name; what is not finite is left out.
+            metrics: Finite numbers by name.
         """
         if self.inferring:
             self.report(metrics or {})
         with self._mistakes_told():
-            told = numbers(metrics or {})
+            check_finite(model, self.telemetry.progress.step or 0)
             self.telemetry.activity = "storing"
             if self._cluster.leads:
                 with self.stop.held_up():
-                    self._store_result(model, told)
-            _wait_for_all(model, self._cluster)
+                    self._store_result(model, metrics or {})
+            wait_for_all(model, self._cluster)
         _end()
 
-    def _store_result(self, model: Model, metrics: dict[str, float]) -> None:
+    def _store_result(self, model: Model, metrics: Mapping[str, Any]) -> None:
         from qtj_trainer.weights import dump_weights  # noqa: PLC0415
 
         _, weights = store_object(self._store, "weights", "h5", dump_weights(model))
         result = Result(
             job_uid=self._uid,
             weights=contract.Weights(uri=weights.uri, sha256=weights.sha256),
-            metrics=metrics,
+            metrics=numbers(metrics),  # after the weights: a mistake here must not cost them
             progress=self.telemetry.progress,
         )
         result.store(self._store)
@@ -219,8 +215,15 @@ class Program:
             self._checkpoints.clear()
         leave_message(self._environment, result.message())
 
+    def checked(self, loss: float, step: int) -> None:
+        """Ends the process if a loss is not finite. Called by the callback."""
+        with self._mistakes_told():
+            check_number("loss", loss, step, REMEDY)
+
     def ended_epoch(self, epoch: Epoch) -> None:
         """Tells and stores an epoch. Called by the callback."""
+        with self._mistakes_told():
+            check_finite(self._model, epoch.step)
         self.last = epoch
         accuracy = epoch.scores.get("val_accuracy", epoch.scores.get("accuracy"))
         self.telemetry.progress = contract.Progress(
@@ -253,8 +256,7 @@ class Program:
             tf.profiler.experimental.server.start(port)
 
     def _state(self) -> State:
-        local = self._strategy.experimental_local_results
-        return [local(variable)[0].numpy() for variable in self._variables]
+        return values(self._model, self._variables)
 
     def _end_if_finished(self) -> None:
         if self.inferring:
@@ -296,46 +298,3 @@ class Program:
 def _end() -> NoReturn:
     sys.stdout.flush()  # what the program has printed, which the end without teardown would lose
     leave(0)
-
-
-def _check_arguments(**arguments: int) -> None:
-    for name, value in arguments.items():
-        if not isinstance(value, int):
-            raise UserError(f"Program's argument {name} is {value!r}: it must be a whole number")
-        if complaint := Options.complaint(name, value):
-            raise UserError(f"Program's argument {name} {complaint}")
-
-
-def _check_model(model: Model, cluster: Cluster) -> None:
-    """Raises UserError for a model that could not be trained here, before it is."""
-    from qtj_trainer.weights import is_of_keras_2  # noqa: PLC0415
-
-    if getattr(model, "optimizer", None) is None:
-        raise UserError("the model has no optimizer: compile it before restore(model)")
-    if is_of_keras_2(model):
-        return
-    if not hasattr(model, "distribute_strategy"):
-        raise UserError("this Keras 3 does not run on TensorFlow: set KERAS_BACKEND to tensorflow, or use tf_keras")
-    if cluster.size > 1 or model.distribute_strategy.num_replicas_in_sync > 1:
-        raise UserError("a Keras 3 model trains in one process on one device: build it with tf_keras to train on more")
-
-
-def _wait_for_all(model: Model, cluster: Cluster) -> None:
-    """One that left before the leader has stored its result would end the leader too."""
-    from qtj_trainer.replicate.strategy import farewell  # noqa: PLC0415
-
-    farewell(model.distribute_strategy, cluster)
-
-
-def _agree(step: int, model: Model) -> None:
-    """Raises UserError unless all processes have found the same checkpoint: nobody else would notice."""
-    import tensorflow as tf  # noqa: PLC0415
-
-    strategy = model.distribute_strategy
-    if strategy.num_replicas_in_sync == 1:
-        return
-    found = tf.constant([step, step * step], tf.int64)
-    mine = tf.function(lambda: strategy.run(lambda: found), autograph=False)
-    total, squares = strategy.reduce(tf.distribute.ReduceOp.SUM, mine(), axis=None).numpy()
-    if squares * strategy.num_replicas_in_sync != total * total:
-        raise UserError("the workers find different checkpoints: put the artifacts where all of them can read them")

@@ -18,7 +18,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from qtj_operator.api import contract
-from qtj_trainer.errors import StoppedError, TrainerError
+from qtj_trainer.errors import DivergedError, StoppedError, TrainerError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.run.artifacts import Result
 from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints
@@ -100,7 +100,8 @@ def _train_and_store(run: Run) -> Result | None:
     profiler_port = _profiler_port(run)
 
     with none_collected():
-        from qtj_trainer.replicate.strategy import farewell, peers_watched, start_tensorflow  # noqa: PLC0415
+        from qtj_trainer.replicate.strategy import diverging_together, farewell, peers_watched, start_tensorflow  # noqa: PLC0415
+        from qtj_trainer.run.undecodable import inputs_named  # noqa: PLC0415
 
         telemetry.activity = "connecting" if run.cluster.size > 1 else "preparing"
         word = newest.name if newest else ""
@@ -112,7 +113,7 @@ def _train_and_store(run: Run) -> Result | None:
         split = run.workload.split(run.options)
         with peers_watched(run.cluster):
             loop = _loop(run, strategy, split)
-    with peers_watched(run.cluster):
+    with peers_watched(run.cluster), inputs_named(*loop.examples), diverging_together(strategy, run.cluster):
         last = _watch(run, loop, telemetry, checkpoint)
     telemetry.activity = "storing"
     result = _store(run, loop, split, last) if run.cluster.leads else None
@@ -164,6 +165,8 @@ def _watch(run: Run, loop: "Loop", telemetry: Telemetry, checkpoint: Checkpoint 
         for position in loop.positions(start, pause):
             run.stop.patience = _SPARE_SECONDS + _SPARE_STEPS * (time.perf_counter() - before)
             telemetry.progress, telemetry.activity = run.progress(position, loop.steps), ""
+            if position.ends_epoch or run.checkpoints.is_due(position):
+                loop.check_weights(position.step)
             if position.ends_epoch:
                 _show(run, loop, position, board)
             _keep(run, loop, position)
@@ -177,6 +180,7 @@ def _watch(run: Run, loop: "Loop", telemetry: Telemetry, checkpoint: Checkpoint 
 def _resume(loop: "Loop", checkpoint: Checkpoint) -> Position:
     loop.restore(checkpoint.state)
     position = checkpoint.position
+    loop.check_weights(position.step)
     within = "" if position.ends_epoch else f" and step {position.step}"
     log.info("resumed after epoch %d%s from %s", position.epochs, within, checkpoint.uri)
     return position
@@ -206,10 +210,19 @@ def _keep(run: Run, loop: "Loop", position: Position) -> None:
         with run.stop.held_up():
             run.checkpoints.save(position, loop.state())
     elif told and run.checkpoints.are_wanted:
-        with run.stop.held_up():
-            run.checkpoints.add(position, loop.state())
+        _keep_the_last(run, loop, position)
     if told:
         raise StoppedError(f"{run.cluster.me or 'the training'} was told to end, after step {position.step}")
+
+
+def _keep_the_last(run: Run, loop: "Loop", position: Position) -> None:
+    """Stores a checkpoint of a process that was told to end; the next attempt sees for itself where training diverges.
+
+    No peer need look at its weights after the same step, so this is no place to fail for them.
+    """
+    with run.stop.held_up(), suppress(DivergedError):
+        loop.check_weights(position.step)
+        run.checkpoints.add(position, loop.state())
 
 
 def _line(epoch: Epoch, epochs: int) -> str:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Images", "ImagesOptions"]
 
 _SUFFIXES = (".jpeg", ".jpg")
+_NO_IMAGES = f"no {' or '.join(_SUFFIXES)} files"
 _FREE_LAYERS = 4
 """Layers of VGG16 that are trained, the last ones, as in the original: the last block of convolutions."""
 
@@ -103,7 +104,8 @@ def _classes(data: str) -> tuple[str, ...]:
     with closing(open_store(data)) as store:
         found = tuple(name.rpartition("/")[2] for name in store.folders("train"))
     if len(found) < 2:  # noqa: PLR2004  one class teaches nothing
-        raise UserError(f"{data}/train has {len(found)} folders: it must have one for each class, and two at least")
+        folders = "1 folder" if len(found) == 1 else f"{len(found)} folders"
+        raise UserError(f"{data}/train has {folders}: it must have one for each class, and two at least")
     return found
 
 
@@ -112,10 +114,12 @@ def _listed(data: str, part: str, classes: tuple[str, ...]) -> dict[str, Any]:
     with closing(open_store(data)) as store:
         for number, name in enumerate(classes):
             images = [each for each in store.list(f"{part}/{name}") if each.lower().endswith(_SUFFIXES)]
+            if not images and part == "train":
+                raise UserError(f"{data}/train/{name} has {_NO_IMAGES}: add some or remove the folder")
             uris += [f"{data.rstrip('/')}/{each}" for each in images]
             labels += [number] * len(images)
     if not uris:
-        raise UserError(f"{data}/{part} has no {' or '.join(_SUFFIXES)} files below {', '.join(classes)}: add some")
+        raise UserError(f"{data}/{part} has {_NO_IMAGES} below {', '.join(classes)}: add some")
     return {"uri": np.array(uris), "label": np.array(labels, np.int32)}
 
 

@@ -1,9 +1,10 @@
 """Options of a workload: declared once, shown by ``--help``, checked wherever they come from."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Self, get_type_hints
 
 from qtj_trainer.errors import UserError
 
@@ -106,10 +107,21 @@ class Options:
         """Restores options from a record.
 
         Raises:
-            UserError: If this version of the trainer has other options.
+            UserError: If this version of the trainer has other options, or one has a value that cannot be.
         """
         names = {each.name for each in fields(cls)}
         if set(recorded) != names:
             odd = ", ".join(sorted(set(recorded) ^ names))
             raise UserError(f"the record of the weights has other options than this trainer ({odd}): use its version")
-        return cls(**recorded)
+        return cls(**{name: _recorded(name, kind, recorded[name]) for name, kind in get_type_hints(cls).items()})
+
+
+def _recorded(name: str, kind: type, value: object) -> Any:  # noqa: ANN401  an instance of that type
+    """Returns the value of a recorded option: JSON has one kind of number, and texts for choices."""
+    takes = {int: (int,), float: (int, float)}.get(kind, (str,))
+    if type(value) in takes:
+        with suppress(ValueError):
+            return kind(value)
+    raise UserError(
+        f"the record of the weights says the option {name} is {value!r}, which cannot be: restore it or train again"
+    )

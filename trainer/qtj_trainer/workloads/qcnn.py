@@ -11,6 +11,7 @@ ones excite it (label -1). The sign of the answer is the class. Three models, th
 import hashlib
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -165,18 +166,17 @@ class Qcnn(Workload):
 
         built = _built(options)
         first, hidden, answer, *more = _seeds(options, 2 + options.filters)
-        layers = [
-            expectation_layer(
-                built.circuit,
-                built.readouts,
-                inputs=built.inputs,
-                weights=built.weights,
-                seed=seed,
-                name=name,
-                engine=options.engine,
-            )
-            for seed, name in zip([first, *more], self.readouts(options), strict=True)
-        ]
+        simulated = partial(
+            expectation_layer, built.circuit, built.readouts, inputs=built.inputs, weights=built.weights
+        )
+        names = self.readouts(options)
+        try:
+            layers = [
+                simulated(seed=seed, name=name, engine=options.engine)
+                for seed, name in zip([first, *more], names, strict=True)
+            ]
+        except ValueError as problem:  # the circuits are ours: only their size can be wrong
+            raise UserError(f"{problem}: lower --qubits") from problem
         turns = tf_keras.Input((options.qubits,), name="turns")
         values = [layer(turns) for layer in layers]
         if options.model == Model.HYBRID:
@@ -219,6 +219,11 @@ class Qcnn(Workload):
         if options.filters == 1:
             return ("expectation",)
         return tuple(f"expectation_{each}" for each in range(options.filters))
+
+    def as_run(self, options: QcnnOptions, model: "tf_keras.Model") -> QcnnOptions:
+        """With the engine that simulated, the same in all layers."""
+        first, *_ = self.readouts(options)
+        return replace(options, engine=model.get_layer(first).engine)
 
     def drawing(self, options: QcnnOptions) -> str:
         """The circuit, with time from top to bottom: so it is as narrow as it has qubits."""

@@ -144,7 +144,7 @@ def make_plan(
     shape = shape_for(qubits, lanes, batch=batch, examples_in_lanes=examples_in_lanes, tile_bits=tile_bits)
     if shape.vector_bits > _MOST_VECTOR_BITS:
         most = _MOST_VECTOR_BITS + shape.lane_bits
-        raise ValueError(f"{qubits} qubits are too many for the fused engine: it numbers those of {most} and fewer")
+        raise ValueError(f"{qubits} qubits are too many for the fused engine, which takes {most} at most here")
     looked_at = read(readouts, number.__getitem__)
     first, rest = constant_beginning(circuit, number.__getitem__)
     every = fuse(rest, qubits)

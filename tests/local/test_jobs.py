@@ -208,3 +208,19 @@ def test_a_job_whose_time_is_up_tries_no_more() -> None:
     world.settles()
 
     assert (world.conditions, len(world.pods)) == (["Failed"], 1)
+
+
+def test_a_failed_pod_that_somebody_deletes_is_in_nobodys_way() -> None:
+    world = World()
+    world.settles()
+    for _ in range(2):
+        world.ends(code=1)
+        world.now += timedelta(minutes=6)
+        world.settles()
+    world.ends(code=1)
+    world.store.delete(Resource.PODS, "lab", world.pods[0]["metadata"]["name"])
+    world.now += timedelta(minutes=6)
+
+    world.settles()
+
+    assert [pod["status"]["phase"] for pod in world.pods].count("Pending") == 1

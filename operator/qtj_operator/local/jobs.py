@@ -5,6 +5,7 @@ after 10, 20, 40, ... seconds, at most six minutes, until `backoffLimit` is reac
 cleanup": once `activeDeadlineSeconds` are over, its pods are terminated and it fails with the reason DeadlineExceeded.
 """
 
+import itertools
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -61,7 +62,7 @@ class JobController:
         if self._is_overdue(job):
             return self._stop(job, pods)
         if all(map(_failed, pods)) and (not pods or self._clock() >= self._retry_at(pods)):
-            return self._create(job, len(pods))
+            return self._create(job, pods)
         return self._say(job, pods)
 
     def _is_overdue(self, job: Object) -> bool:
@@ -81,8 +82,10 @@ class JobController:
         last = max(_finished(pod) for pod in pods)
         return last + min(_FIRST_DELAY * (1 << len(pods) - 1), _LAST_DELAY)
 
-    def _create(self, job: Object, number: int) -> bool:
+    def _create(self, job: Object, pods: Sequence[Object]) -> bool:
         meta, template = job["metadata"], job["spec"]["template"]
+        taken = {pod["metadata"]["name"] for pod in pods}  # one that somebody has deleted leaves a gap
+        names = (f"{meta['name']}-{meta['uid'][-4:]}{number}" for number in itertools.count(len(pods)))
         owner = {
             "apiVersion": "batch/v1",
             "kind": "Job",
@@ -93,7 +96,7 @@ class JobController:
         }
         own = {
             **template["metadata"],
-            "name": f"{meta['name']}-{meta['uid'][-4:]}{number}",
+            "name": next(name for name in names if name not in taken),
             "namespace": meta["namespace"],
             "ownerReferences": [owner],
         }

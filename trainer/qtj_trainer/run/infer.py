@@ -82,5 +82,5 @@ def _predict(
     load_weights(model, weights, otherwise=f"the weights do not fit the model {model.name}")
     examples = workload.encode(held_out, options)
     taken = batches(examples, options.batch_size).take(steps_per_epoch(len(examples), options.batch_size))
-    answers = [model(Batch(*batch).inputs, training=False).numpy() for batch in taken]
-    return examples.labels, np.concatenate(answers)[: len(examples)]  # the last batch is padded at its end
+    answers = [model(Batch(*batch).cut().inputs, training=False).numpy() for batch in taken]
+    return examples.labels, np.concatenate(answers)

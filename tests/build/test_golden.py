@@ -60,7 +60,7 @@ def inference(job: Job) -> Iterable[Manifest]:
 
 
 SHAPES = {
-    "two-workers": replicas(a_job(workers=2, circuit={"qubits": 8})),
+    "two-workers": replicas(a_job(workers=2, circuit={"qubits": 8, "filters": 3, "precision": "single"})),
     "chief-and-two-workers": replicas(a_job(chief=True, workers=2, profiler={"port": 6009})),
     "one-worker": replicas(a_job(workers=1)),
     "parameter-server": replicas(

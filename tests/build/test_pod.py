@@ -49,8 +49,28 @@ def test_a_program_is_told_its_job_and_where_everything_is() -> None:
     assert told[Env.TERMINATION_LOG] == "/dev/termination-log"
 
 
-def test_without_a_circuit_nothing_is_said_of_qubits() -> None:
-    assert Env.QUBITS not in env(main())
+def test_a_program_is_told_all_that_its_job_says_of_the_circuit() -> None:
+    job = a_job(circuit={"qubits": 8, "filters": 3, "precision": "double"})
+
+    (container,) = replica_pod(job, job.leader, attempt=1)["spec"]["containers"]
+
+    told = env(container)
+    assert (told[Env.QUBITS], told[Env.FILTERS], told[Env.PRECISION]) == ("8", "3", "double")
+
+
+@pytest.mark.parametrize(
+    ("circuit", "silent"),
+    [
+        (None, {Env.QUBITS, Env.FILTERS, Env.PRECISION}),
+        ({"qubits": 8}, {Env.FILTERS, Env.PRECISION}),
+    ],
+)
+def test_a_program_is_told_nothing_that_its_job_leaves_out(circuit: dict[str, Any] | None, silent: set[Env]) -> None:
+    job = a_job(circuit=circuit)
+
+    (container,) = replica_pod(job, job.leader, attempt=1)["spec"]["containers"]
+
+    assert not silent & env(container).keys()
 
 
 def test_the_program_learns_where_its_last_word_belongs() -> None:

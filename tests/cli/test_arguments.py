@@ -55,3 +55,23 @@ def test_a_template_that_no_replica_uses_is_not_asked_about(folder: Path) -> Non
     (folder / "job.yaml").write_text(text.replace("replicas: 2", f"replicas: 2\n      {own}"))
 
     assert qtj("validate", "job.yaml").code == 0
+
+
+@pytest.mark.parametrize(
+    ("circuit", "arguments", "sentence"),
+    [
+        ("precision: double", "[train, qcnn]", "spec.circuit.precision is double and the trainer computes in single"),
+        ("filters: 3", "[train, qcnn, --filters=2]", "--filters 2 contradicts the job's spec.circuit.filters 3"),
+    ],
+)
+def test_a_circuit_that_the_trainer_does_not_compute_is_told_before_it_starts(
+    folder: Path, circuit: str, arguments: str, sentence: str
+) -> None:
+    text = GOOD.replace("qubits: 8", f"qubits: 8\n    {circuit}")
+    text = text.replace("          image: registry.example/mine:1", f"          args: {arguments}\n          {TRAINER}")
+    (folder / "job.yaml").write_text(text)
+
+    answer = qtj("validate", "job.yaml")
+
+    assert answer.code == 2
+    assert sentence in answer.sentences[0]

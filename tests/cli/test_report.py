@@ -163,7 +163,8 @@ def test_epochs_that_nobody_saw_are_counted(left: Left) -> None:
 
 def test_a_job_of_before_there_were_records_tells_what_is_known(left: Left) -> None:
     left.status["progress"] = {"epoch": 5, "epochs": 5, "step": 35, "loss": 0.25}
-    (left.place / "result.json").write_text('{"jobUid": "uid-1", "metrics": {"mse": 0.5}}')
+    weights = '{"uri": "weights/1.h5", "sha256": "1f"}'
+    (left.place / "result.json").write_text(f'{{"jobUid": "uid-1", "metrics": {{"mse": 0.5}}, "weights": {weights}}}')
 
     _, epochs, loss, mse, _ = left.report()
 

@@ -70,11 +70,48 @@ def test_a_mistake_is_one_sentence_at_once(trainer: Trainer, arguments: str, cod
     assert ended.cpu_seconds < AT_ONCE
 
 
-def test_another_number_of_qubits_than_the_job_says_is_refused(trainer: Trainer) -> None:
-    ended = trainer.run("train", "qcnn", "--qubits=4", QTJ_QUBITS="8")
+@pytest.mark.parametrize(
+    ("arguments", "environment", "sentence"),
+    [
+        (
+            ["--qubits=4"],
+            {"QTJ_QUBITS": "8"},
+            "--qubits 4 contradicts the job's spec.circuit.qubits 8: leave one of them out",
+        ),
+        (
+            ["--filters=2"],
+            {"QTJ_FILTERS": "3"},
+            "--filters 2 contradicts the job's spec.circuit.filters 3: leave one of them out",
+        ),
+        (
+            ["--model=pure"],
+            {"QTJ_FILTERS": "3"},
+            "--filters is 3 and --model is pure: only the hybrid model has filters",
+        ),
+        (
+            [],
+            {"QTJ_PRECISION": "double"},
+            "spec.circuit.precision is double and the trainer computes in single precision: leave it out",
+        ),
+    ],
+)
+def test_another_circuit_than_the_job_says_is_refused(
+    trainer: Trainer, arguments: list[str], environment: dict[str, str], sentence: str
+) -> None:
+    ended = trainer.run("train", "qcnn", *arguments, **environment)
 
     assert (ended.code, len(ended.sentences)) == (1, 1)
-    assert "--qubits 4 contradicts the job's spec.circuit.qubits 8: leave one of them out" in ended.error
+    assert ended.error == sentence
+
+
+def test_the_filters_of_the_job_are_those_of_the_model(trainer: Trainer, tmp_path: Path) -> None:
+    small = ("--qubits=4", "--rounds=2", "--epochs=1", "--artifacts", str(tmp_path))
+
+    ended = trainer.run("train", "qcnn", *small, QTJ_FILTERS="2", QTJ_PRECISION="single")
+
+    assert ended.code == 0, ended.errors
+    [record] = (tmp_path / "weights").glob("*.json")
+    assert json.loads(record.read_text())["options"]["filters"] == 2
 
 
 def test_logs_are_for_programs_on_demand(trainer: Trainer, tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ def test_a_wrong_digest_is_refused(trainer: Trainer, trained: Trained) -> None:
 
 @pytest.mark.parametrize("what", ["weights", "held-out"])
 def test_tampered_objects_are_refused(trainer: Trainer, trained: Trained, what: str) -> None:
-    uri = trained.leader.weights.uri if what == "weights" else trained.record["heldOut"]["uri"]
+    uri = trained.leader.weights.uri if what == "weights" else f"two/{trained.record['heldOut']['uri']}"
     original = trained.blob(uri).download_as_bytes()
     trained.blob(uri).upload_from_string(original[:-1] + b"?")
 

@@ -7,12 +7,13 @@ from typing import Any
 from qtj_operator.api.contract import TERMINATION_MESSAGE_PATH, Env
 from qtj_operator.api.job import METRICS_PORT, Job, ReplicaId, main_container
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, replica_name
+from qtj_operator.api.spec import Circuit
 from qtj_operator.build.manifest import Manifest, metadata
 from qtj_operator.build.queueing import queueing
 from qtj_operator.build.service import replica_ports
 from qtj_operator.build.tf_config import tf_config
 
-__all__ = ["job_environment", "pod_template", "replica_pod"]
+__all__ = ["circuit_environment", "job_environment", "pod_template", "replica_pod"]
 
 
 def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
@@ -42,14 +43,21 @@ def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
 
 def job_environment(job: Job, attempt: int) -> dict[str, str]:
     """Returns the part of the contract that is the same for training and inference."""
-    circuit = job.spec.circuit
     return {
         Env.JOB: job.name,
         Env.JOB_UID: job.uid,
         Env.ATTEMPT: str(attempt),
         Env.ARTIFACTS_URI: job.spec.artifacts.uri,
-        **({Env.QUBITS: str(circuit.qubits)} if circuit else {}),
+        **circuit_environment(job.spec.circuit),
     }
+
+
+def circuit_environment(circuit: Circuit | None) -> dict[str, str]:
+    """Returns what a program is told of its circuit: as much as the job says."""
+    if circuit is None:
+        return {}
+    said = {Env.QUBITS: circuit.qubits, Env.FILTERS: circuit.filters, Env.PRECISION: circuit.precision}
+    return {name: str(value) for name, value in said.items() if value is not None}
 
 
 def pod_template(template: Mapping[str, Any], environment: Mapping[str, str]) -> Manifest:

@@ -12,6 +12,8 @@ from typing import Any
 
 from qtj_operator.api.contract import Env
 from qtj_operator.api.job import main_container
+from qtj_operator.api.spec import Circuit
+from qtj_operator.build.pod import circuit_environment
 from qtj_operator.local.program import is_trainer
 
 __all__ = ["argument_mistakes"]
@@ -31,8 +33,8 @@ def argument_mistakes(spec: Mapping[str, Any], templates: Mapping[Path, Any]) ->
     """
     if importlib.util.find_spec("tensorflow_quantum") is None:  # the trainer needs it to answer
         return
-    qubits = (spec.get("circuit") or {}).get("qubits")
-    told = {str(Env.QUBITS): str(qubits)} if qubits else {}
+    circuit = spec.get("circuit")
+    told = circuit_environment(Circuit.model_validate(circuit) if circuit else None)
     for path, arguments in _asked(spec, templates):
         if sentence := _answer(arguments, told):
             yield path, sentence

@@ -82,12 +82,21 @@ def _result(folder: Path, uid: str | None, notes: list[str]) -> Mapping[str, flo
     text = _text(folder / _RESULT, "the metrics of the training", notes)
     if text is None:
         return {}
-    said = TerminationMessage.parse(text)
-    if said is None:
+    said = _without_weights(text)
+    told = TerminationMessage.parse(json.dumps(said))
+    if said is None or told is None:
         notes.append(f"the metrics of the training cannot be read: {folder / _RESULT} is no result of one")
         return {}
-    of = json.loads(text).get("jobUid")
-    return said.metrics if of is None or of == uid else {}  # another job of the same folder left it
+    of = said.get("jobUid")
+    return told.metrics if of is None or of == uid else {}  # another job of the same folder left it
+
+
+def _without_weights(text: str) -> dict[str, Any] | None:
+    """Returns a result without what no termination message has: weights that are named below the artifacts."""
+    try:
+        return {name: value for name, value in json.loads(text).items() if name != "weights"}
+    except (ValueError, AttributeError, RecursionError):
+        return None
 
 
 def _predictions(folder: Path, status: Status, notes: list[str]) -> Predictions | None:

@@ -4,12 +4,16 @@
 <artifacts>/weights/1f3c0a9e2b77.json    the record: all one needs to check or repeat them
 <artifacts>/held-out/5ab21c90d3ff.npz    the examples the training never saw
 <artifacts>/result.json                  written last: this job has finished, with these weights
+
+What these files say of others is relative to <artifacts>, so that the folder can be moved or copied whole. In memory,
+and in what the operator is told, addresses are absolute.
 """
 
 import hashlib
 import io
 import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Self, get_origin, get_type_hints
 
 import numpy as np
@@ -79,7 +83,8 @@ class Record:
         uri = _record_name(weights_uri)
         try:
             said = json.loads(read_uri(uri))
-            held_out, weights_sha256 = Address(**said.pop("heldOut")), said.pop("weightsSha256")
+            examples, weights_sha256 = said.pop("heldOut"), said.pop("weightsSha256")
+            held_out = Address(_absolute(_artifacts_of(weights_uri), examples["uri"]), examples["sha256"])
             return cls(held_out=held_out, weights_sha256=weights_sha256, **said)
         except (ValueError, TypeError, KeyError, AttributeError) as problem:
             raise UserError(f"{uri} is not a record of this version of the trainer: train again") from problem
@@ -88,6 +93,7 @@ class Record:
         """Writes the record beside its weights."""
         said = asdict(self)
         said["heldOut"], said["weightsSha256"] = said.pop("held_out"), said.pop("weights_sha256")
+        said["heldOut"]["uri"] = _relative(_root(store), self.held_out.uri)
         store.write(_record_name(weights_name), _json(said))
 
 
@@ -117,9 +123,10 @@ class Result:
         """
         try:
             said = json.loads(store.read(_RESULT))
+            weights = said["weights"]
             return cls(
                 job_uid=said["jobUid"],
-                weights=contract.Weights(**said["weights"]),
+                weights=contract.Weights(uri=_absolute(_root(store), weights["uri"]), sha256=weights["sha256"]),
                 metrics=said["metrics"],
                 progress=contract.Progress.from_dict(said.get("progress")),
             )
@@ -139,7 +146,7 @@ class Result:
         """Writes the marker."""
         said = {
             "jobUid": self.job_uid,
-            "weights": asdict(self.weights),
+            "weights": {"uri": _relative(_root(store), self.weights.uri), "sha256": self.weights.sha256},
             "metrics": self.metrics,
             "progress": self.progress.to_dict() if self.progress else None,
         }
@@ -196,6 +203,25 @@ def _check_types(made: Address | Record) -> None:
     for name, hint in get_type_hints(type(made)).items():
         if not isinstance(getattr(made, name), get_origin(hint) or hint):
             raise TypeError(f"{name} is {getattr(made, name)!r}")
+
+
+def _root(store: Store) -> str:
+    return store.uri("x").removesuffix("/x")
+
+
+def _artifacts_of(weights: str) -> str:
+    """Returns the root that weights are stored below."""
+    uri = weights if "://" in weights else Path(weights).absolute().as_uri()
+    return uri.rsplit("/", 2)[0]
+
+
+def _relative(root: str, uri: str) -> str:
+    return uri.removeprefix(f"{root}/")
+
+
+def _absolute(root: str, uri: str) -> str:
+    """Reverses `_relative`; files of earlier versions name absolute addresses."""
+    return uri if "://" in uri else f"{root}/{uri}"
 
 
 def _record_name(weights: str) -> str:

@@ -10,6 +10,9 @@ columns of the same table:
 
 The weights of one batch sum to 1 over all replicas. So the weighted sum of errors, summed over replicas, is the mean
 over the real examples of the batch: the same number, and the same gradient, as on a single replica.
+
+Padding gives all batches one shape, which a multi-worker strategy needs. A step cuts it off before the model
+(`Batch.cut`), so that nobody computes it, and the table is never wider than there are examples.
 """
 
 from typing import NamedTuple
@@ -41,6 +44,15 @@ class Batch(NamedTuple):
     def is_real(self) -> tf.Tensor:
         """1 for examples, 0 for padding."""
         return tf.cast(self.weights > 0, tf.float32)
+
+    def cut(self, least: int = 0) -> "Batch":
+        """Returns the batch without its padding, which is at its end. In a graph, its length is open.
+
+        Args:
+            least: Rows that stay in any case: a replica may be left without an example.
+        """
+        length = tf.maximum(tf.math.count_nonzero(self.weights), least)
+        return Batch(*(each[:length] for each in self))
 
 
 def steps_per_epoch(examples: int, batch_size: int) -> int:
@@ -142,11 +154,11 @@ def _share(
     count: int, batch_size: int, seed: int | None, epoch: tf.Tensor, *, replica: int = 0, replicas: int = 1
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the indices (steps, batch/replicas) of one replica in one epoch, and their weights."""
-    steps = steps_per_epoch(count, batch_size)
-    columns = replicas * -(-batch_size // replicas)
-    table = tf.pad(_order(count, seed, epoch), [[0, steps * batch_size - count]], constant_values=-1)
-    table = tf.reshape(table, [steps, batch_size])
+    steps, width = steps_per_epoch(count, batch_size), min(batch_size, count)
+    columns = replicas * -(-width // replicas)
+    table = tf.pad(_order(count, seed, epoch), [[0, steps * width - count]], constant_values=-1)
+    table = tf.reshape(table, [steps, width])
     real = tf.cast(table >= 0, tf.float32)
-    weights = tf.pad(real / tf.reduce_sum(real, axis=1, keepdims=True), [[0, 0], [0, columns - batch_size]])
-    chosen = tf.pad(tf.maximum(table, 0), [[0, 0], [0, columns - batch_size]])
+    weights = tf.pad(real / tf.reduce_sum(real, axis=1, keepdims=True), [[0, 0], [0, columns - width]])
+    chosen = tf.pad(tf.maximum(table, 0), [[0, 0], [0, columns - width]])
     return chosen[:, replica::replicas], weights[:, replica::replicas]

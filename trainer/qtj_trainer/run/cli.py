@@ -8,7 +8,7 @@ import inspect
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import Field, fields
 from enum import StrEnum
 from pathlib import Path
@@ -25,6 +25,9 @@ from qtj_trainer.run.train import train
 from qtj_trainer.workloads import WORKLOADS, Workload
 
 __all__ = ["app", "main"]
+
+_OF_CIRCUIT = {"qubits": contract.Env.QUBITS, "filters": contract.Env.FILTERS}
+_PRECISION = "single"
 
 log = logging.getLogger("qtj_trainer")
 
@@ -128,11 +131,17 @@ def _workload_option(field: Field[Any]) -> inspect.Parameter:
     return _parameter(field.name, field.default, field.type, typer.Option(help=teach, envvar=field.metadata["env"]))
 
 
-def _check_qubits(asked: int | None) -> None:
-    """Refuses --qubits beside another number in the job, by which the operator has computed the memory it needs."""
-    said = os.environ.get(contract.Env.QUBITS)
-    if said and asked is not None and asked != int(said):
-        raise UserError(f"--qubits {asked} contradicts the job's spec.circuit.qubits {said}: leave one of them out")
+def _check_circuit(options: Mapping[str, Any]) -> None:
+    """Refuses what contradicts the job's circuit, by which the operator has computed the memory it needs."""
+    for name, variable in _OF_CIRCUIT.items():
+        said, asked = os.environ.get(variable), options.get(name)
+        if said and asked is not None and asked != int(said):
+            raise UserError(f"--{name} {asked} contradicts the job's spec.circuit.{name} {said}: leave one of them out")
+    precision = os.environ.get(contract.Env.PRECISION)
+    if "qubits" in options and precision not in {None, "", _PRECISION}:
+        raise UserError(
+            f"spec.circuit.precision is {precision} and the trainer computes in {_PRECISION} precision: leave it out"
+        )
 
 
 def _only_checks(context: typer.Context) -> bool:
@@ -144,7 +153,7 @@ def _train_command(workload: Workload) -> Callable[..., None]:
     """Builds a function with the workload's options as parameters, for typer to read."""
 
     def command(context: typer.Context, *, artifacts: str, **options: Any) -> None:  # noqa: ANN401  as declared
-        _check_qubits(options.get("qubits"))
+        _check_circuit(options)
         checked = workload.options(**options)
         if not _only_checks(context):
             train(workload, checked, artifacts, os.environ, context.obj)

@@ -86,5 +86,5 @@ def _predict(
     examples = workload.encode(held_out, options)
     taken = batches(examples, options.batch_size).take(steps_per_epoch(len(examples), options.batch_size))
     with inputs_named(examples):
-        answers = [model(Batch(*batch).inputs, training=False).numpy() for batch in taken]
-    return examples.labels, np.concatenate(answers)[: len(examples)]  # the last batch is padded at its end
+        answers = [model(Batch(*batch).cut().inputs, training=False).numpy() for batch in taken]
+    return examples.labels, np.concatenate(answers)

@@ -177,7 +177,7 @@ class Loop(ABC):
 
     def _train(self, batch: Batch) -> tf.Tensor:
         """Takes one replica's part in a step, and returns the `Report`, the same on every replica."""
-        variables = self.model.trainable_variables
+        batch, variables = batch.cut(self._workload.least_batch), self.model.trainable_variables
         with tf.GradientTape() as tape:
             errors = self._workload.errors(batch.labels, self.model(batch.inputs, training=True))
             share = tf.reduce_sum(batch.weights * errors)
@@ -190,6 +190,7 @@ class Loop(ABC):
 
     def _score(self, batch: Batch) -> Scored:
         """Takes one replica's part in the scoring of a held-out batch."""
+        batch = batch.cut(self._workload.least_batch)
         predictions, watched = self._observed(batch.inputs, training=False)
         scores = self._workload.score(batch.labels, predictions)
         sums = [tf.reduce_sum(scores[name] * batch.is_real) for name in self._workload.scores]

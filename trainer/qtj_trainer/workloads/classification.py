@@ -18,6 +18,8 @@ class Classification(Workload):
 
     scores: ClassVar[tuple[str, ...]] = ("crossEntropy", "accuracy")
     accuracy: ClassVar[str | None] = "accuracy"
+    least_batch: ClassVar[int] = 1
+    """TensorFlow's convolutions fail without any row, once it has fused them with their activation."""
 
     def errors(self, labels: "tf.Tensor", predictions: "tf.Tensor") -> "tf.Tensor":
         """Cross entropies in nats: -ln of the probability of the right class."""

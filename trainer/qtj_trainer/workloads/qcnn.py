@@ -54,7 +54,9 @@ class QcnnOptions(Options):
         8, "Qubits of the cluster state; each one more doubles time and memory.",
         at_least=contract.MIN_QUBITS, at_most=contract.MAX_QUBITS, env=contract.Env.QUBITS,
     )  # fmt: skip
-    filters: int = option(1, "Circuits side by side in the hybrid model.", at_least=1, at_most=1024)
+    filters: int = option(
+        1, "Circuits side by side in the hybrid model.", at_least=1, at_most=1024, env=contract.Env.FILTERS
+    )
     rounds: int = option(20, "Examples for each qubit, training and held-out together.", at_least=1, at_most=100_000)
     engine: EngineName = option(
         EngineName.FUSED.value, "What simulates the circuits: our engine (fused), or TensorFlow Quantum (tfq)."

@@ -73,6 +73,8 @@ class Workload(Protocol):
     """What a run is judged by: means over the held-out set, by name."""
     accuracy: ClassVar[str | None]
     """The score that is a share of right answers, 0 to 1: the one `kubectl get qtj` shows. None without one."""
+    least_batch: ClassVar[int] = 0
+    """The fewest rows that the model takes at once."""
 
     def split(self, options: Any) -> Split:  # noqa: ANN401  an instance of `options`
         """Makes or finds the examples: the same in every process."""

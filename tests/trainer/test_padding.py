@@ -1,0 +1,82 @@
+"""Padding keeps batches in one shape, and nobody computes it."""
+
+from typing import Any, Self
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from qtj_trainer.run.batches import Batch, batches
+from qtj_trainer.run.position import Position
+from qtj_trainer.run.synchronous import Synchronous
+from qtj_trainer.simulate.fused.engine import Engine
+from qtj_trainer.workloads import Examples
+from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
+
+TRAINING, HELD_OUT = 22, 10
+"""Of 4 qubits and 8 rounds."""
+
+
+class Counted:
+    """Counts the circuits that reach the engine."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.calls: list[int] = []
+        values = Engine.values
+
+        def counted(engine: Engine, inputs: Any, weights: Any) -> Any:
+            self.calls.append(len(inputs))
+            return values(engine, inputs, weights)
+
+        patch.setattr(Engine, "values", counted)
+
+    def train(self, batch_size: int) -> Self:
+        """Takes one epoch and its scoring."""
+        qcnn, options = Qcnn(), QcnnOptions(qubits=4, rounds=8, epochs=1, batch_size=batch_size)
+        split = qcnn.split(options)
+        training, held_out = qcnn.encode(split.training, options), qcnn.encode(split.held_out, options)
+        loop = Synchronous(qcnn, options, tf.distribute.get_strategy(), training=training, held_out=held_out)
+        *_, last = loop.positions(Position(), lambda _: False)
+        assert last.ends_epoch
+        return self
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
+    return Counted(monkeypatch)
+
+
+@pytest.mark.parametrize("batch_size", [1, 16, 20, 22, 23, 1000, 10_000_000, 10**30])
+def test_an_epoch_simulates_every_example_once_and_nothing_else(counted: Counted, batch_size: int) -> None:
+    counted.train(batch_size)
+
+    assert sum(counted.calls) == TRAINING + HELD_OUT
+
+
+def test_a_last_batch_is_as_long_as_what_is_left(counted: Counted) -> None:
+    counted.train(16)
+
+    assert counted.calls == [16, 6, 10]
+
+
+@pytest.mark.parametrize("replicas", [1, 2, 3, 4])
+def test_a_batch_is_never_wider_than_the_data(replicas: int) -> None:
+    examples = Examples(np.zeros((42, 1), np.float32), np.zeros(42, np.float32))
+
+    spec = batches(examples, 10_000_000, replica=replicas - 1, replicas=replicas, seed=0).element_spec
+
+    assert spec[0].shape[0] == -(-42 // replicas)
+
+
+def batch(weights: list[float]) -> Batch:
+    rows = tf.range(len(weights), dtype=tf.float32)
+    return Batch(rows[:, tf.newaxis], rows, tf.constant(weights))
+
+
+def test_a_replica_without_an_example_computes_nothing() -> None:
+    assert [len(each) for each in batch([0, 0]).cut()] == [0, 0, 0]
+
+
+def test_a_model_that_takes_no_empty_batch_keeps_one_row_of_weight_0() -> None:
+    np.testing.assert_array_equal(batch([0, 0]).cut(1).weights, [0])
+    np.testing.assert_array_equal(batch([0.5, 0.5, 0]).cut(1).labels, [0, 1])

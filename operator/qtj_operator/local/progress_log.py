@@ -52,7 +52,7 @@ def progress_history(folder: Path) -> ProgressHistory:
         OSError: The record is there and cannot be read.
     """
     try:
-        return read_progress((folder / _NAME).read_text(errors="replace"))
+        return read_progress((folder / _NAME).read_text("utf-8", errors="replace"))
     except FileNotFoundError:
         return ProgressHistory()
 

@@ -58,6 +58,18 @@ def test_a_later_attempt_takes_the_place_of_the_earlier_from_its_first_epoch_on(
     assert history.epochs == [EpochRecord(1, 1, 0.9), EpochRecord(2, 1, 0.8), EpochRecord(3, 2, 0.5)]
 
 
+def test_a_restored_epoch_that_is_told_again_without_its_loss_keeps_it() -> None:
+    history = read_progress(lines((1, 1, 0.9), (1, 2, 0.8), (1, 3, 0.7), (2, 2, None), (2, 3, 0.6)))
+
+    assert history.epochs == [EpochRecord(1, 1, 0.9), EpochRecord(2, 2, 0.8), EpochRecord(3, 2, 0.6)]
+
+
+def test_an_epoch_that_an_attempt_has_not_reached_again_is_unknown() -> None:
+    history = read_progress(lines((1, 1, 0.9), (1, 2, 0.8), (1, 3, 0.7), (2, 1, None)))
+
+    assert history.epochs == [EpochRecord(1, 2, 0.9)]
+
+
 def test_an_epoch_of_a_program_that_names_no_attempt_is_of_the_first() -> None:
     assert read_progress('{"epoch": 1, "loss": 0.5}\n').epochs == [EpochRecord(1, 1, 0.5)]
 

@@ -136,6 +136,11 @@ def test_a_variable_may_have_any_printable_name_without_an_equals_sign(folder: P
             "this has to be ClusterFirst, ClusterFirstWithHostNet, Default or",
         ),
         ("initContainers: [{name: trainer, image: x}]", "initContainers[0].name", "two containers of the pod are call"),
+        (
+            "terminationGracePeriodSeconds: 9000000000000000000",
+            "terminationGracePeriodSeconds",
+            "this may be at most 315360000, which is ten years, and not 9000000000000000000: lower it",
+        ),
         ("tolerations: [null]", "tolerations[0]", "this field is missing"),
     ],
 )
@@ -143,3 +148,10 @@ def test_a_pod_that_kubernetes_refuses_is_told(folder: Path, written: str, path:
     sentences = told(folder, "      containers:", f"      {written}\n      containers:")
 
     assert sentences[0].startswith(f"job.yaml:16: spec.template.spec.{path}: {sentence}")
+
+
+@pytest.mark.parametrize("seconds", ["null", "-1", "0", "315360000"])
+def test_a_grace_period_that_can_be_waited_for_is_fine(folder: Path, seconds: str) -> None:
+    written = f"terminationGracePeriodSeconds: {seconds}"
+
+    assert told(folder, "      containers:", f"      {written}\n      containers:") == []

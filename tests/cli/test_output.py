@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+import re
 import tty
 from collections.abc import Iterator
 from contextlib import closing
@@ -12,7 +13,9 @@ from threading import Event
 import pytest
 from rich.progress import Progress
 
+from qtj_operator.cli.live import view_on
 from qtj_operator.cli.output import console_on, steady
+from tests.cli.viewed import job
 
 
 class Terminal:
@@ -118,6 +121,18 @@ def test_a_stream_that_was_closed_from_the_start_takes_everything() -> None:
     steady(None).write("nobody sees this")
 
     assert not console_on(None).is_terminal
+
+
+@pytest.mark.parametrize("variable", ["FORCE_COLOR", "TTY_COMPATIBLE"])
+def test_colours_that_are_forced_draw_no_rows_into_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "1")
+    monkeypatch.setenv("TERM", "xterm")
+    with (tmp_path / "out").open("w") as stream, view_on(console_on(stream), bell=True) as view:
+        view.notice(job())
+
+    assert re.fullmatch(r" +\d+\.\d s  qcnn  running\n", (tmp_path / "out").read_text())
 
 
 def test_what_the_encoding_cannot_write_is_escaped(tmp_path: Path) -> None:

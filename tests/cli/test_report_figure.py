@@ -1,6 +1,7 @@
 """The picture of a report: which panels it has, and what stands on their axes."""
 
 import math
+import tracemalloc
 from collections.abc import Sequence
 
 import pytest
@@ -115,3 +116,16 @@ def test_a_regression_is_drawn_as_predictions_against_labels() -> None:
     assert (panel.get_xlabel(), panel.get_ylabel()) == ("label", "prediction")
     assert [list(line.get_xdata()) for line in panel.lines] == [[0.0, 2.0], [0.0, 2.0]]
     assert list(panel.lines[0].get_ydata()) == [1.0, 2.0]
+
+
+def test_more_classes_than_a_matrix_has_room_for_are_points() -> None:
+    many = Predictions(classes=["class"] * 30_000, labels=[0, 29_999], predictions=[0, 1], examples=2)
+
+    tracemalloc.start()
+    [panel] = drawn(found(predictions=many)).axes
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 100 * 2**20, "a matrix of 30,000 classes takes gigabytes"
+    assert [(list(points.get_xdata()), list(points.get_ydata())) for points in panel.lines] == [([0, 1], [0, 29_999])]
+    assert panel.get_title() == "Held-out examples: 1 of 2 right"

@@ -51,6 +51,17 @@ def test_a_folder_that_cannot_be_written_to_ends_no_training(tmp_path: Path) -> 
     assert progress_history(tmp_path / "gone").epochs == ()
 
 
+def test_a_line_that_a_full_disk_has_torn_costs_itself_alone(tmp_path: Path) -> None:
+    (tmp_path / "progress.jsonl").write_text('{"attempt": 1, "epo')
+    log = ProgressLog(tmp_path, None)
+
+    log.notice(job(epoch=2, loss=0.5))
+    log.notice(job(epoch=3, loss=0.4))
+
+    assert written(tmp_path) == [(1, 2), (1, 3)]
+    assert progress_history(tmp_path).unreadable == 1
+
+
 def test_a_program_that_answers_polls_gets_a_record_of_its_epochs(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=10))
 

@@ -53,6 +53,22 @@ def test_a_pod_that_was_not_forced_waits_for_its_kubelet_as_well(store: Store) -
     assert _names(store) == ["it"]
 
 
+@pytest.mark.parametrize(
+    ("seconds", "end"),
+    [(None, "2030-01-01T12:00:30Z"), (-5, "2030-01-01T12:00:01Z"), (7, "2030-01-01T12:00:07Z"),
+     (9 * 10**18, "2039-12-30T12:00:00Z")],
+)  # fmt: skip
+def test_a_pod_has_the_grace_period_that_kubernetes_gives_it(seconds: int | None, end: str) -> None:
+    store = Store(lambda: NOON)
+    store.create(PODS, _manifest())
+    spec = {"nodeName": "node", "terminationGracePeriodSeconds": seconds}
+    store.update(PODS, "lab", "it", lambda pod: pod.update(spec=spec, status={"phase": "Running"}))
+
+    store.delete(PODS, "lab", "it")
+
+    assert store.find(PODS, "lab", "it")["metadata"]["deletionTimestamp"] == end
+
+
 def test_a_pod_that_no_kubelet_runs_has_no_grace_period() -> None:
     store = Store(lambda: NOON)
     store.create(PODS, _manifest(finalizers=["example.com/hold"]))

@@ -2,11 +2,14 @@
 
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 
 from qtj_operator.api import contract
+from qtj_operator.api.progress_log import EpochRecord, read_progress
 from qtj_trainer.errors import UserError
+from qtj_trainer.run.progress_log import log_progress
 from qtj_trainer.run.telemetry import Telemetry, check_free, port_from
 
 
@@ -76,3 +79,12 @@ def test_a_taken_port_is_named() -> None:
 def test_a_port_that_is_none_is_quoted(text: str) -> None:
     with pytest.raises(UserError, match=f"QTJ_METRICS_PORT is '{text}'"):
         port_from({"QTJ_METRICS_PORT": text}, contract.Env.METRICS_PORT)
+
+
+def test_an_epoch_after_a_torn_line_is_recorded_on_a_line_of_its_own(tmp_path: Path) -> None:
+    log = tmp_path / "progress.jsonl"
+    log.write_text('{"attempt": 1, "epo')
+
+    log_progress({"QTJ_PROGRESS_LOG": str(log), "QTJ_ATTEMPT": "2"}, contract.Progress(epoch=4, loss=0.5))
+
+    assert read_progress(log.read_text()).epochs == [EpochRecord(4, 2, 0.5)]

@@ -9,13 +9,15 @@ finite: the endpoint leaves it out. Programs and `qtj run` write such lines, and
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from qtj_operator.api.contract import Progress
 
-__all__ = ["EpochRecord", "ProgressHistory", "progress_line", "read_progress"]
+__all__ = ["EpochRecord", "ProgressHistory", "append_progress", "progress_line", "read_progress"]
 
 _FIRST_ATTEMPT = 1
 
@@ -57,6 +59,15 @@ def progress_line(said: Progress, attempt: int, at: datetime) -> str:
     return json.dumps({"attempt": attempt, "time": time, **said.to_dict(), **lost}) + "\n"
 
 
+def append_progress(path: Path, said: Progress, attempt: int, at: datetime) -> None:
+    """Appends a progress to a record; one that the disk has no room for is lost, for it must not end a training."""
+    with suppress(OSError), path.open("ab+") as file:
+        # A full disk or a kill may have left half a line, which must not swallow this one too.
+        file.seek(max(0, file.tell() - 1))
+        gap = b"" if file.read(1) in {b"", b"\n"} else b"\n"
+        file.write(gap + progress_line(said, attempt, at).encode())
+
+
 def read_progress(text: str) -> ProgressHistory:
     """Reads the lines of a record."""
     *whole, last = text.split("\n")
@@ -91,7 +102,9 @@ def _latest(records: Iterable[EpochRecord]) -> Sequence[EpochRecord]:
     kept: dict[int, EpochRecord] = {}
     for attempt in sorted(attempts):
         first = min(attempts[attempt])
-        kept = {number: each for number, each in kept.items() if number < first} | attempts[attempt]
+        # It may be the epoch that a checkpoint has restored: its loss is known from before.
+        restored = {first: _merged(kept.get(first), attempts[attempt][first])}
+        kept = {number: each for number, each in kept.items() if number < first} | attempts[attempt] | restored
     return [kept[number] for number in sorted(kept)]
 
 

@@ -1,6 +1,7 @@
 """The command line: `qtj`."""
 
 import errno
+import io
 import sys
 
 __all__ = ["app"]
@@ -8,6 +9,8 @@ __all__ = ["app"]
 
 def app(prog_name: str | None = None) -> None:
     """Runs the command line: imported first, for a Ctrl-C may come while all else is being imported."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a letter that its encoding lacks is written as an escape
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         from qtj_operator.cli.main import app as commands  # noqa: PLC0415
 

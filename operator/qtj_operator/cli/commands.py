@@ -8,8 +8,7 @@ import typer
 from qtj_operator.cli.errors import InputError, input_checked, needs_extra
 from qtj_operator.cli.group import Command
 from qtj_operator.cli.parameters import DryRun, File, Filename, JobName, Namespace, Settings, one_file
-from qtj_operator.cli.printing import Output, formatted, say
-from qtj_operator.cli.text import visible
+from qtj_operator.cli.printing import Output, formatted, say, say_on_stderr
 
 __all__ = ["COMMANDS"]
 
@@ -83,7 +82,7 @@ def convert(
         converted = convert_file(one_file(file, filename), artifacts)
         say(formatted([each.manifest for each in converted], output) if output else as_yaml(converted).rstrip("\n"))
     for note in (note for each in converted for note in each.notes):
-        typer.echo(f"qtj: {visible(note)}", err=True)
+        say_on_stderr(f"qtj: {note}")
 
 
 def retry(job: JobName, namespace: Namespace = None, output: Output = None, *, dry_run: DryRun = False) -> None:

@@ -7,7 +7,7 @@ from typing import NoReturn
 import typer
 
 from qtj_operator.api.spelling import meant
-from qtj_operator.cli.text import visible
+from qtj_operator.cli.printing import say_on_stderr
 from qtj_operator.local.extras import install_command
 
 __all__ = ["COMPLETE", "FAILED", "INPUT", "INTERRUPTED", "InputError", "end", "input_checked", "meant", "needs_extra"]
@@ -45,5 +45,5 @@ def needs_extra(extra: str, command: str) -> Iterator[None]:
 
 def end(sentence: str, code: int = FAILED) -> NoReturn:
     """Says on stderr what is wrong and ends the command."""
-    typer.echo("\n".join(f"qtj: {line}" for line in visible(sentence).split("\n")), err=True)
+    say_on_stderr("\n".join(f"qtj: {line}" for line in sentence.split("\n")))
     raise typer.Exit(code)

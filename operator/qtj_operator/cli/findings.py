@@ -121,7 +121,7 @@ def _predictions(folder: Path, status: Status, notes: list[str]) -> Predictions 
 def _text(path: Path, what: str, notes: list[str]) -> str | None:
     """Returns the text of a file; None when it is not there, or cannot be read."""
     try:
-        return path.read_text(errors="replace")
+        return path.read_text("utf-8", errors="replace")
     except FileNotFoundError:
         return None
     except OSError as problem:

@@ -13,6 +13,7 @@ from typer.completion import completion_init  # type: ignore[attr-defined]
 from typer.core import TyperGroup
 
 from qtj_operator.cli.errors import COMPLETE, INTERRUPTED
+from qtj_operator.cli.printing import say_on_stderr
 
 __all__ = ["COMPLETE_VARIABLE", "Command", "Group", "register"]
 
@@ -63,7 +64,9 @@ class Group(TyperGroup):
         except typer.TyperException as problem:
             _tell(problem)
             code = problem.exit_code
-        except SystemExit:
+        except SystemExit as ending:
+            if not isinstance(ending.__context__, BrokenPipeError):
+                raise
             # Nobody reads any more: so Typer and rich end the process then, with 1, which says here that a job failed.
             code = COMPLETE
         sys.exit(code)
@@ -75,4 +78,4 @@ def _tell(problem: typer.TyperException) -> None:
     context = getattr(problem, "ctx", None)
     if said.strip() and context is not None:
         sentence = _SUGGESTION.sub(r": did you mean \g<words>?", said[0].lower() + said[1:])
-        typer.echo(f"qtj: {sentence} ({context.command_path} --help tells more)", err=True)
+        say_on_stderr(f"qtj: {sentence} ({context.command_path} --help tells more)")

@@ -3,7 +3,6 @@
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
@@ -28,21 +27,21 @@ def show_logs(run: str | None, replica: str | None, artifacts: str | None, *, fo
     if not follow and not any(map(chosen, folder.logs)):
         known = ", ".join(path.stem for path in folder.logs) or "none"
         raise InputError(f"{folder.path} has no log of {replica or 'any replica'}: there are {known}")
-    with ExitStack() as files:
-        _write(folder, chosen, files, follow=follow)
+    _write(folder, chosen, follow=follow)
 
 
-def _write(folder: Folder, chosen: Callable[[Path], bool], files: ExitStack, *, follow: bool) -> None:
-    readers: dict[Path, BinaryIO] = {}
+def _write(folder: Folder, chosen: Callable[[Path], bool], *, follow: bool) -> None:
+    positions: dict[Path, int] = {}  # and not open files: there may be more logs than a process may have of these
     shown = log_on_terminal if sys.stdout.isatty() else bytes
     several = follow or sum(map(chosen, folder.logs)) > 1
     while True:
         last = not follow or not folder.is_active
         for path in filter(chosen, folder.logs):
-            if path not in readers:
-                readers[path] = files.enter_context(path.open("rb"))
-            for line in _lines(readers[path], to_the_end=last):
-                sys.stdout.buffer.write((f"{path.stem}  ".encode() if several else b"") + shown(line))
+            with path.open("rb") as file:
+                file.seek(positions.get(path, 0))
+                for line in _lines(file, to_the_end=last):
+                    sys.stdout.buffer.write((f"{path.stem}  ".encode() if several else b"") + shown(line))
+                positions[path] = file.tell()
         sys.stdout.flush()
         if last:
             return

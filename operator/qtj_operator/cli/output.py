@@ -52,7 +52,9 @@ def console_on(stream: TextIO | None, on_lost: Callable[[OSError], None] = lambd
         stream: As in `steady`.
         on_lost: As in `steady`.
     """
-    return Console(file=steady(stream, on_lost), highlight=False, markup=False, emoji=False)
+    file = steady(stream, on_lost)
+    # Not for rich to decide: FORCE_COLOR makes it take a file for a terminal, and draw over what it has written there.
+    return Console(file=file, force_terminal=file.isatty(), highlight=False, markup=False, emoji=False)
 
 
 def show(console: Console, text: str, style: str = "") -> None:

@@ -11,10 +11,12 @@ from qtj_operator.cli.containerrules import broken_container, choice
 from qtj_operator.cli.metarules import broken_labels, broken_metadata
 from qtj_operator.cli.mistakes import Mistake
 from qtj_operator.cli.namerules import dns_label
+from qtj_operator.local.objects import LONGEST_GRACE_SECONDS
 
 __all__ = ["broken_rules"]
 
 _DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
+_GRACE = "terminationGracePeriodSeconds"
 
 
 def broken_rules(template: Mapping[str, Any] | None) -> Iterator[Mistake]:
@@ -27,6 +29,8 @@ def broken_rules(template: Mapping[str, Any] | None) -> Iterator[Mistake]:
 def _of_pod(spec: Mapping[str, Any]) -> Iterator[Mistake]:
     yield from choice(spec, "dnsPolicy", _DNS_POLICIES)
     yield from ((("nodeSelector", *path), what) for path, what in broken_labels(spec.get("nodeSelector")))
+    if (grace := spec.get(_GRACE) or 0) > LONGEST_GRACE_SECONDS:
+        yield (_GRACE,), f"this may be at most {LONGEST_GRACE_SECONDS}, which is ten years, and not {grace}: lower it"
     volumes = spec.get("volumes") or ()
     yield from ((("volumes", *path), what) for path, what in _of_volumes(volumes))
     names = [volume.get("name") for volume in volumes]

@@ -9,14 +9,14 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 import yaml
 
 from qtj_operator.cli.text import visible
 
-__all__ = ["Form", "Output", "drop_output", "formatted", "kubectl_name", "say"]
+__all__ = ["Form", "Output", "drop_output", "formatted", "kubectl_name", "say", "say_on_stderr"]
 
 Printable = Mapping[str, Any]
 
@@ -77,10 +77,18 @@ def say(text: str) -> None:
         drop_output()
 
 
-def drop_output() -> None:
-    """Sends to nowhere what stdout still holds: the interpreter would try again at its end, and fail again."""
+def say_on_stderr(text: str) -> None:
+    """Writes lines to stderr, but for what a terminal would obey; nothing depends on whether they arrive."""
+    try:
+        typer.echo(visible(text), err=True)
+    except OSError:
+        drop_output(sys.stderr)
+
+
+def drop_output(stream: TextIO | None = None) -> None:
+    """Sends to nowhere what stdout, or another stream, still holds: the interpreter would try again at its end."""
     with Path(os.devnull).open("w") as nowhere:
-        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        os.dup2(nowhere.fileno(), (stream or sys.stdout).fileno())
 
 
 def _list_of(objects: Sequence[Printable]) -> Printable:

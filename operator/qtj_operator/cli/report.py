@@ -30,7 +30,7 @@ def report_job(run: str | None, artifacts: str | None) -> str:
     logs = [f"logs           {folder.path / 'logs'}"] if found.status.phase == "Failed" else []
     text = "\n".join([*report_text(found), *logs])
     try:
-        (folder.path / "report.txt").write_text(f"{text}\n")
+        (folder.path / "report.txt").write_text(f"{text}\n", "utf-8")
         return f"{text}\npicture: {_picture(found, folder.path / 'report.png')}"
     except OSError as problem:
         raise InputError(f"cannot write the report to {folder.path} ({problem.strerror})") from None

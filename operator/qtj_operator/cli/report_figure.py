@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from qtj_operator.api.predictions import Predictions
 from qtj_operator.api.progress_log import EpochRecord
 from qtj_operator.cli.findings import Findings
-from qtj_operator.cli.report_scores import confusion, errors_of, judged
+from qtj_operator.cli.report_scores import LISTED_CLASSES, confusion, errors_of, judged
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,9 +18,6 @@ __all__ = ["has_picture", "report_figure"]
 
 _LARGEST = 1e200
 """Matplotlib cannot compute ticks for an axis that spans all that a number can hold."""
-
-_COUNTED_CLASSES = 20
-"""Classes up to which each cell shows its count: more have no room for it."""
 
 
 def has_picture(found: Findings) -> bool:
@@ -44,7 +41,7 @@ def report_figure(found: Findings) -> "Figure":
     if _has_curve(found.epochs):
         _draw_loss(axes[0], found.epochs)
     if predictions and predictions.classes:
-        _draw_confusion(axes[-1], predictions)
+        _draw_classes(axes[-1], predictions)
     elif predictions:
         _draw_regression(axes[-1], _drawn_pairs(predictions))
     return figure
@@ -77,15 +74,22 @@ def _draw_loss(axes: "Axes", epochs: Sequence[EpochRecord]) -> None:
         axes.legend()
 
 
+def _draw_classes(axes: "Axes", predictions: Predictions) -> None:
+    pairs = judged(predictions)
+    right = sum(label == said for label, said in pairs)
+    title = f"Held-out examples: {right} of {len(predictions.labels)} right"
+    axes.set(xlabel="prediction", ylabel="label", title=title)
+    if len(predictions.classes) > LISTED_CLASSES:
+        labels, said = zip(*pairs, strict=True)
+        axes.plot(said, labels, ".", alpha=0.6)
+    else:
+        _draw_confusion(axes, predictions)
+
+
 def _draw_confusion(axes: "Axes", predictions: Predictions) -> None:
     counts = confusion(predictions)
     names = [name.replace("$", r"\$") for name in predictions.classes]  # which would begin a formula
-    right = sum(row[number] for number, row in enumerate(counts))
     axes.imshow(counts, cmap="Blues")
-    title = f"Held-out examples: {right} of {len(predictions.labels)} right"
-    axes.set(xlabel="prediction", ylabel="label", title=title)
-    if len(names) > _COUNTED_CLASSES:
-        return
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
     axes.set_yticks(range(len(names)), names)
     darkest = max(map(max, counts))

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from qtj_operator.api.predictions import Predictions
 
-__all__ = ["Errors", "confusion", "errors_of", "judged"]
+__all__ = ["LISTED_CLASSES", "Errors", "confusion", "errors_of", "judged"]
+
+LISTED_CLASSES = 20
+"""Classes up to which each is told of by itself: a text and a picture have no room for more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,10 @@ def judged(predictions: Predictions) -> Sequence[tuple[float, float]]:
 
 
 def confusion(predictions: Predictions) -> Sequence[Sequence[int]]:
-    """Counts examples: a row for each class they are of, a column for each they were taken for."""
+    """Counts examples: a row for each class they are of, a column for each they were taken for.
+
+    For up to `LISTED_CLASSES`: the matrix of many thousand classes has no room in memory.
+    """
     size = len(predictions.classes)
     counts = [[0] * size for _ in range(size)]
     for label, said in judged(predictions):

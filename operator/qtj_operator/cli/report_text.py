@@ -7,7 +7,7 @@ from itertools import pairwise
 from qtj_operator.api.predictions import Predictions
 from qtj_operator.api.progress_log import EpochRecord
 from qtj_operator.cli.findings import Findings
-from qtj_operator.cli.report_scores import confusion, errors_of, judged
+from qtj_operator.cli.report_scores import LISTED_CLASSES, confusion, errors_of, judged
 
 __all__ = ["report_text"]
 
@@ -15,7 +15,6 @@ _BARS = "▁▂▃▄▅▆▇█"
 _GAP = "·"
 _WIDTH = 60
 _NAMED_EPOCHS = 5
-_LISTED_CLASSES = 20
 _INDENT = " " * 15
 
 
@@ -124,7 +123,7 @@ def _predictions(found: Predictions) -> Iterator[str]:
 
 
 def _by_class(found: Predictions) -> Iterator[str]:
-    if len(found.classes) > _LISTED_CLASSES:
+    if len(found.classes) > LISTED_CLASSES:
         return
     width = max(map(len, found.classes))
     for number, (name, row) in enumerate(zip(found.classes, confusion(found), strict=True)):

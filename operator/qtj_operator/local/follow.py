@@ -3,8 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
-from contextlib import suppress
-from typing import Any, BinaryIO
+from typing import Any
 
 from qtj_operator.api.reading import read_status
 from qtj_operator.controller.client import Resource
@@ -13,6 +12,8 @@ from qtj_operator.local.store import Change
 
 __all__ = ["events_of", "follow"]
 
+_RECORD = "job.json"
+_FIELDS = ("type", "reason", "message")
 _PERIOD_SECONDS = 0.2
 
 
@@ -22,28 +23,34 @@ def follow(folder: Folder) -> Iterator[Change]:
     Raises:
         FolderError: Its record cannot be read.
     """
-    seen, number = 0.0, 0
-    with (folder.path / EVENTS).open("a+b") as events:
-        events.seek(0)
-        while True:
-            is_last = not folder.is_active
-            if folder.changed != seen:
-                seen, number, record = folder.changed, number + 1, _record(folder)
-                if record:
-                    yield Change("MODIFIED", Resource.QUANTUM_TRAINING_JOBS, number, record)
-            for event in _new(events):
-                number += 1
-                yield Change("ADDED", Resource.EVENTS, number, event)
-            if is_last:
-                return
-            time.sleep(_PERIOD_SECONDS)
+    seen, number, position = None, 0, 0
+    while True:
+        is_last = not folder.is_active
+        if (version := _version(folder)) != seen:
+            seen, number, record = version, number + 1, _record(folder)
+            if record:
+                yield Change("MODIFIED", Resource.QUANTUM_TRAINING_JOBS, number, record)
+        events, position = _events_since(folder, position)
+        for event in events:
+            number += 1
+            yield Change("ADDED", Resource.EVENTS, number, event)
+        if is_last:
+            return
+        time.sleep(_PERIOD_SECONDS)
 
 
 def events_of(folder: Folder) -> list[dict[str, Any]]:
     """Returns the events of a run, oldest first."""
-    with suppress(OSError), (folder.path / EVENTS).open("rb") as events:
-        return list(_new(events))
-    return []
+    return _events_since(folder, 0)[0]
+
+
+def _version(folder: Folder) -> tuple[int, int, int] | None:
+    """Returns what differs between two records, also where the clock of the disk is coarse; None without a record."""
+    try:
+        is_now = (folder.path / _RECORD).stat()
+    except OSError:
+        return None
+    return is_now.st_ino, is_now.st_mtime_ns, is_now.st_size
 
 
 def _record(folder: Folder) -> dict[str, Any] | None:
@@ -61,9 +68,26 @@ def _record(folder: Folder) -> dict[str, Any] | None:
     return {**record, "status": read_status(record).to_dict()}  # a damaged one too has something to show
 
 
-def _new(events: BinaryIO) -> Iterator[dict[str, Any]]:
-    """Yields the events that were written since; half a line waits for its end."""
-    while (line := events.readline()).endswith(b"\n"):
-        with suppress(ValueError):
-            yield json.loads(line)
-    events.seek(-len(line), 1)
+def _events_since(folder: Folder, position: int) -> tuple[list[dict[str, Any]], int]:
+    """Returns the events that were written from a position on, and where they end; half a line waits for its end."""
+    try:
+        with (folder.path / EVENTS).open("rb") as file:
+            file.seek(position)
+            written = file.read()
+    except OSError:  # there is none yet
+        return [], position
+    whole = written[: written.rfind(b"\n") + 1]
+    return [event for line in whole.split(b"\n") if (event := _event(line))], position + len(whole)
+
+
+def _event(line: bytes) -> dict[str, Any] | None:
+    """Reads one line; None for what is no event, as a disk that was full may leave it."""
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    about = event.get("involvedObject") if isinstance(event, dict) else None
+    if not isinstance(about, dict):
+        return None
+    is_whole = all(isinstance(each, str) for each in (about.get("name"), *map(event.get, _FIELDS)))
+    return event if is_whole else None

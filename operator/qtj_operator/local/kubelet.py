@@ -26,6 +26,7 @@ from qtj_operator.api.job import METRICS_PORT, main_container
 from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
 from qtj_operator.local.addresses import Addresses, NoFreePortError
+from qtj_operator.local.objects import grace_of
 from qtj_operator.local.podstatus import conditions, ended, running
 from qtj_operator.local.probes import Prober
 from qtj_operator.local.process import Process
@@ -36,7 +37,6 @@ from qtj_operator.local.termination import termination_message
 
 __all__ = ["Kubelet", "Machine"]
 
-_GRACE_SECONDS = 30.0
 _CANNOT_RUN = 126
 """What a shell says of a program that it cannot run. Like every code below 128 it is final."""
 _NO_ROOM = 128
@@ -159,7 +159,7 @@ class Kubelet:
             task.cancel()
         if not end.done():
             process.terminate()
-            await asyncio.wait({end}, timeout=_grace(pod))
+            await asyncio.wait({end}, timeout=grace_of(pod).total_seconds())
             process.kill()
         await asyncio.gather(stop, probing, return_exceptions=True)
         return await end, probing.result() if blamed else None
@@ -267,8 +267,3 @@ def _own_ports(pod: Object) -> Mapping[Env, int]:
     if profiler := variables.get(Env.PROFILER_PORT):
         ports[Env.PROFILER_PORT] = int(profiler)
     return ports
-
-
-def _grace(pod: Object) -> float:
-    grace = pod["spec"].get("terminationGracePeriodSeconds")
-    return _GRACE_SECONDS if grace is None else float(grace)

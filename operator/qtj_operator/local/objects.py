@@ -6,10 +6,13 @@ from typing import Any
 
 from qtj_operator.controller.client import Object, Resource
 
-__all__ = ["copied", "essence", "grace_of", "is_held", "is_run", "owners_of", "replaced"]
+__all__ = ["LONGEST_GRACE_SECONDS", "copied", "essence", "grace_of", "is_held", "is_run", "owners_of", "replaced"]
 
 _GRACE_SECONDS = 30
 """Kubernetes' own default of terminationGracePeriodSeconds."""
+
+LONGEST_GRACE_SECONDS = 315_360_000
+"""Ten years: Kubernetes takes any number of 64 bits, and no clock can be set that far."""
 
 
 def copied(obj: Object) -> dict[str, Any]:
@@ -46,8 +49,14 @@ def owners_of(obj: Object) -> set[str]:
 
 
 def grace_of(obj: Object) -> timedelta:
-    """How long a kubelet may take: a pod's deletionTimestamp is when its kubelet is to have stopped it."""
-    return timedelta(seconds=obj["spec"].get("terminationGracePeriodSeconds", _GRACE_SECONDS))
+    """How long a kubelet may take: a pod's deletionTimestamp is when its kubelet is to have stopped it.
+
+    Less than 0 is 1 second, as in `CheckGracefulDelete` in pkg/registry/core/pod/strategy.go of Kubernetes 1.34.
+    """
+    seconds = obj["spec"].get("terminationGracePeriodSeconds")
+    if seconds is None:
+        return timedelta(seconds=_GRACE_SECONDS)
+    return timedelta(seconds=1 if seconds < 0 else min(seconds, LONGEST_GRACE_SECONDS))
 
 
 def is_held(resource: Resource, obj: Object) -> bool:

@@ -7,12 +7,11 @@ A program that keeps the file itself misses no epoch, however fast. For one that
 session writes down what it sees twice a second. `qtj_operator.api.progress_log` says what a line is.
 """
 
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from qtj_operator.api.contract import Progress
-from qtj_operator.api.progress_log import ProgressHistory, progress_line, read_progress
+from qtj_operator.api.progress_log import ProgressHistory, append_progress, read_progress
 from qtj_operator.controller.client import Object
 from qtj_operator.controller.reconcile import utc_now
 
@@ -43,9 +42,7 @@ class ProgressLog:
         if epoch == self._last or said is None or not said.epoch:
             return
         self._last = epoch
-        # Training is worth more than its record: a full disk must not end it.
-        with suppress(OSError), self.path.open("a") as file:
-            file.write(progress_line(said, job["status"].get("attempt") or 1, utc_now()))
+        append_progress(self.path, said, job["status"].get("attempt") or 1, utc_now())
 
 
 def progress_history(folder: Path) -> ProgressHistory:
@@ -55,7 +52,7 @@ def progress_history(folder: Path) -> ProgressHistory:
         OSError: The record is there and cannot be read.
     """
     try:
-        return read_progress((folder / _NAME).read_text(errors="replace"))
+        return read_progress((folder / _NAME).read_text("utf-8", errors="replace"))
     except FileNotFoundError:
         return ProgressHistory()
 

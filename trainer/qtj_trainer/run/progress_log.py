@@ -1,12 +1,11 @@
 """Every epoch, written down as it ends: where somebody asks for it, for whoever polls misses the fast ones."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from qtj_operator.api import contract
-from qtj_operator.api.progress_log import progress_line
+from qtj_operator.api.progress_log import append_progress
 
 __all__ = ["log_progress"]
 
@@ -16,6 +15,4 @@ def log_progress(environment: Mapping[str, str], progress: contract.Progress) ->
     named = environment.get(contract.Env.PROGRESS_LOG)
     attempt = environment.get(contract.Env.ATTEMPT, "")
     if named:
-        # The line repeats what the log says; failing to write it must not end a training.
-        with suppress(OSError), Path(named).open("a") as file:
-            file.write(progress_line(progress, int(attempt) if attempt.isdecimal() else 1, datetime.now(UTC)))
+        append_progress(Path(named), progress, int(attempt) if attempt.isdecimal() else 1, datetime.now(UTC))

@@ -12,6 +12,7 @@ import pytest
 from qtj_operator.api.contract import Progress
 from qtj_operator.api.predictions import Predictions
 from qtj_operator.api.progress_log import progress_line
+from qtj_operator.local.folder import Folder
 from tests.cli.qtj import qtj
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -181,6 +182,7 @@ def test_the_result_of_another_job_is_not_told(left: Left) -> None:
 
 def test_a_job_under_way_has_a_report_before_and_after_its_first_epoch(left: Left) -> None:
     left.status = {"phase": "Running", "attempt": 1}
+    Folder(left.place).take()
 
     before = left.report()
     left.epochs(0.5)

@@ -36,7 +36,7 @@ def test_a_status_of_something_else_is_passed_over(left: Left, status: object) -
     answer = qtj("report", "own")
 
     assert answer.code == 0
-    assert answer.output.startswith("own is Pending\n")
+    assert answer.output.startswith("own was interrupted\n")
 
 
 def test_a_folder_where_a_file_should_be_is_a_sentence(left: Left) -> None:

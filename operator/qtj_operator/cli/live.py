@@ -1,9 +1,11 @@
 """What a run looks like on a terminal: a row for each job, and lines above them."""
 
+import signal
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import NoReturn, Self
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -46,6 +48,8 @@ class LiveView(View):
 
     def __enter__(self) -> Self:
         """Begins to draw."""
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, _end)
         self._live.start()
         return self
 
@@ -54,6 +58,8 @@ class LiveView(View):
     ) -> None:
         """Leaves the rows as they are."""
         self._live.stop()
+        if signal.getsignal(signal.SIGTERM) is _end:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
         super().__exit__(kind, error, traceback)
 
     def _staged(self, key: Key, course: Course, facts: Mapping[str, str]) -> None:
@@ -64,6 +70,11 @@ class LiveView(View):
 
     def _drawn(self, width: int, dots: str) -> Table:
         return table(list(self._courses.values()), self._now(), width, dots)
+
+
+def _end(number: int, _: object) -> NoReturn:
+    """Ends the process as the signal would, but by way of `__exit__`, which gives the terminal its cursor back."""
+    sys.exit(128 + number)
 
 
 class _Rows:

@@ -1,0 +1,32 @@
+"""What `qtj attach` leaves on a terminal when it is told to end."""
+
+import signal
+from contextlib import ExitStack
+
+from tests.local.laptop import Laptop, eventually, toy_job
+from tests.local.terminal import Terminal
+from tests.local.test_terminal import ENDLESS, start
+
+HIDDEN, SHOWN = b"\x1b[?25l", b"\x1b[?25h"
+
+
+def test_a_sigterm_gives_the_cursor_back_and_leaves_the_run_alone(laptop: Laptop) -> None:
+    laptop.write(toy_job(ENDLESS, workers=1))
+    running = laptop.start("run", "job.yaml")
+    eventually(lambda: laptop.epoch() >= 1)
+    terminal = Terminal()
+
+    with ExitStack() as stack:
+        stack.callback(terminal.end)
+        attached = start(laptop, terminal, "attach", "toy")
+        eventually(lambda: b"epoch" in terminal.written, seconds=20)
+        attached.terminate()
+        code = attached.wait(30)
+
+    assert code in {-signal.SIGTERM, 128 + signal.SIGTERM}
+    assert HIDDEN in terminal.written
+    assert terminal.written.rindex(SHOWN) > terminal.written.rindex(HIDDEN)
+    assert b"Traceback" not in terminal.written
+    assert running.process.poll() is None
+    running.kill()
+    running.end()

@@ -9,11 +9,9 @@ finite: the endpoint leaves it out. Programs and `qtj run` write such lines, and
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from qtj_operator.api.contract import Progress
 
@@ -59,13 +57,16 @@ def progress_line(said: Progress, attempt: int, at: datetime) -> str:
     return json.dumps({"attempt": attempt, "time": time, **said.to_dict(), **lost}) + "\n"
 
 
-def append_progress(path: Path, said: Progress, attempt: int, at: datetime) -> None:
-    """Appends a progress to a record; one that the disk has no room for is lost, for it must not end a training."""
-    with suppress(OSError), path.open("ab+") as file:
-        # A full disk or a kill may have left half a line, which must not swallow this one too.
-        file.seek(max(0, file.tell() - 1))
-        gap = b"" if file.read(1) in {b"", b"\n"} else b"\n"
-        file.write(gap + progress_line(said, attempt, at).encode())
+def append_progress(record: BinaryIO, said: Progress, attempt: int, at: datetime) -> None:
+    """Appends a progress to a record that is open for reading and appending.
+
+    Raises:
+        OSError: There is no room for it.
+    """
+    # A full disk or a kill may have left half a line, which must not swallow this one too.
+    record.seek(max(0, record.tell() - 1))
+    gap = b"" if record.read(1) in {b"", b"\n"} else b"\n"
+    record.write(gap + progress_line(said, attempt, at).encode())
 
 
 def read_progress(text: str) -> ProgressHistory:

@@ -10,16 +10,10 @@ from qtj_operator.cli.places import Recorded
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.local.folder import FolderError
 from qtj_operator.local.follow import follow
-from qtj_operator.local.store import Change
 
 __all__ = ["attach_to"]
 
 _CODES = {"Complete": COMPLETE, "Failed": FAILED}
-
-
-def _has_ended(change: Change) -> bool:
-    is_job = change.resource is Resource.QUANTUM_TRAINING_JOBS
-    return is_job and (change.object.get("status") or {}).get("phase") in _CODES
 
 
 def attach_to(run: Recorded) -> int:
@@ -38,8 +32,6 @@ def attach_to(run: Recorded) -> int:
             for change in follow(run.folder):
                 view.notice(change)
                 job = change.object if change.resource is Resource.QUANTUM_TRAINING_JOBS else job
-                if _has_ended(change):  # another job of the same qtj run may go on for long
-                    break
     except FolderError as problem:
         raise InputError(str(problem)) from None
     except KeyboardInterrupt:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from qtj_operator.api.reading import read_status
+from qtj_operator.api.status import Phase
 from qtj_operator.controller.client import Resource
 from qtj_operator.local.folder import EVENTS, Folder, FolderError
 from qtj_operator.local.store import Change
@@ -14,11 +15,12 @@ __all__ = ["events_of", "follow"]
 
 _RECORD = "job.json"
 _FIELDS = ("type", "reason", "message")
+_ENDED = {Phase.COMPLETE, Phase.FAILED}
 _PERIOD_SECONDS = 0.2
 
 
 def follow(folder: Folder) -> Iterator[Change]:
-    """Yields what changes in a run, from its begin until nobody is at work on it any more.
+    """Yields what changes in a run, from its begin until its job has ended or nobody is at work on it any more.
 
     Raises:
         FolderError: Its record cannot be read.
@@ -29,6 +31,7 @@ def follow(folder: Folder) -> Iterator[Change]:
         if (version := _version(folder)) != seen:
             seen, number, record = version, number + 1, _record(folder)
             if record:
+                is_last |= record["status"].get("phase") in _ENDED  # another job of its qtj run may go on for long
                 yield Change("MODIFIED", Resource.QUANTUM_TRAINING_JOBS, number, record)
         events, position = _events_since(folder, position)
         for event in events:

@@ -7,6 +7,7 @@ A program that keeps the file itself misses no epoch, however fast. For one that
 session writes down what it sees twice a second. `qtj_operator.api.progress_log` says what a line is.
 """
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,8 @@ class ProgressLog:
         if epoch == self._last or said is None or not said.epoch:
             return
         self._last = epoch
-        append_progress(self.path, said, job["status"].get("attempt") or 1, utc_now())
+        with suppress(OSError), self.path.open("ab+") as record:  # a line that has no room must not end a training
+            append_progress(record, said, job["status"].get("attempt") or 1, utc_now())
 
 
 def progress_history(folder: Path) -> ProgressHistory:

@@ -1,6 +1,7 @@
 """Every epoch, written down as it ends: where somebody asks for it, for whoever polls misses the fast ones."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,4 +16,5 @@ def log_progress(environment: Mapping[str, str], progress: contract.Progress) ->
     named = environment.get(contract.Env.PROGRESS_LOG)
     attempt = environment.get(contract.Env.ATTEMPT, "")
     if named:
-        append_progress(Path(named), progress, int(attempt) if attempt.isdecimal() else 1, datetime.now(UTC))
+        with suppress(OSError), Path(named).open("ab+") as record:  # a line that has no room must not end a training
+            append_progress(record, progress, int(attempt) if attempt.isdecimal() else 1, datetime.now(UTC))

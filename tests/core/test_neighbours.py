@@ -92,3 +92,14 @@ def test_a_pod_that_goes_while_its_group_is_queued_needs_another_group() -> None
 
     assert (status.attempt, status.restarts, status.disruptions) == (2, 0, 1)
     assert starting_job().with_pod("worker-1", deleting=True).decide().status.attempt == 1
+
+
+def test_a_queued_group_of_which_one_has_finished_and_gone_needs_another_group() -> None:
+    """Kueue admits a group when as many pods exist as it was made with, and the finished one does not come again."""
+    world = starting_job(**QUEUED).with_pod("worker-1", exit_code=0).recorded().without_pods()
+
+    status = world.decide().status
+
+    assert (status.attempt, status.restarts, status.disruptions) == (2, 0, 1)
+    unqueued = starting_job().with_pod("worker-1", exit_code=0).recorded().without_pods()
+    assert unqueued.decide().status.attempt == 1

@@ -102,11 +102,17 @@ def _taken(seen: Observed, pod: Pod, finished: Collection[ReplicaId | None]) -> 
 
 
 def _gone(seen: Observed) -> list[str]:
-    """Returns members that have no pod although the gang was complete: somebody deleted them."""
-    if not _ran(seen):
+    """Returns members that have no pod although the gang was complete, or can no longer be: somebody deleted them."""
+    if not (_ran(seen) or _is_short(seen)):
         return []
     alone = seen.job.stands_alone
     return [replica_name(seen.job.name, r.role, r.index) for r in seen.missing() if not alone(r.role)]
+
+
+def _is_short(seen: Observed) -> bool:
+    """Whether Kueue waits in vain for as many pods as the group was to have: one has finished and is gone."""
+    there = {pod.replica for pod in seen.gang}
+    return seen.job.queued and any(each not in there and not seen.job.stands_alone(each.role) for each in seen.finished)
 
 
 def _ran(seen: Observed) -> bool:

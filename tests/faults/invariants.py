@@ -317,7 +317,9 @@ def _replica(pod: Object) -> tuple[str, str, str]:
 
 
 def _has_finished(pod: Object) -> bool:
-    """Whether a program of training has ended with exit code 0."""
+    """Whether a program of training has ended with exit code 0, and nobody has told it to."""
+    if "deletionTimestamp" in pod["metadata"]:
+        return False
     ends = [each["state"].get("terminated", {}) for each in pod["status"].get("containerStatuses", ())]
     return LABEL_ATTEMPT in pod["metadata"]["labels"] and bool(ends) and ends[0].get("exitCode") == 0
 

@@ -169,8 +169,8 @@ class World(Simulation):
         said = INFERRED if inferring and said is TRAINED else said
         end(self.store, pod["metadata"]["name"], code, said, reason, at=at)
         self.history.note(code, inferring=inferring)
-        if code and any("nodeName" not in peer["spec"] for peer in self.every(Resource.PODS)):
-            self.history.disruptions += 1  # it may have ended for want of a peer that never had a place
+        if code and self.phase != "Running":
+            self.history.disruptions += 1  # it may have ended for want of a peer that never had a place, or its name
 
     def preempt(self, pod: Pod) -> None:
         """The pod is to make room."""

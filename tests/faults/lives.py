@@ -364,8 +364,7 @@ class AnyLife(RuleBasedStateMachine):
             self.world.now += timedelta(seconds=seconds)
             return
         self.world.run(self.world.time_passes(seconds))
-        while self.world.kueue.step():  # what it would have let go of since
-            pass
+        self.world.controllers_work()  # Kueue and the Job controller have let go of what they held
         overlooked = self.world.overlooked() if seconds >= LONG.total_seconds() else []
         late = [pod["metadata"]["name"] for pod in overlooked]
         assert not late, f"{late} is neither replaced nor gone after {seconds} s"

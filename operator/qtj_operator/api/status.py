@@ -9,6 +9,7 @@ from pydantic import Field
 from qtj_operator.api.model import Model, Timestamp
 
 __all__ = [
+    "ENDED",
     "Condition",
     "Failure",
     "InferencePhase",
@@ -31,6 +32,10 @@ class Phase(StrEnum):
     INFERRING = "Inferring"
     COMPLETE = "Complete"
     FAILED = "Failed"
+
+
+ENDED = frozenset({Phase.COMPLETE, Phase.FAILED})
+"""Phases of a job that is over."""
 
 
 class Condition(Model):

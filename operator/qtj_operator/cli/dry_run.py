@@ -5,17 +5,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from qtj_operator.cli.errors import InputError
-from qtj_operator.controller.client import Object
-from qtj_operator.local.rehearsal import rehearse
+from qtj_operator.local.rehearsal import Rehearsal
 
 __all__ = ["would_run"]
 
 
-def would_run(manifest: Object, folder: Path, artifacts: str) -> Iterator[str]:
+def would_run(job: str, rehearsal: Rehearsal, folder: Path, artifacts: str) -> Iterator[str]:
     """Yields lines on a job that was checked.
 
     Args:
-        manifest: The job.
+        job: Its name.
+        rehearsal: What the operator would create for it.
         folder: Where its record and its logs would be.
         artifacts: Where its artifacts would be.
 
@@ -23,8 +23,7 @@ def would_run(manifest: Object, folder: Path, artifacts: str) -> Iterator[str]:
         InputError: The folder cannot be made or written to.
     """
     _refuse_unwritable(folder)
-    rehearsal = rehearse(manifest, here=True)
-    yield f"{manifest['metadata']['name']} would train here"
+    yield f"{job} would train here"
     yield f"  processes  {', '.join(pod['metadata']['name'] for pod in rehearsal.pods)}"
     if rehearsal.inference:
         yield f"  inference  {rehearsal.inference['metadata']['name']}, once the weights are stored"

@@ -132,8 +132,7 @@ def recorded(name: str | None, artifacts: str | None = None) -> Recorded:
     folder = folder_named(artifacts)
     try:
         if folder is None:
-            run = run_named(name)
-            return Recorded.of(run)
+            return Recorded.of(run_named(name))
         job = _readable(folder.load())
     except FolderError as problem:
         raise InputError(str(problem)) from None

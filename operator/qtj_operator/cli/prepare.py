@@ -158,8 +158,8 @@ def _earlier(document: Document, place: Folder | None) -> Earlier | None:
     job = document.manifest["metadata"]["name"]
     history = History()
     if place is None:
-        runs = [run for run in history.runs(job) if run.has_begun]
-        return Earlier.of(runs[-1].name, runs[-1].folder) if runs else None
+        run = history.latest(job)
+        return Earlier.of(run.name, run.folder) if run else None
     if not place.is_active and not place.is_used:
         return None
     earlier = Earlier.of(history.name_of(job, place), place)
@@ -187,10 +187,10 @@ def detached(folders: Sequence[Folder]) -> bool:
         output = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o644)
     except OSError as problem:
         raise InputError(f"cannot write to {path} ({problem.strerror}): make room, or move it away") from None
-    said, before = os.fstat(output).st_size, folders[0].changed
+    said, before = os.fstat(output).st_size, folders[0].version
     child = os.fork()
     if child:
-        while folders[0].changed == before:
+        while folders[0].version == before:
             time.sleep(_PERIOD_SECONDS)
             if os.waitpid(child, os.WNOHANG)[0]:
                 raise InputError(_mistakes(os.pread(output, _MUCH, said)))

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import typer
 from rich.console import Console
 
 from qtj_operator.cli.check import all_checked
@@ -24,9 +23,8 @@ from qtj_operator.cli.live import view_on
 from qtj_operator.cli.manifests import Document, File, read_file
 from qtj_operator.cli.output import console_on, show
 from qtj_operator.cli.prepare import Plan, Prepared, claimed, detached, planned
-from qtj_operator.cli.printing import Form, formatted, say
+from qtj_operator.cli.printing import Form, formatted, say, say_on_stderr
 from qtj_operator.cli.settings import Setting
-from qtj_operator.cli.text import visible
 from qtj_operator.cli.view import View
 from qtj_operator.controller.client import Object
 from qtj_operator.local.addresses import NoFreePortError
@@ -101,10 +99,11 @@ def run_file(options: Options) -> int:
     """
     logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(name)s: %(message)s")
     file = read_file(options.file, [Setting.parse(text) for text in options.settings])
-    notes = _check(file, options)
+    rehearsals = all_checked(file.jobs, here=True)
+    notes = _check(file, rehearsals, options)
     plans = planned(file.jobs, options.artifacts, resume=options.resume, fresh=options.fresh)
     if options.dry_run:
-        return _dry_run(notes, plans, options)
+        return _dry_run(notes, plans, rehearsals, options)
     with ExitStack() as stack:
         prepared = [claimed(plan, stack) for plan in plans]
         if options.detach and not detached([each.job.folder for each in prepared]):
@@ -113,20 +112,22 @@ def run_file(options: Options) -> int:
         return _attended([*notes, *(note for each in prepared for note in each.notes)], prepared, file.configs, options)
 
 
-def _dry_run(notes: Sequence[str], plans: Sequence[Plan], options: Options) -> int:
+def _dry_run(notes: Sequence[str], plans: Sequence[Plan], rehearsals: Sequence[Rehearsal], options: Options) -> int:
     """Says what a run would do; nothing is written.
 
     Raises:
         InputError: It could not begin, for its folder is not to be written to.
     """
     lines: list[str] = []
-    for plan in plans:
+    for plan, rehearsal in zip(plans, rehearsals, strict=True):
         folder = plan.folder
-        lines += would_run(plan.document.manifest, folder.path, plan.artifacts(folder))
+        lines += would_run(plan.job, rehearsal, folder.path, plan.artifacts(folder))
         lines += plan.notes(folder)
     said = "\n".join((*lines, *notes, "nothing was started: --dry-run"))
-    typer.echo(visible(said), err=options.output is not None)
-    if options.output:
+    if options.output is None:
+        say(said)
+    else:
+        say_on_stderr(said)
         say(formatted([plan.document.manifest for plan in plans], options.output))
     return COMPLETE
 
@@ -181,13 +182,12 @@ async def _run(jobs: Sequence[LocalJob], configs: Configs, view: View, lost: _Lo
     return [session.final(job.key) for job in jobs]
 
 
-def _check(file: File, options: Options) -> Sequence[str]:
+def _check(file: File, rehearsals: Sequence[Rehearsal], options: Options) -> Sequence[str]:
     """Finds out what stands in the way of a run; returns what a user should know of one that can begin.
 
     Raises:
         InputError: Something does.
     """
-    rehearsals = all_checked(file.jobs, here=True)
     names = [document.manifest["metadata"]["name"] for document in file.jobs]
     for document, name in zip(file.jobs, names, strict=True):
         if names.count(name) > 1:

@@ -13,6 +13,7 @@ from qtj_operator.api.names import KIND
 from qtj_operator.api.reading import read_status
 from qtj_operator.cli.errors import InputError
 from qtj_operator.cli.places import Recorded, jobs_named
+from qtj_operator.cli.stage import sentence_of
 from qtj_operator.local.folder import FolderError
 from qtj_operator.local.follow import events_of
 from qtj_operator.local.history import INTERRUPTED, History, Run, phase_of
@@ -111,7 +112,7 @@ def _facts(run: Recorded) -> Iterator[tuple[str, str]]:
     phase, (epoch, loss) = _phase(run), _how_far(run)
     yield "run", run.name
     yield "phase", phase
-    if why := _why(status) if phase != INTERRUPTED else "qtj run ended before the job did":
+    if why := sentence_of(status) if phase != INTERRUPTED else "qtj run ended before the job did":
         yield "why", why
     yield "began", _began(run.job)
     if epoch:
@@ -130,11 +131,6 @@ def _facts(run: Recorded) -> Iterator[tuple[str, str]]:
     for event in events_of(run.folder)[-_EVENTS:]:
         yield "event", f"{event['reason']}: {event['message']}"
     yield "next", _next(run, phase)
-
-
-def _why(status: Mapping[str, Any]) -> str:
-    said = [c for c in status.get("conditions") or () if c["type"] == status.get("phase") and c["status"] == "True"]
-    return str(said[0].get("message", "")) if said else ""
 
 
 def _next(run: Recorded, phase: str) -> str:

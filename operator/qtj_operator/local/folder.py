@@ -94,6 +94,15 @@ class Folder:
             return 0.0
 
     @property
+    def version(self) -> tuple[int, int, int] | None:
+        """What differs between two records, also where the clock of the disk is coarse; None without a record."""
+        try:
+            is_now = (self.path / _RECORD).stat()
+        except OSError:
+            return None
+        return is_now.st_ino, is_now.st_mtime_ns, is_now.st_size
+
+    @property
     def is_active(self) -> bool:
         """Whether a `qtj run` is at work in it; also where this user may not know that."""
         try:

@@ -6,16 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from qtj_operator.api.reading import read_status
-from qtj_operator.api.status import Phase
+from qtj_operator.api.status import ENDED
 from qtj_operator.controller.client import Resource
 from qtj_operator.local.folder import EVENTS, Folder, FolderError
 from qtj_operator.local.store import Change
 
 __all__ = ["events_of", "follow"]
 
-_RECORD = "job.json"
 _FIELDS = ("type", "reason", "message")
-_ENDED = {Phase.COMPLETE, Phase.FAILED}
 _PERIOD_SECONDS = 0.2
 
 
@@ -28,10 +26,10 @@ def follow(folder: Folder) -> Iterator[Change]:
     seen, number, position = None, 0, 0
     while True:
         is_last = not folder.is_active
-        if (version := _version(folder)) != seen:
+        if (version := folder.version) != seen:
             seen, number, record = version, number + 1, _record(folder)
             if record:
-                is_last |= record["status"].get("phase") in _ENDED  # another job of its qtj run may go on for long
+                is_last |= record["status"].get("phase") in ENDED  # another job of its qtj run may go on for long
                 yield Change("MODIFIED", Resource.QUANTUM_TRAINING_JOBS, number, record)
         events, position = _events_since(folder, position)
         for event in events:
@@ -45,15 +43,6 @@ def follow(folder: Folder) -> Iterator[Change]:
 def events_of(folder: Folder) -> list[dict[str, Any]]:
     """Returns the events of a run, oldest first."""
     return _events_since(folder, 0)[0]
-
-
-def _version(folder: Folder) -> tuple[int, int, int] | None:
-    """Returns what differs between two records, also where the clock of the disk is coarse; None without a record."""
-    try:
-        is_now = (folder.path / _RECORD).stat()
-    except OSError:
-        return None
-    return is_now.st_ino, is_now.st_mtime_ns, is_now.st_size
 
 
 def _record(folder: Folder) -> dict[str, Any] | None:

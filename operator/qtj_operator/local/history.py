@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from qtj_operator.api.reading import read_status
-from qtj_operator.api.status import Phase
+from qtj_operator.api.status import ENDED, Phase
 from qtj_operator.local.folder import Folder, FolderError
 
 __all__ = ["INTERRUPTED", "History", "Run", "phase_of"]
 
 INTERRUPTED = "Interrupted"
 """Where a run stands that ended before its job did."""
-
-_ENDED = {Phase.COMPLETE, Phase.FAILED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,7 @@ class Run:
 def phase_of(record: Mapping[str, Any], *, is_active: bool) -> str:
     """Returns the phase of a run's job as it is recorded, or that the run was interrupted."""
     phase = read_status(record).phase or Phase.PENDING
-    return phase if is_active or phase in _ENDED else INTERRUPTED
+    return phase if is_active or phase in ENDED else INTERRUPTED
 
 
 class History:
@@ -88,8 +86,8 @@ class History:
         return sorted((run for run in self._listed(job) if run.folder.is_ours), key=lambda run: run.number)
 
     def latest(self, job: str) -> Run | None:
-        """Returns the last run of a job."""
-        return next(reversed(self.runs(job)), None)
+        """Returns the last run of a job that has begun."""
+        return next((run for run in reversed(self.runs(job)) if run.has_begun), None)
 
     def name_of(self, job: str, folder: Folder) -> str:
         """Returns what the run in a folder is called; the job's name where it is not listed."""

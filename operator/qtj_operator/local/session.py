@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 
 from qtj_operator.api.job import METRICS_PORT, Job
 from qtj_operator.api.names import LABEL_JOB, replica_name
-from qtj_operator.api.status import Phase, Status
+from qtj_operator.api.status import ENDED, Phase, Status
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.pace import Pace
@@ -280,7 +280,7 @@ def _elsewhere(record: Object) -> Object:
 
 
 def _is_over(job: Object) -> bool:
-    return (job.get("status") or {}).get("phase") in {Phase.COMPLETE, Phase.FAILED}
+    return (job.get("status") or {}).get("phase") in ENDED
 
 
 def _is_at_rest(job: Object) -> bool:

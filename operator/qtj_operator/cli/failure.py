@@ -1,6 +1,5 @@
 """What the log of a failed job says: its last lines, and the exception that ended the program."""
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -8,15 +7,13 @@ from qtj_operator.api.contract import printable
 from qtj_operator.cli.stage import sentence_of
 from qtj_operator.cli.text import cut
 from qtj_operator.controller.client import Object
+from qtj_operator.core.last_words import raised_in
 
 __all__ = ["end_of_log"]
 
 _LINES = 10
 _READ_BYTES = 1 << 16
 _LONGEST = 300
-_TRACEBACK = "Traceback (most recent call last):"
-_RAISED = re.compile(r"(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)(?::|$)")
-"""The first line after a traceback's indented ones: an exception's name, which may be followed by its message."""
 
 
 def end_of_log(job: Object, logs: Sequence[Path]) -> Iterator[str]:
@@ -61,10 +58,6 @@ def _lines(path: Path) -> Sequence[str]:
 
 
 def _exception(lines: Sequence[str]) -> str | None:
-    """Returns the type of the exception that the last traceback is of."""
-    start = max((number for number, line in enumerate(lines) if line.strip() == _TRACEBACK), default=None)
-    if start is None:
-        return None
-    raised = next((line for line in lines[start + 1 :] if not line.startswith((" ", "\t"))), "")
-    found = _RAISED.match(raised)
-    return found[1] if found else None
+    """Returns the type of the exception that the last traceback is of, without its module."""
+    raised = raised_in(lines)
+    return raised.partition(":")[0].rpartition(".")[2] if raised else None

@@ -1,8 +1,9 @@
 """What the end of a program's log says of why it ended."""
 
 import re
+from collections.abc import Sequence
 
-__all__ = ["last_words"]
+__all__ = ["last_words", "raised_in"]
 
 _FRAME = re.compile(r'[\s|]*File ".*", line \d+')
 """A line of a Python traceback; within an exception group, behind a bar."""
@@ -20,11 +21,12 @@ def last_words(log: str) -> str:
     """
     lines = [line for line in log.splitlines() if not _RULE.fullmatch(line)]
     last = lines[-1].strip(" |") if lines else ""
-    raised = _raised(lines)
+    raised = raised_in(lines)
     return last if raised in {None, last} else f"{raised} ... {last}"
 
 
-def _raised(lines: list[str]) -> str | None:
+def raised_in(lines: Sequence[str]) -> str | None:
+    """Returns the exception that the last traceback among lines is of: its type, and the first line of its message."""
     frames = [index for index, line in enumerate(lines) if _FRAME.match(line)]
     after = lines[frames[-1] + 1 :] if frames else ()
     found = next((match for line in after if (match := _RAISED.fullmatch(line))), None)

@@ -153,6 +153,7 @@ requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (versions alread
 	$(COMPILE) pyproject.toml --extra dev -o requirements/dev.txt
 	$(COMPILE) pyproject.toml --extra operator -c requirements/dev.txt -o requirements/operator.txt
 	$(COMPILE) pyproject.toml --extra trainer -c requirements/dev.txt -o requirements/trainer.txt
+	$(COMPILE) pyproject.toml --extra gpu -c requirements/dev.txt -o requirements/gpu.txt
 	$(COMPILE) pyproject.toml --extra bench -o requirements/bench.txt
 	echo 'hatchling==1.28.0' | $(COMPILE) - -c requirements/dev.txt -o requirements/build.txt
 

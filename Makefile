@@ -109,6 +109,17 @@ test-cluster: $(STAMP)
 	@if reason=$$($(CLUSTER) check 2>&1); then $(MAKE) e2e; \
 	else echo "not run: the cluster and end-to-end tests, because $$reason"; [ -z "$${CI:-}" ]; fi
 
+.PHONY: test-gpu
+test-gpu: ## The trainer on one and on all GPUs of this machine, with the figures; says so where there is none
+	@if ! $(PYTHON) -m tests.gpu.present; then echo "not run: no GPU"; \
+	else $(MAKE) .venv-gpu/installed && .venv-gpu/bin/pytest -q -s -p no:cacheprovider tests/gpu/on_gpus.py; fi
+
+.venv-gpu/installed: requirements/gpu.txt $(STAMP)
+	$(BIN)/uv venv -q --python $(PYTHON) --clear .venv-gpu
+	$(BIN)/uv pip install $(QUIET) --python .venv-gpu/bin/python --require-hashes -r requirements/dev.txt -r requirements/gpu.txt
+	$(BIN)/uv pip install -q --python .venv-gpu/bin/python --no-deps -e .
+	@touch $@
+
 .PHONY: bench-engine
 bench-engine: $(STAMP) .venv-bench/installed ## The fused engine beside four others (an hour; BENCH="--qubits 8 12" for less)
 	PYTHONPATH=. $(BIN)/python -m bench.engine --other-python .venv-bench/bin/python $(BENCH)
@@ -153,9 +164,10 @@ requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (versions alread
 	$(COMPILE) pyproject.toml --extra dev -o requirements/dev.txt
 	$(COMPILE) pyproject.toml --extra operator -c requirements/dev.txt -o requirements/operator.txt
 	$(COMPILE) pyproject.toml --extra trainer -c requirements/dev.txt -o requirements/trainer.txt
+	$(COMPILE) pyproject.toml --extra gpu -c requirements/dev.txt -o requirements/gpu.txt
 	$(COMPILE) pyproject.toml --extra bench -o requirements/bench.txt
 	echo 'hatchling==1.28.0' | $(COMPILE) - -c requirements/dev.txt -o requirements/build.txt
 
 .PHONY: clean
 clean: ## Remove the virtual environment and tool caches
-	rm -rf $(VENV) .venv-bench .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-bench .venv-gpu .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -18,6 +18,7 @@ RECORD: dict[str, Any] = {
 OPTIONS: dict[str, Any] = {
     "epochs": 25, "batch_size": 16, "learning_rate": 1, "optimizer": "adam", "devices": 0, "checkpoint_every": 1,
     "checkpoint_steps": 0, "seed": 0, "model": "pure", "qubits": 8, "filters": 1, "rounds": 20, "engine": "tfq",
+    "data": "", "data_sha256": "",
 }  # fmt: skip
 
 

@@ -73,6 +73,7 @@ def test_two_workers_train_a_circuit_of_their_own_and_inference_judges_its_weigh
     assert leader.metrics["accuracy"] > 0.9
     assert inferred.metrics == pytest.approx(leader.metrics, abs=1e-5)
     assert "48 gates fused into" in leader.output
+    assert {path.name.split(".", 2)[2] for path in tmp_path.glob("weights/*.*.*")} == {"cirq.json", "qasm"}
 
 
 def test_a_killed_program_goes_on_after_its_last_epoch(trainer: Trainer, slow: Path, tmp_path: Path) -> None:

@@ -83,6 +83,8 @@ def prepare_tensorflow() -> None:
     tf.get_logger().setLevel("ERROR")
     if threads := cpu_limit():
         tf.config.threading.set_intra_op_parallelism_threads(threads)
+    for gpu in tf.config.list_physical_devices("GPU"):  # otherwise the first process takes all the memory of each
+        tf.config.experimental.set_memory_growth(gpu, True)  # noqa: FBT003  as TensorFlow has it
 
 
 def serve(cluster: Cluster, *, profiler_port: int | None = None) -> tf.distribute.Server:
@@ -179,7 +181,9 @@ def _devices(count: int) -> list[str]:
             raise UserError(
                 f"--devices is {count}, and this process has {len(gpus)} GPUs: ask for fewer or for another machine"
             )
-        return [f"GPU:{index}" for index in range(count or len(gpus))]
+        chosen = [f"GPU:{index}" for index in range(count or len(gpus))]
+        log.info("training on %s", ", ".join(chosen))
+        return chosen
     if count > 1:
         processor = tf.config.list_physical_devices("CPU")[0]
         tf.config.set_logical_device_configuration(processor, [tf.config.LogicalDeviceConfiguration()] * count)

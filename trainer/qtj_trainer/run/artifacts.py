@@ -2,6 +2,7 @@
 
 <artifacts>/weights/1f3c0a9e2b77.h5      the weights, named by their digest: never overwritten by others
 <artifacts>/weights/1f3c0a9e2b77.json    the record: all one needs to check or repeat them
+<artifacts>/weights/1f3c0a9e2b77.*       the circuits, see `exported`; the predictions of an inference
 <artifacts>/held-out/5ab21c90d3ff.npz    the examples the training never saw
 <artifacts>/result.json                  written last: this job has finished, with these weights
 
@@ -12,7 +13,7 @@ and in what the operator is told, addresses are absolute.
 import hashlib
 import io
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self, get_origin, get_type_hints
 
@@ -56,6 +57,7 @@ class Record:
         cluster: TF_CONFIG's cluster, empty for one process.
         job: Name of the job.
         attempt: Its attempt.
+        circuits: The files of each circuit with its learned angles, relative to the artifacts, by the layers' names.
     """
 
     workload: str
@@ -69,6 +71,7 @@ class Record:
     cluster: dict[str, list[str]]
     job: str
     attempt: str
+    circuits: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check_types(self)

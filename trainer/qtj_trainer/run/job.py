@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Self
 
 from qtj_operator.api import contract
 from qtj_trainer.replicate.cluster import Cluster
@@ -27,6 +28,12 @@ class Run:
     job_uid: str
     environment: Mapping[str, str]
     stop: Stop
+
+    def completed(self) -> Self:
+        """Returns it with all that the data decides, of which the checkpoints are told too."""
+        options = self.options.completed()
+        checkpoints = Checkpoints(self.store, self.job_uid, self.workload, options)
+        return replace(self, options=options, checkpoints=checkpoints)
 
     def progress(self, position: Position, steps_per_epoch: int | None = None) -> contract.Progress:
         """Says how far training is."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from qtj_operator.api import contract
 from qtj_trainer.run.artifacts import Record, Result, arrays_to_bytes, store_object
+from qtj_trainer.run.exported import store_circuits
 from qtj_trainer.run.job import Run
 from qtj_trainer.run.metrics import finite
 from qtj_trainer.run.position import Epoch, Position
@@ -41,6 +42,7 @@ def store_outcome(run: Run, model: "tf_keras.Model", held_out: Arrays, last: Epo
         cluster=run.cluster.addresses(),
         job=run.environment.get(contract.Env.JOB, ""),
         attempt=run.environment.get(contract.Env.ATTEMPT, ""),
+        circuits=store_circuits(run.store, name, model),
     )
     record.store(run.store, name)
     if circuit := run.workload.drawing(run.options):

@@ -32,6 +32,7 @@ from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.run.artifacts import Address, Result, read_verified, store_object
 from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints, State
 from qtj_trainer.run.diverged import check_number
+from qtj_trainer.run.exported import store_circuits
 from qtj_trainer.run.keras_model import (
     REMEDY,
     Model,
@@ -203,7 +204,8 @@ class Program:
     def _store_result(self, model: Model, metrics: Mapping[str, Any]) -> None:
         from qtj_trainer.weights import dump_weights  # noqa: PLC0415
 
-        _, weights = store_object(self._store, "weights", "h5", dump_weights(model))
+        name, weights = store_object(self._store, "weights", "h5", dump_weights(model))
+        store_circuits(self._store, name, model)
         result = Result(
             job_uid=self._uid,
             weights=contract.Weights(uri=weights.uri, sha256=weights.sha256),

@@ -2,8 +2,8 @@
 
 First everything that can be wrong and is cheap to find, before TensorFlow's 11 seconds and the hours of training:
 
-    1  the cluster, the store, the memory, the ports
-    2  a result of this very job: then there is nothing left to do
+    1  the cluster, the store
+    2  a result of this very job: then there is nothing left to do; else the data, the memory, the ports
     3  a checkpoint of this very job: then all go on from there
     4  training, the same in all processes; the leader stores checkpoints
     5  the leader stores: held-out set, weights, record, and last the result
@@ -88,6 +88,7 @@ def _result(run: Run) -> Result | None:
         if run.cluster.leads:
             run.checkpoints.clear()
         return result
+    run = run.completed()
     check_memory(run.workload.memory(run.options))
     return _serve(run) if run.cluster.serves else _train_and_store(run)
 

@@ -72,6 +72,17 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras carries no type
         """What computes it."""
         return EngineName.FUSED if isinstance(self._operation, FusedOp) else EngineName.TFQ
 
+    @property
+    def specification(self) -> Specification:
+        """What it computes."""
+        return self._specification
+
+    def bound(self) -> cirq.AbstractCircuit:
+        """Returns the circuit with the learned angles as they are now; the data angles stay symbols."""
+        [angles] = self.get_weights()
+        values = {symbol: float(angle) for symbol, angle in zip(self._specification.weights, angles, strict=True)}
+        return cirq.resolve_parameters(self._specification.circuit, values)
+
     def explain(self) -> str:
         """Says what the fused engine does with the circuit."""
         return self._operation.plan.explain() if isinstance(self._operation, FusedOp) else "TensorFlow Quantum"

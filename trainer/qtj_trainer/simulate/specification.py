@@ -8,7 +8,7 @@ import cirq
 import numpy as np
 import sympy
 
-__all__ = ["Readouts", "Specification", "Symbols", "real_coefficient", "specified"]
+__all__ = ["Readout", "Readouts", "Specification", "Symbols", "real_coefficient", "specified"]
 
 Readout: TypeAlias = cirq.PauliString | cirq.PauliSum
 Readouts: TypeAlias = Readout | Iterable[Readout]

@@ -67,4 +67,5 @@ def write_uri(uri: str, data: bytes) -> None:
 
 def _located(uri: str) -> tuple[Store, str]:
     folder, _, name = uri.rpartition("/")
-    return open_store(folder or "."), unquote(name) if uri.startswith("file://") else name
+    here = "/" if uri.startswith("/") else "."
+    return open_store(folder or here), unquote(name) if uri.startswith("file://") else name

@@ -98,6 +98,10 @@ class Options:
         [bounds] = [each.metadata["bounds"] for each in fields(cls) if each.name == name]
         return f"is {value}: it must be {bounds}" if bounds and value not in bounds else ""
 
+    def completed(self) -> Self:
+        """Returns the options with all that the data decides, which is read for that, before TensorFlow is loaded."""
+        return self
+
     def on_parameter_servers(self) -> Self:
         """Returns the options with which other processes can run the operations of the model."""
         return self

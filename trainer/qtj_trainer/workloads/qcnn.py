@@ -6,13 +6,16 @@ ones excite it (label -1). The sign of the answer is the class. Three models, th
     hybrid              one convolution and one pooling; half of the qubits are read out, two dense layers answer
     hybrid, filters     several such circuits side by side, each with angles of its own, before the dense layers
     pure                convolution and pooling until one qubit is left, which is the answer
+
+A file of one's own (`--data`) has other examples: an angle for every qubit, by which rx turns it, and a label of ±1.
 """
 
 import hashlib
+import logging
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +24,11 @@ from qtj_operator.api import contract
 from qtj_trainer.engines import EngineName
 from qtj_trainer.errors import UserError
 from qtj_trainer.workloads.options import Options, option
+from qtj_trainer.workloads.own_data import SUFFIXES, OwnData, own_data, split_rows
+from qtj_trainer.workloads.qcnn_circuit import HybridCircuit, hybrid_circuit, pure_circuit
 from qtj_trainer.workloads.workload import Answers, Arrays, Examples, Split, Workload
 
 if TYPE_CHECKING:
-    import cirq
-    import sympy
     import tensorflow as tf
     import tf_keras
 
@@ -33,6 +36,11 @@ __all__ = ["HybridCircuit", "Model", "Qcnn", "QcnnOptions", "hybrid_circuit", "p
 
 _TRAINING_SHARE = 0.7
 _HIDDEN_UNITS = 8
+_QUBITS = 8
+_OF_DATA = 0
+"""A number of qubits that is left to the data."""
+
+log = logging.getLogger("qtj_trainer")
 
 
 class Model(StrEnum):
@@ -51,82 +59,72 @@ class QcnnOptions(Options):
         "One layer of the circuit before dense ones (hybrid), or all layers to the last qubit (pure).",
     )
     qubits: int = option(
-        8, "Qubits of the cluster state; each one more doubles time and memory.",
+        _OF_DATA, "Qubits of the cluster state; each one more doubles time and memory. 0 takes as many as an example of"
+        f" --data has angles, and {_QUBITS} without.",
         at_least=contract.MIN_QUBITS, at_most=contract.MAX_QUBITS, env=contract.Env.QUBITS,
     )  # fmt: skip
     filters: int = option(
         1, "Circuits side by side in the hybrid model.", at_least=1, at_most=1024, env=contract.Env.FILTERS
     )
-    rounds: int = option(20, "Examples for each qubit, training and held-out together.", at_least=1, at_most=100_000)
+    rounds: int = option(
+        20, "Examples to generate for each qubit where there is no --data, training and held-out together.",
+        at_least=1, at_most=100_000,
+    )  # fmt: skip
+    data: str = option(
+        "", "Examples of your own: an .npz file with the arrays angles and labels, or a .csv file with the label in the"
+        " last column. gs://BUCKET/PATH, file:///PATH or a path. Generated if empty.",
+    )  # fmt: skip
+    data_sha256: str = option("", "The digest that the file of --data must have. [default: the one it has]")
     engine: EngineName = option(
         EngineName.FUSED.value, "What simulates the circuits: our engine (fused), or TensorFlow Quantum (tfq)."
     )
 
     def __post_init__(self) -> None:
+        if self.qubits == _OF_DATA and not self.data:
+            object.__setattr__(self, "qubits", _QUBITS)
         super().__post_init__()
+        if self.data and not self.data.lower().endswith(SUFFIXES):
+            raise UserError(f"--data is {self.data}: it must end in {' or '.join(SUFFIXES)}")
+        if self.data_sha256 and not self.data:
+            raise UserError("--data-sha256 is the digest of a file, and --data names none: leave it out or name one")
         if self.model == Model.PURE and self.filters > 1:
             raise UserError(f"--filters is {self.filters} and --model is pure: only the hybrid model has filters")
+
+    @classmethod
+    def complaint(cls, name: str, value: float) -> str:
+        """See `Options.complaint`. The number of qubits may be left to the data."""
+        return "" if name == "qubits" and value == _OF_DATA else super().complaint(name, value)
+
+    def completed(self) -> Self:
+        """With the number of qubits and the digest of the data."""
+        if not self.data:
+            return self
+        data = self.own_data()
+        qubits = data.angles.shape[1]
+        if self.qubits not in {_OF_DATA, qubits}:
+            raise UserError(
+                f"--qubits (spec.circuit.qubits) is {self.qubits}, and an example of {self.data} has {qubits} angles:"
+                f" make it {qubits}"
+            )
+        return replace(self, qubits=qubits, data_sha256=data.sha256)
+
+    def own_data(self) -> OwnData:
+        """Reads the examples of --data.
+
+        Raises:
+            UserError: If something is wrong with them, or they are not those of `data_sha256`.
+        """
+        data = own_data(self.data)
+        if self.data_sha256.lower() not in {"", data.sha256}:
+            raise UserError(
+                f"{self.data} has sha256 {data.sha256[:12]}... and not {self.data_sha256[:12]}...: it was changed, so"
+                " restore it, or train with another --data-sha256"
+            )
+        return data
 
     def on_parameter_servers(self) -> Self:
         """With TensorFlow Quantum: a process can run the operations of another with that alone."""
         return replace(self, engine=EngineName.TFQ)
-
-
-class HybridCircuit(NamedTuple):
-    """A circuit with the meaning of its symbols."""
-
-    circuit: "cirq.Circuit"
-    readouts: "list[cirq.PauliString]"
-    inputs: "list[sympy.Symbol]"
-    weights: "list[sympy.Symbol]"
-
-
-def hybrid_circuit(qubits: int) -> HybridCircuit:
-    """Cluster state, one data turn for each qubit, one convolution, one pooling.
-
-    Args:
-        qubits: Qubits on the ring, at least 4.
-
-    Returns:
-        The circuit with one input symbol for each qubit (radians) and 21 weights (half turns), and a Z readout for each
-        qubit left by the pooling, an unpaired one included.
-    """
-    return _circuit(qubits, layers=1)
-
-
-def pure_circuit(qubits: int) -> HybridCircuit:
-    """Cluster state, one data turn for each qubit, convolution and pooling until one qubit is left.
-
-    Args:
-        qubits: Qubits on the ring, at least 4.
-
-    Returns:
-        The circuit with one input symbol for each qubit (radians) and 21 weights (half turns) for each of its
-        ceil(log2(qubits)) layers, and the Z readout of the last qubit. 8 qubits have 63 weights.
-    """
-    return _circuit(qubits, layers=(qubits - 1).bit_length())
-
-
-def _circuit(qubits: int, *, layers: int) -> HybridCircuit:
-    import cirq  # noqa: PLC0415  4 seconds, and `--help` needs no circuit
-    import sympy  # noqa: PLC0415
-
-    from qtj_trainer import circuits  # noqa: PLC0415
-
-    line: list[cirq.Qid] = list(cirq.LineQubit.range(qubits))
-    turns = list(sympy.symbols(f"turn0:{qubits}"))
-    circuit = cirq.Circuit(
-        circuits.cluster_state(line), [cirq.rx(turn)(qubit) for turn, qubit in zip(turns, line, strict=True)]
-    )
-    weights: list[sympy.Symbol] = []
-    for layer in range(layers):
-        which = "" if layers == 1 else f"{layer}_"
-        convolution = sympy.symbols(f"convolution{which}0:{circuits.CONVOLUTION_ANGLES}")
-        pooling = sympy.symbols(f"pooling{which}0:{circuits.POOLING_ANGLES}")
-        circuit += circuits.convolution(line, convolution) + circuits.pooling(line, pooling)
-        weights += [*convolution, *pooling]
-        line = circuits.pooled(line)
-    return HybridCircuit(circuit, [cirq.PauliString(cirq.Z(qubit)) for qubit in line], turns, weights)
 
 
 class Qcnn(Workload):
@@ -139,7 +137,9 @@ class Qcnn(Workload):
     accuracy: ClassVar[str | None] = "signAccuracy"
 
     def split(self, options: QcnnOptions) -> Split:
-        """Draws `rounds` turns for each qubit; the first 70 % are for training."""
+        """Splits the examples of --data, or draws `rounds` turns for each qubit; 70 % are for training."""
+        if options.data:
+            return _split_of(options)
         random = np.random.default_rng(options.seed)
         count = options.rounds * options.qubits
         theta = random.uniform(-np.pi, np.pi, count).astype(np.float32)
@@ -155,7 +155,9 @@ class Qcnn(Workload):
         )
 
     def encode(self, examples: Arrays, options: QcnnOptions) -> Examples:
-        """Gives each example one angle for each qubit, all zero but its own."""
+        """Gives each example one angle for each qubit: generated ones have zeros but for their own."""
+        if "angles" in examples:
+            return Examples(examples["angles"], examples["label"])
         turns = np.zeros((len(examples["theta"]), options.qubits), np.float32)
         turns[np.arange(len(turns)), examples["qubit"]] = examples["theta"]
         return Examples(turns, examples["label"].astype(np.float32))
@@ -201,8 +203,7 @@ class Qcnn(Workload):
 
     def classes(self, options: QcnnOptions) -> tuple[str, ...]:
         """Labels -1 and +1."""
-        del options
-        return ("excited", "not excited")
+        return ("-1", "+1") if options.data else ("excited", "not excited")
 
     def answers(self, labels: NDArray[Any], predictions: NDArray[Any]) -> Answers:
         """The sign, by the expectation value or what the dense layers made of it."""
@@ -234,6 +235,14 @@ class Qcnn(Workload):
     def memory(self, options: QcnnOptions) -> int:
         """Three statevectors for each filter."""
         return contract.STATES * options.filters * contract.statevector_bytes(options.qubits)
+
+
+def _split_of(options: QcnnOptions) -> Split:
+    data = options.own_data()
+    parts = split_rows(data.labels, _TRAINING_SHARE, options.seed)
+    training, held_out = ({"angles": data.angles[rows], "label": data.labels[rows]} for rows in parts)
+    log.info("data: %d examples to learn from and %d held out, from %s", *map(len, parts), options.data)
+    return Split(training, held_out)
 
 
 def _built(options: QcnnOptions) -> HybridCircuit:

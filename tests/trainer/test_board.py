@@ -91,6 +91,13 @@ def test_weights_are_histograms_and_a_single_one_is_a_curve(curves: Curves) -> N
     assert values(curves.train, "weights/line/bias") == [(7, 0.25), (14, 0.25)]
 
 
+def test_of_very_many_weights_a_histogram_counts_some(tmp_path: Path) -> None:
+    with Board(open_store(str(tmp_path)), "uid-1") as board:
+        board.show(epoch(1), {}, {"dense/kernel": np.ones((3, 100_000)), "none/kernel": np.ones((0, 3))})
+
+    assert counts(read(tmp_path / "logs/uid-1/train"), "weights/dense/kernel") == [100_000]
+
+
 def test_the_circuit_can_be_looked_up(curves: Curves) -> None:
     [(step, text)] = values(curves.train, "circuit")
 

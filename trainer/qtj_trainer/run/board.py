@@ -29,6 +29,9 @@ from qtj_trainer.storage import Store
 __all__ = ["Board"]
 
 _PARTS = ("train", "validation")
+_COUNTED = 100_000
+"""Numbers that a histogram counts: of more, every so many. A layer of VGG16 has two millions, which take a second."""
+
 _PAUSE = 10.0
 """Seconds from one copy to the next."""
 
@@ -69,10 +72,10 @@ class Board:
         with self._writers["train"].as_default(epoch.step):
             _draw(_training_curves(epoch))
             for name, values in readouts.items():
-                tf.summary.histogram(f"readouts/{name}", values)
+                tf.summary.histogram(f"readouts/{name}", _sample(values))
             for name, values in weights.items():
                 draw = tf.summary.scalar if values.size == 1 else tf.summary.histogram
-                draw(f"weights/{name}", np.squeeze(values))
+                draw(f"weights/{name}", np.squeeze(_sample(values)))
         with self._writers["validation"].as_default(epoch.step):
             _draw({"loss": epoch.validation_loss, **epoch.scores})
         if time.monotonic() > self._next:
@@ -100,6 +103,10 @@ def _training_curves(epoch: Epoch) -> dict[str, float | None]:
     for name, gradient in epoch.gradients.items():
         curves |= {f"gradient_mean/{name}": gradient.mean, f"gradient_variance/{name}": gradient.variance}
     return curves
+
+
+def _sample(values: NDArray[Any]) -> NDArray[Any]:
+    return values.reshape(-1)[:: -(-values.size // _COUNTED) or 1]
 
 
 def _draw(curves: Mapping[str, float | None]) -> None:

@@ -30,6 +30,8 @@ progresses = st.builds(
     step=st.none() | counts,
     loss=st.none() | numbers,
     accuracy=st.none() | numbers,
+    validation_loss=st.none() | numbers,
+    training_accuracy=st.none() | numbers,
     examples_per_second=st.none() | numbers,
 )
 messages = st.builds(

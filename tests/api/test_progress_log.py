@@ -52,6 +52,15 @@ def test_who_sees_less_of_an_epoch_takes_nothing_from_who_knew_more() -> None:
     assert epoch.loss is not None
 
 
+def test_two_writers_complete_each_other() -> None:
+    """One of them knows the held-out set, the other the training set."""
+    held_out = Progress(epoch=1, validation_loss=0.5, accuracy=0.75)
+    training = Progress(epoch=1, loss=0.25, training_accuracy=1.0)
+    text = progress_line(held_out, 1, NOON) + progress_line(training, 1, NOON)
+
+    assert read_progress(text).epochs == [EpochRecord(1, 1, 0.25, 0.75, 0.5, 1.0)]
+
+
 def test_a_later_attempt_takes_the_place_of_the_earlier_from_its_first_epoch_on() -> None:
     history = read_progress(lines((1, 1, 0.9), (1, 2, 0.8), (1, 3, 0.7), (1, 4, 0.6), (2, 3, 0.5), (1, 4, 0.6)))
 

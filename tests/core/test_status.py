@@ -329,12 +329,12 @@ def test_a_parameter_server_job_runs_on_with_one_worker_less() -> None:
 def test_every_number_of_the_progress_is_kept_to_five_digits() -> None:
     said = Progress(
         epoch=1, epochs=2, step=3, steps=8, loss=0.1234567, accuracy=0.9876543, examples_per_second=123.4567,
-        gradient_variance=1.234567e-5,
+        gradient_variance=1.234567e-5, validation_loss=0.7654321, training_accuracy=0.3456789,
     )  # fmt: skip
 
     assert progress_status(said) == ProgressStatus(
         epoch=1, epochs=2, step=3, steps=8, loss=0.12346, accuracy=0.98765, examples_per_second=123.46,
-        gradient_variance=1.2346e-5,
+        gradient_variance=1.2346e-5, validation_loss=0.76543, training_accuracy=0.34568,
     )  # fmt: skip
 
 

@@ -44,11 +44,15 @@ def test_metrics_are_served_as_prometheus_reads_them() -> None:
     telemetry = Telemetry(contract.Progress(epoch=0, epochs=25, step=0))
     port = telemetry.serve(0)
 
-    telemetry.progress = contract.Progress(epoch=3, epochs=25, step=21, loss=0.25)
+    telemetry.progress = contract.Progress(
+        epoch=3, epochs=25, step=21, loss=0.25, validation_loss=0.5, training_accuracy=0.75
+    )
 
     lines = get(port, "/metrics").splitlines()
     assert "qtj_training_epoch 3.0" in lines
     assert "qtj_training_loss 0.25" in lines
+    assert "qtj_training_validation_loss 0.5" in lines
+    assert "qtj_training_training_accuracy 0.75" in lines
 
 
 def test_a_number_nobody_knows_yet_is_not_served() -> None:

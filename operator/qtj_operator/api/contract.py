@@ -142,7 +142,9 @@ class Progress:
         checkpoint_step: Optimizer steps that the last stored checkpoint holds.
         steps: Optimizer steps of all epochs together.
         loss: Training loss of the last finished epoch.
-        accuracy: Sign accuracy on the held-out set after the last finished epoch, 0 to 1.
+        accuracy: Accuracy on the held-out set after the last finished epoch, 0 to 1.
+        validation_loss: Loss on the held-out set after the last finished epoch.
+        training_accuracy: Accuracy on the training set over the last finished epoch, as the model trained, 0 to 1.
         examples_per_second: Training examples of all replicas per second in the last finished epoch.
         gradient_variance: Variance over the components of the circuits' gradient in the last finished epoch; one that
             vanishes is a barren plateau.
@@ -154,6 +156,8 @@ class Progress:
     steps: int | None = None
     loss: float | None = None
     accuracy: float | None = None
+    validation_loss: float | None = None
+    training_accuracy: float | None = None
     examples_per_second: float | None = None
     gradient_variance: float | None = None
     checkpoint_step: int | None = None
@@ -161,6 +165,8 @@ class Progress:
     def to_dict(self) -> dict[str, Any]:
         """Returns the progress with the status' field names (camelCase), leaving out what is not known yet."""
         said = asdict(self)
+        said["validationLoss"] = said.pop("validation_loss")
+        said["trainingAccuracy"] = said.pop("training_accuracy")
         said["examplesPerSecond"] = said.pop("examples_per_second")
         said["gradientVariance"] = said.pop("gradient_variance")
         said["checkpointStep"] = said.pop("checkpoint_step")
@@ -181,6 +187,8 @@ class Progress:
                 steps=_known_count(said.get("steps") or None),
                 loss=_number(said.get("loss")),
                 accuracy=_number(said.get("accuracy")),
+                validation_loss=_number(said.get("validationLoss")),
+                training_accuracy=_number(said.get("trainingAccuracy")),
                 examples_per_second=_number(said.get("examplesPerSecond")),
                 gradient_variance=_number(said.get("gradientVariance")),
                 checkpoint_step=_known_count(said.get("checkpointStep") or None),

@@ -18,6 +18,7 @@ from qtj_operator.api.contract import Progress
 __all__ = ["EpochRecord", "ProgressHistory", "append_progress", "progress_line", "read_progress"]
 
 _FIRST_ATTEMPT = 1
+_NUMBERS = ("loss", "accuracy", "validation_loss", "training_accuracy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +29,17 @@ class EpochRecord:
         number: Epochs finished, this one included.
         attempt: The attempt of the job that finished it.
         loss: Training loss; NaN when it was not finite, None when nobody told it.
-        accuracy: Accuracy, None when nobody told it.
+        accuracy: Accuracy on the held-out set, None when nobody told it.
+        validation_loss: Loss on the held-out set, None when nobody told it.
+        training_accuracy: Accuracy on the training set, None when nobody told it.
     """
 
     number: int
     attempt: int
     loss: float | None = None
     accuracy: float | None = None
+    validation_loss: float | None = None
+    training_accuracy: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,8 @@ def _record(line: str) -> EpochRecord | None:
         attempt=attempt if isinstance(attempt, int) else _FIRST_ATTEMPT,
         loss=math.nan if was_lost else said.loss,
         accuracy=said.accuracy,
+        validation_loss=said.validation_loss,
+        training_accuracy=said.training_accuracy,
     )
 
 
@@ -113,8 +120,5 @@ def _merged(before: EpochRecord | None, after: EpochRecord) -> EpochRecord:
     """Adds what one writer knows of an epoch to what another has told of it."""
     if before is None:
         return after
-    return replace(
-        after,
-        loss=before.loss if after.loss is None else after.loss,
-        accuracy=before.accuracy if after.accuracy is None else after.accuracy,
-    )
+    unknown = [each for each in _NUMBERS if getattr(after, each) is None]
+    return replace(after, **{each: getattr(before, each) for each in unknown})

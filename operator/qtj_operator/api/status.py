@@ -89,7 +89,11 @@ class ProgressStatus(Model):
     checkpoint_step: int | None = Field(None, description="Optimizer steps that the last stored checkpoint holds.")
     steps: int | None = Field(None, description="Optimizer steps of all epochs together.")
     loss: float | None = Field(None, description="Training loss of the last finished epoch.")
-    accuracy: float | None = Field(None, description="Sign accuracy on the held-out set, 0 to 1.")
+    accuracy: float | None = Field(None, description="Accuracy on the held-out set, 0 to 1.")
+    validation_loss: float | None = Field(None, description="Loss on the held-out set after the last finished epoch.")
+    training_accuracy: float | None = Field(
+        None, description="Accuracy on the training set over the last finished epoch, as the model trained, 0 to 1."
+    )
     examples_per_second: float | None = Field(None, description="Training examples per second over all replicas.")
     gradient_variance: float | None = Field(
         None,

@@ -135,6 +135,8 @@ def progress_status(said: Progress) -> ProgressStatus:
         steps=said.steps,
         loss=_rounded(said.loss),
         accuracy=_rounded(said.accuracy),
+        validation_loss=_rounded(said.validation_loss),
+        training_accuracy=_rounded(said.training_accuracy),
         examples_per_second=_rounded(said.examples_per_second),
         gradient_variance=_rounded(said.gradient_variance),
         checkpoint_step=said.checkpoint_step,

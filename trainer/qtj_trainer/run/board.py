@@ -1,6 +1,10 @@
 """What TensorBoard shows of a training: ``tensorboard --logdir <artifacts>/logs``.
 
-<artifacts>/logs/<job uid, or "local">/events.out.tfevents...      one file for each attempt
+<artifacts>/logs/<run>/train/events.out.tfevents...           one file for each attempt
+<artifacts>/logs/<run>/validation/events.out.tfevents...      what was measured on the held-out set
+
+A run is a job's uid, or `local-` and the time at which a training without a job began: no other run adds to its curves.
+What has one name in both folders, such as the loss, is drawn in one chart, as of Keras' own callback.
 
 TensorFlow's own writer speaks to real buckets alone. So it writes to a local folder, and the files are copied from
 there, whole, since objects in a bucket cannot be appended to.
@@ -10,9 +14,11 @@ import logging
 import tempfile
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
@@ -21,6 +27,10 @@ from qtj_trainer.run.position import Epoch
 from qtj_trainer.storage import Store
 
 __all__ = ["Board"]
+
+_PARTS = ("train", "validation")
+_COUNTED = 100_000
+"""Numbers that a histogram counts: of more, every so many. A layer of VGG16 has two millions, which take a second."""
 
 _PAUSE = 10.0
 """Seconds from one copy to the next."""
@@ -33,47 +43,73 @@ class Board:
 
     def __init__(self, store: Store, job_uid: str, *, circuit: str = "") -> None:
         self._store = store
-        self._folder = f"logs/{job_uid or 'local'}"
+        self._folder = f"logs/{job_uid or f'local-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}'}"
         self._circuit = circuit
         self._next = 0.0
 
     def __enter__(self) -> Self:
         self._local = tempfile.TemporaryDirectory(prefix="qtj-board-")
-        self._writer = tf.summary.create_file_writer(self._local.name)
+        self._writers = {part: tf.summary.create_file_writer(f"{self._local.name}/{part}") for part in _PARTS}
         if self._circuit:
-            with self._writer.as_default(0):
+            with self._writers["train"].as_default(0):
                 tf.summary.text("circuit", f"```\n{self._circuit}\n```")
         return self
 
     def __exit__(self, *_: object) -> None:
         self._copy()
-        self._writer.close()
+        for writer in self._writers.values():
+            writer.close()
         self._local.cleanup()
 
-    def show(self, epoch: Epoch, readouts: Mapping[str, NDArray[Any]]) -> None:
+    def show(self, epoch: Epoch, readouts: Mapping[str, NDArray[Any]], weights: Mapping[str, NDArray[Any]]) -> None:
         """Adds an epoch, at its optimizer step.
 
         Args:
             epoch: Its numbers.
             readouts: Values to count in a histogram, (values,) each.
+            weights: Those that are trained, of any shape: a histogram of each, or a curve where it is one number.
         """
-        numbers = {"loss": epoch.loss, "examples_per_second": epoch.examples_per_second, **epoch.scores}
-        for name, gradient in epoch.gradients.items():
-            numbers |= {f"gradient_mean/{name}": gradient.mean, f"gradient_variance/{name}": gradient.variance}
-        with self._writer.as_default(epoch.step):
-            for name, number in numbers.items():
-                tf.summary.scalar(name, number)
+        with self._writers["train"].as_default(epoch.step):
+            _draw(_training_curves(epoch))
             for name, values in readouts.items():
-                tf.summary.histogram(f"readouts/{name}", values)
+                tf.summary.histogram(f"readouts/{name}", _sample(values))
+            for name, values in weights.items():
+                draw = tf.summary.scalar if values.size == 1 else tf.summary.histogram
+                draw(f"weights/{name}", np.squeeze(_sample(values)))
+        with self._writers["validation"].as_default(epoch.step):
+            _draw({"loss": epoch.validation_loss, **epoch.scores})
         if time.monotonic() > self._next:
             self._copy()
 
     def _copy(self) -> None:
         """Copies all so far to the artifacts. Curves are no reason to end a training."""
-        self._writer.flush()
+        for writer in self._writers.values():
+            writer.flush()
         try:
-            for file in sorted(Path(self._local.name).iterdir()):
-                self._store.write(f"{self._folder}/{file.name}", file.read_bytes())
+            for file in sorted(Path(self._local.name).glob("*/*")):
+                self._store.write(f"{self._folder}/{file.parent.name}/{file.name}", file.read_bytes())
         except TrainerError as problem:
             log.warning("TensorBoard misses the last epochs: %s", problem)
         self._next = time.monotonic() + _PAUSE
+
+
+def _training_curves(epoch: Epoch) -> dict[str, float | None]:
+    curves = {
+        "loss": epoch.loss,
+        **epoch.training_scores,
+        "learning_rate": epoch.learning_rate,
+        "examples_per_second": epoch.examples_per_second,
+    }
+    for name, gradient in epoch.gradients.items():
+        curves |= {f"gradient_mean/{name}": gradient.mean, f"gradient_variance/{name}": gradient.variance}
+    return curves
+
+
+def _sample(values: NDArray[Any]) -> NDArray[Any]:
+    return values.reshape(-1)[:: -(-values.size // _COUNTED) or 1]
+
+
+def _draw(curves: Mapping[str, float | None]) -> None:
+    for name, number in curves.items():
+        if number is not None:
+            tf.summary.scalar(name, number)

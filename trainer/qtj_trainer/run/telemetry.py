@@ -28,6 +28,8 @@ _GAUGES = {
     "checkpoint_step": "Optimizer steps that the last stored checkpoint holds.",
     "loss": "Training loss of the last finished epoch.",
     "accuracy": "Accuracy on the held-out set after the last finished epoch, 0 to 1.",
+    "validation_loss": "Loss on the held-out set after the last finished epoch.",
+    "training_accuracy": "Accuracy on the training set over the last finished epoch, 0 to 1.",
     "examples_per_second": "Training examples of all replicas per second in the last finished epoch.",
     "gradient_variance": "Variance over the components of the circuits' gradient in the last finished epoch.",
 }

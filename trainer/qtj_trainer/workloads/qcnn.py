@@ -72,9 +72,9 @@ class QcnnOptions(Options):
     )  # fmt: skip
     data: str = option(
         "", "Examples of your own: an .npz file with the arrays angles and labels, or a .csv file with the label in the"
-        " last column. gs://BUCKET/PATH, file:///PATH or a path. Generated if empty.",
+        " last column. gs://BUCKET/PATH, file:///PATH or a path. Generated if empty.", added=True,
     )  # fmt: skip
-    data_sha256: str = option("", "The digest that the file of --data must have. [default: the one it has]")
+    data_sha256: str = option("", "The digest that the file of --data must have. [default: the one it has]", added=True)
     engine: EngineName = option(
         EngineName.FUSED.value, "What simulates the circuits: our engine (fused), or TensorFlow Quantum (tfq)."
     )

@@ -12,13 +12,13 @@ from qtj_operator.api.conditions import ConditionType, Fact, Reason
 from qtj_operator.api.status import Status
 from qtj_operator.core.backing_off import backing_off
 from qtj_operator.core.decision import SETTLED, Decision, Verdict, earliest
-from qtj_operator.core.ended import ended
 from qtj_operator.core.events import events_between
-from qtj_operator.core.impossible import impossible
+from qtj_operator.core.finished import finished
 from qtj_operator.core.incomplete import drifted, incomplete
 from qtj_operator.core.inferring import inferring
+from qtj_operator.core.invalid_spec import invalid_spec
 from qtj_operator.core.judged_again import judged_again
-from qtj_operator.core.lost_loner import lost_loner, next_replacement
+from qtj_operator.core.lone_replica import lone_replica, next_replacement
 from qtj_operator.core.lost_replica import lost_replica
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.overdue import next_deadline, overdue
@@ -36,14 +36,14 @@ Policy = Callable[[Observed, datetime], Verdict | None]
 POLICIES: tuple[Policy, ...] = (
     judged_again,  # failed for its spec alone, which is in order now
     retried,  # failed, and its author wants it to go on
-    ended,  # Complete or Failed: only leftovers are cleaned up
-    impossible,  # the spec can never run: say so once
+    finished,  # Complete or Failed: only leftovers are cleaned up
+    invalid_spec,  # the spec can never run: say so once
     trained,  # the leader is done: note the weights
     suspended,  # no pods, until it is resumed
     started,  # first sight: attempt 1
     overdue,  # a deadline has passed
     lost_replica,  # a member of the gang ended badly: next attempt, or give up
-    lost_loner,  # a replica that the others can do without ended badly: replace it
+    lone_replica,  # a replica that the others can do without ended badly: replace it
     superseded,  # pods of an earlier attempt go before new ones come
     backing_off,  # not so soon after a failure
     incomplete,  # Services first, then pods, all at once

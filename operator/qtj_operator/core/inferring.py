@@ -9,10 +9,10 @@ from qtj_operator.api.spec import Inference
 from qtj_operator.api.status import InferencePhase, InferenceStatus, WeightsStatus
 from qtj_operator.build.inference import inference_job, inference_run
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Verdict, earliest
-from qtj_operator.core.impossible import impossible_inference
+from qtj_operator.core.invalid_spec import invalid_inference
 from qtj_operator.core.observed import InferenceRun, Observed
+from qtj_operator.core.pending_reason import pending_reason, terminating_reason
 from qtj_operator.core.removal import is_lost, lingering, removal
-from qtj_operator.core.unstarted import why_not_gone, why_unstarted
 
 __all__ = ["inference_stopped", "inference_to_repeat", "inferring", "wanted_run"]
 
@@ -85,7 +85,7 @@ def _begun(seen: Observed, run: str, inference: Inference) -> Verdict:
     if seen.job.edited:
         why = "inference would take the template as it was changed after training: put back what was changed"
         return _pending(run, Reason.SPEC_CHANGED, why)
-    wrong = _missing_weights(inference, weights) or impossible_inference(seen.job)
+    wrong = _missing_weights(inference, weights) or invalid_inference(seen.job)
     return _failed(wrong, run) if wrong else _running(run, Create(inference_job(seen.job, inference, weights)))
 
 
@@ -106,7 +106,7 @@ def _given_up(seen: Observed, found: InferenceRun, inference: Inference) -> Verd
 
 def _under_way(found: InferenceRun, now: datetime) -> Verdict:
     """The Job exists; whether its pod runs is another question, which a Job's status does not answer."""
-    obstacle = why_not_gone(found.pods, now) or next(filter(None, map(why_unstarted, found.pods)), None)
+    obstacle = terminating_reason(found.pods, now) or next(filter(None, map(pending_reason, found.pods)), None)
     if obstacle is not None:
         return _pending(found.run, *obstacle)
     if found.suspended:

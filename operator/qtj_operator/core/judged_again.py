@@ -4,7 +4,7 @@ from datetime import datetime
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_true
 from qtj_operator.core.decision import NEW_ATTEMPT, Verdict
-from qtj_operator.core.impossible import fault
+from qtj_operator.core.invalid_spec import fault
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.status import has_run
 

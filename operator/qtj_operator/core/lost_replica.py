@@ -125,10 +125,10 @@ def _unreachable(seen: Observed, pod: Pod) -> bool:
     Its node would say that it is not ready, too, but of its containers.
     """
     missed = _ran(seen) and pod.running and pod.missed and not pod.deleting
-    return missed and any(map(_is_echo, seen.gang))
+    return missed and any(map(_lost_a_peer, seen.gang))
 
 
-def _is_echo(pod: Pod) -> bool:
+def _lost_a_peer(pod: Pod) -> bool:
     """Whether the program may have ended for no other reason than that it lost a peer."""
     return pod.failed and pod.ending is not None and pod.ending.exit_code == EXIT_RETRY
 
@@ -139,7 +139,7 @@ def _by_disruption(seen: Observed, lost: list[Pod], gone: list[str]) -> bool:
     others = [pod for pod in lost if pod not in disrupted]
     if gone or disrupted:
         return not any((pod.ending and pod.ending.by_own_fault) or ruled(seen.job, pod) for pod in others)
-    return _never_complete(seen) and all(map(_is_echo, others))
+    return _never_complete(seen) and all(map(_lost_a_peer, others))
 
 
 def costs_nothing(job: Job, pod: Pod) -> bool:
@@ -159,7 +159,7 @@ def _unexplained(seen: Observed, lost: list[Pod], now: datetime) -> Verdict | No
 
     Counted from when it was first seen, for the clock of a node may be wrong by any amount.
     """
-    if not (_ran(seen) and all(map(_is_echo, lost)) and any(pod.running for pod in seen.gang)):
+    if not (_ran(seen) and all(map(_lost_a_peer, lost)) and any(pod.running for pod in seen.gang)):
         return None
     since = seen.job.status.peer_lost_time
     due = (since or now) + _NODE_MISSED

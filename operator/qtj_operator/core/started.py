@@ -4,7 +4,7 @@ from datetime import datetime
 
 from qtj_operator.api.conditions import Reason
 from qtj_operator.core.decision import Event, Verdict
-from qtj_operator.core.impossible import impossible_inference
+from qtj_operator.core.invalid_spec import invalid_inference
 from qtj_operator.core.observed import Observed
 
 __all__ = ["started"]
@@ -18,6 +18,6 @@ def started(seen: Observed, now: datetime) -> Verdict | None:
     if seen.attempt:
         return None
     record = {"attempt": 1, "restarts": 0, "start_time": now, "active_since": now, "attempt_start_time": now}
-    wrong = impossible_inference(seen.job)
+    wrong = invalid_inference(seen.job)
     warning = Event("Warning", Reason.INVALID_SPEC, f"training starts, but inference will fail: {wrong}")
     return Verdict(record=record, events=(warning,) if wrong else ())

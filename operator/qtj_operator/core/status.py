@@ -12,15 +12,15 @@ from qtj_operator.api.names import Role
 from qtj_operator.api.status import Condition, InferencePhase, Phase, ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed
+from qtj_operator.core.pending_reason import pending_reason, terminating_reason
 from qtj_operator.core.pod import Pod
-from qtj_operator.core.unstarted import why_not_gone, why_unstarted
 
 __all__ = [
     "closed",
     "differ_in_numbers_alone",
     "failed_by_obstacle",
     "has_run",
-    "is_hindered",
+    "is_blocked",
     "progress_status",
     "status_of",
     "with_obstacle",
@@ -80,7 +80,7 @@ def closed(base: Status, facts: Iterable[Fact], generation: int, now: datetime) 
 
 
 def with_obstacle(before: Status, after: Status, reason: Reason, message: str, now: datetime) -> Status:
-    """Returns the status `after` a pass in which the API server refused a child; see `is_hindered`.
+    """Returns the status `after` a pass in which the API server refused a child; see `is_blocked`.
 
     Whether the job runs follows from what was known `before`: a pass that meets the same obstacle changes nothing.
     """
@@ -94,7 +94,7 @@ def with_obstacle(before: Status, after: Status, reason: Reason, message: str, n
     return closed(base, (fact,), after.observed_generation or 0, now)
 
 
-def is_hindered(after: Status) -> bool:
+def is_blocked(after: Status) -> bool:
     """Whether a refused child keeps a job with this status from anything.
 
     One that has ended has, whatever is left of it, and a gang that runs goes on without what the others can do without.
@@ -212,7 +212,7 @@ def _running(seen: Observed, facts: Iterable[Fact], now: datetime) -> Fact:
     ready = sum(map(_is_awaited, there))
     if size == ready or _keeps_running(seen):
         return _fact(Reason.ALL_REPLICAS_READY, f"{size} of {size} replicas are ready", status=True)
-    obstacle = why_not_gone(seen.pods, now) or next(filter(None, map(why_unstarted, seen.current)), None)
+    obstacle = terminating_reason(seen.pods, now) or next(filter(None, map(pending_reason, seen.current)), None)
     if obstacle is not None:
         return _fact(*obstacle)
     waiting = f"{ready} of {size} replicas are ready"

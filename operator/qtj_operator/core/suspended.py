@@ -16,8 +16,8 @@ from qtj_operator.api.status import InferencePhase, InferenceStatus
 from qtj_operator.core.decision import NEW_ATTEMPT, Verdict
 from qtj_operator.core.inferring import inference_stopped
 from qtj_operator.core.observed import Observed
+from qtj_operator.core.pending_reason import terminating_reason
 from qtj_operator.core.removal import removal
-from qtj_operator.core.unstarted import why_not_gone
 
 __all__ = ["suspended"]
 
@@ -30,7 +30,7 @@ def suspended(seen: Observed, now: datetime) -> Verdict | None:
     if not was:
         facts = (_fact(Reason.SUSPENDED, "spec.suspend is true", status=True), _not_running())
         return Verdict(record=_interrupted(seen), facts=facts)
-    held = why_not_gone(seen.pods, now)
+    held = terminating_reason(seen.pods, now)
     removed = removal((pod for pod in seen.pods if pod.active or pod.deleting), now)
     actions = (*removed.actions, *inference_stopped(seen))
     return Verdict(actions=actions, facts=(_not_running(held[1] if held else None),), wake_at=removed.wake_at)

@@ -1,4 +1,4 @@
-"""Jobs that have ended."""
+"""Jobs that are Complete or Failed."""
 
 from datetime import datetime, timedelta
 
@@ -10,10 +10,10 @@ from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.removal import LEAVE_TIME, removal
 
-__all__ = ["ended"]
+__all__ = ["finished"]
 
 
-def ended(seen: Observed, now: datetime) -> Verdict | None:
+def finished(seen: Observed, now: datetime) -> Verdict | None:
     """Nothing starts any more; what is left is cleaned up, and in the end the job itself, when its author wants that.
 
     One thing reopens a trained job: another `spec.inference` than the one that was run, or none where one failed.

@@ -21,13 +21,13 @@ from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.removal import removal
 
-__all__ = ["lost_loner", "next_replacement"]
+__all__ = ["lone_replica", "next_replacement"]
 
 _MOST_EVALUATIONS = 5
 """Tries of an evaluator whatever the budget: fewer than the status keeps failures, for they are counted there."""
 
 
-def lost_loner(seen: Observed, now: datetime) -> Verdict | None:
+def lone_replica(seen: Observed, now: datetime) -> Verdict | None:
     """It is replaced alone, within the same budget as a gang.
 
     The evaluator has as many tries of its own in each attempt: the job neither pays for it nor fails with it. Its last
@@ -53,7 +53,7 @@ def _lost(seen: Observed) -> list[Pod]:
     """Returns as many pods as the record holds at a time, those on record first: so none is counted twice."""
     if is_true(seen.job.status.conditions, ConditionType.TRAINED):
         return []
-    failed = (pod for pod in seen.loners if pod.failed)
+    failed = (pod for pod in seen.lone_pods if pod.failed)
     return sorted(failed, key=lambda pod: not _is_counted(seen, pod))[:MAX_FAILURES]
 
 

@@ -20,7 +20,7 @@ from qtj_operator.build.tf_config import tf_config
 from qtj_operator.core.decision import Verdict
 from qtj_operator.core.observed import Observed
 
-__all__ = ["fault", "impossible", "impossible_inference"]
+__all__ = ["fault", "invalid_inference", "invalid_spec"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class Asked:
 Check = Callable[[Asked], str | None]
 
 
-def impossible(seen: Observed, _now: datetime) -> Verdict | None:
+def invalid_spec(seen: Observed, _now: datetime) -> Verdict | None:
     """Says what is wrong once, before any pod exists, and leaves it at that."""
     if seen.attempt:
         return None
@@ -60,7 +60,7 @@ def fault(job: Job) -> str | None:
     return _complaint(Asked(job=job, templates=_templates(job))) or tf_config_too_long(job)
 
 
-def impossible_inference(job: Job) -> str | None:
+def invalid_inference(job: Job) -> str | None:
     """Returns what is wrong with inference's own template, which may be edited until it is used; else None."""
     template, where = job.inference.template if job.inference else None, "spec.inference.template"
     if template is None:

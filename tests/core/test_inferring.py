@@ -180,7 +180,7 @@ def in_template(**container: Any) -> dict[str, Any]:
     return {"template": a_template(a_container(**container))}
 
 
-QUBITS = {"circuit": {"qubits": 20}}
+QUBITS: dict[str, Any] = {"circuit": {"qubits": 20}}
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
-from qtj_operator.api.conditions import ConditionType, Fact, Reason
+from qtj_operator.api import conditions
+from qtj_operator.api.conditions import Reason
 from qtj_operator.api.status import Status
 from qtj_operator.core.backing_off import backing_off
-from qtj_operator.core.decision import SETTLED, Decision, Verdict, earliest
+from qtj_operator.core.decision import Act, Decision, Event, Move, Verdict, Wait, earliest
 from qtj_operator.core.events import events_between
 from qtj_operator.core.finished import finished
 from qtj_operator.core.incomplete import drifted, incomplete
@@ -61,15 +62,33 @@ def decide(seen: Observed, now: datetime) -> Decision:
     """
     if seen.job.managed_elsewhere:
         return Decision(actions=(), status=seen.job.status, events=(), wake_at=None)
-    verdict = next((v for policy in POLICIES if (v := policy(seen, now)) is not None), SETTLED)
+    verdict = next((v for policy in POLICIES if (v := policy(seen, now)) is not None), Wait())
     status = status_of(seen, verdict, now)
-    events = (*events_between(seen.job.status, status), *verdict.events)
-    alarms = (verdict.wake_at, next_replacement(seen, now), next_deadline(replace(seen.job, status=status)))
-    return Decision(actions=verdict.actions, status=status, events=events, wake_at=earliest(*alarms))
+    after = replace(seen.job, status=status)
+    return Decision(
+        actions=verdict.actions if isinstance(verdict, Act) else (),
+        status=status,
+        events=(*events_between(seen.job.status, status), *_events(verdict)),
+        wake_at=earliest(_wake_at(verdict), next_replacement(seen, now), next_deadline(after)),
+    )
+
+
+def _events(verdict: Verdict) -> tuple[Event, ...]:
+    return () if isinstance(verdict, Wait) else verdict.events
+
+
+def _wake_at(verdict: Verdict) -> datetime | None:
+    """Returns when the verdict itself wants another look; after a move, the next pass follows at once."""
+    match verdict:
+        case Move():
+            return None
+        case Act():
+            return verdict.wake_at
+        case Wait():
+            return verdict.until
 
 
 def refuse(before: Status, generation: int, sentence: str, now: datetime) -> Decision:
     """Decides about an object that cannot even be read as a job."""
-    fact = Fact(ConditionType.FAILED, status=True, reason=Reason.INVALID_SPEC, message=sentence)
-    status = closed(before, (fact,), generation, now)
+    status = closed(before, (conditions.failed(Reason.INVALID_SPEC, sentence),), generation, now)
     return Decision(actions=(), status=status, events=events_between(before, status), wake_at=None)

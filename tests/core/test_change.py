@@ -11,7 +11,7 @@ import pytest
 from qtj_operator.api.conditions import ConditionType
 from qtj_operator.api.status import Condition, Status
 from qtj_operator.core.change import Keep, Report, StatusChange, new_attempt
-from qtj_operator.core.decide import POLICIES
+from qtj_operator.core.decide import stage_of
 from qtj_operator.core.decision import Act, Move, Verdict, Wait, act_or_wait
 from tests.core.world import (
     NOW,
@@ -118,7 +118,9 @@ def worlds() -> Iterator[World]:
 
 
 def verdict_on(world: World) -> Verdict:
-    return next((v for policy in POLICIES if (v := policy(world, later(minutes=2))) is not None), Wait())
+    return next(
+        (v for policy in stage_of(world.job).policies if (v := policy(world, later(minutes=2))) is not None), Wait()
+    )
 
 
 def ends(conditions: tuple[Condition, ...] | None) -> dict[str, tuple[str, str]]:

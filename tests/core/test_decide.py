@@ -8,7 +8,7 @@ import pytest
 
 import qtj_operator
 from qtj_operator.api.contract import TerminationMessage
-from qtj_operator.core.decide import POLICIES
+from qtj_operator.core.decide import INFERENCE, NEW, OVER, TRAINING, Stage, stage_of
 from tests.core.world import (
     WEIGHTS,
     World,
@@ -32,27 +32,43 @@ OVERDUE: dict[str, Any] = {"runPolicy": {"activeDeadlineSeconds": 60}}
 
 def decided_by(world: World) -> str:
     """The name of the first policy with something to say, well after everything."""
-    return next((p.__name__ for p in POLICIES if p(world, later(hours=1)) is not None), "settled")
+    policies = stage_of(world.job).policies
+    return next((p.__name__ for p in policies if p(world, later(hours=1)) is not None), "settled")
 
 
-def test_the_policies_stand_in_the_order_of_a_jobs_life() -> None:
-    assert [policy.__name__ for policy in POLICIES] == [
-        "judged_again",
-        "retried",
-        "finished",
-        "invalid_spec",
-        "trained",
-        "suspended",
-        "started",
-        "overdue",
-        "lost_replica",
-        "lone_replica",
-        "superseded",
-        "backing_off",
-        "incomplete",
-        "drifted",
-        "inferring",
-    ]
+@pytest.mark.parametrize(
+    ("stage", "policies"),
+    [
+        (NEW, "invalid_spec suspended started"),
+        (
+            TRAINING,
+            "trained suspended overdue lost_replica lone_replica superseded backing_off incomplete drifted",
+        ),
+        (INFERENCE, "suspended overdue superseded inferring"),
+        (OVER, "judged_again retried finished"),
+    ],
+)
+def test_what_is_asked_in_each_stage_of_a_jobs_life(stage: Stage, policies: str) -> None:
+    assert [policy.__name__ for policy in stage.policies] == policies.split()
+
+
+@pytest.mark.parametrize(
+    ("world", "stage"),
+    [
+        (new_job(), NEW),
+        (new_job(suspend=True).recorded(), NEW),
+        (new_job().recorded(), TRAINING),
+        (running_job().with_spec(suspend=True).recorded(), TRAINING),
+        (trained_job(), INFERENCE),
+        (inferring_job(), INFERENCE),
+        (complete_job(), OVER),
+        (running_job().with_pod("worker-0", exit_code=1).recorded(), OVER),
+        (inferring_job().with_inference(failed=True).recorded(), OVER),
+        (new_job(artifacts={"uri": "file:///nowhere"}).recorded(), OVER),
+    ],
+)
+def test_the_stage_follows_from_the_status(world: World, stage: Stage) -> None:
+    assert stage_of(world.job) is stage
 
 
 @pytest.mark.parametrize(

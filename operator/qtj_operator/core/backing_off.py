@@ -26,7 +26,7 @@ def backing_off(seen: Observed, now: datetime) -> Wait | None:
     Counted from a time in the status, so the pause outlives the operator.
     """
     failures, last = seen.job.status.consecutive_failures, seen.job.status.last_failure_time
-    if not failures or not last or seen.current or seen.job.is_trained:
+    if not failures or not last or seen.current:
         return None
     pause = pause_after(failures)
     due = last + pause

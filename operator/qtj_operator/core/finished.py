@@ -15,13 +15,11 @@ from qtj_operator.core.removal import LEAVE_TIME, Removal, removal
 __all__ = ["finished"]
 
 
-def finished(seen: Observed, now: datetime) -> Verdict | None:
+def finished(seen: Observed, now: datetime) -> Verdict:
     """Nothing starts any more; what is left is cleaned up, and in the end the job itself, when its author wants that.
 
     One thing reopens a trained job: another `spec.inference` than the one that was run, or none where one failed.
     """
-    if not seen.job.is_over:
-        return None
     if _inference_changed(seen):
         return _reopened(seen, now)
     end = seen.job.status.completion_time or now

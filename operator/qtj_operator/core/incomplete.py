@@ -30,8 +30,6 @@ def incomplete(seen: Observed, now: datetime) -> Verdict | None:
     The order of the actions is the order in which they are done: a pod's peers look up its name as soon as they run.
     A pod on its way out holds its name; where its node does not let go of it, it is removed without.
     """
-    if seen.job.is_trained:
-        return None
     services: list[Action] = [
         Create(replica_service(seen.job, replica))
         for replica in seen.job.replicas()
@@ -61,7 +59,7 @@ def drifted(seen: Observed, _now: datetime) -> Act | None:
 
     Once training has ended no peer asks for it, and whoever edits it again and again would keep inference waiting.
     """
-    if seen.job.edited or seen.job.is_trained:
+    if seen.job.edited:
         return None
     repairs: list[Action] = []
     for replica in seen.job.replicas():

@@ -47,10 +47,8 @@ def _is_repeated(seen: Observed) -> bool:
     return inference is not None and inference.run == _NO_RUN
 
 
-def inferring(seen: Observed, now: datetime) -> Verdict | None:
+def inferring(seen: Observed, now: datetime) -> Verdict:
     """After training comes inference with exactly the weights that are known, and then the job is complete."""
-    if not seen.job.is_trained:
-        return None
     if seen.job.inference is not None:
         return _infer(seen, seen.job.inference, now)
     if seen.inference is not None:

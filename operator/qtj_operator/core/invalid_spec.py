@@ -48,8 +48,6 @@ Check = Callable[[Asked], str | None]
 
 def invalid_spec(seen: Observed, _now: datetime) -> Move | None:
     """Says what is wrong once, before any pod exists, and leaves it at that."""
-    if seen.attempt:
-        return None
     sentence = fault(seen.job)
     return None if sentence is None else Move(conditions=(conditions.failed(Reason.INVALID_SPEC, sentence),))
 

@@ -51,8 +51,6 @@ def next_replacement(seen: Observed, now: datetime) -> datetime | None:
 
 def _lost(seen: Observed) -> list[Pod]:
     """Returns as many pods as the record holds at a time, those on record first: so none is counted twice."""
-    if seen.job.is_trained:
-        return []
     failed = (pod for pod in seen.lone_pods if pod.failed)
     return sorted(failed, key=lambda pod: not _is_counted(seen, pod))[:MAX_FAILURES]
 

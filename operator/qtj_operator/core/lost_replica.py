@@ -48,7 +48,7 @@ def lost_replica(seen: Observed, now: datetime) -> Move | Wait | None:
     finished = seen.finished  # read once: a gang may have a thousand members
     lost = [pod for pod in seen.gang if pod.failed or _taken(seen, pod, finished) or _unreachable(seen, pod)]
     gone = _gone(seen)
-    if seen.job.is_trained or not (lost or gone):
+    if not (lost or gone):
         return None
     why = described(lost[0]) if lost else f"{gone[0]} is gone"
     unwanted = next((pod for pod in lost if ruled(seen.job, pod) == FailureAction.FAIL), None)

@@ -21,29 +21,28 @@ def overdue(seen: Observed, now: datetime) -> Move | None:
     What is done already counts, however late the operator comes to see it.
     """
     late = next((fact for due, fact in _deadlines(seen.job) if due <= now), None)
-    if late is None or _is_done(seen):
+    if late is None:
         return None
-    run = wanted_run(seen)
-    if run is None or not seen.job.is_trained:
-        return Move(conditions=(late,))
-    # On record, so that the job is reopened for another spec.inference, but not for this one.
-    cut_off = InferenceStatus(phase=InferencePhase.FAILED, run=run)
-    return Move(StatusChange(inference=cut_off), conditions=(late,))
+    return _inference_cut_off(seen, late) if seen.job.is_trained else Move(conditions=(late,))
 
 
-def next_deadline(job: Job) -> datetime | None:
+def _inference_cut_off(seen: Observed, late: Fact) -> Move | None:
+    """Fails the job, unless nothing is left but to write down that it is complete.
+
+    The run goes on record, so that the job is reopened for another spec.inference, but not for this one.
+    """
+    run, found = wanted_run(seen), seen.inference
+    if run is None or (found is not None and found.done and found.run == run):
+        return None
+    return Move(StatusChange(inference=InferenceStatus(phase=InferencePhase.FAILED, run=run)), conditions=(late,))
+
+
+def next_deadline(seen: Observed, _now: datetime) -> datetime | None:
     """Returns when the job, as its status stands, will be overdue."""
+    job = seen.job
     if job.is_suspended or job.is_over:
         return None
     return min((due for due, _ in _deadlines(job)), default=None)
-
-
-def _is_done(seen: Observed) -> bool:
-    """Whether nothing is left but to write down that the job is complete."""
-    if not seen.job.is_trained:
-        return False
-    found = seen.inference
-    return seen.job.inference is None or (found is not None and found.done and found.run == wanted_run(seen))
 
 
 def _deadlines(job: Job) -> Iterator[tuple[datetime, Fact]]:

@@ -11,13 +11,11 @@ from qtj_operator.core.observed import Observed
 __all__ = ["started"]
 
 
-def started(seen: Observed, now: datetime) -> Move | None:
+def started(seen: Observed, now: datetime) -> Move:
     """A job without an attempt gets its first; the pods come once that is on record.
 
     What is wrong with inference's own template may still be mended, but not only when training is over.
     """
-    if seen.attempt:
-        return None
     first = StatusChange(attempt=1, restarts=0, start_time=now, active_since=now, attempt_start_time=now)
     wrong = invalid_inference(seen.job)
     warning = Event("Warning", Reason.INVALID_SPEC, f"training starts, but inference will fail: {wrong}")

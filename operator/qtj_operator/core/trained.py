@@ -25,8 +25,6 @@ def trained(seen: Observed, _now: datetime) -> Move | None:
 
     One that is being taken away has only trained if it names its weights: some programs end with 0 when told to stop.
     """
-    if not seen.attempt or seen.job.is_trained:
-        return None
     result = _result(seen)
     if result is None:
         return None

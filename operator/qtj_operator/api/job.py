@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self, TypeVar
 
 from qtj_operator.api.conditions import ConditionType, is_over, is_true
@@ -20,6 +21,7 @@ __all__ = [
     "ReplicaId",
     "is_managed_elsewhere",
     "main_container",
+    "main_name",
 ]
 
 C = TypeVar("C", bound=Mapping[str, Any])
@@ -39,7 +41,7 @@ class ReplicaId:
     index: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Job:
     """One QuantumTrainingJob.
 
@@ -94,9 +96,14 @@ class Job:
 
     def replicas(self) -> Iterator[ReplicaId]:
         """Yields every replica of the job, the one that leads first."""
-        for role, spec in self.spec.replica_specs:
-            for index in range(spec.replicas or 1):
-                yield ReplicaId(role, index)
+        yield from self._replicas
+
+    @cached_property
+    def _replicas(self) -> tuple[ReplicaId, ...]:
+        """They are asked for many times in a pass, and may be a thousand."""
+        return tuple(
+            ReplicaId(role, index) for role, spec in self.spec.replica_specs for index in range(spec.replicas or 1)
+        )
 
     @property
     def leader(self) -> ReplicaId:
@@ -106,7 +113,7 @@ class Job:
     @property
     def size(self) -> int:
         """How many replicas the job has."""
-        return sum(1 for _ in self.replicas())
+        return len(self._replicas)
 
     @property
     def profiler_port(self) -> int:
@@ -217,7 +224,13 @@ def is_managed_elsewhere(raw: Mapping[str, Any]) -> bool:
 
 def main_container(containers: Sequence[C]) -> C:
     """Returns the container that runs the training program."""
-    return next((container for container in containers if container.get("name") == _MAIN_CONTAINER), containers[0])
+    names = [container.get("name", "") for container in containers]
+    return containers[names.index(main_name(names))]
+
+
+def main_name(names: Sequence[str]) -> str:
+    """Returns the name of the container that runs the training program."""
+    return _MAIN_CONTAINER if _MAIN_CONTAINER in names else names[0]
 
 
 def _digest(written: Mapping[str, Any]) -> str:

@@ -10,8 +10,9 @@ from qtj_operator.api.status import InferencePhase, InferenceStatus, WeightsStat
 from qtj_operator.build.inference import inference_job, inference_run
 from qtj_operator.core.change import Report, StatusChange
 from qtj_operator.core.decision import Act, Action, Create, Delete, Kind, Move, Verdict, Wait, act_or_wait, earliest
+from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.invalid_spec import invalid_inference
-from qtj_operator.core.observed import InferenceRun, Observed
+from qtj_operator.core.observed import Observed
 from qtj_operator.core.pending_reason import pending_reason, terminating_reason
 from qtj_operator.core.removal import is_lost, lingering, removal
 

@@ -9,6 +9,7 @@
 from datetime import datetime
 
 from qtj_operator.api.conditions import Reason
+from qtj_operator.api.job import Job
 from qtj_operator.api.names import Role
 from qtj_operator.api.run_policy import FailureAction
 from qtj_operator.core.backing_off import LONGEST_PAUSE, pause_after
@@ -42,7 +43,7 @@ def lone_replica(seen: Observed, now: datetime) -> Move | Act | None:
     return Act(due.deletions, wake_at=due.wake_at) if due.deletions else None  # one that waits holds nobody up
 
 
-def next_replacement(seen: Observed, now: datetime) -> datetime | None:
+def next_replacement(seen: Observed, _after: Job, now: datetime) -> datetime | None:
     """Returns when the next pod that is on record makes room for its successor."""
     awaited = (pod for pod in _lost(seen) if _is_counted(seen, pod) and not _is_final_evaluation(seen, pod))
     dues = (_due(seen, pod) for pod in awaited)

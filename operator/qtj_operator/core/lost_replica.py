@@ -14,13 +14,11 @@ Two workers, the node of worker-1 lost::
     worker-1  not ready,     but its containers are, by the node's last word: the cluster misses the node, a disruption
 """
 
-from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.contract import EXIT_RETRY
-from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import replica_name
 from qtj_operator.api.run_policy import FailureAction
 from qtj_operator.core.backing_off import failures_in_a_row
@@ -45,8 +43,7 @@ def lost_replica(seen: Observed, now: datetime) -> Move | Wait | None:
     A disruption (preemption, eviction, a lost node, a deletion) says nothing about the program and costs nothing of its
     budget, and neither does the end of a peer beside it: plain TensorFlow ends with 1 when a peer goes.
     """
-    finished = seen.finished  # read once: a gang may have a thousand members
-    lost = [pod for pod in seen.gang if pod.failed or _taken(seen, pod, finished) or _unreachable(seen, pod)]
+    lost = [pod for pod in seen.gang if pod.failed or _taken(seen, pod) or _unreachable(seen, pod)]
     gone = _gone(seen)
     if not (lost or gone):
         return None
@@ -80,14 +77,15 @@ def _failed(seen: Observed, lost: list[Pod], why: str, now: datetime) -> Move:
     return _next_attempt(seen, lost, why, now, restarts=1)
 
 
-def _taken(seen: Observed, pod: Pod, finished: Collection[ReplicaId | None]) -> bool:
+def _taken(seen: Observed, pod: Pod) -> bool:
     """Whether somebody takes the pod away: it is being deleted in a gang that runs or is queued, or was told to go.
 
     One whose success is on record may go. One that was first seen when it was being deleted may only have obeyed. Kueue
     lets go of a group's pod only when none of the group is left, and takes no other into a group that it has stopped.
     """
-    once = pod.disrupted or seen.job.queued or seen.job.is_running
-    return pod.deleting and pod.replica not in finished and once
+    if not pod.deleting or pod.replica in seen.finished:
+        return False
+    return pod.disrupted or seen.job.queued or seen.job.is_running
 
 
 def _gone(seen: Observed) -> list[str]:
@@ -95,7 +93,7 @@ def _gone(seen: Observed) -> list[str]:
     if not (seen.job.is_running or _is_short(seen)):
         return []
     alone = seen.job.stands_alone
-    return [replica_name(seen.job.name, r.role, r.index) for r in seen.missing() if not alone(r.role)]
+    return [replica_name(seen.job.name, r.role, r.index) for r in seen.missing if not alone(r.role)]
 
 
 def _is_short(seen: Observed) -> bool:
@@ -109,7 +107,7 @@ def _unreachable(seen: Observed, pod: Pod) -> bool:
 
     Its node would say that it is not ready, too, but of its containers.
     """
-    missed = seen.job.is_running and pod.running and pod.missed and not pod.deleting
+    missed = pod.missed and pod.running and not pod.deleting and seen.job.is_running
     return missed and any(map(_lost_a_peer, seen.gang))
 
 

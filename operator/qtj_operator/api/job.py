@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Self, TypeVar
 
 from qtj_operator.api.conditions import ConditionType, is_over, is_true
+from qtj_operator.api.defaults import GRPC_PORT, METRICS_PORT, PROFILER_PORT
 from qtj_operator.api.names import MANAGER, Role
 from qtj_operator.api.reading import read_leniently, read_spec, read_status
 from qtj_operator.api.run_policy import BackoffScope, RunPolicy
@@ -26,10 +27,6 @@ __all__ = [
 
 C = TypeVar("C", bound=Mapping[str, Any])
 
-GRPC_PORT = 2222
-METRICS_PORT = 2224
-_DEFAULT_PROFILER_PORT = 2223
-_DEFAULT_BACKOFF_LIMIT = 3
 _MAIN_CONTAINER = "trainer"
 
 
@@ -101,9 +98,7 @@ class Job:
     @cached_property
     def _replicas(self) -> tuple[ReplicaId, ...]:
         """They are asked for many times in a pass, and may be a thousand."""
-        return tuple(
-            ReplicaId(role, index) for role, spec in self.spec.replica_specs for index in range(spec.replicas or 1)
-        )
+        return tuple(ReplicaId(role, index) for role, spec in self.spec.replica_specs for index in range(spec.count))
 
     @property
     def leader(self) -> ReplicaId:
@@ -119,7 +114,7 @@ class Job:
     def profiler_port(self) -> int:
         """Port of the profiler server."""
         profiler = self.spec.profiler
-        return (profiler and profiler.port) or _DEFAULT_PROFILER_PORT
+        return (profiler and profiler.port) or PROFILER_PORT
 
     @property
     def policy(self) -> RunPolicy:
@@ -129,8 +124,7 @@ class Job:
     @property
     def backoff_limit(self) -> int:
         """How many restarts may count before the job fails."""
-        limit = self.policy.backoff_limit
-        return _DEFAULT_BACKOFF_LIMIT if limit is None else limit
+        return self.policy.restarts
 
     @property
     def gang(self) -> bool:

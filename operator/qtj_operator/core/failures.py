@@ -22,7 +22,7 @@ def with_failures(seen: Observed, pods: Iterable[Pod], now: datetime) -> tuple[F
 
     When there are too many, those go first whose pod is gone: one that is still seen must not be counted again.
     """
-    known = seen.job.status.failures or ()
+    known = seen.failures
     counted = {failure.uid for failure in known}
     failures = [*known, *(_failure(pod, now) for pod in pods if pod.uid not in counted)]
     present = {pod.uid for pod in seen.pods}

@@ -109,7 +109,7 @@ def _under_way(seen: Observed, found: InferenceRun, now: datetime) -> Act | Wait
     What trained may hold the machine that inference waits for; the Job tries again when its failed pod has stopped.
     """
     progress = _progress(found, now)
-    kept = seen.job.policy.clean_pod_policy == CleanPodPolicy.NONE
+    kept = seen.job.policy.pods_to_clean == CleanPodPolicy.NONE
     left = lingering(found.pods if kept else (*found.pods, *seen.pods), now)
     leaving = removal((pod for pod in found.pods if pod.deleting), now)
     wake_at = earliest(progress.until, left.wake_at, leaving.wake_at)

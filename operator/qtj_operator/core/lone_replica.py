@@ -57,12 +57,12 @@ def _lost(seen: Observed) -> list[Pod]:
 
 
 def _is_counted(seen: Observed, pod: Pod) -> bool:
-    return any(failure.uid == pod.uid for failure in seen.job.status.failures or ())
+    return any(failure.uid == pod.uid for failure in seen.failures)
 
 
 def _due(seen: Observed, pod: Pod) -> datetime:
     """Returns when a pod that is on record makes room for the next of its name."""
-    own = [failure for failure in seen.job.status.failures or () if failure.pod == pod.name]
+    own = [failure for failure in seen.failures if failure.pod == pod.name]
     last = next(failure.time for failure in own if failure.uid == pod.uid)
     return last + pause_after(max(len(own), _failures_of_each(seen)))
 
@@ -72,12 +72,11 @@ def _failures_of_each(seen: Observed) -> int:
 
     Without that, the failures of many push one another off the record, and each looks like the first of its pod.
     """
-    status = seen.job.status
-    times = [failure.time for failure in status.failures or ()]
+    times = [failure.time for failure in seen.failures]
     if len(times) < MAX_FAILURES or max(times) - min(times) > MAX_FAILURES * LONGEST_PAUSE:
         return 0
     alone = sum(seen.job.stands_alone(replica.role) for replica in seen.job.replicas())
-    return ((status.restarts or 0) + (status.disruptions or 0)) // alone
+    return (seen.restarts + seen.disruptions) // alone
 
 
 def _is_evaluator(pod: Pod) -> bool:
@@ -88,13 +87,12 @@ def _is_final_evaluation(seen: Observed, pod: Pod) -> bool:
     """Whether the evaluator stays as it ended: by its own verdict, or because it fails again and again."""
     if not _is_evaluator(pod) or pod.taken_away:
         return False
-    failures = seen.job.status.failures or ()
+    failures = seen.failures
     before = sum(f.pod == pod.name and f.attempt == pod.attempt and f.uid != pod.uid for f in failures)
     return not pod.retryable or before >= min(seen.job.backoff_limit, _MOST_EVALUATIONS)
 
 
 def _recorded(seen: Observed, lost: list[Pod], now: datetime) -> Move:
-    status = seen.job.status
     needed = [pod for pod in lost if not _is_evaluator(pod)]
     ends = _ends_the_job(seen, needed)
     if ends is not None:
@@ -102,8 +100,8 @@ def _recorded(seen: Observed, lost: list[Pod], now: datetime) -> Move:
     disrupted = sum(costs_nothing(seen.job, pod) for pod in lost)
     costly = sum(not costs_nothing(seen.job, pod) for pod in needed)
     counted = StatusChange(
-        restarts=(status.restarts or 0) + costly,
-        disruptions=(status.disruptions or 0) + disrupted or None,
+        restarts=seen.restarts + costly,
+        disruptions=seen.disruptions + disrupted or None,
         failures=with_failures(seen, lost, now),
     )
     return Move(counted | since_checkpoint(seen, costly), events=tuple(_event(seen, pod) for pod in lost))
@@ -117,7 +115,7 @@ def _ends_the_job(seen: Observed, lost: list[Pod]) -> tuple[Reason, str] | None:
         if is_final(seen.job, pod):
             return Reason.REPLICA_FAILED, f"{described(pod)}; this exit code is final"
     costly = [pod for pod in lost if not costs_nothing(seen.job, pod)]
-    restarts, disruptions = counted_restarts(seen), seen.job.status.disruptions or 0
+    restarts, disruptions = counted_restarts(seen), seen.disruptions
     if costly and restarts + len(costly) > seen.job.backoff_limit:
         why = f"{described(costly[0])}; replicas were restarted {times(restarts)}, as backoffLimit allows"
         return Reason.BACKOFF_LIMIT_EXCEEDED, why

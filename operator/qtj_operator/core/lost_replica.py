@@ -60,7 +60,7 @@ def lost_replica(seen: Observed, now: datetime) -> Move | Wait | None:
 
 
 def _disrupted(seen: Observed, lost: list[Pod], why: str, now: datetime) -> Move:
-    disruptions, limit = seen.job.status.disruptions or 0, seen.job.policy.disruption_limit
+    disruptions, limit = seen.disruptions, seen.job.policy.disruption_limit
     if limit is not None and disruptions >= limit:
         often = f"{times(disruptions)} after disruptions, as often as disruptionLimit allows"
         why = f"{why}; the gang was restarted {often}"
@@ -152,12 +152,11 @@ def _wait(reporter: Pod, since: datetime, due: datetime) -> Wait:
 def _next_attempt(
     seen: Observed, lost: list[Pod], why: str, now: datetime, *, restarts: int = 0, disruptions: int = 0
 ) -> Move:
-    status = seen.job.status
     attempt = seen.attempt + 1
     message = f"{why}; all replicas start again as attempt {attempt}"
     counted = StatusChange(
-        restarts=(status.restarts or 0) + restarts,
-        disruptions=(status.disruptions or 0) + disruptions or None,
+        restarts=seen.restarts + restarts,
+        disruptions=seen.disruptions + disruptions or None,
         failures=with_failures(seen, lost, now),
         consecutive_failures=failures_in_a_row(seen, now),
         last_failure_time=now,

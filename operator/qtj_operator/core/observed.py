@@ -30,6 +30,7 @@ from qtj_operator.api.contract import Progress
 from qtj_operator.api.indexes import parse_indexes
 from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import replica_name
+from qtj_operator.api.status import Failure
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.service import Service
@@ -63,6 +64,21 @@ class Observed:
         """The current attempt; 0 before the first."""
         return self.job.status.attempt or 0
 
+    @property
+    def restarts(self) -> int:
+        """Restarts so far that count against the limit."""
+        return self.job.status.restarts or 0
+
+    @property
+    def disruptions(self) -> int:
+        """Restarts so far after disruptions."""
+        return self.job.status.disruptions or 0
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """Replicas that ended badly, as the status keeps them."""
+        return self.job.status.failures or ()
+
     @cached_property
     def current(self) -> tuple[Pod, ...]:
         """Pods of the current attempt, in the order of replicas."""
@@ -81,7 +97,7 @@ class Observed:
             ReplicaId(role, index)
             for role, spec in self.job.spec.replica_specs
             if role in recorded
-            for index in parse_indexes(recorded[role].succeeded_indexes, spec.replicas or 1)
+            for index in parse_indexes(recorded[role].succeeded_indexes, spec.count)
         )
 
     @cached_property

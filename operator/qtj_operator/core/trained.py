@@ -56,7 +56,7 @@ def _result(seen: Observed) -> tuple[WeightsStatus | None, StatusChange] | None:
 
 def _is_over(seen: Observed) -> bool:
     """Whether everybody has succeeded whom the job's success depends on; its leader has."""
-    if seen.job.policy.success_policy != SuccessPolicy.ALL_WORKERS:
+    if seen.job.policy.success == SuccessPolicy.LEADER:
         return True
     needed = {replica for replica in seen.job.replicas() if replica.role in {Role.CHIEF, Role.WORKER}}
     done = seen.finished | {pod.replica for pod in seen.current if pod.replica and pod.succeeded}

@@ -117,7 +117,8 @@ class RunPolicy(Model):
     backoff_limit: StrictInt | None = Field(
         None,
         description=f"Restarts after a retryable failure before the job fails. {BACKOFF_LIMIT} when left out. "
-        "Preemption, eviction by the cluster and lost nodes do not count; an eviction because the pod used more disk than its limits does.",
+        "Preemption, eviction by the cluster and lost nodes do not count; an eviction because the pod used more disk "
+        "than its limits does.",
         ge=0,
         le=1000,
     )

@@ -1,4 +1,4 @@
-"""A job's children as the API server returns them: the fields that are read, and no other.
+"""A job's children, and nodes, as the API server returns them: the fields that are read, and no other.
 
 A list that is null counts as empty, as for the API server.
 """
@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-__all__ = ["ContainerStatus", "JobObject", "PodObject", "ServiceObject", "Terminated", "is_controlled_by"]
+__all__ = ["ContainerStatus", "JobObject", "NodeObject", "PodObject", "ServiceObject", "Terminated", "is_controlled_by"]
 
 T = TypeVar("T")
 Items = Annotated[tuple[T, ...], BeforeValidator(lambda value: value or ())]
@@ -150,6 +150,18 @@ class JobObject(_Part):
     metadata: JobMetadata
     spec: JobSpec = JobSpec()
     status: JobStatus = JobStatus()
+
+
+class NodeStatus(_Part):
+    """What is read of a NodeStatus."""
+
+    conditions: Items[Condition] = ()
+
+
+class NodeObject(_Part):
+    """A v1 Node."""
+
+    status: NodeStatus = NodeStatus()
 
 
 class ServiceSpec(_Part):

@@ -30,7 +30,7 @@ async def observe(client: Client, progress: ProgressSource, job: Job) -> Observe
     seen = Observed(
         job=job,
         pods=tuple(_replica_pod(pod, mains) for pod in pods if is_controlled_by(pod, job.uid)),
-        services={s["metadata"]["name"]: parse_service(s) for s in services if is_controlled_by(s, job.uid)},
+        services={s.name: s for s in (parse_service(raw) for raw in services if is_controlled_by(raw, job.uid))},
         pod_group=pod_group,
         inference=_inference(job, inference, pods),
     )

@@ -6,13 +6,21 @@ from typing import Any
 
 from qtj_operator.api.job import ReplicaId, main_name
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_INFERENCE, LABEL_ROLE, Role
-from qtj_operator.controller.children import ContainerStatus, JobObject, PodObject, PodStatus, ServiceObject, Terminated
+from qtj_operator.controller.children import (
+    ContainerStatus,
+    JobObject,
+    NodeObject,
+    PodObject,
+    PodStatus,
+    ServiceObject,
+    Terminated,
+)
 from qtj_operator.core.ending import Ending
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.pod import Pod, Waiting
 from qtj_operator.core.service import Service
 
-__all__ = ["parse_inference", "parse_pod", "parse_service"]
+__all__ = ["parse_inference", "parse_pod", "parse_readiness", "parse_service"]
 
 _DISRUPTIONS = {"DisruptionTarget", "TerminationTarget"}
 """Conditions by which Kubernetes and Kueue (0.14.8, pkg/controller/jobs/pod) say that they take a pod away."""
@@ -86,6 +94,12 @@ def parse_service(raw: Mapping[str, Any]) -> Service:
         publish_not_ready_addresses=found.spec.publish_not_ready_addresses,
         ports=found.spec.ports,
     )
+
+
+def parse_readiness(raw: Mapping[str, Any]) -> bool:
+    """Reads whether a Node answers."""
+    conditions = NodeObject.model_validate(raw).status.conditions
+    return any(condition.type == "Ready" and condition.status == "True" for condition in conditions)
 
 
 def _replica_id(labels: Mapping[str, str]) -> ReplicaId | None:

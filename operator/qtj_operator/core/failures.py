@@ -26,8 +26,9 @@ def with_failures(seen: Observed, pods: Iterable[Pod], now: datetime) -> tuple[F
     counted = {failure.uid for failure in known}
     failures = [*known, *(_failure(pod, now) for pod in pods if pod.uid not in counted)]
     present = {pod.uid for pod in seen.pods}
-    dispensable = sorted(failures, key=lambda failure: failure.uid in present)[: max(len(failures) - MAX_FAILURES, 0)]
-    return tuple(failure for failure in failures if failure not in dispensable) or None
+    order = sorted(range(len(failures)), key=lambda place: failures[place].uid in present)
+    kept = order[max(len(failures) - MAX_FAILURES, 0) :]
+    return tuple(failures[place] for place in sorted(kept)) or None
 
 
 def give_up(seen: Observed, lost: Sequence[Pod], reason: Reason, why: str, now: datetime) -> Move:

@@ -43,7 +43,8 @@ def lost_replica(seen: Observed, now: datetime) -> Move | Wait | None:
     A disruption (preemption, eviction, a lost node, a deletion) says nothing about the program and costs nothing of its
     budget, and neither does the end of a peer beside it: plain TensorFlow ends with 1 when a peer goes.
     """
-    lost = [pod for pod in seen.gang if pod.failed or _taken(seen, pod) or _unreachable(seen, pod)]
+    unreachable = _unreachable(seen)
+    lost = [pod for pod in seen.gang if pod.failed or _taken(seen, pod) or pod.name in unreachable]
     gone = _gone(seen)
     if not (lost or gone):
         return None
@@ -51,7 +52,7 @@ def lost_replica(seen: Observed, now: datetime) -> Move | Wait | None:
     unwanted = next((pod for pod in lost if ruled(seen.job, pod) == FailureAction.FAIL), None)
     if unwanted is not None:
         return give_up(seen, lost, Reason.REPLICA_FAILED, f"{described(unwanted)}; failurePolicy says Fail", now)
-    if _by_disruption(seen, lost, gone):
+    if _by_disruption(seen, lost, gone, unreachable):
         return _disrupted(seen, lost, why, now)
     permanent = next((pod for pod in lost if is_final(seen.job, pod)), None)
     if permanent is not None:
@@ -102,13 +103,14 @@ def _is_short(seen: Observed) -> bool:
     return seen.job.queued and any(each not in there and not seen.job.stands_alone(each.role) for each in seen.finished)
 
 
-def _unreachable(seen: Observed, pod: Pod) -> bool:
-    """Whether the cluster misses the node of a peer that a program has lost.
+def _unreachable(seen: Observed) -> set[str]:
+    """Returns the pods whose node the cluster misses, where a program has lost a peer.
 
-    Its node would say that it is not ready, too, but of its containers.
+    A node would say of a pod that it is not ready, too, but of its containers.
     """
-    missed = pod.missed and pod.running and not pod.deleting and seen.job.is_running
-    return missed and any(map(_lost_a_peer, seen.gang))
+    if not seen.job.is_running or not any(map(_lost_a_peer, seen.gang)):
+        return set()
+    return {pod.name for pod in seen.gang if pod.missed and pod.running and not pod.deleting}
 
 
 def _lost_a_peer(pod: Pod) -> bool:
@@ -116,11 +118,10 @@ def _lost_a_peer(pod: Pod) -> bool:
     return pod.failed and pod.ending is not None and pod.ending.exit_code == EXIT_RETRY
 
 
-def _by_disruption(seen: Observed, lost: list[Pod], gone: list[str]) -> bool:
+def _by_disruption(seen: Observed, lost: list[Pod], gone: list[str], unreachable: set[str]) -> bool:
     """Whether something was done to the gang, and what else ended may have ended for that alone."""
-    disrupted = [pod for pod in lost if costs_nothing(seen.job, pod) or _unreachable(seen, pod)]
-    others = [pod for pod in lost if pod not in disrupted]
-    if gone or disrupted:
+    others = [pod for pod in lost if pod.name not in unreachable and not costs_nothing(seen.job, pod)]
+    if gone or len(others) < len(lost):
         return not any((pod.ending and pod.ending.by_own_fault) or ruled(seen.job, pod) for pod in others)
     return _never_complete(seen) and all(map(_lost_a_peer, others))
 

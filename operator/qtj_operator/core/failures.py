@@ -37,7 +37,7 @@ def give_up(seen: Observed, lost: Sequence[Pod], reason: Reason, why: str, now: 
 
 
 def described(pod: Pod) -> str:
-    """Returns how a pod came to be lost, as the first half of a sentence."""
+    """Returns how a pod was lost, as the first half of a sentence."""
     if pod.ending is None:
         taken = pod.deleting or pod.disrupted
         return f"{pod.name} {'was preempted, evicted or deleted' if taken else 'is on a node that does not answer'}"
@@ -50,7 +50,7 @@ def times(count: int) -> str:
 
 
 def reason_of(pod: Pod) -> str:
-    """Returns the one word for how a pod came to be lost."""
+    """Returns the reason for which a pod was lost, in one word."""
     return pod.ending.reason if pod.ending else "Disrupted"
 
 

@@ -19,7 +19,7 @@ from qtj_operator.core.removal import is_lost, lingering, removal
 __all__ = ["inference_stopped", "inference_to_repeat", "inferring", "wanted_run"]
 
 _POD_EXPECTED = timedelta(seconds=30)
-"""How long after its Job a pod of inference may come before that is worth a word."""
+"""How long after its Job a pod of inference may come before the status says that there is none."""
 
 _NO_RUN = ""
 _INFERRING = conditions.not_complete(Reason.INFERRING, "inference is running")

@@ -32,8 +32,8 @@ def lone_replica(seen: Observed, now: datetime) -> Move | Act | None:
     """It is replaced alone, within the same budget as a gang.
 
     The evaluator has as many tries of its own in each attempt: the job neither pays for it nor fails with it. Its last
-    failure is recorded and told like the others. A pod that waits to be replaced, or that is not, stays as it ended,
-    with its log.
+    failure is recorded and reported like the others. A pod that waits to be replaced, or that is not, stays as it
+    ended, with its log.
     """
     lost = _lost(seen)
     new = [pod for pod in lost if not _is_counted(seen, pod)]
@@ -68,7 +68,7 @@ def _due(seen: Observed, pod: Pod) -> datetime:
 
 
 def _failures_of_each(seen: Observed) -> int:
-    """Returns how often each has failed on average, where so many fail that the record no longer tells; else 0.
+    """Returns how often each has failed on average, where so many fail that the record does not show it; else 0.
 
     Without that, the failures of many push one another off the record, and each looks like the first of its pod.
     """

@@ -9,7 +9,7 @@ Two workers that ran, worker-1 deleted by hand: there is no pod to ask, but a ru
 
 Two workers, the node of worker-1 lost::
 
-    worker-0  Failed (75)    lost a peer, but which? Until one shows, for some time, nothing is decided
+    worker-0  Failed (75)    lost a peer, but which? Until that is seen, for some time, nothing is decided
     worker-1  Running        so says its node's last word
     worker-1  not ready,     but its containers are, by the node's last word: the cluster misses the node, a disruption
 """

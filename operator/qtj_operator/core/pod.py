@@ -27,7 +27,7 @@ class Waiting:
 
     Attributes:
         image: What that container runs.
-        reason: The kubelet's word, for example ImagePullBackOff.
+        reason: The kubelet's reason, for example ImagePullBackOff.
         message: The kubelet's explanation.
     """
 
@@ -38,7 +38,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pod:
-    """A replica's pod, or one of the inference Job's.
+    """The pod of a replica, or of the inference Job.
 
     Attributes:
         replica: Which replica it is; None for an inference pod.
@@ -100,7 +100,7 @@ class Pod:
 
     @property
     def running(self) -> bool:
-        """Whether its program runs, as far as its node has told."""
+        """Whether its program runs, as far as its node has reported."""
         return self.phase == "Running" and self.ending is None
 
     @property

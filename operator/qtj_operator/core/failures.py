@@ -1,13 +1,17 @@
 """The record of replicas that ended badly."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from qtj_operator.api import conditions
+from qtj_operator.api.conditions import Reason
 from qtj_operator.api.status import Failure
+from qtj_operator.core.change import StatusChange
+from qtj_operator.core.decision import Move
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
 
-__all__ = ["MAX_FAILURES", "described", "reason_of", "times", "with_failures"]
+__all__ = ["MAX_FAILURES", "described", "give_up", "reason_of", "times", "with_failures"]
 
 MAX_FAILURES = 10
 """Failures kept in the status: enough to see a pattern, too few to make the object grow."""
@@ -18,16 +22,22 @@ def with_failures(seen: Observed, pods: Iterable[Pod], now: datetime) -> tuple[F
 
     When there are too many, those go first whose pod is gone: one that is still seen must not be counted again.
     """
-    known = seen.job.status.failures or ()
+    known = seen.failures
     counted = {failure.uid for failure in known}
     failures = [*known, *(_failure(pod, now) for pod in pods if pod.uid not in counted)]
     present = {pod.uid for pod in seen.pods}
-    dispensable = sorted(failures, key=lambda failure: failure.uid in present)[: max(len(failures) - MAX_FAILURES, 0)]
-    return tuple(failure for failure in failures if failure not in dispensable) or None
+    order = sorted(range(len(failures)), key=lambda place: failures[place].uid in present)
+    kept = order[max(len(failures) - MAX_FAILURES, 0) :]
+    return tuple(failures[place] for place in sorted(kept)) or None
+
+
+def give_up(seen: Observed, lost: Sequence[Pod], reason: Reason, why: str, now: datetime) -> Move:
+    """Returns the verdict that ends the job because of `lost`."""
+    return Move(StatusChange(failures=with_failures(seen, lost, now)), conditions=(conditions.failed(reason, why),))
 
 
 def described(pod: Pod) -> str:
-    """Returns how a pod came to be lost, as the first half of a sentence."""
+    """Returns how a pod was lost, as the first half of a sentence."""
     if pod.ending is None:
         taken = pod.deleting or pod.disrupted
         return f"{pod.name} {'was preempted, evicted or deleted' if taken else 'is on a node that does not answer'}"
@@ -40,7 +50,7 @@ def times(count: int) -> str:
 
 
 def reason_of(pod: Pod) -> str:
-    """Returns the one word for how a pod came to be lost."""
+    """Returns the reason for which a pod was lost, in one word."""
     return pod.ending.reason if pod.ending else "Disrupted"
 
 

@@ -1,6 +1,7 @@
 """What TensorBoard shows of a training: ``tensorboard --logdir <artifacts>/logs``.
 
-<artifacts>/logs/<job uid, or "local">/events.out.tfevents...      one file for each attempt
+<artifacts>/logs/<job uid, or "local">/events.out.tfevents...           one file for each attempt
+<artifacts>/logs/<job uid, or "local">/eval/events.out.tfevents...      likewise, of the evaluator
 
 TensorFlow's own writer speaks to real buckets alone. So it writes to a local folder, and the files are copied from
 there, whole, since objects in a bucket cannot be appended to.
@@ -31,9 +32,9 @@ log = logging.getLogger("qtj_trainer")
 class Board:
     """Writes the curves of one attempt. Use it in a with statement: at its end they are copied."""
 
-    def __init__(self, store: Store, job_uid: str, *, circuit: str = "") -> None:
+    def __init__(self, store: Store, job_uid: str, *, run: str = "", circuit: str = "") -> None:
         self._store = store
-        self._folder = f"logs/{job_uid or 'local'}"
+        self._folder = f"logs/{job_uid or 'local'}" + (f"/{run}" if run else "")
         self._circuit = circuit
         self._next = 0.0
 
@@ -61,10 +62,15 @@ class Board:
         for name, gradient in epoch.gradients.items():
             numbers |= {f"gradient_mean/{name}": gradient.mean, f"gradient_variance/{name}": gradient.variance}
         with self._writer.as_default(epoch.step):
-            for name, number in numbers.items():
-                tf.summary.scalar(name, number)
             for name, values in readouts.items():
                 tf.summary.histogram(f"readouts/{name}", values)
+        self.add(epoch.step, numbers)
+
+    def add(self, step: int, numbers: Mapping[str, float]) -> None:
+        """Adds a point to curves, by name, at an optimizer step."""
+        with self._writer.as_default(step):
+            for name, number in numbers.items():
+                tf.summary.scalar(name, number)
         if time.monotonic() > self._next:
             self._copy()
 

@@ -123,6 +123,14 @@ class Loop(ABC):
         """Those it learns from, and those it is judged by."""
         return self._training, self._held_out
 
+    def scores(self) -> dict[str, float]:
+        """Returns the scores of the held-out set, by name. For all processes."""
+        batches = list(self._score_all())
+        count, *sums = np.sum([sums for sums, _ in batches], axis=0, dtype=np.float64)
+        watched = self._workload.readouts(self._options)
+        self.readouts = {name: np.concatenate([readouts[name] for _, readouts in batches]) for name in watched}
+        return {name: float(total / count) for name, total in zip(self._workload.scores, sums, strict=True)}
+
     def check_weights(self, step: int) -> None:
         """Checks the weights after a step, which hold the same in all processes.
 
@@ -217,17 +225,10 @@ class Loop(ABC):
             for name, mean, variance in zip(names, moments[::2], moments[1::2], strict=True)
         }
         number = position.step // self.steps
-        scores = self._scored()
+        scores = self.scores()
         for name, value in scores.items():
             check_number(f"{name} on the held-out set", value, position.step, self._remedy)
         return Position(position.step, Epoch(number, position.step, loss, scores, rate, gradients))
-
-    def _scored(self) -> dict[str, float]:
-        batches = list(self._score_all())
-        count, *sums = np.sum([sums for sums, _ in batches], axis=0, dtype=np.float64)
-        watched = self._workload.readouts(self._options)
-        self.readouts = {name: np.concatenate([readouts[name] for _, readouts in batches]) for name in watched}
-        return {name: float(total / count) for name, total in zip(self._workload.scores, sums, strict=True)}
 
     def _examples_since(self, first: int) -> int:
         """Returns the examples from a step to the end of its epoch."""

@@ -10,7 +10,7 @@ read is passed over, for then there are newer ones.
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,12 +25,13 @@ from qtj_trainer.run.position import Position
 from qtj_trainer.run.resources import check_memory
 from qtj_trainer.run.telemetry import Telemetry
 from qtj_trainer.run.termination import leave_message
+from qtj_trainer.workloads.options import Options
 
 if TYPE_CHECKING:
     from qtj_trainer.run.board import Board
     from qtj_trainer.run.loop import Loop
 
-__all__ = ["evaluate"]
+__all__ = ["check_evaluator", "evaluate"]
 
 _LOOK = 1.0
 """Seconds between two looks at what the leader has stored."""
@@ -44,18 +45,28 @@ _SPARE_EVALUATIONS = 3
 log = logging.getLogger("qtj_trainer")
 
 
-def evaluate(run: Run) -> Result:
-    """Judges checkpoints until the job has its result, and then the weights of that.
+def check_evaluator(environment: Mapping[str, str], options: Options) -> None:
+    """Checks that an evaluator, if this process is one, will have something to judge.
 
     Raises:
-        UserError: If there will be no checkpoints, or the store refuses to read them.
-        StoppedError: If it was told to end.
+        UserError: If there will be no checkpoints.
     """
-    if not run.checkpoints.are_wanted:
+    if options.checkpoint_every or options.checkpoint_steps:
+        return
+    if Cluster.from_environment(environment, may_evaluate=True).evaluates:
         raise UserError(
             "an evaluator has no work where no checkpoints are made: set --checkpoint-every or --checkpoint-steps, or"
             " remove the role Evaluator"
         )
+
+
+def evaluate(run: Run) -> Result:
+    """Judges checkpoints until the job has its result, and then the weights of that.
+
+    Raises:
+        UserError: If the store refuses to read them.
+        StoppedError: If it was told to end.
+    """
     check_memory(run.workload.memory(run.options))
     telemetry = run.telemetry(Position(), "loading TensorFlow")
     with none_collected():

@@ -1,5 +1,7 @@
 """What TensorBoard reads."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,23 @@ from tensorboard.util import tensor_util
 from qtj_trainer.run.board import Board
 from qtj_trainer.run.position import Epoch, Gradient
 from qtj_trainer.storage import open_store
+from tests.trainer.processes import Trainer
+
+WEIGHTS = {"line/kernel": np.array([[0.5], [-0.5]], np.float32), "line/bias": np.array([0.25], np.float32)}
 
 
 def epoch(number: int) -> Epoch:
-    gradients = {"expectation/angles": Gradient(mean=0.01 * number, variance=0.5 / number)}
-    return Epoch(number, 7 * number, 1 / number, {"mse": 0.2}, 100.0, gradients)
+    return Epoch(
+        number=number,
+        step=7 * number,
+        loss=1 / number,
+        scores={"mse": 0.25, "signAccuracy": 0.5},
+        examples_per_second=100.0,
+        gradients={"expectation/angles": Gradient(mean=0.01 * number, variance=0.5 / number)},
+        validation_loss=2 / number,
+        training_scores={"mse": 0.125, "signAccuracy": 0.75},
+        learning_rate=0.5**number,
+    )
 
 
 def read(folder: Path) -> EventAccumulator:
@@ -28,28 +42,98 @@ def values(events: EventAccumulator, name: str) -> list[tuple[int, Any]]:
     return [(each.step, tensor_util.make_ndarray(each.tensor_proto)) for each in events.Tensors(name)]
 
 
+def counts(events: EventAccumulator, name: str) -> list[float]:
+    """How many numbers each histogram has counted."""
+    return [buckets[:, 2].sum() for _, buckets in values(events, name)]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What a training of two epochs has written."""
+
+    train: EventAccumulator
+    validation: EventAccumulator
+
+
 @pytest.fixture
-def events(tmp_path: Path) -> EventAccumulator:
+def curves(tmp_path: Path) -> Curves:
     with Board(open_store(str(tmp_path)), "uid-1", circuit="0: ──H──") as board:
         for number in (1, 2):
-            board.show(epoch(number), {"expectation": np.linspace(-1, 1, 20 * number)})
-    return read(tmp_path / "logs" / "uid-1")
+            board.show(epoch(number), {"expectation": np.linspace(-1, 1, 20 * number)}, WEIGHTS)
+    return Curves(read(tmp_path / "logs/uid-1/train"), read(tmp_path / "logs/uid-1/validation"))
 
 
-def test_curves_are_drawn_at_optimizer_steps(events: EventAccumulator) -> None:
-    assert values(events, "loss") == [(7, 1.0), (14, 0.5)]
-    assert [step for step, _ in values(events, "gradient_variance/expectation/angles")] == [7, 14]
-    assert [float(each) for _, each in values(events, "gradient_variance/expectation/angles")] == [0.5, 0.25]
+def test_curves_are_drawn_at_optimizer_steps(curves: Curves) -> None:
+    assert values(curves.train, "loss") == [(7, 1.0), (14, 0.5)]
+    assert values(curves.train, "learning_rate") == [(7, 0.5), (14, 0.25)]
+    assert values(curves.train, "gradient_variance/expectation/angles") == [(7, 0.5), (14, 0.25)]
 
 
-def test_readouts_are_counted_at_the_step_they_belong_to(events: EventAccumulator) -> None:
-    histograms = values(events, "readouts/expectation")
+def test_training_and_held_out_set_share_their_charts(curves: Curves) -> None:
+    assert values(curves.validation, "loss") == [(7, 2.0), (14, 1.0)]
+    assert values(curves.train, "signAccuracy") == [(7, 0.75), (14, 0.75)]
+    assert values(curves.validation, "signAccuracy") == [(7, 0.5), (14, 0.5)]
 
-    assert [(step, buckets[:, 2].sum()) for step, buckets in histograms] == [(7, 20), (14, 40)]
+
+def test_what_nobody_has_measured_is_not_drawn(tmp_path: Path) -> None:
+    with Board(open_store(str(tmp_path)), "uid-1") as board:
+        board.show(Epoch(1, 7, 0.5, {}, 100.0), {}, {})
+
+    assert "loss" not in read(tmp_path / "logs/uid-1/validation").Tags()[TENSORS]
 
 
-def test_the_circuit_can_be_looked_up(events: EventAccumulator) -> None:
-    [(step, text)] = values(events, "circuit")
+def test_readouts_are_counted_at_the_step_they_belong_to(curves: Curves) -> None:
+    assert [step for step, _ in values(curves.train, "readouts/expectation")] == [7, 14]
+    assert counts(curves.train, "readouts/expectation") == [20, 40]
+
+
+def test_weights_are_histograms_and_a_single_one_is_a_curve(curves: Curves) -> None:
+    assert counts(curves.train, "weights/line/kernel") == [2, 2]
+    assert values(curves.train, "weights/line/bias") == [(7, 0.25), (14, 0.25)]
+
+
+def test_the_circuit_can_be_looked_up(curves: Curves) -> None:
+    [(step, text)] = values(curves.train, "circuit")
 
     assert step == 0
     assert "──H──" in text.item().decode()
+
+
+def folders(artifacts: Path) -> list[Path]:
+    return sorted((artifacts / "logs").iterdir())
+
+
+def test_runs_without_a_job_do_not_mix_their_curves(tmp_path: Path) -> None:
+    for _ in range(2):
+        with Board(open_store(str(tmp_path)), "") as board:
+            board.show(epoch(1), {}, {})
+
+    first, second = folders(tmp_path)
+    assert all(folder.name.startswith("local-2") for folder in (first, second))
+    assert [len(values(read(folder / "train"), "loss")) for folder in (first, second)] == [1, 1]
+
+
+def test_the_line_of_a_linear_regression_is_shown(trainer: Trainer, tmp_path: Path) -> None:
+    ended = trainer.run("train", "linear-regression", "--epochs", "2", "--artifacts", str(tmp_path))
+
+    assert ended.code == 0, ended.errors
+    [folder] = folders(tmp_path)
+    events = read(folder / "train")
+    assert len(values(events, "weights/line/bias")) == 2
+    assert counts(events, "weights/line/kernel") == [4, 4]
+    assert counts(events, "readouts/prediction") == [200, 200]
+
+
+@pytest.mark.parametrize(("role", "size"), [("workers", 2), ("devices", 3)])
+def test_histograms_have_the_examples_of_all_replicas(trainer: Trainer, tmp_path: Path, role: str, size: int) -> None:
+    environment: Mapping[str, str] = {"QTJ_DEVICES": str(size)} if role == "devices" else {}
+    small = ("train", "qcnn", "--qubits", "4", "--rounds", "8", "--epochs", "1", "--filters", "2", "--batch-size", "4")
+
+    ended = trainer.run_cluster(
+        size if role == "workers" else 1, *small, "--artifacts", str(tmp_path), QTJ_JOB_UID="uid-1", **environment
+    )
+
+    assert {each.code for each in ended} == {0}, ended[0].errors
+    events = read(tmp_path / "logs/uid-1/train")
+    # 10 held-out examples, the last 2 of which leave a replica without any; 2 of 4 qubits are read.
+    assert counts(events, "readouts/expectation_0") == counts(events, "readouts/expectation_1") == [20]

@@ -84,9 +84,11 @@ def test_an_evaluator_judges_the_checkpoints_and_at_last_the_weights(job: Job) -
     seen, judged = mse_by_epoch(trained.output), mse_by_epoch(evaluated.output)
     assert len(judged) > 1
     assert judged.items() <= seen.items()
-    curve = dict(values(read(job.artifacts / "logs" / UID / "eval"), "mse"))
+    curves = read(job.artifacts / "logs" / UID / "eval")
+    curve = dict(values(curves, "loss"))
     assert list(curve) == [5 * epoch for epoch in judged]
     assert curve[max(curve)] == pytest.approx(trained.metrics["mse"], rel=1e-5)
+    assert curves.Tags()["tensors"] == ["loss", "mse"]
     assert job.checkpoints() == []
 
 
@@ -99,6 +101,7 @@ def test_an_evaluator_tells_its_progress_and_when_it_is_told_to_ends_cleanly(sto
     evaluator.popen.terminate()
     ended = evaluator.end(seconds=30)
 
+    assert said["validationLoss"] > 0
     last = max(int(name.partition("-")[0]) for name in before)
     assert (said["step"], said["checkpointStep"], said["epochs"]) == (last, last, 1_000_000)
     assert ended.code == 128 + signal.SIGTERM

@@ -116,7 +116,9 @@ def test_the_record_tells_how_to_repeat_it(trained: Trained) -> None:
     assert record["workload"] == "qcnn"
     assert record["options"] == {
         "epochs": 25, "batch_size": 16, "learning_rate": 0.02, "optimizer": "adam", "devices": 0,
-        "checkpoint_every": 1, "checkpoint_steps": 0, "seed": 0,
+        "schedule": "constant", "warmup_steps": 0, "decay_steps": 0, "decay_to": 0.01,
+        "momentum": 0.0, "beta_1": 0.9, "beta_2": 0.999, "weight_decay": 0.0, "clip_norm": 0.0,
+        "patience": 0, "min_delta": 0.0, "checkpoint_every": 1, "checkpoint_steps": 0, "seed": 0,
         "model": "hybrid", "qubits": 8, "filters": 1, "rounds": 20, "engine": "fused",
     }  # fmt: skip
     assert record["metrics"] == trained.leader.metrics
@@ -132,10 +134,12 @@ def test_the_circuit_is_drawn_beside_the_weights(trained: Trained) -> None:
 
 
 def test_curves_are_in_the_bucket(trained: Trained) -> None:
-    [file] = trained.bucket.list_blobs(prefix="two/logs/uid-1/events.out.tfevents")
+    [train] = trained.bucket.list_blobs(prefix="two/logs/uid-1/train/events.out.tfevents")
+    [validation] = trained.bucket.list_blobs(prefix="two/logs/uid-1/validation/events.out.tfevents")
 
-    data = file.download_as_bytes()
+    data = train.download_as_bytes()
     assert all(name in data for name in (b"readouts/expectation", b"gradient_variance/expectation/angles", b"mse"))
+    assert b"signAccuracy" in validation.download_as_bytes()
 
 
 def test_inference_confirms_what_training_measured(trainer: Trainer, trained: Trained) -> None:
@@ -214,6 +218,8 @@ def test_every_replica_can_be_watched(pair: tuple[Process, Process]) -> None:
         assert progress.epoch >= 1
         assert progress.step >= progress.epoch
         assert progress.accuracy is not None
+        assert progress.training_accuracy is not None
+        assert progress.validation_loss is not None
         assert listens(int(process.environment["QTJ_PROFILER_PORT"]))
 
 

@@ -56,6 +56,7 @@ class Record:
         cluster: TF_CONFIG's cluster, empty for one process.
         job: Name of the job.
         attempt: Its attempt.
+        epoch: The epoch after which the weights were these; 0 in a record of an earlier version.
     """
 
     workload: str
@@ -69,6 +70,7 @@ class Record:
     cluster: dict[str, list[str]]
     job: str
     attempt: str
+    epoch: int = 0
 
     def __post_init__(self) -> None:
         _check_types(self)
@@ -106,12 +108,16 @@ class Result:
         weights: What it trained.
         metrics: Its final numbers.
         progress: How far it came.
+        epoch: The epoch whose weights and numbers these are; 0 where it was not said.
+        last_weights: Those of the last epoch, which are others than `weights` where an earlier epoch was the best.
     """
 
     job_uid: str
     weights: contract.Weights
     metrics: dict[str, float]
     progress: contract.Progress | None = None
+    epoch: int = 0
+    last_weights: contract.Weights | None = None
 
     @classmethod
     def latest(cls, store: Store) -> Self:
@@ -123,12 +129,14 @@ class Result:
         """
         try:
             said = json.loads(store.read(_RESULT))
-            weights = said["weights"]
+            last = said.get("lastWeights")
             return cls(
                 job_uid=said["jobUid"],
-                weights=contract.Weights(uri=_absolute(_root(store), weights["uri"]), sha256=weights["sha256"]),
+                weights=_weights(store, said["weights"]),
                 metrics=said["metrics"],
                 progress=contract.Progress.from_dict(said.get("progress")),
+                epoch=int(said.get("epoch", 0)),
+                last_weights=_weights(store, last) if last else None,
             )
         except (ValueError, TypeError, KeyError) as problem:
             raise UserError(f"{store.uri(_RESULT)} is not the result of a training: delete it") from problem
@@ -144,12 +152,16 @@ class Result:
 
     def store(self, store: Store) -> None:
         """Writes the marker."""
-        said = {
+        said: dict[str, Any] = {
             "jobUid": self.job_uid,
-            "weights": {"uri": _relative(_root(store), self.weights.uri), "sha256": self.weights.sha256},
+            "weights": _weights_said(store, self.weights),
             "metrics": self.metrics,
             "progress": self.progress.to_dict() if self.progress else None,
         }
+        if self.epoch:
+            said["epoch"] = self.epoch
+        if self.last_weights:
+            said["lastWeights"] = _weights_said(store, self.last_weights)
         store.write(_RESULT, _json(said))
 
     def message(self) -> contract.TerminationMessage:
@@ -203,6 +215,14 @@ def _check_types(made: Address | Record) -> None:
     for name, hint in get_type_hints(type(made)).items():
         if not isinstance(getattr(made, name), get_origin(hint) or hint):
             raise TypeError(f"{name} is {getattr(made, name)!r}")
+
+
+def _weights(store: Store, said: dict[str, str]) -> contract.Weights:
+    return contract.Weights(uri=_absolute(_root(store), said["uri"]), sha256=said["sha256"])
+
+
+def _weights_said(store: Store, weights: contract.Weights) -> dict[str, str]:
+    return {"uri": _relative(_root(store), weights.uri), "sha256": weights.sha256}
 
 
 def _root(store: Store) -> str:

@@ -1,7 +1,11 @@
 """What TensorBoard shows of a training: ``tensorboard --logdir <artifacts>/logs``.
 
-<artifacts>/logs/<job uid, or "local">/events.out.tfevents...           one file for each attempt
-<artifacts>/logs/<job uid, or "local">/eval/events.out.tfevents...      likewise, of the evaluator
+<artifacts>/logs/<run>/train/events.out.tfevents...           one file for each attempt
+<artifacts>/logs/<run>/validation/events.out.tfevents...      what was measured on the held-out set
+<artifacts>/logs/<run>/eval/events.out.tfevents...            what an evaluator has measured on it
+
+A run is a job's uid, or `local-` and the time at which a training without a job began: no other run adds to its curves.
+What has one name in several folders, such as the loss, is drawn in one chart, as of Keras' own callback.
 
 TensorFlow's own writer speaks to real buckets alone. So it writes to a local folder, and the files are copied from
 there, whole, since objects in a bucket cannot be appended to.
@@ -10,10 +14,12 @@ there, whole, since objects in a bucket cannot be appended to.
 import logging
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
@@ -23,6 +29,7 @@ from qtj_trainer.storage import Store
 
 __all__ = ["Board"]
 
+_PARTS = ("train", "validation")
 _PAUSE = 10.0
 """Seconds from one copy to the next."""
 
@@ -32,54 +39,76 @@ log = logging.getLogger("qtj_trainer")
 class Board:
     """Writes the curves of one attempt. Use it in a with statement: at its end they are copied."""
 
-    def __init__(self, store: Store, job_uid: str, *, run: str = "", circuit: str = "") -> None:
+    def __init__(self, store: Store, job_uid: str, *, circuit: str = "", parts: Sequence[str] = _PARTS) -> None:
         self._store = store
-        self._folder = f"logs/{job_uid or 'local'}" + (f"/{run}" if run else "")
+        self._folder = f"logs/{job_uid or f'local-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}'}"
         self._circuit = circuit
+        self._parts = parts
         self._next = 0.0
 
     def __enter__(self) -> Self:
         self._local = tempfile.TemporaryDirectory(prefix="qtj-board-")
-        self._writer = tf.summary.create_file_writer(self._local.name)
+        self._writers = {part: tf.summary.create_file_writer(f"{self._local.name}/{part}") for part in self._parts}
         if self._circuit:
-            with self._writer.as_default(0):
+            with self._writers["train"].as_default(0):
                 tf.summary.text("circuit", f"```\n{self._circuit}\n```")
         return self
 
     def __exit__(self, *_: object) -> None:
         self._copy()
-        self._writer.close()
+        for writer in self._writers.values():
+            writer.close()
         self._local.cleanup()
 
-    def show(self, epoch: Epoch, readouts: Mapping[str, NDArray[Any]]) -> None:
+    def show(self, epoch: Epoch, readouts: Mapping[str, NDArray[Any]], weights: Mapping[str, NDArray[Any]]) -> None:
         """Adds an epoch, at its optimizer step.
 
         Args:
             epoch: Its numbers.
             readouts: Values to count in a histogram, (values,) each.
+            weights: Those that are trained, of any shape: a histogram of each, or a curve where it is one number.
         """
-        numbers = {"loss": epoch.loss, "examples_per_second": epoch.examples_per_second, **epoch.scores}
-        for name, gradient in epoch.gradients.items():
-            numbers |= {f"gradient_mean/{name}": gradient.mean, f"gradient_variance/{name}": gradient.variance}
-        with self._writer.as_default(epoch.step):
+        with self._writers["train"].as_default(epoch.step):
+            _draw(_training_curves(epoch))
             for name, values in readouts.items():
                 tf.summary.histogram(f"readouts/{name}", values)
-        self.add(epoch.step, numbers)
+            for name, values in weights.items():
+                draw = tf.summary.scalar if values.size == 1 else tf.summary.histogram
+                draw(f"weights/{name}", np.squeeze(values))
+        self.add("validation", epoch.step, {"loss": epoch.validation_loss, **epoch.scores})
 
-    def add(self, step: int, numbers: Mapping[str, float]) -> None:
-        """Adds a point to curves, by name, at an optimizer step."""
-        with self._writer.as_default(step):
-            for name, number in numbers.items():
-                tf.summary.scalar(name, number)
+    def add(self, part: str, step: int, curves: Mapping[str, float | None]) -> None:
+        """Adds a point to each of the curves of a part, at an optimizer step."""
+        with self._writers[part].as_default(step):
+            _draw(curves)
         if time.monotonic() > self._next:
             self._copy()
 
     def _copy(self) -> None:
         """Copies all so far to the artifacts. Curves are no reason to end a training."""
-        self._writer.flush()
+        for writer in self._writers.values():
+            writer.flush()
         try:
-            for file in sorted(Path(self._local.name).iterdir()):
-                self._store.write(f"{self._folder}/{file.name}", file.read_bytes())
+            for file in sorted(Path(self._local.name).glob("*/*")):
+                self._store.write(f"{self._folder}/{file.parent.name}/{file.name}", file.read_bytes())
         except TrainerError as problem:
             log.warning("TensorBoard misses the last epochs: %s", problem)
         self._next = time.monotonic() + _PAUSE
+
+
+def _training_curves(epoch: Epoch) -> dict[str, float | None]:
+    curves = {
+        "loss": epoch.loss,
+        **epoch.training_scores,
+        "learning_rate": epoch.learning_rate,
+        "examples_per_second": epoch.examples_per_second,
+    }
+    for name, gradient in epoch.gradients.items():
+        curves |= {f"gradient_mean/{name}": gradient.mean, f"gradient_variance/{name}": gradient.variance}
+    return curves
+
+
+def _draw(curves: Mapping[str, float | None]) -> None:
+    for name, number in curves.items():
+        if number is not None:
+            tf.summary.scalar(name, number)

@@ -44,8 +44,6 @@ _KEPT = 2
 _NAME = re.compile(r"(?P<step>\d{9,})-(?P<digest>[0-9a-f]{12})\.npz")
 _DIGITS = 12
 _ABOUT = "about"
-_OF_NO_CONSEQUENCE = frozenset({"epochs", "checkpoint_every", "checkpoint_steps", "devices"})
-"""Options that do not change what a step computes, but for rounding."""
 
 log = logging.getLogger("qtj_trainer")
 
@@ -234,8 +232,7 @@ class Checkpoints:
     @cached_property
     def _training(self) -> str:
         """Digest of all that decides what a step computes."""
-        options = {name: value for name, value in asdict(self._options).items() if name not in _OF_NO_CONSEQUENCE}
-        said = [self._workload.name, options, self._workload.fingerprint(self._options)]
+        said = [self._workload.name, self._options.of_consequence(), self._workload.fingerprint(self._options)]
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
@@ -250,11 +247,16 @@ def _decode(data: bytes) -> tuple[str, Position, State]:
 
 
 def _position(said: dict[str, Any]) -> Position:
-    last = said["last"]
-    if last:
-        gradients = {name: Gradient(**each) for name, each in last.pop("gradients").items()}
-        last = Epoch(**last, gradients=gradients)
-    return Position(said["step"], last, tuple(said["sums"]))
+    if said["sums"] and "best" not in said:
+        raise KeyError("best")  # of an earlier version, in which a step reported fewer numbers
+    return Position(said["step"], _epoch(said["last"]), tuple(said["sums"]), _epoch(said.get("best")))
+
+
+def _epoch(said: dict[str, Any] | None) -> Epoch | None:
+    if said is None:
+        return None
+    gradients = {name: Gradient(**each) for name, each in said.pop("gradients").items()}
+    return Epoch(**said, gradients=gradients)
 
 
 def _step_of(name: str) -> int:

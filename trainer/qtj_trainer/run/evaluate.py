@@ -36,6 +36,9 @@ __all__ = ["check_evaluator", "evaluate"]
 _LOOK = 1.0
 """Seconds between two looks at what the leader has stored."""
 
+_PART = "eval"
+"""As Estimators call it: the name that TensorBoard's users look for."""
+
 _WAITING = "waiting for checkpoints"
 
 _SPARE_SECONDS = 2.0
@@ -75,7 +78,7 @@ def evaluate(run: Run) -> Result:
     from qtj_trainer.run.board import Board  # noqa: PLC0415  after TensorFlow was set up
     from qtj_trainer.run.undecodable import inputs_named  # noqa: PLC0415
 
-    with Board(run.store, run.job_uid, run="eval") as board, inputs_named(*loop.examples):
+    with Board(run.store, run.job_uid, parts=(_PART,)) as board, inputs_named(*loop.examples):
         return _Evaluator(run, loop, telemetry, board).follow()
 
 
@@ -146,7 +149,7 @@ class _Evaluator:
     def _judge_checkpoint(self, checkpoint: Checkpoint) -> None:
         began = time.perf_counter()
         self.loop.restore(checkpoint.state)
-        self._tell(self.loop.scores(), checkpoint.position.step, checkpoint.position.epochs)
+        self._tell(checkpoint.position.step, checkpoint.position.epochs)
         self.run.stop.patience = _SPARE_SECONDS + _SPARE_EVALUATIONS * (time.perf_counter() - began)
 
     def _judge_weights(self, result: Result) -> None:
@@ -155,22 +158,26 @@ class _Evaluator:
 
         data, model = read_verified(Address(result.weights.uri, result.weights.sha256)), self.loop.model
         load_weights(model, data, otherwise=f"the weights do not fit the model {model.name}")
-        scores, done = self.loop.scores(), result.progress
-        self._tell(scores, (done and done.step) or 0, done.epoch if done else self.run.options.epochs)
-        said = contract.TerminationMessage(metrics=scores, progress=self.telemetry.progress)
+        done = result.progress or contract.Progress(epoch=self.run.options.epochs)
+        epoch = result.epoch or done.epoch
+        step = epoch * self.loop.steps if result.epoch else done.step or 0
+        said = contract.TerminationMessage(metrics=self._tell(step, epoch), progress=self.telemetry.progress)
         leave_message(self.run.environment, said)
 
-    def _tell(self, scores: dict[str, float], step: int, epoch: int) -> None:
-        """Tells what a model has scored: in the log, at the progress endpoint, and in TensorBoard."""
+    def _tell(self, step: int, epoch: int) -> dict[str, float]:
+        """Measures what the model holds, and tells it: in the log, at the progress endpoint, and in TensorBoard."""
+        loss, scores = self.loop.validate()
         epochs, accuracy = self.run.options.epochs, self.run.workload.accuracy
         self.telemetry.progress = contract.Progress(
             epoch=epoch,
             epochs=epochs,
             step=step,
             steps=self.loop.steps * epochs,
+            validation_loss=loss,
             accuracy=scores[accuracy] if accuracy else None,
             checkpoint_step=step,
         )
         said = "  ".join(f"{name} {value:.4f}" for name, value in scores.items())
-        log.info("evaluated step %d, epoch %d/%d  %s", step, epoch, epochs, said)
-        self.board.add(step, scores)
+        log.info("evaluated step %d, epoch %d/%d  loss %.4f  %s", step, epoch, epochs, loss, said)
+        self.board.add(_PART, step, {"loss": loss, **scores})
+        return scores

@@ -50,6 +50,8 @@ class Run:
             said,
             loss=position.last.loss,
             accuracy=position.last.scores[accuracy] if accuracy else None,
+            validation_loss=position.last.validation_loss,
+            training_accuracy=position.last.training_scores.get(accuracy) if accuracy else None,
             examples_per_second=position.last.examples_per_second,
             gradient_variance=position.last.gradient_variance,
         )

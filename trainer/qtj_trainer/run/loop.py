@@ -8,7 +8,7 @@ it to whichever worker is free (`Coordinated`).
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,34 +20,30 @@ from qtj_trainer.errors import UserError
 from qtj_trainer.run.batches import Batch, batch_length, steps_per_epoch
 from qtj_trainer.run.checkpoints import State
 from qtj_trainer.run.diverged import check_number, check_weights
+from qtj_trainer.run.optimizer import learning_rate_at, optimizer_of
 from qtj_trainer.run.position import Epoch, Gradient, Position
+from qtj_trainer.run.readouts import all_readouts, in_places
+from qtj_trainer.run.stopping import best_of, has_stopped
 from qtj_trainer.workloads import Examples, Workload
-from qtj_trainer.workloads.options import Optimizer, Options
+from qtj_trainer.workloads.options import Options
 
 __all__ = ["Boundary", "Loop", "Numbers", "Report", "Scored"]
 
 Numbers = NDArray[np.float32]
 
 Report = Numbers
-"""What one step came to: the loss, then mean and variance of each variable's gradient."""
+"""What one step came to: the loss, each score, then mean and variance of each variable's gradient."""
 
 Boundary = Callable[[int], bool]
 """Tells whether no later step may begin before the step of this number has ended."""
-
-_OPTIMIZERS = {
-    Optimizer.ADAM: tf_keras.optimizers.Adam,
-    Optimizer.SGD: tf_keras.optimizers.SGD,
-    Optimizer.RMSPROP: tf_keras.optimizers.RMSprop,
-    Optimizer.ADAGRAD: tf_keras.optimizers.Adagrad,
-}
 
 
 class Scored(NamedTuple):
     """What one held-out batch came to.
 
     Attributes:
-        sums: The number of its examples, then the sum of each score over them.
-        readouts: For each layer that is watched, its values for the examples this process has seen.
+        sums: The number of its examples, then the sum of the error and of each score over them.
+        readouts: For each layer that is watched, its values for the examples of all replicas.
     """
 
     sums: tf.Tensor
@@ -79,14 +75,15 @@ class Loop(ABC):
         self._held_out = held_out
         self._remedy = f"lower --learning-rate, which is {options.learning_rate:g}"
         self.steps = steps_per_epoch(len(training), options.batch_size)
+        self._last_step = options.epochs * self.steps
         self.readouts: dict[str, NDArray[Any]] = {}
         with strategy.scope():
             self.model: tf_keras.Model = workload.model(options)
-            # Compiled, the optimizer would compile anew in each process for nothing: it has 70 numbers to update.
-            self._optimizer = _OPTIMIZERS[options.optimizer](options.learning_rate, jit_compile=False)
+            self._optimizer = optimizer_of(options, self._last_step)
             self._optimizer.build(self.model.trainable_variables)
         watched = {name: self.model.get_layer(name).output for name in workload.readouts(options)}
         self._observed = tf_keras.Model(self.model.inputs, (self.model.output, watched))
+        self._best = self._weights() if options.patience else []
 
     def positions(self, start: Position, pause: Boundary) -> Iterator[Position]:
         """Trains from a position to the end, step by step. All processes have to go through it alike.
@@ -98,19 +95,25 @@ class Loop(ABC):
         Raises:
             DivergedError: If a loss or a score is not finite, in all processes at the same step.
         """
+        if has_stopped(start, self._options):
+            return
         position, first, began = start, start.step, time.perf_counter()
 
         def is_boundary(step: int) -> bool:
             return step % self.steps == 0 or pause(step)
 
-        for report in self._reports(start.step, self._options.epochs * self.steps, is_boundary):
+        for report in self._reports(start.step, self._last_step, is_boundary):
             position = self._after(position, report)
             if position.step % self.steps:
                 yield position
                 continue
             seconds = time.perf_counter() - began
             position = self._finished(position, self._examples_since(first) / seconds)
+            if position.best and position.best is position.last:
+                self._best = self._weights()
             yield position
+            if has_stopped(position, self._options):
+                return
             first, began = position.step, time.perf_counter()
 
     def trace(self, batch: Batch) -> None:
@@ -123,13 +126,14 @@ class Loop(ABC):
         """Those it learns from, and those it is judged by."""
         return self._training, self._held_out
 
-    def scores(self) -> dict[str, float]:
-        """Returns the scores of the held-out set, by name. For all processes."""
+    def validate(self) -> tuple[float, dict[str, float]]:
+        """Returns the mean error and the mean scores over the held-out set. For all processes."""
         batches = list(self._score_all())
         count, *sums = np.sum([sums for sums, _ in batches], axis=0, dtype=np.float64)
         watched = self._workload.readouts(self._options)
         self.readouts = {name: np.concatenate([readouts[name] for _, readouts in batches]) for name in watched}
-        return {name: float(total / count) for name, total in zip(self._workload.scores, sums, strict=True)}
+        loss, *scores = (float(total / count) for total in sums)
+        return loss, dict(zip(self._workload.scores, scores, strict=True))
 
     def check_weights(self, step: int) -> None:
         """Checks the weights after a step, which hold the same in all processes.
@@ -140,9 +144,13 @@ class Loop(ABC):
         trained = self.model.trainable_variables
         check_weights(((each.name, self._read(each)) for each in trained), step, self._remedy)
 
+    def weights(self) -> dict[str, NDArray[Any]]:
+        """Returns the weights that training changes, by layer and name. One process may ask alone."""
+        return {name: self._read(each) for name, each in self._named()}
+
     def state(self) -> State:
-        """Returns all numbers that training changes. One process may ask alone."""
-        return [self._read(variable) for variable in self._variables]
+        """Returns all numbers that training changes, the best weights included. One process may ask alone."""
+        return [*(self._read(variable) for variable in self._variables), *self._best]
 
     def restore(self, state: State) -> None:
         """Puts back what `state` returned, whatever the number of replicas was then. For all processes.
@@ -150,10 +158,15 @@ class Loop(ABC):
         Raises:
             UserError: If it is of another model.
         """
-        if [each.shape for each in state] != [tuple(variable.shape) for variable in self._variables]:
+        shapes = [tuple(variable.shape) for variable in self._variables]
+        if [each.shape for each in state] != [*shapes, *(each.shape for each in self._best)]:
             raise UserError(f"the checkpoint is of another model than {self.model.name}: delete it to start anew")
-        for variable, value in zip(self._variables, state, strict=True):
-            variable.assign(value)
+        _assign(self._variables, state[: len(shapes)])
+        self._best = list(state[len(shapes) :])
+
+    def take_best(self) -> None:
+        """Puts the weights of the best epoch into the model. For a training that has ended, with early stopping."""
+        _assign(self._of_model, self._best)
 
     @property
     @abstractmethod
@@ -178,58 +191,87 @@ class Loop(ABC):
 
     @property
     def _variables(self) -> list[tf.Variable]:
-        """All that training changes: a frozen layer comes from where it came from at first."""
+        """All that training changes."""
+        return [*self._of_model, *self._optimizer.variables]
+
+    @property
+    def _of_model(self) -> list[tf.Variable]:
+        """What training changes in the model: a frozen layer comes from where it came from at first."""
         layers = [layer for layer in self.model.submodules if isinstance(layer, tf_keras.layers.Layer)]
         frozen = {id(each) for layer in layers if not layer.trainable for each in layer.variables}
-        return [*(each for each in self.model.variables if id(each) not in frozen), *self._optimizer.variables]
+        return [each for each in self.model.variables if id(each) not in frozen]
+
+    def _weights(self) -> list[NDArray[Any]]:
+        return [self._read(variable) for variable in self._of_model]
+
+    def _named(self) -> list[tuple[str, tf.Variable]]:
+        """The trained variables: a variable's own name need not tell its layer, and filters are alike but for that."""
+        return [
+            (f"{layer.name}/{variable.name.rpartition('/')[2].partition(':')[0]}", variable)
+            for layer in self.model.layers
+            for variable in layer.trainable_variables
+        ]
 
     def _train(self, batch: Batch) -> tf.Tensor:
         """Takes one replica's part in a step, and returns the `Report`, the same on every replica."""
         batch, variables = batch.cut(self._workload.least_batch), self.model.trainable_variables
         with tf.GradientTape() as tape:
-            errors = self._workload.errors(batch.labels, self.model(batch.inputs, training=True))
-            share = tf.reduce_sum(batch.weights * errors)
-        # Sums are means here, because the weights of a batch sum to 1 over all replicas. The loss travels with the
-        # gradients, in one exchange.
-        loss, *gradients = self._sum([share, *tape.gradient(share, variables)])
+            predictions = self.model(batch.inputs, training=True)
+            share = tf.reduce_sum(batch.weights * self._workload.errors(batch.labels, predictions))
+        scores = self._workload.score(batch.labels, predictions)
+        shares = tf.stack([share, *(tf.reduce_sum(batch.weights * scores[name]) for name in self._workload.scores)])
+        # Sums are means here, because the weights of a batch sum to 1 over all replicas. Loss and scores travel with
+        # the gradients, in one exchange.
+        means, *gradients = self._sum([shares, *tape.gradient(share, variables)])
         self._optimizer.apply_gradients(zip(gradients, variables, strict=True), skip_gradients_aggregation=True)
         moments = [tf.nn.moments(tf.reshape(each, [-1]), axes=0) for each in gradients]
-        return tf.stack([loss, *(number for pair in moments for number in pair)])
+        return tf.concat([means, tf.stack([number for pair in moments for number in pair])], axis=0)
 
     def _score(self, batch: Batch) -> Scored:
         """Takes one replica's part in the scoring of a held-out batch."""
-        batch = batch.cut(self._workload.least_batch)
-        predictions, watched = self._observed(batch.inputs, training=False)
-        scores = self._workload.score(batch.labels, predictions)
-        sums = [tf.reduce_sum(scores[name] * batch.is_real) for name in self._workload.scores]
-        real = {name: tf.reshape(tf.boolean_mask(each, batch.weights > 0), [-1]) for name, each in watched.items()}
-        return Scored(tf.stack(self._sum([tf.reduce_sum(batch.is_real), *sums])), real)
+        part = batch.cut(self._workload.least_batch)
+        predictions, watched = self._observed(part.inputs, training=False)
+        scores = self._workload.score(part.labels, predictions)
+        columns = [self._workload.errors(part.labels, predictions), *(scores[name] for name in self._workload.scores)]
+        sums = tf.stack([tf.reduce_sum(each * part.is_real) for each in (tf.ones_like(part.weights), *columns)])
+        total, places = self._sum([sums, in_places(watched, batch.is_real)])
+        return Scored(total, all_readouts(places, watched))
 
     def _after(self, position: Position, report: Report) -> Position:
         length = batch_length(len(self._training), self._options.batch_size, position.step % self.steps)
         check_number("loss", float(report[0]), position.step + 1, self._remedy)
         before = position.sums or (0.0,) * len(report)
         sums = tuple(each + length * float(number) for each, number in zip(before, report, strict=True))
-        return Position(position.step + 1, position.last, sums)
+        return Position(position.step + 1, position.last, sums, position.best)
 
     def _finished(self, position: Position, rate: float) -> Position:
-        loss, *moments = (each / len(self._training) for each in position.sums)
-        # A variable's own name need not tell its layer, and filters are alike but for that.
-        names = [
-            f"{layer.name}/{variable.name.rpartition('/')[2].partition(':')[0]}"
-            for layer in self.model.layers
-            for variable in layer.trainable_variables
-        ]
-        gradients = {
-            name: Gradient(mean, variance)
-            for name, mean, variance in zip(names, moments[::2], moments[1::2], strict=True)
-        }
-        number = position.step // self.steps
-        scores = self.scores()
-        for name, value in scores.items():
+        loss, *means = (each / len(self._training) for each in position.sums)
+        names = self._workload.scores
+        moments = means[len(names) :]
+        validation_loss, scores = self.validate()
+        for name, value in {**scores, "loss": validation_loss}.items():
             check_number(f"{name} on the held-out set", value, position.step, self._remedy)
-        return Position(position.step, Epoch(number, position.step, loss, scores, rate, gradients))
+        finished = Epoch(
+            number=position.step // self.steps,
+            step=position.step,
+            loss=loss,
+            scores=scores,
+            examples_per_second=rate,
+            gradients={
+                name: Gradient(mean, variance)
+                for (name, _), mean, variance in zip(self._named(), moments[::2], moments[1::2], strict=True)
+            },
+            validation_loss=validation_loss,
+            training_scores=dict(zip(names, means, strict=False)),
+            learning_rate=learning_rate_at(position.step - 1, self._options, self._last_step),
+        )
+        return Position(position.step, finished, best=best_of(position.best, finished, self._options))
 
     def _examples_since(self, first: int) -> int:
         """Returns the examples from a step to the end of its epoch."""
         return len(self._training) - (first % self.steps) * self._options.batch_size
+
+
+def _assign(variables: Sequence[tf.Variable], values: State) -> None:
+    for variable, value in zip(variables, values, strict=True):
+        variable.assign(value)

@@ -7,7 +7,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from qtj_operator.api import contract
-from qtj_trainer.run.artifacts import Record, Result, arrays_to_bytes, store_object
+from qtj_trainer.run.artifacts import Address, Record, Result, arrays_to_bytes, store_object
 from qtj_trainer.run.job import Run
 from qtj_trainer.run.metrics import finite
 from qtj_trainer.run.position import Epoch, Position
@@ -15,7 +15,7 @@ from qtj_trainer.weights import dump_weights
 from qtj_trainer.workloads import Arrays
 
 if TYPE_CHECKING:
-    import tf_keras
+    from qtj_trainer.run.loop import Loop
 
 __all__ = ["store_outcome"]
 
@@ -24,33 +24,58 @@ _LIBRARIES = ("tensorflow", "tensorflow-quantum", "tf-keras", "cirq-core", "nump
 log = logging.getLogger("qtj_trainer")
 
 
-def store_outcome(run: Run, model: "tf_keras.Model", held_out: Arrays, last: Epoch) -> Result:
-    """Stores what the training came to, the result last."""
-    metrics = finite({"loss": last.loss, **last.scores})
+def store_outcome(run: Run, loop: "Loop", held_out: Arrays, end: Position) -> Result:
+    """Stores what the training came to, the result last.
+
+    With early stopping, the result has the weights of the best epoch, and names the last ones too.
+    """
+    assert end.last  # noqa: S101  at least one epoch is asked for
     _, examples = store_object(run.store, "held-out", "npz", arrays_to_bytes(held_out))
-    name, weights = store_object(run.store, "weights", "h5", dump_weights(model))
+    last = weights = _stored(run, loop, examples, end.last)
+    if end.best:
+        loop.take_best()
+        weights = _stored(run, loop, examples, end.best)
+        log.info("weights after epoch %d, the last: %s", end.epochs, last.uri)
+    chosen = end.best or end.last
+    result = Result(
+        job_uid=run.job_uid,
+        weights=weights,
+        metrics=_metrics(chosen),
+        progress=run.progress(end, loop.steps),
+        epoch=chosen.number,
+        last_weights=last if end.best else None,
+    )
+    result.store(run.store)
+    log.info("weights %s", weights.uri)
+    return result
+
+
+def _metrics(epoch: Epoch) -> dict[str, float]:
+    return finite({"loss": epoch.loss, **epoch.scores})
+
+
+def _stored(run: Run, loop: "Loop", held_out: Address, epoch: Epoch) -> contract.Weights:
+    """Stores the model's weights as they are after an epoch, with their record."""
+    metrics = _metrics(epoch)
+    name, weights = store_object(run.store, "weights", "h5", dump_weights(loop.model))
     record = Record(
         workload=run.workload.name,
-        options=asdict(run.workload.as_run(run.options, model)),
+        options=asdict(run.workload.as_run(run.options, loop.model)),
         fingerprint=run.workload.fingerprint(run.options),
         weights_sha256=weights.sha256,
-        held_out=examples,
+        held_out=held_out,
         metrics=metrics,
         versions=_versions(),
         image=run.environment.get(contract.Env.IMAGE, ""),
         cluster=run.cluster.addresses(),
         job=run.environment.get(contract.Env.JOB, ""),
         attempt=run.environment.get(contract.Env.ATTEMPT, ""),
+        epoch=epoch.number,
     )
     record.store(run.store, name)
     if circuit := run.workload.drawing(run.options):
         run.store.write(name.replace(".h5", ".txt"), circuit.encode())
-    stored = contract.Weights(uri=weights.uri, sha256=weights.sha256)
-    progress = run.progress(Position(last.step, last), last.step // last.number)
-    result = Result(job_uid=run.job_uid, weights=stored, metrics=metrics, progress=progress)
-    result.store(run.store)
-    log.info("weights %s", weights.uri)
-    return result
+    return contract.Weights(uri=weights.uri, sha256=weights.sha256)
 
 
 def _versions() -> dict[str, str]:

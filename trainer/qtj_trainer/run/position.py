@@ -32,6 +32,9 @@ class Epoch:
         scores: Means over the held-out set after the epoch.
         examples_per_second: Training examples of all replicas, without the time for scores.
         gradients: Of the variables that training changes, by name.
+        validation_loss: Mean error over the held-out set after the epoch; None where it was not measured.
+        training_scores: Means over the training set, of each batch before its step, as the loss.
+        learning_rate: Of the epoch's last step; None where it is not known.
     """
 
     number: int
@@ -40,6 +43,9 @@ class Epoch:
     scores: dict[str, float]
     examples_per_second: float
     gradients: dict[str, Gradient] = field(default_factory=dict)
+    validation_loss: float | None = None
+    training_scores: dict[str, float] = field(default_factory=dict)
+    learning_rate: float | None = None
 
     @property
     def gradient_variance(self) -> float | None:
@@ -57,11 +63,13 @@ class Position:
         step: Optimizer steps finished since training began.
         last: The last finished epoch.
         sums: What the epoch under way has come to: for each number that a step reports, the sum over its examples.
+        best: The finished epoch with the lowest loss on the held-out set; None where early stopping is not asked for.
     """
 
     step: int = 0
     last: Epoch | None = None
     sums: tuple[float, ...] = ()
+    best: Epoch | None = None
 
     @property
     def epochs(self) -> int:

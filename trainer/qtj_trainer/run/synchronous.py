@@ -48,7 +48,7 @@ class Synchronous(Loop):
     def _score_all(self) -> Iterator[tuple[Numbers, dict[str, Numbers]]]:
         for _ in range(steps_per_epoch(len(self._held_out), self._options.batch_size)):
             sums, readouts = self._test(self._held_out_batches)
-            seen = {name: tf.concat(self._local(each), axis=0).numpy() for name, each in readouts.items()}
+            seen = {name: self._local(each)[0].numpy() for name, each in readouts.items()}
             yield self._local(sums)[0].numpy(), seen
 
     def _sum(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:

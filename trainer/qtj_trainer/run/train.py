@@ -29,6 +29,7 @@ from qtj_trainer.run.position import Epoch, Position
 from qtj_trainer.run.progress_log import log_progress
 from qtj_trainer.run.resources import check_memory
 from qtj_trainer.run.signals import Stop
+from qtj_trainer.run.stopping import has_stopped
 from qtj_trainer.run.telemetry import Telemetry, check_free, port_from
 from qtj_trainer.run.termination import leave_message
 from qtj_trainer.storage import open_store
@@ -116,9 +117,9 @@ def _train_and_store(run: Run) -> Result | None:
         with peers_watched(run.cluster):
             loop = _loop(run, strategy, split)
     with peers_watched(run.cluster), inputs_named(*loop.examples), diverging_together(strategy, run.cluster):
-        last = _watch(run, loop, telemetry, checkpoint)
+        end = _watch(run, loop, telemetry, checkpoint)
     telemetry.activity = "storing"
-    result = _store(run, loop, split, last) if run.cluster.leads else None
+    result = _store(run, loop, split, end) if run.cluster.leads else None
     farewell(strategy, run.cluster)
     return result
 
@@ -141,8 +142,8 @@ def _loop(run: Run, strategy: "tf.distribute.Strategy", split: Split) -> "Loop":
     return Coordinated(run.workload, run.options, strategy, training=training, held_out=held_out, workers=workers)
 
 
-def _watch(run: Run, loop: "Loop", telemetry: Telemetry, checkpoint: Checkpoint | None) -> Epoch:
-    """Trains to the end, storing and telling how far it is, and returns the last epoch."""
+def _watch(run: Run, loop: "Loop", telemetry: Telemetry, checkpoint: Checkpoint | None) -> Position:
+    """Trains to the end, storing and telling how far it is, and returns where that is."""
     position = start = _resume(loop, checkpoint) if checkpoint else Position()
     telemetry.progress = run.progress(position, loop.steps)
     telemetry.activity = "compiling"  # the first step does
@@ -162,9 +163,11 @@ def _watch(run: Run, loop: "Loop", telemetry: Telemetry, checkpoint: Checkpoint 
             _keep(run, loop, position)
             telemetry.progress = run.progress(position, loop.steps)
             before = time.perf_counter()
-    assert position.last  # noqa: S101  at least one epoch is asked for
+    if position.best and has_stopped(position, run.options):
+        said = "stopped early: the loss on the held-out set was lowest after epoch %d, %d epochs ago"
+        log.info(said, position.best.number, position.epochs - position.best.number)
     log.info("trained %d steps in %.1f s", position.step - start.step, time.perf_counter() - began)
-    return position.last
+    return position
 
 
 def _resume(loop: "Loop", checkpoint: Checkpoint) -> Position:
@@ -188,7 +191,7 @@ def _show(run: Run, loop: "Loop", position: Position, board: "Board | None") -> 
     log.info("epoch %s", _line(position.last, run.options.epochs), extra={"progress": said.to_dict()})
     if board:
         log_progress(run.environment, said)
-        board.show(position.last, loop.readouts)
+        board.show(position.last, loop.readouts, loop.weights())
 
 
 def _keep(run: Run, loop: "Loop", position: Position) -> None:
@@ -221,11 +224,11 @@ def _line(epoch: Epoch, epochs: int) -> str:
     return f"{number}  loss {epoch.loss:.4f}  {scores}  {epoch.examples_per_second:.0f} examples/s"
 
 
-def _store(run: Run, loop: "Loop", split: Split, last: Epoch) -> Result:
+def _store(run: Run, loop: "Loop", split: Split, end: Position) -> Result:
     from qtj_trainer.run.outcome import store_outcome  # noqa: PLC0415
 
     with run.stop.held_up():
-        result = store_outcome(run, loop.model, split.held_out, last)
+        result = store_outcome(run, loop, split.held_out, end)
         run.checkpoints.clear()
     return result
 

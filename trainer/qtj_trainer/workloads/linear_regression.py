@@ -80,6 +80,11 @@ class LinearRegression(Workload):
         """The squared error."""
         return {"mse": self.errors(labels, predictions)}
 
+    def readouts(self, options: LinearRegressionOptions) -> tuple[str, ...]:
+        """What the line says of the examples."""
+        del options
+        return ("prediction",)
+
     def fingerprint(self, options: LinearRegressionOptions) -> str:
         """Digest of the number of features."""
         return hashlib.sha256(f"line of {options.features}".encode()).hexdigest()

@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Self, get_type_hints
 
 from qtj_trainer.errors import UserError
 
-__all__ = ["Bounds", "Optimizer", "Options", "option"]
+__all__ = ["Bounds", "Optimizer", "Options", "Schedule", "option"]
+
+_OF_NO_CONSEQUENCE = frozenset({"epochs", "checkpoint_every", "checkpoint_steps", "devices"})
+"""Options that do not change what a step computes, but for rounding."""
 
 
 class Optimizer(StrEnum):
@@ -20,23 +23,34 @@ class Optimizer(StrEnum):
     ADAGRAD = "adagrad"
 
 
+class Schedule(StrEnum):
+    """How the learning rate goes on after the warm-up."""
+
+    CONSTANT = "constant"
+    LINEAR = "linear"
+    COSINE = "cosine"
+    EXPONENTIAL = "exponential"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """The range of a number: from `at_least` or above `above`, to `at_most`."""
+    """The range of a number: from `at_least` or above `above`, to `at_most` or below `below`."""
 
     at_least: float | None = None
     above: float | None = None
     at_most: float | None = None
+    below: float | None = None
 
     def __contains__(self, value: float) -> bool:
         return (
             (self.at_least is None or value >= self.at_least)
             and (self.above is None or value > self.above)
             and (self.at_most is None or value <= self.at_most)
+            and (self.below is None or value < self.below)
         )
 
     def __str__(self) -> str:
-        limits = {"at least": self.at_least, "above": self.above, "at most": self.at_most}
+        limits = {"at least": self.at_least, "above": self.above, "at most": self.at_most, "below": self.below}
         return " and ".join(f"{word} {limit:,}" for word, limit in limits.items() if limit is not None)
 
 
@@ -47,7 +61,9 @@ def option(
     at_least: float | None = None,
     above: float | None = None,
     at_most: float | None = None,
+    below: float | None = None,
     env: str | None = None,
+    added: bool = False,
 ) -> Any:  # noqa: ANN401  stands for a value of the field's type, as dataclasses.field does
     """Declares an option as a field of an `Options` class.
 
@@ -57,10 +73,14 @@ def option(
         at_least: Smallest value.
         above: Value it must exceed.
         at_most: Largest value.
+        below: Value it must stay below.
         env: Environment variable that replaces the default.
+        added: Whether it came later than stored checkpoints and records, which do not know it. Its default then has to
+            be what was done before.
     """
-    bounds = None if isinstance(default, str) else Bounds(at_least=at_least, above=above, at_most=at_most)
-    return field(default=default, metadata={"teach": teach, "bounds": bounds, "env": env})
+    bounds = Bounds(at_least=at_least, above=above, at_most=at_most, below=below)
+    of_number = None if isinstance(default, str) else bounds
+    return field(default=default, metadata={"teach": teach, "bounds": of_number, "env": env, "added": added})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +90,42 @@ class Options:
     epochs: int = option(25, "Passes over the training examples.", at_least=1, at_most=1_000_000)
     batch_size: int = option(16, "Examples in one optimizer step, over all workers together.", at_least=1)
     learning_rate: float = option(0.02, "Step size of the optimizer.", above=0, at_most=10)
+    schedule: Schedule = option(Schedule.CONSTANT.value, "How the learning rate goes on after the warm-up.", added=True)
+    warmup_steps: int = option(
+        0, "Optimizer steps in which the learning rate rises from 0 to --learning-rate.", at_least=0, added=True
+    )
+    decay_steps: int = option(
+        0, "Optimizer steps of the schedule after the warm-up; 0 takes all that are left.", at_least=0, added=True
+    )
+    decay_to: float = option(
+        0.01, "What the schedule leaves of the learning rate after --decay-steps, as a share of it.",
+        at_least=0, at_most=1, added=True,
+    )  # fmt: skip
     optimizer: Optimizer = option(Optimizer.ADAM.value, "What turns gradients into steps.")
+    momentum: float = option(
+        0.0, "Share of the last step that sgd and rmsprop take once more.", at_least=0, below=1, added=True
+    )
+    beta_1: float = option(0.9, "Decay of adam's mean of the gradients.", at_least=0, below=1, added=True)
+    beta_2: float = option(0.999, "Decay of adam's mean of their squares.", at_least=0, below=1, added=True)
+    weight_decay: float = option(
+        0.0, "Share of each weight, times the learning rate, that a step takes away from it; 0 takes none.",
+        at_least=0, at_most=1, added=True,
+    )  # fmt: skip
+    clip_norm: float = option(
+        0.0, "Norm of all gradients together, above which they are made smaller; 0 never does that.",
+        at_least=0, at_most=1_000_000, added=True,
+    )  # fmt: skip
+    patience: int = option(
+        0,
+        "Epochs without a lower loss on the held-out set, after which training ends with the weights of the best epoch;"
+        " 0 trains all epochs and takes the last weights.",
+        at_least=0,
+        at_most=1_000_000,
+        added=True,
+    )
+    min_delta: float = option(
+        0.0, "How much lower the loss has to be for --patience.", at_least=0, at_most=1_000_000, added=True
+    )
     devices: int = option(
         0,
         "Devices of this process that train; 0 takes all GPUs, or the processor. Without GPUs, more than 1 makes"
@@ -90,13 +145,25 @@ class Options:
     def __post_init__(self) -> None:
         for each in fields(self):
             if complaint := self.complaint(each.name, getattr(self, each.name)):
-                raise UserError(f"--{each.name.replace('_', '-')} {complaint}")
+                raise UserError(f"{_flag(each.name)} {complaint}")
+        for name in _USED_WITH:
+            self._check_use(name)
+        if self.schedule == Schedule.EXPONENTIAL and not self.decay_to:
+            raise UserError("--decay-to is 0 and --schedule is exponential, which never comes to 0: it must be above 0")
 
     @classmethod
     def complaint(cls, name: str, value: float) -> str:
         """Says what is wrong with an option's value, to be read after its name; nothing if it is good."""
         [bounds] = [each.metadata["bounds"] for each in fields(cls) if each.name == name]
         return f"is {value}: it must be {bounds}" if bounds and value not in bounds else ""
+
+    def of_consequence(self) -> dict[str, Any]:
+        """Returns what decides the numbers that training computes. A default that came later is left out."""
+        schedule_ends_with_training = self.schedule != Schedule.CONSTANT and not self.decay_steps
+        ignored = _OF_NO_CONSEQUENCE - ({"epochs"} if schedule_ends_with_training else set())
+        values = asdict(self)
+        untouched = {each.name for each in fields(self) if _is_added(each) and values[each.name] == each.default}
+        return {name: value for name, value in values.items() if name not in ignored | untouched}
 
     def on_parameter_servers(self) -> Self:
         """Returns the options with which other processes can run the operations of the model."""
@@ -109,11 +176,44 @@ class Options:
         Raises:
             UserError: If this version of the trainer has other options, or one has a value that cannot be.
         """
+        complete = {each.name: each.default for each in fields(cls) if _is_added(each)} | dict(recorded)
         names = {each.name for each in fields(cls)}
-        if set(recorded) != names:
-            odd = ", ".join(sorted(set(recorded) ^ names))
+        if set(complete) != names:
+            odd = ", ".join(sorted(set(complete) ^ names))
             raise UserError(f"the record of the weights has other options than this trainer ({odd}): use its version")
-        return cls(**{name: _recorded(name, kind, recorded[name]) for name, kind in get_type_hints(cls).items()})
+        return cls(**{name: _recorded(name, kind, complete[name]) for name, kind in get_type_hints(cls).items()})
+
+    def _check_use(self, name: str) -> None:
+        """Refuses an option that nothing would use."""
+        other, wanted = _USED_WITH[name]
+        [default] = [each.default for each in fields(self) if each.name == name]
+        value, chosen = getattr(self, name), getattr(self, other)
+        if value != default and chosen not in wanted:
+            need = " or ".join(wanted) if isinstance(wanted, tuple) else str(wanted)
+            raise UserError(
+                f"{_flag(name)} is {value} and {_flag(other)} is {chosen}, which does not use it: set {_flag(other)} to"
+                f" {need}, or leave {_flag(name)} out"
+            )
+
+
+_DECAYING = (Schedule.LINEAR, Schedule.COSINE, Schedule.EXPONENTIAL)
+_USED_WITH: Mapping[str, tuple[str, tuple[str, ...] | Bounds]] = {
+    "momentum": ("optimizer", (Optimizer.SGD, Optimizer.RMSPROP)),
+    "beta_1": ("optimizer", (Optimizer.ADAM,)),
+    "beta_2": ("optimizer", (Optimizer.ADAM,)),
+    "decay_steps": ("schedule", _DECAYING),
+    "decay_to": ("schedule", _DECAYING),
+    "min_delta": ("patience", Bounds(at_least=1)),
+}
+"""Options that do something with some values of another option alone."""
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _is_added(of: Field[Any]) -> bool:
+    return bool(of.metadata["added"])
 
 
 def _recorded(name: str, kind: type, value: object) -> Any:  # noqa: ANN401  an instance of that type

@@ -1,8 +1,10 @@
 """Restarts that count: of the whole job, or since the last checkpoint that advanced."""
 
+from typing import Any
+
 from tests.core.world import World, parameter_servers, running_job
 
-PER_CHECKPOINT = {"runPolicy": {"backoffLimit": 2, "backoffLimitPer": "Checkpoint"}}
+PER_CHECKPOINT: dict[str, Any] = {"runPolicy": {"backoffLimit": 2, "backoffLimitPer": "Checkpoint"}}
 
 
 def failing(world: World, checkpoint: int | None) -> World:

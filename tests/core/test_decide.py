@@ -8,7 +8,7 @@ import pytest
 
 import qtj_operator
 from qtj_operator.api.contract import TerminationMessage
-from qtj_operator.core.decide import POLICIES
+from qtj_operator.core.decide import INFERENCE, NEW, OVER, TRAINING, Stage, stage_of
 from tests.core.world import (
     WEIGHTS,
     World,
@@ -32,27 +32,43 @@ OVERDUE: dict[str, Any] = {"runPolicy": {"activeDeadlineSeconds": 60}}
 
 def decided_by(world: World) -> str:
     """The name of the first policy with something to say, well after everything."""
-    return next((p.__name__ for p in POLICIES if p(world, later(hours=1)) is not None), "settled")
+    policies = stage_of(world.job).policies
+    return next((p.__name__ for p in policies if p(world, later(hours=1)) is not None), "settled")
 
 
-def test_the_policies_stand_in_the_order_of_a_jobs_life() -> None:
-    assert [policy.__name__ for policy in POLICIES] == [
-        "judged_again",
-        "retried",
-        "ended",
-        "impossible",
-        "trained",
-        "suspended",
-        "started",
-        "overdue",
-        "lost_replica",
-        "lost_loner",
-        "superseded",
-        "backing_off",
-        "incomplete",
-        "drifted",
-        "inferring",
-    ]
+@pytest.mark.parametrize(
+    ("stage", "policies"),
+    [
+        (NEW, "invalid_spec suspended started"),
+        (
+            TRAINING,
+            "trained suspended overdue lost_replica lone_replica superseded backing_off incomplete drifted",
+        ),
+        (INFERENCE, "suspended overdue superseded inferring"),
+        (OVER, "judged_again retried finished"),
+    ],
+)
+def test_what_is_asked_in_each_stage_of_a_jobs_life(stage: Stage, policies: str) -> None:
+    assert [policy.__name__ for policy in stage.policies] == policies.split()
+
+
+@pytest.mark.parametrize(
+    ("world", "stage"),
+    [
+        (new_job(), NEW),
+        (new_job(suspend=True).recorded(), NEW),
+        (new_job().recorded(), TRAINING),
+        (running_job().with_spec(suspend=True).recorded(), TRAINING),
+        (trained_job(), INFERENCE),
+        (inferring_job(), INFERENCE),
+        (complete_job(), OVER),
+        (running_job().with_pod("worker-0", exit_code=1).recorded(), OVER),
+        (inferring_job().with_inference(failed=True).recorded(), OVER),
+        (new_job(artifacts={"uri": "file:///nowhere"}).recorded(), OVER),
+    ],
+)
+def test_the_stage_follows_from_the_status(world: World, stage: Stage) -> None:
+    assert stage_of(world.job) is stage
 
 
 @pytest.mark.parametrize(
@@ -67,20 +83,20 @@ def test_the_policies_stand_in_the_order_of_a_jobs_life() -> None:
         (running_job().with_pod("worker-0", exit_code=0, says=SAID), "trained"),
         (trained_job(), "inferring"),
         (inferring_job(), "inferring"),
-        (complete_job(), "ended"),
+        (complete_job(), "finished"),
         (running_job().with_spec(suspend=True), "suspended"),
         (running_job(runPolicy={"activeDeadlineSeconds": 60}), "overdue"),
-        (running_job(**parameter_servers()).with_pod("worker-0", exit_code=137), "lost_loner"),
+        (running_job(**parameter_servers()).with_pod("worker-0", exit_code=137), "lone_replica"),
         (starting_job(attempt=2).with_pod("worker-0", attempt=1), "superseded"),
         # When several have something to say, the first one decides:
-        (complete_job().with_service("worker-0", ports=[]).without_pods(), "ended"),
+        (complete_job().with_service("worker-0", ports=[]).without_pods(), "finished"),
         (running_job().with_pod("worker-0", exit_code=0, says=SAID).with_pod("worker-1", exit_code=1), "trained"),
         (running_job(workers=3).with_pod("worker-0", exit_code=75).without_pod("worker-1"), "lost_replica"),
         (starting_job(attempt=2, workers=3).with_pod("worker-0", attempt=1).without_pod("worker-1"), "superseded"),
         (starting_job().without_pod("worker-1").with_service("worker-0", ports=[]), "incomplete"),
         (running_job().without_pod("worker-1"), "lost_replica"),
         (new_job(suspend=True), "suspended"),
-        (new_job(suspend=True, artifacts={"uri": "file:///nowhere"}), "impossible"),
+        (new_job(suspend=True, artifacts={"uri": "file:///nowhere"}), "invalid_spec"),
         (running_job().with_pod("worker-0", exit_code=0, says=SAID).with_spec(suspend=True), "trained"),
         (running_job().with_pod("worker-0", exit_code=1).with_spec(suspend=True), "suspended"),
         (running_job(**OVERDUE).with_spec(suspend=True), "suspended"),

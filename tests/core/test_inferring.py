@@ -180,7 +180,7 @@ def in_template(**container: Any) -> dict[str, Any]:
     return {"template": a_template(a_container(**container))}
 
 
-QUBITS = {"circuit": {"qubits": 20}}
+QUBITS: dict[str, Any] = {"circuit": {"qubits": 20}}
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ QUBITS = {"circuit": {"qubits": 20}}
         ),
     ],
 )
-def test_an_impossible_template_of_inference_fails_inference_once_it_is_to_run(
+def test_an_invalid_template_of_inference_fails_inference_once_it_is_to_run(
     container: dict[str, Any], spec: dict[str, Any], sentence: str
 ) -> None:
     wrong, shared = in_template(**container), a_container(volumeMounts=[{"name": "shared", "mountPath": "/data"}])

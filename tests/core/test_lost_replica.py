@@ -397,14 +397,14 @@ def test_restarting_is_told_as_a_warning() -> None:
     )
 
 
-def bereft_job(**peer: Any) -> World:
+def job_that_lost_a_peer(**peer: Any) -> World:
     """Worker 0 has ended because it lost a peer, with no budget for failures; `peer` says how worker 1 is."""
     world = running_job(workers=2, backoff_limit=0)
     return world.with_pod("worker-0", phase="Failed", ending=LOST_A_PEER).with_pod("worker-1", **peer)
 
 
 def test_a_worker_that_lost_a_peer_is_no_verdict_while_the_peer_seems_to_run() -> None:
-    decision = bereft_job(ready=True).decide()
+    decision = job_that_lost_a_peer(ready=True).decide()
 
     assert (decision.status.attempt, decision.status.phase) == (1, "Running")
     assert (decision.actions, decision.events) == ((), ())
@@ -412,7 +412,7 @@ def test_a_worker_that_lost_a_peer_is_no_verdict_while_the_peer_seems_to_run() -
 
 
 def test_a_peer_on_a_node_that_is_missed_explains_it_and_costs_nothing() -> None:
-    world = bereft_job(ready=True).recorded()
+    world = job_that_lost_a_peer(ready=True).recorded()
 
     decision = world.with_pod("worker-1", phase="Running", missed=True).decide(later(seconds=40))
 
@@ -422,7 +422,7 @@ def test_a_peer_on_a_node_that_is_missed_explains_it_and_costs_nothing() -> None
 
 
 def test_a_peer_whose_own_node_calls_it_unready_explains_nothing() -> None:
-    world = bereft_job(phase="Running").recorded()
+    world = job_that_lost_a_peer(phase="Running").recorded()
 
     waiting, later_on = world.decide(later(seconds=40)).status, world.decide(later(seconds=75)).status
 
@@ -433,13 +433,13 @@ def test_a_peer_whose_own_node_calls_it_unready_explains_nothing() -> None:
 def test_a_peer_that_has_crashed_counts_before_its_pod_is_called_failed() -> None:
     crash = Ending(exit_code=137, reason="Error", text="", time=NOW)
 
-    decision = bereft_job(phase="Running", ready=False, ending=crash).decide()
+    decision = job_that_lost_a_peer(phase="Running", ready=False, ending=crash).decide()
 
     assert (decision.status.reason, decision.status.disruptions) == ("BackoffLimitExceeded", None)
 
 
 def test_a_peer_that_is_evicted_meanwhile_explains_it_and_costs_nothing() -> None:
-    world = bereft_job(ready=True).recorded()
+    world = job_that_lost_a_peer(ready=True).recorded()
 
     decision = world.with_pod("worker-1", phase="Running", deleting=True).decide(later(seconds=40))
 
@@ -447,19 +447,19 @@ def test_a_peer_that_is_evicted_meanwhile_explains_it_and_costs_nothing() -> Non
 
 
 def test_a_peer_that_vanishes_meanwhile_explains_it_and_costs_nothing() -> None:
-    decision = bereft_job(ready=True).recorded().without_pod("worker-1").decide(later(seconds=40))
+    decision = job_that_lost_a_peer(ready=True).recorded().without_pod("worker-1").decide(later(seconds=40))
 
     assert (decision.status.attempt, decision.status.disruptions) == (2, 1)
 
 
 def test_a_peer_that_turns_out_to_have_crashed_counts_at_once() -> None:
-    decision = bereft_job(ready=True).recorded().with_pod("worker-1", exit_code=137).decide(later(seconds=2))
+    decision = job_that_lost_a_peer(ready=True).recorded().with_pod("worker-1", exit_code=137).decide(later(seconds=2))
 
     assert decision.status.reason == "BackoffLimitExceeded"
 
 
 def test_a_worker_whose_peer_goes_on_running_counts_in_the_end() -> None:
-    assert bereft_job(ready=True).recorded().decide(later(seconds=75)).status.reason == "BackoffLimitExceeded"
+    assert job_that_lost_a_peer(ready=True).recorded().decide(later(seconds=75)).status.reason == "BackoffLimitExceeded"
 
 
 def test_a_node_that_is_missed_alone_explains_nothing() -> None:

@@ -1,11 +1,13 @@
 """What other controllers do to pods, as the conditions tell it: queues, finalizers, nodes that are lost."""
 
+from typing import Any
+
 from qtj_operator.core.decision import Delete, Kind
 from tests.core.world import World, inferring_job, later, parameter_servers, running_job, starting_job
 
 MANAGED = ("kueue.x-k8s.io/managed",)
 GATES = ("kueue.x-k8s.io/admission",)
-QUEUED = {"runPolicy": {"schedulingPolicy": {"queueName": "research"}}}
+QUEUED: dict[str, Any] = {"runPolicy": {"schedulingPolicy": {"queueName": "research"}}}
 
 
 def condition(world: World, kind: str, **delta: float) -> tuple[str, str, str]:

@@ -435,7 +435,7 @@ def test_the_gang_and_those_that_stand_alone_are_all_there_are() -> None:
     world = running_job(**parameter_servers(evaluator=True))
 
     assert [pod.name for pod in world.gang] == ["qcnn-chief-0", "qcnn-ps-0"]
-    assert [pod.name for pod in world.loners] == ["qcnn-evaluator-0", "qcnn-worker-0", "qcnn-worker-1"]
+    assert [pod.name for pod in world.lone_pods] == ["qcnn-evaluator-0", "qcnn-worker-0", "qcnn-worker-1"]
 
 
 def test_a_program_that_ran_out_of_memory_has_the_limit_as_its_last_word() -> None:

@@ -2,34 +2,34 @@
 
 import pytest
 
-from qtj_operator.core.decision import Delete, Kind, Verdict
+from qtj_operator.core.decision import Delete, Kind
 from qtj_operator.core.ending import Ending
-from qtj_operator.core.removal import NODE_SILENCE, held_up, lingering, removal
+from qtj_operator.core.removal import NODE_SILENCE, Removal, held_up, lingering, removal
 from tests.core.world import NOW, later, pods_of
 
 SILENT = {"ready": True, "deadline": later(seconds=30)}
 
 
 def test_a_pod_is_asked_to_go() -> None:
-    assert removal(pods_of({"worker-0": {"ready": True}}), NOW) == Verdict(
-        actions=(Delete(Kind.POD, "qcnn-worker-0", "qcnn-worker-0@1"),)
+    assert removal(pods_of({"worker-0": {"ready": True}}), NOW) == Removal(
+        deletions=(Delete(Kind.POD, "qcnn-worker-0", "qcnn-worker-0@1"),)
     )
 
 
 def test_it_is_asked_once_and_then_waited_for() -> None:
-    assert removal(pods_of({"worker-0": SILENT}), NOW) == Verdict(wake_at=later(seconds=45))
+    assert removal(pods_of({"worker-0": SILENT}), NOW) == Removal(wake_at=later(seconds=45))
 
 
 def test_its_node_has_15_seconds_beyond_the_pods_deadline() -> None:
     waiting = removal(pods_of({"worker-0": SILENT}), later(seconds=44))
 
     assert NODE_SILENCE.total_seconds() == 15
-    assert (waiting.actions, waiting.wake_at) == ((), later(seconds=45))
+    assert (waiting.deletions, waiting.wake_at) == ((), later(seconds=45))
 
 
 def test_then_it_is_deleted_without_its_node() -> None:
-    assert removal(pods_of({"worker-0": SILENT}), later(seconds=45)) == Verdict(
-        actions=(Delete(Kind.POD, "qcnn-worker-0", "qcnn-worker-0@1", force=True),)
+    assert removal(pods_of({"worker-0": SILENT}), later(seconds=45)) == Removal(
+        deletions=(Delete(Kind.POD, "qcnn-worker-0", "qcnn-worker-0@1", force=True),)
     )
 
 
@@ -38,20 +38,20 @@ def test_each_pod_has_its_own_deadline_and_the_next_one_is_the_alarm() -> None:
 
     verdict = removal(pods, later(seconds=50))
 
-    assert [(action.name, action.force) for action in verdict.actions] == [("qcnn-worker-0", True)]  # type: ignore[union-attr]
+    assert [(action.name, action.force) for action in verdict.deletions] == [("qcnn-worker-0", True)]
     assert verdict.wake_at == later(seconds=75)
 
 
 def test_some_are_asked_while_others_are_waited_for() -> None:
     verdict = removal(pods_of({"worker-0": SILENT, "worker-1": {"ready": True}}), NOW)
 
-    assert verdict == Verdict(
-        actions=(Delete(Kind.POD, "qcnn-worker-1", "qcnn-worker-1@1"),), wake_at=later(seconds=45)
+    assert verdict == Removal(
+        deletions=(Delete(Kind.POD, "qcnn-worker-1", "qcnn-worker-1@1"),), wake_at=later(seconds=45)
     )
 
 
 def test_without_pods_there_is_nothing_to_do() -> None:
-    assert removal((), NOW) == Verdict()
+    assert removal((), NOW) == Removal()
 
 
 OUTLIVED = {
@@ -65,18 +65,18 @@ def test_a_sidecar_has_30_seconds_to_follow_its_program() -> None:
     pods = pods_of({"worker-0": OUTLIVED})
 
     removed = Delete(Kind.POD, "qcnn-worker-0", "qcnn-worker-0@1")
-    assert lingering(pods, later(seconds=29)) == Verdict(wake_at=later(seconds=30))
-    assert lingering(pods, later(seconds=30)) == Verdict(actions=(removed,))
+    assert lingering(pods, later(seconds=29)) == Removal(wake_at=later(seconds=30))
+    assert lingering(pods, later(seconds=30)) == Removal(deletions=(removed,))
 
 
 def test_a_sidecar_of_which_nobody_knows_how_long_it_runs_on_goes_at_once() -> None:
     pods = pods_of({"worker-0": {"exit_code": 3, "sidecar": True}})
 
-    assert len(lingering(pods, NOW).actions) == 1
+    assert len(lingering(pods, NOW).deletions) == 1
 
 
 def test_programs_that_run_and_pods_that_have_stopped_do_not_linger() -> None:
-    assert lingering(pods_of({"worker-0": {"ready": True}, "worker-1": {"exit_code": 0}}), later(days=1)) == Verdict()
+    assert lingering(pods_of({"worker-0": {"ready": True}, "worker-1": {"exit_code": 0}}), later(days=1)) == Removal()
 
 
 HELD = {**SILENT, "node": "node-1", "node_ready": True}
@@ -85,7 +85,7 @@ HELD = {**SILENT, "node": "node-1", "node_ready": True}
 def test_a_pod_that_runs_on_a_node_that_answers_is_not_taken_from_it() -> None:
     waiting = removal(pods_of({"worker-0": HELD}), later(seconds=45))
 
-    assert (waiting.actions, waiting.wake_at) == ((), later(seconds=75))
+    assert (waiting.deletions, waiting.wake_at) == ((), later(seconds=75))
 
 
 @pytest.mark.parametrize("ready", [False, None])
@@ -94,14 +94,14 @@ def test_a_node_that_does_not_answer_or_of_which_nothing_is_known_is_waited_for_
 ) -> None:
     pods = pods_of({"worker-0": {**HELD, "node_ready": ready}})
 
-    assert len(removal(pods, later(seconds=45)).actions) == 1
+    assert len(removal(pods, later(seconds=45)).deletions) == 1
     assert held_up(pods[0], later(seconds=45)) is None
 
 
 def test_a_pod_that_has_stopped_runs_nowhere_and_goes_whatever_its_node_is_busy_with() -> None:
     pods = pods_of({"worker-0": {**HELD, "ready": False, "exit_code": 0}})
 
-    assert len(removal(pods, later(seconds=45)).actions) == 1
+    assert len(removal(pods, later(seconds=45)).deletions) == 1
 
 
 def test_the_wait_for_a_node_hides_no_earlier_alarm() -> None:

@@ -284,11 +284,11 @@ def test_the_status_is_written_in_the_words_of_the_crd() -> None:
 
 def test_a_running_gang_of_which_a_service_is_refused_waits_for_it() -> None:
     world = running_job().without_service("worker-1")
-    hindered = refused(world, later(minutes=1))
+    blocked = refused(world, later(minutes=1))
 
-    assert hindered.job.status.phase == "Pending"
-    assert refused(hindered, later(minutes=2)) == hindered, "as long as it is refused nothing is written"
-    assert hindered.with_services().decide().status.phase == "Running"
+    assert blocked.job.status.phase == "Pending"
+    assert refused(blocked, later(minutes=2)) == blocked, "as long as it is refused nothing is written"
+    assert blocked.with_services().decide().status.phase == "Running"
 
 
 def test_a_training_of_which_nothing_is_awaited_but_the_evaluator_runs() -> None:

@@ -169,7 +169,8 @@ def test_a_leader_that_ended_before_its_peers_started_has_trained() -> None:
 
 
 def test_the_leaders_success_is_enough_when_no_success_policy_is_given() -> None:
-    for policy in ({}, {"runPolicy": {"successPolicy": "Leader"}}):
+    policies: tuple[dict[str, Any], ...] = ({}, {"runPolicy": {"successPolicy": "Leader"}})
+    for policy in policies:
         world = running_job(workers=3, **policy).with_pod("worker-0", exit_code=0, says=SAID)
 
         assert world.decide().status.phase == "Inferring"

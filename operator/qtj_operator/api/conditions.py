@@ -12,7 +12,27 @@ from enum import StrEnum
 
 from qtj_operator.api.status import Condition, Phase
 
-__all__ = ["ConditionType", "Fact", "Reason", "find", "is_over", "is_true", "merge", "phase_of"]
+__all__ = [
+    "ConditionType",
+    "Fact",
+    "Reason",
+    "complete",
+    "failed",
+    "find",
+    "is_over",
+    "is_true",
+    "merge",
+    "not_complete",
+    "not_failed",
+    "not_running",
+    "phase_of",
+    "resumed",
+    "running",
+    "spec_applied",
+    "spec_ignored",
+    "suspended",
+    "trained",
+]
 
 
 class ConditionType(StrEnum):
@@ -76,7 +96,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a policy says of one condition, before it has a time and a generation.
+    """What a policy says of one condition, before it has a time and a generation; made by the functions below.
 
     Attributes:
         reason: A `Reason`, or one that an operator of another version wrote.
@@ -86,6 +106,61 @@ class Fact:
     status: bool
     reason: str
     message: str
+
+
+def running(message: str) -> Fact:
+    """All replicas that training waits for are ready."""
+    return Fact(ConditionType.RUNNING, status=True, reason=Reason.ALL_REPLICAS_READY, message=message)
+
+
+def not_running(reason: Reason, message: str) -> Fact:
+    """Not all replicas are ready, or none is needed."""
+    return Fact(ConditionType.RUNNING, status=False, reason=reason, message=message)
+
+
+def suspended(message: str) -> Fact:
+    """The job has no pods until it is resumed."""
+    return Fact(ConditionType.SUSPENDED, status=True, reason=Reason.SUSPENDED, message=message)
+
+
+def resumed(message: str) -> Fact:
+    """The job has pods again."""
+    return Fact(ConditionType.SUSPENDED, status=False, reason=Reason.RESUMED, message=message)
+
+
+def trained(reason: Reason, message: str) -> Fact:
+    """Training has ended well."""
+    return Fact(ConditionType.TRAINED, status=True, reason=reason, message=message)
+
+
+def complete(reason: Reason, message: str) -> Fact:
+    """The job has done all that was asked for."""
+    return Fact(ConditionType.COMPLETE, status=True, reason=reason, message=message)
+
+
+def not_complete(reason: str, message: str) -> Fact:
+    """The job has trained, and inference is not done."""
+    return Fact(ConditionType.COMPLETE, status=False, reason=reason, message=message)
+
+
+def failed(reason: Reason, message: str) -> Fact:
+    """The job can go no further."""
+    return Fact(ConditionType.FAILED, status=True, reason=reason, message=message)
+
+
+def not_failed(reason: Reason, message: str) -> Fact:
+    """The job had failed, and goes on."""
+    return Fact(ConditionType.FAILED, status=False, reason=reason, message=message)
+
+
+def spec_ignored(reason: Reason, message: str) -> Fact:
+    """Part of the spec has no effect."""
+    return Fact(ConditionType.SPEC_IGNORED, status=True, reason=reason, message=message)
+
+
+def spec_applied(message: str) -> Fact:
+    """Part of the spec had no effect, and now all of it has."""
+    return Fact(ConditionType.SPEC_IGNORED, status=False, reason=Reason.SPEC_APPLIED, message=message)
 
 
 def find(conditions: Iterable[Condition] | None, kind: ConditionType) -> Condition | None:
@@ -115,7 +190,7 @@ def merge(
     merged = {condition.type: condition for condition in conditions or ()}
     for kind in ConditionType:
         if kind in merged:
-            merged[kind] = merged[kind].model_copy(update={"observed_generation": generation})
+            merged[kind] = merged[kind].changed(observed_generation=generation)
     for fact in facts:
         status = "True" if fact.status else "False"
         before = merged.get(fact.type)
@@ -151,8 +226,8 @@ def phase_of(conditions: Iterable[Condition] | None) -> tuple[Phase, str | None]
     for kind, phase in _DECISIVE.items():
         if kind in known and known[kind].status == "True":
             return phase, known.get(_TOLD_BY.get(kind, kind), known[kind]).reason
-    running = known.get(ConditionType.RUNNING)
-    if running is None:
+    waiting = known.get(ConditionType.RUNNING)
+    if waiting is None:
         return Phase.PENDING, None
-    restarting = running.reason in {Reason.RESTARTING, Reason.BACKING_OFF}
-    return (Phase.RESTARTING if restarting else Phase.PENDING), running.reason
+    restarting = waiting.reason in {Reason.RESTARTING, Reason.BACKING_OFF}
+    return (Phase.RESTARTING if restarting else Phase.PENDING), waiting.reason

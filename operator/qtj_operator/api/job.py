@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
+from qtj_operator.api.conditions import ConditionType, is_over, is_true
 from qtj_operator.api.names import MANAGER, Role
 from qtj_operator.api.reading import read_leniently, read_spec, read_status
 from qtj_operator.api.run_policy import BackoffScope, RunPolicy
@@ -153,6 +154,31 @@ class Job:
     def edited(self) -> bool:
         """Whether a field was changed that cannot be changed any more, in a way that the API server did not notice."""
         return self.status.spec_digest not in {None, self.digest}
+
+    @property
+    def is_running(self) -> bool:
+        """Whether all replicas that training waits for were ready when the status was written."""
+        return is_true(self.status.conditions, ConditionType.RUNNING)
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether training has ended well."""
+        return is_true(self.status.conditions, ConditionType.TRAINED)
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether the job was suspended when the status was written; the spec may say otherwise since."""
+        return is_true(self.status.conditions, ConditionType.SUSPENDED)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the job can go no further."""
+        return is_true(self.status.conditions, ConditionType.FAILED)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the job is complete or has failed."""
+        return is_over(self.status.conditions)
 
     @property
     def managed_elsewhere(self) -> bool:

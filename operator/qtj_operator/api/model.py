@@ -24,6 +24,20 @@ class Model(BaseModel):
         """
         return cls.model_validate(written, extra=extra, by_alias=True, by_name=False)
 
+    def changed(self, **values: Any) -> Self:  # noqa: ANN401  fields of every type
+        """Returns a copy with other values; unlike `model_copy`, it takes no name that is no field.
+
+        Args:
+            values: By the fields' Python names. Their types are not checked.
+
+        Raises:
+            TypeError: There is no such field.
+        """
+        unknown = values.keys() - type(self).model_fields.keys()
+        if unknown:
+            raise TypeError(f"{type(self).__name__} has no field {', '.join(sorted(unknown))}")
+        return self.model_copy(update=values)
+
 
 Timestamp = Annotated[
     datetime,

@@ -8,28 +8,28 @@ from qtj_operator.api.status import Status
 from qtj_operator.controller.client import Key
 from qtj_operator.core.decision import Decision
 
-__all__ = ["about", "tell", "tell_of_the_end"]
+__all__ = ["log_deleted", "log_fields", "log_transition"]
 
 log = logging.getLogger(__name__)
 
 
-def about(key: Key) -> dict[str, str]:
+def log_fields(key: Key) -> dict[str, str]:
     """Returns the fields by which a log collector finds the lines of one job; for `extra=`."""
     namespace, name = key
     return {"namespace": namespace, "job": name}
 
 
-def tell(key: Key, before: Status, decision: Decision) -> None:
+def log_transition(key: Key, before: Status, decision: Decision) -> None:
     """Logs what a written status changed."""
     after = decision.status
-    fields = {**about(key), "phase": after.phase, "reason": after.reason, "attempt": after.attempt}
+    fields = {**log_fields(key), "phase": after.phase, "reason": after.reason, "attempt": after.attempt}
     for line in _lines(before, decision):
         log.info("%s/%s %s", *key, line, extra=fields)
 
 
-def tell_of_the_end(key: Key) -> None:
+def log_deleted(key: Key) -> None:
     """Logs that the job is deleted."""
-    log.info("%s/%s is deleted", *key, extra=about(key))
+    log.info("%s/%s is deleted", *key, extra=log_fields(key))
 
 
 def _lines(before: Status, decision: Decision) -> Iterator[str]:

@@ -23,7 +23,7 @@ class Pace:
     def __init__(self) -> None:
         self._written: dict[Key, datetime] = {}
 
-    def eased(self, key: Key, before: Status, decision: Decision, now: datetime) -> Decision:
+    def throttled(self, key: Key, before: Status, decision: Decision, now: datetime) -> Decision:
         """Returns the decision, with the status as it was and a time to look again where only numbers would change."""
         due = self._written.get(key, _LONG_AGO) + _PERIOD
         if due <= now or not differ_in_numbers_alone(before, decision.status):

@@ -12,7 +12,7 @@ from qtj_operator.api.status import Status
 from qtj_operator.controller.act import Obstacle, act
 from qtj_operator.controller.client import Client, Key, Object, ProgressSource, Resource
 from qtj_operator.controller.events import emit
-from qtj_operator.controller.journal import about, tell, tell_of_the_end
+from qtj_operator.controller.journal import log_deleted, log_fields, log_transition
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.nodes import with_nodes
 from qtj_operator.controller.observe import observe
@@ -22,7 +22,7 @@ from qtj_operator.controller.repairs import Repairs
 from qtj_operator.core.decide import decide, refuse
 from qtj_operator.core.decision import Create, Decision, Event, Restore, earliest
 from qtj_operator.core.events import events_between
-from qtj_operator.core.status import failed_by_obstacle, has_run, is_hindered, with_obstacle
+from qtj_operator.core.status import failed_by_obstacle, has_run, is_blocked, with_obstacle
 
 __all__ = ["Reconciler", "utc_now"]
 
@@ -83,7 +83,7 @@ class Reconciler:
         self.repairs.forget(key)
         known = self.metrics.forget(key)
         if known and (raw is None or "deletionTimestamp" in raw["metadata"]):
-            tell_of_the_end(key)
+            log_deleted(key)
 
     async def _decide_and_act(self, raw: Object, now: datetime) -> Decision | None:
         try:
@@ -91,9 +91,9 @@ class Reconciler:
         except InvalidJob as error:
             return _refused(raw, str(error), now)
         seen = await with_nodes(self.client, await observe(self.client, self.progress, job), now)
-        decision = self.repairs.eased((job.namespace, job.name), decide(seen, now), now)
+        decision = self.repairs.throttled((job.namespace, job.name), decide(seen, now), now)
         decision = await self._act(job, decision, now)
-        return self.pace.eased((job.namespace, job.name), job.status, decision, now)
+        return self.pace.throttled((job.namespace, job.name), job.status, decision, now)
 
     async def _act(self, job: Job, decision: Decision, now: datetime) -> Decision:
         """Carries out the decision; returns it with what stands in its way, if anything does."""
@@ -109,7 +109,7 @@ class Reconciler:
                 self.refusals.forget((job.namespace, job.name))
             return decision
         blocked = _blocked(job, decision, found, now, self.refusals.add(job, found, now))
-        return blocked if _hinders(found, decision) else _told(blocked, found)
+        return blocked if _blocks(found, decision) else _told(blocked, found)
 
     async def _record(self, key: Key, raw: Object, decision: Decision, now: datetime) -> bool:
         """Writes the status if it changed, and tells about it only then; returns whether it did."""
@@ -120,7 +120,7 @@ class Reconciler:
             raw = {**raw, "status": status}
             await self.client.replace_status(Resource.QUANTUM_TRAINING_JOBS, raw)
             self.pace.wrote(key, now)
-            tell(key, before, decision)
+            log_transition(key, before, decision)
             self.metrics.moved(before, decision.status)
             if _begins(before, decision.status):
                 self.metrics.began(now - datetime.fromisoformat(raw["metadata"]["creationTimestamp"]))
@@ -143,7 +143,7 @@ def _refused(raw: Object, sentence: str, now: datetime) -> Decision | None:
     meta, before = raw["metadata"], read_status(raw)
     if before.attempt:
         key = meta["namespace"], meta["name"]
-        log.warning("%s/%s started earlier and is left as it is: %s", *key, sentence, extra=about(key))
+        log.warning("%s/%s started earlier and is left as it is: %s", *key, sentence, extra=log_fields(key))
         return None
     return refuse(before, meta.get("generation", 1), sentence, now)
 
@@ -151,7 +151,7 @@ def _refused(raw: Object, sentence: str, now: datetime) -> Decision | None:
 def _blocked(job: Job, decision: Decision, obstacle: Obstacle, now: datetime, due: datetime) -> Decision:
     """Returns the decision with what stands in its way in the status, where that keeps the job up; see `_told`."""
     wake_at = earliest(decision.wake_at, due)
-    if not _hinders(obstacle, decision):
+    if not _blocks(obstacle, decision):
         return replace(decision, events=events_between(job.status, decision.status), wake_at=wake_at)
     if obstacle.malformed and not has_run(job.status):
         status = failed_by_obstacle(decision.status, obstacle.reason, obstacle.message, now)
@@ -165,5 +165,5 @@ def _told(decision: Decision, obstacle: Obstacle) -> Decision:
     return replace(decision, events=(*decision.events, Event("Warning", obstacle.reason, obstacle.message)))
 
 
-def _hinders(obstacle: Obstacle, decision: Decision) -> bool:
-    return obstacle.kind is not Restore and is_hindered(decision.status)
+def _blocks(obstacle: Obstacle, decision: Decision) -> bool:
+    return obstacle.kind is not Restore and is_blocked(decision.status)

@@ -22,7 +22,7 @@ class Repairs:
     def __init__(self) -> None:
         self._pauses: dict[Key, tuple[timedelta, datetime]] = {}
 
-    def eased(self, key: Key, decision: Decision, now: datetime) -> Decision:
+    def throttled(self, key: Key, decision: Decision, now: datetime) -> Decision:
         """Returns the decision, without its repairs and with a time to look again where it is too early for them."""
         if not any(isinstance(action, Restore) for action in decision.actions):
             return decision

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 from qtj_operator.controller.client import ApiError, Client, Key, Resource
-from qtj_operator.controller.journal import about
+from qtj_operator.controller.journal import log_fields
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
 
@@ -74,14 +74,14 @@ class Runtime:
             except ApiError as error:
                 outcome.failed()
                 wait = self._put_off(key, error)
-                log.warning("%s/%s: %s; next try in %.1f s", *key, error, wait, extra=about(key))
+                log.warning("%s/%s: %s; next try in %.1f s", *key, error, wait, extra=log_fields(key))
                 return
             except Exception:
                 # One job that we cannot handle must not take the others down with it.
                 outcome.failed()
                 wait = self._queue.retry(key)
                 defect = "%s/%s: this is a defect of the operator; next try in %.1f s"
-                log.exception(defect, *key, wait, extra=about(key))
+                log.exception(defect, *key, wait, extra=log_fields(key))
                 return
         self._queue.done(key)
         if delay is None:

@@ -2,8 +2,9 @@
 
 from datetime import datetime, timedelta
 
-from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_true
-from qtj_operator.core.decision import Verdict
+from qtj_operator.api import conditions
+from qtj_operator.api.conditions import ConditionType, Reason, find
+from qtj_operator.core.decision import Wait
 from qtj_operator.core.observed import Observed
 
 __all__ = ["LONGEST_PAUSE", "backing_off", "failures_in_a_row", "pause_after"]
@@ -19,22 +20,20 @@ def pause_after(failures: int) -> timedelta:
     return min(timedelta(seconds=2 ** min(failures - 1, 30) - 1), LONGEST_PAUSE)
 
 
-def backing_off(seen: Observed, now: datetime) -> Verdict | None:
+def backing_off(seen: Observed, now: datetime) -> Wait | None:
     """The first restart comes at once, and each further one waits twice as long, after a disruption as after a failure.
 
     Counted from a time in the status, so the pause outlives the operator.
     """
     failures, last = seen.job.status.consecutive_failures, seen.job.status.last_failure_time
-    if not failures or not last or seen.current or is_true(seen.job.status.conditions, ConditionType.TRAINED):
+    if not failures or not last or seen.current:
         return None
     pause = pause_after(failures)
     due = last + pause
     if due <= now:
         return None
     message = f"attempt {seen.attempt} begins {pause.seconds} s after the last one ended"
-    return Verdict(
-        facts=(Fact(ConditionType.RUNNING, status=False, reason=Reason.BACKING_OFF, message=message),), wake_at=due
-    )
+    return Wait(due, conditions=(conditions.not_running(Reason.BACKING_OFF, message),))
 
 
 def failures_in_a_row(seen: Observed, now: datetime) -> int:

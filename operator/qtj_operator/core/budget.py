@@ -1,10 +1,9 @@
 """How many restarts count against `backoffLimit`."""
 
-from collections.abc import Mapping
-
+from qtj_operator.core.change import StatusChange
 from qtj_operator.core.observed import Observed
 
-__all__ = ["checkpoint_record", "counted_restarts"]
+__all__ = ["counted_restarts", "since_checkpoint"]
 
 
 def counted_restarts(seen: Observed) -> int:
@@ -15,12 +14,12 @@ def counted_restarts(seen: Observed) -> int:
     return 0 if _advanced(seen) else status.restarts_since_checkpoint or 0
 
 
-def checkpoint_record(seen: Observed, restarts: int) -> Mapping[str, int | None]:
-    """Returns what the status says of checkpoints once there are so many restarts more."""
+def since_checkpoint(seen: Observed, restarts: int) -> StatusChange:
+    """Returns what so many restarts more change in the count since the last checkpoint."""
     before = seen.job.status.restarts_since_checkpoint or 0
     if _advanced(seen):
-        return {"restarts_since_checkpoint": restarts or None, "checkpoint_step": _stored(seen)}
-    return {"restarts_since_checkpoint": before + restarts or None}
+        return StatusChange(restarts_since_checkpoint=restarts or None, checkpoint_step=_stored(seen))
+    return StatusChange(restarts_since_checkpoint=before + restarts or None)
 
 
 def _advanced(seen: Observed) -> bool:

@@ -1,7 +1,7 @@
 """What a pass may decide: actions on children, a status, events, and when to look again."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
@@ -9,18 +9,21 @@ from typing import Any, Literal
 from qtj_operator.api.conditions import Fact
 from qtj_operator.api.status import Status
 from qtj_operator.build.manifest import Manifest
+from qtj_operator.core.change import NO_CHANGE, NO_REPORT, Report, StatusChange
 
 __all__ = [
-    "NEW_ATTEMPT",
-    "SETTLED",
+    "Act",
     "Action",
     "Create",
     "Decision",
     "Delete",
     "Event",
     "Kind",
+    "Move",
     "Restore",
     "Verdict",
+    "Wait",
+    "act_or_wait",
     "earliest",
 ]
 
@@ -85,34 +88,73 @@ class Event:
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What one policy wants.
+@dataclass(frozen=True, slots=True)
+class Move:
+    """The record moves, and nothing else happens: the next pass acts on what is written then.
 
     Attributes:
-        actions: Changes to children. A verdict that moves the record has none: see `qtj_operator.core.decide`.
-        record: Fields of the status to set.
-        facts: Conditions to set.
+        change: Fields of the status to set.
+        conditions: Conditions to set.
+        events: Events beyond those that changed conditions bring by themselves.
+    """
+
+    change: StatusChange = NO_CHANGE
+    _: KW_ONLY
+    conditions: tuple[Fact, ...] = ()
+    events: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """The record stays, and the world is made to match it.
+
+    Attributes:
+        actions: Changes to children, at least one.
+        report: What the status says of that.
+        conditions: Conditions to set; none that ends training or the job.
         events: Events beyond those that changed conditions bring by themselves.
         wake_at: When to look again although nothing happens.
     """
 
-    actions: tuple[Action, ...] = ()
-    record: Mapping[str, Any] = field(default_factory=dict)
-    facts: tuple[Fact, ...] = ()
+    actions: tuple[Action, ...]
+    _: KW_ONLY
+    report: Report = NO_REPORT
+    conditions: tuple[Fact, ...] = ()
     events: tuple[Event, ...] = ()
     wake_at: datetime | None = None
 
 
-NEW_ATTEMPT: Mapping[str, None] = {
-    "attempt_start_time": None,
-    "peer_lost_time": None,
-    "weights": None,
-}
-"""Fields of the status that speak of one attempt alone, as every other begins."""
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """The record stays, and nothing is done: there is nothing to do, or something has to happen first.
 
-SETTLED = Verdict()
-"""Nothing to do but to keep the status true."""
+    Attributes:
+        until: When to look again although nothing happens.
+        report: What the status says of that.
+        conditions: Conditions to set; none that ends training or the job.
+    """
+
+    until: datetime | None = None
+    _: KW_ONLY
+    report: Report = NO_REPORT
+    conditions: tuple[Fact, ...] = ()
+
+
+Verdict = Move | Act | Wait
+"""What one policy wants."""
+
+
+def act_or_wait(
+    actions: tuple[Action, ...],
+    wake_at: datetime | None,
+    *,
+    report: Report = NO_REPORT,
+    conditions: tuple[Fact, ...] = (),
+) -> Act | Wait:
+    """Returns the verdict that does `actions`, or waits where there are none."""
+    if actions:
+        return Act(actions, report=report, conditions=conditions, wake_at=wake_at)
+    return Wait(wake_at, report=report, conditions=conditions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

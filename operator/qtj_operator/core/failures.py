@@ -1,13 +1,17 @@
 """The record of replicas that ended badly."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from qtj_operator.api import conditions
+from qtj_operator.api.conditions import Reason
 from qtj_operator.api.status import Failure
+from qtj_operator.core.change import StatusChange
+from qtj_operator.core.decision import Move
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
 
-__all__ = ["MAX_FAILURES", "described", "reason_of", "times", "with_failures"]
+__all__ = ["MAX_FAILURES", "described", "give_up", "reason_of", "times", "with_failures"]
 
 MAX_FAILURES = 10
 """Failures kept in the status: enough to see a pattern, too few to make the object grow."""
@@ -24,6 +28,11 @@ def with_failures(seen: Observed, pods: Iterable[Pod], now: datetime) -> tuple[F
     present = {pod.uid for pod in seen.pods}
     dispensable = sorted(failures, key=lambda failure: failure.uid in present)[: max(len(failures) - MAX_FAILURES, 0)]
     return tuple(failure for failure in failures if failure not in dispensable) or None
+
+
+def give_up(seen: Observed, lost: Sequence[Pod], reason: Reason, why: str, now: datetime) -> Move:
+    """Returns the verdict that ends the job because of `lost`."""
+    return Move(StatusChange(failures=with_failures(seen, lost, now)), conditions=(conditions.failed(reason, why),))
 
 
 def described(pod: Pod) -> str:

@@ -1,16 +1,17 @@
 """Children that are missing, or that no longer look as they were built."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
+from qtj_operator.api import conditions
+from qtj_operator.api.conditions import Fact, Reason
 from qtj_operator.api.names import replica_name
 from qtj_operator.build.pod import replica_pod
 from qtj_operator.build.queueing import pod_group
 from qtj_operator.build.service import replica_service
-from qtj_operator.core.decision import SETTLED, Action, Create, Event, Kind, Restore, Verdict
+from qtj_operator.core.change import NO_REPORT, Report, StatusChange
+from qtj_operator.core.decision import Act, Action, Create, Event, Kind, Move, Restore, Verdict, Wait, act_or_wait
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.ports import are_among, laid_over
 from qtj_operator.core.removal import removal
@@ -29,8 +30,6 @@ def incomplete(seen: Observed, now: datetime) -> Verdict | None:
     The order of the actions is the order in which they are done: a pod's peers look up its name as soon as they run.
     A pod on its way out holds its name; where its node does not let go of it, it is removed without.
     """
-    if is_true(seen.job.status.conditions, ConditionType.TRAINED):
-        return None
     services: list[Action] = [
         Create(replica_service(seen.job, replica))
         for replica in seen.job.replicas()
@@ -41,26 +40,26 @@ def incomplete(seen: Observed, now: datetime) -> Verdict | None:
         services.append(Create(pod_group(seen.job)))
     leaving = removal((pod for pod in seen.current if pod.deleting), now)
     if seen.job.edited and (services or pods) and not seen.pods and not has_run(seen.job.status):
-        return Verdict(record={"spec_digest": seen.job.digest})  # nothing came of what was there before
+        return Move(StatusChange(spec_digest=seen.job.digest))  # nothing came of what was there before
     if seen.job.edited and (services or pods):
-        return replace(leaving, facts=(_spec_changed(seen),))
+        return act_or_wait(leaving.deletions, leaving.wake_at, conditions=(_spec_changed(seen),))
     # From here on, it is the cluster's doing that pods do not run: `pendingDeadlineSeconds` counts.
-    record = {} if seen.job.status.attempt_start_time else {"attempt_start_time": now}
-    verdict = Verdict(actions=(*leaving.actions, *services, *pods), record=record, wake_at=leaving.wake_at)
-    return None if verdict == SETTLED else verdict
+    begun = NO_REPORT if seen.job.status.attempt_start_time else Report(attempt_start_time=now)
+    verdict = act_or_wait((*leaving.deletions, *services, *pods), leaving.wake_at, report=begun)
+    return None if verdict == Wait() else verdict
 
 
 def _spec_changed(seen: Observed) -> Fact:
     message = f"attempt {seen.attempt} needs the spec that the job started with: put back what was changed"
-    return Fact(ConditionType.RUNNING, status=False, reason=Reason.SPEC_CHANGED, message=message)
+    return conditions.not_running(Reason.SPEC_CHANGED, message)
 
 
-def drifted(seen: Observed, _now: datetime) -> Verdict | None:
+def drifted(seen: Observed, _now: datetime) -> Act | None:
     """A Service that somebody edited is brought back: its ports and its selector are a promise to the peers.
 
     Once training has ended no peer asks for it, and whoever edits it again and again would keep inference waiting.
     """
-    if seen.job.edited or is_true(seen.job.status.conditions, ConditionType.TRAINED):
+    if seen.job.edited:
         return None
     repairs: list[Action] = []
     for replica in seen.job.replicas():
@@ -75,7 +74,7 @@ def drifted(seen: Observed, _now: datetime) -> Verdict | None:
         return None
     names = ", ".join(repair.name for repair in repairs if isinstance(repair, Restore))
     event = Event("Warning", Reason.SERVICE_REPAIRED, f"brought back what had been edited: {names}")
-    return Verdict(actions=tuple(repairs), events=(event,))
+    return Act(tuple(repairs), events=(event,))
 
 
 def _is_kept(built: Mapping[str, Any], live: Mapping[str, Any]) -> bool:

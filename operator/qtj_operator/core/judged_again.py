@@ -2,29 +2,31 @@
 
 from datetime import datetime
 
-from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_true
-from qtj_operator.core.decision import NEW_ATTEMPT, Verdict
-from qtj_operator.core.impossible import fault
+from qtj_operator.api import conditions
+from qtj_operator.api.conditions import ConditionType, Reason, find
+from qtj_operator.core.change import new_attempt
+from qtj_operator.core.decision import Move
+from qtj_operator.core.invalid_spec import fault
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.status import has_run
 
 __all__ = ["judged_again"]
 
 
-def judged_again(seen: Observed, _now: datetime) -> Verdict | None:
+def judged_again(seen: Observed, _now: datetime) -> Move | None:
     """Such a job starts as soon as nothing is wrong with its spec any more: it was edited, or the operator upgraded.
 
     What the API server refused can only be judged by trying, so it waits for another spec. Pods of the first try may be
     left, so that a new attempt begins.
     """
     failed = find(seen.job.status.conditions, ConditionType.FAILED)
-    if failed is None or not is_true((failed,), ConditionType.FAILED):
+    if failed is None or failed.status != "True":
         return None
-    again = Fact(ConditionType.FAILED, status=False, reason=Reason.SPEC_CHANGED, message="the spec is judged again")
+    again = conditions.not_failed(Reason.SPEC_CHANGED, "the spec is judged again")
     if not seen.attempt:
-        return None if fault(seen.job) else Verdict(facts=(again,))
+        return None if fault(seen.job) else Move(conditions=(again,))
     refused = failed.reason == Reason.CHILD_REJECTED and not has_run(seen.job.status)
     if not refused or seen.job.generation == seen.job.status.observed_generation:
         return None
-    starting = Fact(ConditionType.RUNNING, status=False, reason=Reason.STARTING, message="the job starts")
-    return Verdict(record={"attempt": seen.attempt + 1, **NEW_ATTEMPT}, facts=(again, starting))
+    starting = conditions.not_running(Reason.STARTING, "the job starts")
+    return Move(new_attempt(seen.attempt + 1), conditions=(again, starting))

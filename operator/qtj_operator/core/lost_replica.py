@@ -14,30 +14,32 @@ Two workers, the node of worker-1 lost::
     worker-1  not ready,     but its containers are, by the node's last word: the cluster misses the node, a disruption
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
+from qtj_operator.api import conditions
+from qtj_operator.api.conditions import Reason
 from qtj_operator.api.contract import EXIT_RETRY
-from qtj_operator.api.job import Job, ReplicaId
+from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import replica_name
 from qtj_operator.api.run_policy import FailureAction
 from qtj_operator.core.backing_off import failures_in_a_row
-from qtj_operator.core.budget import checkpoint_record, counted_restarts
-from qtj_operator.core.decision import NEW_ATTEMPT, Verdict
-from qtj_operator.core.failure_policy import ruled
-from qtj_operator.core.failures import described, times, with_failures
+from qtj_operator.core.budget import counted_restarts, since_checkpoint
+from qtj_operator.core.change import Report, StatusChange, new_attempt
+from qtj_operator.core.decision import Move, Wait
+from qtj_operator.core.failure_policy import costs_nothing, is_final, ruled
+from qtj_operator.core.failures import described, give_up, times, with_failures
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
 
-__all__ = ["costs_nothing", "give_up", "is_final", "lost_replica"]
+__all__ = ["lost_replica"]
 
 _NODE_MISSED = timedelta(seconds=75)
 """How long a program that lost its peer may wait for the peer's fate to show: a crash takes a second or two, and a node
 that is gone is missed after 40 to 60 seconds, as the cluster is configured."""
 
 
-def lost_replica(seen: Observed, now: datetime) -> Verdict | None:
+def lost_replica(seen: Observed, now: datetime) -> Move | Wait | None:
     """Peers cannot go on without it, so the whole gang starts anew, or the job gives up.
 
     A disruption (preemption, eviction, a lost node, a deletion) says nothing about the program and costs nothing of its
@@ -46,7 +48,7 @@ def lost_replica(seen: Observed, now: datetime) -> Verdict | None:
     finished = seen.finished  # read once: a gang may have a thousand members
     lost = [pod for pod in seen.gang if pod.failed or _taken(seen, pod, finished) or _unreachable(seen, pod)]
     gone = _gone(seen)
-    if is_true(seen.job.status.conditions, ConditionType.TRAINED) or not (lost or gone):
+    if not (lost or gone):
         return None
     why = described(lost[0]) if lost else f"{gone[0]} is gone"
     unwanted = next((pod for pod in lost if ruled(seen.job, pod) == FailureAction.FAIL), None)
@@ -60,20 +62,7 @@ def lost_replica(seen: Observed, now: datetime) -> Verdict | None:
     return _unexplained(seen, lost, now) or _failed(seen, lost, why, now)
 
 
-def is_final(job: Job, pod: Pod) -> bool:
-    """Whether the pod's end is the end of the job: by its exit code, unless a rule says otherwise."""
-    return not pod.retryable and ruled(job, pod) is None
-
-
-def give_up(seen: Observed, lost: Sequence[Pod], reason: Reason, why: str, now: datetime) -> Verdict:
-    """Returns the verdict that ends the job because of `lost`."""
-    return Verdict(
-        record={"failures": with_failures(seen, lost, now)},
-        facts=(Fact(ConditionType.FAILED, status=True, reason=reason, message=why),),
-    )
-
-
-def _disrupted(seen: Observed, lost: list[Pod], why: str, now: datetime) -> Verdict:
+def _disrupted(seen: Observed, lost: list[Pod], why: str, now: datetime) -> Move:
     disruptions, limit = seen.job.status.disruptions or 0, seen.job.policy.disruption_limit
     if limit is not None and disruptions >= limit:
         often = f"{times(disruptions)} after disruptions, as often as disruptionLimit allows"
@@ -82,7 +71,7 @@ def _disrupted(seen: Observed, lost: list[Pod], why: str, now: datetime) -> Verd
     return _next_attempt(seen, lost, why, now, disruptions=1)
 
 
-def _failed(seen: Observed, lost: list[Pod], why: str, now: datetime) -> Verdict:
+def _failed(seen: Observed, lost: list[Pod], why: str, now: datetime) -> Move:
     restarts = counted_restarts(seen)
     if restarts >= seen.job.backoff_limit:
         since = " since its last checkpoint" if seen.job.counts_per_checkpoint else ""
@@ -97,13 +86,13 @@ def _taken(seen: Observed, pod: Pod, finished: Collection[ReplicaId | None]) -> 
     One whose success is on record may go. One that was first seen when it was being deleted may only have obeyed. Kueue
     lets go of a group's pod only when none of the group is left, and takes no other into a group that it has stopped.
     """
-    once = pod.disrupted or seen.job.queued or _ran(seen)
+    once = pod.disrupted or seen.job.queued or seen.job.is_running
     return pod.deleting and pod.replica not in finished and once
 
 
 def _gone(seen: Observed) -> list[str]:
     """Returns members that have no pod although the gang was complete, or can no longer be: somebody deleted them."""
-    if not (_ran(seen) or _is_short(seen)):
+    if not (seen.job.is_running or _is_short(seen)):
         return []
     alone = seen.job.stands_alone
     return [replica_name(seen.job.name, r.role, r.index) for r in seen.missing() if not alone(r.role)]
@@ -115,20 +104,16 @@ def _is_short(seen: Observed) -> bool:
     return seen.job.queued and any(each not in there and not seen.job.stands_alone(each.role) for each in seen.finished)
 
 
-def _ran(seen: Observed) -> bool:
-    return is_true(seen.job.status.conditions, ConditionType.RUNNING)
-
-
 def _unreachable(seen: Observed, pod: Pod) -> bool:
     """Whether the cluster misses the node of a peer that a program has lost.
 
     Its node would say that it is not ready, too, but of its containers.
     """
-    missed = _ran(seen) and pod.running and pod.missed and not pod.deleting
-    return missed and any(map(_is_echo, seen.gang))
+    missed = seen.job.is_running and pod.running and pod.missed and not pod.deleting
+    return missed and any(map(_lost_a_peer, seen.gang))
 
 
-def _is_echo(pod: Pod) -> bool:
+def _lost_a_peer(pod: Pod) -> bool:
     """Whether the program may have ended for no other reason than that it lost a peer."""
     return pod.failed and pod.ending is not None and pod.ending.exit_code == EXIT_RETRY
 
@@ -139,13 +124,7 @@ def _by_disruption(seen: Observed, lost: list[Pod], gone: list[str]) -> bool:
     others = [pod for pod in lost if pod not in disrupted]
     if gone or disrupted:
         return not any((pod.ending and pod.ending.by_own_fault) or ruled(seen.job, pod) for pod in others)
-    return _never_complete(seen) and all(map(_is_echo, others))
-
-
-def costs_nothing(job: Job, pod: Pod) -> bool:
-    """Whether the restart after the pod's end counts as a disruption: the cluster ended it, unless a rule says else."""
-    rule = ruled(job, pod)
-    return pod.taken_away if rule is None else rule == FailureAction.RESTART_IGNORING_LIMIT
+    return _never_complete(seen) and all(map(_lost_a_peer, others))
 
 
 def _never_complete(seen: Observed) -> bool:
@@ -154,42 +133,37 @@ def _never_complete(seen: Observed) -> bool:
     return not all(replica in placed or seen.job.stands_alone(replica.role) for replica in seen.job.replicas())
 
 
-def _unexplained(seen: Observed, lost: list[Pod], now: datetime) -> Verdict | None:
+def _unexplained(seen: Observed, lost: list[Pod], now: datetime) -> Wait | None:
     """Waits where all that is seen are programs that lost a peer, and peers that run: the cause may still show.
 
     Counted from when it was first seen, for the clock of a node may be wrong by any amount.
     """
-    if not (_ran(seen) and all(map(_is_echo, lost)) and any(pod.running for pod in seen.gang)):
+    if not (seen.job.is_running and all(map(_lost_a_peer, lost)) and any(pod.running for pod in seen.gang)):
         return None
     since = seen.job.status.peer_lost_time
     due = (since or now) + _NODE_MISSED
     return _wait(lost[0], since or now, due) if now < due else None
 
 
-def _wait(reporter: Pod, since: datetime, due: datetime) -> Verdict:
+def _wait(reporter: Pod, since: datetime, due: datetime) -> Wait:
     """Leaves everything as it is: the job counts as running, so that a peer that goes meanwhile is seen to be taken."""
     message = f"{reporter.name} lost a peer; which one, or whether any, shows by {due:%H:%M:%S}"
-    running = Fact(ConditionType.RUNNING, status=True, reason=Reason.ALL_REPLICAS_READY, message=message)
-    return Verdict(record={"peer_lost_time": since}, facts=(running,), wake_at=due)
+    return Wait(due, report=Report(peer_lost_time=since), conditions=(conditions.running(message),))
 
 
 def _next_attempt(
     seen: Observed, lost: list[Pod], why: str, now: datetime, *, restarts: int = 0, disruptions: int = 0
-) -> Verdict:
+) -> Move:
     status = seen.job.status
     attempt = seen.attempt + 1
     message = f"{why}; all replicas start again as attempt {attempt}"
-    return Verdict(
-        record={
-            "attempt": attempt,
-            "restarts": (status.restarts or 0) + restarts,
-            "disruptions": (status.disruptions or 0) + disruptions or None,
-            **checkpoint_record(seen, restarts),
-            "failures": with_failures(seen, lost, now),
-            "consecutive_failures": failures_in_a_row(seen, now),
-            "last_failure_time": now,
-            "progress": None,
-            **NEW_ATTEMPT,
-        },
-        facts=(Fact(ConditionType.RUNNING, status=False, reason=Reason.RESTARTING, message=message),),
+    counted = StatusChange(
+        restarts=(status.restarts or 0) + restarts,
+        disruptions=(status.disruptions or 0) + disruptions or None,
+        failures=with_failures(seen, lost, now),
+        consecutive_failures=failures_in_a_row(seen, now),
+        last_failure_time=now,
+        progress=None,
     )
+    change = counted | since_checkpoint(seen, restarts) | new_attempt(attempt)
+    return Move(change, conditions=(conditions.not_running(Reason.RESTARTING, message),))

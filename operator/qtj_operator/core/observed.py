@@ -159,7 +159,7 @@ class Observed:
         return tuple(pod for pod in self.current if pod.replica and not self.job.stands_alone(pod.replica.role))
 
     @property
-    def loners(self) -> tuple[Pod, ...]:
+    def lone_pods(self) -> tuple[Pod, ...]:
         """Current pods that the others can do without."""
         return tuple(pod for pod in self.current if pod.replica and self.job.stands_alone(pod.replica.role))
 

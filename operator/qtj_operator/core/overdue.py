@@ -3,47 +3,46 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_true
+from qtj_operator.api import conditions
+from qtj_operator.api.conditions import ConditionType, Fact, Reason, find
 from qtj_operator.api.job import Job
 from qtj_operator.api.status import InferencePhase, InferenceStatus
-from qtj_operator.core.decision import Verdict
+from qtj_operator.core.change import StatusChange
+from qtj_operator.core.decision import Move
 from qtj_operator.core.inferring import wanted_run
 from qtj_operator.core.observed import Observed
 
 __all__ = ["next_deadline", "overdue"]
 
 
-def overdue(seen: Observed, now: datetime) -> Verdict | None:
+def overdue(seen: Observed, now: datetime) -> Move | None:
     """A job that takes longer than its author allows fails, whatever it is doing.
 
     What is done already counts, however late the operator comes to see it.
     """
     late = next((fact for due, fact in _deadlines(seen.job) if due <= now), None)
-    if late is None or _is_done(seen):
+    if late is None:
         return None
-    run = wanted_run(seen)
-    if run is None or not is_true(seen.job.status.conditions, ConditionType.TRAINED):
-        return Verdict(facts=(late,))
-    # On record, so that the job is reopened for another spec.inference, but not for this one.
-    cut_off = InferenceStatus(phase=InferencePhase.FAILED, run=run)
-    return Verdict(record={"inference": cut_off}, facts=(late,))
+    return _inference_cut_off(seen, late) if seen.job.is_trained else Move(conditions=(late,))
 
 
-def next_deadline(job: Job) -> datetime | None:
+def _inference_cut_off(seen: Observed, late: Fact) -> Move | None:
+    """Fails the job, unless nothing is left but to write down that it is complete.
+
+    The run goes on record, so that the job is reopened for another spec.inference, but not for this one.
+    """
+    run, found = wanted_run(seen), seen.inference
+    if run is None or (found is not None and found.done and found.run == run):
+        return None
+    return Move(StatusChange(inference=InferenceStatus(phase=InferencePhase.FAILED, run=run)), conditions=(late,))
+
+
+def next_deadline(seen: Observed, _now: datetime) -> datetime | None:
     """Returns when the job, as its status stands, will be overdue."""
-    conditions = job.status.conditions
-    idle = (ConditionType.SUSPENDED, ConditionType.COMPLETE, ConditionType.FAILED)
-    if any(is_true(conditions, kind) for kind in idle):
+    job = seen.job
+    if job.is_suspended or job.is_over:
         return None
     return min((due for due, _ in _deadlines(job)), default=None)
-
-
-def _is_done(seen: Observed) -> bool:
-    """Whether nothing is left but to write down that the job is complete."""
-    if not is_true(seen.job.status.conditions, ConditionType.TRAINED):
-        return False
-    found = seen.inference
-    return seen.job.inference is None or (found is not None and found.done and found.run == wanted_run(seen))
 
 
 def _deadlines(job: Job) -> Iterator[tuple[datetime, Fact]]:
@@ -52,14 +51,14 @@ def _deadlines(job: Job) -> Iterator[tuple[datetime, Fact]]:
         return
     if active is not None:
         sentence = f"the job was not complete within {active} s, as activeDeadlineSeconds demands"
-        yield start + timedelta(seconds=active), _failed(Reason.DEADLINE_EXCEEDED, sentence)
+        yield start + timedelta(seconds=active), conditions.failed(Reason.DEADLINE_EXCEEDED, sentence)
     pending = job.policy.pending_deadline_seconds
     since = _pending_since(job)
     if pending is not None and since is not None:
         running = find(job.status.conditions, ConditionType.RUNNING)
         why = f": {running.message}" if running else ""
         sentence = f"the replicas were not all running after {pending} s, as pendingDeadlineSeconds demands{why}"
-        yield since + timedelta(seconds=pending), _failed(Reason.PENDING_DEADLINE_EXCEEDED, sentence)
+        yield since + timedelta(seconds=pending), conditions.failed(Reason.PENDING_DEADLINE_EXCEEDED, sentence)
 
 
 def _pending_since(job: Job) -> datetime | None:
@@ -68,10 +67,6 @@ def _pending_since(job: Job) -> datetime | None:
     None when they are, when they are no longer needed, or while the operator itself holds the attempt back.
     """
     running, start = find(job.status.conditions, ConditionType.RUNNING), job.status.attempt_start_time
-    if is_true(job.status.conditions, ConditionType.TRAINED) or (running and running.status == "True"):
+    if job.is_trained or (running and running.status == "True"):
         return None
     return start and (max(start, running.last_transition_time) if running else start)
-
-
-def _failed(reason: Reason, message: str) -> Fact:
-    return Fact(ConditionType.FAILED, status=True, reason=reason, message=message)

@@ -1,13 +1,14 @@
 """How pods are removed, whatever the reason."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from qtj_operator.core.decision import Delete, Kind, Verdict
+from qtj_operator.core.decision import Delete, Kind
 from qtj_operator.core.ending import Ending
 from qtj_operator.core.pod import Pod
 
-__all__ = ["LEAVE_TIME", "NODE_SILENCE", "held_up", "is_late", "is_lost", "lingering", "removal"]
+__all__ = ["LEAVE_TIME", "NODE_SILENCE", "Removal", "held_up", "is_late", "is_lost", "lingering", "removal"]
 
 LEAVE_TIME = timedelta(seconds=30)
 """How long what is no longer needed may take to leave by itself; after that it only costs money."""
@@ -20,7 +21,20 @@ _NODE_RECHECK = timedelta(seconds=30)
 """How often a node is looked at again that answers and does not end a pod."""
 
 
-def removal(pods: Iterable[Pod], now: datetime) -> Verdict:
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """How far the removal of some objects is.
+
+    Attributes:
+        deletions: What is to be deleted now.
+        wake_at: When to look again although nothing happens.
+    """
+
+    deletions: tuple[Delete, ...] = ()
+    wake_at: datetime | None = None
+
+
+def removal(pods: Iterable[Pod], now: datetime) -> Removal:
     """Asks for the deletion of each pod once, and insists where the node does not answer.
 
     A node that answers and does not end a pod, for example because a process waits for a disk, runs it still: without
@@ -32,7 +46,7 @@ def removal(pods: Iterable[Pod], now: datetime) -> Verdict:
     forced = tuple(Delete(Kind.POD, pod.name, pod.version, force=True) for pod in late if _can_be_forced(pod))
     waiting = [pod.deadline + NODE_SILENCE for pod in pods if pod.deadline and not is_late(pod, now)]
     waiting += [now + _NODE_RECHECK for pod in late if _runs_on(pod)]
-    return Verdict(actions=(*asked, *forced), wake_at=min(waiting, default=None))
+    return Removal((*asked, *forced), min(waiting, default=None))
 
 
 def is_late(pod: Pod, now: datetime) -> bool:
@@ -68,12 +82,12 @@ def _runs_on(pod: Pod) -> bool:
     return bool(pod.node_ready) and not pod.stopped
 
 
-def lingering(pods: Iterable[Pod], now: datetime) -> Verdict:
+def lingering(pods: Iterable[Pod], now: datetime) -> Removal:
     """Removes pods whose program has ended and in which a sidecar runs on: they hold machines that others may need."""
     dues = {pod: _leave_by(pod.ending, now) for pod in pods if pod.ending and pod.lingers}
     removed = removal((pod for pod, due in dues.items() if due <= now), now)
     waiting = (moment for moment in (removed.wake_at, *dues.values()) if moment is not None and moment > now)
-    return Verdict(actions=removed.actions, wake_at=min(waiting, default=None))
+    return Removal(removed.deletions, min(waiting, default=None))
 
 
 def _leave_by(ending: Ending, now: datetime) -> datetime:

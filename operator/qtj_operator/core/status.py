@@ -1,26 +1,27 @@
 """The status that follows from what was seen and what was decided."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
+from qtj_operator.api import conditions
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_over, is_true, merge, phase_of
 from qtj_operator.api.contract import Progress
 from qtj_operator.api.indexes import format_indexes
 from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import Role
 from qtj_operator.api.status import Condition, InferencePhase, Phase, ProgressStatus, ReplicaStatus, Status
-from qtj_operator.core.decision import Verdict
+from qtj_operator.core.decision import Move, Verdict
 from qtj_operator.core.observed import Observed
+from qtj_operator.core.pending_reason import pending_reason, terminating_reason
 from qtj_operator.core.pod import Pod
-from qtj_operator.core.unstarted import why_not_gone, why_unstarted
 
 __all__ = [
     "closed",
     "differ_in_numbers_alone",
     "failed_by_obstacle",
     "has_run",
-    "is_hindered",
+    "is_blocked",
     "progress_status",
     "status_of",
     "with_obstacle",
@@ -34,12 +35,14 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     """Returns the status after this pass; equal to the one before when nothing happened."""
     before = seen.job.status
     progress = progress_status(seen.progress) if seen.progress else before.progress
-    retry = before.retry if is_over(before.conditions) else seen.job.spec.retry
-    base = before.model_copy(update={"progress": progress, "retry": retry, **verdict.record})
-    digest = base.spec_digest or (seen.job.digest if base.attempt and not is_over(before.conditions) else None)
-    counts = _counts(seen, same_attempt=base.attempt == before.attempt)
-    base = base.model_copy(update={**counts, "spec_digest": digest})
-    facts = (*verdict.facts, *spec_ignored(seen.job))
+    retry = before.retry if seen.job.is_over else seen.job.spec.retry
+    change = verdict.change if isinstance(verdict, Move) else verdict.report
+    base = change.applied_to(before.changed(progress=progress, retry=retry))
+    replicas = _counts(seen, same_attempt=base.attempt == before.attempt)
+    ready = sum(counts.ready for counts in replicas.values())
+    digest = base.spec_digest or (seen.job.digest if base.attempt and not seen.job.is_over else None)
+    base = base.changed(replicas=replicas, ready=f"{ready}/{seen.job.size}", spec_digest=digest)
+    facts = (*verdict.conditions, *spec_ignored(seen.job))
     if not any(fact.type == ConditionType.RUNNING for fact in facts) and not _never_ran(seen, facts):
         facts = (_running(seen, facts, now), *facts)
     return closed(base, facts, seen.job.generation, now)
@@ -49,52 +52,48 @@ def spec_ignored(job: Job) -> Iterator[Fact]:
     """Yields whether part of the spec has no effect, if it has not or had not."""
     if job.edited:
         why = "a field that cannot be changed was changed after the job had started"
-        yield _ignored(Reason.IMMUTABLE_FIELD_CHANGED, f"{why}: put it back, or create a job with another name")
+        yield conditions.spec_ignored(
+            Reason.IMMUTABLE_FIELD_CHANGED, f"{why}: put it back, or create a job with another name"
+        )
     elif job.ignored:
         fields = ", ".join(job.ignored)
-        yield _ignored(Reason.UNKNOWN_FIELD, f"this operator does not know {fields}: upgrade it, or remove the field")
+        yield conditions.spec_ignored(
+            Reason.UNKNOWN_FIELD, f"this operator does not know {fields}: upgrade it, or remove the field"
+        )
     elif is_true(job.status.conditions, ConditionType.SPEC_IGNORED):
-        yield Fact(ConditionType.SPEC_IGNORED, status=False, reason=Reason.SPEC_APPLIED, message="the spec is applied")
-
-
-def _ignored(reason: Reason, message: str) -> Fact:
-    return Fact(ConditionType.SPEC_IGNORED, status=True, reason=reason, message=message)
+        yield conditions.spec_applied("the spec is applied")
 
 
 def closed(base: Status, facts: Iterable[Fact], generation: int, now: datetime) -> Status:
     """Lays `facts` over the conditions, and lets everything that follows from them follow."""
-    conditions = merge(base.conditions, facts, generation, now)
-    conditions = merge(conditions, _not_complete(conditions), generation, now)
-    phase, reason = phase_of(conditions)
-    over = is_over(conditions)
-    return base.model_copy(
-        update={
-            "observed_generation": generation,
-            "conditions": conditions,
-            "phase": phase,
-            "reason": reason,
-            "completion_time": (base.completion_time or now) if over else None,
-            "first_running_time": base.first_running_time or (now if phase == Phase.RUNNING else None),
-        }
+    merged = merge(base.conditions, facts, generation, now)
+    merged = merge(merged, _not_complete(merged), generation, now)
+    phase, reason = phase_of(merged)
+    return base.changed(
+        observed_generation=generation,
+        conditions=merged,
+        phase=phase,
+        reason=reason,
+        completion_time=(base.completion_time or now) if is_over(merged) else None,
+        first_running_time=base.first_running_time or (now if phase == Phase.RUNNING else None),
     )
 
 
 def with_obstacle(before: Status, after: Status, reason: Reason, message: str, now: datetime) -> Status:
-    """Returns the status `after` a pass in which the API server refused a child; see `is_hindered`.
+    """Returns the status `after` a pass in which the API server refused a child; see `is_blocked`.
 
     Whether the job runs follows from what was known `before`: a pass that meets the same obstacle changes nothing.
     """
     if is_true(after.conditions, ConditionType.TRAINED):  # then it is inference that waits
-        fact = Fact(ConditionType.COMPLETE, status=False, reason=reason, message=message)
+        fact = conditions.not_complete(reason, message)
         return closed(_with_inference(after, InferencePhase.PENDING), (fact,), after.observed_generation or 0, now)
     known = find(before.conditions, ConditionType.RUNNING)
     others = [condition for condition in after.conditions or () if condition.type != ConditionType.RUNNING]
-    base = after.model_copy(update={"conditions": (*((known,) if known else ()), *others)})
-    fact = Fact(ConditionType.RUNNING, status=False, reason=reason, message=message)
-    return closed(base, (fact,), after.observed_generation or 0, now)
+    base = after.changed(conditions=(*((known,) if known else ()), *others))
+    return closed(base, (conditions.not_running(reason, message),), after.observed_generation or 0, now)
 
 
-def is_hindered(after: Status) -> bool:
+def is_blocked(after: Status) -> bool:
     """Whether a refused child keeps a job with this status from anything.
 
     One that has ended has, whatever is left of it, and a gang that runs goes on without what the others can do without.
@@ -107,8 +106,8 @@ def failed_by_obstacle(after: Status, reason: Reason, message: str, now: datetim
 
     Nothing has started, so the template may still be changed, and the job be judged again.
     """
-    failed = Fact(ConditionType.FAILED, status=True, reason=reason, message=message)
-    never = _fact(Reason.NOT_STARTED, "training never started")
+    failed = conditions.failed(reason, message)
+    never = conditions.not_running(Reason.NOT_STARTED, "training never started")
     return closed(after, (failed, never), after.observed_generation or 0, now)
 
 
@@ -145,25 +144,27 @@ def progress_status(said: Progress) -> ProgressStatus:
 
 def _with_inference(status: Status, phase: InferencePhase) -> Status:
     inference = status.inference
-    return status.model_copy(update={"inference": inference and inference.model_copy(update={"phase": phase})})
+    return status.changed(inference=inference and inference.changed(phase=phase))
 
 
 def _without_numbers(status: Status) -> Status:
     """Returns the status without its counts; who has succeeded is more than a number, for the pods may go any time."""
-    conditions = tuple(condition.model_copy(update={"message": ""}) for condition in status.conditions or ())
-    none = {"desired": 0, "ready": 0, "succeeded": 0, "failed": 0}
-    replicas = {role: counts.model_copy(update=none) for role, counts in (status.replicas or {}).items()}
-    return status.model_copy(update={"conditions": conditions, "replicas": replicas, "ready": None, "progress": None})
+    unworded = tuple(condition.changed(message="") for condition in status.conditions or ())
+    replicas = {
+        role: counts.changed(desired=0, ready=0, succeeded=0, failed=0)
+        for role, counts in (status.replicas or {}).items()
+    }
+    return status.changed(conditions=unworded, replicas=replicas, ready=None, progress=None)
 
 
-def _not_complete(conditions: Iterable[Condition]) -> Iterator[Fact]:
+def _not_complete(known: Iterable[Condition]) -> Iterator[Fact]:
     """Yields why a job that has failed is not complete, if it was on its way there."""
-    failed, complete = find(conditions, ConditionType.FAILED), find(conditions, ConditionType.COMPLETE)
+    failed, complete = find(known, ConditionType.FAILED), find(known, ConditionType.COMPLETE)
     if complete and complete.status == "False" and failed and failed.status == "True":
-        yield Fact(ConditionType.COMPLETE, status=False, reason=failed.reason, message=failed.message)
+        yield conditions.not_complete(failed.reason, failed.message)
 
 
-def _counts(seen: Observed, *, same_attempt: bool) -> dict[str, object]:
+def _counts(seen: Observed, *, same_attempt: bool) -> Mapping[str, ReplicaStatus]:
     replicas, finished = {}, _finished(seen) if same_attempt else frozenset()
     for role, spec in seen.job.spec.replica_specs:
         pods = [pod for pod in seen.current if pod.replica and pod.replica.role == role]
@@ -175,8 +176,7 @@ def _counts(seen: Observed, *, same_attempt: bool) -> dict[str, object]:
             failed=sum(pod.failed for pod in pods),
             succeeded_indexes=format_indexes(indexes),
         )
-    ready = sum(counts.ready for counts in replicas.values())
-    return {"replicas": replicas, "ready": f"{ready}/{seen.job.size}"}
+    return replicas
 
 
 def _finished(seen: Observed) -> frozenset[ReplicaId]:
@@ -200,7 +200,7 @@ def _rounded(value: float | None) -> float | None:
 def _never_ran(seen: Observed, facts: Iterable[Fact]) -> bool:
     """Whether the job was refused before it had an attempt."""
     refused = any(fact.type == ConditionType.FAILED and fact.status for fact in facts)
-    return not seen.attempt and (refused or is_true(seen.job.status.conditions, ConditionType.FAILED))
+    return not seen.attempt and (refused or seen.job.has_failed)
 
 
 def _running(seen: Observed, facts: Iterable[Fact], now: datetime) -> Fact:
@@ -213,14 +213,14 @@ def _running(seen: Observed, facts: Iterable[Fact], now: datetime) -> Fact:
     there = seen.finished | {pod.replica for pod in pods if pod.replica}
     ready = sum(map(_is_awaited, there))
     if size == ready or _keeps_running(seen):
-        return _fact(Reason.ALL_REPLICAS_READY, f"{size} of {size} replicas are ready", status=True)
-    obstacle = why_not_gone(seen.pods, now) or next(filter(None, map(why_unstarted, seen.current)), None)
+        return conditions.running(f"{size} of {size} replicas are ready")
+    obstacle = terminating_reason(seen.pods, now) or next(filter(None, map(pending_reason, seen.current)), None)
     if obstacle is not None:
-        return _fact(*obstacle)
+        return conditions.not_running(*obstacle)
     waiting = f"{ready} of {size} replicas are ready"
     if seen.attempt > 1:
-        return _fact(Reason.RESTARTING, f"attempt {seen.attempt}: {waiting}")
-    return _fact(Reason.STARTING, waiting)
+        return conditions.not_running(Reason.RESTARTING, f"attempt {seen.attempt}: {waiting}")
+    return conditions.not_running(Reason.STARTING, waiting)
 
 
 def _training_over(before: Status, *, started: bool) -> Fact:
@@ -232,8 +232,8 @@ def _training_over(before: Status, *, started: bool) -> Fact:
     known = find(before.conditions, ConditionType.RUNNING)
     said = known.reason if known else None
     if said != Reason.NOT_STARTED and (started or ran or said == Reason.TRAINING_ENDED or (before.attempt or 0) > 1):
-        return _fact(Reason.TRAINING_ENDED, "training has ended")
-    return _fact(Reason.NOT_STARTED, "training never started")
+        return conditions.not_running(Reason.TRAINING_ENDED, "training has ended")
+    return conditions.not_running(Reason.NOT_STARTED, "training never started")
 
 
 def _has_begun(pod: Pod) -> bool:
@@ -247,13 +247,9 @@ def _keeps_running(seen: Observed) -> bool:
     """
     going = {pod.replica for pod in seen.gang if (pod.running or pod.succeeded) and not pod.deleting} | seen.finished
     gang = {replica for replica in seen.job.replicas() if not seen.job.stands_alone(replica.role)}
-    return is_true(seen.job.status.conditions, ConditionType.RUNNING) and gang <= going
+    return seen.job.is_running and gang <= going
 
 
 def _is_awaited(replica: ReplicaId) -> bool:
     """Whether training waits for it."""
     return replica.role != Role.EVALUATOR
-
-
-def _fact(reason: Reason, message: str, *, status: bool = False) -> Fact:
-    return Fact(ConditionType.RUNNING, status=status, reason=reason, message=message)

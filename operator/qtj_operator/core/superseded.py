@@ -2,13 +2,16 @@
 
 from datetime import datetime
 
-from qtj_operator.core.decision import Verdict
+from qtj_operator.core.decision import Act, Wait, act_or_wait
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.removal import removal
 
 __all__ = ["superseded"]
 
 
-def superseded(seen: Observed, now: datetime) -> Verdict | None:
+def superseded(seen: Observed, now: datetime) -> Act | Wait | None:
     """They go first: the gang starts anew only when none of the old one is left to answer its peers."""
-    return removal(seen.superseded, now) if seen.superseded else None
+    if not seen.superseded:
+        return None
+    removed = removal(seen.superseded, now)
+    return act_or_wait(removed.deletions, removed.wake_at)

@@ -8,58 +8,57 @@
 The attempt moves on resuming, so that a pod that was still on its way out cannot be taken for a new one.
 """
 
-from collections.abc import Mapping
 from datetime import datetime
 
-from qtj_operator.api.conditions import ConditionType, Fact, Reason, is_true
-from qtj_operator.api.status import InferencePhase, InferenceStatus
-from qtj_operator.core.decision import NEW_ATTEMPT, Verdict
+from qtj_operator.api import conditions
+from qtj_operator.api.conditions import Fact, Reason
+from qtj_operator.api.status import InferencePhase
+from qtj_operator.core.change import NO_CHANGE, StatusChange, new_attempt
+from qtj_operator.core.decision import Act, Move, Verdict, Wait, act_or_wait
 from qtj_operator.core.inferring import inference_stopped
 from qtj_operator.core.observed import Observed
+from qtj_operator.core.pending_reason import terminating_reason
 from qtj_operator.core.removal import removal
-from qtj_operator.core.unstarted import why_not_gone
 
 __all__ = ["suspended"]
 
 
 def suspended(seen: Observed, now: datetime) -> Verdict | None:
     """A suspended job has no pods and keeps its attempt and its weights; it goes on where its last checkpoint is."""
-    was = is_true(seen.job.status.conditions, ConditionType.SUSPENDED)
     if not seen.job.spec.suspend:
-        return _resumed(seen, now) if was else None
-    if not was:
-        facts = (_fact(Reason.SUSPENDED, "spec.suspend is true", status=True), _not_running())
-        return Verdict(record=_interrupted(seen), facts=facts)
-    held = why_not_gone(seen.pods, now)
+        return _resumed(seen, now) if seen.job.is_suspended else None
+    return _stopped(seen, now) if seen.job.is_suspended else _suspended(seen)
+
+
+def _suspended(seen: Observed) -> Move:
+    return Move(_interrupted(seen), conditions=(conditions.suspended("spec.suspend is true"), _not_running()))
+
+
+def _stopped(seen: Observed, now: datetime) -> Act | Wait:
+    held = terminating_reason(seen.pods, now)
     removed = removal((pod for pod in seen.pods if pod.active or pod.deleting), now)
-    actions = (*removed.actions, *inference_stopped(seen))
-    return Verdict(actions=actions, facts=(_not_running(held[1] if held else None),), wake_at=removed.wake_at)
+    actions = (*removed.deletions, *inference_stopped(seen))
+    return act_or_wait(actions, removed.wake_at, conditions=(_not_running(held[1] if held else None),))
 
 
-def _resumed(seen: Observed, now: datetime) -> Verdict:
-    fact = _fact(Reason.RESUMED, "spec.suspend is no longer true", status=False)
-    trained = is_true(seen.job.status.conditions, ConditionType.TRAINED)
-    attempt = seen.attempt if trained else seen.attempt + 1
+def _resumed(seen: Observed, now: datetime) -> Move:
+    resumed = conditions.resumed("spec.suspend is no longer true")
+    attempt = seen.attempt if seen.job.is_trained else seen.attempt + 1
     restarts, start = seen.job.status.restarts or 0, seen.job.status.start_time or now
-    record = {"start_time": start, "active_since": now, "attempt": attempt, "restarts": restarts}
-    if trained:
-        return Verdict(record=record, facts=(fact,))
-    starting = Fact(ConditionType.RUNNING, status=False, reason=Reason.STARTING, message=f"attempt {attempt} begins")
-    return Verdict(record={**record, **NEW_ATTEMPT}, facts=(fact, starting))
+    change = StatusChange(start_time=start, active_since=now, attempt=attempt, restarts=restarts)
+    if seen.job.is_trained:
+        return Move(change, conditions=(resumed,))
+    starting = conditions.not_running(Reason.STARTING, f"attempt {attempt} begins")
+    return Move(change | new_attempt(attempt), conditions=(resumed, starting))
 
 
-def _interrupted(seen: Observed) -> Mapping[str, InferenceStatus]:
+def _interrupted(seen: Observed) -> StatusChange:
     """Returns what the record says of an inference that is stopped; on resuming it runs from its beginning."""
     inference = seen.job.status.inference
     if inference is None or inference.phase != InferencePhase.RUNNING:
-        return {}
-    return {"inference": inference.model_copy(update={"phase": InferencePhase.SUSPENDED})}
+        return NO_CHANGE
+    return StatusChange(inference=inference.changed(phase=InferencePhase.SUSPENDED))
 
 
 def _not_running(held: str | None = None) -> Fact:
-    message = "the job is suspended" + (f", but {held}" if held else "")
-    return Fact(ConditionType.RUNNING, status=False, reason=Reason.SUSPENDED, message=message)
-
-
-def _fact(reason: Reason, message: str, *, status: bool) -> Fact:
-    return Fact(ConditionType.SUSPENDED, status=status, reason=reason, message=message)
+    return conditions.not_running(Reason.SUSPENDED, "the job is suspended" + (f", but {held}" if held else ""))

@@ -11,7 +11,7 @@ from qtj_operator.api.status import Phase, WeightsStatus
 from qtj_operator.build.inference import inference_job
 from qtj_operator.controller.client import Key, Object, Resource
 from qtj_operator.controller.reconcile import Reconciler, utc_now
-from qtj_operator.core.impossible import impossible_inference
+from qtj_operator.core.invalid_spec import invalid_inference
 from qtj_operator.local.client import MachineClient, MemoryClient
 from qtj_operator.local.store import Store
 
@@ -74,7 +74,7 @@ async def _rehearse(manifest: Object, store: Store, client: MemoryClient) -> Reh
     for _ in range(_ENOUGH):
         await reconciler.reconcile(key)
     raw = await client.get(Resource.QUANTUM_TRAINING_JOBS, *key) or {}
-    wrong = impossible_inference(Job.parse(raw))
+    wrong = invalid_inference(Job.parse(raw))
     return Rehearsal(
         services=[_as_applied(each) for each in store.select(Resource.SERVICES, None, {})],
         pod_groups=[_as_applied(each) for each in store.select(Resource.POD_GROUPS, None, {})],

@@ -268,8 +268,8 @@ class Session:
 class _AtOnce(Pace):
     """Writes every number at once: nobody pays for writes to memory, and somebody looks on."""
 
-    def eased(self, key: Key, before: Status, decision: Decision, now: datetime) -> Decision:  # noqa: ARG002
-        """See `Pace.eased`."""
+    def throttled(self, key: Key, before: Status, decision: Decision, now: datetime) -> Decision:  # noqa: ARG002
+        """See `Pace.throttled`."""
         return decision
 
 

@@ -8,26 +8,26 @@
 
 from datetime import datetime
 
-from qtj_operator.api.conditions import ConditionType, Reason, is_true
+from qtj_operator.api.conditions import Reason
 from qtj_operator.api.names import Role
 from qtj_operator.api.run_policy import FailureAction
 from qtj_operator.core.backing_off import LONGEST_PAUSE, pause_after
-from qtj_operator.core.budget import checkpoint_record, counted_restarts
-from qtj_operator.core.decision import Event, Verdict
-from qtj_operator.core.failure_policy import ruled
-from qtj_operator.core.failures import MAX_FAILURES, described, times, with_failures
-from qtj_operator.core.lost_replica import costs_nothing, give_up, is_final
+from qtj_operator.core.budget import counted_restarts, since_checkpoint
+from qtj_operator.core.change import StatusChange
+from qtj_operator.core.decision import Act, Event, Move
+from qtj_operator.core.failure_policy import costs_nothing, is_final, ruled
+from qtj_operator.core.failures import MAX_FAILURES, described, give_up, times, with_failures
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.removal import removal
 
-__all__ = ["lost_loner", "next_replacement"]
+__all__ = ["lone_replica", "next_replacement"]
 
 _MOST_EVALUATIONS = 5
 """Tries of an evaluator whatever the budget: fewer than the status keeps failures, for they are counted there."""
 
 
-def lost_loner(seen: Observed, now: datetime) -> Verdict | None:
+def lone_replica(seen: Observed, now: datetime) -> Move | Act | None:
     """It is replaced alone, within the same budget as a gang.
 
     The evaluator has as many tries of its own in each attempt: the job neither pays for it nor fails with it. Its last
@@ -39,7 +39,7 @@ def lost_loner(seen: Observed, now: datetime) -> Verdict | None:
     if new:
         return _recorded(seen, new, now)
     due = removal((pod for pod in lost if not _is_final_evaluation(seen, pod) and _due(seen, pod) <= now), now)
-    return due if due.actions else None  # one that waits holds nobody up
+    return Act(due.deletions, wake_at=due.wake_at) if due.deletions else None  # one that waits holds nobody up
 
 
 def next_replacement(seen: Observed, now: datetime) -> datetime | None:
@@ -51,9 +51,7 @@ def next_replacement(seen: Observed, now: datetime) -> datetime | None:
 
 def _lost(seen: Observed) -> list[Pod]:
     """Returns as many pods as the record holds at a time, those on record first: so none is counted twice."""
-    if is_true(seen.job.status.conditions, ConditionType.TRAINED):
-        return []
-    failed = (pod for pod in seen.loners if pod.failed)
+    failed = (pod for pod in seen.lone_pods if pod.failed)
     return sorted(failed, key=lambda pod: not _is_counted(seen, pod))[:MAX_FAILURES]
 
 
@@ -94,7 +92,7 @@ def _is_final_evaluation(seen: Observed, pod: Pod) -> bool:
     return not pod.retryable or before >= min(seen.job.backoff_limit, _MOST_EVALUATIONS)
 
 
-def _recorded(seen: Observed, lost: list[Pod], now: datetime) -> Verdict:
+def _recorded(seen: Observed, lost: list[Pod], now: datetime) -> Move:
     status = seen.job.status
     needed = [pod for pod in lost if not _is_evaluator(pod)]
     ends = _ends_the_job(seen, needed)
@@ -102,13 +100,12 @@ def _recorded(seen: Observed, lost: list[Pod], now: datetime) -> Verdict:
         return give_up(seen, lost, *ends, now)
     disrupted = sum(costs_nothing(seen.job, pod) for pod in lost)
     costly = sum(not costs_nothing(seen.job, pod) for pod in needed)
-    record = {
-        "restarts": (status.restarts or 0) + costly,
-        "disruptions": (status.disruptions or 0) + disrupted or None,
-        **checkpoint_record(seen, costly),
-        "failures": with_failures(seen, lost, now),
-    }
-    return Verdict(record=record, events=tuple(_told(seen, pod) for pod in lost))
+    counted = StatusChange(
+        restarts=(status.restarts or 0) + costly,
+        disruptions=(status.disruptions or 0) + disrupted or None,
+        failures=with_failures(seen, lost, now),
+    )
+    return Move(counted | since_checkpoint(seen, costly), events=tuple(_event(seen, pod) for pod in lost))
 
 
 def _ends_the_job(seen: Observed, lost: list[Pod]) -> tuple[Reason, str] | None:
@@ -130,7 +127,7 @@ def _ends_the_job(seen: Observed, lost: list[Pod]) -> tuple[Reason, str] | None:
     return None
 
 
-def _told(seen: Observed, pod: Pod) -> Event:
+def _event(seen: Observed, pod: Pod) -> Event:
     if _is_final_evaluation(seen, pod):
         return Event("Warning", Reason.EVALUATOR_FAILED, f"{described(pod)}; it is not replaced, training goes on")
     return Event("Warning", Reason.REPLICA_REPLACED, f"{described(pod)}; it is replaced, the others go on")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from qtj_operator.core.decision import Create, Delete, Kind
+from qtj_operator.core.decision import Create, Delete, Event, Kind
 from qtj_operator.core.failures import MAX_FAILURES
 from tests.core.world import World, later, parameter_servers, running_job, trained_job
 
@@ -254,7 +254,7 @@ def test_an_evaluator_that_has_failed_for_good_is_on_record_once_however_many_wo
     world = evaluator_failed(training_job(workers=14, backoff_limit=100, evaluator=True), exit_code=3).recorded()
     for index in range(14):
         world = world.with_pod(f"worker-{index}", exit_code=137)
-    events = []
+    events: list[Event] = []
     for _ in range(14):
         gone = [action.name.removeprefix("qcnn-") for action in world.decide().actions if isinstance(action, Delete)]
         events += world.decide().events

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from qtj_operator.build.tf_config import tf_config
-from qtj_operator.core import impossible
+from qtj_operator.core import invalid_spec
 from tests.core.world import later, new_job, running_job
 from tests.jobs import a_container, a_template
 
@@ -133,7 +133,7 @@ def test_the_program_needs_the_volume_and_its_helpers_do_not() -> None:
     assert decision.status.attempt == 1
 
 
-def test_an_impossible_spec_is_said_once_and_nothing_more_is_done() -> None:
+def test_an_invalid_spec_is_said_once_and_nothing_more_is_done() -> None:
     world = new_job(template=template(env=[{"name": "TF_CONFIG"}])).recorded()
 
     again = world.decide(later(days=1))
@@ -142,13 +142,13 @@ def test_an_impossible_spec_is_said_once_and_nothing_more_is_done() -> None:
     assert (again.events, again.actions, again.wake_at) == ((), (), None)
 
 
-def test_an_impossible_spec_is_told_as_a_warning() -> None:
+def test_an_invalid_spec_is_told_as_a_warning() -> None:
     (event,) = new_job(template=template(env=[{"name": "TF_CONFIG"}])).decide().events
 
     assert (event.type, event.reason) == ("Warning", "InvalidSpec")
 
 
-def test_an_edit_of_what_may_be_edited_does_not_revive_an_impossible_spec() -> None:
+def test_an_edit_of_what_may_be_edited_does_not_revive_an_invalid_spec() -> None:
     world = new_job(template=template(env=[{"name": "TF_CONFIG"}])).recorded()
 
     decision = world.with_spec(inference={}).decide()
@@ -237,10 +237,10 @@ def test_a_variable_may_be_as_long_as_linux_allows(monkeypatch: pytest.MonkeyPat
     job = new_job(workers=2).job
     text = f"TF_CONFIG={tf_config(job, job.leader)}\0"
 
-    monkeypatch.setattr(impossible, "_MAX_VARIABLE", len(text))
-    fits = impossible.tf_config_too_long(job)
-    monkeypatch.setattr(impossible, "_MAX_VARIABLE", len(text) - 1)
-    sentence = impossible.tf_config_too_long(job)
+    monkeypatch.setattr(invalid_spec, "_MAX_VARIABLE", len(text))
+    fits = invalid_spec.tf_config_too_long(job)
+    monkeypatch.setattr(invalid_spec, "_MAX_VARIABLE", len(text) - 1)
+    sentence = invalid_spec.tf_config_too_long(job)
 
     assert fits is None
     assert (sentence or "").startswith(f"TF_CONFIG would have {len(text)} bytes for 2 replicas")

@@ -1,4 +1,4 @@
-"""Jobs that have ended."""
+"""Jobs that are Complete or Failed."""
 
 import pytest
 

@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from qtj_operator.api.conditions import ConditionType, Fact, Reason
+from qtj_operator.api import conditions
+from qtj_operator.api.conditions import Reason
 from qtj_operator.api.contract import STATES, Env
 from qtj_operator.api.job import Job, main_container
 from qtj_operator.api.memory import state_bytes
@@ -17,10 +18,10 @@ from qtj_operator.api.quantities import bytes_of, in_words
 from qtj_operator.api.reading import dotted, faults
 from qtj_operator.api.template import read_template
 from qtj_operator.build.tf_config import tf_config
-from qtj_operator.core.decision import Verdict
+from qtj_operator.core.decision import Move
 from qtj_operator.core.observed import Observed
 
-__all__ = ["fault", "impossible", "impossible_inference"]
+__all__ = ["fault", "invalid_inference", "invalid_spec"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,14 +46,10 @@ class Asked:
 Check = Callable[[Asked], str | None]
 
 
-def impossible(seen: Observed, _now: datetime) -> Verdict | None:
+def invalid_spec(seen: Observed, _now: datetime) -> Move | None:
     """Says what is wrong once, before any pod exists, and leaves it at that."""
-    if seen.attempt:
-        return None
     sentence = fault(seen.job)
-    if sentence is None:
-        return None
-    return Verdict(facts=(Fact(ConditionType.FAILED, status=True, reason=Reason.INVALID_SPEC, message=sentence),))
+    return None if sentence is None else Move(conditions=(conditions.failed(Reason.INVALID_SPEC, sentence),))
 
 
 def fault(job: Job) -> str | None:
@@ -60,7 +57,7 @@ def fault(job: Job) -> str | None:
     return _complaint(Asked(job=job, templates=_templates(job))) or tf_config_too_long(job)
 
 
-def impossible_inference(job: Job) -> str | None:
+def invalid_inference(job: Job) -> str | None:
     """Returns what is wrong with inference's own template, which may be edited until it is used; else None."""
     template, where = job.inference.template if job.inference else None, "spec.inference.template"
     if template is None:

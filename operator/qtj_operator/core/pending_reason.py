@@ -7,13 +7,13 @@ from qtj_operator.api.conditions import Reason
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.removal import held_up
 
-__all__ = ["why_not_gone", "why_unstarted"]
+__all__ = ["pending_reason", "terminating_reason"]
 
 _PULL = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
 _STARTING = {"ContainerCreating", "PodInitializing"}
 
 
-def why_unstarted(pod: Pod) -> tuple[Reason, str] | None:
+def pending_reason(pod: Pod) -> tuple[Reason, str] | None:
     """Returns what keeps a pod from starting, with a sentence, if it is more than a matter of seconds."""
     if pod.gates:
         return Reason.QUEUED, f"{pod.name} waits to be admitted by its queue (scheduling gate {', '.join(pod.gates)})"
@@ -30,7 +30,7 @@ def why_unstarted(pod: Pod) -> tuple[Reason, str] | None:
     return Reason.CONTAINER_NOT_STARTED, f"{pod.name} cannot start ({waiting.reason}): {waiting.message}"
 
 
-def why_not_gone(pods: Iterable[Pod], now: datetime) -> tuple[Reason, str] | None:
+def terminating_reason(pods: Iterable[Pod], now: datetime) -> tuple[Reason, str] | None:
     """Returns what keeps one of the pods from going although its time is up, with a sentence, where that is known."""
     sentence = next((why for pod in pods if (why := held_up(pod, now)) is not None), None)
     return None if sentence is None else (Reason.TERMINATING, sentence)

@@ -1,0 +1,79 @@
+"""What a pass writes into the status, field by field: a misspelt name is an error, and not a change that is lost."""
+
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from enum import Enum
+from typing import Any, Final
+
+from qtj_operator.api.status import Failure, InferenceStatus, ProgressStatus, Status, WeightsStatus
+
+__all__ = ["KEEP", "NO_CHANGE", "NO_REPORT", "Keep", "Report", "StatusChange", "new_attempt"]
+
+
+class Keep(Enum):
+    """Stands for the value that a field has; None would empty the field."""
+
+    KEEP = "keep"
+
+
+KEEP: Final = Keep.KEEP
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    def applied_to(self, status: Status) -> Status:
+        """Returns the status with the fields that are named here."""
+        return status.changed(**self.values())
+
+    def values(self) -> dict[str, Any]:
+        """Returns the fields that are named here, with their new values."""
+        named = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {name: value for name, value in named if value is not KEEP}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusChange(_Change):
+    """A move of the record: the fields of `Status` that get another value. Those that are left out stay."""
+
+    attempt: int | Keep = KEEP
+    restarts: int | Keep = KEEP
+    disruptions: int | Keep | None = KEEP
+    restarts_since_checkpoint: int | Keep | None = KEEP
+    checkpoint_step: int | Keep = KEEP
+    retry: int | Keep = KEEP
+    start_time: datetime | Keep = KEEP
+    active_since: datetime | Keep = KEEP
+    attempt_start_time: datetime | Keep | None = KEEP
+    consecutive_failures: int | Keep | None = KEEP
+    last_failure_time: datetime | Keep = KEEP
+    peer_lost_time: Keep | None = KEEP
+    spec_digest: str | Keep = KEEP
+    failures: tuple[Failure, ...] | Keep | None = KEEP
+    progress: ProgressStatus | Keep | None = KEEP
+    weights: WeightsStatus | Keep | None = KEEP
+    inference: InferenceStatus | Keep | None = KEEP
+
+    def __or__(self, other: "StatusChange") -> "StatusChange":
+        """Returns both changes; where both name a field, the other's value counts."""
+        return replace(self, **other.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report(_Change):
+    """What the status says of work under way.
+
+    The next pass finds the same in the world. So a report may go with actions: a crash between the two loses nothing.
+    """
+
+    attempt_start_time: datetime | Keep = KEEP
+    peer_lost_time: datetime | Keep = KEEP
+    inference: InferenceStatus | Keep = KEEP
+
+
+NO_CHANGE: Final = StatusChange()
+NO_REPORT: Final = Report()
+
+
+def new_attempt(number: int) -> StatusChange:
+    """Returns the change with which an attempt begins: what the status says of one attempt alone is emptied."""
+    return StatusChange(attempt=number, attempt_start_time=None, peer_lost_time=None, weights=None)

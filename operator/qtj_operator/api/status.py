@@ -185,6 +185,9 @@ class Status(Model):
     replicas: Mapping[str, ReplicaStatus] | None = Field(None, description="Counts by role.")
     failures: tuple[Failure, ...] | None = Field(None, description="The last replicas that ended badly, newest last.")
     progress: ProgressStatus | None = Field(None, description="How far training is.")
+    evaluation: ProgressStatus | None = Field(
+        None, description="What the Evaluator has measured last, and at which epoch and step of the training."
+    )
     weights: WeightsStatus | None = Field(None, description="The trained weights.")
     inference: InferenceStatus | None = Field(None, description="How far inference is and what it measured.")
 

@@ -119,6 +119,8 @@ def _facts(run: Recorded) -> Iterator[tuple[str, str]]:
         yield "epoch", epoch
     if loss:
         yield "loss", loss
+    if evaluation := status.get("evaluation"):
+        yield "evaluated", _evaluated(evaluation)
     if status.get("attempt", 1) > 1:
         yield "attempt", str(status["attempt"])
     if weights := status.get("weights"):
@@ -131,6 +133,14 @@ def _facts(run: Recorded) -> Iterator[tuple[str, str]]:
     for event in events_of(run.folder)[-_EVENTS:]:
         yield "event", f"{event['reason']}: {event['message']}"
     yield "next", _next(run, phase)
+
+
+def _evaluated(said: Mapping[str, Any]) -> str:
+    """Returns what the evaluator has measured last."""
+    measured = {"validation loss": said.get("validationLoss"), "accuracy": said.get("accuracy")}
+    numbers = ", ".join(f"{name} {value:.4g}" for name, value in measured.items() if value is not None)
+    step = f", step {said['step']}" if said.get("step") else ""
+    return f"epoch {said['epoch']}{step}" + (f": {numbers}" if numbers else "")
 
 
 def _next(run: Recorded, phase: str) -> str:

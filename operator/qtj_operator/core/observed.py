@@ -30,7 +30,7 @@ from typing import Any, Self
 from qtj_operator.api.contract import Progress
 from qtj_operator.api.indexes import parse_indexes
 from qtj_operator.api.job import Job, ReplicaId
-from qtj_operator.api.names import LABEL_INFERENCE, replica_name
+from qtj_operator.api.names import LABEL_INFERENCE, Role, replica_name
 from qtj_operator.core.pod import Pod
 
 __all__ = ["InferenceRun", "Observed", "is_controlled_by"]
@@ -113,6 +113,7 @@ class Observed:
         pod_group: Whether this job's PodGroup exists.
         inference: The inference Job, if it exists.
         progress: What the leading replica's progress endpoint said last.
+        evaluation: What the evaluator's said last.
     """
 
     job: Job
@@ -121,6 +122,7 @@ class Observed:
     pod_group: bool = False
     inference: InferenceRun | None = None
     progress: Progress | None = None
+    evaluation: Progress | None = None
 
     @property
     def attempt(self) -> int:
@@ -152,6 +154,11 @@ class Observed:
     def leader(self) -> Pod | None:
         """The current pod of the replica that stores the weights."""
         return next((pod for pod in self.current if pod.replica == self.job.leader), None)
+
+    @property
+    def evaluator(self) -> Pod | None:
+        """The current pod of the replica that evaluates checkpoints."""
+        return next((pod for pod in self.current if pod.replica and pod.replica.role == Role.EVALUATOR), None)
 
     @property
     def gang(self) -> tuple[Pod, ...]:

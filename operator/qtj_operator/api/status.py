@@ -88,6 +88,7 @@ class ProgressStatus(Model):
     step: int | None = Field(None, description="Optimizer steps finished.")
     checkpoint_step: int | None = Field(None, description="Optimizer steps that the last stored checkpoint holds.")
     steps: int | None = Field(None, description="Optimizer steps of all epochs together.")
+    devices: int | None = Field(None, description="Devices of all replicas that train.")
     loss: float | None = Field(None, description="Training loss of the last finished epoch.")
     accuracy: float | None = Field(None, description="Accuracy on the held-out set, 0 to 1.")
     validation_loss: float | None = Field(None, description="Loss on the held-out set after the last finished epoch.")

@@ -14,6 +14,7 @@ from qtj_operator.api.reading import read_status
 from qtj_operator.cli.errors import InputError
 from qtj_operator.cli.places import Recorded, jobs_named
 from qtj_operator.cli.stage import sentence_of
+from qtj_operator.cli.text import columns
 from qtj_operator.local.folder import FolderError
 from qtj_operator.local.follow import events_of
 from qtj_operator.local.history import INTERRUPTED, History, Run, phase_of
@@ -52,9 +53,7 @@ def listed(job: str | None) -> Sequence[Recorded]:
 
 def table(runs: Sequence[Recorded]) -> str:
     """Returns a line for each run, below headings."""
-    rows = [_HEADINGS, *map(_row, runs)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("   ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return columns([_HEADINGS, *map(_row, runs)])
 
 
 def _row(run: Recorded) -> Sequence[str]:

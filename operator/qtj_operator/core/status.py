@@ -141,6 +141,7 @@ def progress_status(said: Progress) -> ProgressStatus:
         examples_per_second=_rounded(said.examples_per_second),
         gradient_variance=_rounded(said.gradient_variance),
         checkpoint_step=said.checkpoint_step,
+        devices=said.devices,
     )
 
 

@@ -93,6 +93,20 @@ def test_the_report_tells_of_loss_metrics_and_predictions_and_draws_them(left: L
     assert left.picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_report_tells_the_training_set_from_the_held_out_set(left: Left) -> None:
+    for number, held_out in enumerate((0.5, 0.25, 0.75), start=1):
+        told = {"validation_loss": held_out, "accuracy": 0.5, "training_accuracy": 0.25 * number}
+        left.epochs(1 / number, first=number, **told)
+
+    assert left.report()[4:9] == [
+        "held-out loss  0.5 after epoch 1, 0.75 after epoch 3",
+        "               lowest after epoch 2: 0.25",
+        "accuracy       0.5 after epoch 1, 0.5 after epoch 3",
+        "               on the training set 0.25 after epoch 1, 0.75 after epoch 3",
+        f"picture: {left.picture}",
+    ]
+
+
 def test_nothing_is_right_or_wrong_in_a_regression(left: Left) -> None:
     left.predictions(Predictions(labels=[0.0, 2.0, 4.0], predictions=[0.0, 2.0, 1.0], examples=3))
 

@@ -42,7 +42,7 @@ def test_the_job_and_its_run_are_the_title() -> None:
 def test_loss_and_predictions_have_a_panel_each() -> None:
     loss, predictions = drawn(found(epochs(0.5), ANIMALS)).axes
 
-    assert (loss.get_xlabel(), loss.get_ylabel()) == ("epoch", "training loss")
+    assert (loss.get_xlabel(), loss.get_ylabel()) == ("epoch", "loss")
     assert (predictions.get_xlabel(), predictions.get_ylabel()) == ("prediction", "label")
 
 
@@ -86,7 +86,18 @@ def test_a_restart_is_a_line_between_two_epochs() -> None:
     assert list(restart.get_xdata()) == [2.5, 2.5]
     legend = loss.get_legend()
     assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == ["loss", "attempt 2"]
+    assert [text.get_text() for text in legend.get_texts()] == ["training set", "attempt 2"]
+
+
+def test_the_losses_of_both_sets_share_their_panel() -> None:
+    both = [EpochRecord(1, 1, 0.5, validation_loss=0.75), EpochRecord(2, 1, 0.25, validation_loss=math.inf)]
+
+    [loss] = drawn(found(both)).axes
+
+    _, held_out = loss.lines
+    assert held_out.get_label() == "held-out set"
+    first, second = (float(value) for value in held_out.get_ydata())
+    assert (first, math.isnan(second)) == (0.75, True)
 
 
 def test_classes_stand_on_both_axes_and_each_cell_has_its_count() -> None:

@@ -1,6 +1,5 @@
 """What TensorBoard reads."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -126,7 +125,7 @@ def test_the_line_of_a_linear_regression_is_shown(trainer: Trainer, tmp_path: Pa
 
 @pytest.mark.parametrize(("role", "size"), [("workers", 2), ("devices", 3)])
 def test_histograms_have_the_examples_of_all_replicas(trainer: Trainer, tmp_path: Path, role: str, size: int) -> None:
-    environment: Mapping[str, str] = {"QTJ_DEVICES": str(size)} if role == "devices" else {}
+    environment = {"QTJ_DEVICES": str(size)} if role == "devices" else {}
     small = ("train", "qcnn", "--qubits", "4", "--rounds", "8", "--epochs", "1", "--filters", "2", "--batch-size", "4")
 
     ended = trainer.run_cluster(

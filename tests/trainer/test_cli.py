@@ -25,6 +25,17 @@ AT_ONCE = 4
         "--batch-size",
         "--learning-rate",
         "--optimizer",
+        "--schedule",
+        "--warmup-steps",
+        "--decay-steps",
+        "--decay-to",
+        "--momentum",
+        "--beta-1",
+        "--beta-2",
+        "--weight-decay",
+        "--clip-norm",
+        "--patience",
+        "--min-delta",
         "--devices",
         "--checkpoint-every",
         "--checkpoint-steps",
@@ -32,7 +43,7 @@ AT_ONCE = 4
     ],
 )
 def test_help_teaches_each_option(help_of_qcnn: str, option: str) -> None:
-    described = [line for line in help_of_qcnn.splitlines() if option in line]
+    described = [line for line in help_of_qcnn.splitlines() if line.lstrip("│ ").startswith(f"{option} ")]
 
     assert len(described) == 1
     assert len(described[0].split()) > 5
@@ -50,6 +61,8 @@ def test_help_names_the_environment(help_of_qcnn: str) -> None:
         ("train qcnn --optimizer lion", 2, "Invalid value for '--optimizer': 'lion' is not one of"),
         ("train qcnn --model pure --filters 2", 1, "only the hybrid model has filters"),
         ("train qcnn --qubits 40", 1, "the statevectors of one example take"),
+        ("train qcnn --schedule step", 2, "Invalid value for '--schedule': 'step' is not one of"),
+        ("train qcnn --momentum 0.9", 1, "--momentum is 0.9 and --optimizer is adam, which does not use it"),
         ("train images", 1, "images needs --data"),
         ("train", 2, "A command is missing"),
         ("train qcnn extra", 2, "unexpected extra argument"),

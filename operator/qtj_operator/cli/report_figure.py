@@ -59,18 +59,24 @@ def _is_drawable(value: float | None) -> TypeGuard[float]:
     return value is not None and abs(value) <= _LARGEST
 
 
+def _drawable(values: Sequence[float | None]) -> list[float]:
+    return [value if _is_drawable(value) else math.nan for value in values]
+
+
 def _draw_loss(axes: "Axes", epochs: Sequence[EpochRecord]) -> None:
     from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
 
     numbers = [each.number for each in epochs]
-    losses = [each.loss if _is_drawable(each.loss) else math.nan for each in epochs]
-    axes.plot(numbers, losses, marker=".", label="loss")
-    axes.set(xlabel="epoch", ylabel="training loss", title="Loss", xlim=(numbers[0] - 0.5, numbers[-1] + 0.5))
+    axes.plot(numbers, _drawable([each.loss for each in epochs]), marker=".", label="training set")
+    held_out = _drawable([each.validation_loss for each in epochs])
+    if not all(map(math.isnan, held_out)):
+        axes.plot(numbers, held_out, marker=".", label="held-out set")
+    axes.set(xlabel="epoch", ylabel="loss", title="Loss", xlim=(numbers[0] - 0.5, numbers[-1] + 0.5))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     for before, after in pairwise(epochs):
         if after.attempt != before.attempt:
             axes.axvline(after.number - 0.5, color="gray", linestyle=":", label=f"attempt {after.attempt}")
-    if len({each.attempt for each in epochs}) > 1:
+    if len(axes.lines) > 1:
         axes.legend()
 
 

@@ -23,6 +23,7 @@ def report_text(found: Findings) -> Iterator[str]:
     yield found.headline
     yield from _epochs(found)
     yield from _loss(found)
+    yield from _held_out_loss(found.epochs)
     yield from _accuracy(found.epochs)
     source = "inference" if found.status.inference and found.status.inference.metrics else "training"
     for name, value in found.metrics.items():
@@ -73,10 +74,22 @@ def _gaps(epochs: Sequence[EpochRecord]) -> Iterator[str]:
     yield f"{_INDENT}the loss {what} in epoch{'s' if len(numbers) > 1 else ''} {named}"
 
 
+def _held_out_loss(epochs: Sequence[EpochRecord]) -> Iterator[str]:
+    """Says where the loss on the held-out set was lowest: from there on, more training fits the training set alone."""
+    known = [(each.validation_loss, each.number) for each in epochs if each.validation_loss is not None]
+    if known:
+        loss, number = min(known)
+        yield f"held-out loss  {_from_to([(epoch, value) for value, epoch in known])}"
+        yield f"{_INDENT}lowest after epoch {number}: {loss:.4g}"
+
+
 def _accuracy(epochs: Sequence[EpochRecord]) -> Iterator[str]:
     known = [(each.number, each.accuracy) for each in epochs if each.accuracy is not None]
+    training = [(each.number, each.training_accuracy) for each in epochs if each.training_accuracy is not None]
     if known:
         yield f"accuracy       {_from_to(known)}"
+    if training:
+        yield f"{_INDENT}on the training set {_from_to(training)}"
 
 
 def _from_to(values: Sequence[tuple[int, float | None]]) -> str:

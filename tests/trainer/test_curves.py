@@ -1,0 +1,109 @@
+"""What an epoch says of the training set and of the held-out set, by the loop itself."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from qtj_trainer.run.loop import Loop
+from qtj_trainer.run.position import Epoch, Position
+from qtj_trainer.run.synchronous import Synchronous
+from qtj_trainer.workloads import Examples
+from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
+
+QCNN = Qcnn()
+
+
+def options_of(**chosen: Any) -> QcnnOptions:
+    return QcnnOptions(**{"qubits": 4, "rounds": 8, "batch_size": 4, **chosen})
+
+
+def loop_of(options: QcnnOptions) -> Loop:
+    split = QCNN.split(options)
+    training, held_out = QCNN.encode(split.training, options), QCNN.encode(split.held_out, options)
+    return Synchronous(QCNN, options, tf.distribute.get_strategy(), training=training, held_out=held_out)
+
+
+def epochs_of(loop: Loop, start: Position | None = None) -> list[Position]:
+    return [each for each in loop.positions(start or Position(), lambda _: False) if each.ends_epoch]
+
+
+def last_of(position: Position) -> Epoch:
+    assert position.last
+    return position.last
+
+
+def judged(loop: Loop, examples: Examples) -> dict[str, float]:
+    """Error and scores of the model as it is, computed in one piece."""
+    predictions = loop.model(examples.inputs)
+    scores = {**QCNN.score(examples.labels, predictions), "loss": QCNN.errors(examples.labels, predictions)}
+    return {name: float(np.mean(each)) for name, each in scores.items()}
+
+
+def test_the_held_out_set_is_judged_after_the_epoch() -> None:
+    loop = loop_of(options_of(epochs=2))
+
+    last = last_of(epochs_of(loop)[-1])
+
+    expected = judged(loop, loop.examples[1])
+    assert {**last.scores, "loss": last.validation_loss} == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_training_set_is_judged_by_the_steps_themselves() -> None:
+    loop = loop_of(options_of(epochs=1, learning_rate=1e-9, optimizer="sgd"))  # too small to change a score
+    expected = judged(loop, loop.examples[0])
+
+    [position] = epochs_of(loop)
+
+    last = last_of(position)
+    assert {**last.training_scores, "loss": last.loss} == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_scores_of_an_epoch_survive_an_interruption_within_it() -> None:
+    options = options_of(epochs=1)
+    whole = last_of(epochs_of(loop_of(options))[0])
+    first, second = loop_of(options), loop_of(options)
+    within = next(position for position in first.positions(Position(), lambda _: True) if position.step == 2)
+
+    second.restore(first.state())
+    resumed = last_of(epochs_of(second, within)[0])
+
+    assert resumed.training_scores == whole.training_scores
+    assert (resumed.loss, resumed.validation_loss) == (whole.loss, whole.validation_loss)
+
+
+def test_an_epoch_names_the_learning_rate_of_its_last_step() -> None:
+    loop = loop_of(options_of(epochs=2, learning_rate=0.5, warmup_steps=10, optimizer="sgd"))
+
+    rates = [last_of(position).learning_rate for position in epochs_of(loop)]
+
+    assert loop.steps == 6
+    assert rates == pytest.approx([0.25, 0.5])
+
+
+def stopped_early() -> tuple[Loop, list[Position]]:
+    loop = loop_of(options_of(epochs=50, patience=2))
+    return loop, epochs_of(loop)
+
+
+def test_the_best_weights_are_taken_back() -> None:
+    loop, positions = stopped_early()
+    best = positions[-1].best
+    assert best is not None
+    assert best.number == len(positions) - 2 < 48
+
+    loop.take_best()
+
+    assert judged(loop, loop.examples[1])["loss"] == pytest.approx(best.validation_loss, abs=1e-5)
+
+
+def test_a_training_that_has_stopped_goes_on_no_more_when_it_is_resumed() -> None:
+    loop, positions = stopped_early()
+    again = loop_of(options_of(epochs=50, patience=2))
+    again.restore(loop.state())
+
+    assert epochs_of(again, positions[-1]) == []
+    loop.take_best()
+    again.take_best()
+    np.testing.assert_array_equal(again.model.get_weights()[0], loop.model.get_weights()[0])

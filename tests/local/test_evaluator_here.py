@@ -35,6 +35,12 @@ def log_of(laptop: Laptop) -> str:
     return "".join(path.read_text() for path in sorted((laptop.artifacts("qcnn") / "logs").glob("*-evaluator-0.*.log")))
 
 
+def scaled(laptop: Laptop) -> list[tuple[str, int, int, float]]:
+    """Returns what the report says of the throughput of all runs."""
+    told = json.loads(laptop.qtj("report", "--scaling", "qcnn", "-o", "json").output)
+    return [(each["run"], each["workers"], each["devices"], each["speedUp"]) for each in told["items"]]
+
+
 def test_an_evaluator_that_is_killed_comes_again_and_costs_the_training_nothing(laptop: Laptop) -> None:
     laptop.write(evaluated("--epochs=400"))
     running = laptop.start("run", "job.yaml", "-o", "json")
@@ -58,3 +64,4 @@ def test_an_evaluator_that_is_killed_comes_again_and_costs_the_training_nothing(
     assert "evaluated step" in log_of(laptop).rpartition("TensorFlow")[2]
     assert list((laptop.artifacts("qcnn") / "logs").glob("*/eval/events.*"))
     assert laptop.processes() == {}
+    assert scaled(laptop) == [("qcnn/1", 2, 2, 1.0)]

@@ -127,3 +127,20 @@ def test_a_program_that_evaluates_nothing_is_refused_as_an_evaluator(trainer: Tr
     assert ended.sentences == [
         "error: this is the job's evaluator, and its program evaluates no checkpoints: remove the role Evaluator"
     ]
+
+
+def test_a_training_tells_on_how_many_devices_it_runs(job: Job) -> None:
+    ended = job.leader(*LINE, "--epochs", "2", "--devices", "2").end()
+
+    assert ended.message
+    assert ended.message.progress
+    assert ended.message.progress.devices == 2
+
+
+def test_an_evaluator_takes_the_devices_that_it_is_given(stopped: Job) -> None:
+    evaluator = stopped.evaluator(*FOREVER, "--devices", "2")
+
+    evaluator.wait_for("evaluated step")
+
+    assert set(mse_by_epoch(evaluator.output())) <= set(range(1, 1_000_000))
+    evaluator.kill()

@@ -32,8 +32,10 @@ class Run:
     environment: Mapping[str, str]
     stop: Stop
 
-    def progress(self, position: Position, steps_per_epoch: int | None = None) -> contract.Progress:
-        """Says how far training is."""
+    def progress(
+        self, position: Position, steps_per_epoch: int | None = None, devices: int | None = None
+    ) -> contract.Progress:
+        """Says how far training is, and on how many devices."""
         epochs = self.options.epochs
         steps = steps_per_epoch * epochs if steps_per_epoch else None
         said = contract.Progress(
@@ -42,6 +44,7 @@ class Run:
             step=position.step,
             steps=steps,
             checkpoint_step=self.checkpoints.step or None,
+            devices=devices,
         )
         if position.last is None:
             return said

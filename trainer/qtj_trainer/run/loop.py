@@ -122,6 +122,11 @@ class Loop(ABC):
             tf.function(each, autograph=False).get_concrete_function(batch)
 
     @property
+    def devices(self) -> int:
+        """Devices that train, those of other processes included."""
+        return int(self._strategy.num_replicas_in_sync)
+
+    @property
     def examples(self) -> tuple[Examples, Examples]:
         """Those it learns from, and those it is judged by."""
         return self._training, self._held_out

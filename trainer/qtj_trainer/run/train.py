@@ -145,7 +145,7 @@ def _loop(run: Run, strategy: "tf.distribute.Strategy", split: Split) -> "Loop":
 def _watch(run: Run, loop: "Loop", telemetry: Telemetry, checkpoint: Checkpoint | None) -> Position:
     """Trains to the end, storing and telling how far it is, and returns where that is."""
     position = start = _resume(loop, checkpoint) if checkpoint else Position()
-    telemetry.progress = run.progress(position, loop.steps)
+    telemetry.progress = run.progress(position, loop.steps, loop.devices)
     telemetry.activity = "compiling"  # the first step does
     began = before = time.perf_counter()
 
@@ -155,13 +155,13 @@ def _watch(run: Run, loop: "Loop", telemetry: Telemetry, checkpoint: Checkpoint 
     with _board(run) if run.cluster.leads else nullcontext() as board:
         for position in loop.positions(start, pause):
             run.stop.patience = _SPARE_SECONDS + _SPARE_STEPS * (time.perf_counter() - before)
-            telemetry.progress, telemetry.activity = run.progress(position, loop.steps), ""
+            telemetry.progress, telemetry.activity = run.progress(position, loop.steps, loop.devices), ""
             if position.ends_epoch or run.checkpoints.is_due(position):
                 loop.check_weights(position.step)
             if position.ends_epoch:
                 _show(run, loop, position, board)
             _keep(run, loop, position)
-            telemetry.progress = run.progress(position, loop.steps)
+            telemetry.progress = run.progress(position, loop.steps, loop.devices)
             before = time.perf_counter()
     if position.best and has_stopped(position, run.options):
         said = "stopped early: the loss on the held-out set was lowest after epoch %d, %d epochs ago"
@@ -187,7 +187,7 @@ def _board(run: Run) -> "Board":
 
 def _show(run: Run, loop: "Loop", position: Position, board: "Board | None") -> None:
     assert position.last  # noqa: S101  an epoch has just ended
-    said = run.progress(position, loop.steps)
+    said = run.progress(position, loop.steps, loop.devices)
     log.info("epoch %s", _line(position.last, run.options.epochs), extra={"progress": said.to_dict()})
     if board:
         log_progress(run.environment, said)

@@ -4,6 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from qtj_operator.api.job import ReplicaId
+from qtj_operator.api.names import Role
+from qtj_operator.build.service import replica_service
 from qtj_operator.core.decision import Create, Delete, Kind, Restore
 from tests.core.world import World, later, new_job, running_job, starting_job, trained_job
 
@@ -89,8 +92,8 @@ def test_a_service_that_somebody_edited_is_brought_back(edit: dict[str, object])
 
     decision = world.with_service("worker-1", **edit).decide()
 
-    spec = world.services["qcnn-worker-1"]["spec"]
-    promised = {field: spec[field] for field in ("ports", "selector", "publishNotReadyAddresses")}
+    built = replica_service(world.job, ReplicaId(Role.WORKER, 1))["spec"]
+    promised = {field: built[field] for field in ("ports", "selector", "publishNotReadyAddresses")}
     assert decision.actions == (Restore(Kind.SERVICE, "qcnn-worker-1", "qcnn-worker-1-version", promised),)
     assert [(event.type, event.reason) for event in decision.events] == [("Warning", "ServiceRepaired")]
 

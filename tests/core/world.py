@@ -15,10 +15,12 @@ from qtj_operator.api.spec import Inference, Spec
 from qtj_operator.build.inference import inference_run
 from qtj_operator.build.manifest import Manifest
 from qtj_operator.build.service import replica_service
+from qtj_operator.controller.parse import parse_service
 from qtj_operator.core.decide import decide
 from qtj_operator.core.decision import Decision
 from qtj_operator.core.ending import Ending
-from qtj_operator.core.observed import InferenceRun, Observed
+from qtj_operator.core.inference_run import InferenceRun
+from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod, Waiting
 from tests.jobs import a_job
 
@@ -92,9 +94,10 @@ class World(Observed):
 
     def with_service(self, replica: str, **spec: Any) -> Self:
         """Somebody edited the replica's Service."""
-        name = f"{self.job.name}-{replica}"
-        service = self.services[name]
-        return replace(self, services={**self.services, name: {**service, "spec": {**service["spec"], **spec}}})
+        (replica_id,) = (each for each in self.job.replicas() if _called(each) == replica)
+        built = stored(replica_service(self.job, replica_id))
+        edited = parse_service({**built, "spec": {**built["spec"], **spec}})
+        return replace(self, services={**self.services, edited.name: edited})
 
     def without_service(self, replica: str) -> Self:
         name = f"{self.job.name}-{replica}"
@@ -102,8 +105,8 @@ class World(Observed):
 
     def with_services(self) -> Self:
         """The replicas' Services as the API server has them."""
-        built = [replica_service(self.job, replica) for replica in self.job.replicas()]
-        return replace(self, services={service["metadata"]["name"]: stored(service) for service in built})
+        services = [parse_service(stored(replica_service(self.job, replica))) for replica in self.job.replicas()]
+        return replace(self, services={service.name: service for service in services})
 
     def with_inference(self, **how: Any) -> Self:
         """The inference Job that the spec asks for, in the state that `how` says: `complete=True, says=...`."""

@@ -4,9 +4,11 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self, TypeVar
 
 from qtj_operator.api.conditions import ConditionType, is_over, is_true
+from qtj_operator.api.defaults import GRPC_PORT, METRICS_PORT, PROFILER_PORT
 from qtj_operator.api.names import MANAGER, Role
 from qtj_operator.api.reading import read_leniently, read_spec, read_status
 from qtj_operator.api.run_policy import BackoffScope, RunPolicy
@@ -20,14 +22,11 @@ __all__ = [
     "ReplicaId",
     "is_managed_elsewhere",
     "main_container",
+    "main_name",
 ]
 
 C = TypeVar("C", bound=Mapping[str, Any])
 
-GRPC_PORT = 2222
-METRICS_PORT = 2224
-_DEFAULT_PROFILER_PORT = 2223
-_DEFAULT_BACKOFF_LIMIT = 3
 _MAIN_CONTAINER = "trainer"
 
 
@@ -39,7 +38,7 @@ class ReplicaId:
     index: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Job:
     """One QuantumTrainingJob.
 
@@ -94,9 +93,12 @@ class Job:
 
     def replicas(self) -> Iterator[ReplicaId]:
         """Yields every replica of the job, the one that leads first."""
-        for role, spec in self.spec.replica_specs:
-            for index in range(spec.replicas or 1):
-                yield ReplicaId(role, index)
+        yield from self._replicas
+
+    @cached_property
+    def _replicas(self) -> tuple[ReplicaId, ...]:
+        """They are asked for many times in a pass, and may be a thousand."""
+        return tuple(ReplicaId(role, index) for role, spec in self.spec.replica_specs for index in range(spec.count))
 
     @property
     def leader(self) -> ReplicaId:
@@ -106,13 +108,13 @@ class Job:
     @property
     def size(self) -> int:
         """How many replicas the job has."""
-        return sum(1 for _ in self.replicas())
+        return len(self._replicas)
 
     @property
     def profiler_port(self) -> int:
         """Port of the profiler server."""
         profiler = self.spec.profiler
-        return (profiler and profiler.port) or _DEFAULT_PROFILER_PORT
+        return (profiler and profiler.port) or PROFILER_PORT
 
     @property
     def policy(self) -> RunPolicy:
@@ -122,8 +124,7 @@ class Job:
     @property
     def backoff_limit(self) -> int:
         """How many restarts may count before the job fails."""
-        limit = self.policy.backoff_limit
-        return _DEFAULT_BACKOFF_LIMIT if limit is None else limit
+        return self.policy.restarts
 
     @property
     def gang(self) -> bool:
@@ -217,7 +218,13 @@ def is_managed_elsewhere(raw: Mapping[str, Any]) -> bool:
 
 def main_container(containers: Sequence[C]) -> C:
     """Returns the container that runs the training program."""
-    return next((container for container in containers if container.get("name") == _MAIN_CONTAINER), containers[0])
+    names = [container.get("name", "") for container in containers]
+    return containers[names.index(main_name(names))]
+
+
+def main_name(names: Sequence[str]) -> str:
+    """Returns the name of the container that runs the training program."""
+    return _MAIN_CONTAINER if _MAIN_CONTAINER in names else names[0]
 
 
 def _digest(written: Mapping[str, Any]) -> str:

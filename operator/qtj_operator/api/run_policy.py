@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, StrictBool, StrictInt
 
+from qtj_operator.api.defaults import BACKOFF_LIMIT
 from qtj_operator.api.model import Model
 from qtj_operator.api.names import Role
 
@@ -115,8 +116,9 @@ class RunPolicy(Model):
 
     backoff_limit: StrictInt | None = Field(
         None,
-        description="Restarts after a retryable failure before the job fails. 3 when left out. Preemption, eviction "
-        "by the cluster and lost nodes do not count; an eviction because the pod used more disk than its limits does.",
+        description=f"Restarts after a retryable failure before the job fails. {BACKOFF_LIMIT} when left out. "
+        "Preemption, eviction by the cluster and lost nodes do not count; an eviction because the pod used more disk "
+        "than its limits does.",
         ge=0,
         le=1000,
     )
@@ -155,3 +157,18 @@ class RunPolicy(Model):
         "chief and all workers have (AllWorkers).",
     )
     scheduling_policy: SchedulingPolicy | None = Field(None, description="How the pods come onto nodes.")
+
+    @property
+    def restarts(self) -> int:
+        """How many restarts may count before the job fails."""
+        return BACKOFF_LIMIT if self.backoff_limit is None else self.backoff_limit
+
+    @property
+    def pods_to_clean(self) -> CleanPodPolicy:
+        """Which pods are deleted once the job has ended."""
+        return self.clean_pod_policy or CleanPodPolicy.RUNNING
+
+    @property
+    def success(self) -> SuccessPolicy:
+        """Whose end ends training."""
+        return self.success_policy or SuccessPolicy.LEADER

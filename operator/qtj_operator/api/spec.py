@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field, StrictBool, StrictInt, model_validator
 
 from qtj_operator.api.artifacts import Artifacts
 from qtj_operator.api.contract import MAX_QUBITS, MIN_QUBITS
+from qtj_operator.api.defaults import GRPC_PORT, INFERENCE_BACKOFF_LIMIT, METRICS_PORT, PROFILER_PORT, REPLICAS
 from qtj_operator.api.model import Model
 from qtj_operator.api.names import MANAGER, MAX_REPLICAS, Role
 from qtj_operator.api.rules import Rule, checked, enforce, validations
@@ -46,9 +47,9 @@ _SOME_ROLE = Rule(
     "name at least one role: Worker or Chief",
 )
 _FREE_PORT = Rule(
-    "self != 2222 && self != 2224",
-    lambda port: port not in {2222, 2224},
-    "port 2222 is taken by gRPC and 2224 by metrics: choose another",
+    f"self != {GRPC_PORT} && self != {METRICS_PORT}",
+    lambda port: port not in {GRPC_PORT, METRICS_PORT},
+    f"port {GRPC_PORT} is taken by gRPC and {METRICS_PORT} by metrics: choose another",
 )
 
 
@@ -72,11 +73,16 @@ class ReplicaSpec(Model):
     """How many replicas of one role, and what they run."""
 
     replicas: StrictInt | None = Field(
-        None, description="How many replicas of this role. 1 when left out.", ge=1, le=MAX_REPLICAS
+        None, description=f"How many replicas of this role. {REPLICAS} when left out.", ge=1, le=MAX_REPLICAS
     )
     template: PodTemplate | None = Field(
         None, description="Pod template of this role alone. The job's `template` when left out."
     )
+
+    @property
+    def count(self) -> int:
+        """How many replicas of the role there are."""
+        return self.replicas or REPLICAS
 
 
 class ReplicaSpecs(Model):
@@ -131,7 +137,7 @@ class Profiler(Model):
 
     port: Annotated[StrictInt, Field(ge=1024, le=65535), checked(_FREE_PORT)] | None = Field(
         None,
-        description="Port of the profiler server, on the pod and on its Service. 2223 when left out.",
+        description=f"Port of the profiler server, on the pod and on its Service. {PROFILER_PORT} when left out.",
         json_schema_extra=validations(_FREE_PORT),
     )
 
@@ -146,7 +152,10 @@ class Inference(Model):
         max_length=256,
     )
     backoff_limit: StrictInt | None = Field(
-        None, description="Retries before inference counts as failed. 2 when left out.", ge=0, le=100
+        None,
+        description=f"Retries before inference counts as failed. {INFERENCE_BACKOFF_LIMIT} when left out.",
+        ge=0,
+        le=100,
     )
     active_deadline_seconds: StrictInt | None = Field(
         None, description="Inference fails when it is not done this long after its start.", ge=1, le=LONGEST
@@ -159,6 +168,11 @@ class Inference(Model):
     template: UnreadPodTemplate | None = Field(
         None, description="Pod template of inference alone. The leading replica's when left out."
     )
+
+    @property
+    def retries(self) -> int:
+        """How often inference is tried again before it counts as failed."""
+        return INFERENCE_BACKOFF_LIMIT if self.backoff_limit is None else self.backoff_limit
 
 
 def _names(spec: "Spec", *roles: Role) -> bool:
@@ -200,7 +214,7 @@ _MIRRORED = Rule(
     "!has(self.replicaSpecs.Worker.replicas) || self.replicaSpecs.Worker.replicas == 1))",
     lambda spec: (
         spec.strategy != Strategy.MIRRORED
-        or sum(each.replicas or 1 for role, each in spec.replica_specs if role != Role.EVALUATOR) == 1
+        or sum(each.count for role, each in spec.replica_specs if role != Role.EVALUATOR) == 1
     ),
     "strategy Mirrored uses the devices of one pod: name one Worker, or use MultiWorkerMirrored",
 )

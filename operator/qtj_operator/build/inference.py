@@ -14,8 +14,6 @@ from qtj_operator.build.queueing import queue
 
 __all__ = ["inference_job", "inference_run"]
 
-_DEFAULT_BACKOFF_LIMIT = 2
-
 
 def inference_run(inference: Inference, weights: WeightsStatus | None) -> str:
     """Returns a digest of what an inference run depends on: another one means another run."""
@@ -34,14 +32,13 @@ def inference_job(job: Job, inference: Inference, weights: WeightsStatus | None)
     template["metadata"] = {**theirs, "labels": {**(theirs.get("labels") or {}), **own["labels"]}}
     own["labels"].update(queue(job))  # of the Job alone: Kueue takes a pod that names a queue for one without owner
     _say_what_to_run(template["spec"], inference)
-    limit = _DEFAULT_BACKOFF_LIMIT if inference.backoff_limit is None else inference.backoff_limit
     deadline = inference.active_deadline_seconds
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": own,
         "spec": {
-            "backoffLimit": limit,
+            "backoffLimit": inference.retries,
             **({"activeDeadlineSeconds": deadline} if deadline else {}),
             "podFailurePolicy": _failure_policy(main_container(template["spec"]["containers"])["name"]),
             "template": template,

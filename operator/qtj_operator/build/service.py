@@ -4,7 +4,7 @@ from qtj_operator.api.job import GRPC_PORT, METRICS_PORT, Job, ReplicaId
 from qtj_operator.api.names import LABEL_INDEX, LABEL_JOB, LABEL_ROLE, replica_name
 from qtj_operator.build.manifest import Manifest, metadata
 
-__all__ = ["replica_ports", "replica_service"]
+__all__ = ["replica_ports", "replica_service", "service_spec"]
 
 
 def replica_ports(job: Job) -> dict[str, int]:
@@ -13,22 +13,31 @@ def replica_ports(job: Job) -> dict[str, int]:
 
 
 def replica_service(job: Job, replica: ReplicaId) -> Manifest:
-    """Returns the Service of one replica.
-
-    It publishes addresses of pods that are not ready: peers must find each other to become ready at all.
-    """
-    labels = {LABEL_ROLE: replica.role.task_type, LABEL_INDEX: str(replica.index)}
+    """Returns the Service of one replica."""
+    name = replica_name(job.name, replica.role, replica.index)
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": metadata(job, replica_name(job.name, replica.role, replica.index), labels),
-        "spec": {
-            "clusterIP": "None",
-            "publishNotReadyAddresses": True,
-            "selector": {LABEL_JOB: job.name, **labels},
-            "ports": [
-                {"name": name, "port": port, "targetPort": port, "protocol": "TCP"}
-                for name, port in replica_ports(job).items()
-            ],
-        },
+        "metadata": metadata(job, name, _labels(replica)),
+        "spec": service_spec(job, replica),
     }
+
+
+def service_spec(job: Job, replica: ReplicaId) -> Manifest:
+    """Returns the spec of a replica's Service.
+
+    It publishes addresses of pods that are not ready: peers must find each other to become ready at all.
+    """
+    return {
+        "clusterIP": "None",
+        "publishNotReadyAddresses": True,
+        "selector": {LABEL_JOB: job.name, **_labels(replica)},
+        "ports": [
+            {"name": name, "port": port, "targetPort": port, "protocol": "TCP"}
+            for name, port in replica_ports(job).items()
+        ],
+    }
+
+
+def _labels(replica: ReplicaId) -> dict[str, str]:
+    return {LABEL_ROLE: replica.role.task_type, LABEL_INDEX: str(replica.index)}

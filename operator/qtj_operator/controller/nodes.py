@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from qtj_operator.controller.client import ApiError, Client, Resource
+from qtj_operator.controller.parse import parse_readiness
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.removal import is_late
@@ -40,5 +41,4 @@ async def _is_ready(client: Client, name: str) -> bool | None:
         if error.code == 403:  # noqa: PLR2004
             return None
         raise
-    conditions = ((node or {}).get("status") or {}).get("conditions") or ()
-    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
+    return node is not None and parse_readiness(node)

@@ -1,13 +1,16 @@
 """Reads a job's children into what decisions are made of."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from qtj_operator.api.job import Job, main_container
-from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, LABEL_ROLE, inference_name
+from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, LABEL_ROLE, Role, inference_name
+from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import Client, Object, ProgressSource, Resource
-from qtj_operator.core.observed import InferenceRun, Observed, is_controlled_by
+from qtj_operator.controller.parse import parse_inference, parse_pod, parse_service
+from qtj_operator.core.inference_run import InferenceRun
+from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
 
 __all__ = ["observe"]
@@ -23,10 +26,11 @@ async def observe(client: Client, progress: ProgressSource, job: Job) -> Observe
         client.list(Resource.SERVICES, job.namespace, labels),
         _has_pod_group(client, job),
     )
+    mains = {role.task_type: _main_name(job, role) for role, _ in job.spec.replica_specs}
     seen = Observed(
         job=job,
-        pods=tuple(_replica_pod(job, pod) for pod in pods if is_controlled_by(pod, job.uid)),
-        services={s["metadata"]["name"]: s for s in services if is_controlled_by(s, job.uid)},
+        pods=tuple(_replica_pod(pod, mains) for pod in pods if is_controlled_by(pod, job.uid)),
+        services={s.name: s for s in (parse_service(raw) for raw in services if is_controlled_by(raw, job.uid))},
         pod_group=pod_group,
         inference=_inference(job, inference, pods),
     )
@@ -41,19 +45,17 @@ def _address(pod: Pod | None) -> str | None:
     return pod.address if pod and pod.ready and not pod.deleting else None
 
 
-def _replica_pod(job: Job, raw: Object) -> Pod:
-    """Reads a pod by its template, for a service mesh may put its proxy before the container that trains.
+def _main_name(job: Job, role: Role) -> str:
+    """Returns the container that trains, by its template: a service mesh may put its proxy before it.
 
     Linkerd does unless `proxy-await` is disabled, Istio with `holdApplicationUntilProxyStarts`.
     """
-    role = raw["metadata"]["labels"].get(LABEL_ROLE)
-    template = next((job.template(known) for known, _ in job.spec.replica_specs if known.task_type == role), None)
-    return Pod.parse(raw, None if template is None else _main_name(template))
-
-
-def _main_name(template: Object) -> str:
-    name: str = main_container(template["spec"]["containers"])["name"]
+    name: str = main_container(job.template(role)["spec"]["containers"])["name"]
     return name
+
+
+def _replica_pod(raw: Object, mains: Mapping[str, str]) -> Pod:
+    return parse_pod(raw, mains.get(raw["metadata"]["labels"].get(LABEL_ROLE)))
 
 
 async def _has_pod_group(client: Client, job: Job) -> bool:
@@ -67,5 +69,4 @@ def _inference(job: Job, found: Object | None, pods: Sequence[Object]) -> Infere
         return None
     uid = found["metadata"]["uid"]
     own = (pod for pod in pods if LABEL_INFERENCE in pod["metadata"]["labels"] and is_controlled_by(pod, uid))
-    main_name = _main_name(found["spec"]["template"])
-    return InferenceRun.parse(found, (Pod.parse(pod, main_name) for pod in own))
+    return parse_inference(found, own)

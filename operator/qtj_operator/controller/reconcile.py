@@ -1,4 +1,4 @@
-"""One pass over one job: read, decide, act, write the status once, tell."""
+"""One pass over one job: read, decide, act, write the status once, log it and write events."""
 
 import logging
 from collections.abc import Callable
@@ -73,7 +73,7 @@ class Reconciler:
             return None
         moved = await self._record(key, raw, decision, now)
         if moved:
-            return timedelta(0)  # the next pass acts on what was recorded; do not count on the watch to tell us
+            return timedelta(0)  # the next pass acts on what was recorded; do not count on an event of the watch
         return None if decision.wake_at is None else max(decision.wake_at - now, timedelta(seconds=1))
 
     def _forget(self, key: Key, raw: Object | None) -> None:

@@ -8,10 +8,9 @@ __all__ = ["counted_restarts", "since_checkpoint"]
 
 def counted_restarts(seen: Observed) -> int:
     """Returns the restarts so far: of the job, or since its last checkpoint that advanced."""
-    status = seen.job.status
     if not seen.job.counts_per_checkpoint:
-        return status.restarts or 0
-    return 0 if _advanced(seen) else status.restarts_since_checkpoint or 0
+        return seen.restarts
+    return 0 if _advanced(seen) else seen.job.status.restarts_since_checkpoint or 0
 
 
 def since_checkpoint(seen: Observed, restarts: int) -> StatusChange:

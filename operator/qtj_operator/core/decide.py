@@ -36,7 +36,7 @@ __all__ = ["decide", "refuse"]
 
 Policy = Callable[[Observed, datetime], Verdict | None]
 
-Timer = Callable[[Observed, datetime], datetime | None]
+Timer = Callable[[Observed, Job, datetime], datetime | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,8 @@ class Stage:
 
     Attributes:
         policies: What is asked in each pass; the first with something to say decides.
-        timers: When to look again although nothing happens, whatever was decided, from the status after the pass.
+        timers: When to look again although nothing happens, whatever was decided: from what was seen, and the job as it
+            is after the pass.
     """
 
     policies: tuple[Policy, ...]
@@ -89,6 +90,7 @@ OVER = Stage(
         retried,  # failed, and its author wants it to go on
         finished,  # another inference is wanted, or leftovers are cleaned up
     ),
+    timers=(next_deadline,),
 )
 
 
@@ -113,12 +115,12 @@ def decide(seen: Observed, now: datetime) -> Decision:
     stage = stage_of(seen.job)
     verdict = next((v for policy in stage.policies if (v := policy(seen, now)) is not None), Wait())
     status = status_of(seen, verdict, now)
-    after = replace(seen, job=replace(seen.job, status=status))
+    after = replace(seen.job, status=status)
     return Decision(
         actions=verdict.actions if isinstance(verdict, Act) else (),
         status=status,
         events=(*events_between(seen.job.status, status), *_events(verdict)),
-        wake_at=earliest(_wake_at(verdict), *(timer(after, now) for timer in stage.timers)),
+        wake_at=earliest(_wake_at(verdict), *(timer(seen, after, now) for timer in stage.timers)),
     )
 
 

@@ -33,7 +33,7 @@ class Ending:
 
     Attributes:
         exit_code: None when the container never ran or its end is unknown, for example on a lost node.
-        reason: The kubelet's word, for example Error, OOMKilled or Evicted.
+        reason: The kubelet's reason, for example Error, OOMKilled or Evicted.
         text: The raw termination message, or the kubelet's explanation.
         time: When, by the clock of its node; None when that is unknown.
         init: The init container that ended; None when it was the training container.
@@ -47,7 +47,7 @@ class Ending:
 
     @property
     def how(self) -> str:
-        """Its exit code and the kubelet's word, for people."""
+        """Its exit code and the kubelet's reason, for people."""
         if self.exit_code is None:
             return self.reason
         whose = f" of its init container {self.init}" if self.init else ""

@@ -8,7 +8,7 @@ __all__ = ["events_between"]
 
 _OURS = frozenset(ConditionType)
 _SILENT = {Reason.STARTING, Reason.TRAINING_ENDED, Reason.NOT_STARTED, Reason.BACKING_OFF}
-"""Reasons that say nothing a neighbouring event does not say better."""
+"""Reasons of which another event of the same pass says more."""
 
 _WARNINGS = {
     Reason.IMAGE_NOT_PULLED,
@@ -26,7 +26,7 @@ _WARNINGS = {
 
 
 def events_between(before: Status, after: Status) -> tuple[Event, ...]:
-    """Returns the events that tell how `before` became `after`; none when they agree."""
+    """Returns the events that say how `before` became `after`; none when they agree."""
     known = {condition.type: (condition.status, condition.reason) for condition in before.conditions or ()}
     restarts = before.attempt != after.attempt
     failed = is_true(after.conditions, ConditionType.FAILED)
@@ -41,11 +41,11 @@ def events_between(before: Status, after: Status) -> tuple[Event, ...]:
 
 def _is_silent(condition: Condition, *, restarts: bool, failed: bool) -> bool:
     if condition.type == ConditionType.RUNNING and condition.reason == Reason.SUSPENDED:
-        return True  # the condition Suspended tells
+        return True  # the condition Suspended says it
     if condition.type == ConditionType.COMPLETE and condition.status == "False" and failed:
-        return True  # the condition Failed tells
+        return True  # the condition Failed says it
     if condition.reason == Reason.RESTARTING and not restarts:
-        return True  # told when the attempt moved; since then there was a pause, or an obstacle
+        return True  # reported when the attempt moved; since then there was a pause, or an obstacle
     return condition.reason in _SILENT
 
 

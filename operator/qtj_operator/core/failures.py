@@ -22,12 +22,13 @@ def with_failures(seen: Observed, pods: Iterable[Pod], now: datetime) -> tuple[F
 
     When there are too many, those go first whose pod is gone: one that is still seen must not be counted again.
     """
-    known = seen.job.status.failures or ()
+    known = seen.failures
     counted = {failure.uid for failure in known}
     failures = [*known, *(_failure(pod, now) for pod in pods if pod.uid not in counted)]
     present = {pod.uid for pod in seen.pods}
-    dispensable = sorted(failures, key=lambda failure: failure.uid in present)[: max(len(failures) - MAX_FAILURES, 0)]
-    return tuple(failure for failure in failures if failure not in dispensable) or None
+    order = sorted(range(len(failures)), key=lambda place: failures[place].uid in present)
+    kept = order[max(len(failures) - MAX_FAILURES, 0) :]
+    return tuple(failures[place] for place in sorted(kept)) or None
 
 
 def give_up(seen: Observed, lost: Sequence[Pod], reason: Reason, why: str, now: datetime) -> Move:
@@ -36,7 +37,7 @@ def give_up(seen: Observed, lost: Sequence[Pod], reason: Reason, why: str, now: 
 
 
 def described(pod: Pod) -> str:
-    """Returns how a pod came to be lost, as the first half of a sentence."""
+    """Returns how a pod was lost, as the first half of a sentence."""
     if pod.ending is None:
         taken = pod.deleting or pod.disrupted
         return f"{pod.name} {'was preempted, evicted or deleted' if taken else 'is on a node that does not answer'}"
@@ -49,7 +50,7 @@ def times(count: int) -> str:
 
 
 def reason_of(pod: Pod) -> str:
-    """Returns the one word for how a pod came to be lost."""
+    """Returns the reason for which a pod was lost, in one word."""
     return pod.ending.reason if pod.ending else "Disrupted"
 
 

@@ -39,7 +39,7 @@ def _expiry(seen: Observed, end: datetime) -> datetime | None:
 
 
 def _cleaned(seen: Observed, end: datetime, now: datetime) -> Act | Wait:
-    policy = seen.job.policy.clean_pod_policy or CleanPodPolicy.RUNNING
+    policy = seen.job.policy.pods_to_clean
     left = [pod for pod in seen.pods if _is_in_the_way(pod, policy)]
     due = end + LEAVE_TIME
     patient = policy == CleanPodPolicy.RUNNING and now < due and bool(left)

@@ -9,12 +9,13 @@ from qtj_operator.api.conditions import Fact, Reason
 from qtj_operator.api.names import replica_name
 from qtj_operator.build.pod import replica_pod
 from qtj_operator.build.queueing import pod_group
-from qtj_operator.build.service import replica_service
+from qtj_operator.build.service import replica_service, service_spec
 from qtj_operator.core.change import NO_REPORT, Report, StatusChange
 from qtj_operator.core.decision import Act, Action, Create, Event, Kind, Move, Restore, Verdict, Wait, act_or_wait
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.ports import are_among, laid_over
 from qtj_operator.core.removal import removal
+from qtj_operator.core.service import Service
 from qtj_operator.core.status import has_run
 
 __all__ = ["drifted", "incomplete"]
@@ -35,7 +36,7 @@ def incomplete(seen: Observed, now: datetime) -> Verdict | None:
         for replica in seen.job.replicas()
         if replica_name(seen.job.name, replica.role, replica.index) not in seen.services
     ]
-    pods: list[Action] = [Create(replica_pod(seen.job, replica, seen.attempt)) for replica in seen.missing()]
+    pods: list[Action] = [Create(replica_pod(seen.job, replica, seen.attempt)) for replica in seen.missing]
     if seen.job.gang and not seen.pod_group:
         services.append(Create(pod_group(seen.job)))
     leaving = removal((pod for pod in seen.current if pod.deleting), now)
@@ -63,13 +64,11 @@ def drifted(seen: Observed, _now: datetime) -> Act | None:
         return None
     repairs: list[Action] = []
     for replica in seen.job.replicas():
-        built = replica_service(seen.job, replica)
-        name, spec = built["metadata"]["name"], built["spec"]
-        live = seen.services.get(name)
-        if live is not None and not _is_kept(spec, live["spec"]):
-            ports = laid_over(spec["ports"], live["spec"].get("ports") or ())
-            fields = {"ports": ports, **{field: spec[field] for field in _PROMISED}}
-            repairs.append(Restore(Kind.SERVICE, name, live["metadata"]["resourceVersion"], fields))
+        live = seen.services.get(replica_name(seen.job.name, replica.role, replica.index))
+        built = service_spec(seen.job, replica)
+        if live is not None and not _is_kept(built, live):
+            fields = {"ports": laid_over(built["ports"], live.ports), **{field: built[field] for field in _PROMISED}}
+            repairs.append(Restore(Kind.SERVICE, live.name, live.version, fields))
     if not repairs:
         return None
     names = ", ".join(repair.name for repair in repairs if isinstance(repair, Restore))
@@ -77,6 +76,6 @@ def drifted(seen: Observed, _now: datetime) -> Act | None:
     return Act(tuple(repairs), events=(event,))
 
 
-def _is_kept(built: Mapping[str, Any], live: Mapping[str, Any]) -> bool:
-    same = all(live.get(field) == built[field] for field in _PROMISED)
-    return same and are_among(built["ports"], live.get("ports") or ())
+def _is_kept(built: Mapping[str, Any], live: Service) -> bool:
+    found = (live.selector, live.publish_not_ready_addresses)
+    return found == tuple(built[field] for field in _PROMISED) and are_among(built["ports"], live.ports)

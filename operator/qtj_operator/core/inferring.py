@@ -10,15 +10,16 @@ from qtj_operator.api.status import InferencePhase, InferenceStatus, WeightsStat
 from qtj_operator.build.inference import inference_job, inference_run
 from qtj_operator.core.change import Report, StatusChange
 from qtj_operator.core.decision import Act, Action, Create, Delete, Kind, Move, Verdict, Wait, act_or_wait, earliest
+from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.invalid_spec import invalid_inference
-from qtj_operator.core.observed import InferenceRun, Observed
+from qtj_operator.core.observed import Observed
 from qtj_operator.core.pending_reason import pending_reason, terminating_reason
 from qtj_operator.core.removal import is_lost, lingering, removal
 
 __all__ = ["inference_stopped", "inference_to_repeat", "inferring", "wanted_run"]
 
 _POD_EXPECTED = timedelta(seconds=30)
-"""How long after its Job a pod of inference may come before that is worth a word."""
+"""How long after its Job a pod of inference may come before the status says that there is none."""
 
 _NO_RUN = ""
 _INFERRING = conditions.not_complete(Reason.INFERRING, "inference is running")
@@ -108,7 +109,7 @@ def _under_way(seen: Observed, found: InferenceRun, now: datetime) -> Act | Wait
     What trained may hold the machine that inference waits for; the Job tries again when its failed pod has stopped.
     """
     progress = _progress(found, now)
-    kept = seen.job.policy.clean_pod_policy == CleanPodPolicy.NONE
+    kept = seen.job.policy.pods_to_clean == CleanPodPolicy.NONE
     left = lingering(found.pods if kept else (*found.pods, *seen.pods), now)
     leaving = removal((pod for pod in found.pods if pod.deleting), now)
     wake_at = earliest(progress.until, left.wake_at, leaving.wake_at)

@@ -153,7 +153,7 @@ def too_large_for_its_memory(asked: Asked) -> str | None:
 
 
 def tf_config_too_long(job: Job) -> str | None:
-    """Every replica is told of all others in one environment variable, and Linux limits those."""
+    """Every replica gets the addresses of all others in one environment variable, and Linux limits those."""
     size = len(tf_config(job, job.leader)) + len("TF_CONFIG=") + 1
     if size <= _MAX_VARIABLE:
         return None

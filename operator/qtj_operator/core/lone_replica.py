@@ -9,6 +9,7 @@
 from datetime import datetime
 
 from qtj_operator.api.conditions import Reason
+from qtj_operator.api.job import Job
 from qtj_operator.api.names import Role
 from qtj_operator.api.run_policy import FailureAction
 from qtj_operator.core.backing_off import LONGEST_PAUSE, pause_after
@@ -31,8 +32,8 @@ def lone_replica(seen: Observed, now: datetime) -> Move | Act | None:
     """It is replaced alone, within the same budget as a gang.
 
     The evaluator has as many tries of its own in each attempt: the job neither pays for it nor fails with it. Its last
-    failure is recorded and told like the others. A pod that waits to be replaced, or that is not, stays as it ended,
-    with its log.
+    failure is recorded and reported like the others. A pod that waits to be replaced, or that is not, stays as it
+    ended, with its log.
     """
     lost = _lost(seen)
     new = [pod for pod in lost if not _is_counted(seen, pod)]
@@ -42,7 +43,7 @@ def lone_replica(seen: Observed, now: datetime) -> Move | Act | None:
     return Act(due.deletions, wake_at=due.wake_at) if due.deletions else None  # one that waits holds nobody up
 
 
-def next_replacement(seen: Observed, now: datetime) -> datetime | None:
+def next_replacement(seen: Observed, _after: Job, now: datetime) -> datetime | None:
     """Returns when the next pod that is on record makes room for its successor."""
     awaited = (pod for pod in _lost(seen) if _is_counted(seen, pod) and not _is_final_evaluation(seen, pod))
     dues = (_due(seen, pod) for pod in awaited)
@@ -56,27 +57,26 @@ def _lost(seen: Observed) -> list[Pod]:
 
 
 def _is_counted(seen: Observed, pod: Pod) -> bool:
-    return any(failure.uid == pod.uid for failure in seen.job.status.failures or ())
+    return any(failure.uid == pod.uid for failure in seen.failures)
 
 
 def _due(seen: Observed, pod: Pod) -> datetime:
     """Returns when a pod that is on record makes room for the next of its name."""
-    own = [failure for failure in seen.job.status.failures or () if failure.pod == pod.name]
+    own = [failure for failure in seen.failures if failure.pod == pod.name]
     last = next(failure.time for failure in own if failure.uid == pod.uid)
     return last + pause_after(max(len(own), _failures_of_each(seen)))
 
 
 def _failures_of_each(seen: Observed) -> int:
-    """Returns how often each has failed on average, where so many fail that the record no longer tells; else 0.
+    """Returns how often each has failed on average, where so many fail that the record does not show it; else 0.
 
     Without that, the failures of many push one another off the record, and each looks like the first of its pod.
     """
-    status = seen.job.status
-    times = [failure.time for failure in status.failures or ()]
+    times = [failure.time for failure in seen.failures]
     if len(times) < MAX_FAILURES or max(times) - min(times) > MAX_FAILURES * LONGEST_PAUSE:
         return 0
     alone = sum(seen.job.stands_alone(replica.role) for replica in seen.job.replicas())
-    return ((status.restarts or 0) + (status.disruptions or 0)) // alone
+    return (seen.restarts + seen.disruptions) // alone
 
 
 def _is_evaluator(pod: Pod) -> bool:
@@ -87,13 +87,12 @@ def _is_final_evaluation(seen: Observed, pod: Pod) -> bool:
     """Whether the evaluator stays as it ended: by its own verdict, or because it fails again and again."""
     if not _is_evaluator(pod) or pod.taken_away:
         return False
-    failures = seen.job.status.failures or ()
+    failures = seen.failures
     before = sum(f.pod == pod.name and f.attempt == pod.attempt and f.uid != pod.uid for f in failures)
     return not pod.retryable or before >= min(seen.job.backoff_limit, _MOST_EVALUATIONS)
 
 
 def _recorded(seen: Observed, lost: list[Pod], now: datetime) -> Move:
-    status = seen.job.status
     needed = [pod for pod in lost if not _is_evaluator(pod)]
     ends = _ends_the_job(seen, needed)
     if ends is not None:
@@ -101,8 +100,8 @@ def _recorded(seen: Observed, lost: list[Pod], now: datetime) -> Move:
     disrupted = sum(costs_nothing(seen.job, pod) for pod in lost)
     costly = sum(not costs_nothing(seen.job, pod) for pod in needed)
     counted = StatusChange(
-        restarts=(status.restarts or 0) + costly,
-        disruptions=(status.disruptions or 0) + disrupted or None,
+        restarts=seen.restarts + costly,
+        disruptions=seen.disruptions + disrupted or None,
         failures=with_failures(seen, lost, now),
     )
     return Move(counted | since_checkpoint(seen, costly), events=tuple(_event(seen, pod) for pod in lost))
@@ -116,7 +115,7 @@ def _ends_the_job(seen: Observed, lost: list[Pod]) -> tuple[Reason, str] | None:
         if is_final(seen.job, pod):
             return Reason.REPLICA_FAILED, f"{described(pod)}; this exit code is final"
     costly = [pod for pod in lost if not costs_nothing(seen.job, pod)]
-    restarts, disruptions = counted_restarts(seen), seen.job.status.disruptions or 0
+    restarts, disruptions = counted_restarts(seen), seen.disruptions
     if costly and restarts + len(costly) > seen.job.backoff_limit:
         why = f"{described(costly[0])}; replicas were restarted {times(restarts)}, as backoffLimit allows"
         return Reason.BACKOFF_LIMIT_EXCEEDED, why

@@ -9,18 +9,16 @@ Two workers that ran, worker-1 deleted by hand: there is no pod to ask, but a ru
 
 Two workers, the node of worker-1 lost::
 
-    worker-0  Failed (75)    lost a peer, but which? Until one shows, for some time, nothing is decided
+    worker-0  Failed (75)    lost a peer, but which? Until that is seen, for some time, nothing is decided
     worker-1  Running        so says its node's last word
     worker-1  not ready,     but its containers are, by the node's last word: the cluster misses the node, a disruption
 """
 
-from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.contract import EXIT_RETRY
-from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import replica_name
 from qtj_operator.api.run_policy import FailureAction
 from qtj_operator.core.backing_off import failures_in_a_row
@@ -45,8 +43,8 @@ def lost_replica(seen: Observed, now: datetime) -> Move | Wait | None:
     A disruption (preemption, eviction, a lost node, a deletion) says nothing about the program and costs nothing of its
     budget, and neither does the end of a peer beside it: plain TensorFlow ends with 1 when a peer goes.
     """
-    finished = seen.finished  # read once: a gang may have a thousand members
-    lost = [pod for pod in seen.gang if pod.failed or _taken(seen, pod, finished) or _unreachable(seen, pod)]
+    unreachable = _unreachable(seen)
+    lost = [pod for pod in seen.gang if pod.failed or _taken(seen, pod) or pod.name in unreachable]
     gone = _gone(seen)
     if not (lost or gone):
         return None
@@ -54,7 +52,7 @@ def lost_replica(seen: Observed, now: datetime) -> Move | Wait | None:
     unwanted = next((pod for pod in lost if ruled(seen.job, pod) == FailureAction.FAIL), None)
     if unwanted is not None:
         return give_up(seen, lost, Reason.REPLICA_FAILED, f"{described(unwanted)}; failurePolicy says Fail", now)
-    if _by_disruption(seen, lost, gone):
+    if _by_disruption(seen, lost, gone, unreachable):
         return _disrupted(seen, lost, why, now)
     permanent = next((pod for pod in lost if is_final(seen.job, pod)), None)
     if permanent is not None:
@@ -63,7 +61,7 @@ def lost_replica(seen: Observed, now: datetime) -> Move | Wait | None:
 
 
 def _disrupted(seen: Observed, lost: list[Pod], why: str, now: datetime) -> Move:
-    disruptions, limit = seen.job.status.disruptions or 0, seen.job.policy.disruption_limit
+    disruptions, limit = seen.disruptions, seen.job.policy.disruption_limit
     if limit is not None and disruptions >= limit:
         often = f"{times(disruptions)} after disruptions, as often as disruptionLimit allows"
         why = f"{why}; the gang was restarted {often}"
@@ -80,14 +78,15 @@ def _failed(seen: Observed, lost: list[Pod], why: str, now: datetime) -> Move:
     return _next_attempt(seen, lost, why, now, restarts=1)
 
 
-def _taken(seen: Observed, pod: Pod, finished: Collection[ReplicaId | None]) -> bool:
+def _taken(seen: Observed, pod: Pod) -> bool:
     """Whether somebody takes the pod away: it is being deleted in a gang that runs or is queued, or was told to go.
 
     One whose success is on record may go. One that was first seen when it was being deleted may only have obeyed. Kueue
     lets go of a group's pod only when none of the group is left, and takes no other into a group that it has stopped.
     """
-    once = pod.disrupted or seen.job.queued or seen.job.is_running
-    return pod.deleting and pod.replica not in finished and once
+    if not pod.deleting or pod.replica in seen.finished:
+        return False
+    return pod.disrupted or seen.job.queued or seen.job.is_running
 
 
 def _gone(seen: Observed) -> list[str]:
@@ -95,7 +94,7 @@ def _gone(seen: Observed) -> list[str]:
     if not (seen.job.is_running or _is_short(seen)):
         return []
     alone = seen.job.stands_alone
-    return [replica_name(seen.job.name, r.role, r.index) for r in seen.missing() if not alone(r.role)]
+    return [replica_name(seen.job.name, r.role, r.index) for r in seen.missing if not alone(r.role)]
 
 
 def _is_short(seen: Observed) -> bool:
@@ -104,13 +103,14 @@ def _is_short(seen: Observed) -> bool:
     return seen.job.queued and any(each not in there and not seen.job.stands_alone(each.role) for each in seen.finished)
 
 
-def _unreachable(seen: Observed, pod: Pod) -> bool:
-    """Whether the cluster misses the node of a peer that a program has lost.
+def _unreachable(seen: Observed) -> set[str]:
+    """Returns the pods whose node the cluster misses, where a program has lost a peer.
 
-    Its node would say that it is not ready, too, but of its containers.
+    A node would say of a pod that it is not ready, too, but of its containers.
     """
-    missed = seen.job.is_running and pod.running and pod.missed and not pod.deleting
-    return missed and any(map(_lost_a_peer, seen.gang))
+    if not seen.job.is_running or not any(map(_lost_a_peer, seen.gang)):
+        return set()
+    return {pod.name for pod in seen.gang if pod.missed and pod.running and not pod.deleting}
 
 
 def _lost_a_peer(pod: Pod) -> bool:
@@ -118,11 +118,10 @@ def _lost_a_peer(pod: Pod) -> bool:
     return pod.failed and pod.ending is not None and pod.ending.exit_code == EXIT_RETRY
 
 
-def _by_disruption(seen: Observed, lost: list[Pod], gone: list[str]) -> bool:
+def _by_disruption(seen: Observed, lost: list[Pod], gone: list[str], unreachable: set[str]) -> bool:
     """Whether something was done to the gang, and what else ended may have ended for that alone."""
-    disrupted = [pod for pod in lost if costs_nothing(seen.job, pod) or _unreachable(seen, pod)]
-    others = [pod for pod in lost if pod not in disrupted]
-    if gone or disrupted:
+    others = [pod for pod in lost if pod.name not in unreachable and not costs_nothing(seen.job, pod)]
+    if gone or len(others) < len(lost):
         return not any((pod.ending and pod.ending.by_own_fault) or ruled(seen.job, pod) for pod in others)
     return _never_complete(seen) and all(map(_lost_a_peer, others))
 
@@ -154,12 +153,11 @@ def _wait(reporter: Pod, since: datetime, due: datetime) -> Wait:
 def _next_attempt(
     seen: Observed, lost: list[Pod], why: str, now: datetime, *, restarts: int = 0, disruptions: int = 0
 ) -> Move:
-    status = seen.job.status
     attempt = seen.attempt + 1
     message = f"{why}; all replicas start again as attempt {attempt}"
     counted = StatusChange(
-        restarts=(status.restarts or 0) + restarts,
-        disruptions=(status.disruptions or 0) + disruptions or None,
+        restarts=seen.restarts + restarts,
+        disruptions=seen.disruptions + disruptions or None,
         failures=with_failures(seen, lost, now),
         consecutive_failures=failures_in_a_row(seen, now),
         last_failure_time=now,

@@ -22,94 +22,31 @@ A success is recorded when it is seen, so a replica stays finished when its pod 
 A pod keeps its name over all attempts, so the API server itself rules out two attempts of one replica side by side.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Self
+from functools import cached_property
 
 from qtj_operator.api.contract import Progress
 from qtj_operator.api.indexes import parse_indexes
 from qtj_operator.api.job import Job, ReplicaId
-from qtj_operator.api.names import LABEL_INFERENCE, Role, replica_name
+from qtj_operator.api.names import Role, replica_name
+from qtj_operator.api.status import Failure
+from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.pod import Pod
+from qtj_operator.core.service import Service
 
-__all__ = ["InferenceRun", "Observed", "is_controlled_by"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InferenceRun:
-    """The inference Job and its pods.
-
-    Attributes:
-        run: Digest of the weights and the inference spec that it was created for.
-        created: When.
-        overdue: Whether it failed because its time was up.
-        suspended: Whether its queue has not admitted it yet.
-    """
-
-    name: str
-    uid: str
-    version: str
-    run: str
-    created: datetime
-    suspended: bool
-    complete: bool
-    failed: bool
-    deleting: bool
-    pods: tuple[Pod, ...]
-    overdue: bool = False
-
-    @classmethod
-    def parse(cls, raw: Mapping[str, Any], pods: Iterable[Pod]) -> Self:
-        """Reads the batch/v1 Job as the API server returns it, with its pods."""
-        meta = raw["metadata"]
-        done = {
-            c["type"]: c.get("reason") for c in raw.get("status", {}).get("conditions") or () if c["status"] == "True"
-        }
-        return cls(
-            name=meta["name"],
-            uid=meta["uid"],
-            version=meta["resourceVersion"],
-            run=meta.get("labels", {}).get(LABEL_INFERENCE, ""),
-            created=datetime.fromisoformat(meta["creationTimestamp"]),
-            suspended=bool(raw.get("spec", {}).get("suspend")),
-            complete="Complete" in done,
-            failed="Failed" in done,
-            deleting="deletionTimestamp" in meta,
-            pods=tuple(pods),
-            overdue=done.get("Failed") == "DeadlineExceeded",
-        )
-
-    @property
-    def done(self) -> bool:
-        """Whether the program has done its work; its Job waits for a sidecar of its pod, and fails with one."""
-        best = self.result
-        if self.complete or best is None:
-            return self.complete
-        return best.succeeded and not best.taken_away and (self.failed or best.lingers)
-
-    @property
-    def given_up(self) -> bool:
-        """Whether the program will not be run again; its Job would wait for a sidecar to say so."""
-        best = self.result
-        if self.done or best is None:
-            return self.failed and not self.done
-        return self.failed or (best.failed and not best.retryable and best.lingers)
-
-    @property
-    def result(self) -> Pod | None:
-        """The pod that succeeded, or else one that failed, for good if there is one."""
-        ended = (pod for pod in self.pods if pod.ending)
-        return min(ended, key=lambda pod: (not pod.succeeded, pod.retryable, pod.name), default=None)
+__all__ = ["Observed"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Observed:
     """Everything a decision may depend on, except the time.
 
+    What follows from it is computed once: a gang may have a thousand members, and many policies ask for them.
+
     Attributes:
         pods: Replica pods that this job controls, of any attempt.
-        services: Services that this job controls, raw, by name.
+        services: Services that this job controls, by name.
         pod_group: Whether this job's PodGroup exists.
         inference: The inference Job, if it exists.
         progress: What the leading replica's progress endpoint said last.
@@ -118,7 +55,7 @@ class Observed:
 
     job: Job
     pods: tuple[Pod, ...] = ()
-    services: Mapping[str, Mapping[str, Any]]
+    services: Mapping[str, Service]
     pod_group: bool = False
     inference: InferenceRun | None = None
     progress: Progress | None = None
@@ -130,16 +67,31 @@ class Observed:
         return self.job.status.attempt or 0
 
     @property
+    def restarts(self) -> int:
+        """Restarts so far that count against the limit."""
+        return self.job.status.restarts or 0
+
+    @property
+    def disruptions(self) -> int:
+        """Restarts so far after disruptions."""
+        return self.job.status.disruptions or 0
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """Replicas that ended badly, as the status keeps them."""
+        return self.job.status.failures or ()
+
+    @cached_property
     def current(self) -> tuple[Pod, ...]:
         """Pods of the current attempt, in the order of replicas."""
         return tuple(sorted((p for p in self.pods if p.attempt == self.attempt), key=lambda p: p.name))
 
-    @property
+    @cached_property
     def superseded(self) -> tuple[Pod, ...]:
         """Pods of earlier attempts."""
         return tuple(pod for pod in self.pods if pod.attempt != self.attempt)
 
-    @property
+    @cached_property
     def finished(self) -> frozenset[ReplicaId]:
         """Replicas of the current attempt whose success is on record: their pods may go, and do not come again."""
         recorded = self.job.status.replicas or {}
@@ -147,38 +99,32 @@ class Observed:
             ReplicaId(role, index)
             for role, spec in self.job.spec.replica_specs
             if role in recorded
-            for index in parse_indexes(recorded[role].succeeded_indexes, spec.replicas or 1)
+            for index in parse_indexes(recorded[role].succeeded_indexes, spec.count)
         )
 
-    @property
+    @cached_property
     def leader(self) -> Pod | None:
         """The current pod of the replica that stores the weights."""
         return next((pod for pod in self.current if pod.replica == self.job.leader), None)
 
-    @property
+    @cached_property
     def evaluator(self) -> Pod | None:
         """The current pod of the replica that evaluates checkpoints."""
         return next((pod for pod in self.current if pod.replica and pod.replica.role == Role.EVALUATOR), None)
 
-    @property
+    @cached_property
     def gang(self) -> tuple[Pod, ...]:
         """Current pods that cannot do without one another."""
         return tuple(pod for pod in self.current if pod.replica and not self.job.stands_alone(pod.replica.role))
 
-    @property
+    @cached_property
     def lone_pods(self) -> tuple[Pod, ...]:
         """Current pods that the others can do without."""
         return tuple(pod for pod in self.current if pod.replica and self.job.stands_alone(pod.replica.role))
 
-    def missing(self) -> Iterator[ReplicaId]:
-        """Yields replicas that have not finished and have no pod of any attempt."""
-        present, finished = {pod.name for pod in self.pods}, self.finished
-        for replica in self.job.replicas():
-            if replica not in finished and replica_name(self.job.name, replica.role, replica.index) not in present:
-                yield replica
-
-
-def is_controlled_by(raw: Mapping[str, Any], uid: str) -> bool:
-    """Tells whether the object's controller is the owner with this uid."""
-    owners = raw["metadata"].get("ownerReferences") or ()
-    return any(owner.get("controller") and owner["uid"] == uid for owner in owners)
+    @cached_property
+    def missing(self) -> tuple[ReplicaId, ...]:
+        """Replicas that have not finished and have no pod of any attempt."""
+        present, job = {pod.name for pod in self.pods}, self.job.name
+        left = (replica for replica in self.job.replicas() if replica not in self.finished)
+        return tuple(each for each in left if replica_name(job, each.role, each.index) not in present)

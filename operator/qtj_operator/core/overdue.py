@@ -37,9 +37,8 @@ def _inference_cut_off(seen: Observed, late: Fact) -> Move | None:
     return Move(StatusChange(inference=InferenceStatus(phase=InferencePhase.FAILED, run=run)), conditions=(late,))
 
 
-def next_deadline(seen: Observed, _now: datetime) -> datetime | None:
+def next_deadline(_seen: Observed, job: Job, _now: datetime) -> datetime | None:
     """Returns when the job, as its status stands, will be overdue."""
-    job = seen.job
     if job.is_suspended or job.is_over:
         return None
     return min((due for due, _ in _deadlines(job)), default=None)

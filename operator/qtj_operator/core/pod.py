@@ -4,21 +4,16 @@ Its main container speaks for it, before and beside the pod's phase: a sidecar t
 training program.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Self
 
 from qtj_operator.api.contract import TerminationMessage, is_retryable, printable
-from qtj_operator.api.job import ReplicaId, main_container
-from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, Role
+from qtj_operator.api.job import ReplicaId
 from qtj_operator.core.ending import Ending
 from qtj_operator.core.last_words import last_words
 
 __all__ = ["Pod", "Waiting"]
 
-_DISRUPTIONS = ("DisruptionTarget", "TerminationTarget")
-"""Conditions by which Kubernetes and Kueue (0.14.8, pkg/controller/jobs/pod) say that they take a pod away."""
 _ENDS_OF_DELETED = {None, 0, 137, 143}
 """Exit codes of a program that was told to stop: it may obey in silence, or SIGTERM or SIGKILL ended it."""
 _SILENT = "it left no message"
@@ -32,7 +27,7 @@ class Waiting:
 
     Attributes:
         image: What that container runs.
-        reason: The kubelet's word, for example ImagePullBackOff.
+        reason: The kubelet's reason, for example ImagePullBackOff.
         message: The kubelet's explanation.
     """
 
@@ -43,7 +38,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pod:
-    """A replica's pod, or one of the inference Job's.
+    """The pod of a replica, or of the inference Job.
 
     Attributes:
         replica: Which replica it is; None for an inference pod.
@@ -80,41 +75,6 @@ class Pod:
     finalizers: tuple[str, ...] = ()
     node_ready: bool | None = None
 
-    @classmethod
-    def parse(cls, raw: Mapping[str, Any], main_name: str | None = None) -> Self:
-        """Reads a pod as the API server returns it.
-
-        Args:
-            raw: The pod.
-            main_name: Of the container that runs the program, as its template has it: others may have put theirs first.
-        """
-        meta, status = raw["metadata"], raw.get("status", {})
-        labels = meta.get("labels", {})
-        conditions = {condition["type"]: condition for condition in status.get("conditions") or ()}
-        scheduled = conditions.get("PodScheduled", {})
-        is_ready = conditions.get("Ready", {}).get("status")
-        main, beside = _told_apart(raw, main_name)
-        return cls(
-            name=meta["name"],
-            uid=meta["uid"],
-            version=meta["resourceVersion"],
-            replica=_replica_id(labels),
-            attempt=_label_number(labels, LABEL_ATTEMPT),
-            phase=status.get("phase", "Pending"),
-            ready=is_ready == "True",
-            missed=is_ready == "False" and conditions.get("ContainersReady", {}).get("status") == "True",
-            deadline=_moment(meta.get("deletionTimestamp")),
-            node=raw["spec"].get("nodeName"),
-            address=status.get("podIP"),
-            ending=_ending(raw, main),
-            waiting=_waiting(status),
-            gates=tuple(gate["name"] for gate in raw["spec"].get("schedulingGates") or ()),
-            unscheduled=scheduled.get("message") if scheduled.get("status") == "False" else None,
-            disrupted=any(conditions.get(kind, {}).get("status") == "True" for kind in _DISRUPTIONS),
-            accompanied=any("running" in other.get("state", {}) for other in beside),
-            finalizers=tuple(meta.get("finalizers") or ()),
-        )
-
     @property
     def deleting(self) -> bool:
         """Whether somebody has asked for its deletion."""
@@ -140,7 +100,7 @@ class Pod:
 
     @property
     def running(self) -> bool:
-        """Whether its program runs, as far as its node has told."""
+        """Whether its program runs, as far as its node has reported."""
         return self.phase == "Running" and self.ending is None
 
     @property
@@ -193,72 +153,3 @@ class Pod:
             return _KILLED[self.ending.exit_code]
         text = (said.error if said else None) or last_words(printable(self.ending.text)) or _SILENT
         return " ".join(text.split()).rstrip(".")[:500]
-
-
-def _replica_id(labels: Mapping[str, str]) -> ReplicaId | None:
-    role = next((role for role in Role if role.task_type == labels.get(LABEL_ROLE)), None)
-    return None if role is None else ReplicaId(role, _label_number(labels, LABEL_INDEX))
-
-
-def _label_number(labels: Mapping[str, str], label: str) -> int:
-    """Reads a number from a label; anybody may edit one, so that a pod with nonsense belongs to no attempt of ours."""
-    text = labels.get(label, "")
-    return int(text) if text.isdecimal() else 0
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
-
-
-def _told_apart(raw: Mapping[str, Any], name: str | None) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
-    """Returns what the node says of the main container, and of those beside it."""
-    containers = raw["spec"]["containers"]
-    if name not in {container["name"] for container in containers}:
-        name = main_container(containers)["name"]
-    statuses = raw.get("status", {}).get("containerStatuses") or ()
-    main: Mapping[str, Any] = next((status for status in statuses if status["name"] == name), {})
-    return main, [status for status in statuses if status["name"] != name]
-
-
-def _ending(raw: Mapping[str, Any], main: Mapping[str, Any]) -> Ending | None:
-    status = raw.get("status", {})
-    ended = _terminated(main)
-    own = _ending_of(ended) if ended else None
-    if status.get("phase") != "Failed" or (own and own.exit_code == 0):
-        return own
-    if "reason" in status:  # the kubelet has a word of its own when it was not the containers' doing
-        unknown = Ending(exit_code=None, reason="", text="")
-        return replace(own or unknown, reason=status["reason"], text=status.get("message", ""))
-    init = _failed_init(raw)
-    failed = own or (_ending_of(_terminated(init), init["name"]) if init else None)
-    return failed or Ending(exit_code=None, reason="Failed", text=status.get("message", ""))
-
-
-def _ending_of(terminated: Mapping[str, Any], init: str | None = None) -> Ending:
-    return Ending(
-        exit_code=terminated["exitCode"],
-        reason=terminated.get("reason", "Error"),
-        text=terminated.get("message", "").strip(),
-        time=_moment(terminated.get("finishedAt")),
-        init=init,
-    )
-
-
-def _failed_init(raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Returns the init container that failed; a native sidecar among them is none, for it may end as it likes."""
-    sidecars = {init["name"] for init in raw["spec"].get("initContainers") or () if init.get("restartPolicy")}
-    statuses = raw["status"].get("initContainerStatuses") or ()
-    once = (status for status in statuses if status["name"] not in sidecars)
-    return next((status for status in once if _terminated(status).get("exitCode")), None)
-
-
-def _terminated(container: Mapping[str, Any]) -> Mapping[str, Any]:
-    return container.get("state", {}).get("terminated") or {}
-
-
-def _waiting(status: Mapping[str, Any]) -> Waiting | None:
-    for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
-        state = container.get("state", {}).get("waiting") or {}
-        if "reason" in state:
-            return Waiting(image=container.get("image", ""), reason=state["reason"], message=state.get("message", ""))
-    return None

@@ -180,7 +180,7 @@ def _counts(seen: Observed, *, same_attempt: bool) -> Mapping[str, ReplicaStatus
         pods = [pod for pod in seen.current if pod.replica and pod.replica.role == role]
         indexes = {replica.index for replica in finished if replica.role == role}
         replicas[role.value] = ReplicaStatus(
-            desired=spec.replicas or 1,
+            desired=spec.count,
             ready=sum(pod.ready and not pod.deleting for pod in pods),
             succeeded=len(indexes),
             failed=sum(pod.failed for pod in pods),

@@ -44,8 +44,8 @@ def _stopped(seen: Observed, now: datetime) -> Act | Wait:
 def _resumed(seen: Observed, now: datetime) -> Move:
     resumed = conditions.resumed("spec.suspend is no longer true")
     attempt = seen.attempt if seen.job.is_trained else seen.attempt + 1
-    restarts, start = seen.job.status.restarts or 0, seen.job.status.start_time or now
-    change = StatusChange(start_time=start, active_since=now, attempt=attempt, restarts=restarts)
+    start = seen.job.status.start_time or now
+    change = StatusChange(start_time=start, active_since=now, attempt=attempt, restarts=seen.restarts)
     if seen.job.is_trained:
         return Move(change, conditions=(resumed,))
     starting = conditions.not_running(Reason.STARTING, f"attempt {attempt} begins")

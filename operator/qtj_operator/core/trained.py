@@ -43,20 +43,20 @@ def _result(seen: Observed) -> tuple[WeightsStatus | None, StatusChange] | None:
     if leader is None or not leader.succeeded:
         known = seen.job.status.weights or named
         return (known, StatusChange(weights=known)) if seen.job.leader in seen.finished else None
-    said = leader.message
-    stored = said.weights if said else None
+    message = leader.message
+    stored = message.weights if message else None
     if leader.deleting and stored is None and seen.job.leader not in seen.finished:
         return None
-    # The last epochs may have passed since the progress was polled, so the leader's last word on it counts.
-    progress = progress_status(said.progress) if said and said.progress else KEEP
-    # So does its word on the weights, for it knows better than the spec where they are.
+    # The last epochs may have passed since the progress was polled, so what the leader reported last counts.
+    progress = progress_status(message.progress) if message and message.progress else KEEP
+    # So does where it says that the weights are, for it knows better than the spec.
     weights = WeightsStatus(uri=stored.uri, sha256=stored.sha256) if stored else named
     return weights, StatusChange(progress=progress, weights=weights)
 
 
 def _is_over(seen: Observed) -> bool:
     """Whether everybody has succeeded whom the job's success depends on; its leader has."""
-    if seen.job.policy.success_policy != SuccessPolicy.ALL_WORKERS:
+    if seen.job.policy.success == SuccessPolicy.LEADER:
         return True
     needed = {replica for replica in seen.job.replicas() if replica.role in {Role.CHIEF, Role.WORKER}}
     done = seen.finished | {pod.replica for pod in seen.current if pod.replica and pod.succeeded}

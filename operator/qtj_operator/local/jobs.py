@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import Object, Resource
-from qtj_operator.core.observed import is_controlled_by
 from qtj_operator.local.store import Store
 
 __all__ = ["JobController"]

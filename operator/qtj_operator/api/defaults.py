@@ -1,0 +1,11 @@
+"""What a field of the spec means that is left out, and the ports that nobody chooses."""
+
+__all__ = ["BACKOFF_LIMIT", "GRPC_PORT", "INFERENCE_BACKOFF_LIMIT", "METRICS_PORT", "PROFILER_PORT", "REPLICAS"]
+
+REPLICAS = 1
+BACKOFF_LIMIT = 3
+INFERENCE_BACKOFF_LIMIT = 2
+
+GRPC_PORT = 2222
+PROFILER_PORT = 2223
+METRICS_PORT = 2224

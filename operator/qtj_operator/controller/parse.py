@@ -1,0 +1,153 @@
+"""From a job's children as the API server returns them to what decisions are made of."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from qtj_operator.api.job import ReplicaId, main_name
+from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_INFERENCE, LABEL_ROLE, Role
+from qtj_operator.controller.children import (
+    ContainerStatus,
+    JobObject,
+    NodeObject,
+    PodObject,
+    PodStatus,
+    ServiceObject,
+    Terminated,
+)
+from qtj_operator.core.ending import Ending
+from qtj_operator.core.inference_run import InferenceRun
+from qtj_operator.core.pod import Pod, Waiting
+from qtj_operator.core.service import Service
+
+__all__ = ["parse_inference", "parse_pod", "parse_readiness", "parse_service"]
+
+_DISRUPTIONS = {"DisruptionTarget", "TerminationTarget"}
+"""Conditions by which Kubernetes and Kueue (0.14.8, pkg/controller/jobs/pod) say that they take a pod away."""
+
+_ROLES = {role.task_type: role for role in Role}
+
+
+def parse_pod(raw: Mapping[str, Any], main: str | None = None) -> Pod:
+    """Reads a pod.
+
+    Args:
+        raw: The pod as the API server returns it.
+        main: The container that runs the program, as its template has it: others may have put theirs first.
+    """
+    found = PodObject.model_validate(raw)
+    meta, spec, status = found.metadata, found.spec, found.status
+    true = {condition.type for condition in status.conditions if condition.status == "True"}
+    false = {condition.type: condition for condition in status.conditions if condition.status == "False"}
+    names = [container.name for container in spec.containers]
+    main = main if main in names else main_name(names)
+    return Pod(
+        name=meta.name,
+        uid=meta.uid,
+        version=meta.resource_version,
+        replica=_replica_id(meta.labels),
+        attempt=_label_number(meta.labels, LABEL_ATTEMPT),
+        phase=status.phase,
+        ready="Ready" in true,
+        missed="Ready" in false and "ContainersReady" in true,
+        deadline=meta.deletion_timestamp,
+        node=spec.node_name,
+        address=status.pod_ip,
+        ending=_ending(found, main),
+        waiting=next(_waiting(status), None),
+        gates=tuple(gate.name for gate in spec.scheduling_gates),
+        unscheduled=false["PodScheduled"].message if "PodScheduled" in false else None,
+        disrupted=not _DISRUPTIONS.isdisjoint(true),
+        accompanied=any(each.name != main and each.state.running is not None for each in status.container_statuses),
+        finalizers=meta.finalizers,
+    )
+
+
+def parse_inference(raw: Mapping[str, Any], pods: Iterable[Mapping[str, Any]]) -> InferenceRun:
+    """Reads the batch/v1 Job of inference, with its pods."""
+    found = JobObject.model_validate(raw)
+    meta, template = found.metadata, found.spec.template
+    main = main_name([container.name for container in template.spec.containers]) if template else None
+    true = {condition.type: condition.reason for condition in found.status.conditions if condition.status == "True"}
+    return InferenceRun(
+        name=meta.name,
+        uid=meta.uid,
+        version=meta.resource_version,
+        run=meta.labels.get(LABEL_INFERENCE, ""),
+        created=meta.creation_timestamp,
+        suspended=bool(found.spec.suspend),
+        complete="Complete" in true,
+        failed="Failed" in true,
+        deleting=meta.deletion_timestamp is not None,
+        pods=tuple(parse_pod(pod, main) for pod in pods),
+        overdue=true.get("Failed") == "DeadlineExceeded",
+    )
+
+
+def parse_service(raw: Mapping[str, Any]) -> Service:
+    """Reads a Service."""
+    found = ServiceObject.model_validate(raw)
+    return Service(
+        name=found.metadata.name,
+        version=found.metadata.resource_version,
+        selector=found.spec.selector,
+        publish_not_ready_addresses=found.spec.publish_not_ready_addresses,
+        ports=found.spec.ports,
+    )
+
+
+def parse_readiness(raw: Mapping[str, Any]) -> bool:
+    """Reads whether a Node answers."""
+    conditions = NodeObject.model_validate(raw).status.conditions
+    return any(condition.type == "Ready" and condition.status == "True" for condition in conditions)
+
+
+def _replica_id(labels: Mapping[str, str]) -> ReplicaId | None:
+    role = _ROLES.get(labels.get(LABEL_ROLE, ""))
+    return None if role is None else ReplicaId(role, _label_number(labels, LABEL_INDEX))
+
+
+def _label_number(labels: Mapping[str, str], label: str) -> int:
+    """Reads a number from a label; anybody may edit one, so that a pod with nonsense belongs to no attempt of ours."""
+    text = labels.get(label, "")
+    return int(text) if text.isdecimal() else 0
+
+
+def _ending(pod: PodObject, main: str) -> Ending | None:
+    """Returns how the main container ended; where the pod failed for another reason, that."""
+    status = pod.status
+    terminated = next((each.state.terminated for each in status.container_statuses if each.name == main), None)
+    own = _ending_of(terminated) if terminated else None
+    if status.phase != "Failed" or (own and own.exit_code == 0):
+        return own
+    if status.reason is not None:  # the kubelet gives a reason of its own when it was not the containers' doing
+        unknown = Ending(exit_code=None, reason="", text="")
+        return replace(own or unknown, reason=status.reason, text=status.message)
+    init = _failed_init(pod)
+    failed = own or (_ending_of(init.state.terminated, init.name) if init and init.state.terminated else None)
+    return failed or Ending(exit_code=None, reason="Failed", text=status.message)
+
+
+def _ending_of(terminated: Terminated, init: str | None = None) -> Ending:
+    return Ending(
+        exit_code=terminated.exit_code,
+        reason=terminated.reason,
+        text=terminated.message.strip(),
+        time=terminated.finished_at,
+        init=init,
+    )
+
+
+def _failed_init(pod: PodObject) -> ContainerStatus | None:
+    """Returns the init container that failed; a native sidecar among them is none, for it may end as it likes."""
+    sidecars = {init.name for init in pod.spec.init_containers if init.restart_policy}
+    ended = (each for each in pod.status.init_container_statuses if each.name not in sidecars and each.state.terminated)
+    return next((each for each in ended if each.state.terminated and each.state.terminated.exit_code), None)
+
+
+def _waiting(status: PodStatus) -> Iterator[Waiting]:
+    """Yields why containers cannot start."""
+    for container in (*status.init_container_statuses, *status.container_statuses):
+        waiting = container.state.waiting
+        if waiting is not None and waiting.reason is not None:
+            yield Waiting(image=container.image, reason=waiting.reason, message=waiting.message)

@@ -1,0 +1,23 @@
+"""A replica's Service as decisions see it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Service"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """What others rely on in a Service.
+
+    Attributes:
+        version: Its resourceVersion.
+        ports: As the API server has them, with what others added.
+    """
+
+    name: str
+    version: str
+    selector: Mapping[str, str] | None
+    publish_not_ready_addresses: bool | None
+    ports: tuple[Mapping[str, Any], ...]

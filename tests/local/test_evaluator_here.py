@@ -42,7 +42,7 @@ def scaled(laptop: Laptop) -> list[tuple[str, int, int, float]]:
 
 
 def test_an_evaluator_that_is_killed_comes_again_and_costs_the_training_nothing(laptop: Laptop) -> None:
-    laptop.write(evaluated("--epochs=400"))
+    laptop.write(evaluated("--epochs=300"))
     running = laptop.start("run", "job.yaml", "-o", "json")
     eventually(lambda: "evaluated step" in log_of(laptop), seconds=300)
     status = laptop.qtj("status", "qcnn").output
@@ -59,7 +59,7 @@ def test_an_evaluator_that_is_killed_comes_again_and_costs_the_training_nothing(
     assert ended.status["failures"][0]["pod"] == "qcnn-evaluator-0"
     assert re.search(r"^evaluated +epoch \d+, step \d+: validation loss 0\.\d+, accuracy \d", status, re.MULTILINE)
     measured, progress = ended.status["evaluation"], ended.status["progress"]
-    assert (measured["epoch"], measured["step"]) == (400, progress["step"])
+    assert (measured["epoch"], measured["step"]) == (300, progress["step"])
     assert measured["validationLoss"] == progress["validationLoss"]
     assert "evaluated step" in log_of(laptop).rpartition("TensorFlow")[2]
     assert list((laptop.artifacts("qcnn") / "logs").glob("*/eval/events.*"))

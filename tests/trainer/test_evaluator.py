@@ -73,9 +73,9 @@ def said_by(port: int) -> dict[str, Any]:
 
 
 def test_an_evaluator_judges_the_checkpoints_and_at_last_the_weights(job: Job) -> None:
-    evaluator = job.evaluator(*LINE, "--epochs", "3000")
+    evaluator = job.evaluator(*LINE, "--epochs", "500")
     evaluator.wait_for("TensorFlow")
-    leader = job.leader(*LINE, "--epochs", "3000")
+    leader = job.leader(*LINE, "--epochs", "500")
 
     trained, evaluated = leader.end(), evaluator.end()
 

@@ -144,6 +144,13 @@ def test_the_fastest_of_several_smallest_runs_is_what_others_are_compared_with(r
     ]  # fmt: skip
 
 
+def test_the_smallest_run_may_have_several_devices(runs: Runs) -> None:
+    runs.add(100, workers=2)
+    runs.add(150, run="qcnn/2", workers=4)
+
+    assert [each.efficiency for each in scaling_of(["qcnn"]).scales] == [1, 0.75]
+
+
 def test_the_chief_of_parameter_servers_is_no_worker(runs: Runs) -> None:
     roles = {"Chief": {}, "PS": {}, "Worker": {"replicas": 3}, "Evaluator": {}}
     runs.add(100, strategy="ParameterServer", replicaSpecs=roles)

@@ -75,3 +75,28 @@ def test_a_circuit_that_the_trainer_does_not_compute_is_told_before_it_starts(
 
     assert answer.code == 2
     assert sentence in answer.sentences[0]
+
+
+def evaluated(arguments: str) -> str:
+    """A job with an evaluator, whose replicas all have these arguments."""
+    text = GOOD.replace("replicas: 2", "replicas: 2\n    Evaluator: {}")
+    return text.replace("          image: registry.example/mine:1", f"          args: {arguments}\n          {TRAINER}")
+
+
+def test_an_evaluator_without_checkpoints_is_refused_before_it_starts(folder: Path) -> None:
+    (folder / "job.yaml").write_text(evaluated("[train, qcnn, --checkpoint-every=0]"))
+
+    answer = qtj("validate", "job.yaml")
+
+    assert answer.code == 2
+    [sentence] = answer.sentences
+    where, why = sentence.split(": ", 2)[1:]
+    assert where == "spec.template.spec.containers[0].args"
+    assert why.startswith("an evaluator has no work where no checkpoints are made: set --checkpoint-every")
+
+
+@pytest.mark.parametrize("arguments", ["[train, qcnn]", "[train, qcnn, --checkpoint-every=0, --checkpoint-steps=5]"])
+def test_an_evaluator_with_checkpoints_is_valid(folder: Path, arguments: str) -> None:
+    (folder / "job.yaml").write_text(evaluated(arguments))
+
+    assert qtj("validate", "job.yaml").code == 0

@@ -92,10 +92,12 @@ class Silence:
     def __init__(self) -> None:
         self.says: Progress | None = None
         self.asked: list[tuple[Key, str | None]] = []
+        self.evaluator_says: Progress | None = None
+        self.asked_evaluator: list[tuple[Key, str | None]] = []
 
-    def latest(self, key: Key, address: str | None) -> Progress | None:
-        self.asked.append((key, address))
-        return self.says
+    def latest(self, key: Key, address: str | None, *, evaluator: bool = False) -> Progress | None:
+        (self.asked_evaluator if evaluator else self.asked).append((key, address))
+        return self.evaluator_says if evaluator else self.says
 
 
 class Kubelet:

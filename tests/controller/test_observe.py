@@ -171,6 +171,29 @@ async def test_a_leader_that_is_not_ready_is_not_asked() -> None:
     assert progress.asked == [(("lab", "qcnn"), None)]
 
 
+async def test_the_evaluator_is_asked_beside_the_leader() -> None:
+    job = a_job(workers=2, evaluator=True)
+    cluster = await gang(job)
+    Kubelet(cluster).starts()
+    progress = Silence()
+    progress.evaluator_says = Progress(epoch=1, step=7, validation_loss=0.25)
+
+    world = await observe(cluster, progress, first_attempt(job))
+
+    assert (world.progress, world.evaluation) == (None, progress.evaluator_says)
+    assert progress.asked_evaluator == [(("lab", "qcnn"), "10.0.0.7")]
+
+
+async def test_a_job_without_an_evaluator_asks_none() -> None:
+    cluster = await gang()
+    Kubelet(cluster).starts()
+    progress = Silence()
+
+    await observe(cluster, progress, first_attempt(JOB))
+
+    assert progress.asked_evaluator == [(("lab", "qcnn"), None)]
+
+
 async def test_a_leader_that_is_on_its_way_out_is_not_asked() -> None:
     cluster = await gang()
     Kubelet(cluster).starts()

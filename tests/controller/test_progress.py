@@ -111,6 +111,21 @@ async def test_a_leader_that_has_ended_is_forgotten() -> None:
     assert poller.latest(KEY, LEADER) is None, "what an earlier attempt said counts for nothing"
 
 
+async def test_leader_and_evaluator_of_a_job_are_known_apart() -> None:
+    told, measured = Progress(epoch=3, loss=0.5), Progress(epoch=2, validation_loss=0.25)
+    hints: list[Key] = []
+    poller = ProgressPoller(hints.append)
+    poller.latest(KEY, LEADER)
+    poller.latest(KEY, OTHER, evaluator=True)
+
+    async with leader(told.to_json), leader(measured.to_json, OTHER), polling(poller):
+        await soon(lambda: hints == [KEY, KEY])
+
+    assert (poller.latest(KEY, LEADER), poller.latest(KEY, OTHER, evaluator=True)) == (told, measured)
+    assert poller.latest(KEY, None) is None
+    assert poller.latest(KEY, OTHER, evaluator=True) == measured
+
+
 @asynccontextmanager
 async def in_pieces(said: str) -> AsyncIterator[None]:
     """A leader whose answer comes in two pieces, the second a moment after the first."""

@@ -71,6 +71,10 @@ class World(Observed):
     def with_progress(self, **fields: Any) -> Self:
         return replace(self, progress=Progress(**{"epoch": 1, "epochs": 25, "step": 40, **fields}))
 
+    def with_evaluation(self, **fields: Any) -> Self:
+        """What the evaluator's endpoint has said."""
+        return replace(self, evaluation=Progress(**{"epoch": 1, "step": 7, **fields}))
+
     def with_pod(self, replica: str, **how: Any) -> Self:
         """The replica's pod as `_pod` describes it, in place of the one it had."""
         pod = _pod(self.job, replica, **{"attempt": self.attempt, **how})

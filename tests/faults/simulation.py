@@ -41,7 +41,7 @@ FOLLOWS_SERVER = True
 class NoProgress:
     """A `ProgressSource` that knows nothing."""
 
-    def latest(self, _key: Key, _address: str | None) -> Progress | None:
+    def latest(self, _key: Key, _address: str | None, *, evaluator: bool = False) -> Progress | None:  # noqa: ARG002
         return None
 
 

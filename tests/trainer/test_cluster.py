@@ -7,6 +7,8 @@ import pytest
 from qtj_trainer.errors import UserError
 from qtj_trainer.replicate.cluster import Cluster
 
+SERVERS = {"chief": ["a:1"], "ps": ["b:1"], "worker": ["c:1", "d:1"]}
+
 
 def cluster(members: dict[str, list[str]], role: str, index: int) -> Cluster:
     return Cluster.from_environment(
@@ -47,9 +49,7 @@ def test_a_worker_its_cluster_does_not_list_is_refused() -> None:
 
 
 def test_parameter_servers_and_workers_serve_their_chief() -> None:
-    members = {"chief": ["a:1"], "ps": ["b:1"], "worker": ["c:1", "d:1"]}
-
-    serving = {(role, index): cluster(members, role, index).serves for role, index in
+    serving = {(role, index): cluster(SERVERS, role, index).serves for role, index in
                (("chief", 0), ("ps", 0), ("worker", 0), ("worker", 1))}  # fmt: skip
 
     assert serving == {("chief", 0): False, ("ps", 0): True, ("worker", 0): True, ("worker", 1): True}
@@ -60,8 +60,27 @@ def test_workers_alone_serve_nobody() -> None:
 
 
 def test_a_role_that_no_strategy_knows_is_refused() -> None:
-    with pytest.raises(UserError, match="the role 'evaluator', which this trainer does not have"):
-        cluster({"worker": ["a:1"]}, "evaluator", 0)
+    with pytest.raises(UserError, match="the role 'master', which this trainer does not have"):
+        cluster({"master": ["a:1"]}, "master", 0)
+
+
+def test_an_evaluator_neither_leads_nor_serves_and_is_no_member() -> None:
+    environment = {"TF_CONFIG": json.dumps({"cluster": SERVERS, "task": {"type": "evaluator", "index": 0}})}
+
+    evaluator = Cluster.from_environment(environment, may_evaluate=True)
+
+    assert (evaluator.evaluates, evaluator.leads, evaluator.serves, evaluator.me) == (True, False, False, None)
+    assert evaluator.size == 4
+
+
+def test_a_program_without_an_evaluator_is_told_so() -> None:
+    with pytest.raises(UserError, match="its program evaluates no checkpoints: remove the role Evaluator"):
+        cluster(SERVERS, "evaluator", 0)
+
+
+def test_nobody_else_evaluates() -> None:
+    assert not Cluster.alone().evaluates
+    assert not cluster(SERVERS, "chief", 0).evaluates
 
 
 @pytest.mark.parametrize(("members", "missing"), [

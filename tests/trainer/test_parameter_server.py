@@ -72,6 +72,9 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(start: Start) -> None:
     assert ended.code == 0, ended.errors
     assert epochs_in(ended.output) == list(range(1, 21))
     assert ended.metrics["mse"] == pytest.approx(NOISE_VARIANCE, abs=0.01)
+    assert ended.message
+    assert ended.message.progress
+    assert ended.message.progress.devices == 2, "one of each worker; the chief hands out steps"
     assert [servers.processes[role].end().code for role in (PS, ("worker", 0), ("worker", 1))] == [0, 0, 0]
 
 

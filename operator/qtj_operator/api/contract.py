@@ -140,6 +140,7 @@ class Progress:
         epochs: Epochs asked for.
         step: Optimizer steps finished.
         checkpoint_step: Optimizer steps that the last stored checkpoint holds.
+        devices: Devices of all replicas that train.
         steps: Optimizer steps of all epochs together.
         loss: Training loss of the last finished epoch.
         accuracy: Accuracy on the held-out set after the last finished epoch, 0 to 1.
@@ -161,6 +162,7 @@ class Progress:
     examples_per_second: float | None = None
     gradient_variance: float | None = None
     checkpoint_step: int | None = None
+    devices: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the progress with the status' field names (camelCase), leaving out what is not known yet."""
@@ -192,6 +194,7 @@ class Progress:
                 examples_per_second=_number(said.get("examplesPerSecond")),
                 gradient_variance=_number(said.get("gradientVariance")),
                 checkpoint_step=_known_count(said.get("checkpointStep") or None),
+                devices=_known_count(said.get("devices") or None),
             )
         except _NOT_ONE:
             return None

@@ -18,7 +18,7 @@ from qtj_operator.api.contract import Progress
 __all__ = ["EpochRecord", "ProgressHistory", "append_progress", "progress_line", "read_progress"]
 
 _FIRST_ATTEMPT = 1
-_NUMBERS = ("loss", "accuracy", "validation_loss", "training_accuracy")
+_NUMBERS = ("loss", "accuracy", "validation_loss", "training_accuracy", "examples_per_second", "devices")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,8 @@ class EpochRecord:
         accuracy: Accuracy on the held-out set, None when nobody told it.
         validation_loss: Loss on the held-out set, None when nobody told it.
         training_accuracy: Accuracy on the training set, None when nobody told it.
+        examples_per_second: Training examples of all replicas per second, None when nobody told it.
+        devices: Devices of all replicas that trained, None when nobody told it.
     """
 
     number: int
@@ -40,6 +42,8 @@ class EpochRecord:
     accuracy: float | None = None
     validation_loss: float | None = None
     training_accuracy: float | None = None
+    examples_per_second: float | None = None
+    devices: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,8 @@ def _record(line: str) -> EpochRecord | None:
         accuracy=said.accuracy,
         validation_loss=said.validation_loss,
         training_accuracy=said.training_accuracy,
+        examples_per_second=said.examples_per_second,
+        devices=said.devices,
     )
 
 

@@ -88,6 +88,7 @@ class ProgressStatus(Model):
     step: int | None = Field(None, description="Optimizer steps finished.")
     checkpoint_step: int | None = Field(None, description="Optimizer steps that the last stored checkpoint holds.")
     steps: int | None = Field(None, description="Optimizer steps of all epochs together.")
+    devices: int | None = Field(None, description="Devices of all replicas that train.")
     loss: float | None = Field(None, description="Training loss of the last finished epoch.")
     accuracy: float | None = Field(None, description="Accuracy on the held-out set, 0 to 1.")
     validation_loss: float | None = Field(None, description="Loss on the held-out set after the last finished epoch.")
@@ -185,6 +186,9 @@ class Status(Model):
     replicas: Mapping[str, ReplicaStatus] | None = Field(None, description="Counts by role.")
     failures: tuple[Failure, ...] | None = Field(None, description="The last replicas that ended badly, newest last.")
     progress: ProgressStatus | None = Field(None, description="How far training is.")
+    evaluation: ProgressStatus | None = Field(
+        None, description="What the Evaluator has measured last, and at which epoch and step of the training."
+    )
     weights: WeightsStatus | None = Field(None, description="The trained weights.")
     inference: InferenceStatus | None = Field(None, description="How far inference is and what it measured.")
 

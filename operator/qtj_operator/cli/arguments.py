@@ -4,6 +4,7 @@ It runs as a process, for importing it sets variables that programs of one's own
 """
 
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 from qtj_operator.api.contract import Env
 from qtj_operator.api.job import main_container
+from qtj_operator.api.names import Role
 from qtj_operator.api.spec import Circuit
 from qtj_operator.build.pod import circuit_environment
 from qtj_operator.local.program import is_trainer
@@ -22,6 +24,7 @@ Path = tuple[int | str, ...]
 
 _OF_ALL: Path = ("spec", "template")
 _INFERENCE: Path = ("spec", "inference", "template")
+_EVALUATOR = json.dumps({"cluster": {}, "task": {"type": Role.EVALUATOR.task_type, "index": 0}})
 
 
 def argument_mistakes(spec: Mapping[str, Any], templates: Mapping[Path, Any]) -> Iterator[tuple[Path, str]]:
@@ -33,11 +36,20 @@ def argument_mistakes(spec: Mapping[str, Any], templates: Mapping[Path, Any]) ->
     """
     if importlib.util.find_spec("tensorflow_quantum") is None:  # the trainer needs it to answer
         return
-    circuit = spec.get("circuit")
-    told = circuit_environment(Circuit.model_validate(circuit) if circuit else None)
+    told = _told(spec)
     for path, arguments in _asked(spec, templates):
         if sentence := _answer(arguments, told):
             yield path, sentence
+
+
+def _told(spec: Mapping[str, Any]) -> Mapping[str, str]:
+    """Returns what a pod's environment says of the job.
+
+    Where there is an evaluator, all are asked as if they were it: what none of them stores, it cannot judge.
+    """
+    circuit = spec.get("circuit")
+    told = circuit_environment(Circuit.model_validate(circuit) if circuit else None)
+    return {**told, Env.TF_CONFIG: _EVALUATOR} if Role.EVALUATOR in spec["replicaSpecs"] else told
 
 
 def _asked(spec: Mapping[str, Any], templates: Mapping[Path, Any]) -> Iterator[tuple[Path, Sequence[str]]]:

@@ -15,6 +15,7 @@ __all__ = [
     "JobName",
     "Namespace",
     "RunName",
+    "RunNames",
     "Settings",
     "Verbose",
     "one_file",
@@ -57,6 +58,16 @@ RunName = Annotated[
     typer.Argument(
         metavar="RUN",
         help="A job's name for its last run, or JOB/NUMBER, as `qtj list` has it.",
+        show_default="the last run of all",
+        autocompletion=_runs,
+    ),
+]
+RunNames = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="RUN...",
+        help="A job's name for its last run, or JOB/NUMBER, as `qtj list` has it. With --scaling, a job's name is for "
+        "all of its runs, and there may be several.",
         show_default="the last run of all",
         autocompletion=_runs,
     ),

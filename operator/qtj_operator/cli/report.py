@@ -13,9 +13,9 @@ from qtj_operator.cli.places import recorded
 from qtj_operator.cli.report_figure import has_picture, report_figure
 from qtj_operator.cli.report_text import report_text
 
-__all__ = ["report_job"]
+__all__ = ["GET_MATPLOTLIB", "report_job"]
 
-_GET_MATPLOTLIB = "in a checkout of this project, `make venv`, or `pip install '.[trainer]'`, installs it"
+GET_MATPLOTLIB = "in a checkout of this project, `make venv`, or `pip install '.[trainer]'`, installs it"
 
 
 def report_job(run: str | None, artifacts: str | None) -> str:
@@ -45,5 +45,5 @@ def _picture(found: Findings, path: Path) -> str:
         try:
             report_figure(found).savefig(path, dpi=120)
         except ImportError:
-            return f"none, for matplotlib is missing: {_GET_MATPLOTLIB}"
+            return f"none, for matplotlib is missing: {GET_MATPLOTLIB}"
     return str(path)

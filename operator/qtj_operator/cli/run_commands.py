@@ -1,13 +1,24 @@
 """Commands for runs on this machine. Each imports what it needs when it runs, so that `--help` answers at once."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from qtj_operator.cli.errors import InputError, input_checked
 from qtj_operator.cli.group import Command
-from qtj_operator.cli.parameters import Artifacts, DryRun, File, Filename, RunName, Settings, Verbose, one_file
-from qtj_operator.cli.printing import Output, say
+from qtj_operator.cli.parameters import (
+    Artifacts,
+    DryRun,
+    File,
+    Filename,
+    RunName,
+    RunNames,
+    Settings,
+    Verbose,
+    one_file,
+)
+from qtj_operator.cli.printing import Form, Output, formatted, say
 
 __all__ = ["COMMANDS"]
 
@@ -75,16 +86,48 @@ def logs(
         show_logs(run, replica, artifacts, follow=follow)
 
 
-def report(run: RunName = None, artifacts: Artifacts = None) -> None:
-    """Draw loss and predictions of a run: report.png and report.txt in its folder."""
+def report(
+    runs: RunNames = None,
+    artifacts: Artifacts = None,
+    output: Output = None,
+    *,
+    scaling: Annotated[
+        bool, typer.Option("--scaling", help="Compare the throughput of runs by their devices and workers.")
+    ] = False,
+) -> None:
+    """Draw loss and predictions of a run: report.png and report.txt in its folder.
+
+    With --scaling, draw the throughput of several runs instead: scaling.png and scaling.txt in qtj-artifacts.
+    """
     with input_checked():
+        if scaling:
+            say(_scaling(runs or (), artifacts, output))
+            return
         from qtj_operator.cli.report import report_job  # noqa: PLC0415
 
-        say(report_job(run, artifacts))
+        if output:
+            raise InputError("-o prints the table of --scaling: add that, or leave -o out")
+        if runs and len(runs) > 1:
+            raise InputError(f"{len(runs)} runs are named: name one, or compare them with --scaling")
+        say(report_job(runs[0] if runs else None, artifacts))
+
+
+def _scaling(names: Sequence[str], artifacts: str | None, output: Form | None) -> str:
+    from qtj_operator.cli.report_scaling import report_scaling  # noqa: PLC0415
+    from qtj_operator.cli.scaling import scaling_of  # noqa: PLC0415
+    from qtj_operator.local.history import History  # noqa: PLC0415
+
+    if artifacts:
+        raise InputError("--artifacts is the folder of one run, and --scaling compares several: leave one of them out")
+    found = scaling_of(names)
+    if output:
+        rows = [each.to_dict() for each in found.scales]
+        return formatted(rows, output, name=lambda row: str(row["run"]), as_list=True)
+    return report_scaling(found, History().root)
 
 
 COMMANDS = (
     Command(run, ("qtj run examples/qcnn.yaml", "qtj run examples/qcnn.yaml -d", "qtj run --dry-run - < job.yaml")),
     Command(logs, ("qtj logs qcnn", "qtj logs qcnn worker-0 -f")),
-    Command(report, ("qtj report qcnn",)),
+    Command(report, ("qtj report qcnn", "qtj report --scaling qcnn/1 qcnn/2")),
 )

@@ -14,6 +14,7 @@ from qtj_operator.api.reading import read_status
 from qtj_operator.cli.errors import InputError
 from qtj_operator.cli.places import Recorded, jobs_named
 from qtj_operator.cli.stage import sentence_of
+from qtj_operator.cli.text import columns
 from qtj_operator.local.folder import FolderError
 from qtj_operator.local.follow import events_of
 from qtj_operator.local.history import INTERRUPTED, History, Run, phase_of
@@ -52,9 +53,7 @@ def listed(job: str | None) -> Sequence[Recorded]:
 
 def table(runs: Sequence[Recorded]) -> str:
     """Returns a line for each run, below headings."""
-    rows = [_HEADINGS, *map(_row, runs)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("   ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return columns([_HEADINGS, *map(_row, runs)])
 
 
 def _row(run: Recorded) -> Sequence[str]:
@@ -119,6 +118,8 @@ def _facts(run: Recorded) -> Iterator[tuple[str, str]]:
         yield "epoch", epoch
     if loss:
         yield "loss", loss
+    if evaluation := status.get("evaluation"):
+        yield "evaluated", _evaluated(evaluation)
     if status.get("attempt", 1) > 1:
         yield "attempt", str(status["attempt"])
     if weights := status.get("weights"):
@@ -131,6 +132,14 @@ def _facts(run: Recorded) -> Iterator[tuple[str, str]]:
     for event in events_of(run.folder)[-_EVENTS:]:
         yield "event", f"{event['reason']}: {event['message']}"
     yield "next", _next(run, phase)
+
+
+def _evaluated(said: Mapping[str, Any]) -> str:
+    """Returns what the evaluator has measured last."""
+    measured = {"validation loss": said.get("validationLoss"), "accuracy": said.get("accuracy")}
+    numbers = ", ".join(f"{name} {value:.4g}" for name, value in measured.items() if value is not None)
+    step = f", step {said['step']}" if said.get("step") else ""
+    return f"epoch {said['epoch']}{step}" + (f": {numbers}" if numbers else "")
 
 
 def _next(run: Recorded, phase: str) -> str:

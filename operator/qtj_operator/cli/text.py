@@ -6,12 +6,13 @@ and write over what stands there, marks that turn the direction of reading. None
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 from rich.cells import cell_len, set_cell_size
 
 from qtj_operator.api.contract import printable
 
-__all__ = ["cut", "log_on_terminal", "visible"]
+__all__ = ["columns", "cut", "log_on_terminal", "visible"]
 
 _LAYOUT = "\n\t"
 _KEPT = re.compile(r"(\x1b\[[0-9;:]*m|[\t\r])")
@@ -38,6 +39,12 @@ def cut(text: str, width: int, end: str = "…") -> str:
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, max(0, width - cell_len(end))) + set_cell_size(end, min(width, cell_len(end)))
+
+
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """Returns rows of equal length as lines, with their cells below one another."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("   ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 def _is_shown(character: str) -> bool:

@@ -32,7 +32,13 @@ class ProgressPoller(Poller):
         async with aiohttp.ClientSession(timeout=_TIMEOUT) as self._session:
             await super().run()
 
-    async def fetch(self, key: Key, address: str) -> bytes | None:  # noqa: ARG002  the address says it all
+    async def fetch(
+        self,
+        key: Key,  # noqa: ARG002  the address says it all
+        address: str,
+        *,
+        evaluator: bool = False,  # noqa: ARG002
+    ) -> bytes | None:
         """See `Poller.fetch`."""
         host = f"[{address}]" if ":" in address else address
         try:

@@ -111,11 +111,12 @@ class Client(Protocol):
 class ProgressSource(Protocol):
     """Where the progress of running jobs comes from."""
 
-    def latest(self, key: Key, address: str | None) -> Progress | None:
-        """Returns what the job's leader said last.
+    def latest(self, key: Key, address: str | None, *, evaluator: bool = False) -> Progress | None:
+        """Returns what the job's leader said last, or its evaluator.
 
         Args:
             key: Namespace and name of the job.
-            address: IP address of the running leader, to be asked from now on; None to ask no more.
+            address: IP address of that replica while it runs, to be asked from now on; None to ask no more.
+            evaluator: Whether it is the evaluator.
         """
         ...

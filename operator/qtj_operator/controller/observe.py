@@ -34,9 +34,15 @@ async def observe(client: Client, progress: ProgressSource, job: Job) -> Observe
         pod_group=pod_group,
         inference=_inference(job, inference, pods),
     )
-    leader = seen.leader
-    address = leader.address if leader and leader.ready and not leader.deleting else None
-    return replace(seen, progress=progress.latest((job.namespace, job.name), address))
+    key = (job.namespace, job.name)
+    told = progress.latest(key, _address(seen.leader))
+    measured = progress.latest(key, _address(seen.evaluator), evaluator=True)
+    return replace(seen, progress=told, evaluation=measured)
+
+
+def _address(pod: Pod | None) -> str | None:
+    """Returns where a replica can be asked, while it can."""
+    return pod.address if pod and pod.ready and not pod.deleting else None
 
 
 def _main_name(job: Job, role: Role) -> str:

@@ -1,4 +1,4 @@
-"""Asks the leading replicas of running jobs how far they are."""
+"""Asks the leading replicas of running jobs how far they are, and evaluators what they have measured."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -10,6 +10,9 @@ from qtj_operator.controller.client import Key
 __all__ = ["Poller"]
 
 _PARALLEL = 32
+
+_Asked = tuple[Key, bool]
+"""A job, and whether its evaluator is asked rather than its leader."""
 
 
 class Poller(ABC):
@@ -25,17 +28,18 @@ class Poller(ABC):
     def __init__(self, hint: Callable[[Key], None], period: float) -> None:
         self._hint = hint
         self._period = period
-        self._addresses: dict[Key, str] = {}
-        self._latest: dict[Key, Progress] = {}
+        self._addresses: dict[_Asked, str] = {}
+        self._latest: dict[_Asked, Progress] = {}
 
-    def latest(self, key: Key, address: str | None) -> Progress | None:
+    def latest(self, key: Key, address: str | None, *, evaluator: bool = False) -> Progress | None:
         """See `ProgressSource.latest`."""
+        asked = (key, evaluator)
         if address is None:
-            self._addresses.pop(key, None)
-            self._latest.pop(key, None)
+            self._addresses.pop(asked, None)
+            self._latest.pop(asked, None)
         else:
-            self._addresses[key] = address
-        return self._latest.get(key)
+            self._addresses[asked] = address
+        return self._latest.get(asked)
 
     async def run(self) -> None:
         """Polls until cancelled."""
@@ -45,13 +49,14 @@ class Poller(ABC):
             await asyncio.sleep(self._period)
 
     @abstractmethod
-    async def fetch(self, key: Key, address: str) -> bytes | None:
-        """Returns what the leader of a job answers, or None when it cannot be reached."""
+    async def fetch(self, key: Key, address: str, *, evaluator: bool = False) -> bytes | None:
+        """Returns what the leader of a job answers, or its evaluator, or None when it cannot be reached."""
 
-    async def _ask(self, limit: asyncio.Semaphore, key: Key, address: str) -> None:
+    async def _ask(self, limit: asyncio.Semaphore, asked: _Asked, address: str) -> None:
+        key, evaluator = asked
         async with limit:
-            answer = await self.fetch(key, address)
+            answer = await self.fetch(key, address, evaluator=evaluator)
         said = None if answer is None else Progress.parse(answer.decode(errors="replace"))
-        if said is not None and key in self._addresses and said != self._latest.get(key):
-            self._latest[key] = said
+        if said is not None and asked in self._addresses and said != self._latest.get(asked):
+            self._latest[asked] = said
             self._hint(key)

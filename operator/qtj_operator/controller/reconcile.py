@@ -78,6 +78,7 @@ class Reconciler:
 
     def _forget(self, key: Key, raw: Object | None) -> None:
         self.progress.latest(key, None)
+        self.progress.latest(key, None, evaluator=True)
         self.pace.forget(key)
         self.refusals.forget(key)
         self.repairs.forget(key)

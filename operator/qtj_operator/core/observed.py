@@ -29,7 +29,7 @@ from functools import cached_property
 from qtj_operator.api.contract import Progress
 from qtj_operator.api.indexes import parse_indexes
 from qtj_operator.api.job import Job, ReplicaId
-from qtj_operator.api.names import replica_name
+from qtj_operator.api.names import Role, replica_name
 from qtj_operator.api.status import Failure
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.pod import Pod
@@ -50,6 +50,7 @@ class Observed:
         pod_group: Whether this job's PodGroup exists.
         inference: The inference Job, if it exists.
         progress: What the leading replica's progress endpoint said last.
+        evaluation: What the evaluator's said last.
     """
 
     job: Job
@@ -58,6 +59,7 @@ class Observed:
     pod_group: bool = False
     inference: InferenceRun | None = None
     progress: Progress | None = None
+    evaluation: Progress | None = None
 
     @property
     def attempt(self) -> int:
@@ -104,6 +106,11 @@ class Observed:
     def leader(self) -> Pod | None:
         """The current pod of the replica that stores the weights."""
         return next((pod for pod in self.current if pod.replica == self.job.leader), None)
+
+    @cached_property
+    def evaluator(self) -> Pod | None:
+        """The current pod of the replica that evaluates checkpoints."""
+        return next((pod for pod in self.current if pod.replica and pod.replica.role == Role.EVALUATOR), None)
 
     @cached_property
     def gang(self) -> tuple[Pod, ...]:

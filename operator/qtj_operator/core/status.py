@@ -35,9 +35,11 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     """Returns the status after this pass; equal to the one before when nothing happened."""
     before = seen.job.status
     progress = progress_status(seen.progress) if seen.progress else before.progress
+    measured = _evaluation(seen)
+    evaluation = progress_status(measured) if measured else before.evaluation
     retry = before.retry if seen.job.is_over else seen.job.spec.retry
     change = verdict.change if isinstance(verdict, Move) else verdict.report
-    base = change.applied_to(before.changed(progress=progress, retry=retry))
+    base = change.applied_to(before.changed(progress=progress, evaluation=evaluation, retry=retry))
     replicas = _counts(seen, same_attempt=base.attempt == before.attempt)
     ready = sum(counts.ready for counts in replicas.values())
     digest = base.spec_digest or (seen.job.digest if base.attempt and not seen.job.is_over else None)
@@ -139,7 +141,15 @@ def progress_status(said: Progress) -> ProgressStatus:
         examples_per_second=_rounded(said.examples_per_second),
         gradient_variance=_rounded(said.gradient_variance),
         checkpoint_step=said.checkpoint_step,
+        devices=said.devices,
     )
+
+
+def _evaluation(seen: Observed) -> Progress | None:
+    """Returns what the evaluator has measured last: of the weights, which are its last word, or of a checkpoint."""
+    pod = seen.evaluator
+    said = pod.message.progress if pod and pod.succeeded and pod.message else None
+    return said or seen.evaluation
 
 
 def _with_inference(status: Status, phase: InferencePhase) -> Status:
@@ -154,7 +164,7 @@ def _without_numbers(status: Status) -> Status:
         role: counts.changed(desired=0, ready=0, succeeded=0, failed=0)
         for role, counts in (status.replicas or {}).items()
     }
-    return status.changed(conditions=unworded, replicas=replicas, ready=None, progress=None)
+    return status.changed(conditions=unworded, replicas=replicas, ready=None, progress=None, evaluation=None)
 
 
 def _not_complete(known: Iterable[Condition]) -> Iterator[Fact]:

@@ -68,17 +68,17 @@ def phase_of(record: Mapping[str, Any], *, is_active: bool) -> str:
 class History:
     """The runs that are listed in one folder.
 
-    Args:
+    Attributes:
         root: That folder, by default `qtj-artifacts` in the current one.
     """
 
     def __init__(self, root: Path = Path("qtj-artifacts")) -> None:
-        self._root = root
+        self.root = root
 
     def jobs(self) -> Sequence[str]:
         """Returns the names of the jobs that have runs."""
         with suppress(OSError):
-            return sorted(path.name for path in self._root.iterdir() if self.runs(path.name))
+            return sorted(path.name for path in self.root.iterdir() if self.runs(path.name))
         return []
 
     def runs(self, job: str) -> Sequence[Run]:
@@ -95,7 +95,7 @@ class History:
 
     def next_folder(self, job: str) -> Folder:
         """Returns where the next run of a job would be."""
-        return Folder(self._root / job / str(self._next_number(job)))
+        return Folder(self.root / job / str(self._next_number(job)))
 
     def make_folder(self, job: str) -> Folder:
         """Makes the folder of the next run of a job.
@@ -107,7 +107,7 @@ class History:
             return Folder(self._new(job, Path.mkdir))
         except OSError as problem:
             raise FolderError(
-                f"cannot write to {(self._root / job).absolute()} ({problem.strerror}): go to a folder that can be "
+                f"cannot write to {(self.root / job).absolute()} ({problem.strerror}): go to a folder that can be "
                 "written to, or name one with --artifacts"
             ) from None
 
@@ -124,7 +124,7 @@ class History:
         Raises:
             OSError: It cannot be made.
         """
-        runs = self._root / job
+        runs = self.root / job
         runs.mkdir(parents=True, exist_ok=True)  # raises FileExistsError where something else is in the way
         number = self._next_number(job)
         while True:
@@ -141,6 +141,6 @@ class History:
 
     def _listed(self, job: str) -> Iterator[Run]:
         with suppress(OSError):
-            for path in (self._root / job).iterdir():
+            for path in (self.root / job).iterdir():
                 if path.name.isascii() and path.name.isdecimal() and path.name[0] != "0":
                     yield Run(job, int(path.name), path)

@@ -49,7 +49,7 @@ class Rehearsal:
 class _Silence:
     """A `ProgressSource` that knows nothing."""
 
-    def latest(self, _key: Key, _address: str | None) -> Progress | None:
+    def latest(self, _key: Key, _address: str | None, *, evaluator: bool = False) -> Progress | None:  # noqa: ARG002
         return None
 
 

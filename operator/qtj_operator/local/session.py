@@ -16,8 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from qtj_operator.api.job import METRICS_PORT, Job
-from qtj_operator.api.names import LABEL_JOB, replica_name
+from qtj_operator.api.job import METRICS_PORT, Job, ReplicaId
+from qtj_operator.api.names import LABEL_JOB, Role, replica_name
 from qtj_operator.api.status import ENDED, Phase, Status
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
 from qtj_operator.controller.metrics import Metrics
@@ -259,9 +259,10 @@ class Session:
     def _is_service(self, namespace: str, name: str) -> bool:
         return any(s["metadata"]["name"] == name for s in self._store.select(Resource.SERVICES, namespace, {}))
 
-    def _progress_port(self, key: Key) -> int:
+    def _progress_port(self, key: Key, evaluator: bool) -> int:  # noqa: FBT001  as the poller calls it
         job = Job.parse(self._store.find(Resource.QUANTUM_TRAINING_JOBS, *key))
-        name = replica_name(job.name, job.leader.role, job.leader.index)
+        asked = ReplicaId(Role.EVALUATOR, 0) if evaluator else job.leader
+        name = replica_name(job.name, asked.role, asked.index)
         return self._addresses.port(job.namespace, name, METRICS_PORT)
 
 

@@ -11,6 +11,7 @@ from qtj_trainer.errors import UserError
 __all__ = ["Cluster", "Member"]
 
 _ROLES = ("chief", "worker", "ps")
+_EVALUATOR = "evaluator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +44,14 @@ class Cluster:
     """Who trains, and which of them this process is.
 
     Attributes:
-        me: This process; None without a cluster.
+        me: This process; None without a cluster, and for the evaluator, which is in none.
         members: All processes that train or serve, this one included.
+        evaluates: Whether this process judges the checkpoints of the others.
     """
 
     me: Member | None
     members: tuple[Member, ...]
+    evaluates: bool = False
 
     @classmethod
     def alone(cls) -> Self:
@@ -56,11 +59,16 @@ class Cluster:
         return cls(None, ())
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str]) -> Self:
+    def from_environment(cls, environment: Mapping[str, str], *, may_evaluate: bool = False) -> Self:
         """Reads ``TF_CONFIG``; without it the process is alone.
 
+        Args:
+            environment: The process environment.
+            may_evaluate: Whether the program knows what to do as the evaluator.
+
         Raises:
-            UserError: If it is not a cluster with this process in it, or has roles that no strategy knows.
+            UserError: If it is not a cluster with this process in it, has roles that no strategy knows, or makes this
+                process an evaluator of a program that has none.
         """
         text = environment.get(contract.Env.TF_CONFIG)
         if not text:
@@ -78,6 +86,8 @@ class Cluster:
                 'TF_CONFIG is not like {"cluster": {"worker": ["host:port"]}, "task": {"type": "worker", "index": 0}}:'
                 f" it is {text!r}; correct it or leave it to the operator"
             ) from problem
+        if role == _EVALUATOR:
+            return cls(None, _evaluated(members, may_evaluate=may_evaluate), evaluates=True)
         _check_roles(members, role)
         return cls(_find(members, role, index), members)
 
@@ -99,11 +109,13 @@ class Cluster:
     @property
     def serves(self) -> bool:
         """Whether this process does what a coordinator tells it, and nothing else."""
-        return self.is_coordinated and not self.leads
+        return self.is_coordinated and not self.leads and not self.evaluates
 
     @property
     def leads(self) -> bool:
         """Whether this process is the one that stores results: the chief, or worker 0 where there is none."""
+        if self.evaluates:
+            return False
         roles = {member.role for member in self.members}
         leader = ("chief" if "chief" in roles else "worker", 0)
         return self.me is None or (self.me.role, self.me.index) == leader
@@ -119,8 +131,18 @@ def _member(role: str, index: int, address: str) -> Member:
     return Member(role, index, host.strip("[]"), int(port))
 
 
-def _check_roles(members: tuple[Member, ...], mine: str) -> None:
-    roles = {mine, *(member.role for member in members)}
+def _evaluated(members: tuple[Member, ...], *, may_evaluate: bool) -> tuple[Member, ...]:
+    """Returns those whose checkpoints the evaluator judges."""
+    if not may_evaluate:
+        raise UserError(
+            "this is the job's evaluator, and its program evaluates no checkpoints: remove the role Evaluator"
+        )
+    _check_roles(members)
+    return members
+
+
+def _check_roles(members: tuple[Member, ...], *mine: str) -> None:
+    roles = {*mine, *(member.role for member in members)}
     strangers = sorted(roles.difference(_ROLES))
     if strangers:
         raise UserError(

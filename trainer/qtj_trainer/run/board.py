@@ -2,9 +2,10 @@
 
 <artifacts>/logs/<run>/train/events.out.tfevents...           one file for each attempt
 <artifacts>/logs/<run>/validation/events.out.tfevents...      what was measured on the held-out set
+<artifacts>/logs/<run>/eval/events.out.tfevents...            what an evaluator has measured on it
 
 A run is a job's uid, or `local-` and the time at which a training without a job began: no other run adds to its curves.
-What has one name in both folders, such as the loss, is drawn in one chart, as of Keras' own callback.
+What has one name in several folders, such as the loss, is drawn in one chart, as of Keras' own callback.
 
 TensorFlow's own writer speaks to real buckets alone. So it writes to a local folder, and the files are copied from
 there, whole, since objects in a bucket cannot be appended to.
@@ -13,7 +14,7 @@ there, whole, since objects in a bucket cannot be appended to.
 import logging
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -41,15 +42,16 @@ log = logging.getLogger("qtj_trainer")
 class Board:
     """Writes the curves of one attempt. Use it in a with statement: at its end they are copied."""
 
-    def __init__(self, store: Store, job_uid: str, *, circuit: str = "") -> None:
+    def __init__(self, store: Store, job_uid: str, *, circuit: str = "", parts: Sequence[str] = _PARTS) -> None:
         self._store = store
         self._folder = f"logs/{job_uid or f'local-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}'}"
         self._circuit = circuit
+        self._parts = parts
         self._next = 0.0
 
     def __enter__(self) -> Self:
         self._local = tempfile.TemporaryDirectory(prefix="qtj-board-")
-        self._writers = {part: tf.summary.create_file_writer(f"{self._local.name}/{part}") for part in _PARTS}
+        self._writers = {part: tf.summary.create_file_writer(f"{self._local.name}/{part}") for part in self._parts}
         if self._circuit:
             with self._writers["train"].as_default(0):
                 tf.summary.text("circuit", f"```\n{self._circuit}\n```")
@@ -76,8 +78,12 @@ class Board:
             for name, values in weights.items():
                 draw = tf.summary.scalar if values.size == 1 else tf.summary.histogram
                 draw(f"weights/{name}", np.squeeze(_sample(values)))
-        with self._writers["validation"].as_default(epoch.step):
-            _draw({"loss": epoch.validation_loss, **epoch.scores})
+        self.add("validation", epoch.step, {"loss": epoch.validation_loss, **epoch.scores})
+
+    def add(self, part: str, step: int, curves: Mapping[str, float | None]) -> None:
+        """Adds a point to each of the curves of a part, at an optimizer step."""
+        with self._writers[part].as_default(step):
+            _draw(curves)
         if time.monotonic() > self._next:
             self._copy()
 

@@ -9,6 +9,7 @@ what one finds another may not.
 
     leader      newest() ──name──▶ rendezvous ──▶ ... save(), save() ... result.json, clear()
     follower                       rendezvous ──name──▶ read()
+    evaluator   after(0), after(step), ...
 
 A checkpoint is passed over when its bytes are not those it was stored with, or when it is of another training: another
 model, other data, another learning rate. Only the number of epochs, of workers and of devices, and how often a
@@ -91,6 +92,7 @@ class Checkpoints:
         """Steps that the last one holds that was stored or resumed from; 0 without one."""
         self._stored: list[str] = []
         """Objects in the folder, in the order in which they can be spared."""
+        self._passed_over: set[str] = set()
 
     def newest(self) -> Checkpoint | None:
         """Returns the newest checkpoint that can be resumed from. For the leader, once, before anything is saved.
@@ -106,11 +108,29 @@ class Checkpoints:
             try:
                 found = self._load(name)
             except (MissingObjectError, _UnusableError) as problem:
-                log.warning("passing over a checkpoint: %s %s", self._store.uri(name), problem)
+                self._pass_over(name, problem)
             else:
                 self._stored = [*self._stored[position + 1 :], *self._stored[: position + 1]]
                 self.step = found.position.step
                 return found
+        return None
+
+    def after(self, step: int) -> Checkpoint | None:
+        """Returns the oldest checkpoint beyond a step, if there is one. For a process that only reads.
+
+        Raises:
+            UserError: If the store refuses to list or read.
+            TryAgainError: If it does not answer.
+        """
+        for name in sorted(self._store.list(self._folder), key=_step_of):
+            if _step_of(name) <= step or name in self._passed_over:
+                continue
+            try:
+                return self._load(name)
+            except MissingObjectError:  # the leader has deleted it meanwhile, and has stored others
+                continue
+            except _UnusableError as problem:
+                self._pass_over(name, problem)
         return None
 
     def read(self, name: str) -> Checkpoint:
@@ -180,6 +200,10 @@ class Checkpoints:
             log.warning("the checkpoints stay: %s", problem)
         else:
             self._delete(names)
+
+    def _pass_over(self, name: str, problem: Exception) -> None:
+        log.warning("passing over a checkpoint: %s %s", self._store.uri(name), problem)
+        self._passed_over.add(name)
 
     def _delete(self, names: Sequence[str]) -> None:
         """Deletes what nobody needs, so that a failure is not one of the training."""

@@ -18,6 +18,7 @@ import typer
 
 from qtj_operator.api import contract
 from qtj_trainer.errors import StoppedError, TrainerError, UserError
+from qtj_trainer.run.evaluate import check_evaluator
 from qtj_trainer.run.infer import infer
 from qtj_trainer.run.signals import Stop, leave
 from qtj_trainer.run.termination import leave_message
@@ -155,6 +156,7 @@ def _train_command(workload: Workload) -> Callable[..., None]:
     def command(context: typer.Context, *, artifacts: str, **options: Any) -> None:  # noqa: ANN401  as declared
         _check_circuit(options)
         checked = workload.options(**options)
+        check_evaluator(os.environ, checked)
         if not _only_checks(context):
             train(workload, checked, artifacts, os.environ, context.obj)
 

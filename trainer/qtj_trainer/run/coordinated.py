@@ -53,10 +53,16 @@ class Coordinated(Loop):
         super().__init__(workload, options, strategy, training=training, held_out=held_out)
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
         self._under_way: deque[Any] = deque()
+        self._workers = workers
         self._window = _STEPS_FOR_EACH_WORKER * workers
         self._step = tf.function(self._train_at, autograph=False)
         self._test = tf.function(self._score_at, autograph=False)
         _kept.append(self)
+
+    @property
+    def devices(self) -> int:
+        """Those of all workers, of which each takes steps of its own."""
+        return self._workers * super().devices
 
     @property
     def is_settled(self) -> bool:

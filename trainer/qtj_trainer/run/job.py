@@ -1,16 +1,20 @@
 """What one training run is about."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Self
 
 from qtj_operator.api import contract
+from qtj_trainer.errors import TrainerError
 from qtj_trainer.replicate.cluster import Cluster
+from qtj_trainer.run.artifacts import Result
 from qtj_trainer.run.checkpoints import Checkpoints
 from qtj_trainer.run.position import Position
 from qtj_trainer.run.signals import Stop
+from qtj_trainer.run.telemetry import Telemetry, port_from
 from qtj_trainer.storage import Store
-from qtj_trainer.workloads import Workload
+from qtj_trainer.workloads import Examples, Split, Workload
 from qtj_trainer.workloads.options import Options
 
 __all__ = ["Run"]
@@ -35,8 +39,10 @@ class Run:
         checkpoints = Checkpoints(self.store, self.job_uid, self.workload, options)
         return replace(self, options=options, checkpoints=checkpoints)
 
-    def progress(self, position: Position, steps_per_epoch: int | None = None) -> contract.Progress:
-        """Says how far training is."""
+    def progress(
+        self, position: Position, steps_per_epoch: int | None = None, devices: int | None = None
+    ) -> contract.Progress:
+        """Says how far training is, and on how many devices."""
         epochs = self.options.epochs
         steps = steps_per_epoch * epochs if steps_per_epoch else None
         said = contract.Progress(
@@ -45,6 +51,7 @@ class Run:
             step=position.step,
             steps=steps,
             checkpoint_step=self.checkpoints.step or None,
+            devices=devices,
         )
         if position.last is None:
             return said
@@ -58,3 +65,25 @@ class Run:
             examples_per_second=position.last.examples_per_second,
             gradient_variance=position.last.gradient_variance,
         )
+
+    def telemetry(self, position: Position, activity: str = "") -> Telemetry:
+        """Tells from now on, where somebody asks for it, how far this process is.
+
+        Raises:
+            UserError: If its port is taken.
+        """
+        telemetry = Telemetry(self.progress(position), activity)
+        port = port_from(self.environment, contract.Env.METRICS_PORT)
+        if port is not None:
+            telemetry.serve(port)
+        return telemetry
+
+    def encoded(self, split: Split) -> tuple[Examples, Examples]:
+        """Returns training and held-out examples as the model takes them."""
+        return self.workload.encode(split.training, self.options), self.workload.encode(split.held_out, self.options)
+
+    def result_so_far(self) -> Result | None:
+        """Returns the result of the job, once it has one: a store that does not answer now will do so later."""
+        with suppress(TrainerError):
+            return Result.of_job(self.store, self.job_uid)
+        return None

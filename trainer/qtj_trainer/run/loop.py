@@ -122,9 +122,23 @@ class Loop(ABC):
             tf.function(each, autograph=False).get_concrete_function(batch)
 
     @property
+    def devices(self) -> int:
+        """Devices that train, those of other processes included."""
+        return int(self._strategy.num_replicas_in_sync)
+
+    @property
     def examples(self) -> tuple[Examples, Examples]:
         """Those it learns from, and those it is judged by."""
         return self._training, self._held_out
+
+    def validate(self) -> tuple[float, dict[str, float]]:
+        """Returns the mean error and the mean scores over the held-out set. For all processes."""
+        batches = list(self._score_all())
+        count, *sums = np.sum([sums for sums, _ in batches], axis=0, dtype=np.float64)
+        watched = self._workload.readouts(self._options)
+        self.readouts = {name: np.concatenate([readouts[name] for _, readouts in batches]) for name in watched}
+        loss, *scores = (float(total / count) for total in sums)
+        return loss, dict(zip(self._workload.scores, scores, strict=True))
 
     def check_weights(self, step: int) -> None:
         """Checks the weights after a step, which hold the same in all processes.
@@ -239,7 +253,7 @@ class Loop(ABC):
         loss, *means = (each / len(self._training) for each in position.sums)
         names = self._workload.scores
         moments = means[len(names) :]
-        validation_loss, scores = self._scored()
+        validation_loss, scores = self.validate()
         for name, value in {**scores, "loss": validation_loss}.items():
             check_number(f"{name} on the held-out set", value, position.step, self._remedy)
         finished = Epoch(
@@ -257,15 +271,6 @@ class Loop(ABC):
             learning_rate=learning_rate_at(position.step - 1, self._options, self._last_step),
         )
         return Position(position.step, finished, best=best_of(position.best, finished, self._options))
-
-    def _scored(self) -> tuple[float, dict[str, float]]:
-        """Returns the mean error and the mean scores over the held-out set."""
-        batches = list(self._score_all())
-        count, *sums = np.sum([sums for sums, _ in batches], axis=0, dtype=np.float64)
-        watched = self._workload.readouts(self._options)
-        self.readouts = {name: np.concatenate([readouts[name] for _, readouts in batches]) for name in watched}
-        loss, *scores = (float(total / count) for total in sums)
-        return loss, dict(zip(self._workload.scores, scores, strict=True))
 
     def _examples_since(self, first: int) -> int:
         """Returns the examples from a step to the end of its epoch."""

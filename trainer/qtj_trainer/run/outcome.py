@@ -42,7 +42,7 @@ def store_outcome(run: Run, loop: "Loop", held_out: Arrays, end: Position) -> Re
         job_uid=run.job_uid,
         weights=weights,
         metrics=_metrics(chosen),
-        progress=run.progress(end, loop.steps),
+        progress=run.progress(end, loop.steps, loop.devices),
         epoch=chosen.number,
         last_weights=last if end.best else None,
     )

@@ -72,6 +72,10 @@ class Stop:
         """Tells whether to come to an end."""
         return self._told.is_set()
 
+    def wait(self, seconds: float) -> None:
+        """Sleeps, but not longer than until this process is told to end."""
+        self._told.wait(seconds)
+
     @contextmanager
     def held_up(self) -> Iterator[None]:
         """Gives the main thread all the time it needs, for something that must not be left half done."""

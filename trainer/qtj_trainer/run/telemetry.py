@@ -26,6 +26,7 @@ _GAUGES = {
     "step": "Optimizer steps finished.",
     "steps": "Optimizer steps of all epochs together.",
     "checkpoint_step": "Optimizer steps that the last stored checkpoint holds.",
+    "devices": "Devices of all replicas that train.",
     "loss": "Training loss of the last finished epoch.",
     "accuracy": "Accuracy on the held-out set after the last finished epoch, 0 to 1.",
     "validation_loss": "Loss on the held-out set after the last finished epoch.",

@@ -18,10 +18,11 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from qtj_operator.api import contract
-from qtj_trainer.errors import DivergedError, StoppedError, TrainerError
+from qtj_trainer.errors import DivergedError, StoppedError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.run.artifacts import Result
 from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints
+from qtj_trainer.run.evaluate import evaluate
 from qtj_trainer.run.garbage import none_collected
 from qtj_trainer.run.job import Run
 from qtj_trainer.run.position import Epoch, Position
@@ -32,7 +33,7 @@ from qtj_trainer.run.stopping import has_stopped
 from qtj_trainer.run.telemetry import Telemetry, check_free, port_from
 from qtj_trainer.run.termination import leave_message
 from qtj_trainer.storage import open_store
-from qtj_trainer.workloads import Examples, Split, Workload
+from qtj_trainer.workloads import Split, Workload
 from qtj_trainer.workloads.options import Options
 
 if TYPE_CHECKING:
@@ -70,13 +71,14 @@ def train(
         TryAgainError: If another run may succeed.
         StoppedError: If it was told to end.
     """
-    cluster = Cluster.from_environment(environment)
-    if not cluster.leads:
+    cluster = Cluster.from_environment(environment, may_evaluate=True)
+    if not (cluster.leads or cluster.evaluates):
         log.setLevel(logging.WARNING)
     with closing(open_store(artifacts)) as store:
         job_uid = environment.get(contract.Env.JOB_UID, "")
         checkpoints = Checkpoints(store, job_uid, workload, options)
-        result = _result(Run(workload, options, cluster, store, checkpoints, job_uid, environment, stop or Stop()))
+        run = Run(workload, options, cluster, store, checkpoints, job_uid, environment, stop or Stop())
+        result = evaluate(run) if cluster.evaluates else _result(run)
     if result and cluster.leads:
         leave_message(environment, result.message())
 
@@ -98,7 +100,7 @@ def _train_and_store(run: Run) -> Result | None:
     if run.cluster.leads:
         run.store.check_writable()
     newest = run.checkpoints.newest() if run.cluster.leads else None
-    telemetry = _telemetry(run, newest.position if newest else Position(), "loading TensorFlow")
+    telemetry = run.telemetry(newest.position if newest else Position(), "loading TensorFlow")
     profiler_port = _profiler_port(run)
 
     with none_collected():
@@ -123,14 +125,6 @@ def _train_and_store(run: Run) -> Result | None:
     return result
 
 
-def _telemetry(run: Run, position: Position, activity: str = "") -> Telemetry:
-    telemetry = Telemetry(run.progress(position), activity)
-    port = port_from(run.environment, contract.Env.METRICS_PORT)
-    if port is not None:
-        telemetry.serve(port)
-    return telemetry
-
-
 def _profiler_port(run: Run) -> int | None:
     port = port_from(run.environment, contract.Env.PROFILER_PORT)
     if port:
@@ -142,21 +136,17 @@ def _loop(run: Run, strategy: "tf.distribute.Strategy", split: Split) -> "Loop":
     from qtj_trainer.run.coordinated import Coordinated  # noqa: PLC0415
     from qtj_trainer.run.synchronous import Synchronous  # noqa: PLC0415
 
-    training, held_out = _encoded(run, split)
+    training, held_out = run.encoded(split)
     if not run.cluster.is_coordinated:
         return Synchronous(run.workload, run.options, strategy, training=training, held_out=held_out)
     workers = sum(member.role == "worker" for member in run.cluster.members)
     return Coordinated(run.workload, run.options, strategy, training=training, held_out=held_out, workers=workers)
 
 
-def _encoded(run: Run, split: Split) -> tuple[Examples, Examples]:
-    return run.workload.encode(split.training, run.options), run.workload.encode(split.held_out, run.options)
-
-
 def _watch(run: Run, loop: "Loop", telemetry: Telemetry, checkpoint: Checkpoint | None) -> Position:
     """Trains to the end, storing and telling how far it is, and returns where that is."""
     position = start = _resume(loop, checkpoint) if checkpoint else Position()
-    telemetry.progress = run.progress(position, loop.steps)
+    telemetry.progress = run.progress(position, loop.steps, loop.devices)
     telemetry.activity = "compiling"  # the first step does
     began = before = time.perf_counter()
 
@@ -166,13 +156,13 @@ def _watch(run: Run, loop: "Loop", telemetry: Telemetry, checkpoint: Checkpoint 
     with _board(run) if run.cluster.leads else nullcontext() as board:
         for position in loop.positions(start, pause):
             run.stop.patience = _SPARE_SECONDS + _SPARE_STEPS * (time.perf_counter() - before)
-            telemetry.progress, telemetry.activity = run.progress(position, loop.steps), ""
+            telemetry.progress, telemetry.activity = run.progress(position, loop.steps, loop.devices), ""
             if position.ends_epoch or run.checkpoints.is_due(position):
                 loop.check_weights(position.step)
             if position.ends_epoch:
                 _show(run, loop, position, board)
             _keep(run, loop, position)
-            telemetry.progress = run.progress(position, loop.steps)
+            telemetry.progress = run.progress(position, loop.steps, loop.devices)
             before = time.perf_counter()
     if position.best and has_stopped(position, run.options):
         said = "stopped early: the loss on the held-out set was lowest after epoch %d, %d epochs ago"
@@ -198,7 +188,7 @@ def _board(run: Run) -> "Board":
 
 def _show(run: Run, loop: "Loop", position: Position, board: "Board | None") -> None:
     assert position.last  # noqa: S101  an epoch has just ended
-    said = run.progress(position, loop.steps)
+    said = run.progress(position, loop.steps, loop.devices)
     log.info("epoch %s", _line(position.last, run.options.epochs), extra={"progress": said.to_dict()})
     if board:
         log_progress(run.environment, said)
@@ -246,7 +236,7 @@ def _store(run: Run, loop: "Loop", split: Split, end: Position) -> Result:
 
 def _serve(run: Run) -> Result:
     """Holds variables or takes steps for the coordinator, until the job has its result."""
-    _telemetry(run, Position())
+    run.telemetry(Position())
     profiler_port = _profiler_port(run)
 
     from qtj_trainer.replicate.strategy import prepare_tensorflow, serve  # noqa: PLC0415
@@ -257,13 +247,7 @@ def _serve(run: Run) -> Result:
 
     load_operations(run.workload, run.options)
     server = serve(run.cluster, profiler_port=profiler_port)
-    while not (result := _result_so_far(run)):
+    while not (result := run.result_so_far()):
         time.sleep(_LOOK)
     del server
     return result
-
-
-def _result_so_far(run: Run) -> Result | None:
-    with suppress(TrainerError):  # a store that does not answer now will do so later
-        return Result.of_job(run.store, run.job_uid)
-    return None

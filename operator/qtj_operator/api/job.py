@@ -15,9 +15,11 @@ from qtj_operator.api.status import Status
 __all__ = [
     "GRPC_PORT",
     "METRICS_PORT",
+    "TRAINER_IMAGE",
     "Job",
     "ReplicaId",
     "is_managed_elsewhere",
+    "is_trainer",
     "main_container",
 ]
 
@@ -28,6 +30,8 @@ METRICS_PORT = 2224
 _DEFAULT_PROFILER_PORT = 2223
 _DEFAULT_BACKOFF_LIMIT = 3
 _MAIN_CONTAINER = "trainer"
+TRAINER_IMAGE = "qtj-trainer"
+"""How the image of this project's trainer is called, in whatever registry."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -192,6 +196,12 @@ def is_managed_elsewhere(raw: Mapping[str, Any]) -> bool:
 def main_container(containers: Sequence[C]) -> C:
     """Returns the container that runs the training program."""
     return next((container for container in containers if container.get("name") == _MAIN_CONTAINER), containers[0])
+
+
+def is_trainer(container: Mapping[str, Any]) -> bool:
+    """Tells whether a container runs the trainer of this project."""
+    repository = str(container.get("image") or "").partition("@")[0]
+    return repository.rpartition("/")[2].partition(":")[0] == TRAINER_IMAGE and not container.get("command")
 
 
 def _digest(written: Mapping[str, Any]) -> str:

@@ -18,10 +18,12 @@ REPOSITORY = Path(__file__).parents[2]
 MIB = 1 << 20
 
 
-def engine(qubits: int = 14, **options: Any) -> Engine:
+def engine(qubits: int = 14, tile_bits: int | None = None, **options: Any) -> Engine:
     hybrid = hybrid_circuit(qubits)
     inputs, weights = ([str(symbol) for symbol in symbols] for symbols in (hybrid.inputs, hybrid.weights))
-    plan = make_plan(hybrid.circuit, hybrid.readouts, inputs=inputs, weights=weights, lanes=lanes())
+    plan = make_plan(
+        hybrid.circuit, hybrid.readouts, inputs=inputs, weights=weights, lanes=lanes(), tile_bits=tile_bits
+    )
     return Engine(plan, **{"keep_bytes": 0, **options})
 
 
@@ -127,9 +129,10 @@ def test_a_beginning_outlives_the_engine_that_made_it() -> None:
         np.testing.assert_array_equal(one, other)
 
 
-def test_the_shared_states_are_those_of_one_engine_and_go_with_the_last() -> None:
+@pytest.mark.parametrize("of", ["shared_by_eight", "shared_by_threads"])
+def test_the_shared_states_are_those_of_one_engine_and_go_with_the_last(of: str) -> None:
     """In a process of its own: other tests leave engines behind."""
-    script = "from tests.trainer.test_budget import shared_by_eight; shared_by_eight()"
+    script = f"from tests.trainer.test_budget import {of}; {of}()"
     ended = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=False)
 
     assert ended.returncode == 0, ended.stderr
@@ -150,3 +153,14 @@ def shared_by_eight() -> None:
     del each
 
     assert shared_memory() == 0
+
+
+def shared_by_threads() -> None:
+    """Threads share a state when examples are few, and the batch when they are many."""
+    four, state, sizes = engine(tile_bits=14 - lanes().bit_length(), threads=4), 8 << 14, []
+
+    for batch in (1, 6, 2):
+        gradients(four, batch)
+        sizes.append(shared_memory())
+
+    assert sizes == [2 * state, 4 * 2 * state, 4 * 2 * state]

@@ -192,14 +192,28 @@ def test_a_circuit_that_does_not_fit_its_memory_is_refused_with_the_numbers() ->
     [
         ({"qubits": 29}, False),
         ({"qubits": 29, "precision": "double"}, True),
-        ({"qubits": 29, "filters": 2}, True),
-        ({"qubits": 28, "filters": 2}, False),
+        ({"qubits": 29, "filters": 64}, False),
     ],
 )
-def test_filters_and_precision_count(circuit: dict[str, Any], refused: bool) -> None:  # noqa: FBT001  a table's column
+def test_precision_counts_and_filters_take_turns(circuit: dict[str, Any], refused: bool) -> None:  # noqa: FBT001  a table's column
     decision = new_job(circuit=circuit, template=limited("16Gi")).decide()
 
     assert (decision.status.reason == "InvalidSpec") == refused
+
+
+def test_a_trainer_needs_memory_beside_its_states() -> None:
+    ours = {"image": "registry.example/qtj-trainer:1", "resources": {"limits": {"memory": "24Gi"}}}
+
+    assert sentence(circuit={"qubits": 30}, template=template(**ours)) == (
+        "30 qubits need 24.34 GiB per replica (3 states of 8 GiB, and 352 MiB for the trainer), and the limit of "
+        "spec.template.spec.containers[trainer] is 24Gi: raise resources.limits.memory or lower circuit.qubits"
+    )
+
+
+def test_a_limit_below_that_of_the_trainer_alone_is_refused_for_any_circuit() -> None:
+    ours = {"image": "qtj-trainer", "resources": {"limits": {"memory": "256Mi"}}}
+
+    assert "4 qubits need 352 MiB per replica" in sentence(circuit={"qubits": 4}, template=template(**ours))
 
 
 def test_a_circuit_may_need_exactly_its_limit() -> None:

@@ -392,8 +392,8 @@ def test_restarting_is_told_as_a_warning() -> None:
 
     assert (event.type, event.reason) == ("Warning", "Restarting")
     assert event.message == (
-        "qcnn-worker-1 ended (exit code 137, OOMKilled): it needed more memory than resources.limits.memory allows; "
-        "all replicas start again as attempt 2"
+        "qcnn-worker-1 ended (exit code 137, OOMKilled): it needed more memory than resources.limits.memory allows: "
+        "raise that, or lower the batch, the qubits or the filters; all replicas start again as attempt 2"
     )
 
 

@@ -60,7 +60,7 @@ def test_help_names_the_environment(help_of_qcnn: str) -> None:
         ("train qcnn --epoch 3", 2, "No such option: --epoch"),
         ("train qcnn --optimizer lion", 2, "Invalid value for '--optimizer': 'lion' is not one of"),
         ("train qcnn --model pure --filters 2", 1, "only the hybrid model has filters"),
-        ("train qcnn --qubits 40", 1, "the statevectors of one example take"),
+        ("train qcnn --qubits 40", 1, "this training takes at least"),
         ("train qcnn --schedule step", 2, "Invalid value for '--schedule': 'step' is not one of"),
         ("train qcnn --momentum 0.9", 1, "--momentum is 0.9 and --optimizer is adam, which does not use it"),
         ("train images", 1, "images needs --data"),

@@ -19,11 +19,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from qtj_trainer.cpu import default_threads
 from qtj_trainer.simulate.fused.build import build, compiler
 from qtj_trainer.simulate.fused.engine import Engine, lanes
 from qtj_trainer.simulate.fused.gates import UnsupportedError
 from qtj_trainer.simulate.fused.library import library
-from qtj_trainer.simulate.fused.op import default_threads
 from qtj_trainer.simulate.fused.plan import Plan, make_plan
 from qtj_trainer.simulate.fused.program import Program, compile_plan
 from qtj_trainer.workloads.qcnn import hybrid_circuit

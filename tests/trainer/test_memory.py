@@ -1,22 +1,90 @@
-"""The memory a container may still take."""
+"""The memory that a process may still take."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from qtj_trainer.memory import free_memory
+from qtj_trainer.memory import free_memory, memory_limit
 
-
-@pytest.mark.parametrize(
-    ("limit", "free"), [("max", 2048 * 1024), ("1000000", 700_000), ("200000", 0), ("99999999999", 2048 * 1024)]
+VERSION_2 = ("0::/\n", "memory.max", "memory.current", "inactive_file")
+VERSION_1 = (
+    "4:memory:/\n0::/\n",
+    "memory/memory.limit_in_bytes",
+    "memory/memory.usage_in_bytes",
+    "total_inactive_file",
 )
-def test_the_nearer_limit_counts(tmp_path: Path, limit: str, free: int) -> None:
-    (tmp_path / "memory.max").write_text(f"{limit}\n")
-    (tmp_path / "memory.current").write_text("300000\n")
-    (tmp_path / "meminfo").write_text("MemTotal:  4096 kB\nMemAvailable:   2048 kB\n")
+VERSION_1_NESTED = (
+    "9:cpu,memory:/docker/1f\n",
+    "memory/docker/1f/memory.limit_in_bytes",
+    "memory/docker/1f/memory.usage_in_bytes",
+    "total_inactive_file",
+)
+VERSION_2_NESTED = ("0::/a:b/c\n", "a:b/memory.max", "a:b/memory.current", "inactive_file")
+VERSIONS = pytest.mark.parametrize(
+    "version", [VERSION_2, VERSION_1, VERSION_2_NESTED, VERSION_1_NESTED], ids=["2", "1", "2 nested", "1 nested"]
+)
 
-    assert free_memory(tmp_path, tmp_path / "meminfo") == free
+
+def written(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def machine(folder: Path) -> Path:
+    """One that has 2 MiB left."""
+    return written(folder, meminfo="MemTotal:  4096 kB\nMemAvailable:   2048 kB\n") / "meminfo"
+
+
+@VERSIONS
+@pytest.mark.parametrize(
+    ("limit", "free"),
+    [
+        ("max", 2048 * 1024),
+        ("9223372036854771712", 2048 * 1024),
+        ("1000000", 700_000),
+        ("200000", 0),
+        ("99999999999", 2048 * 1024),
+    ],
+)
+def test_the_nearer_limit_counts(tmp_path: Path, version: tuple[str, str, str, str], limit: str, free: int) -> None:
+    own, limits, used, _ = version
+    written(tmp_path, **{"own": own, limits: f"{limit}\n", used: "300000\n"})
+
+    assert free_memory(tmp_path, tmp_path / "own", machine(tmp_path)) == free
+
+
+@VERSIONS
+def test_cached_files_that_nobody_looks_at_are_free(tmp_path: Path, version: tuple[str, str, str, str]) -> None:
+    own, limits, used, inactive = version
+    statistics = str(Path(limits).with_name("memory.stat"))
+    written(tmp_path, **{"own": own, limits: "1000000", used: "300000", statistics: f"anon 7\n{inactive} 100000\n"})
+
+    assert free_memory(tmp_path, tmp_path / "own", machine(tmp_path)) == 800_000
+
+
+def test_of_groups_within_one_another_the_fullest_counts(tmp_path: Path) -> None:
+    written(tmp_path, **{"own": "0::/a/b", "a/memory.max": "1000000", "a/memory.current": "900000"})
+    written(tmp_path, **{"a/b/memory.max": "500000", "a/b/memory.current": "200000"})
+
+    assert free_memory(tmp_path, tmp_path / "own", machine(tmp_path)) == 100_000
+    assert memory_limit(tmp_path, tmp_path / "own") == 500_000
+
+
+@VERSIONS
+def test_the_limit_is_that_of_the_group(tmp_path: Path, version: tuple[str, str, str, str]) -> None:
+    own, limits, _, _ = version
+    written(tmp_path, **{"own": own, limits: "123456789"})
+
+    assert memory_limit(tmp_path, tmp_path / "own") == 123456789
+
+
+def test_without_a_group_the_limit_is_the_machine(tmp_path: Path) -> None:
+    assert memory_limit(tmp_path, tmp_path / "own") == os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def test_what_is_not_known_is_none(tmp_path: Path) -> None:
-    assert free_memory(tmp_path, tmp_path / "meminfo") == 0
+    assert free_memory(tmp_path, tmp_path / "own", tmp_path / "meminfo") == 0

@@ -110,8 +110,13 @@ def test_the_drawing_is_as_narrow_as_the_circuit_has_qubits() -> None:
     assert "convolution14" in drawing
 
 
-def test_statevectors_are_counted_for_each_filter() -> None:
-    assert QCNN.memory(QcnnOptions(qubits=23, filters=3)) == 3 * 3 * 64 * 2**20
+def test_the_states_of_filters_are_there_once_and_kept_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+
+    memory = QCNN.memory(QcnnOptions(qubits=23, filters=3, batch_size=8), replicas=2)
+
+    assert memory.states == 3 * 64 * 2**20
+    assert memory.keepable == 3 * 4 * 64 * 2**20
 
 
 def test_options_of_another_version_are_refused() -> None:

@@ -1,12 +1,13 @@
-"""How many processors and how much memory this container may use."""
+"""How many processors this container may use."""
 
+import os
 from math import ceil
 from pathlib import Path
 
-__all__ = ["cpu_limit", "memory_limit"]
+__all__ = ["cpu_limit", "default_threads"]
 
-_UNLIMITED = 1 << 62
-"""Version 1 says a number near 2^63 bytes where there is no limit."""
+_MOST_THREADS = 256
+"""As many as the native library of the fused engine takes."""
 
 
 def cpu_limit(cgroup: Path = Path("/sys/fs/cgroup")) -> int | None:
@@ -27,17 +28,15 @@ def cpu_limit(cgroup: Path = Path("/sys/fs/cgroup")) -> int | None:
     return ceil(int(quota) / int(period))
 
 
-def memory_limit(cgroup: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Reads the memory limit of the container in bytes.
-
-    Args:
-        cgroup: Where the control groups are mounted, version 2 or 1.
-
-    Returns:
-        The limit, or None when there is none.
-    """
-    text = _text(cgroup / "memory.max") or _text(cgroup / "memory" / "memory.limit_in_bytes")
-    return int(text) if text.isdecimal() and int(text) < _UNLIMITED else None
+def default_threads() -> int:
+    """Returns the threads that simulate: $OMP_NUM_THREADS, or the processors this container may use."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    if wanted.isdecimal() and int(wanted):
+        threads = int(wanted)
+    else:
+        present = len(os.sched_getaffinity(0))
+        threads = min(cpu_limit() or present, present)
+    return min(threads, _MOST_THREADS)
 
 
 def _version_2(cgroup: Path) -> tuple[str, str] | None:

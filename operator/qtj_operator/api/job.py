@@ -18,9 +18,11 @@ from qtj_operator.api.status import Status
 __all__ = [
     "GRPC_PORT",
     "METRICS_PORT",
+    "TRAINER_IMAGE",
     "Job",
     "ReplicaId",
     "is_managed_elsewhere",
+    "is_trainer",
     "main_container",
     "main_name",
 ]
@@ -28,6 +30,8 @@ __all__ = [
 C = TypeVar("C", bound=Mapping[str, Any])
 
 _MAIN_CONTAINER = "trainer"
+TRAINER_IMAGE = "qtj-trainer"
+"""How the image of this project's trainer is called, in whatever registry."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -225,6 +229,12 @@ def main_container(containers: Sequence[C]) -> C:
 def main_name(names: Sequence[str]) -> str:
     """Returns the name of the container that runs the training program."""
     return _MAIN_CONTAINER if _MAIN_CONTAINER in names else names[0]
+
+
+def is_trainer(container: Mapping[str, Any]) -> bool:
+    """Tells whether a container runs the trainer of this project."""
+    repository = str(container.get("image") or "").partition("@")[0]
+    return repository.rpartition("/")[2].partition(":")[0] == TRAINER_IMAGE and not container.get("command")
 
 
 def _digest(written: Mapping[str, Any]) -> str:

@@ -1,9 +1,14 @@
-"""How much memory a circuit needs, from what the job says of it."""
+"""How much memory a replica needs at least, from what the job says of its circuit."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from qtj_operator.api.contract import statevector_bytes
+from qtj_operator.api.job import is_trainer
+from qtj_operator.api.replica_memory import Circuits, memory_of
 from qtj_operator.api.spec import Circuit, Precision
 
-__all__ = ["state_bytes"]
+__all__ = ["program_bytes", "state_bytes"]
 
 _BYTES_PER_AMPLITUDE = {Precision.SINGLE: 8, Precision.DOUBLE: 16}
 
@@ -12,3 +17,9 @@ def state_bytes(circuit: Circuit) -> int:
     """Returns the bytes of one statevector."""
     amplitude = _BYTES_PER_AMPLITUDE[circuit.precision or Precision.SINGLE]
     return statevector_bytes(circuit.qubits, bytes_per_amplitude=amplitude)
+
+
+def program_bytes(circuit: Circuit, container: Mapping[str, Any]) -> int:
+    """Returns the bytes of the trainer of this project beside the statevectors; 0 for another program."""
+    asked = Circuits(qubits=circuit.qubits, filters=circuit.filters or 1)
+    return memory_of(asked).program if is_trainer(container) else 0

@@ -12,11 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from qtj_operator.api.contract import Env
-from qtj_operator.api.job import main_container
+from qtj_operator.api.job import is_trainer, main_container
 from qtj_operator.api.names import Role
 from qtj_operator.api.spec import Circuit
 from qtj_operator.build.pod import circuit_environment
-from qtj_operator.local.program import is_trainer
 
 __all__ = ["argument_mistakes"]
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from qtj_operator.api.contract import STATES
-from qtj_operator.api.job import Job, main_container
-from qtj_operator.api.memory import state_bytes
+from qtj_operator.api.job import Job, is_trainer, main_container
+from qtj_operator.api.memory import program_bytes, state_bytes
 from qtj_operator.api.names import Role
 from qtj_operator.api.quantities import in_words
 from qtj_operator.cli.check import all_checked
@@ -16,15 +16,13 @@ from qtj_operator.cli.settings import Setting
 from qtj_operator.local.addresses import NoFreePortError
 from qtj_operator.local.calibration import LIMIT_SECONDS, Pace, calibrate
 from qtj_operator.local.memory import machine_memory
-from qtj_operator.local.program import CannotStartError, Configs, is_trainer
+from qtj_operator.local.program import CannotStartError, Configs
 from qtj_operator.local.rehearsal import Rehearsal
 
 __all__ = ["plan_file"]
 
 _FEW = 4
 _STRATEGY = "MultiWorkerMirrored"
-_TENSORFLOW = "0.6 GiB"
-"""Resident memory of a worker with 8 qubits, as measured with TensorFlow 2.18."""
 
 
 def plan_file(path: Path, settings: Sequence[str], *, calibrated: bool, form: Form | None = None) -> None:
@@ -66,7 +64,7 @@ def _plan(job: Job, rehearsal: Rehearsal, pace: Pace | str) -> Mapping[str, Any]
         "replicas": job.size,
         "creates": [kubectl_name(each) for each in rehearsal.created],
         "artifacts": job.spec.artifacts.uri,
-        "memory": {"bytesPerReplica": _needed(job), "limit": _limit(rehearsal)},
+        "memory": {"bytesPerReplica": _needed(job, rehearsal), "limit": _limit(rehearsal)},
         "time": {
             "stepSeconds": measured.step_seconds if measured else None,
             "stepsPerEpoch": measured.steps if measured else None,
@@ -100,23 +98,28 @@ def _names(manifests: Sequence[dict[str, Any]]) -> str:
 def _memory(job: Job, rehearsal: Rehearsal) -> str:
     limit = _limit(rehearsal)
     allowed = f"the limit is {limit}" if limit else "there is no limit"
-    circuit, needed = job.spec.circuit, _needed(job)
+    circuit, needed = job.spec.circuit, _needed(job, rehearsal)
     if circuit is None or needed is None:
         return f"unknown without spec.circuit; {allowed}"
-    state = state_bytes(circuit)
+    program = program_bytes(circuit, _main(rehearsal))
+    beside = f", and {in_words(program)} for the trainer" if program else ", beside what the program itself takes"
     return (
-        f"{in_words(needed)} per replica for {circuit.qubits} qubits ({needed // state} states of {in_words(state)}), "
-        f"beside about {_TENSORFLOW} for TensorFlow; {allowed}{_too_large_here(job, needed)}"
+        f"at least {in_words(needed)} per replica for {circuit.qubits} qubits ({STATES} states of "
+        f"{in_words(state_bytes(circuit))}{beside}); {allowed}{_too_large_here(job, needed)}"
     )
 
 
-def _needed(job: Job) -> int | None:
+def _needed(job: Job, rehearsal: Rehearsal) -> int | None:
     circuit = job.spec.circuit
-    return state_bytes(circuit) * STATES * (circuit.filters or 1) if circuit else None
+    return state_bytes(circuit) * STATES + program_bytes(circuit, _main(rehearsal)) if circuit else None
+
+
+def _main(rehearsal: Rehearsal) -> Mapping[str, Any]:
+    return main_container(rehearsal.pods[0]["spec"]["containers"])
 
 
 def _limit(rehearsal: Rehearsal) -> str | None:
-    limits = (main_container(rehearsal.pods[0]["spec"]["containers"]).get("resources") or {}).get("limits") or {}
+    limits = (_main(rehearsal).get("resources") or {}).get("limits") or {}
     return str(limits["memory"]) if "memory" in limits else None
 
 

@@ -13,7 +13,7 @@ from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.contract import STATES, Env
 from qtj_operator.api.job import Job, main_container
-from qtj_operator.api.memory import state_bytes
+from qtj_operator.api.memory import program_bytes, state_bytes
 from qtj_operator.api.quantities import bytes_of, in_words
 from qtj_operator.api.reading import dotted, faults
 from qtj_operator.api.template import read_template
@@ -31,7 +31,7 @@ class Asked:
     Attributes:
         job: The job.
         templates: Pod templates by where they stand.
-        states: Statevectors that each circuit needs at once.
+        states: Statevectors that there are at once.
         whose: What the statevectors are for.
         loss: What becomes of weights in a folder that the pods do not share.
     """
@@ -135,18 +135,21 @@ def _vanishing(volume: Mapping[str, Any]) -> str | None:
 
 
 def too_large_for_its_memory(asked: Asked) -> str | None:
-    """The statevectors alone exceed the memory limit: the kernel would kill the program, again and again."""
+    """What no program can do without exceeds the memory limit: the kernel would kill it, again and again."""
     circuit = asked.job.spec.circuit
     if circuit is None:
         return None
-    state, states = state_bytes(circuit), asked.states * (circuit.filters or 1)
+    state, states = state_bytes(circuit), asked.states
     for where, _, main in _programs(asked.templates):
         limit = ((main.get("resources") or {}).get("limits") or {}).get("memory")
         allowed = bytes_of(limit)
-        if allowed is not None and states * state > allowed:
-            each = f"{states} state{'s' if states > 1 else ''} of {in_words(state)}"
+        program = program_bytes(circuit, main)
+        needed = states * state + program
+        if allowed is not None and needed > allowed:
+            beside = f", and {in_words(program)} for the trainer" if program else ""
+            each = f"{states} state{'s' if states > 1 else ''} of {in_words(state)}{beside}"
             return (
-                f"{circuit.qubits} qubits need {in_words(states * state)} {asked.whose} ({each}), and the limit of "
+                f"{circuit.qubits} qubits need {in_words(needed)} {asked.whose} ({each}), and the limit of "
                 f"{where} is {limit}: raise resources.limits.memory or lower circuit.qubits"
             )
     return None

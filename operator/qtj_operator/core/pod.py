@@ -17,6 +17,8 @@ __all__ = ["Pod", "Waiting"]
 _ENDS_OF_DELETED = {None, 0, 137, 143}
 """Exit codes of a program that was told to stop: it may obey in silence, or SIGTERM or SIGKILL ended it."""
 _SILENT = "it left no message"
+_OUT_OF_MEMORY = "it needed more memory than resources.limits.memory allows"
+_LESS_MEMORY = "raise that, or lower the batch, the qubits or the filters"
 _KILLED = {137: "it was killed (SIGKILL)", 143: "it was told to end (SIGTERM)"}
 """By exit code, 128 and the signal's number: whatever its log ends with, such a program had no time to say why."""
 
@@ -147,7 +149,7 @@ class Pod:
         if self.ending is None:
             return _SILENT
         if self.ending.reason == "OOMKilled":
-            return "it needed more memory than resources.limits.memory allows"
+            return f"{_OUT_OF_MEMORY}: {_LESS_MEMORY}"
         said = self.message
         if said is None and self.ending.reason == "Error" and self.ending.exit_code in _KILLED:
             return _KILLED[self.ending.exit_code]

@@ -15,15 +15,14 @@ from math import ceil
 from pathlib import Path
 
 from qtj_operator.api.contract import Env
-from qtj_operator.api.job import main_container
+from qtj_operator.api.job import TRAINER_IMAGE, is_trainer, main_container
 from qtj_operator.controller.client import Object
 from qtj_operator.local.extras import install_command
 from qtj_operator.local.startable import CannotStartError, refuse_unstartable
 from qtj_operator.local.variables import Configs, as_text, expanded, variables_of
 
-__all__ = ["CannotStartError", "Configs", "Program", "is_trainer", "program_of", "with_command"]
+__all__ = ["CannotStartError", "Configs", "Program", "program_of", "with_command"]
 
-_TRAINER = "qtj-trainer"
 _ENTRYPOINT = ("-m", "qtj_trainer")
 """ENTRYPOINT of Dockerfile.trainer, after its Python."""
 
@@ -92,12 +91,6 @@ def with_command(program: Program, command: Sequence[object], container: str) ->
     return replace(program, command=(_located(program, words[0], container), *words[1:]))
 
 
-def is_trainer(container: Object) -> bool:
-    """Tells whether the container runs the trainer of this repository."""
-    repository = container["image"].partition("@")[0]
-    return repository.rpartition("/")[2].partition(":")[0] == _TRAINER and not container.get("command")
-
-
 def _located(program: Program, name: str, container: str) -> str:
     """Returns the path of an executable: on the PATH, or below the working directory."""
     beside = program.folder / name
@@ -127,7 +120,7 @@ def _entrypoint(container: Object) -> Sequence[str]:
     raise CannotStartError(
         "ErrImagePull",
         f'image "{container["image"]}" is not pulled on this machine, and the container {container["name"]} names no '
-        f"command: set it to the program to run here, or use an image called {_TRAINER}",
+        f"command: set it to the program to run here, or use an image called {TRAINER_IMAGE}",
     )
 
 

@@ -1,31 +1,36 @@
-"""Whether the statevectors fit into this container."""
+"""Whether a training fits into this container."""
 
 import logging
-import os
 
 from qtj_operator.api.quantities import in_words
-from qtj_trainer.cpu import memory_limit
+from qtj_operator.api.replica_memory import ReplicaMemory
 from qtj_trainer.errors import UserError
+from qtj_trainer.memory import memory_limit
 
 __all__ = ["check_memory"]
 
 log = logging.getLogger("qtj_trainer")
 
 
-def check_memory(needed: int) -> None:
-    """Says how much memory the statevectors of one example take.
+def check_memory(needed: ReplicaMemory | None) -> None:
+    """Says how much memory the circuits take.
 
     Args:
-        needed: In bytes; 0 says nothing.
+        needed: By this replica; None says nothing.
 
     Raises:
         UserError: If it is more than the container or the machine has.
     """
-    there = memory_limit() or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    sizes = f"{in_words(needed)} of memory, and {in_words(there)} are there"
-    if needed > there:
+    if needed is None:
+        return
+    there = memory_limit()
+    sizes = (
+        f"{in_words(needed.least)} of memory ({in_words(needed.program)} for the program, {in_words(needed.states)} for"
+        f" statevectors), and {in_words(there)} are there"
+    )
+    if needed.least > there:
         raise UserError(
-            f"the statevectors of one example take {sizes}: raise resources.limits.memory or lower --qubits"
+            f"this training takes at least {sizes}: raise resources.limits.memory or lower --qubits, --filters or"
+            " --batch-size"
         )
-    if needed:
-        log.info("the statevectors of one example take %s", sizes)
+    log.info("this training takes at least %s", sizes)

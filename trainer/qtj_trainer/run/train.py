@@ -18,6 +18,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from qtj_operator.api import contract
+from qtj_operator.api.replica_memory import ReplicaMemory
 from qtj_trainer.errors import DivergedError, StoppedError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.run.artifacts import Result
@@ -92,8 +93,15 @@ def _result(run: Run) -> Result | None:
             run.checkpoints.clear()
         return result
     run = run.completed()
-    check_memory(run.workload.memory(run.options))
+    check_memory(_memory(run))
     return _serve(run) if run.cluster.serves else _train_and_store(run)
+
+
+def _memory(run: Run) -> ReplicaMemory | None:
+    """Returns what this process takes: of parameter servers, each worker computes whole batches."""
+    if run.cluster.is_coordinated:
+        return run.workload.memory(run.options.on_parameter_servers())
+    return run.workload.memory(run.options, run.cluster.size)
 
 
 def _train_and_store(run: Run) -> Result | None:

@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qtj_operator.api import contract
+from qtj_operator.api.replica_memory import Circuits, ReplicaMemory, memory_of
+from qtj_trainer.cpu import default_threads
 from qtj_trainer.engines import EngineName
 from qtj_trainer.errors import UserError
 from qtj_trainer.workloads.options import Options, option
@@ -48,6 +50,10 @@ class Model(StrEnum):
 
     HYBRID = "hybrid"
     PURE = "pure"
+
+
+_BUFFERS = {Model.HYBRID: 1, Model.PURE: 8}
+"""Layers of the circuit before which a state is kept (`Plan.together`), at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,9 +238,19 @@ class Qcnn(Workload):
         """The circuit, with time from top to bottom: so it is as narrow as it has qubits."""
         return str(_built(options).circuit.to_text_diagram(transpose=True))
 
-    def memory(self, options: QcnnOptions) -> int:
-        """Three statevectors for each filter."""
-        return contract.STATES * options.filters * contract.statevector_bytes(options.qubits)
+    def memory(self, options: QcnnOptions, replicas: int = 1) -> ReplicaMemory:
+        """As for any circuits of that size."""
+        examples = int(_TRAINING_SHARE * options.rounds * options.qubits)
+        return memory_of(
+            Circuits(
+                qubits=options.qubits,
+                filters=options.filters,
+                batch=-(-min(options.batch_size, examples) // replicas),
+                threads=default_threads(),
+                buffers=_BUFFERS[options.model],
+                tfq=options.engine == EngineName.TFQ,
+            )
+        )
 
 
 def _split_of(options: QcnnOptions) -> Split:

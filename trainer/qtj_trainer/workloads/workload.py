@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from qtj_operator.api.replica_memory import ReplicaMemory
 from qtj_trainer.workloads.options import Options
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class Workload(Protocol):
         del options
         return ""
 
-    def memory(self, options: Any) -> int:  # noqa: ANN401
-        """Returns the bytes that the statevectors of one example take in training, 0 without any."""
-        del options
-        return 0
+    def memory(self, options: Any, replicas: int = 1) -> ReplicaMemory | None:  # noqa: ANN401
+        """Returns what one of so many replicas takes in training; None where there is no formula for it."""
+        del options, replicas
+        return None

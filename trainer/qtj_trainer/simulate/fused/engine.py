@@ -14,7 +14,7 @@ from qtj_trainer.simulate.fused.library import library
 from qtj_trainer.simulate.fused.plan import Plan
 from qtj_trainer.simulate.fused.program import compile_plan
 
-__all__ = ["Engine", "lanes"]
+__all__ = ["Engine", "lanes", "shared_memory"]
 
 Array = NDArray[Any]
 
@@ -33,13 +33,18 @@ def lanes(variant: str = "") -> int:
     return width
 
 
+def shared_memory() -> int:
+    """Returns the bytes that all engines of this process share, one call at a time."""
+    return int(library().qtj_shared_bytes())
+
+
 class Engine:
     """A plan, ready to be run; any number of threads may call it, one at a time is served.
 
     Memory, in bytes, for n qubits, T threads and states of S = 8 · 2^n (examples in the lanes: S = 8 · 2^n · lanes):
-    S if there is a constant beginning, 2 S where the state is divided over the threads and 2 T S where the batch is,
-    one S more for each psi and layer whose state is kept (`Plan.together`), and states of up to
-    `keep_bytes` that wait for their gradient.
+    S if there is a constant beginning, which engines with the same plan share; states of up to `keep_bytes` that wait
+    for their gradient; and `shared_memory`, for the largest of all engines: 2 S where the state is divided over the
+    threads and 2 T S where the batch is, one S more for each psi and layer whose state is kept (`Plan.together`).
     """
 
     def __init__(self, plan: Plan, *, threads: int = 1, variant: str = "", keep_bytes: int = _KEEP_BYTES) -> None:
@@ -72,8 +77,16 @@ class Engine:
 
     @property
     def memory(self) -> int:
-        """Bytes it has taken so far, with what it has given back since."""
+        """Bytes it has taken for itself so far, with what it has given back since."""
         return int(self._library.qtj_bytes(self._handle))
+
+    def states(self, batch: int) -> int:
+        """Returns the bytes of all states of a batch that may wait for their gradient."""
+        return int(self._library.qtj_states(self._handle, batch))
+
+    def keep(self, keep_bytes: int) -> None:
+        """Sets how many bytes of them may be kept from now on."""
+        self._library.qtj_keep(self._handle, keep_bytes)
 
     def values(self, inputs: Array, weights: Array) -> tuple[Array, int]:
         """Computes expectation values.

@@ -32,6 +32,9 @@ _SIGNATURES: dict[str, tuple[object, list[object]]] = {
     ),
     "qtj_destroy": (None, [_ENGINE]),
     "qtj_bytes": (ctypes.c_size_t, [_ENGINE]),
+    "qtj_shared_bytes": (ctypes.c_size_t, []),
+    "qtj_states": (ctypes.c_size_t, [_ENGINE, ctypes.c_long]),
+    "qtj_keep": (None, [_ENGINE, ctypes.c_size_t]),
     "qtj_forward": (_SENTENCE, [_ENGINE, ctypes.c_long, _DOUBLES, _DOUBLES, ctypes.c_uint64, _DOUBLES]),
     "qtj_backward": (
         _SENTENCE,

@@ -1,6 +1,5 @@
 """The fused engine as a TensorFlow operation."""
 
-import os
 from functools import partial
 from threading import Lock
 from typing import Any, NoReturn
@@ -9,32 +8,16 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from qtj_trainer.cpu import cpu_limit
-from qtj_trainer.memory import free_memory
+from qtj_trainer.cpu import default_threads
+from qtj_trainer.simulate.fused.budget import BUDGET
 from qtj_trainer.simulate.fused.engine import Engine, lanes
 from qtj_trainer.simulate.fused.gates import UnsupportedError
 from qtj_trainer.simulate.fused.plan import Plan, make_plan, shape_for
 from qtj_trainer.simulate.specification import Specification
 
-__all__ = ["FusedOp", "default_threads"]
-
-_MOST_THREADS = 256
-"""As many as the native library takes."""
-_KEPT_SHARE = 4
-"""One part in so many of the free memory may hold states that wait for their gradient; the others come again."""
+__all__ = ["FusedOp"]
 
 Array = NDArray[Any]
-
-
-def default_threads() -> int:
-    """Returns $OMP_NUM_THREADS, or the processors this container may use."""
-    wanted = os.environ.get("OMP_NUM_THREADS", "")
-    if wanted.isdecimal() and int(wanted):
-        threads = int(wanted)
-    else:
-        present = len(os.sched_getaffinity(0))
-        threads = min(cpu_limit() or present, present)
-    return min(threads, _MOST_THREADS)
 
 
 def _no_second_derivatives(*_: tf.Tensor) -> NoReturn:
@@ -96,7 +79,7 @@ class FusedOp:
         return (by_inputs, by_weights), _no_second_derivatives
 
     def _made(self, plan: Plan) -> Engine:
-        return Engine(plan, threads=self._threads, keep_bytes=free_memory() // _KEPT_SHARE)
+        return Engine(plan, threads=self._threads, keep_bytes=0)
 
     def _engine(self, batch: int) -> Engine:
         """Returns the engine for so many examples, always the same: few ones are worked on in another way than many."""
@@ -107,7 +90,9 @@ class FusedOp:
             return self._engines[shape]
 
     def _values(self, inputs: Array, weights: Array) -> tuple[Array, Array]:
-        values, serial = self._engine(len(inputs)).values(inputs, weights)
+        engine = self._engine(len(inputs))
+        BUDGET.lend(engine, len(inputs))
+        values, serial = engine.values(inputs, weights)
         return values.astype(np.float32), np.array(serial, np.int64)
 
     def _gradients(self, inputs: Array, weights: Array, upstream: Array, serial: Array) -> tuple[Array, Array]:

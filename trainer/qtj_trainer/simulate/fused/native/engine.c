@@ -55,7 +55,11 @@ EXPORT double qtj_multiply_add(const char *variant, long rounds) {
     return v ? v->multiply_add(rounds) : 0;
 }
 
-EXPORT void qtj_destroy(Engine *e) { release(e); }
+EXPORT void qtj_destroy(Engine *e) {
+    pool_enter();
+    release(e);
+    pool_leave();
+}
 
 /* Copies what it is given. States of up to `keep_bytes` wait for their gradient; others are computed again for it. */
 EXPORT const char *qtj_create(const int32_t *program, size_t count, const double *values, size_t value_count,
@@ -71,17 +75,28 @@ EXPORT const char *qtj_create(const int32_t *program, size_t count, const double
     e->keep_bytes = keep_bytes;
     const char *problem = read_plan(e, program, count, values, value_count);
     if (!problem) problem = reserve_plan(e);
-    if (!problem) {
-        pool_enter();
-        problem = make_base(e);
-        pool_leave();
-    }
+    pool_enter();
+    if (!problem) problem = make_base(e);
     if (problem) release(e);
-    else *out = e;
+    else enlist(*out = e);
+    pool_leave();
     return problem;
 }
 
 EXPORT size_t qtj_bytes(const Engine *e) { return e->bytes; }
+
+/* Of the workspace that all engines share. */
+EXPORT size_t qtj_shared_bytes(void) { return (workspace.scratch_floats + workspace.lambda_floats) * sizeof(float); }
+
+/* Of all states of a batch. */
+EXPORT size_t qtj_states(const Engine *e, long batch) { return (size_t)units_of(e, batch) * unit_bytes(e); }
+
+/* States of up to so many bytes wait for their gradient from now on; those that wait stay. */
+EXPORT void qtj_keep(Engine *e, size_t keep_bytes) {
+    pool_enter();
+    e->keep_bytes = keep_bytes;
+    pool_leave();
+}
 
 static int acceptable(long batch) { return batch >= 0 && batch <= 1L << 24; }
 

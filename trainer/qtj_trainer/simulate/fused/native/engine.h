@@ -108,6 +108,7 @@ typedef struct {
     uint32_t *offsets;
     int32_t *program;
     double *constants;
+    size_t program_count, constant_count;
 } Plan;
 
 /* ---- what a call works with ---- */
@@ -122,6 +123,16 @@ typedef struct qtj_engine Engine;
 
 /* One of many pieces of work that do not depend on each other. */
 typedef void Piece(Engine *, Thread *, long number);
+
+/* States that one call at a time works on, for all engines of the process: nothing in them outlives a call. */
+typedef struct {
+    float *scratch; /* the states of a unit, for each worker */
+    float *lambda;  /* one state for each worker */
+    size_t scratch_floats, lambda_floats;
+    Engine *engines; /* those that there are */
+} Workspace;
+
+extern Workspace workspace; /* between pool_enter and pool_leave */
 
 /* What one instruction set can do. A unit is a group of LANES examples, or one example with qubits in the lanes. */
 typedef struct {
@@ -144,11 +155,9 @@ struct qtj_engine {
     size_t state_floats, keep_bytes, bytes;
     Thread *thread;
 
-    float *base;             /* the state after the constant beginning; NULL: |0...0> */
+    float *base;             /* the state after the constant beginning; NULL: |0...0>. Engines that are alike share it */
     float *kept;             /* states of units 0..kept_units that wait for their gradient */
-    float *scratch;          /* the states of a unit, for each worker */
-    float *lambda;           /* one state for each worker */
-    long kept_units, groups, workers;
+    long kept_units, groups;
     uint64_t serial;         /* of the call that `kept` and `densities` belong to; 0: none */
 
     Matrix *gate_matrix;     /* [gates]; those of heads are made for each example */
@@ -167,15 +176,22 @@ struct qtj_engine {
     double *head_sums;        /* [groups][heads][16][lanes] */
     double *densities;        /* [groups][pairs][16][lanes] */
     double *string_sums;      /* [groups][strings][lanes] */
+    Engine *next;
 };
 
 /* ---- how work is divided ---- */
 
-static inline size_t group_count(const Engine *e) {
-    return ((size_t)e->batch + (size_t)e->variant->lanes - 1) / (size_t)e->variant->lanes;
+static inline size_t groups_of(const Engine *e, long batch) {
+    return ((size_t)batch + (size_t)e->variant->lanes - 1) / (size_t)e->variant->lanes;
 }
 
-static inline long unit_count(const Engine *e) { return e->plan.qubits_in_lanes ? e->batch : (long)group_count(e); }
+static inline long units_of(const Engine *e, long batch) {
+    return e->plan.qubits_in_lanes ? batch : (long)groups_of(e, batch);
+}
+
+static inline size_t group_count(const Engine *e) { return groups_of(e, e->batch); }
+
+static inline long unit_count(const Engine *e) { return units_of(e, e->batch); }
 
 /* A unit's state before the first layer with a buffer, and one after each. */
 static inline size_t unit_states(const Engine *e) { return 1 + (size_t)e->plan.buffers; }
@@ -192,9 +208,12 @@ extern const char NO_MEMORY[];
 /* Aligned, and NULL if there is no memory. States are not cleared. */
 void *allocate(Engine *e, size_t count, size_t size);
 float *allocate_states(Engine *e, size_t count);
+size_t unit_bytes(const Engine *e);               /* all states of a unit */
 const char *reserve_plan(Engine *e);              /* what the plan needs, once */
 const char *reserve_batch(Engine *e, long batch); /* what a batch needs; it only ever grows */
-void release(Engine *e);
+void enlist(Engine *e);
+float *known_base(const Engine *e); /* that of an engine with the same program; or NULL */
+void release(Engine *e);            /* enlisted or not */
 
 /* ---- walk.c ---- */
 

@@ -1,4 +1,4 @@
-/* What an engine owns: all of it is taken before work begins, and nothing of it within. */
+/* What engines own, and what they share: all of it is taken before work begins, and nothing of it within. */
 #include "engine.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ const char NO_MEMORY[] = "out of memory";
 
 /* Aligned memory; what is in it is left open. A large state is not cleared first: the threads that fill it take its
  * pages side by side. */
-static void *take(Engine *e, size_t count, size_t size) {
+static void *take(size_t count, size_t size) {
     if (count > SIZE_MAX / 4 / size) return NULL;
     size_t bytes = count * size, unit = bytes >= HUGE_PAGE ? HUGE_PAGE : 64;
     bytes = bytes ? (bytes + unit - 1) / unit * unit : unit;
@@ -22,14 +22,17 @@ static void *take(Engine *e, size_t count, size_t size) {
 #if defined(__linux__)
     if (unit == HUGE_PAGE) madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
-    e->bytes += bytes;
     return memory;
 }
 
-float *allocate_states(Engine *e, size_t count) { return take(e, count, e->state_floats * sizeof(float)); }
+float *allocate_states(Engine *e, size_t count) {
+    e->bytes += count * e->state_floats * sizeof(float);
+    return take(count, e->state_floats * sizeof(float));
+}
 
 void *allocate(Engine *e, size_t count, size_t size) {
-    void *memory = take(e, count, size);
+    void *memory = take(count, size);
+    e->bytes += count * size;
     return memory ? memset(memory, 0, count * size) : NULL;
 }
 
@@ -39,10 +42,21 @@ static int renew(Engine *e, void **pointer, size_t count, size_t size) {
     return *pointer != NULL;
 }
 
-static long worker_count(const Engine *e) { return divides_state(e) ? 1 : e->threads; }
+static size_t worker_count(const Engine *e) { return divides_state(e) ? 1 : (size_t)e->threads; }
+
+size_t unit_bytes(const Engine *e) { return unit_states(e) * e->state_floats * sizeof(float); }
+
+/* Nothing that is in it is of worth. */
+static int extend(float **states, size_t *floats, size_t wanted) {
+    if (wanted <= *floats) return 1;
+    free(*states);
+    *states = take(wanted, sizeof(float));
+    *floats = *states ? wanted : 0;
+    return *states != NULL;
+}
 
 static const char *reserve_states(Engine *e) {
-    size_t states = unit_states(e), room = e->keep_bytes / (states * e->state_floats * sizeof(float));
+    size_t states = unit_states(e), floats = worker_count(e) * e->state_floats, room = e->keep_bytes / unit_bytes(e);
     long units = unit_count(e), keep = room < (size_t)units ? (long)room : units;
     if (keep > e->kept_units) {
         e->kept_units = 0;
@@ -50,16 +64,9 @@ static const char *reserve_states(Engine *e) {
         if (!(e->kept = allocate_states(e, (size_t)keep * states))) return NO_MEMORY;
         e->kept_units = keep;
     }
-    if (worker_count(e) > e->workers) {
-        free(e->scratch);
-        free(e->lambda);
-        e->scratch = e->lambda = NULL;
-        e->workers = worker_count(e);
-    }
-    size_t workers = (size_t)e->workers;
-    if (units > e->kept_units && !e->scratch && !(e->scratch = allocate_states(e, workers * states))) return NO_MEMORY;
-    if (!e->lambda && !(e->lambda = allocate_states(e, workers))) return NO_MEMORY;
-    return NULL;
+    if (units > e->kept_units && !extend(&workspace.scratch, &workspace.scratch_floats, states * floats))
+        return NO_MEMORY;
+    return extend(&workspace.lambda, &workspace.lambda_floats, floats) ? NULL : NO_MEMORY;
 }
 
 const char *reserve_batch(Engine *e, long batch) {
@@ -107,11 +114,53 @@ const char *reserve_plan(Engine *e) {
     return make_threads(e);
 }
 
+/* ---- all engines of the process ---- */
+
+Workspace workspace;
+
+void enlist(Engine *e) {
+    e->next = workspace.engines;
+    workspace.engines = e;
+}
+
+static int are_alike(const Engine *one, const Engine *other) {
+    const Plan *p = &one->plan, *q = &other->plan;
+    return one->variant == other->variant && p->program_count == q->program_count &&
+           p->constant_count == q->constant_count &&
+           !memcmp(p->program, q->program, p->program_count * sizeof *p->program) &&
+           !memcmp(p->constants, q->constants, DOUBLES(p->constant_count));
+}
+
+float *known_base(const Engine *e) {
+    for (const Engine *each = workspace.engines; each; each = each->next)
+        if (each != e && each->base && are_alike(each, e)) return each->base;
+    return NULL;
+}
+
+static void delist(const Engine *e) {
+    Engine **at = &workspace.engines;
+    while (*at && *at != e) at = &(*at)->next;
+    if (*at) *at = e->next;
+}
+
+/* After the last engine, the workspace goes too. */
+static void release_shared(Engine *e) {
+    delist(e);
+    int alone = 1;
+    for (const Engine *each = workspace.engines; each; each = each->next) alone &= each->base != e->base;
+    if (alone) free(e->base);
+    if (workspace.engines) return;
+    free(workspace.scratch);
+    free(workspace.lambda);
+    workspace = (Workspace){0};
+}
+
 void release(Engine *e) {
     if (!e) return;
+    release_shared(e);
     const Plan *p = &e->plan;
     void *const parts[] = {p->gate, p->kind, p->head, p->block, p->pair, p->term, p->string, p->pass, p->ops,
-                           p->offsets, p->program, p->constants, e->base, e->kept, e->scratch, e->lambda,
+                           p->offsets, p->program, p->constants, e->kept,
                            e->gate_matrix, e->unitary, e->pulled, e->coefficients, e->head_unitary, e->observable,
                            e->head_sums, e->densities, e->string_sums};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) free(parts[i]);

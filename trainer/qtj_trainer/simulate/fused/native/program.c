@@ -215,6 +215,8 @@ const char *read_plan(Engine *e, const int32_t *program, size_t count, const dou
     p->program = allocate(e, count, sizeof *program);
     p->constants = allocate(e, value_count, sizeof *values);
     if (!p->program || !p->constants) return NO_MEMORY;
+    p->program_count = count;
+    p->constant_count = value_count;
     if (count) memcpy(p->program, program, count * sizeof *program);
     if (value_count) memcpy(p->constants, values, value_count * sizeof *values);
     int lane_bits = __builtin_ctz((unsigned)e->variant->lanes);

@@ -50,7 +50,7 @@ static int is_kept(const Engine *e, long unit) { return unit < e->kept_units; }
 
 static float *psi_of(const Engine *e, long unit, int worker) {
     size_t floats = unit_states(e) * e->state_floats;
-    return is_kept(e, unit) ? e->kept + (size_t)unit * floats : e->scratch + (size_t)worker * floats;
+    return is_kept(e, unit) ? e->kept + (size_t)unit * floats : workspace.scratch + (size_t)worker * floats;
 }
 
 /* Where a unit's state is after the last layer with a buffer. */
@@ -104,7 +104,7 @@ static void value_unit(const Engine *e, Thread *team, int threads, long unit, in
 }
 
 static void gradient_unit(const Engine *e, Thread *team, int threads, long unit, int worker) {
-    float *psi = psi_of(e, unit, worker), *lambda = e->lambda + (size_t)worker * e->state_floats;
+    float *psi = psi_of(e, unit, worker), *lambda = workspace.lambda + (size_t)worker * e->state_floats;
     if (!is_kept(e, unit)) forward_unit(e, team, threads, unit, psi);
     for (int i = 0; i < threads; i++) clear_unit(e, &team[i]);
     Step step = {e, team, unit, 0, last_of(e, psi), lambda};
@@ -202,7 +202,7 @@ void walk_backward(Engine *e, double *shared_gradient) {
 }
 
 const char *make_base(Engine *e) {
-    if (!e->plan.prefix_passes) return NULL;
+    if (!e->plan.prefix_passes || (e->base = known_base(e))) return NULL;
     float *base = allocate_states(e, 1);
     double *angles = calloc((size_t)e->plan.shared_angles + 1, sizeof(double));
     if (base && angles) {

@@ -1,0 +1,90 @@
+"""The formula for the memory of a replica, beside what processes really take."""
+
+from math import ceil
+
+import pytest
+
+from qtj_operator.api.contract import STATES, statevector_bytes
+from qtj_operator.api.replica_memory import Circuits, memory_of
+from tests.trainer.peak import limited, peak
+
+MIB = 1 << 20
+FREE = 2048 * MIB
+"""What the budget is told: a quarter of it may hold states that wait for their gradient."""
+
+
+@pytest.mark.parametrize(
+    ("engine", "qubits", "filters", "batch", "threads"),
+    [
+        ("fused", 4, 1, 16, 1),
+        ("fused", 16, 8, 64, 2),
+        ("tfq", 8, 1, 128, 2),
+        *(
+            pytest.param(*point, marks=pytest.mark.slow)
+            for point in [
+                ("fused", 8, 8, 256, 2),
+                ("fused", 12, 1, 256, 1),
+                ("fused", 12, 8, 256, 2),
+                ("fused", 16, 1, 256, 2),
+                ("fused", 18, 1, 64, 1),
+                ("fused", 18, 8, 16, 2),
+                ("fused", 20, 1, 16, 2),
+                ("fused", 20, 2, 64, 2),
+                ("tfq", 12, 4, 128, 2),
+                ("tfq", 16, 1, 64, 2),
+            ]
+        ),
+    ],
+)
+def test_a_training_takes_what_the_formula_says(
+    engine: str, qubits: int, filters: int, batch: int, threads: int
+) -> None:
+    asked = Circuits(qubits=qubits, filters=filters, batch=batch, threads=threads, buffers=1, tfq=engine == "tfq")
+    rounds = ceil(batch / (0.7 * qubits)) + 1
+
+    ended = peak(
+        f"--engine={engine}", f"--qubits={qubits}", f"--filters={filters}", f"--batch-size={batch}",
+        f"--rounds={rounds}", threads=threads, free=FREE,
+    )  # fmt: skip
+
+    assert ended.code == 0, ended.errors
+    memory = memory_of(asked)
+    assert ended.private == pytest.approx(memory.least + min(memory.keepable, FREE // 4), rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("limit", "qubits", "batch"), [(640 * MIB, 16, 64), pytest.param(2048 * MIB, 18, 256, marks=pytest.mark.slow)]
+)
+def test_several_filters_survive_in_a_limit_that_their_states_would_exceed(limit: int, qubits: int, batch: int) -> None:
+    kept = memory_of(Circuits(qubits=qubits, filters=8, batch=batch, buffers=1)).keepable
+
+    with limited(limit) as group:
+        ended = peak(
+            f"--qubits={qubits}", "--filters=8", f"--batch-size={batch}", f"--rounds={ceil(batch / (0.7 * qubits))}",
+            group=group,
+        )  # fmt: skip
+
+    assert ended.code == 0, ended.errors
+    assert kept + 350 * MIB > limit
+    assert ended.private < limit
+
+
+def test_a_training_that_cannot_fit_is_refused_by_the_limit_of_its_group() -> None:
+    with limited(300 * MIB) as group:
+        ended = peak("--qubits=4", group=group)
+
+    assert ended.code == 1
+    assert "this training takes at least 352" in ended.errors
+    assert "and 300 MiB are there: raise resources.limits.memory or lower" in ended.errors
+
+
+@pytest.mark.parametrize("qubits", [4, 18, 19, 24, 40])
+def test_at_least_there_are_the_states_of_the_adjoint_method_whatever_the_filters(qubits: int) -> None:
+    for filters in (1, 8):
+        assert memory_of(Circuits(qubits=qubits, filters=filters)).states == STATES * statevector_bytes(qubits)
+
+
+def test_threads_that_divide_a_state_need_no_more_of_it() -> None:
+    states = [memory_of(Circuits(qubits=20, batch=64, threads=threads)).states for threads in (1, 2, 4)]
+
+    assert states == [3 * 8 * MIB, 3 * 8 * MIB, (1 + 4 * 2) * 8 * MIB]

@@ -90,11 +90,11 @@ def test_profiles_of_both_workers_change_nothing_of_their_training(trainer: Trai
 @compiled
 def test_profiles_of_both_workers_change_nothing_of_their_program(trainer: Trainer, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
-    program.write_text(EXAMPLE.read_text().replace("EPOCHS = 5", "EPOCHS = 300"))
+    program.write_text(EXAMPLE.read_text().replace("EPOCHS = 5", "EPOCHS = 120"))
     expected = ended_well(start_programs(trainer, program, tmp_path / "quiet"))
 
     watched = start_programs(trainer, program, tmp_path / "watched")
-    watched[0].wait_for("Epoch 2/300")
+    watched[0].wait_for("Epoch 2/120")
     capture_each(watched, tmp_path / "profiles")
 
     assert ended_well(watched).weights.sha256 == expected.weights.sha256

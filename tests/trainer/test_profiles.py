@@ -20,8 +20,8 @@ LONG = ("--qubits", "4", "--rounds", "2", "--epochs", "1000", "--checkpoint-ever
 
 
 COMMUNICATION = """
-import tensorflow as tf
 from qtj_trainer.replicate import Replicator, all_reduce
+import tensorflow as tf
 
 def step(one):
     return tf.add_n([all_reduce(one, "sum") for _ in range(16)])

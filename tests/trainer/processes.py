@@ -138,6 +138,10 @@ class Process:
         """Returns what the process has said so far."""
         return self._output.read_text()
 
+    def errors(self) -> str:
+        """Returns what the process has written to stderr so far."""
+        return self._errors.read_text()
+
     def end(self, seconds: float = PATIENCE) -> Ended:
         """Waits for the end of the process."""
         before = _cpu_seconds_of_children()

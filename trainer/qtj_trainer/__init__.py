@@ -9,6 +9,7 @@ never saw. Layers, each importing only from those below it:
     simulate   expectation values and gradients of circuits behind one Keras layer
     circuits   the building blocks of the circuits, in Cirq
     storage    artifacts under file:// and gs://
+    tracer     profiles of a process that do not end it
 
 Importing TensorFlow takes 7 seconds, TensorFlow Quantum 4 more. So ``--help`` and every check of what the user wrote
 come first, and the modules that need them are imported inside the functions that get there.

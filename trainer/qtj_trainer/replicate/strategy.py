@@ -20,7 +20,9 @@ from qtj_trainer.errors import DivergedError, TryAgainError, UserError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.replicate.quiet import without_plugin_noise
 from qtj_trainer.replicate.rendezvous import meet, meet_servers
+from qtj_trainer.tracer import mend_tracer, serve_profiles
 
+mend_tracer()
 with without_plugin_noise():
     import tensorflow as tf
 
@@ -72,8 +74,7 @@ def start_tensorflow(
         if cluster.size > 1:
             log.info("all %d processes have met", cluster.size)
         strategy = _strategy(cluster, chosen)
-    if profiler_port:
-        tf.profiler.experimental.server.start(profiler_port)
+    serve_profiles(profiler_port)
     return strategy, word
 
 
@@ -110,8 +111,7 @@ def serve(cluster: Cluster, *, profiler_port: int | None = None) -> tf.distribut
         )
     except tf.errors.UnknownError as problem:
         raise UserError(f"cannot listen as {cluster.me}: free the port or name another") from problem
-    if profiler_port:
-        tf.profiler.experimental.server.start(profiler_port)
+    serve_profiles(profiler_port)
     return server
 
 

@@ -51,6 +51,7 @@ from qtj_trainer.run.signals import Stop, leave
 from qtj_trainer.run.telemetry import Telemetry, port_from
 from qtj_trainer.run.termination import leave_message
 from qtj_trainer.storage import open_store, read_uri
+from qtj_trainer.tracer import mend_tracer, serve_profiles
 from qtj_trainer.workloads.options import Options
 
 __all__ = ["Program"]
@@ -88,6 +89,7 @@ class Program:
         self.stop = Stop()
         self.stop.listen()
         sys.excepthook = self._ended_by
+        mend_tracer()
         self.last: Epoch | None = None
         self._model: Model = None
         """The model that was restored, or loaded."""
@@ -155,7 +157,7 @@ class Program:
             if self.inferring:
                 raise UserError(_EVALUATES_NOT)
             check_model(model, self._cluster)
-            self._serve_profiles()
+            serve_profiles(port_from(self._environment, contract.Env.PROFILER_PORT))
         self._model = model
         model.optimizer.build(model.trainable_variables)
         self._variables = [*model.variables, *model.optimizer.variables]
@@ -249,13 +251,6 @@ class Program:
 
     def _tell_checkpoint(self) -> None:
         self.telemetry.progress = replace(self.telemetry.progress, checkpoint_step=self._checkpoints.step)
-
-    def _serve_profiles(self) -> None:
-        import tensorflow as tf  # noqa: PLC0415
-
-        port = port_from(self._environment, contract.Env.PROFILER_PORT)
-        if port:
-            tf.profiler.experimental.server.start(port)
 
     def _state(self) -> State:
         return values(self._model, self._variables)

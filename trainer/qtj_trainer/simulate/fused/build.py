@@ -1,6 +1,6 @@
-"""Builds the native library: `python -m qtj_trainer.simulate.fused.build`.
+"""Builds the native libraries: `python -m qtj_trainer.simulate.fused.build`.
 
-Wheels are built with it too (`trainer/hatch_build.py`), so it imports nothing of this package. The library depends on
+Wheels are built with it too (`trainer/hatch_build.py`), so it imports nothing of this package. The engine depends on
 neither Python's nor TensorFlow's version: it is plain C with GCC's vector extensions, called through ctypes.
 """
 
@@ -14,10 +14,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-__all__ = ["build", "compiler"]
+__all__ = ["build", "build_tracer", "compiler"]
 
 SOURCES = Path(__file__).parent / "native"
 TARGET = SOURCES / "libqtj_fused.so"
+TRACER = Path(__file__).parents[2] / "tracer" / "libqtj_tracer.so"
+"""What makes TensorFlow's tracer safe, see `qtj_trainer.tracer`: alone, for the whole process is to see its symbol."""
 
 _COMMON = ("engine", "walk", "memory", "program", "algebra", "pool")
 _VARIANTS: dict[str, dict[str, tuple[int, list[str]]]] = {
@@ -43,7 +45,7 @@ def compiler() -> list[str] | None:
 
 
 def build(target: Path = TARGET, extra: tuple[str, ...] = (), machine: str = platform.machine()) -> Path:
-    """Compiles and links the library.
+    """Compiles and links the engine.
 
     Args:
         target: Where to put it.
@@ -57,9 +59,7 @@ def build(target: Path = TARGET, extra: tuple[str, ...] = (), machine: str = pla
         FileNotFoundError: If there is no compiler.
         subprocess.CalledProcessError: If it fails; what it said is on stderr.
     """
-    command = compiler()
-    if command is None:
-        raise FileNotFoundError("no C compiler: install gcc or set CC")
+    command = _compiler()
     with TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         flags = [*_FLAGS, *extra]
         jobs = [[SOURCES / f"{name}.c", "-o", Path(folder, f"{name}.o")] for name in _COMMON]
@@ -69,8 +69,37 @@ def build(target: Path = TARGET, extra: tuple[str, ...] = (), machine: str = pla
                 [*_spelled(options, command), *defines, SOURCES / "sweep.c", "-o", Path(folder, f"sweep_{name}.o")]
             )
         list(pool.map(lambda job: _run([*command, *flags, "-c", *job]), jobs))
+        objects = sorted(Path(folder).glob("*.o"))
+        return _link([*command, *extra, *objects, "-lm", "-lpthread"], target)
+
+
+def build_tracer(target: Path = TRACER) -> Path:
+    """Compiles and links the tracer's library.
+
+    Args:
+        target: Where to put it.
+
+    Returns:
+        The target.
+
+    Raises:
+        FileNotFoundError: If there is no compiler.
+        subprocess.CalledProcessError: If it fails; what it said is on stderr.
+    """
+    return _link([*_compiler(), *_FLAGS, TRACER.parent / "threads.c"], target)
+
+
+def _compiler() -> list[str]:
+    command = compiler()
+    if command is None:
+        raise FileNotFoundError("no C compiler: install gcc or set CC")
+    return command
+
+
+def _link(command: list[str | Path], target: Path) -> Path:
+    with TemporaryDirectory() as folder:
         whole = Path(folder, target.name)
-        _run([*command, *extra, "-shared", *sorted(Path(folder).glob("*.o")), "-o", whole, "-lm", "-lpthread"])
+        _run([*command, "-shared", "-o", whole])
         shutil.copy(whole, target.with_suffix(".new"))
     target.with_suffix(".new").replace(target)  # a process that has the old one loaded goes on with it
     return target
@@ -88,6 +117,6 @@ def _run(command: list[str | Path]) -> None:
 
 if __name__ == "__main__":
     try:
-        sys.stdout.write(f"{build()}\n")
+        sys.stdout.write(f"{build()}\n{build_tracer()}\n")
     except (FileNotFoundError, subprocess.CalledProcessError) as problem:
         sys.exit(f"error: the fused engine was not built: {problem}")

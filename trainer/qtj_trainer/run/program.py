@@ -19,37 +19,17 @@ together, or of Keras 3 (`keras`) in one process on one device.
 """
 
 import os
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
-from types import TracebackType
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from qtj_operator.api import contract
-from qtj_trainer.errors import TrainerError, UserError
-from qtj_trainer.replicate.cluster import Cluster
-from qtj_trainer.run.artifacts import Address, Result, read_verified, store_object
-from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints, State
-from qtj_trainer.run.diverged import check_number
-from qtj_trainer.run.keras_model import (
-    REMEDY,
-    Model,
-    Shapes,
-    agree,
-    check_arguments,
-    check_finite,
-    check_model,
-    values,
-    wait_for_all,
-)
+from qtj_trainer.errors import UserError
+from qtj_trainer.run.keras_model import KerasModel, Model
 from qtj_trainer.run.metrics import numbers
-from qtj_trainer.run.position import Epoch, Position
-from qtj_trainer.run.progress_log import log_progress
-from qtj_trainer.run.signals import Stop, leave
+from qtj_trainer.run.position import Epoch
+from qtj_trainer.run.session import Session
 from qtj_trainer.run.telemetry import Telemetry, port_from
-from qtj_trainer.run.termination import leave_message
-from qtj_trainer.storage import open_store, read_uri
+from qtj_trainer.run.training import Training, store_result
 from qtj_trainer.workloads.options import Options
 
 __all__ = ["Program"]
@@ -61,13 +41,7 @@ _EVALUATES_NOT = (
 
 
 class Program:
-    """Checkpoints, termination, progress and weights for a Keras program.
-
-    Attributes:
-        telemetry: What the progress endpoint says.
-        stop: Ends the process when it is told to, but not within a checkpoint.
-        last: The last finished epoch.
-    """
+    """Checkpoints, termination, progress and weights for a program of one's own."""
 
     def __init__(self, epochs: int, *, checkpoint_every: int = 1, environment: Mapping[str, str] | None = None) -> None:
         """Takes up the job. To be made before TensorFlow is imported, which starts threads.
@@ -81,51 +55,49 @@ class Program:
             environment: The environment; None for that of this process.
         """
         # No default of the signature: help() prints those, secrets and all.
-        environment = os.environ if environment is None else environment
-        self._environment = environment
-        self._uid = environment.get(contract.Env.JOB_UID, "")
-        self.stop = Stop()
-        self.stop.listen()
-        sys.excepthook = self._ended_by
-        self.last: Epoch | None = None
+        self._session = Session(os.environ if environment is None else environment)
+        self._training: Training | None = None
         self._model: Model = None
-        """The model that was restored, or loaded."""
-        with self._mistakes_told():
-            check_arguments(epochs=epochs, checkpoint_every=checkpoint_every)
+        """The model that was restored."""
+        self._has_loaded = False
+        with self._session.mistakes_told():
+            _check_arguments(epochs=epochs, checkpoint_every=checkpoint_every)
             self._options = Options(epochs=epochs, checkpoint_every=checkpoint_every)
-            self._cluster = Cluster.from_environment(environment)
-            self._store = open_store(environment.get(contract.Env.ARTIFACTS_URI) or "qtj-artifacts/program")
-            self._end_if_finished()
-            self.telemetry = Telemetry(contract.Progress(epoch=0, epochs=epochs, step=0), "running")
-            port = port_from(environment, contract.Env.METRICS_PORT)
-            if port is not None:
-                self.telemetry.serve(port)
+            self._session.begin(epochs)
 
     @property
     def inferring(self) -> bool:
         """Whether this is the Job of `spec.inference`, which judges stored weights."""
-        return bool(self._environment.get(contract.Env.WEIGHTS_URI))
+        return self._session.inferring
 
-    def load(self, model: Model) -> None:
+    @property
+    def telemetry(self) -> Telemetry:
+        """What the progress endpoint says."""
+        return self._session.telemetry
+
+    @property
+    def last(self) -> Epoch | None:
+        """The last finished epoch."""
+        return self._training.last if self._training else None
+
+    def load(self, model: Model) -> Model:
         """Puts the weights of the job into a model. For inference.
 
         Their checksum is checked where it is known, as it is of weights that `finish` has stored.
 
         Args:
             model: Built, of the structure that was trained.
-        """
-        from qtj_trainer.weights import load_weights  # noqa: PLC0415
 
-        with self._mistakes_told():
+        Returns:
+            The model.
+        """
+        with self._session.mistakes_told():
             if not self.inferring:
                 raise UserError("load() is for inference, and this is a training: ask program.inferring before it")
-            uri, sha256 = (
-                self._environment[contract.Env.WEIGHTS_URI],
-                self._environment.get(contract.Env.WEIGHTS_SHA256),
-            )
-            data = read_uri(uri) if sha256 is None else read_verified(Address(uri, sha256))
-            load_weights(model, data, otherwise=f"the weights {uri} do not fit this model")
-        self._model = model
+            uri, data = self._session.stored_weights()
+            loaded = KerasModel(model).load(data, otherwise=f"the weights {uri} do not fit this model")
+        self._has_loaded = True
+        return loaded
 
     def report(self, metrics: Mapping[str, Any]) -> NoReturn:
         """Tells what inference came to, and ends the process.
@@ -133,13 +105,13 @@ class Program:
         Args:
             metrics: Finite numbers by name; any other fails the inference.
         """
-        with self._mistakes_told():
+        with self._session.mistakes_told():
             if not self.inferring:
                 raise UserError("report() is for inference, and this is a training: end it with finish(model, metrics)")
-            if self._model is None:
+            if not self._has_loaded:
                 raise UserError(_EVALUATES_NOT)
-            leave_message(self._environment, contract.TerminationMessage(metrics=numbers(metrics)))
-        _end()
+            self._session.say(contract.TerminationMessage(metrics=numbers(metrics)))
+        self._session.end()
 
     def restore(self, model: Model) -> int:
         """Puts the last checkpoint into a compiled model and its optimizer.
@@ -150,35 +122,24 @@ class Program:
         Returns:
             Epochs that are done: `initial_epoch` for `fit`.
         """
-        with self._mistakes_told():
+        with self._session.mistakes_told():
             if self.inferring:
                 raise UserError(_EVALUATES_NOT)
-            check_model(model, self._cluster)
+            adapter = KerasModel(model)
+            adapter.prepare(self._session.cluster)
             self._serve_profiles()
         self._model = model
-        model.optimizer.build(model.trainable_variables)
-        self._variables = [*model.variables, *model.optimizer.variables]
-        self._checkpoints = Checkpoints(self._store, self._uid, Shapes(model), self._options)
-        with self._mistakes_told():
-            checkpoint = self._checkpoints.newest()
-            agree(checkpoint.position.step if checkpoint else 0, model)
-        return self._put_back(checkpoint) if checkpoint else 0
-
-    def _put_back(self, checkpoint: Checkpoint) -> int:
-        for variable, value in zip(self._variables, checkpoint.state, strict=True):
-            variable.assign(value)
-        self.last = checkpoint.position.last
-        self._tell_checkpoint()
-        return checkpoint.position.epochs
+        self._training = Training(self._session, adapter, self._options)
+        return self._training.resume().epochs
 
     def callback(self) -> Any:  # noqa: ANN401  a callback of the model's Keras
         """Returns what tells progress and stores checkpoints while `fit` runs."""
-        from qtj_trainer.run.keras_callback import program_callback  # noqa: PLC0415
+        from qtj_trainer.run.keras_callback import training_callback  # noqa: PLC0415
 
-        with self._mistakes_told():
-            if self._model is None:
+        with self._session.mistakes_told():
+            if self._training is None:
                 raise UserError("callback() comes before restore(model): call restore once the model is compiled")
-        return program_callback(self, self._model)
+        return training_callback(self._training, self._model)
 
     def finish(self, model: Model, metrics: Mapping[str, Any] | None = None) -> NoReturn:
         """Stores the weights and says so, and ends the process: the last line of a program.
@@ -191,110 +152,31 @@ class Program:
         """
         if self.inferring:
             self.report(metrics or {})
-        with self._mistakes_told():
-            check_finite(model, self.telemetry.progress.step or 0)
+        with self._session.mistakes_told():
+            adapter = KerasModel(model)
+            adapter.check_finite(self.telemetry.progress.step or 0)
             self.telemetry.activity = "storing"
-            if self._cluster.leads:
-                with self.stop.held_up():
-                    self._store_result(model, metrics or {})
-            wait_for_all(model, self._cluster)
-        _end()
-
-    def _store_result(self, model: Model, metrics: Mapping[str, Any]) -> None:
-        from qtj_trainer.weights import dump_weights  # noqa: PLC0415
-
-        _, weights = store_object(self._store, "weights", "h5", dump_weights(model))
-        result = Result(
-            job_uid=self._uid,
-            weights=contract.Weights(uri=weights.uri, sha256=weights.sha256),
-            metrics=numbers(metrics),  # after the weights: a mistake here must not cost them
-            progress=self.telemetry.progress,
-        )
-        result.store(self._store)
-        if self._model is not None:  # a program without checkpoints need not ask for one
-            self._checkpoints.clear()
-        leave_message(self._environment, result.message())
-
-    def checked(self, loss: float, step: int) -> None:
-        """Ends the process if a loss is not finite. Called by the callback."""
-        with self._mistakes_told():
-            check_number("loss", loss, step, REMEDY)
-
-    def ended_epoch(self, epoch: Epoch) -> None:
-        """Tells and stores an epoch. Called by the callback."""
-        with self._mistakes_told():
-            check_finite(self._model, epoch.step)
-        self.last = epoch
-        accuracy = epoch.scores.get("val_accuracy", epoch.scores.get("accuracy"))
-        self.telemetry.progress = contract.Progress(
-            epoch=epoch.number,
-            epochs=self._options.epochs,
-            step=epoch.step,
-            steps=self.telemetry.progress.steps,
-            loss=epoch.loss,
-            accuracy=accuracy,
-            checkpoint_step=self.telemetry.progress.checkpoint_step,
-        )
-        if not self._cluster.leads:
-            return
-        log_progress(self._environment, self.telemetry.progress)
-        position = Position(epoch.step, epoch)
-        if not self._checkpoints.is_due(position):
-            return
-        with self._mistakes_told(), self.stop.held_up():
-            self._checkpoints.save(position, self._state())
-            self._tell_checkpoint()
-
-    def _tell_checkpoint(self) -> None:
-        self.telemetry.progress = replace(self.telemetry.progress, checkpoint_step=self._checkpoints.step)
+            if self._session.cluster.leads:
+                with self._session.stop.held_up():
+                    result = store_result(self._session, adapter, metrics or {})
+                    if self._training:  # a program without checkpoints need not ask for one
+                        self._training.clear()
+                    self._session.say(result.message())
+            adapter.farewell(self._session.cluster)
+        self._session.end()
 
     def _serve_profiles(self) -> None:
         import tensorflow as tf  # noqa: PLC0415
 
-        port = port_from(self._environment, contract.Env.PROFILER_PORT)
+        port = port_from(self._session.environment, contract.Env.PROFILER_PORT)
         if port:
             tf.profiler.experimental.server.start(port)
 
-    def _state(self) -> State:
-        return values(self._model, self._variables)
 
-    def _end_if_finished(self) -> None:
-        if self.inferring:
-            return
-        result = Result.of_job(self._store, self._uid)
-        if result:
-            if self._cluster.leads:
-                leave_message(self._environment, result.message())
-            leave(0)
-
-    def _ended_by(self, kind: type[BaseException], problem: BaseException, traceback: TracebackType | None) -> None:
-        """Ends a program that nobody has caught the error of: with a retry where it is a peer that has gone."""
-        from qtj_trainer.replicate.strategy import peers_watched  # noqa: PLC0415
-
-        try:
-            with peers_watched(self._cluster):
-                raise problem  # noqa: TRY301  the context manager translates it
-        except TrainerError as known:
-            self._fail(known)
-        except BaseException:  # noqa: BLE001  as without this hook, but for the teardown, which may wait for peers
-            sys.__excepthook__(kind, problem, traceback)
-            sys.stderr.flush()
-            leave(1)
-
-    @contextmanager
-    def _mistakes_told(self) -> Iterator[None]:
-        """Ends the process with the sentence of an error of ours."""
-        try:
-            yield
-        except TrainerError as problem:
-            self._fail(problem)
-
-    def _fail(self, problem: TrainerError) -> NoReturn:
-        print(f"error: {problem}", file=sys.stderr, flush=True)  # noqa: T201  the program's last word
-        leave_message(self._environment, contract.TerminationMessage(error=str(problem)))
-        leave(problem.exit_code)
-
-
-def _end() -> NoReturn:
-    sys.stdout.flush()  # what the program has printed, which the end without teardown would lose
-    leave(0)
+def _check_arguments(**arguments: int) -> None:
+    """Raises UserError unless arguments of `Program` are whole numbers within their bounds."""
+    for name, value in arguments.items():
+        if not isinstance(value, int):
+            raise UserError(f"Program's argument {name} is {value!r}: it must be a whole number")
+        if complaint := Options.complaint(name, value):
+            raise UserError(f"Program's argument {name} {complaint}")

@@ -1,7 +1,6 @@
 """The Keras callback of a program: a file of its own, because importing Keras takes seconds."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import tf_keras
@@ -40,10 +39,9 @@ class _Told:
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Tells how many steps there will be, where Keras knows."""
         del logs
-        telemetry = self._training.telemetry
-        telemetry.activity = "compiling"  # the first step does
+        self._training.telemetry.activity = "compiling"  # the first step does
         if self.params.get("steps"):
-            telemetry.progress = replace(telemetry.progress, steps=self.params["steps"] * self.params["epochs"])
+            self._training.expect_steps(self.params["steps"] * self.params["epochs"])
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Counts a step, and looks at its loss: Keras has fetched it for any callback that asks for batches."""
@@ -54,7 +52,7 @@ class _Told:
 
     def _check(self, logs: dict[str, Any] | None) -> None:
         if logs and "loss" in logs:
-            self._training.check_loss(float(logs["loss"]), self._step)
+            self._training.checked("loss", logs["loss"], self._step)
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Hands over what the epoch came to."""

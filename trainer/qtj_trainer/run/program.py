@@ -1,38 +1,54 @@
-"""Bring your own program: what a Keras script needs to be a good citizen of a job, in five lines.
+"""Bring your own program: what a training script needs to be a good citizen of a job, in five lines.
 
-from qtj_trainer import Program                          # before TensorFlow
+A loop of one's own, in any framework whose numbers are arrays (JAX, PyTorch, PennyLane, NumPy, TensorFlow):
 
 program = Program(epochs=10)                             # SIGTERM, progress; a finished job ends here
+state = program.state(params=params, optimizer=...)      # as the last checkpoint left them, or as given
+for epoch in program.epochs():                           # those that are left; a checkpoint after each
+    state.params, state.optimizer, loss = train(state.params, state.optimizer)
+    epoch.report(loss=loss)                              # progress
+program.finish(state.params, {"mse": mse})               # weights, their checksum, the result
+
+A Keras model and its `fit`:
+
+program = Program(epochs=10)                             # before TensorFlow, which starts threads
 ...                                                      # strategy, data, model.compile: as always
 first = program.restore(model)                           # the last checkpoint, or 0
 model.fit(data, epochs=10, initial_epoch=first, callbacks=[program.callback()])
-program.finish(model, {"mse": mse})                      # weights, their checksum, the result
+program.finish(model, {"mse": mse})
 
 The Job of `spec.inference` runs the same program once more, to judge the weights that are stored:
 
 if program.inferring:
-    program.load(model)                                  # exactly those weights, or an error
+    params = program.load(params)                        # exactly those weights, or an error
     program.report({"mse": mse})                         # the end
 
 Models are of Keras 2 (`tf_keras`, or `tf.keras` after the import of `qtj_trainer`), under any strategy that steps
-together, or of Keras 3 (`keras`) in one process on one device.
+together, or of Keras 3 (`keras`) in one process on one device. With several workers, each runs the same loop, and what
+they exchange is the loop's own affair; the leader alone stores.
 """
 
 import os
-from collections.abc import Mapping
-from typing import Any, NoReturn
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn, TypeVar
 
 from qtj_operator.api import contract
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.keras_model import KerasModel, Model
+from qtj_trainer.run.adapter import Adapter
+from qtj_trainer.run.array_state import ArrayState
+from qtj_trainer.run.epochs import RunningEpoch, running_epochs
+from qtj_trainer.run.keras_model import KerasModel, Model, is_keras_model
 from qtj_trainer.run.metrics import numbers
 from qtj_trainer.run.position import Epoch
 from qtj_trainer.run.session import Session
 from qtj_trainer.run.telemetry import Telemetry, port_from
 from qtj_trainer.run.training import Training, store_result
+from qtj_trainer.run.tree import State
 from qtj_trainer.workloads.options import Options
 
 __all__ = ["Program"]
+
+Thing = TypeVar("Thing")
 
 _EVALUATES_NOT = (
     "this program does not evaluate the stored weights: ask program.inferring and call program.load(model), or remove"
@@ -43,15 +59,23 @@ _EVALUATES_NOT = (
 class Program:
     """Checkpoints, termination, progress and weights for a program of one's own."""
 
-    def __init__(self, epochs: int, *, checkpoint_every: int = 1, environment: Mapping[str, str] | None = None) -> None:
-        """Takes up the job. To be made before TensorFlow is imported, which starts threads.
+    def __init__(
+        self,
+        epochs: int,
+        *,
+        checkpoint_every: int = 1,
+        checkpoint_steps: int = 0,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Takes up the job. To be made before TensorFlow or JAX is imported, which start threads.
 
         A job that has trained before ends here, with the same last word. Without a job all works as well, below
         qtj-artifacts/program.
 
         Args:
             epochs: Epochs that will be asked for.
-            checkpoint_every: Epochs from one checkpoint to the next; 0 makes none.
+            checkpoint_every: Epochs from one checkpoint to the next; 0 makes none by epoch.
+            checkpoint_steps: Steps from one checkpoint to the next within `epoch.steps`; 0 makes none by step.
             environment: The environment; None for that of this process.
         """
         # No default of the signature: help() prints those, secrets and all.
@@ -61,8 +85,8 @@ class Program:
         """The model that was restored."""
         self._has_loaded = False
         with self._session.mistakes_told():
-            _check_arguments(epochs=epochs, checkpoint_every=checkpoint_every)
-            self._options = Options(epochs=epochs, checkpoint_every=checkpoint_every)
+            _check_arguments(epochs=epochs, checkpoint_every=checkpoint_every, checkpoint_steps=checkpoint_steps)
+            self._options = Options(epochs=epochs, checkpoint_every=checkpoint_every, checkpoint_steps=checkpoint_steps)
             self._session.begin(epochs)
 
     @property
@@ -80,22 +104,23 @@ class Program:
         """The last finished epoch."""
         return self._training.last if self._training else None
 
-    def load(self, model: Model) -> Model:
-        """Puts the weights of the job into a model. For inference.
+    def load(self, weights: Thing) -> Thing:
+        """Puts the weights of the job into what has their structure. For inference.
 
         Their checksum is checked where it is known, as it is of weights that `finish` has stored.
 
         Args:
-            model: Built, of the structure that was trained.
+            weights: Of the structure that was given to `finish`: arrays of the same names, shapes and types, or a
+                model.
 
         Returns:
-            The model.
+            What was given, where it can be changed; else its like. Arrays of JAX cannot.
         """
         with self._session.mistakes_told():
             if not self.inferring:
                 raise UserError("load() is for inference, and this is a training: ask program.inferring before it")
             uri, data = self._session.stored_weights()
-            loaded = KerasModel(model).load(data, otherwise=f"the weights {uri} do not fit this model")
+            loaded: Thing = _adapted(weights).load(data, otherwise=f"the weights {uri} do not fit this program")
         self._has_loaded = True
         return loaded
 
@@ -107,14 +132,52 @@ class Program:
         """
         with self._session.mistakes_told():
             if not self.inferring:
-                raise UserError("report() is for inference, and this is a training: end it with finish(model, metrics)")
+                raise UserError("report() is for inference, and this is a training: end it with finish()")
             if not self._has_loaded:
                 raise UserError(_EVALUATES_NOT)
             self._session.say(contract.TerminationMessage(metrics=numbers(metrics)))
         self._session.end()
 
+    def state(self, **parts: Any) -> State:  # noqa: ANN401  arrays of any framework
+        """Takes all that training changes, and puts the last checkpoint into it. Once, before `epochs`.
+
+        What decides the numbers of the next step belongs here: weights, the optimizer's state, a random key or
+        generator. Assign to it what a step returns; what is changed in place needs no assignment.
+
+        Args:
+            parts: By name: arrays; numbers and texts; dicts, lists, tuples and pytrees of them; NumPy's generators;
+                what has `state_dict` and `load_state_dict`; what has `variables`. An array keeps its shape and type,
+                and stays finite if it is so now.
+
+        Returns:
+            The parts as its attributes.
+        """
+        state = State(**parts)
+        if not self.inferring:
+            with self._session.mistakes_told():
+                if self._training:
+                    raise UserError("state() comes once, and before it no restore(model): give it all that is trained")
+                if self._session.cluster.is_coordinated:
+                    raise UserError("a loop of one's own takes each step on all workers: use no parameter servers")
+                adapter = ArrayState(state)
+            self._begin(adapter, counts_steps=False)
+        return state
+
+    def epochs(self) -> Iterator[RunningEpoch]:
+        """Yields the epochs that are left. The end of the loop's body is the end of its epoch.
+
+        Told to end by SIGTERM, the process ends at the end of an epoch or of a step of `epoch.steps`, with a checkpoint
+        after it, where the last one took less than ten seconds; else at once.
+        """
+        with self._session.mistakes_told():
+            if self.inferring:
+                raise UserError(_EVALUATES_NOT)
+            if self._training is None:
+                raise UserError("epochs() comes before state(...): give that all that training changes")
+        return running_epochs(self._training, self._start, self._options.epochs)
+
     def restore(self, model: Model) -> int:
-        """Puts the last checkpoint into a compiled model and its optimizer.
+        """Puts the last checkpoint into a compiled Keras model and its optimizer.
 
         Args:
             model: Built and compiled, within the scope of its strategy if it has one.
@@ -129,31 +192,31 @@ class Program:
             adapter.prepare(self._session.cluster)
             self._serve_profiles()
         self._model = model
-        self._training = Training(self._session, adapter, self._options)
-        return self._training.resume().epochs
+        self._begin(adapter)
+        return self._start.epochs
 
     def callback(self) -> Any:  # noqa: ANN401  a callback of the model's Keras
         """Returns what tells progress and stores checkpoints while `fit` runs."""
         from qtj_trainer.run.keras_callback import training_callback  # noqa: PLC0415
 
         with self._session.mistakes_told():
-            if self._training is None:
+            if self._training is None or self._model is None:
                 raise UserError("callback() comes before restore(model): call restore once the model is compiled")
         return training_callback(self._training, self._model)
 
-    def finish(self, model: Model, metrics: Mapping[str, Any] | None = None) -> NoReturn:
+    def finish(self, weights: Any, metrics: Mapping[str, Any] | None = None) -> NoReturn:  # noqa: ANN401
         """Stores the weights and says so, and ends the process: the last line of a program.
 
         Weights that are not finite are not stored. A metric that is none fails the job after the weights are stored.
 
         Args:
-            model: The trained model.
+            weights: What was trained: a Keras model, or arrays, as for `state`.
             metrics: Finite numbers by name.
         """
         if self.inferring:
             self.report(metrics or {})
         with self._session.mistakes_told():
-            adapter = KerasModel(model)
+            adapter = _adapted(weights)
             adapter.check_finite(self.telemetry.progress.step or 0)
             self.telemetry.activity = "storing"
             if self._session.cluster.leads:
@@ -165,12 +228,20 @@ class Program:
             adapter.farewell(self._session.cluster)
         self._session.end()
 
+    def _begin(self, adapter: Adapter, *, counts_steps: bool = True) -> None:
+        self._training = Training(self._session, adapter, self._options, counts_steps=counts_steps)
+        self._start = self._training.resume()
+
     def _serve_profiles(self) -> None:
         import tensorflow as tf  # noqa: PLC0415
 
         port = port_from(self._session.environment, contract.Env.PROFILER_PORT)
         if port:
             tf.profiler.experimental.server.start(port)
+
+
+def _adapted(thing: Any) -> Adapter:  # noqa: ANN401  a model of any framework, or arrays
+    return KerasModel(thing) if is_keras_model(thing) else ArrayState(thing)
 
 
 def _check_arguments(**arguments: int) -> None:

@@ -1,21 +1,27 @@
 """The training of a program: what it has come to, told and stored, whatever framework it is of."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from qtj_operator.api import contract
+from qtj_trainer.errors import StoppedError
 from qtj_trainer.run.adapter import REMEDY, Adapter
 from qtj_trainer.run.artifacts import Result, store_object
 from qtj_trainer.run.checkpoints import Checkpoints
 from qtj_trainer.run.diverged import check_number
-from qtj_trainer.run.metrics import numbers
+from qtj_trainer.run.metrics import number_of, numbers
 from qtj_trainer.run.position import Epoch, Position
 from qtj_trainer.run.progress_log import log_progress
 from qtj_trainer.run.session import Session
 from qtj_trainer.workloads.options import Options
 
 __all__ = ["Training", "store_result"]
+
+_SOON = 10.0
+"""Seconds: a process that is told to end does not wait for what takes longer, as it would be killed before."""
 
 
 class Training:
@@ -24,12 +30,13 @@ class Training:
     Attributes:
         last: The last finished epoch.
         telemetry: What the progress endpoint says.
+        counts_steps: Whether steps are counted; else each epoch counts as one, and none is told.
     """
 
-    def __init__(self, session: Session, adapter: Adapter, options: Options) -> None:
+    def __init__(self, session: Session, adapter: Adapter, options: Options, *, counts_steps: bool = True) -> None:
         self._session = session
         self._adapter = adapter
-        self._options = options
+        self.counts_steps = counts_steps
         self._checkpoints = Checkpoints(session.store, session.uid, adapter, options)
         self.last: Epoch | None = None
         self.telemetry = session.telemetry
@@ -46,25 +53,66 @@ class Training:
         self.telemetry.progress = self._progress(checkpoint.position)
         return checkpoint.position
 
-    def check_loss(self, loss: float, step: int) -> None:
-        """Ends the process if a loss is not finite."""
-        with self._session.mistakes_told():
-            check_number("loss", loss, step, REMEDY)
+    def mistakes_told(self) -> AbstractContextManager[None]:
+        """Ends the process with the sentence of an error of ours."""
+        return self._session.mistakes_told()
+
+    def checked(self, name: str, value: Any, step: int) -> float:  # noqa: ANN401  a number of any framework
+        """Returns a loss or a score of a step; ends the process if it is none, or not finite."""
+        with self.mistakes_told():
+            number = number_of(name, value)
+            check_number(name, number, step, REMEDY)
+        return number
+
+    def expect_steps(self, steps: int) -> None:
+        """Tells how many steps there will be in all."""
+        self.telemetry.progress = replace(self.telemetry.progress, steps=steps)
 
     def end_step(self, step: int) -> None:
         """Tells a step."""
+        self.counts_steps = True
         self.telemetry.progress, self.telemetry.activity = replace(self.telemetry.progress, step=step), ""
 
     def end_epoch(self, epoch: Epoch) -> None:
         """Tells and stores an epoch."""
-        with self._session.mistakes_told():
+        with self.mistakes_told():
             self._adapter.check_finite(epoch.step)
+            self.tell_epoch(epoch)
+            self._keep(Position(epoch.step, epoch))
+
+    def tell_epoch(self, epoch: Epoch) -> None:
+        """Tells an epoch."""
         self.last = epoch
-        position = Position(epoch.step, epoch)
-        self.telemetry.progress = self._progress(position)
+        self.telemetry.progress, self.telemetry.activity = self._progress(Position(epoch.step, epoch)), ""
         if self._session.cluster.leads:
             log_progress(self._session.environment, self.telemetry.progress)
-            self._keep(position)
+
+    def reach(self, position: Position, seconds: float) -> None:
+        """Comes to a position that a checkpoint can hold, the end of the process if it was told to end.
+
+        Args:
+            position: How far training is.
+            seconds: How long it took from the last such position.
+        """
+        stop = self._session.stop
+        told = stop.is_told()
+        if told:
+            stop.patience = inf  # from here on the main thread ends the process
+        with self.mistakes_told():
+            if position.ends_epoch or self._is_due(position, surely=told):
+                self._adapter.check_finite(position.step)
+            self._keep(position, surely=told)
+            if told:
+                raise StoppedError(
+                    f"{self._session.cluster.me or 'the training'} was told to end, after step {position.step}"
+                )
+        stop.expect(seconds)
+        if seconds > _SOON:
+            stop.patience = 0.0
+
+    def over(self) -> None:
+        """After the last epoch, a process that is told to end need not wait for the end of a step."""
+        self._session.stop.patience = 0.0
 
     def clear(self) -> None:
         """Deletes the checkpoints: the job has its result."""
@@ -74,7 +122,7 @@ class Training:
         said = replace(
             self.telemetry.progress,
             epoch=position.epochs,
-            step=position.step,
+            step=position.step if self.counts_steps else None,
             checkpoint_step=self._checkpoints.step or None,
         )
         if position.last is None:
@@ -82,12 +130,17 @@ class Training:
         scores = position.last.scores
         return replace(said, loss=position.last.loss, accuracy=scores.get("val_accuracy", scores.get("accuracy")))
 
-    def _keep(self, position: Position) -> None:
-        """Stores a checkpoint when one is due."""
-        if self._checkpoints.is_due(position):
-            with self._session.mistakes_told(), self._session.stop.held_up():
+    def _keep(self, position: Position, *, surely: bool = False) -> None:
+        """Stores a checkpoint where one is due."""
+        if self._is_due(position, surely=surely):
+            with self._session.stop.held_up():
                 self._checkpoints.save(position, self._adapter.state())
-                self.telemetry.progress = self._progress(position)
+            self.telemetry.progress = self._progress(position)
+
+    def _is_due(self, position: Position, *, surely: bool) -> bool:
+        checkpoints = self._checkpoints
+        due = checkpoints.is_due(position) or (surely and checkpoints.are_wanted)
+        return due and self._session.cluster.leads
 
 
 def store_result(session: Session, adapter: Adapter, metrics: Mapping[str, Any]) -> Result:

@@ -45,16 +45,22 @@ class ArrayState:
         return hashlib.sha256(json.dumps(array_types(self._first)).encode()).hexdigest()
 
     def newest(self, checkpoints: Checkpoints, cluster: Cluster) -> Checkpoint | None:
-        """Returns the checkpoint that the leader has found, which a TensorFlow strategy or a rendezvous tells all."""
+        """Returns the newest checkpoint, the same in all processes.
+
+        Processes that no strategy of TensorFlow connects meet, and take the leader's choice. All of them look before:
+        a leader that has gone on may have deleted it by the time that a slower one comes to read it.
+        """
+        found = checkpoints.newest()
         if self._strategy:
             from qtj_trainer.run.agreement import agree  # noqa: PLC0415
 
-            found = checkpoints.newest()
             agree(found.position.step if found else 0, self._strategy)
             return found
-        found = checkpoints.newest() if cluster.leads else None
-        word = meet(cluster, found.name if found else "")
-        return found or (checkpoints.read(word) if word else None)
+        mine = found.name if found else ""
+        chosen = meet(cluster, mine)
+        if chosen == mine:
+            return found
+        return checkpoints.read(chosen) if chosen else None
 
     def state(self) -> Numbers:
         """Returns the structure, and then the arrays that it names."""

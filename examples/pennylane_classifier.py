@@ -15,6 +15,8 @@ import jax.numpy as jnp  # noqa: E402
 import optax  # noqa: E402
 import pennylane as qml  # noqa: E402
 
+jax.config.update("jax_enable_x64", True)  # noqa: FBT003  as PennyLane computes
+
 
 @qml.qnode(qml.device("default.qubit", wires=QUBITS), interface="jax")
 def circuit(weights: jax.Array, points: jax.Array) -> object:
@@ -54,9 +56,9 @@ def step(params: dict[str, jax.Array], moments: optax.OptState, batch: jax.Array
 
 data, start, order = jax.random.split(jax.random.key(0), 3)
 points = jax.random.uniform(data, (768, 2), minval=-1.6, maxval=1.6)
-inside = (jnp.linalg.norm(points, axis=1) < RADIUS).astype(jnp.float32)  # half of the square
+inside = (jnp.linalg.norm(points, axis=1) < RADIUS).astype(float)  # half of the square
 weights = jax.random.uniform(start, (LAYERS, QUBITS, 3), maxval=2 * jnp.pi)
-params = {"weights": weights, "scale": jnp.float32(1), "bias": jnp.float32(0)}
+params = {"weights": weights, "scale": jnp.array(1.0), "bias": jnp.array(0.0)}
 
 if program.inferring:  # the Job of spec.inference: judge exactly the weights that are stored
     params = program.load(params)

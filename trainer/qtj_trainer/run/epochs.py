@@ -20,7 +20,7 @@ def running_epochs(training: Training, start: Position, epochs: int) -> "Iterato
     for _ in range(start.epochs, epochs):
         epoch = RunningEpoch(training, position, epochs)
         yield epoch
-        position = epoch.end()
+        position = epoch._end()  # noqa: SLF001  not for programs
     training.over()
 
 
@@ -102,15 +102,6 @@ class RunningEpoch:
         self._told = Epoch(self.number, step, value, checked, 0.0)
         self._training.tell_epoch(self._told)
 
-    def end(self) -> Position:
-        """Ends the epoch, and returns where training is."""
-        if self._told is None:
-            self.report()
-        assert self._told  # noqa: S101  by the line before
-        position = Position(self._told.step, self._told)
-        self._training.reach(position, time.perf_counter() - self._since)
-        return position
-
     @property
     def _position(self) -> Position:
         return Position(self._step, self._last, (self._count, self._total))
@@ -118,3 +109,12 @@ class RunningEpoch:
     def _end_step(self) -> None:
         self._step += 1
         self._training.end_step(self._step)
+
+    def _end(self) -> Position:
+        """Ends the epoch, and returns where training is."""
+        if self._told is None:
+            self.report()
+        assert self._told  # noqa: S101  by the line before
+        position = Position(self._told.step, self._told)
+        self._training.reach(position, time.perf_counter() - self._since)
+        return position

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from qtj_trainer.errors import UserError
+from qtj_trainer.run.leaves import framework_of, to_numpy
 
 __all__ = ["finite", "number_of", "numbers"]
 
@@ -43,6 +44,6 @@ def number_of(name: str, value: Any) -> float:  # noqa: ANN401  a program hands 
         UserError: If it is none.
     """
     try:
-        return float(value)
+        return float(to_numpy(value).item()) if framework_of(value) else float(value)
     except (TypeError, ValueError) as problem:
         raise UserError(f"the {name} is {value!r}, which is no number: convert it") from problem

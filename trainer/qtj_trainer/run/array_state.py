@@ -16,7 +16,7 @@ from qtj_trainer.run.artifacts import arrays_from_bytes, arrays_to_bytes
 from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints
 from qtj_trainer.run.checkpoints import State as Numbers
 from qtj_trainer.run.diverged import check_weights
-from qtj_trainer.run.tree import Description, array_types, describe, leaves, rebuild
+from qtj_trainer.run.tree import Arrays, Description, array_types, describe, leaves, rebuild
 from qtj_trainer.workloads.options import Options
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class ArrayState:
     def __init__(self, tree: Any) -> None:  # noqa: ANN401  anything may be in a tree
         self._tree = tree
         self._first, arrays = describe(tree)
+        self._digest = _digest(self._first, arrays)
         self._free = {name for name, values in arrays.items() if not _is_finite(values)}
         """Arrays that need not be finite, as they were not at the start: the best loss so far may begin as infinity."""
 
@@ -78,6 +79,14 @@ class ArrayState:
         """Raises DivergedError if an array is not finite that was so at the start."""
         _, arrays = describe(self._tree)
         check_weights(((name, each) for name, each in arrays.items() if name not in self._free), step, REMEDY)
+
+    def check_changed(self) -> None:
+        """Raises UserError if training has changed nothing: a checkpoint of it would be one of the initial numbers."""
+        if _digest(*describe(self._tree)) == self._digest:
+            raise UserError(
+                "nothing of the state has changed in the first epoch: assign to it what a step returns, as in"
+                " state.params = params"
+            )
 
     def dump(self) -> bytes:
         """Encodes the arrays by their names, and the structure, as npz."""
@@ -130,6 +139,13 @@ def _names(said: Description) -> list[str]:
     if "array" in said:
         return [said["array"]]
     return [name for _, part in said.get("items", ()) for name in _names(part)]
+
+
+def _digest(said: Description, arrays: Arrays) -> str:
+    digest = hashlib.sha256(json.dumps(said).encode())
+    for values in arrays.values():
+        digest.update(values.tobytes())
+    return digest.hexdigest()
 
 
 def _is_finite(values: NDArray[Any]) -> bool:

@@ -101,6 +101,8 @@ class Training:
         with self.mistakes_told():
             if position.ends_epoch or self._is_due(position, surely=told):
                 self._adapter.check_finite(position.step)
+            if position.ends_epoch and position.epochs == 1:
+                self._adapter.check_changed()
             self._keep(position, surely=told)
             if told:
                 raise StoppedError(

@@ -188,6 +188,11 @@ class Program:
         with self._session.mistakes_told():
             if self.inferring:
                 raise UserError(_EVALUATES_NOT)
+            if self._options.checkpoint_steps:
+                raise UserError(
+                    "checkpoint_steps is for loops with epoch.steps(), and fit makes its checkpoints at the ends of"
+                    " epochs: leave it out"
+                )
             adapter = KerasModel(model)
             adapter.prepare(self._session.cluster)
             self._serve_profiles()

@@ -1,6 +1,6 @@
 """A variational classifier in PennyLane and JAX: it takes its data in again in each layer, and learns a disc.
 
-It needs PennyLane and Optax: pip install 'quantumtrainingjob[examples]'. Alone it runs as any program:
+It needs PennyLane and Optax, which the extra `examples` installs. Alone it runs as any program:
 python examples/pennylane_classifier.py
 """
 
@@ -27,6 +27,7 @@ def circuit(weights: jax.Array, points: jax.Array) -> object:
     return qml.expval(qml.PauliZ(0))
 
 
+@jax.jit
 def scores(params: dict[str, jax.Array], points: jax.Array) -> jax.Array:
     """Returns a number for each point: positive for those that it takes to be inside."""
     angles = jnp.tile(points, 2)[:, :QUBITS]

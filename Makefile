@@ -81,6 +81,7 @@ lint: $(STAMP) ## Style, layers, and whether generated files are up to date
 	$(BIN)/lint-imports
 	$(BIN)/qtj crd --check $(CRD)
 	$(BIN)/qtj crd --docs --check $(API_DOCS)
+	$(BIN)/python -m tests.reference --check
 
 .PHONY: types
 types: $(STAMP) ## Static types
@@ -151,6 +152,10 @@ $(STAMP): requirements/dev.txt requirements/uv.txt pyproject.toml
 crds: $(STAMP) ## Generate crds/ and the API reference from the models
 	$(BIN)/qtj crd --output $(CRD)
 	$(BIN)/qtj crd --docs --output $(API_DOCS)
+
+.PHONY: reference
+reference: $(STAMP) ## Generate the Python reference from the docstrings
+	$(BIN)/python -m tests.reference
 
 .PHONY: format
 format: $(STAMP) ## Format the code

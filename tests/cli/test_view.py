@@ -228,6 +228,15 @@ def test_the_time_left_follows_from_the_steps_since_the_first_one_seen() -> None
     ]  # fmt: skip
 
 
+def test_without_steps_the_time_left_follows_from_the_epochs() -> None:
+    def epochs(done: int) -> Change:
+        return job(progress={"epoch": done, "epochs": 10})
+
+    assert left((5, epochs(0)), (10, epochs(1)), (20, epochs(2)), (30, epochs(3)), (99, epochs(10))) == [
+        "", "", "0:01:20 left", "0:01:10 left", "",
+    ]  # fmt: skip
+
+
 def test_the_time_left_begins_anew_with_another_attempt_and_ends_with_training() -> None:
     seen = left(
         (0, stepping(10)),

@@ -39,7 +39,7 @@ class DivergedError(UserError):
 
 
 class TryAgainError(TrainerError):
-    """Another run may succeed as it is."""
+    """Another run may succeed as it is: a program of one's own may raise it, where it has lost a peer."""
 
     exit_code = contract.EXIT_RETRY
 

@@ -11,12 +11,15 @@ __all__ = ["Remaining"]
 @dataclass(frozen=True, slots=True)
 class _Seen:
     attempt: int
-    step: int
+    done: int
     at: float
 
 
 class Remaining:
-    """Goes by the steps since the first that was seen of an attempt: what came before it was no training."""
+    """Goes by the steps since the first that was seen of an attempt: what came before it was no training.
+
+    Of a program that counts no steps, by its epochs.
+    """
 
     def __init__(self) -> None:
         self._first: dict[str, _Seen] = {}
@@ -29,15 +32,21 @@ class Remaining:
             status: Its status.
             now: Seconds of a clock that only goes forward.
         """
-        progress = status.get("progress") or {}
-        step, steps = progress.get("step", 0), progress.get("steps")
-        if status.get("phase") != "Running" or not step or not steps:
+        done, wanted = _counted(status.get("progress") or {})
+        if status.get("phase") != "Running" or not done or not wanted:
             return ""
         attempt = status.get("attempt", 1)
         first = self._first.get(name)
-        if first is None or first.attempt != attempt or first.step > step:
-            first = self._first[name] = _Seen(attempt, step, now)
-        if step == first.step or step >= steps:
+        if first is None or first.attempt != attempt or first.done > done:
+            first = self._first[name] = _Seen(attempt, done, now)
+        if done == first.done or done >= wanted:
             return ""
-        seconds = (now - first.at) / (step - first.step) * (steps - step)
+        seconds = (now - first.at) / (done - first.done) * (wanted - done)
         return f"{timedelta(seconds=round(seconds))} left"
+
+
+def _counted(progress: Mapping[str, Any]) -> tuple[int, int | None]:
+    """Returns how many steps are done and how many there are, or how many epochs."""
+    if progress.get("steps"):
+        return progress.get("step", 0), progress["steps"]
+    return progress.get("epoch", 0), progress.get("epochs")

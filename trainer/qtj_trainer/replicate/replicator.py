@@ -39,6 +39,11 @@ class _Averaging:
     def __init__(self, optimizer: tf_keras.optimizers.Optimizer) -> None:
         self._optimizer = optimizer
 
+    @property
+    def variables(self) -> list[tf.Variable]:
+        """What the optimizer remembers, once it is built: part of what a checkpoint has to hold."""
+        return list(self._optimizer.variables)
+
     def build(self, variables: Iterable[tf.Variable]) -> None:
         """Makes what the optimizer remembers of each variable. To be called where the variables are made."""
         self._optimizer.build(list(variables))
@@ -76,6 +81,7 @@ class Replicator:
         if self.cluster.is_coordinated:
             raise UserError("a replicator's replicas take each step together: use no parameter servers")
         count = int(environment.get("QTJ_DEVICES") or 0) if devices is None else devices
+        self._graphs: dict[Callable[[Any], Any], Callable[[Any], Any]] = {}
         port = environment.get(contract.Env.PROFILER_PORT)
         self._strategy, _ = start_tensorflow(self.cluster, devices=count, profiler_port=int(port) if port else None)
 
@@ -127,11 +133,18 @@ class Replicator:
             TryAgainError: If another process died.
         """
         inputs = iter(self._strategy.distribute_datasets_from_function(lambda context: _local(input_fn, context)))
-        step = tf.function(lambda: self._strategy.run(step_fn, args=(next(inputs),)))
+        step = self._compiled(step_fn)
         for _ in range(steps):
             with peers_watched(self.cluster):
-                results = step()
+                results = step(inputs)
             yield tf.nest.map_structure(lambda each: self._strategy.experimental_local_results(each)[0], results)
+
+    def _compiled(self, step_fn: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Returns the graph of a step, the same one in each epoch: it takes seconds to make."""
+        if step_fn not in self._graphs:
+            run = self._strategy.run
+            self._graphs[step_fn] = tf.function(lambda inputs: run(step_fn, args=(next(inputs),)))
+        return self._graphs[step_fn]
 
 
 def _local(input_fn: Callable[[Input], tf.data.Dataset], context: tf.distribute.InputContext) -> tf.data.Dataset:

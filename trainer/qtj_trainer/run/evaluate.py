@@ -41,10 +41,6 @@ _PART = "eval"
 
 _WAITING = "waiting for checkpoints"
 
-_SPARE_SECONDS = 2.0
-_SPARE_EVALUATIONS = 3
-"""How long a process that is told to end may go on with an evaluation: as long as so many took, and so many seconds."""
-
 log = logging.getLogger("qtj_trainer")
 
 
@@ -151,7 +147,7 @@ class _Evaluator:
         began = time.perf_counter()
         self.loop.restore(checkpoint.state)
         self._tell(checkpoint.position.step, checkpoint.position.epochs)
-        self.run.stop.patience = _SPARE_SECONDS + _SPARE_EVALUATIONS * (time.perf_counter() - began)
+        self.run.stop.expect(time.perf_counter() - began)
 
     def _judge_weights(self, result: Result) -> None:
         """Judges what was trained: the checkpoint of the last step was deleted when the result was there."""

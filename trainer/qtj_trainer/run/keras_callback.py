@@ -1,7 +1,6 @@
-"""The Keras callback of `qtj_trainer.run.program`: a file of its own, because importing Keras takes seconds."""
+"""The Keras callback of a program: a file of its own, because importing Keras takes seconds."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import tf_keras
@@ -10,20 +9,20 @@ from qtj_trainer.run.position import Epoch
 from qtj_trainer.weights import is_of_keras_2
 
 if TYPE_CHECKING:
-    from qtj_trainer.run.program import Program
+    from qtj_trainer.run.training import Training
 
-__all__ = ["program_callback"]
+__all__ = ["training_callback"]
 
 
-def program_callback(program: "Program", model: object) -> Any:  # noqa: ANN401  a callback of the model's Keras
-    """Returns what tells a program what `fit` does."""
+def training_callback(training: "Training", model: object) -> Any:  # noqa: ANN401  a callback of the model's Keras
+    """Returns what tells a training what `fit` does."""
     if is_of_keras_2(model):
         base = tf_keras.callbacks.Callback
     else:
         import keras  # type: ignore[import-untyped]  # noqa: PLC0415  Keras 3: only where it is used
 
         base = keras.callbacks.Callback
-    return type("ProgramCallback", (_Told, base), {})(program)
+    return type("ProgramCallback", (_Told, base), {})(training)
 
 
 class _Told:
@@ -32,33 +31,31 @@ class _Told:
     params: Mapping[str, Any]
     """Set by Keras, before training begins."""
 
-    def __init__(self, program: "Program") -> None:
+    def __init__(self, training: "Training") -> None:
         super().__init__()
-        self._program = program
-        self._step = program.last.step if program.last else 0
+        self._training = training
+        self._step = training.last.step if training.last else 0
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Tells how many steps there will be, where Keras knows."""
         del logs
-        self._program.telemetry.activity = "compiling"  # the first step does
+        self._training.telemetry.activity = "compiling"  # the first step does
         if self.params.get("steps"):
-            telemetry = self._program.telemetry
-            telemetry.progress = replace(telemetry.progress, steps=self.params["steps"] * self.params["epochs"])
+            self._training.expect_steps(self.params["steps"] * self.params["epochs"])
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Counts a step, and looks at its loss: Keras has fetched it for any callback that asks for batches."""
         del batch
         self._step += 1
         self._check(logs)
-        telemetry = self._program.telemetry
-        telemetry.progress, telemetry.activity = replace(telemetry.progress, step=self._step), ""
+        self._training.end_step(self._step)
 
     def _check(self, logs: dict[str, Any] | None) -> None:
         if logs and "loss" in logs:
-            self._program.checked(float(logs["loss"]), self._step)
+            self._training.checked("loss", logs["loss"], self._step)
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Hands over what the epoch came to."""
         self._check(logs)
         scores = {name: float(value) for name, value in (logs or {}).items()}
-        self._program.ended_epoch(Epoch(epoch + 1, self._step, scores.get("loss", float("nan")), scores, 0.0))
+        self._training.end_epoch(Epoch(epoch + 1, self._step, scores.get("loss", float("nan")), scores, 0.0))

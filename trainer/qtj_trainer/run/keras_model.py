@@ -1,7 +1,8 @@
-"""What `qtj_trainer.run.program` has to know of a Keras model, of Keras 2 or of Keras 3."""
+"""A Keras model as `qtj_trainer.run.program` sees it, of Keras 2 or of Keras 3."""
 
 import hashlib
 import json
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,64 +10,101 @@ from numpy.typing import NDArray
 
 from qtj_trainer.errors import UserError
 from qtj_trainer.replicate.cluster import Cluster
+from qtj_trainer.run.adapter import REMEDY
+from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints, State
 from qtj_trainer.run.diverged import check_weights
 from qtj_trainer.workloads.options import Options
 
-__all__ = [
-    "REMEDY",
-    "Model",
-    "Shapes",
-    "agree",
-    "check_arguments",
-    "check_finite",
-    "check_model",
-    "values",
-    "wait_for_all",
-]
+__all__ = ["KerasModel", "Model", "is_keras_model"]
 
 Model = Any
 """A model of Keras 2 or Keras 3, neither of which carries types."""
 
-REMEDY = "lower the optimizer's learning rate, or look for such numbers in the data"
-"""What helps against training that diverges."""
+
+def is_keras_model(thing: object) -> bool:
+    """Tells a Keras model from other things, without importing either Keras."""
+    loaded = [sys.modules[name] for name in ("tf_keras", "keras") if name in sys.modules]
+    return any(isinstance(thing, keras.Model) for keras in loaded)
 
 
-class Shapes:
-    """What a checkpoint of a model is told by: the shapes of its variables."""
+class KerasModel:
+    """A Keras model, with its optimizer once it is prepared for training."""
 
     name = "program"
+    suffix = "h5"
 
     def __init__(self, model: Model) -> None:
-        self._shapes = [tuple(variable.shape) for variable in model.variables]
+        self.model = model
+        self._variables = [*model.variables]
+
+    def prepare(self, cluster: Cluster) -> None:
+        """Makes the optimizer's variables.
+
+        Raises:
+            UserError: If the model could not be trained here.
+        """
+        _check(self.model, cluster)
+        self.model.optimizer.build(self.model.trainable_variables)
+        self._variables += self.model.optimizer.variables
 
     def fingerprint(self, _: Options) -> str:
-        """Returns a digest of the shapes."""
-        return hashlib.sha256(json.dumps(self._shapes).encode()).hexdigest()
+        """Returns a digest of the shapes of its variables."""
+        shapes = [tuple(variable.shape) for variable in self.model.variables]
+        return hashlib.sha256(json.dumps(shapes).encode()).hexdigest()
+
+    def newest(self, checkpoints: Checkpoints, cluster: Cluster) -> Checkpoint | None:
+        """Returns the newest checkpoint, the same in all processes."""
+        from qtj_trainer.run.agreement import agree  # noqa: PLC0415
+
+        del cluster  # the model's strategy knows it
+        found = checkpoints.newest()
+        agree(found.position.step if found else 0, self.model.distribute_strategy)
+        return found
+
+    def state(self) -> State:
+        """Returns the numbers of model and optimizer."""
+        return self._values(self._variables)
+
+    def restore(self, state: State) -> None:
+        """Puts them back."""
+        for variable, value in zip(self._variables, state, strict=True):
+            variable.assign(value)
+
+    def check_finite(self, step: int) -> None:
+        """Raises DivergedError if a weight that is trained is not finite."""
+        trained = self.model.trainable_variables
+        names = [getattr(each, "path", each.name) for each in trained]  # Keras 3 has the layer in the path alone
+        check_weights(zip(names, self._values(trained), strict=True), step, REMEDY)
+
+    def check_changed(self) -> None:
+        """Nothing to check: `fit` trains this very model."""
+
+    def dump(self) -> bytes:
+        """Encodes the weights as HDF5."""
+        from qtj_trainer.weights import dump_weights  # noqa: PLC0415
+
+        return dump_weights(self.model)
+
+    def load(self, data: bytes, *, otherwise: str) -> Model:
+        """Puts encoded weights into the model."""
+        from qtj_trainer.weights import load_weights  # noqa: PLC0415
+
+        load_weights(self.model, data, otherwise=otherwise)
+        return self.model
+
+    def farewell(self, cluster: Cluster) -> None:
+        """Lets all processes leave together."""
+        from qtj_trainer.replicate.strategy import farewell  # noqa: PLC0415
+
+        farewell(self.model.distribute_strategy, cluster)
+
+    def _values(self, variables: Sequence[Any]) -> list[NDArray[Any]]:
+        """Returns what this process holds of variables, without help from others."""
+        local = self.model.distribute_strategy.experimental_local_results
+        return [local(variable)[0].numpy() for variable in variables]
 
 
-def check_finite(model: Model, step: int) -> None:
-    """Raises DivergedError if a weight that is trained is not finite."""
-    trained = model.trainable_variables
-    names = [getattr(each, "path", each.name) for each in trained]  # Keras 3 has the layer in the path alone
-    check_weights(zip(names, values(model, trained), strict=True), step, REMEDY)
-
-
-def values(model: Model, variables: Sequence[Any]) -> list[NDArray[Any]]:
-    """Returns what this process holds of variables, without help from others."""
-    local = model.distribute_strategy.experimental_local_results
-    return [local(variable)[0].numpy() for variable in variables]
-
-
-def check_arguments(**arguments: int) -> None:
-    """Raises UserError unless arguments of `Program` are whole numbers within their bounds."""
-    for name, value in arguments.items():
-        if not isinstance(value, int):
-            raise UserError(f"Program's argument {name} is {value!r}: it must be a whole number")
-        if complaint := Options.complaint(name, value):
-            raise UserError(f"Program's argument {name} {complaint}")
-
-
-def check_model(model: Model, cluster: Cluster) -> None:
+def _check(model: Model, cluster: Cluster) -> None:
     """Raises UserError for a model that could not be trained here, before it is."""
     from qtj_trainer.weights import is_of_keras_2  # noqa: PLC0415
 
@@ -78,24 +116,3 @@ def check_model(model: Model, cluster: Cluster) -> None:
         raise UserError("this Keras 3 does not run on TensorFlow: set KERAS_BACKEND to tensorflow, or use tf_keras")
     if cluster.size > 1 or model.distribute_strategy.num_replicas_in_sync > 1:
         raise UserError("a Keras 3 model trains in one process on one device: build it with tf_keras to train on more")
-
-
-def wait_for_all(model: Model, cluster: Cluster) -> None:
-    """One that left before the leader has stored its result would end the leader too."""
-    from qtj_trainer.replicate.strategy import farewell  # noqa: PLC0415
-
-    farewell(model.distribute_strategy, cluster)
-
-
-def agree(step: int, model: Model) -> None:
-    """Raises UserError unless all processes have found the same checkpoint: nobody else would notice."""
-    import tensorflow as tf  # noqa: PLC0415
-
-    strategy = model.distribute_strategy
-    if strategy.num_replicas_in_sync == 1:
-        return
-    found = tf.constant([step, step * step], tf.int64)
-    mine = tf.function(lambda: strategy.run(lambda: found), autograph=False)
-    total, squares = strategy.reduce(tf.distribute.ReduceOp.SUM, mine(), axis=None).numpy()
-    if squares * strategy.num_replicas_in_sync != total * total:
-        raise UserError("the workers find different checkpoints: put the artifacts where all of them can read them")

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from qtj_trainer.errors import UserError
+from qtj_trainer.run.leaves import framework_of, to_numpy
 
-__all__ = ["finite", "numbers"]
+__all__ = ["finite", "number_of", "numbers"]
 
 
 def numbers(metrics: Mapping[str, Any]) -> dict[str, float]:
@@ -15,7 +16,7 @@ def numbers(metrics: Mapping[str, Any]) -> dict[str, float]:
     Raises:
         UserError: If one is no number, or not finite.
     """
-    return finite({name: _number(name, value) for name, value in metrics.items()})
+    return finite({name: number_of(f"metric {name!r}", value) for name, value in metrics.items()})
 
 
 def finite(metrics: Mapping[str, float]) -> dict[str, float]:
@@ -32,8 +33,17 @@ def finite(metrics: Mapping[str, float]) -> dict[str, float]:
     return dict(metrics)
 
 
-def _number(name: str, value: Any) -> float:  # noqa: ANN401  a program hands over anything
+def number_of(name: str, value: Any) -> float:  # noqa: ANN401  a program hands over anything
+    """Returns a number of any framework as Python's.
+
+    Args:
+        name: What it is, for the sentence.
+        value: The number.
+
+    Raises:
+        UserError: If it is none.
+    """
     try:
-        return float(value)
+        return float(to_numpy(value).item()) if framework_of(value) else float(value)
     except (TypeError, ValueError) as problem:
-        raise UserError(f"the metric {name!r} is {value!r}, which is no number: convert it") from problem
+        raise UserError(f"the {name} is {value!r}, which is no number: convert it") from problem

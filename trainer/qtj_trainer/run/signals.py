@@ -31,6 +31,10 @@ __all__ = ["Stop", "hold_back", "leave"]
 _LOOK = 0.05
 """Seconds between two looks at the clock."""
 
+_SPARE_SECONDS = 2.0
+_SPARE_STEPS = 3
+"""How long a process that is told to end waits for the end of its step: so many steps, and so many seconds."""
+
 _AUTOGRAPH = "__autograph_generated_file"
 
 
@@ -75,6 +79,10 @@ class Stop:
     def wait(self, seconds: float) -> None:
         """Sleeps, but not longer than until this process is told to end."""
         self._told.wait(seconds)
+
+    def expect(self, seconds: float) -> None:
+        """Gives the main thread the time to come to the end of its step, from what the last one took."""
+        self.patience = _SPARE_SECONDS + _SPARE_STEPS * seconds
 
     @contextmanager
     def held_up(self) -> Iterator[None]:

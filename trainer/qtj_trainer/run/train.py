@@ -45,10 +45,6 @@ if TYPE_CHECKING:
 
 __all__ = ["train"]
 
-_SPARE_SECONDS = 2.0
-_SPARE_STEPS = 3
-"""How long a process that is told to end waits for the end of its step: so many steps, and so many seconds."""
-
 _LOOK = 5.0
 """Seconds between two looks of a server at whether the job has its result."""
 
@@ -163,7 +159,7 @@ def _watch(run: Run, loop: "Loop", telemetry: Telemetry, checkpoint: Checkpoint 
 
     with _board(run) if run.cluster.leads else nullcontext() as board:
         for position in loop.positions(start, pause):
-            run.stop.patience = _SPARE_SECONDS + _SPARE_STEPS * (time.perf_counter() - before)
+            run.stop.expect(time.perf_counter() - before)
             telemetry.progress, telemetry.activity = run.progress(position, loop.steps, loop.devices), ""
             if position.ends_epoch or run.checkpoints.is_due(position):
                 loop.check_weights(position.step)

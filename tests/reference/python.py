@@ -1,0 +1,140 @@
+"""The reference of the Python interface, from its docstrings. Sources are read, not imported, which takes seconds."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from griffe import (
+    Alias,
+    Attribute,
+    Class,
+    DocstringSection,
+    DocstringSectionAttributes,
+    DocstringSectionParameters,
+    DocstringSectionRaises,
+    DocstringSectionReturns,
+    DocstringSectionText,
+    DocstringSectionYields,
+    Function,
+    GriffeLoader,
+    Object,
+    Parameter,
+    ParameterKind,
+    Parser,
+)
+
+__all__ = ["DOCUMENT", "PUBLIC", "reference"]
+
+ROOT = Path(__file__).parents[2]
+DOCUMENT = ROOT / "docs/reference/python.md"
+
+PUBLIC = {
+    "A program of one's own": (
+        "qtj_trainer.Program",
+        "qtj_trainer.run.epochs.RunningEpoch",
+        "qtj_trainer.run.tree.State",
+        "qtj_trainer.errors.TryAgainError",
+    ),
+    "The replicator": (
+        "qtj_trainer.replicate.Replicator",
+        "qtj_trainer.replicate.Input",
+        "qtj_trainer.replicate.all_reduce",
+        "qtj_trainer.replicate.all_gather",
+        "qtj_trainer.replicate.broadcast",
+    ),
+    "Circuits in a model": ("qtj_trainer.simulate.PQC", "qtj_trainer.simulate.expectation_layer"),
+}
+"""What is documented, by chapter, each under the name by which a program imports it."""
+
+_HEAD = """\
+# Python reference
+
+What a program imports from `qtj_trainer`. Generated from the docstrings by `make reference`.
+[contract.md](contract.md) says how the parts are used together, [engine.md](../design/engine.md) what a circuit may be.
+"""
+
+
+def reference() -> str:
+    """Returns the reference as Markdown."""
+    loader = GriffeLoader(search_paths=[ROOT / "trainer"], docstring_parser=Parser.google)
+    loader.load("qtj_trainer")
+    loader.resolve_aliases(implicit=True, external=False)
+    lines = [_HEAD]
+    for chapter, names in PUBLIC.items():
+        lines += [f"## {chapter}", ""]
+        for name in names:
+            lines += [*_object(name, _found(loader, name)), ""]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _found(loader: GriffeLoader, name: str) -> Object:
+    found = loader.modules_collection[name]
+    target = found.final_target if isinstance(found, Alias) else found
+    assert isinstance(target, Object)
+    return target
+
+
+def _object(name: str, found: Object) -> Iterator[str]:
+    yield f"### `{name}`"
+    yield ""
+    if isinstance(found, Function):
+        yield from _signature(found.name, found)
+    yield from _docstring(found)
+    if isinstance(found, Class):
+        yield from _members(found)
+
+
+def _members(found: Class) -> Iterator[str]:
+    for name, member in found.members.items():
+        if name == "__init__" and isinstance(member, Function) and member.docstring:
+            yield from _signature(found.name, member)
+            yield from _docstring(member)
+        elif not name.startswith("_") and isinstance(member, Function | Attribute) and member.docstring:
+            yield from (f"#### `{found.name}.{name}`", "")
+            if isinstance(member, Function):
+                yield from _signature(name, member)
+            yield from _docstring(member)
+
+
+def _signature(name: str, found: Function) -> Iterator[str]:
+    shown = [each for each in found.parameters if each.name not in {"self", "cls"}]
+    parts = [_parameter(each) for each in shown]
+    named = [position for position, each in enumerate(shown) if each.kind is ParameterKind.keyword_only]
+    if named:
+        parts.insert(named[0], "*")
+    returned = f" -> {found.returns}" if found.returns else ""
+    line = f"{name}({', '.join(parts)}){returned}"
+    if len(line) > 100:  # as a formatter would break it
+        line = f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){returned}"
+    yield from ("```python", line, "```", "")
+
+
+def _parameter(parameter: Parameter) -> str:
+    stars = "**" if parameter.kind is ParameterKind.var_keyword else ""
+    default = f" = {parameter.default}" if parameter.default and not stars else ""
+    return f"{stars}{parameter.name}: {parameter.annotation}{default}"
+
+
+def _docstring(found: Object) -> Iterator[str]:
+    for section in found.docstring.parsed if found.docstring else ():
+        yield from _section(section)
+
+
+def _section(section: DocstringSection) -> Iterator[str]:
+    match section:
+        case DocstringSectionText():
+            yield section.value
+        case DocstringSectionParameters() | DocstringSectionAttributes():
+            title = "Attributes" if isinstance(section, DocstringSectionAttributes) else "Arguments"
+            yield from (f"{title}:", "", *(f"* `{each.name}`: {_line(each.description)}" for each in section.value))
+        case DocstringSectionReturns() | DocstringSectionYields():
+            title = "Yields" if isinstance(section, DocstringSectionYields) else "Returns"
+            yield f"{title}: {_line(section.value[0].description)}"
+        case DocstringSectionRaises():
+            yield from ("Raises:", "", *(f"* `{each.annotation}`: {_line(each.description)}" for each in section.value))
+        case _:
+            raise ValueError(f"a docstring has a section of the kind {section.kind}, which the reference does not show")
+    yield ""
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

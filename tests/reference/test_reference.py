@@ -1,0 +1,51 @@
+"""docs/reference/python.md is what the docstrings say."""
+
+import re
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from tests.reference.python import DOCUMENT, PUBLIC, ROOT, reference
+
+NAMES = [name for names in PUBLIC.values() for name in names]
+
+
+def test_the_reference_is_up_to_date() -> None:
+    assert DOCUMENT.read_text() == reference(), "run `make reference`"
+
+
+def test_the_reference_names_whatever_programs_can_import() -> None:
+    interfaces = ("qtj_trainer", "qtj_trainer.replicate", "qtj_trainer.simulate")
+    exported = {
+        f"{name}.{each}"
+        for name in interfaces
+        for each in re.findall(r'"(\w+)"', re.findall(r"__all__ = \[(.*?)\]", source_of(name), re.DOTALL)[0])
+    }
+
+    assert exported - {"qtj_trainer.simulate.EngineName"} <= set(NAMES)
+
+
+def source_of(package: str) -> str:
+    return (ROOT / "trainer" / package.replace(".", "/") / "__init__.py").read_text()
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if ".run." in name or ".errors." in name])
+def test_what_the_reference_names_can_be_imported(name: str) -> None:
+    module, _, attribute = name.rpartition(".")
+
+    assert getattr(import_module(module), attribute).__doc__
+
+
+def test_a_docstring_that_changed_is_noticed() -> None:
+    command = [sys.executable, "-m", "tests.reference", "--check"]
+    before = DOCUMENT.read_text()
+    assert subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+    DOCUMENT.write_text(before + "\n")
+    try:
+        ended = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    finally:
+        DOCUMENT.write_text(before)
+
+    assert (ended.returncode, "run `make reference`" in ended.stderr) == (1, True)

@@ -1,0 +1,290 @@
+"""A program with a loop of its own, without any framework: it is killed, told to end, judged, and makes mistakes."""
+
+import json
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from qtj_trainer.run.artifacts import arrays_from_bytes
+from tests.trainer.processes import Ended, Process, Trainer, free_ports, tf_configs
+
+LOOP = """
+import sys
+
+from qtj_trainer import Program
+
+program = Program(epochs=6)
+
+import numpy as np
+
+state = program.state(w=np.zeros(3), rng=np.random.default_rng(0), losses=[])
+if program.inferring:
+    state.w = program.load(state.w)
+    program.report({"mean": state.w.mean()})
+for epoch in program.epochs():
+    for step in epoch.steps(10):
+        noise = state.rng.normal(size=3)
+        state.w -= 0.1 * (state.w - 1 - noise)
+        epoch.step(loss=np.square(state.w - 1).sum())
+        HERE
+    state.losses.append(float(np.square(state.w - 1).sum()))
+    epoch.report(accuracy=1 / (1 + state.losses[-1]))
+    print(f"Epoch {epoch.number}", flush=True)
+assert len(state.losses) == 6
+assert not {"tensorflow", "jax", "torch", "keras", "tf_keras"} & set(sys.modules)
+program.finish(state.w, {"mean": state.w.mean()})
+"""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """One job's artifacts, and programs that keep theirs there."""
+
+    trainer: Trainer
+    path: Path
+
+    def start(self, here: str = "pass", source: str = LOOP, **environment: str) -> Process:
+        """Starts the loop, with a statement in each step."""
+        self.path.mkdir(exist_ok=True)
+        program = self.path / "program.py"
+        program.write_text(source.replace("HERE", here))
+        environment = {"QTJ_ARTIFACTS_URI": str(self.path / "artifacts"), "QTJ_JOB_UID": "uid-1"} | environment
+        return self.trainer.start_program(program, **environment)
+
+    def run(self, here: str = "pass", source: str = LOOP, **environment: str) -> Ended:
+        return self.start(here, source, **environment).end()
+
+    def losses(self) -> list[float]:
+        """Returns the losses that were told, of one epoch after the other."""
+        return [json.loads(line)["loss"] for line in (self.path / "log").read_text().splitlines()]
+
+    def stored(self, pattern: str) -> list[str]:
+        return sorted(path.name for path in self.path.glob(f"artifacts/{pattern}"))
+
+
+@pytest.fixture
+def job(trainer: Trainer, tmp_path: Path) -> Folder:
+    return Folder(trainer, tmp_path / "job")
+
+
+@pytest.fixture
+def other(trainer: Trainer, tmp_path: Path) -> Folder:
+    return Folder(trainer, tmp_path / "other")
+
+
+def steps_in(names: list[str]) -> list[int]:
+    return [int(name.partition("-")[0]) for name in names]
+
+
+def test_a_loop_leaves_weights_by_name_progress_and_a_last_word(job: Folder) -> None:
+    log = job.path / "progress.jsonl"
+    ended = job.run(QTJ_PROGRESS_LOG=str(log))
+    again = job.run("sys.exit(9)")
+    [weights] = job.path.glob("artifacts/weights/*.npz")
+    arrays = arrays_from_bytes(weights.read_bytes())
+
+    assert ended.code == 0, ended.errors
+    assert arrays["array"].mean() == ended.metrics["mean"]
+    assert ended.message
+    assert ended.message.progress
+    progress = ended.message.progress
+    assert (progress.epoch, progress.step, progress.steps, progress.checkpoint_step) == (6, 60, 60, 60)
+    assert progress.training_accuracy
+    assert [json.loads(line)["epoch"] for line in log.read_text().splitlines()] == [1, 2, 3, 4, 5, 6]
+    assert job.stored("checkpoints/*/*") == []
+    assert (again.code, again.message) == (0, ended.message)
+
+
+def test_a_loop_killed_between_checkpoints_comes_to_the_same_digits(job: Folder, other: Folder) -> None:
+    killed = job.run("if (epoch.number, step) == (4, 5): import os; os.kill(os.getpid(), 9)")
+    resumed, whole = job.run(), other.run()
+
+    assert killed.code == -9
+    assert resumed.output.split() == ["Epoch", "4", "Epoch", "5", "Epoch", "6"]
+    assert resumed.weights.sha256 == whole.weights.sha256
+    assert resumed.metrics == whole.metrics
+
+
+def test_checkpoints_by_step_save_the_steps_of_the_epoch_under_way(job: Folder, other: Folder) -> None:
+    by_step = LOOP.replace("epochs=6", "epochs=6, checkpoint_steps=3")
+    job.run("if (epoch.number, step) == (4, 7): import os; os.kill(os.getpid(), 9)", by_step)
+    stored = steps_in(job.stored("checkpoints/uid-1/*"))
+    resumed = job.run("print(step, end=' ')", by_step, QTJ_PROGRESS_LOG=str(job.path / "log"))
+    whole = other.run(QTJ_PROGRESS_LOG=str(other.path / "log"))
+
+    assert stored == [33, 36]
+    assert resumed.output.startswith("6 7 8 9 Epoch 4")
+    assert resumed.weights.sha256 == whole.weights.sha256
+    assert job.losses() == other.losses()[3:], "the loss of epoch 4 is the mean over all of its steps"
+
+
+def test_a_loop_told_to_end_stores_its_step_and_repeats_nothing(job: Folder, other: Folder) -> None:
+    slow = "print(step, end=' ', flush=True); import time; time.sleep(0.2)"
+    process = job.start(slow)
+    process.wait_for("Epoch 1\n0 1 2 3")
+    process.popen.terminate()
+    told = process.end()
+    done = [int(word) for word in told.output.partition("Epoch 1\n")[2].split()]
+    resumed, whole = job.run("print(step, end=' ')"), other.run()
+
+    assert told.code == 143, told.errors
+    assert f"the training was told to end, after step {11 + done[-1]}" in told.error
+    assert resumed.output.startswith(f"{done[-1] + 1} ")
+    assert resumed.weights.sha256 == whole.weights.sha256
+
+
+def test_inference_gets_exactly_the_stored_arrays(job: Folder) -> None:
+    trained = job.run()
+    judged = {"QTJ_WEIGHTS_URI": trained.weights.uri, "QTJ_WEIGHTS_SHA256": trained.weights.sha256}
+    inferred = job.run(**judged)
+    other_shape = job.run("pass", LOOP.replace("np.zeros(3)", "np.zeros(4)"), **judged)
+    unaware = job.run("pass", LOOP.replace("program.inferring", "False"), **judged)
+
+    assert inferred.code == 0, inferred.errors
+    assert inferred.metrics == trained.metrics
+    assert (other_shape.code, len(other_shape.sentences)) == (1, 1), other_shape.errors
+    assert "do not fit this program: array is float64 (3,) there and float64 (4,) here" in other_shape.error
+    assert (unaware.code, "does not evaluate the stored weights" in unaware.error) == (1, True)
+
+
+def test_a_changed_model_passes_over_the_checkpoints_of_the_other(job: Folder) -> None:
+    job.run("if (epoch.number, step) == (4, 5): import os; os.kill(os.getpid(), 9)")
+
+    ended = job.run("pass", LOOP.replace("np.zeros(3)", "np.zeros(4)").replace("size=3", "size=4"))
+
+    assert ended.code == 0, ended.errors
+    assert ended.output.startswith("Epoch 1\n")
+    assert "is of another training" in ended.errors
+
+
+@pytest.mark.parametrize(
+    ("here", "sentence"),
+    [
+        ("epoch.step(loss=float('nan')) if step == 3 else None", "training diverged, the loss was nan at step 4"),
+        ("state.w *= np.inf if step == 9 else 1", "training diverged, a weight of w was inf after step 10"),
+    ],
+)
+def test_a_loop_that_diverges_fails_and_stores_nothing_of_it(job: Folder, here: str, sentence: str) -> None:
+    ended = job.run(here)
+
+    assert (ended.code, len(ended.sentences)) == (1, 1), ended.errors
+    assert sentence in ended.error
+    assert job.stored("checkpoints/*/*") == job.stored("weights/*") == []
+
+
+def test_a_number_that_is_infinite_from_the_start_may_stay_so(job: Folder) -> None:
+    ended = job.run("pass", LOOP.replace("losses=[]", "losses=[], best=np.full(2, np.inf), least=float('inf')"))
+
+    assert ended.code == 0, ended.errors
+
+
+def test_an_epoch_without_counted_steps_is_progress(job: Folder, other: Folder) -> None:
+    source = LOOP.replace("epoch.steps(10)", "range(10)").replace("epoch.step(loss=", "float(")
+    killed = job.run("if (epoch.number, step) == (4, 5): import os; os.kill(os.getpid(), 9)", source)
+    resumed, whole = job.run("pass", source), other.run("pass", source)
+
+    assert killed.code == -9
+    assert resumed.weights.sha256 == whole.weights.sha256
+    assert resumed.message
+    assert resumed.message.progress
+    progress = resumed.message.progress
+    assert (progress.epoch, progress.step, progress.steps, progress.checkpoint_step) == (6, None, None, 6)
+
+
+def test_steps_that_are_only_counted_are_told_and_make_no_checkpoints_within_an_epoch(job: Folder) -> None:
+    source = LOOP.replace("epoch.steps(10)", "range(10)").replace("epochs=6", "epochs=6, checkpoint_steps=3")
+    ended = job.run("if (epoch.number, step) == (4, 7): import os; os.kill(os.getpid(), 9)", source)
+
+    assert ended.code == -9
+    assert steps_in(job.stored("checkpoints/uid-1/*")) == [20, 30]
+
+
+def test_a_loop_left_early_says_what_it_came_to(job: Folder) -> None:
+    leaves = LOOP.replace("accuracy=1 / (1 + state.losses[-1]))", "loss=0.5)\n    if epoch.number == 2: break")
+
+    ended = job.run("pass", leaves.replace("== 6", "== 2"))
+
+    assert ended.code == 0, ended.errors
+    assert ended.message
+    assert ended.message.progress
+    assert (ended.message.progress.epoch, ended.message.progress.loss) == (2, 0.5)
+
+
+def test_all_workers_begin_after_the_checkpoint_that_the_leader_names(job: Folder) -> None:
+    job.run("if (epoch.number, step) == (4, 5): import os; os.kill(os.getpid(), 9)")
+    (job.path / "artifacts").rename(job.path / "shared")
+    environment = {"QTJ_ARTIFACTS_URI": str(job.path / "shared")}
+
+    workers = [job.start(TF_CONFIG=each, **environment) for each in tf_configs(worker=2).values()]
+    leader, follower = [each.end() for each in workers]
+
+    assert (leader.code, follower.code) == (0, 0), leader.errors + follower.errors
+    assert leader.output == follower.output
+    assert leader.output.startswith("Epoch 4\n")
+    assert follower.message is None
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "sentence"),
+    [
+        ("state = program.state(", "state = type('S', (), {})(); dict(", "epochs() comes before state(...)"),
+        ("if program.inferring", "program.state(w=1)\nif program.inferring", "state() comes once"),
+        ("losses=[]", "losses=set()", "losses is of type set, which cannot be stored"),
+        (
+            "epoch.steps(10)",
+            "epoch.steps(iter(range(10)))",
+            "cannot begin a range_iterator in its middle",
+        ),
+        ("    print(f", "    epoch.report()\n    print(f", "epoch.report() was called twice in epoch 1"),
+        ("epoch.step(loss=", "epoch.step(loss='low' if step else ", "the loss is 'low', which is no number"),
+        ("epochs=6", "epochs=6, checkpoint_steps=-1", "Program's argument checkpoint_steps is -1"),
+        (
+            "state.w -=",
+            "state.w = np.ones(2) if step == 9 else state.w -",
+            "w was float64 (3,) when training began",
+        ),
+        ('{"mean": state.w.mean()})\n', '{"mean": "good"})\n', "the metric 'mean' is 'good', which is no number"),
+    ],
+)
+def test_a_mistake_in_a_loop_is_one_sentence(job: Folder, right: str, wrong: str, sentence: str) -> None:
+    assert right in LOOP
+
+    ended = job.run("pass", LOOP.replace(right, wrong))
+
+    assert (ended.code, len(ended.sentences)) == (1, 1), ended.errors
+    assert sentence in ended.error
+
+
+def test_a_loop_that_forgets_to_assign_what_its_steps_return_is_refused(job: Folder) -> None:
+    forgets = "w = state.w\nfor epoch in program.epochs():\n    w = w + 1\nprogram.finish(state.w)\n"
+    source = LOOP.partition("if program.inferring")[0].replace(", rng=np.random.default_rng(0), losses=[]", "")
+
+    ended = job.run("pass", source + forgets)
+
+    assert (ended.code, len(ended.sentences)) == (1, 1), ended.errors
+    assert "nothing of the state has changed in the first epoch" in ended.error
+    assert job.stored("weights/*") == []
+
+
+def test_an_error_of_a_loops_own_keeps_its_traceback_and_costs_no_import(job: Folder) -> None:
+    ended = job.run("raise ValueError('mine')")
+
+    assert ended.code == 1
+    assert "ValueError: mine" in ended.errors
+    assert ended.cpu_seconds < 5, "TensorFlow was imported"
+
+
+def test_progress_is_served_while_a_loop_runs(job: Folder) -> None:
+    [port] = free_ports(1)
+    process = job.start("import time; print(step, flush=True); time.sleep(0.3)", QTJ_METRICS_PORT=str(port))
+    process.wait_for("Epoch 1\n0\n1\n2")
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/progress", timeout=10) as answer:
+        said = json.loads(answer.read())
+    process.kill()
+
+    assert (said["epoch"], said["epochs"], said["steps"], said["checkpointStep"]) == (1, 6, 60, 10)
+    assert said["step"] >= 12
+    assert np.isfinite(said["loss"])

@@ -1,0 +1,121 @@
+"""The epochs of a loop of one's own: what `Program.epochs` gives, one after the other."""
+
+import time
+from collections.abc import Iterable, Iterator, Sized
+from itertools import islice
+from typing import Any, TypeVar, cast
+
+from qtj_trainer.errors import UserError
+from qtj_trainer.run.position import Epoch, Position
+from qtj_trainer.run.training import Training
+
+__all__ = ["RunningEpoch", "running_epochs"]
+
+Item = TypeVar("Item")
+
+
+def running_epochs(training: Training, start: Position, epochs: int) -> "Iterator[RunningEpoch]":
+    """Yields the epochs that are left, and tells and stores each as it ends."""
+    position = start
+    for _ in range(start.epochs, epochs):
+        epoch = RunningEpoch(training, position, epochs)
+        yield epoch
+        position = epoch._end()  # noqa: SLF001  not for programs
+    training.over()
+
+
+class RunningEpoch:
+    """An epoch under way. The end of the loop's body is its end: then a checkpoint is made.
+
+    Attributes:
+        number: Its number, from 1.
+    """
+
+    def __init__(self, training: Training, start: Position, epochs: int) -> None:
+        self.number = start.epochs + 1
+        self._training = training
+        self._epochs = epochs
+        self._last = start.last
+        self._first_step = start.last.step if start.last else 0
+        self._step = start.step
+        self._count, self._total = start.sums or (0.0, 0.0)
+        self._steps_are_items = False
+        self._told: Epoch | None = None
+        self._since = time.perf_counter()
+
+    def steps(self, items: "Iterable[Item] | int") -> Iterator[Item]:
+        """Yields items, one for each step; after a restart, those that the last checkpoint does not hold yet.
+
+        So SIGTERM and `checkpoint_steps` make checkpoints within an epoch. What the items are must depend on the number
+        of the epoch alone, and not on what happened before.
+
+        Args:
+            items: A list of batches, a data loader, or how many steps there are; nothing that can be read only once.
+
+        Raises:
+            UserError: If it can be read only once: there is no telling what the steps before have taken from it.
+        """
+        if isinstance(items, int):
+            items = cast("Iterable[Item]", range(items))
+        with self._training.mistakes_told():
+            if isinstance(items, Iterator):
+                raise UserError(
+                    f"epoch.steps() cannot begin a {type(items).__name__} in its middle: give it a list, a data loader"
+                    " or a number of steps"
+                )
+        if isinstance(items, Sized):
+            self._training.expect_steps(len(items) * self._epochs)
+        self._steps_are_items = True
+        for item in islice(items, self._step - self._first_step, None):
+            yield item
+            self._end_step()
+            self._training.reach(self._position, time.perf_counter() - self._since)
+            self._since = time.perf_counter()
+        self._steps_are_items = False
+
+    def step(self, *, loss: Any = None) -> None:  # noqa: ANN401  a number of any framework
+        """Tells the loss of a step; outside of `steps`, also counts it.
+
+        Args:
+            loss: A number, which is fetched from its device. The mean of all is the epoch's, if `report` has no other.
+        """
+        if loss is not None:
+            value = self._training.checked("loss", loss, self._step + 1)
+            self._count, self._total = self._count + 1, self._total + value
+        if not self._steps_are_items:
+            self._end_step()
+
+    def report(self, *, loss: Any = None, **scores: Any) -> None:  # noqa: ANN401  numbers of any framework
+        """Tells what the epoch has come to. At most once, at its end.
+
+        Args:
+            loss: Its training loss; None for the mean of its steps.
+            scores: Finite numbers. As in Keras, `accuracy` is of the training set; `val_accuracy` and `val_loss` are of
+                the held-out set, and the accuracy that the job shows is that one.
+        """
+        with self._training.mistakes_told():
+            if self._told:
+                raise UserError(f"epoch.report() was called twice in epoch {self.number}: call it once, at its end")
+        mean = self._total / self._count if self._count else float("nan")
+        step = self._step if self._step > self._first_step else self._step + 1  # an epoch without steps counts as one
+        value = mean if loss is None else self._training.checked("loss", loss, step)
+        checked = {name: self._training.checked(name, score, step) for name, score in scores.items()}
+        self._told = Epoch(self.number, step, value, checked, 0.0)
+        self._training.tell_epoch(self._told)
+
+    @property
+    def _position(self) -> Position:
+        return Position(self._step, self._last, (self._count, self._total))
+
+    def _end_step(self) -> None:
+        self._step += 1
+        self._training.end_step(self._step)
+
+    def _end(self) -> Position:
+        """Ends the epoch, and returns where training is."""
+        if self._told is None:
+            self.report()
+        assert self._told  # noqa: S101  by the line before
+        position = Position(self._told.step, self._told)
+        self._training.reach(position, time.perf_counter() - self._since)
+        return position

@@ -152,7 +152,7 @@ def test_a_restart_shows_where_it_went_on(left: Left) -> None:
     lines = left.report()
 
     assert "epochs         4" in lines
-    assert "               attempt 2 is recorded from epoch 3 on" in lines
+    assert "               attempt 2 from epoch 3 on" in lines
 
 
 def test_epochs_that_nobody_saw_are_counted(left: Left) -> None:

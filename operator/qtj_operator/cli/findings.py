@@ -28,6 +28,7 @@ class Findings:
 
     Attributes:
         title: The job, with the number of its run where it has one.
+        phase: Its phase, or Interrupted.
         headline: How it ended, or how it is.
         status: Its status.
         epochs: Its epochs, in order.
@@ -37,6 +38,7 @@ class Findings:
     """
 
     title: str
+    phase: str
     headline: str
     status: Status
     epochs: Sequence[EpochRecord] = ()
@@ -49,9 +51,11 @@ def findings_of(folder: Path, record: Mapping[str, Any]) -> Findings:
     """Reads what a run has left in its folder."""
     meta, status = record["metadata"], read_status(record)
     name, notes = meta["name"], list[str]()
+    phase = phase_of(record, is_active=Folder(folder).is_active)
     return Findings(
         title=f"{name}/{folder.name}" if folder.name.isdecimal() and folder.parent.name == name else name,
-        headline=_headline(name, status, phase_of(record, is_active=Folder(folder).is_active)),
+        phase=phase,
+        headline=_headline(name, status, phase),
         status=status,
         epochs=_history(folder, notes).epochs,
         metrics=(status.inference and status.inference.metrics) or _result(folder, meta.get("uid"), notes),

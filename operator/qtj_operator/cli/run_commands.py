@@ -75,16 +75,20 @@ def logs(
         show_logs(run, replica, artifacts, follow=follow)
 
 
-def report(run: RunName = None, artifacts: Artifacts = None) -> None:
-    """Draw loss and predictions of a run: report.png and report.txt in its folder."""
+def report(run: RunName = None, artifacts: Artifacts = None, output: Output = None) -> None:
+    """Draw loss and predictions of a run: report.png and report.txt in its folder. With -o, nothing is written."""
     with input_checked():
-        from qtj_operator.cli.report import report_job  # noqa: PLC0415
+        from qtj_operator.cli.report import report_for_programs, report_job  # noqa: PLC0415
 
-        say(report_job(run, artifacts))
+        if output:
+            say(report_for_programs(run, artifacts, output))
+        else:
+            for part in report_job(run, artifacts):
+                say(part)
 
 
 COMMANDS = (
     Command(run, ("qtj run examples/qcnn.yaml", "qtj run examples/qcnn.yaml -d", "qtj run --dry-run - < job.yaml")),
     Command(logs, ("qtj logs qcnn", "qtj logs qcnn worker-0 -f")),
-    Command(report, ("qtj report qcnn",)),
+    Command(report, ("qtj report qcnn", "qtj report qcnn/1 -o json")),
 )

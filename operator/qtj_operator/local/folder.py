@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from qtj_operator.api.names import KIND, LABEL_ATTEMPT
+from qtj_operator.api.progress_log import append_line
 from qtj_operator.controller.client import Object
 
 __all__ = ["EVENTS", "OUTPUT", "Folder", "FolderError"]
@@ -223,12 +224,12 @@ class Folder:
         meta = pod["metadata"]
         attempt = meta["labels"].get(LABEL_ATTEMPT)
         name = f"{meta['name']}.{attempt}.log" if attempt else f"{meta['name']}.log"
-        return lambda data: self.append(f"{_LOGS}/{name}", data)
+        return lambda data: _append(self.path / _LOGS / name, data)
 
-    def append(self, name: str, data: bytes) -> None:
-        """Adds to the end of a file of the run; what the disk has no room for is lost."""
-        with suppress(OSError), (self.path / name).open("ab") as file:
-            file.write(data)
+    def tell(self, event: Object) -> None:
+        """Records an event; one that the disk has no room for is lost."""
+        with suppress(OSError), (self.path / EVENTS).open("ab+") as record:
+            append_line(record, json.dumps(event).encode() + b"\n")
 
     def ask_to_stop(self, *, at_once: bool) -> None:
         """Asks the `qtj run` that is at work here to suspend its job.
@@ -263,6 +264,11 @@ class Folder:
         except (OSError, ValueError) as problem:  # ValueError: a NUL in the path
             why = problem.strerror if isinstance(problem, OSError) else problem
             raise FolderError(f"cannot write to {self.path} ({why}): name another folder with --artifacts") from None
+
+
+def _append(path: Path, data: bytes) -> None:
+    with suppress(OSError), path.open("ab") as file:
+        file.write(data)
 
 
 def _lock(descriptor: int) -> None:

@@ -8,7 +8,6 @@ user's YAML ──▶ Store ──watch──▶ queue ──▶ Reconciler ─�
 """
 
 import asyncio
-import json
 import platform
 import uuid
 from collections.abc import Callable, Sequence
@@ -28,7 +27,7 @@ from qtj_operator.controller.runtime import Runtime
 from qtj_operator.core.decision import Decision
 from qtj_operator.local.addresses import Addresses, PortLease
 from qtj_operator.local.client import MachineClient
-from qtj_operator.local.folder import EVENTS, Folder
+from qtj_operator.local.folder import Folder
 from qtj_operator.local.jobs import JobController
 from qtj_operator.local.kubelet import Kubelet, Machine
 from qtj_operator.local.poller import LocalPoller
@@ -231,8 +230,7 @@ class Session:
 
     def _tell(self, event: Object) -> None:
         about = event["involvedObject"]
-        folder = self._jobs[about["namespace"], about["name"]].folder
-        folder.append(EVENTS, json.dumps(event).encode() + b"\n")
+        self._jobs[about["namespace"], about["name"]].folder.tell(event)
 
     def _save(self) -> None:
         for key in self._unsaved:

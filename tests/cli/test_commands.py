@@ -105,7 +105,8 @@ def test_metadata_that_is_no_mapping_is_a_sentence(folder: Path, metadata: str) 
 def test_two_jobs_of_one_name_are_refused(folder: Path) -> None:
     (folder / "job.yaml").write_text(f"{GOOD}---\n{GOOD}")
 
-    assert qtj("run", "job.yaml").sentences == ["job.yaml:28: metadata.name: two jobs of this file are called qcnn"]
+    sentence = "job.yaml:28: metadata.name: two jobs of this file are called qcnn: rename one"
+    assert qtj("run", "job.yaml").sentences == [sentence]
 
 
 @pytest.mark.usefixtures("folder")

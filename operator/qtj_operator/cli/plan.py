@@ -41,7 +41,7 @@ def plan_file(path: Path, settings: Sequence[str], *, calibrated: bool, form: Fo
     """
     file = read_file(path, [Setting.parse(text) for text in settings])
     plans = []
-    for document, rehearsal in zip(file.jobs, all_checked(file.jobs), strict=True):
+    for document, rehearsal in zip(file.jobs, all_checked(file), strict=True):
         job = Job.parse(_as_stored(document.manifest))
         if form is None:
             say("\n".join(_lines(job, rehearsal)))

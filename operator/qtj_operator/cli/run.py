@@ -99,7 +99,7 @@ def run_file(options: Options) -> int:
     """
     logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(name)s: %(message)s")
     file = read_file(options.file, [Setting.parse(text) for text in options.settings])
-    rehearsals = all_checked(file.jobs, here=True)
+    rehearsals = all_checked(file, here=True)
     notes = _check(file, rehearsals, options)
     plans = planned(file.jobs, options.artifacts, resume=options.resume, fresh=options.fresh)
     if options.dry_run:
@@ -191,7 +191,9 @@ def _check(file: File, rehearsals: Sequence[Rehearsal], options: Options) -> Seq
     names = [document.manifest["metadata"]["name"] for document in file.jobs]
     for document, name in zip(file.jobs, names, strict=True):
         if names.count(name) > 1:
-            raise InputError(document.error(["metadata", "name"], f"two jobs of this file are called {name}"))
+            raise InputError(
+                document.error(["metadata", "name"], f"two jobs of this file are called {name}: rename one")
+            )
     if options.artifacts is not None and len(names) > 1:
         raise InputError(f"{options.file} has {len(names)} jobs, and --artifacts names one place: leave it out")
     found = [f"{each} means nothing on this machine" for each in file.others]

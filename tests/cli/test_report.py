@@ -214,6 +214,7 @@ def test_predictions_in_a_bucket_are_named(left: Left) -> None:
 def test_a_folder_that_has_moved_keeps_its_predictions(left: Left) -> None:
     left.predictions(Predictions(labels=[0.0], predictions=[0.5], examples=1))
     left.weights("file:///where/it/was/weights/1f3c.h5")
+    (left.place / ".qtj-run").write_text('{"artifacts": null, "folder": "/where/it/was"}')
 
     assert "predictions    1 held-out examples: root mean square error 0.5" in left.report()
 

@@ -59,7 +59,7 @@ def findings_of(folder: Path, record: Mapping[str, Any]) -> Findings:
         status=status,
         epochs=_history(folder, notes).epochs,
         metrics=(status.inference and status.inference.metrics) or _result(folder, meta.get("uid"), notes),
-        predictions=_predictions(folder, status, notes),
+        predictions=_predictions(status, notes),
         notes=notes,
     )
 
@@ -103,7 +103,7 @@ def _without_weights(text: str) -> dict[str, Any] | None:
         return None
 
 
-def _predictions(folder: Path, status: Status, notes: list[str]) -> Predictions | None:
+def _predictions(status: Status, notes: list[str]) -> Predictions | None:
     """Returns the predictions that lie beside the weights."""
     if status.weights is None:
         return None
@@ -113,12 +113,11 @@ def _predictions(folder: Path, status: Status, notes: list[str]) -> Predictions 
             notes.append(f"predictions, where inference has stored some, are in the bucket: {uri}")
         return None
     path = Path(unquote(urlsplit(uri).path))
-    here = path if path.exists() else folder / path.parent.name / path.name  # the folder may have moved since
-    text = _text(here, "the predictions", notes)
+    text = _text(path, "the predictions", notes)
     try:
         return None if text is None else Predictions.parse(text)
     except ValueError:
-        notes.append(f"the predictions cannot be read: {here} is not what docs/reference/contract.md describes")
+        notes.append(f"the predictions cannot be read: {path} is not what docs/reference/contract.md describes")
         return None
 
 

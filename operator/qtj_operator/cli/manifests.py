@@ -13,6 +13,7 @@ from qtj_operator.api.spelling import nearest
 from qtj_operator.cli.configs import KINDS, data_of
 from qtj_operator.cli.errors import InputError
 from qtj_operator.cli.gather import tried
+from qtj_operator.cli.references import digests_of
 from qtj_operator.cli.settings import Setting
 from qtj_operator.cli.text import visible
 from qtj_operator.cli.yamlnodes import documents_of, value_of
@@ -36,12 +37,14 @@ class Document:
         file: The file.
         node: The same with positions.
         settings: What the command line says in its place.
+        configs: Digests of the ConfigMaps and Secrets that it refers to, as far as they are in the file.
     """
 
     manifest: dict[str, Any]
     file: str
     node: yaml.Node
     settings: Sequence[Setting] = ()
+    configs: Mapping[str, str] = field(default_factory=dict)
 
     def where(self, path: FieldPath) -> str:
         """Says where a field comes from: file and line, or the option that set it."""
@@ -104,6 +107,8 @@ def read_file(path: Path, settings: Sequence[Setting] = ()) -> File:
     jobs, misset = tried(lambda job: _prepared(job, settings), found)
     kept = [each for each in rest if each.manifest.get("kind") in KINDS]
     configs, refused = tried(lambda config: data_of(config.manifest, config), kept)
+    for job in jobs:
+        job.configs = digests_of(job.manifest, dict(configs))
     mistakes = [*unreadable, *misset, *refused, *_same_names(jobs)]
     if not found and not unreadable:
         mistakes.append(_no_job(path, documents))

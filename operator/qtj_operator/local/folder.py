@@ -1,7 +1,7 @@
 """The folder of one run on this machine: its record, its logs and, unless they go elsewhere, its artifacts.
 
-<folder>/.qtj-run                     says that the folder is ours, where it was, and which bucket has its artifacts, if
-                                      one has; locked while the run is under way
+<folder>/.qtj-run                     says that the folder is ours, where it was, which bucket has its artifacts, if one
+                                      has, and digests of its ConfigMaps; locked while the run is under way
 <folder>/job.json                     the job as the API server would hold it: what a later `qtj run` goes on from
 <folder>/events.jsonl                 its events, one object a line
 <folder>/run.log                      what a run without a terminal has to say
@@ -14,10 +14,10 @@ A folder that is not empty and has no `.qtj-run` belongs to somebody else: nothi
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from qtj_operator.api.names import LABEL_ATTEMPT
 from qtj_operator.api.progress_log import append_line
@@ -26,6 +26,8 @@ from qtj_operator.local.locks import locked
 from qtj_operator.local.records import is_record, moved
 
 __all__ = ["EVENTS", "OUTPUT", "Folder", "FolderError"]
+
+T = TypeVar("T")
 
 EVENTS = "events.jsonl"
 OUTPUT = "run.log"
@@ -79,15 +81,21 @@ class Folder:
     @property
     def bucket(self) -> str | None:
         """Where the artifacts went, if not here."""
-        return self._said("artifacts")
+        return self._said("artifacts", str)
 
-    def _said(self, name: str) -> str | None:
-        """Returns what the mark says; None where it says nothing."""
+    @property
+    def configs(self) -> Mapping[str, str] | None:
+        """Digests of the ConfigMaps and Secrets of its last run; None where nobody knows."""
+        return self._said("configs", dict)
+
+    def _said(self, name: str, kind: type[T]) -> T | None:
+        """Returns what the mark says; None where it says nothing, or nothing of that kind."""
         try:
             said = json.loads((self.path / _MARK).read_text())
         except (OSError, ValueError):
             return None
-        return str(said[name]) if isinstance(said, dict) and said.get(name) else None
+        found = said.get(name) if isinstance(said, dict) else None
+        return found if isinstance(found, kind) else None
 
     @property
     def changed(self) -> float:
@@ -118,11 +126,12 @@ class Folder:
             return False
         return False
 
-    def claim(self, bucket: str | None = None) -> None:
+    def claim(self, bucket: str | None = None, configs: Mapping[str, str] | None = None) -> None:
         """Makes the folder, and keeps every other `qtj run` out of it until this process ends.
 
         Args:
             bucket: Where the artifacts go, if not here.
+            configs: Digests of the ConfigMaps and Secrets that the run takes its variables from.
 
         Raises:
             FolderError: It cannot be written to, or another process has it.
@@ -133,12 +142,13 @@ class Folder:
             lock = self.take(make=True)
             self._settle()
             os.truncate(lock, 0)
-            os.pwrite(lock, json.dumps({"artifacts": bucket, "folder": str(self.path)}).encode(), 0)
+            mark = {"artifacts": bucket, "folder": str(self.path), "configs": configs}
+            os.pwrite(lock, json.dumps(mark).encode(), 0)
         self.say_stopped()  # what a run that is gone was asked for
 
     def _settle(self) -> None:
         """Writes down where the weights are now, before the mark forgets where the folder was."""
-        if self._said("folder") not in {None, str(self.path)}:
+        if self._said("folder", str) not in {None, str(self.path)}:
             with suppress(FolderError):  # there is no record, or none that could be read: nothing names weights
                 self.save(self.load())
 
@@ -222,7 +232,7 @@ class Folder:
         if not is_record(job):
             raise FolderError(f"{path} is no record of a job: it was changed since, so run anew with --fresh")
         record: dict[str, Any] = job
-        return moved(record, Path(self._said("folder") or self.path), self.path)
+        return moved(record, Path(self._said("folder", str) or self.path), self.path)
 
     @property
     def logs(self) -> list[Path]:

@@ -191,9 +191,8 @@ LOSES_ITS_SUPERVISOR = "os.kill(os.getppid(), signal.SIGKILL)\n" + SERVES
 
 
 def is_alive(pid: int | None) -> bool:
-    return (
-        pid is not None and Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes() != b""
-    )
+    command = Path(f"/proc/{pid}/cmdline")
+    return command.exists() and command.read_bytes() != b""  # that of a zombie is empty
 
 
 def run_from_a_shell(laptop: Laptop, background: str, then: str) -> None:

@@ -9,8 +9,8 @@ Who dies, and what then ends the programs and all that they have started:
 Killed all at once, they leave no program (Linux), but maybe what the programs themselves had started.
 
 What Linux gives to qtj run need not be ours: a shell that became qtj run may have had jobs in the background, and their
-children lose their parents too. Where there was no such job, all is ours. Where there was one, only that is killed which
-has the mark of this run in its environment, or is in the session of a program whose supervisor was killed.
+children lose their parents too. Where there was no such job, all is ours. Where there was one, only that is killed
+which has the mark of this run in its environment, or is in the session of a program whose supervisor was killed.
 """
 
 import asyncio

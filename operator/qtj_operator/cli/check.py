@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -14,6 +15,7 @@ from qtj_operator.api.spec import Spec
 from qtj_operator.api.spelling import meant
 from qtj_operator.api.template import read_template
 from qtj_operator.cli.arguments import argument_mistakes
+from qtj_operator.cli.blame import blamed
 from qtj_operator.cli.errors import InputError
 from qtj_operator.cli.gather import tried
 from qtj_operator.cli.manifests import Document, File
@@ -33,7 +35,7 @@ def all_checked(file: File, *, here: bool = False) -> list[Rehearsal]:
     Raises:
         InputError: The operator or the API server would refuse something: all mistakes, in the order of the lines.
     """
-    rehearsals, wrong = tried(lambda document: checked(document, here=here), file.jobs)
+    rehearsals, wrong = tried(partial(blamed, partial(checked, here=here)), file.jobs)
     if lines := [*file.mistakes, *wrong]:
         raise InputError("\n".join(sorted(lines, key=lambda line: _number(file.name, line))))
     return rehearsals

@@ -1,7 +1,7 @@
 """YAML files with jobs in them: what they say, and on which line."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from qtj_operator.cli.text import visible
 from qtj_operator.cli.yamlnodes import documents_of, value_of
 from qtj_operator.cli.yamltext import called, text_of
 
-__all__ = ["Document", "File", "read_documents", "read_file"]
+__all__ = ["Document", "File", "prepared", "read_documents", "read_file"]
 
 FieldPath = Sequence[int | str]
 """Where a field is: names in objects and indexes in lists."""
@@ -104,7 +104,7 @@ def read_file(path: Path, settings: Sequence[Setting] = ()) -> File:
     documents, unreadable = read_documents(path)
     found = [each for each in documents if _is_job(each)]
     rest = [each for each in documents if not _is_job(each)]
-    jobs, misset = tried(lambda job: _prepared(job, settings), found)
+    jobs, misset = tried(lambda job: prepared(job, settings), found)
     kept = [each for each in rest if each.manifest.get("kind") in KINDS]
     configs, refused = tried(lambda config: data_of(config.manifest, config), kept)
     for job in jobs:
@@ -159,15 +159,15 @@ def _is_job(document: Document) -> bool:
     return kind == KIND or (kind != _TFJOB and bool(ours or near))
 
 
-def _prepared(job: Document, settings: Sequence[Setting]) -> Document:
-    """Returns a job with its settings.
+def prepared(document: Document, settings: Sequence[Setting]) -> Document:
+    """Returns a job as its file has it, with settings in place of those that it had.
 
     Raises:
         InputError: It has no place for one of them.
     """
+    job = replace(document, manifest=value_of(document.node), settings=settings)
     for setting in settings:
         setting.apply(job.manifest)
-    job.settings = settings
     if isinstance(job.manifest.get("metadata"), dict) and job.manifest["metadata"].get("namespace") is None:
         job.manifest["metadata"]["namespace"] = _NAMESPACE
     return job

@@ -150,3 +150,12 @@ def test_a_dry_run_of_many_replicas_names_the_first_and_the_last(job: str) -> No
 
     assert "  processes  qcnn-worker-0 ... qcnn-worker-999 (1000)" in answer.output.splitlines()
     assert max(map(len, answer.output.splitlines())) < 300
+
+
+def test_validate_and_convert_name_what_they_read_and_made(job: str, folder: Path) -> None:
+    replica = {"replicas": 1, "template": {"spec": {"containers": [{"name": "tensorflow", "image": "mine:1"}]}}}
+    tfjob = {"kind": "TFJob", "metadata": {"name": "qcnn"}, "spec": {"tfReplicaSpecs": {"Worker": replica}}}
+    (folder / "tfjob.yaml").write_text(yaml.safe_dump(tfjob))
+
+    assert qtj("validate", job, "-o", "name").output == "job.yaml\n"
+    assert qtj("convert", "tfjob.yaml", "-o", "name").output == f"{NAME}\n"

@@ -63,12 +63,12 @@ def test_a_crd_that_cannot_be_written_is_a_sentence() -> None:
         (
             ("--set", "spec.template.spec.containers[0].command=[python]",
              "--set", "spec.template.spec.containers[0].workingDir=/no/such/folder"),
-            "job.yaml:16: workingDir '/no/such/folder' of the container trainer is no folder of this machine",
+            "--set spec.template.spec.containers[0].workingDir=/no/such/folder: workingDir '/no/such/folder' of the",
         ),
         (
             ("--set", "spec.template.spec.containers[0].command=[python]",
              "--set", "spec.template.spec.containers[0].envFrom=[{secretRef: {name: keys}}]"),
-            "job.yaml:16: Secret keys is not there: write it into the same file, or make it optional",
+            "--set spec.template.spec.containers[0].envFrom=[{secretRef: {name: keys}}]: Secret keys is not there: ",
         ),
         (("--set", "spec.managedBy=kueue.x-k8s.io/multikueue"), "--set spec.managedBy=kueue.x-k8s.io/multikueue: "),
         (
@@ -105,7 +105,8 @@ def test_metadata_that_is_no_mapping_is_a_sentence(folder: Path, metadata: str) 
 def test_two_jobs_of_one_name_are_refused(folder: Path) -> None:
     (folder / "job.yaml").write_text(f"{GOOD}---\n{GOOD}")
 
-    assert qtj("run", "job.yaml").sentences == ["job.yaml:28: metadata.name: two jobs of this file are called qcnn"]
+    sentence = "job.yaml:28: metadata.name: two jobs of this file are called qcnn: rename one"
+    assert qtj("run", "job.yaml").sentences == [sentence]
 
 
 @pytest.mark.usefixtures("folder")

@@ -143,3 +143,19 @@ def test_bash_completes_commands_options_and_runs(folder: Path, words: str, inde
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_other_shells_get_a_script_of_their_own(shell: str) -> None:
     assert f"_QTJ_COMPLETE=complete_{shell}" in qtj("completion", shell).output
+
+
+def test_a_dry_run_of_many_replicas_names_the_first_and_the_last(job: str) -> None:
+    answer = qtj("run", job, *RUNNABLE, "--set", "spec.replicaSpecs.Worker.replicas=1000", "--dry-run")
+
+    assert "  processes  qcnn-worker-0 ... qcnn-worker-999 (1000)" in answer.output.splitlines()
+    assert max(map(len, answer.output.splitlines())) < 300
+
+
+def test_validate_and_convert_name_what_they_read_and_made(job: str, folder: Path) -> None:
+    replica = {"replicas": 1, "template": {"spec": {"containers": [{"name": "tensorflow", "image": "mine:1"}]}}}
+    tfjob = {"kind": "TFJob", "metadata": {"name": "qcnn"}, "spec": {"tfReplicaSpecs": {"Worker": replica}}}
+    (folder / "tfjob.yaml").write_text(yaml.safe_dump(tfjob))
+
+    assert qtj("validate", job, "-o", "name").output == "job.yaml\n"
+    assert qtj("convert", "tfjob.yaml", "-o", "name").output == f"{NAME}\n"

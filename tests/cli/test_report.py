@@ -166,7 +166,7 @@ def test_a_restart_shows_where_it_went_on(left: Left) -> None:
     lines = left.report()
 
     assert "epochs         4" in lines
-    assert "               attempt 2 is recorded from epoch 3 on" in lines
+    assert "               attempt 2 from epoch 3 on" in lines
 
 
 def test_epochs_that_nobody_saw_are_counted(left: Left) -> None:
@@ -228,6 +228,7 @@ def test_predictions_in_a_bucket_are_named(left: Left) -> None:
 def test_a_folder_that_has_moved_keeps_its_predictions(left: Left) -> None:
     left.predictions(Predictions(labels=[0.0], predictions=[0.5], examples=1))
     left.weights("file:///where/it/was/weights/1f3c.h5")
+    (left.place / ".qtj-run").write_text('{"artifacts": null, "folder": "/where/it/was"}')
 
     assert "predictions    1 held-out examples: root mean square error 0.5" in left.report()
 

@@ -216,7 +216,6 @@ def test_what_cannot_be_compared_is_one_sentence(runs: Runs, words: list[str], s
     ("words", "sentence"),
     [
         (["qcnn", "qcnn/1"], "2 runs are named: name one, or compare them with --scaling"),
-        (["qcnn", "-o", "json"], "-o prints the table of --scaling: add that, or leave -o out"),
     ],
 )
 def test_a_report_of_one_run_takes_no_words_of_a_comparison(runs: Runs, words: list[str], sentence: str) -> None:

@@ -116,3 +116,42 @@ def test_a_value_that_stands_twice_by_an_alias_is_set_in_one_place(folder: Path)
     pod = rendered("spec.template.spec.containers[0].command[0]=bash")[-1]
 
     assert (pod["spec"]["containers"][0]["command"], pod["spec"]["containers"][0]["args"]) == (["bash"], ["python"])
+
+
+MAIN = "spec.template.spec.containers[0]"
+
+
+@pytest.mark.parametrize(
+    ("command", "setting", "sentence"),
+    [
+        ("render", "spec.strategy=ParameterServer", "spec: strategy ParameterServer needs the roles Chief"),
+        ("render", "spec.circuit.qubits=30", "30 qubits need 24 GiB per replica"),
+        ("render", f"{MAIN}.env[0].name=TF_CONFIG", "spec.template.spec.containers[trainer] sets TF_CONFIG"),
+        ("run", f"{MAIN}.command=[nosuch]", 'the program "nosuch" of the container trainer is not on this machine'),
+        ("run", f"{MAIN}.envFrom=[{{configMapRef: {{name: x}}}}]", "ConfigMap x is not there"),
+    ],
+)
+def test_a_mistake_that_an_option_makes_elsewhere_is_told_of_the_option(
+    folder: Path, command: str, setting: str, sentence: str
+) -> None:
+    (folder / "job.yaml").write_text(GOOD.replace("mine:1\n", "mine:1\n          command: [python]\n"))
+
+    answer = qtj(command, "job.yaml", "--set", "metadata.name=other", "--set", setting)
+
+    assert [line.startswith(f"--set {setting}: {sentence}") for line in answer.sentences] == [True]
+
+
+def test_a_mistake_of_the_file_is_told_of_its_line_whatever_is_set(folder: Path) -> None:
+    (folder / "job.yaml").write_text(GOOD.replace("qubits: 8", "qubits: 30"))
+
+    answer = qtj("render", "job.yaml", "--set", "spec.replicaSpecs.Worker.replicas=3")
+
+    assert [line.partition(": ")[0] for line in answer.sentences] == ["job.yaml:16"]
+
+
+def test_a_mistake_that_another_one_hid_is_not_told_of_the_option_that_corrected_that(folder: Path) -> None:
+    (folder / "job.yaml").write_text(GOOD.replace("qubits: 8", "qubits: 30").replace("replicas: 2", "replicas: 0"))
+
+    answer = qtj("render", "job.yaml", "--set", "spec.replicaSpecs.Worker.replicas=3")
+
+    assert [line.partition(": ")[0] for line in answer.sentences] == ["job.yaml:16"]

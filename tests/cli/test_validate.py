@@ -155,7 +155,11 @@ def test_a_good_file_is_valid(folder: Path) -> None:
         ("qubits: 8", "qubits: 8\n    qubits: 9", "job.yaml:9: qubits is written twice"),
         ("qubits: 8", "qubits: &a [*a]", "job.yaml:8: this holds itself by its anchor: write it out"),
         ("qubits: 8", f"qubits: {'[' * 2000}", "job.yaml: this is nested too deeply"),
-        ("qubits: 8", "qubits: [8", "job.yaml:9: this is not YAML: "),
+        (
+            "qubits: 8",
+            "qubits: [8",
+            "job.yaml:8: this is not YAML: there is no comma at the end of this line",
+        ),
         ("spec:\n  strategy", "spec: 3\nx:\n  strategy", "job.yaml:5: spec: this has to be a mapping"),
     ],
 )
@@ -174,7 +178,7 @@ def test_two_jobs_that_are_one_object_to_a_cluster_are_refused(folder: Path) -> 
     (folder / "other.yaml").write_text(f"{GOOD}---\n{elsewhere}")
 
     assert qtj("validate", "same.yaml").sentences == [
-        "same.yaml:28: metadata.name: two jobs of this file are called qcnn"
+        "same.yaml:28: metadata.name: two jobs of this file are called qcnn: rename one"
     ]
     assert qtj("validate", "other.yaml").code == 0
 

@@ -3,7 +3,7 @@
 from qtj_operator.cli.remaining import Remaining
 from qtj_operator.local.store import Change
 
-from .viewed import QCNN, Paper, ending, epoch, event, job, stepping
+from .viewed import QCNN, Paper, ending, epoch, event, job, pod, stepping
 
 
 def test_each_stage_is_told_as_it_begins_and_how_long_each_took_at_the_end() -> None:
@@ -248,3 +248,17 @@ def test_the_time_left_begins_anew_with_another_attempt_and_ends_with_training()
     )
 
     assert seen == ["", "0:00:40 left", "", "0:07:50 left", "", ""]
+
+
+def test_a_job_is_suspended_only_once_its_programs_have_ended() -> None:
+    paper = Paper()
+    for change in (job(), pod("Running"), pod("Running", uid="uid-2"), ending("Suspended", "spec.suspend is true")):
+        paper.view.notice(change)
+    before = paper.lines[-1]
+
+    for change in (pod("Succeeded"), pod(None, uid="uid-2")):
+        paper.view.notice(change)
+
+    assert before == "qcnn  stopping"
+    assert paper.lines[-1] == "qcnn is Suspended: spec.suspend is true"
+    assert paper.text.count("is Suspended") == 1

@@ -13,6 +13,7 @@ from qtj_operator.cli.yamlnodes import documents_of, value_of
 from tests.cli.qtj import qtj
 from tests.cli.test_validate import GOOD
 
+NAMELESS = "a field has a name: write text before the colon, or put a value that begins with { or [ in quotes"
 QTJ = (sys.executable, "-c", "from qtj_operator.cli import app; app(prog_name='qtj')")
 
 
@@ -103,7 +104,10 @@ def test_a_plain_value_means_what_kubectl_takes_it_for(plain: str, value: object
         ("a: 1\n\tb: 2", "it:2: this is not YAML: a tab stands where only spaces may: put spaces in its place"),
         ("a: 1\nb: \0", "it:2: this holds the character U+0000, which YAML does not allow: remove it"),
         ("a:\n  on: 1", 'it:2: YAML takes on for a value, and no name: write "on", in quotes'),
-        ("a:\n  ? [b]\n  : c", "it:2: a field has a name: write text before the colon"),
+        (
+            "a:\n  ? [b]\n  : c",
+            f"it:2: {NAMELESS}",
+        ),
         ("a: !!int x", "it:1: this is no int: remove the tag before it"),
         ("a: !!bool x", "it:1: this is no bool: remove the tag before it"),
         ("a: !!binary aGk=", "it:1: the tag !!binary means nothing to Kubernetes: remove it"),
@@ -114,7 +118,6 @@ def test_a_plain_value_means_what_kubectl_takes_it_for(plain: str, value: object
             "it:1: this holds half of a surrogate pair, which is no character: write all of it",
         ),
         ("a: {<<: 1}", "it:1: << takes in mappings alone: name the anchor of one"),
-        ("a: *b", "it:1: this is not YAML: found undefined alias 'b'"),
         (f"a: {'[' * 120}{']' * 120}", "it:1: this is nested too deeply: write it with at most 100 levels"),
         (f"a: {'[' * 100_000}", "it: this is nested too deeply: write it with at most 100 levels"),
         (f"[{'1,' * 100_001}]", "it:1: these are more than 100,000 values, aliases written out: write fewer"),

@@ -5,6 +5,7 @@ from typing import Any
 
 from rich.console import Console
 
+from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.cli.live import view_on
 from qtj_operator.controller.client import Key, Resource
 from qtj_operator.local.store import Change
@@ -59,6 +60,13 @@ def ending(phase: str, message: str, *, name: str = "qcnn", **status: Any) -> Ch
 def event(message: str, reason: str = "Restarting", *, name: str = "qcnn") -> Change:
     said = {"involvedObject": {"name": name}, "type": "Warning", "reason": reason, "message": message}
     return Change("ADDED", Resource.EVENTS, 2, said)
+
+
+def pod(phase: str | None, *, name: str = "qcnn", uid: str = "uid-1") -> Change:
+    """A change of a pod; without a phase, its end."""
+    meta = {"name": f"{name}-worker-0", "namespace": "default", "uid": uid, "labels": {LABEL_JOB: name}}
+    what = "MODIFIED" if phase else "DELETED"
+    return Change(what, Resource.PODS, 3, {"metadata": meta, "status": {"phase": phase or "Running"}})
 
 
 def manifest(name: str, status: dict[str, Any]) -> dict[str, Any]:

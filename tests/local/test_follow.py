@@ -63,7 +63,7 @@ def test_a_run_on_a_read_only_disk_can_be_followed(laptop: Laptop) -> None:
     folder = Folder(laptop.folder / "qtj-artifacts/own/1")
     folder.claim()
     folder.save(job("Complete"))
-    folder.append("events.jsonl", json.dumps(EVENT).encode() + b"\n")
+    folder.tell(EVENT)
     folder.release()
 
     command = shlex.join([*QTJ, "attach", "own"])
@@ -71,6 +71,15 @@ def test_a_run_on_a_read_only_disk_can_be_followed(laptop: Laptop) -> None:
 
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "own  Restarting: worker-1 is gone" in ended.stdout
+
+
+def test_an_event_that_was_cut_off_swallows_no_other(folder: Folder) -> None:
+    """As a full disk or a kill leaves it."""
+    (folder.path / "events.jsonl").write_text(json.dumps(EVENT)[:20])
+
+    folder.tell(EVENT)
+
+    assert events_of(folder) == [EVENT]
 
 
 def test_following_a_run_without_events_makes_no_file(folder: Folder) -> None:
@@ -83,7 +92,7 @@ def test_events_that_come_later_are_shown(folder: Folder) -> None:
     with under_way(folder):
         changes = follow(folder)
         seen = [next(changes)]
-        folder.append("events.jsonl", json.dumps(EVENT).encode() + b"\n")
+        folder.tell(EVENT)
         seen.append(next(changes))
 
     assert [change.type for change in seen] == ["MODIFIED", "ADDED"]

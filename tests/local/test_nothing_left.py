@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -175,6 +176,55 @@ def test_what_the_shell_had_in_the_background_stays(laptop: Laptop) -> None:
 
     background = number(laptop, "background")
     assert set(laptop.processes()) == {background}
+
+
+BACKGROUND = "while [ ! -e daemon ]; do sleep 0.02; done; sleep 600 & echo $! > foreign"
+"""A job in the background of the shell that becomes `qtj run`. It ends, and its child loses its parent."""
+UNMARKED = """
+import subprocess
+for name, words in (("unmarked", []), ("unmarked_daemon", ["setsid"])):
+    left = subprocess.Popen([*words, "env", "-i", "/bin/sleep", "600"])
+    open(name, "w").write(str(left.pid))
+"""
+"""Two children without any environment: one in the session of the program, and one in a session of its own."""
+LOSES_ITS_SUPERVISOR = "os.kill(os.getppid(), signal.SIGKILL)\n" + SERVES
+
+
+def is_alive(pid: int | None) -> bool:
+    command = Path(f"/proc/{pid}/cmdline")
+    return command.exists() and command.read_bytes() != b""  # that of a zombie is empty
+
+
+def run_from_a_shell(laptop: Laptop, background: str, then: str) -> None:
+    """Runs a job whose program loses its supervisor, in the process of a shell that has a job in the background."""
+    laptop.write(daemon_job(f"{UNMARKED}\n{then}\n{LOSES_ITS_SUPERVISOR}"))
+    qtj = f'{sys.executable} -c "from qtj_operator.cli import app; app()" run job.yaml'
+    shell = ["sh", "-c", f"{background}\nexec {qtj}"]
+    nowhere = subprocess.DEVNULL
+    subprocess.run(
+        shell, cwd=laptop.folder, env=laptop.environment(), stdout=nowhere, stderr=nowhere, timeout=100, check=False
+    )
+
+
+def test_an_orphan_of_the_shell_stays_when_a_supervisor_was_killed(laptop: Laptop) -> None:
+    is_there = "while not os.path.exists('foreign') or not open('foreign').read(): time.sleep(0.01)"
+    try:
+        run_from_a_shell(laptop, f"({BACKGROUND}) &", is_there)
+
+        left = {name for name in ("foreign", "daemon", "program", "unmarked") if is_alive(number(laptop, name))}
+        assert left == {"foreign"}
+    finally:
+        if unmarked := number(laptop, "unmarked_daemon"):  # nothing says whose it is
+            with suppress(ProcessLookupError):
+                os.kill(unmarked, signal.SIGKILL)
+
+
+def test_where_the_shell_had_nothing_in_the_background_nothing_is_left(laptop: Laptop) -> None:
+    run_from_a_shell(laptop, "", "")
+
+    names = ("daemon", "program", "unmarked", "unmarked_daemon")
+    assert {name for name in names if is_alive(number(laptop, name))} == set()
+    assert all(number(laptop, name) for name in names)
 
 
 def test_what_a_probe_leaves_running_ends_with_it(laptop: Laptop) -> None:

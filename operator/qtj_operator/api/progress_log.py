@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from qtj_operator.api.contract import Progress
 
-__all__ = ["EpochRecord", "ProgressHistory", "append_progress", "progress_line", "read_progress"]
+__all__ = ["EpochRecord", "ProgressHistory", "append_line", "append_progress", "progress_line", "read_progress"]
 
 _FIRST_ATTEMPT = 1
 _NUMBERS = ("loss", "accuracy", "validation_loss", "training_accuracy", "examples_per_second", "devices")
@@ -72,10 +72,19 @@ def append_progress(record: BinaryIO, said: Progress, attempt: int, at: datetime
     Raises:
         OSError: There is no room for it.
     """
+    append_line(record, progress_line(said, attempt, at).encode())
+
+
+def append_line(record: BinaryIO, line: bytes) -> None:
+    """Appends a line, its end included, to a record that is open for reading and appending.
+
+    Raises:
+        OSError: There is no room for it.
+    """
     # A full disk or a kill may have left half a line, which must not swallow this one too.
     record.seek(max(0, record.tell() - 1))
     gap = b"" if record.read(1) in {b"", b"\n"} else b"\n"
-    record.write(gap + progress_line(said, attempt, at).encode())
+    record.write(gap + line)
 
 
 def read_progress(text: str) -> ProgressHistory:

@@ -1,7 +1,8 @@
 """Checks a job before anything is started: all that its schema, the operator and Kubernetes' models would refuse."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -14,9 +15,10 @@ from qtj_operator.api.spec import Spec
 from qtj_operator.api.spelling import meant
 from qtj_operator.api.template import read_template
 from qtj_operator.cli.arguments import argument_mistakes
+from qtj_operator.cli.blame import blamed
 from qtj_operator.cli.errors import InputError
-from qtj_operator.cli.gather import each_of
-from qtj_operator.cli.manifests import Document
+from qtj_operator.cli.gather import tried
+from qtj_operator.cli.manifests import Document, File
 from qtj_operator.cli.mistakes import NO_NAME, NO_SPEC, Mistake, Path, causes, told
 from qtj_operator.local.rehearsal import Rehearsal, rehearse
 
@@ -27,13 +29,16 @@ _FIELD = re.compile(rf"\b(?:spec\.)?((?:{'|'.join(map(to_camel, Spec.model_field
 _SUSPENDED = "this is true, so nothing would run: write false, for example by --set spec.suspend=false"
 
 
-def all_checked(documents: Sequence[Document], *, here: bool = False) -> list[Rehearsal]:
-    """Checks the jobs of a file, each as `checked` does.
+def all_checked(file: File, *, here: bool = False) -> list[Rehearsal]:
+    """Checks a file and each of its jobs, these as `checked` does.
 
     Raises:
-        InputError: The operator or the API server would refuse some of them: the mistakes of all.
+        InputError: The operator or the API server would refuse something: all mistakes, in the order of the lines.
     """
-    return each_of(lambda document: checked(document, here=here), documents)
+    rehearsals, wrong = tried(partial(blamed, partial(checked, here=here)), file.jobs)
+    if lines := [*file.mistakes, *wrong]:
+        raise InputError("\n".join(sorted(lines, key=lambda line: _number(file.name, line))))
+    return rehearsals
 
 
 def checked(document: Document, *, here: bool = False) -> Rehearsal:
@@ -164,3 +169,9 @@ def _refusal(document: Document, sentence: str) -> str:
     named = _FIELD.search(sentence)
     path = ["spec", *(named[1].split(".") if named else ())]
     return f"{document.where(path)}: {sentence}"
+
+
+def _number(name: str, line: str) -> int:
+    """Returns the line of a file that a mistake is on; 0 for one that is elsewhere, as in an option."""
+    number = line.removeprefix(f"{name}:").partition(":")[0]
+    return int(number) if number.isdecimal() else 0

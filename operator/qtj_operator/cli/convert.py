@@ -19,7 +19,7 @@ from qtj_operator.api.names import API_VERSION, KIND, Role
 from qtj_operator.api.reading import faults
 from qtj_operator.cli.check import mistakes
 from qtj_operator.cli.errors import InputError
-from qtj_operator.cli.gather import each_of
+from qtj_operator.cli.gather import tried
 from qtj_operator.cli.manifests import Document, read_documents
 from qtj_operator.cli.yamltext import called
 
@@ -95,10 +95,14 @@ def convert_file(path: Path, artifacts: str | None) -> list[Converted]:
     """
     if artifacts is not None:
         _check_artifacts(artifacts)
-    documents = [each for each in read_documents(path) if each.manifest.get("kind") == "TFJob"]
-    if not documents:
+    documents, unreadable = read_documents(path)
+    found = [each for each in documents if each.manifest.get("kind") == "TFJob"]
+    if not found and not unreadable:
         raise InputError(f"{called(path)}: there is no TFJob in this file: name one that has one")
-    return each_of(lambda document: _converted(document, artifacts), documents)
+    converted, refused = tried(lambda document: _converted(document, artifacts), found)
+    if wrong := [*unreadable, *refused]:
+        raise InputError("\n".join(wrong))
+    return converted
 
 
 def _check_artifacts(uri: str) -> None:

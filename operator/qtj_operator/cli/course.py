@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from qtj_operator.cli.remaining import Remaining
-from qtj_operator.cli.stage import ENDS, facts_of, sentence_of, stage_of
+from qtj_operator.cli.stage import ENDS, STOPPING, facts_of, sentence_of, stage_of
 from qtj_operator.controller.client import Object
 
 __all__ = ["Course", "in_time"]
@@ -32,7 +32,8 @@ class Course:
         self.ended: float | None = None
         self._remaining = Remaining()
         self._activity: str | None = None
-        self._job = job
+        self._running: set[str] = set()
+        self.job = job
         self._took: dict[str, float] = {}
         self._since = now
         self.stage = stage_of(job.get("status") or {}, None)
@@ -41,7 +42,7 @@ class Course:
     def see(self, job: Object, now: float) -> None:
         """Takes the job as it is now."""
         status = job.get("status") or {}
-        self._job = job
+        self.job = job
         if status.get("phase") != "Running":
             self._activity = None  # the next attempt speaks for itself
         self._facts = facts_of(status)
@@ -57,6 +58,11 @@ class Course:
         self._activity = activity
         self._enter(now)
 
+    def run(self, pod: str, *, runs: bool, now: float) -> None:
+        """Takes whether the program of a pod runs."""
+        (self._running.add if runs else self._running.discard)(pod)
+        self._enter(now)
+
     @property
     def facts(self) -> dict[str, str]:
         """The numbers that belong to it, by name, in the order of a line."""
@@ -64,8 +70,8 @@ class Course:
 
     @property
     def verdict(self) -> str | None:
-        """The sentence on how it ended; None before its end."""
-        return sentence_of(self._job["status"]) if self.stage in ENDS else None
+        """The sentence on how it ended, or will have ended once its programs have; None before."""
+        return sentence_of(self.job["status"]) if self.stage in {*ENDS, STOPPING} else None
 
     def times(self, now: float) -> str:
         """Returns how long each stage took so far, in the order in which they came."""
@@ -75,7 +81,9 @@ class Course:
         return ", ".join(f"{stage} {in_time(seconds)}" for stage, seconds in took.items())
 
     def _enter(self, now: float) -> None:
-        stage = stage_of(self._job.get("status") or {}, self._activity)
+        stage = stage_of(self.job.get("status") or {}, self._activity)
+        if stage == "suspended" and self._running:
+            stage = STOPPING
         if stage == self.stage:
             return
         if self.stage not in ENDS:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from qtj_operator.cli.errors import InputError
+from qtj_operator.cli.text import names
 from qtj_operator.local.rehearsal import Rehearsal
 
 __all__ = ["would_run"]
@@ -24,7 +25,7 @@ def would_run(job: str, rehearsal: Rehearsal, folder: Path, artifacts: str) -> I
     """
     _refuse_unwritable(folder)
     yield f"{job} would train here"
-    yield f"  processes  {', '.join(pod['metadata']['name'] for pod in rehearsal.pods)}"
+    yield f"  processes  {names(rehearsal.pods)}"
     if rehearsal.inference:
         yield f"  inference  {rehearsal.inference['metadata']['name']}, once the weights are stored"
     yield f"  artifacts  {artifacts}"

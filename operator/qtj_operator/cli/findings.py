@@ -28,6 +28,7 @@ class Findings:
 
     Attributes:
         title: The job, with the number of its run where it has one.
+        phase: Its phase, or Interrupted.
         headline: How it ended, or how it is.
         status: Its status.
         epochs: Its epochs, in order.
@@ -37,6 +38,7 @@ class Findings:
     """
 
     title: str
+    phase: str
     headline: str
     status: Status
     epochs: Sequence[EpochRecord] = ()
@@ -49,13 +51,15 @@ def findings_of(folder: Path, record: Mapping[str, Any]) -> Findings:
     """Reads what a run has left in its folder."""
     meta, status = record["metadata"], read_status(record)
     name, notes = meta["name"], list[str]()
+    phase = phase_of(record, is_active=Folder(folder).is_active)
     return Findings(
         title=f"{name}/{folder.name}" if folder.name.isdecimal() and folder.parent.name == name else name,
-        headline=_headline(name, status, phase_of(record, is_active=Folder(folder).is_active)),
+        phase=phase,
+        headline=_headline(name, status, phase),
         status=status,
         epochs=_history(folder, notes).epochs,
         metrics=(status.inference and status.inference.metrics) or _result(folder, meta.get("uid"), notes),
-        predictions=_predictions(folder, status, notes),
+        predictions=_predictions(status, notes),
         notes=notes,
     )
 
@@ -99,7 +103,7 @@ def _without_weights(text: str) -> dict[str, Any] | None:
         return None
 
 
-def _predictions(folder: Path, status: Status, notes: list[str]) -> Predictions | None:
+def _predictions(status: Status, notes: list[str]) -> Predictions | None:
     """Returns the predictions that lie beside the weights."""
     if status.weights is None:
         return None
@@ -109,12 +113,11 @@ def _predictions(folder: Path, status: Status, notes: list[str]) -> Predictions 
             notes.append(f"predictions, where inference has stored some, are in the bucket: {uri}")
         return None
     path = Path(unquote(urlsplit(uri).path))
-    here = path if path.exists() else folder / path.parent.name / path.name  # the folder may have moved since
-    text = _text(here, "the predictions", notes)
+    text = _text(path, "the predictions", notes)
     try:
         return None if text is None else Predictions.parse(text)
     except ValueError:
-        notes.append(f"the predictions cannot be read: {here} is not what docs/reference/contract.md describes")
+        notes.append(f"the predictions cannot be read: {path} is not what docs/reference/contract.md describes")
         return None
 
 

@@ -76,7 +76,7 @@ class Start:
 
 def is_to_go_on(document: Document, earlier: Earlier | None) -> bool:
     """Tells whether a run was interrupted, and is of the same job as it is written now."""
-    return earlier is not None and earlier.phase == INTERRUPTED and _is_same(document.manifest, earlier.record)
+    return earlier is not None and earlier.phase == INTERRUPTED and _is_same(document, earlier)
 
 
 def start_of(document: Document, earlier: Earlier | None, *, resume: bool, along: bool) -> Start:
@@ -99,7 +99,7 @@ def start_of(document: Document, earlier: Earlier | None, *, resume: bool, along
     if is_to_go_on(document, earlier):
         note = f"goes on with {earlier.name}, which was interrupted: --fresh begins anew"
         return replace(_resumed(document, earlier), note=note)
-    if along and earlier.phase == "Complete" and _is_same(document.manifest, earlier.record):
+    if along and earlier.phase == "Complete" and _is_same(document, earlier):
         return replace(_resumed(document, earlier), note=f"{earlier.name} is Complete already: --fresh trains it anew")
     return replace(anew, note=_left(document, earlier))
 
@@ -116,7 +116,9 @@ def _resumed(document: Document, earlier: Earlier) -> Start:
     if earlier.phase == "Failed":
         tried = max(earlier.record["spec"].get("retry") or 0, read_status(earlier.record).retry or 0)
         spec = {**spec, "retry": max(tried + 1, spec.get("retry") or 0)}
-    return Start(earlier=earlier, spec=spec)
+    changed = ", ".join(_changed_configs(document, earlier))
+    note = f"{changed} changed since {earlier.name}, and its programs get the present values" if changed else ""
+    return Start(earlier=earlier, spec=spec, note=note)
 
 
 def _forbids(before: Any, now: Any) -> str | None:  # noqa: ANN401  fields of a spec
@@ -156,13 +158,10 @@ def _epochs(value: Any) -> list[int]:  # noqa: ANN401
     return found
 
 
-def _is_same(manifest: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
+def _is_same(document: Document, earlier: Earlier) -> bool:
+    manifest, record = document.manifest, earlier.record
     same_place = manifest["metadata"]["namespace"] == record["metadata"]["namespace"]
-    return same_place and _essence(manifest["spec"]) == _essence(record["spec"])
-
-
-def _essence(spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {name: value for name, value in spec.items() if name not in _OF_NO_CONSEQUENCE}
+    return same_place and not list(_changed(document, earlier))
 
 
 def _left(document: Document, earlier: Earlier) -> str:
@@ -174,12 +173,21 @@ def _left(document: Document, earlier: Earlier) -> str:
     except InputError:
         return f"begins anew, for the spec has changed since {earlier.name}, which stays as it is"
     was = "failed" if earlier.phase == "Failed" else "was interrupted"
-    changed = ", ".join(f"spec.{name}" for name in _changed(document.manifest["spec"], earlier.record["spec"]))
+    changed = ", ".join(_changed(document, earlier))
     why = f", for {changed} changed" if changed else ""
     return f"begins anew{why}; {earlier.name} {was}, and --resume would go on with it"
 
 
-def _changed(now: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator[str]:
+def _changed(document: Document, earlier: Earlier) -> Iterator[str]:
+    """Yields what differs in its consequences: fields of the spec, and the ConfigMaps and Secrets it refers to."""
+    now, before = document.manifest["spec"], earlier.record["spec"]
     for name in sorted({*now, *before} - _OF_NO_CONSEQUENCE):
         if now.get(name) != before.get(name):
-            yield name
+            yield f"spec.{name}"
+    yield from _changed_configs(document, earlier)
+
+
+def _changed_configs(document: Document, earlier: Earlier) -> Iterator[str]:
+    now, before = document.configs, earlier.folder.configs
+    if before is not None:
+        yield from sorted(name for name in {*now, *before} if now.get(name) != before.get(name))

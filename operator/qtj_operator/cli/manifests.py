@@ -1,7 +1,7 @@
 """YAML files with jobs in them: what they say, and on which line."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,14 @@ from qtj_operator.api.reading import dotted
 from qtj_operator.api.spelling import nearest
 from qtj_operator.cli.configs import KINDS, data_of
 from qtj_operator.cli.errors import InputError
-from qtj_operator.cli.gather import each_of
+from qtj_operator.cli.gather import tried
+from qtj_operator.cli.references import digests_of
 from qtj_operator.cli.settings import Setting
 from qtj_operator.cli.text import visible
 from qtj_operator.cli.yamlnodes import documents_of, value_of
 from qtj_operator.cli.yamltext import called, text_of
 
-__all__ = ["Document", "File", "read_documents", "read_file"]
+__all__ = ["Document", "File", "prepared", "read_documents", "read_file"]
 
 FieldPath = Sequence[int | str]
 """Where a field is: names in objects and indexes in lists."""
@@ -36,12 +37,14 @@ class Document:
         file: The file.
         node: The same with positions.
         settings: What the command line says in its place.
+        configs: Digests of the ConfigMaps and Secrets that it refers to, as far as they are in the file.
     """
 
     manifest: dict[str, Any]
     file: str
     node: yaml.Node
     settings: Sequence[Setting] = ()
+    configs: Mapping[str, str] = field(default_factory=dict)
 
     def where(self, path: FieldPath) -> str:
         """Says where a field comes from: file and line, or the option that set it."""
@@ -73,53 +76,67 @@ class Document:
         return next((each for each in reversed(self.settings) if tuple(path[: len(each.path)]) == each.path), None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class File:
     """What a file holds.
 
     Attributes:
+        name: What it is called in messages.
         jobs: The jobs.
         configs: Data of its ConfigMaps and Secrets, by kind and name.
         others: Kinds and names of what means nothing here.
+        mistakes: What is wrong with it, besides what is wrong with a job: a line each. See `all_checked`.
     """
 
+    name: str
     jobs: Sequence[Document]
     configs: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
     others: Sequence[str] = ()
+    mistakes: Sequence[str] = ()
 
 
 def read_file(path: Path, settings: Sequence[Setting] = ()) -> File:
     """Reads a file, or stdin where the path is `-`.
 
     Raises:
-        InputError: It cannot be read, is not YAML, or holds no job.
+        InputError: It cannot be read, or holds no job, and nothing that may have been one.
     """
-    documents = list(read_documents(path))
-    jobs = [each for each in documents if _is_job(each)]
-    if not jobs:
-        raise InputError(_no_job(path, documents))
-    rest = [each for each in documents if each not in jobs]
-    each_of(lambda job: _prepare(job, settings), jobs)
-    _refuse_same_names(jobs)
+    documents, unreadable = read_documents(path)
+    found = [each for each in documents if _is_job(each)]
+    rest = [each for each in documents if not _is_job(each)]
+    jobs, misset = tried(lambda job: prepared(job, settings), found)
     kept = [each for each in rest if each.manifest.get("kind") in KINDS]
-    configs = each_of(lambda config: data_of(config.manifest, config), kept)
-    return File(jobs, dict(configs), [_called(each) for each in rest if each not in kept])
+    configs, refused = tried(lambda config: data_of(config.manifest, config), kept)
+    for job in jobs:
+        job.configs = digests_of(job.manifest, dict(configs))
+    mistakes = [*unreadable, *misset, *refused, *_same_names(jobs)]
+    if not found and not unreadable:
+        mistakes.append(_no_job(path, documents))
+    others = [_called(each) for each in rest if each.manifest.get("kind") not in KINDS]
+    return File(name=called(path), jobs=jobs, configs=dict(configs), others=others, mistakes=mistakes)
 
 
-def read_documents(path: Path) -> Iterator[Document]:
-    """Yields the objects of a file.
+def read_documents(path: Path) -> tuple[Sequence[Document], Sequence[str]]:
+    """Returns the objects of a file, and a line on each document that is none.
 
     Raises:
-        InputError: It cannot be read, or is not YAML.
+        InputError: It cannot be read.
     """
     name = called(path)
-    for node in documents_of(name, text_of(path)):
-        manifest = value_of(node)
-        if isinstance(manifest, dict):
-            yield from _unfolded(Document(manifest, name, node))
-        elif manifest is not None:
-            what = "this is no Kubernetes object: write apiVersion, kind, metadata and spec"
-            raise InputError(f"{name}:{node.start_mark.line + 1}: {what}")
+    text = text_of(path)
+    documents: list[Document] = []
+    wrong: list[str] = []
+    try:
+        for node in documents_of(name, text):
+            manifest = value_of(node)
+            if isinstance(manifest, dict):
+                documents += _unfolded(Document(manifest, name, node))
+            elif manifest is not None:
+                what = "this is no Kubernetes object: write apiVersion, kind, metadata and spec"
+                wrong.append(f"{name}:{node.start_mark.line + 1}: {what}")
+    except InputError as problem:
+        wrong += str(problem).split("\n")
+    return documents, wrong
 
 
 def _unfolded(document: Document) -> Iterator[Document]:
@@ -142,22 +159,28 @@ def _is_job(document: Document) -> bool:
     return kind == KIND or (kind != _TFJOB and bool(ours or near))
 
 
-def _prepare(job: Document, settings: Sequence[Setting]) -> None:
+def prepared(document: Document, settings: Sequence[Setting]) -> Document:
+    """Returns a job as its file has it, with settings in place of those that it had.
+
+    Raises:
+        InputError: It has no place for one of them.
+    """
+    job = replace(document, manifest=value_of(document.node), settings=settings)
     for setting in settings:
         setting.apply(job.manifest)
-    job.settings = settings
     if isinstance(job.manifest.get("metadata"), dict) and job.manifest["metadata"].get("namespace") is None:
         job.manifest["metadata"]["namespace"] = _NAMESPACE
+    return job
 
 
-def _refuse_same_names(jobs: Sequence[Document]) -> None:
-    """Refuses two jobs that are one object to a cluster: the second would change the first."""
+def _same_names(jobs: Sequence[Document]) -> Iterator[str]:
+    """Tells of each job that is the same object to a cluster as one before it, which it would change."""
     seen: list[tuple[object, object]] = []
     for job in jobs:
         meta = job.manifest.get("metadata")
         address = (meta.get("namespace"), meta.get("name")) if isinstance(meta, dict) else (None, None)
-        if address[1] is not None and address in seen:
-            raise InputError(job.error(["metadata", "name"], f"two jobs of this file are called {address[1]}"))
+        if isinstance(address[1], str) and address in seen:
+            yield job.error(["metadata", "name"], f"two jobs of this file are called {address[1]}: rename one")
         seen.append(address)
 
 

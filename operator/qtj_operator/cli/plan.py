@@ -13,6 +13,7 @@ from qtj_operator.cli.check import all_checked
 from qtj_operator.cli.manifests import read_file
 from qtj_operator.cli.printing import Form, formatted, kubectl_name, say
 from qtj_operator.cli.settings import Setting
+from qtj_operator.cli.text import names
 from qtj_operator.local.addresses import NoFreePortError
 from qtj_operator.local.calibration import LIMIT_SECONDS, Pace, calibrate
 from qtj_operator.local.memory import machine_memory
@@ -21,7 +22,6 @@ from qtj_operator.local.rehearsal import Rehearsal
 
 __all__ = ["plan_file"]
 
-_FEW = 4
 _STRATEGY = "MultiWorkerMirrored"
 
 
@@ -39,7 +39,7 @@ def plan_file(path: Path, settings: Sequence[str], *, calibrated: bool, form: Fo
     """
     file = read_file(path, [Setting.parse(text) for text in settings])
     plans = []
-    for document, rehearsal in zip(file.jobs, all_checked(file.jobs), strict=True):
+    for document, rehearsal in zip(file.jobs, all_checked(file), strict=True):
         job = Job.parse(_as_stored(document.manifest))
         if form is None:
             say("\n".join(_lines(job, rehearsal)))
@@ -76,8 +76,8 @@ def _plan(job: Job, rehearsal: Rehearsal, pace: Pace | str) -> Mapping[str, Any]
 
 def _lines(job: Job, rehearsal: Rehearsal) -> Iterator[str]:
     yield f"{job.name}: {job.spec.strategy or _STRATEGY}, {job.size} replicas"
-    yield f"  Services   {_names(rehearsal.services)}"
-    yield f"  Pods       {_names(rehearsal.pods)}"
+    yield f"  Services   {names(rehearsal.services)}"
+    yield f"  Pods       {names(rehearsal.pods)}"
     if rehearsal.inference:
         yield f"  Job        {rehearsal.inference['metadata']['name']}, once {_when(job)}"
     yield f"  artifacts  {job.spec.artifacts.uri} on a cluster, qtj-artifacts/{job.name}/NUMBER with qtj run"
@@ -88,11 +88,6 @@ def _when(job: Job) -> str:
     own = job.inference and job.inference.template
     stored = f" as {job.named_weights}" if job.named_weights else ""
     return f"the weights are stored{stored}{', from a template of its own' if own else ''}"
-
-
-def _names(manifests: Sequence[dict[str, Any]]) -> str:
-    names = [each["metadata"]["name"] for each in manifests]
-    return ", ".join(names) if len(names) <= _FEW else f"{names[0]} ... {names[-1]} ({len(names)})"
 
 
 def _memory(job: Job, rehearsal: Rehearsal) -> str:

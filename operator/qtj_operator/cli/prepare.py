@@ -129,7 +129,7 @@ def claimed(plan: Plan, stack: ExitStack) -> Prepared:
     history, start = History(), plan.start
     try:
         folder = start.earlier.folder if start.earlier else plan.place or history.make_folder(plan.job)
-        folder.claim(plan.bucket)
+        folder.claim(plan.bucket, plan.document.configs)
         if start.earlier and folder.load() != start.earlier.record:
             folder.release()
             raise InputError(f"{start.earlier.name} has gone on meanwhile: give the command again")

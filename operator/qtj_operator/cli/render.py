@@ -29,7 +29,7 @@ def render_file(path: Path, settings: list[str], form: Form | None = None) -> st
         InputError: The file is at fault.
     """
     file = read_file(path, [Setting.parse(text) for text in settings])
-    rehearsals = all_checked(file.jobs)
+    rehearsals = all_checked(file)
     if form:
         return formatted([each for rehearsal in rehearsals for each in rehearsal.created], form, as_list=True)
     return "".join(document for rehearsal in rehearsals for document in _documents(rehearsal)).rstrip("\n")

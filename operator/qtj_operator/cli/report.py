@@ -1,39 +1,54 @@
 """`qtj report`: what came of a job that was run on this machine, as text and as a picture.
 
 progress.jsonl, job.json, predictions ──▶ findings ──▶ report_text   ──▶ report.txt
-                                             └───────▶ report_figure ──▶ report.png
+                                             ├───────▶ report_figure ──▶ report.png
+                                             └───────▶ report_data   ──▶ stdout, with -o
 """
 
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 from qtj_operator.cli.errors import InputError
 from qtj_operator.cli.findings import Findings, findings_of
 from qtj_operator.cli.places import recorded
+from qtj_operator.cli.printing import Form, formatted
+from qtj_operator.cli.report_data import report_data
 from qtj_operator.cli.report_figure import has_picture, report_figure
 from qtj_operator.cli.report_text import report_text
 
-__all__ = ["GET_MATPLOTLIB", "report_job"]
+__all__ = ["GET_MATPLOTLIB", "report_for_programs", "report_job"]
 
 GET_MATPLOTLIB = "in a checkout of this project, `make venv`, or `pip install '.[trainer]'`, installs it"
 
 
-def report_job(run: str | None, artifacts: str | None) -> str:
-    """Writes report.txt and, where there is something to draw, report.png into the run's folder; returns the text.
+def report_job(run: str | None, artifacts: str | None) -> Iterator[str]:
+    """Yields the text, writes it to report.txt, draws report.png where there is something to draw, and yields where.
 
     Raises:
         InputError: The job was not run here, or its folder cannot be written to.
     """
     of = recorded(run, artifacts)
-    folder, record = of.folder, of.job
-    found = findings_of(folder.path, record)
-    logs = [f"logs           {folder.path / 'logs'}"] if found.status.phase == "Failed" else []
+    folder = of.folder.path
+    found = findings_of(folder, of.job)
+    logs = [f"logs           {folder / 'logs'}"] if found.status.phase == "Failed" else []
     text = "\n".join([*report_text(found), *logs])
+    yield text  # first of all: a full disk must not hide it
     try:
-        (folder.path / "report.txt").write_text(f"{text}\n", "utf-8")
-        return f"{text}\npicture: {_picture(found, folder.path / 'report.png')}"
+        (folder / "report.txt").write_text(f"{text}\n", "utf-8")
+        yield f"picture: {_picture(found, folder / 'report.png')}"
     except OSError as problem:
-        raise InputError(f"cannot write the report to {folder.path} ({problem.strerror})") from None
+        raise InputError(f"cannot write the report to {folder} ({problem.strerror})") from None
+
+
+def report_for_programs(run: str | None, artifacts: str | None, form: Form) -> str:
+    """Returns the report as programs read it, and writes nothing.
+
+    Raises:
+        InputError: The job was not run here.
+    """
+    of = recorded(run, artifacts)
+    return formatted([report_data(findings_of(of.folder.path, of.job))], form, name=lambda told: told["run"])
 
 
 def _picture(found: Findings, path: Path) -> str:

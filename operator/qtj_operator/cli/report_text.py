@@ -43,7 +43,7 @@ def _epochs(found: Findings) -> Iterator[str]:
     yield f"epochs         {done}{asked}"
     for before, after in pairwise(found.epochs):
         if after.attempt != before.attempt:
-            yield f"{_INDENT}attempt {after.attempt} is recorded from epoch {after.number} on"
+            yield f"{_INDENT}attempt {after.attempt} from epoch {after.number} on"
     missed = done - len(found.epochs)
     if found.epochs and missed > 0:
         yield f"{_INDENT}{missed} of them ended between two polls and are not recorded"

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import itertools
 import logging
 import os
 import shlex
@@ -15,10 +16,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from qtj_operator.cli.check import all_checked
+from qtj_operator.cli.blame import blamed
+from qtj_operator.cli.check import all_checked, checked
 from qtj_operator.cli.dry_run import would_run
 from qtj_operator.cli.errors import COMPLETE, FAILED, INTERRUPTED, InputError
 from qtj_operator.cli.failure import end_of_log
+from qtj_operator.cli.gather import tried
 from qtj_operator.cli.live import view_on
 from qtj_operator.cli.manifests import Document, File, read_file
 from qtj_operator.cli.output import console_on, show
@@ -99,7 +102,7 @@ def run_file(options: Options) -> int:
     """
     logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(name)s: %(message)s")
     file = read_file(options.file, [Setting.parse(text) for text in options.settings])
-    rehearsals = all_checked(file.jobs, here=True)
+    rehearsals = all_checked(file, here=True)
     notes = _check(file, rehearsals, options)
     plans = planned(file.jobs, options.artifacts, resume=options.resume, fresh=options.fresh)
     if options.dry_run:
@@ -189,15 +192,24 @@ def _check(file: File, rehearsals: Sequence[Rehearsal], options: Options) -> Seq
         InputError: Something does.
     """
     names = [document.manifest["metadata"]["name"] for document in file.jobs]
-    for document, name in zip(file.jobs, names, strict=True):
-        if names.count(name) > 1:
-            raise InputError(document.error(["metadata", "name"], f"two jobs of this file are called {name}"))
+    wrong = [
+        document.error(["metadata", "name"], f"two jobs of this file are called {name}: rename one")
+        for number, (document, name) in enumerate(zip(file.jobs, names, strict=True))
+        if name in names[:number]  # of another namespace: a folder has none
+    ]
     if options.artifacts is not None and len(names) > 1:
-        raise InputError(f"{options.file} has {len(names)} jobs, and --artifacts names one place: leave it out")
-    found = [f"{each} means nothing on this machine" for each in file.others]
-    for document, rehearsal in zip(file.jobs, rehearsals, strict=True):
-        found += _programs(document, rehearsal, file.configs)
-    return list(dict.fromkeys(found))
+        wrong.append(f"{file.name} has {len(names)} jobs, and --artifacts names one place: leave it out")
+    known = dict(zip(map(id, file.jobs), rehearsals, strict=True))
+
+    def programs(document: Document) -> Sequence[str]:
+        rehearsal = known.get(id(document)) or checked(document, here=True)
+        return list(_programs(document, rehearsal, file.configs))
+
+    notes, unstartable = tried(partial(blamed, programs), file.jobs)
+    if wrong + unstartable:
+        raise InputError("\n".join(wrong + unstartable))
+    others = (f"{each} means nothing on this machine" for each in file.others)
+    return list(dict.fromkeys((*others, *itertools.chain.from_iterable(notes))))
 
 
 def _programs(document: Document, rehearsal: Rehearsal, configs: Configs) -> Iterator[str]:

@@ -95,7 +95,7 @@ def report(
         bool, typer.Option("--scaling", help="Compare the throughput of runs by their devices and workers.")
     ] = False,
 ) -> None:
-    """Draw loss and predictions of a run: report.png and report.txt in its folder.
+    """Draw loss and predictions of a run: report.png and report.txt in its folder. With -o, nothing is written.
 
     With --scaling, draw the throughput of several runs instead: scaling.png and scaling.txt in qtj-artifacts.
     """
@@ -103,13 +103,19 @@ def report(
         if scaling:
             say(_scaling(runs or (), artifacts, output))
             return
-        from qtj_operator.cli.report import report_job  # noqa: PLC0415
-
-        if output:
-            raise InputError("-o prints the table of --scaling: add that, or leave -o out")
         if runs and len(runs) > 1:
             raise InputError(f"{len(runs)} runs are named: name one, or compare them with --scaling")
-        say(report_job(runs[0] if runs else None, artifacts))
+        _report(runs[0] if runs else None, artifacts, output)
+
+
+def _report(run: str | None, artifacts: str | None, output: Form | None) -> None:
+    from qtj_operator.cli.report import report_for_programs, report_job  # noqa: PLC0415
+
+    if output:
+        say(report_for_programs(run, artifacts, output))
+        return
+    for part in report_job(run, artifacts):
+        say(part)
 
 
 def _scaling(names: Sequence[str], artifacts: str | None, output: Form | None) -> str:
@@ -129,5 +135,5 @@ def _scaling(names: Sequence[str], artifacts: str | None, output: Form | None) -
 COMMANDS = (
     Command(run, ("qtj run examples/qcnn.yaml", "qtj run examples/qcnn.yaml -d", "qtj run --dry-run - < job.yaml")),
     Command(logs, ("qtj logs qcnn", "qtj logs qcnn worker-0 -f")),
-    Command(report, ("qtj report qcnn", "qtj report --scaling qcnn/1 qcnn/2")),
+    Command(report, ("qtj report qcnn", "qtj report qcnn/1 -o json", "qtj report --scaling qcnn/1 qcnn/2")),
 )

@@ -13,7 +13,7 @@ from qtj_operator.api.names import KIND
 from qtj_operator.api.reading import read_status
 from qtj_operator.cli.errors import InputError
 from qtj_operator.cli.places import Recorded, jobs_named
-from qtj_operator.cli.stage import sentence_of
+from qtj_operator.cli.stage import STOPPING, sentence_of
 from qtj_operator.cli.text import columns
 from qtj_operator.local.folder import FolderError
 from qtj_operator.local.follow import events_of
@@ -25,6 +25,10 @@ __all__ = ["Superfluous", "described", "listed", "removed", "stopped", "superflu
 _HEADINGS = ("RUN", "PHASE", "EPOCH", "LOSS", "BEGAN", "FOLDER")
 _EVENTS = 5
 _PERIOD_SECONDS = 0.1
+_WHY = {
+    INTERRUPTED: "qtj run ended before the job did",
+    STOPPING.capitalize(): "its programs are told to end, and have not ended yet",
+}
 _FURTHER = {
     "Complete": "",
     "Failed": ": `qtj run` of its file with --resume goes on with it",
@@ -75,6 +79,8 @@ def _how_far(run: Recorded) -> tuple[str, str]:
 def _phase(run: Recorded) -> str:
     if not run.is_readable:
         return "unreadable"
+    if run.folder.is_active and run.folder.is_to_stop:
+        return STOPPING.capitalize()
     return phase_of(run.job, is_active=run.folder.is_active)
 
 
@@ -111,7 +117,7 @@ def _facts(run: Recorded) -> Iterator[tuple[str, str]]:
     phase, (epoch, loss) = _phase(run), _how_far(run)
     yield "run", run.name
     yield "phase", phase
-    if why := sentence_of(status) if phase != INTERRUPTED else "qtj run ended before the job did":
+    if why := _WHY.get(phase) or sentence_of(status):
         yield "why", why
     yield "began", _began(run.job)
     if epoch:

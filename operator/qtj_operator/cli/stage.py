@@ -5,11 +5,13 @@ from typing import Any
 
 from qtj_operator.api.status import Phase
 
-__all__ = ["ENDS", "facts_of", "fitting", "sentence_of", "stage_of"]
+__all__ = ["ENDS", "STOPPING", "facts_of", "fitting", "sentence_of", "stage_of"]
 
 _STAGES = {Phase.PENDING: "starting", Phase.RUNNING: "running"}
 ENDS = {"complete", "failed", "suspended"}
 """Stages after which nothing more happens to a job, unless its author asks for it."""
+STOPPING = "stopping"
+"""A job is suspended, and its programs have not ended yet."""
 
 _ASSEMBLING = {Phase.PENDING, Phase.RUNNING, Phase.RESTARTING}
 _FORMS = {"loss": "loss {:.4f}", "accuracy": "accuracy {:.3f}", "examplesPerSecond": "{:.0f} examples/s"}

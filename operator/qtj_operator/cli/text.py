@@ -6,13 +6,16 @@ and write over what stands there, marks that turn the direction of reading. None
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
 from qtj_operator.api.contract import printable
 
-__all__ = ["columns", "cut", "log_on_terminal", "visible"]
+__all__ = ["columns", "cut", "log_on_terminal", "names", "visible"]
+
+_FEW = 4
 
 _LAYOUT = "\n\t"
 _KEPT = re.compile(r"(\x1b\[[0-9;:]*m|[\t\r])")
@@ -45,6 +48,14 @@ def columns(rows: Sequence[Sequence[str]]) -> str:
     """Returns rows of equal length as lines, with their cells below one another."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("   ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def names(manifests: Sequence[Mapping[str, Any]]) -> str:
+    """Returns the names of objects in one line: of many, the first and the last one and how many there are."""
+    all_of_them = [each["metadata"]["name"] for each in manifests]
+    if len(all_of_them) <= _FEW:
+        return ", ".join(all_of_them)
+    return f"{all_of_them[0]} ... {all_of_them[-1]} ({len(all_of_them)})"
 
 
 def _is_shown(character: str) -> bool:

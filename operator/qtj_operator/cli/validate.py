@@ -6,7 +6,6 @@ from pathlib import Path
 from qtj_operator.cli.check import all_checked
 from qtj_operator.cli.gather import each_of
 from qtj_operator.cli.manifests import read_file
-from qtj_operator.cli.yamltext import called
 
 __all__ = ["validate_files"]
 
@@ -21,6 +20,6 @@ def validate_files(paths: Sequence[Path]) -> str:
 
 
 def _validated(path: Path) -> str:
-    jobs = read_file(path).jobs
-    all_checked(jobs)
-    return "\n".join(f"{called(path)}: {job.manifest['metadata']['name']} is valid" for job in jobs)
+    file = read_file(path)
+    all_checked(file)
+    return "\n".join(f"{file.name}: {job.manifest['metadata']['name']} is valid" for job in file.jobs)

@@ -8,6 +8,7 @@ from typing import Self
 
 from rich.console import Console
 
+from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.cli.course import Course, in_time
 from qtj_operator.cli.output import show
 from qtj_operator.cli.stage import ENDS, sentence_of
@@ -62,6 +63,8 @@ class View(AbstractContextManager["View"]):
         """Shows a change, if it is one for people."""
         if change.resource is Resource.EVENTS and change.type == "ADDED":
             self._event(change.object)
+        elif change.resource is Resource.PODS:
+            self._pod(change)
         elif change.resource is Resource.QUANTUM_TRAINING_JOBS and change.type != "DELETED":
             self._job(change.object)
 
@@ -106,13 +109,21 @@ class View(AbstractContextManager["View"]):
         if course is None:
             course = self._courses[key] = Course(job, now)
             if course.stage not in ENDS:  # else an earlier run left it so, and it may not stay so
-                self._staged(key, course, {})
+                self._staged(key, course, course.facts if course.stage == "inferring" else {})  # no epoch will follow
             return
         before = course.stage
         course.see(job, now)
         self._moved(key, course, before)
-        if course.stage in ENDS and before not in ENDS:
-            self.end(job)
+
+    def _pod(self, change: Change) -> None:
+        """A program has begun or ended, or its pod is gone."""
+        meta = change.object["metadata"]
+        key = (meta["namespace"], (meta.get("labels") or {}).get(LABEL_JOB, ""))
+        if course := self._courses.get(key):
+            before = course.stage
+            phase = (change.object.get("status") or {}).get("phase")
+            course.run(meta["uid"], runs=phase == "Running" and change.type != "DELETED", now=self._now())
+            self._moved(key, course, before)
 
     def _moved(self, key: Key, course: Course, before: str) -> None:
         milestone, at = self._told.get(key, (None, 0.0))
@@ -121,6 +132,8 @@ class View(AbstractContextManager["View"]):
             self._staged(key, course, course.facts)
         elif course.milestone != milestone and course.stage not in ENDS and self._now() >= at + _QUIET_SECONDS:
             self._passed(key, course)
+        if course.stage in ENDS and before not in ENDS:
+            self.end(course.job)
 
     def _staged(self, key: Key, course: Course, facts: Mapping[str, str]) -> None:
         """A job has come to another stage."""

@@ -3,6 +3,7 @@
 kubectl's library (go.yaml.in/yaml/v2, `resolve`) differs from PyYAML: a date and 1:30 are text, y and n are truths.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from math import isinf
@@ -12,6 +13,7 @@ import yaml
 
 from qtj_operator.cli.errors import InputError
 from qtj_operator.cli.text import visible
+from qtj_operator.cli.yamlmistakes import explained, line_breaks
 
 __all__ = ["documents_of", "value_of"]
 
@@ -19,12 +21,17 @@ _MOST_VALUES = 100_000
 """Values of a file, and those of a document once its aliases are written out. A large job has some hundreds."""
 _DEEPEST = 100
 """Levels of a document. A pod has some twenty."""
+_MOST_BROKEN = 20
+"""Documents of a file that are told not to be YAML: more of them say nothing new."""
 
 _CORE = "tag:yaml.org,2002:"
+_OR_QUOTE = ", or put a value that begins with { or [ in quotes"
 _TOO_DEEP = f"this is nested too deeply: write it with at most {_DEEPEST} levels"
 _TOO_MANY = f"these are more than {_MOST_VALUES:,} values, aliases written out: write fewer"
 
 _TRUE, _FALSE = ("y", "yes", "true", "on"), ("n", "no", "false", "off")
+_SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
+"""Begins a document wherever it stands: no text in quotes and no block may hold it."""
 _PLAIN = {
     "bool": (rf"{'|'.join(f'{w}|{w.capitalize()}|{w.upper()}' for w in (*_TRUE, *_FALSE))}", "yYnNtTfFoO"),
     "int": (r"[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0o[0-7_]+|[0-9][0-9_]*)", "-+0123456789"),
@@ -43,16 +50,20 @@ class _Loader(yaml.SafeLoader):
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  PyYAML's own way
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, line: int, values: Iterator[int]) -> None:
         super().__init__(text)
-        self._values = 0
+        self.line = line  # of the Reader: where the text begins in its file
+        self._values = values
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # noqa: ANN401
-        self._values += 1
-        if self._values > _MOST_VALUES:
+        if next(self._values) > _MOST_VALUES:
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise yaml.MarkedYAMLError(problem=_TOO_MANY, problem_mark=mark)
+            raise _TooManyError(problem=_TOO_MANY, problem_mark=mark)
         return super().compose_node(parent, index)
+
+
+class _TooManyError(yaml.MarkedYAMLError):
+    """The file has more values than are read."""
 
 
 for _name, (_pattern, _first) in _PLAIN.items():
@@ -60,28 +71,76 @@ for _name, (_pattern, _first) in _PLAIN.items():
 
 
 def documents_of(name: str, text: str) -> Iterator[yaml.Node]:
-    """Yields the documents of a text that have something in them; see `value_of`.
+    """Yields the documents of a text that have something in them and can be read; see `value_of`.
 
     Args:
         name: What the text is called in messages.
         text: The text.
 
     Raises:
-        InputError: It is not YAML, or means nothing to Kubernetes; with the line.
+        InputError: After the last of them: some are not YAML, or mean nothing to Kubernetes; a line for each.
     """
-    try:
-        for node in yaml.compose_all(text, _Loader):
-            if node is not None:
+    wrong: list[str] = []
+    values = itertools.count(1)
+    for line, piece in _pieces(text):
+        try:
+            for node in _composed(piece, line, values):
                 _check(name, node)
                 yield node
-    except RecursionError:
-        raise InputError(f"{name}: {_TOO_DEEP}") from None
-    except yaml.MarkedYAMLError as problem:
-        raise InputError(_told(name, problem)) from None
-    except yaml.reader.ReaderError as problem:
-        line = text.count("\n", 0, int(problem.position)) + 1
+        except InputError as problem:
+            wrong.append(str(problem))
+        except RecursionError:
+            wrong.append(f"{name}: {_TOO_DEEP}")
+        except yaml.YAMLError as problem:
+            at, sentence = _explained(problem, piece, line)
+            wrong.append(f"{name}:{at + 1}: {sentence}")
+            if isinstance(problem, _TooManyError) or len(wrong) >= _MOST_BROKEN:
+                break
+    if wrong:
+        raise InputError("\n".join(wrong))
+
+
+def _pieces(text: str) -> Iterator[tuple[int, str]]:
+    """Yields the documents as they are written, each with the number of lines before it."""
+    begin, line, ends = 0, 0, [*(found.start() for found in _SEPARATOR.finditer(text)), len(text)]
+    for before, end in itertools.pairwise((0, *ends)):
+        if end == len(text) or not _ends_with_directive(text[before:end]):  # which belongs to the document after it
+            yield line, text[begin:end]
+            line += line_breaks(text[begin:end])
+            begin = end
+
+
+def _ends_with_directive(text: str) -> bool:
+    said = (each for each in reversed(text.split("\n")) if each.strip() and not each.startswith("#"))
+    return next(said, "").startswith("%")
+
+
+def _composed(text: str, line: int, values: Iterator[int]) -> Iterator[yaml.Node]:
+    """Yields the documents of a text that begins on a line of its file.
+
+    Raises:
+        yaml.YAMLError: One is not YAML.
+    """
+    loader = _Loader(text, line, values)
+    try:
+        while loader.check_node():
+            if (node := loader.get_node()) is not None:
+                yield node
+    finally:
+        loader.dispose()
+
+
+def _explained(problem: yaml.YAMLError, text: str, line: int) -> tuple[int, str]:
+    """Returns the line of a problem in its file, from 0, and the sentence on it."""
+    if isinstance(problem, _TooManyError):
+        return problem.problem_mark.line if problem.problem_mark else line, _TOO_MANY
+    if isinstance(problem, yaml.MarkedYAMLError):
+        return explained(problem, text, line)
+    what = "this holds a character that YAML does not allow: remove it"
+    if isinstance(problem, yaml.reader.ReaderError):
         what = f"this holds the character U+{int(problem.character):04X}, which YAML does not allow: remove it"
-        raise InputError(f"{name}:{line}: {what}") from None
+        line += line_breaks(text[: int(problem.position)])
+    return line, what
 
 
 def value_of(node: yaml.Node) -> Any:  # noqa: ANN401  JSON
@@ -96,16 +155,6 @@ def value_of(node: yaml.Node) -> Any:  # noqa: ANN401  JSON
     if isinstance(node, yaml.SequenceNode):
         return [value_of(item) for item in node.value]
     return _SCALARS[node.tag](node.value)
-
-
-def _told(name: str, problem: yaml.MarkedYAMLError) -> str:
-    mark = problem.problem_mark or problem.context_mark
-    line = mark.line + 1 if mark else 1
-    if problem.problem == _TOO_MANY:
-        return f"{name}:{line}: {_TOO_MANY}"
-    if "'\\t'" in str(problem.problem):
-        return f"{name}:{line}: this is not YAML: a tab stands where only spaces may: put spaces in its place"
-    return f"{name}:{line}: this is not YAML: {problem.problem}"
 
 
 def _check(name: str, root: yaml.Node) -> None:
@@ -154,7 +203,7 @@ def _wrong_keys(node: yaml.MappingNode) -> tuple[yaml.Node, str] | None:
             if not all(isinstance(each, yaml.MappingNode) for each in merged):
                 return value, "<< takes in mappings alone: name the anchor of one"
         elif not isinstance(key, yaml.ScalarNode):
-            return key, "a field has a name: write text before the colon"
+            return key, f"a field has a name: write text before the colon{_OR_QUOTE if key.flow_style else ''}"
         elif key.tag in {f"{_CORE}bool", f"{_CORE}null"}:
             return key, f'YAML takes {key.value or "nothing"} for a value, and no name: write "{key.value}", in quotes'
         elif key.value in seen:

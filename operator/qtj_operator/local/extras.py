@@ -1,6 +1,7 @@
 """The optional parts of this installation: what each needs, and the command that installs it."""
 
 import json
+import platform
 import re
 import shlex
 from collections.abc import Sequence
@@ -8,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["EXTRAS", "install_command", "missing"]
+__all__ = ["EXTRAS", "how_to_get_the_trainer", "install_command", "missing"]
 
 EXTRAS = {"trainer": "train the project's own models", "operator": "talk to a cluster"}
 """What each is good for."""
@@ -33,6 +34,13 @@ def install_command(extra: str) -> str:
     if checkout is None:
         return f"pip install '.[{extra}]' in a checkout of this project"
     return shlex.join(["pip", "install", f"{checkout}[{extra}]"])
+
+
+def how_to_get_the_trainer() -> str:
+    """Returns the end of a sentence on TensorFlow Quantum, which is not there."""
+    if (platform.system(), platform.machine()) == ("Linux", "x86_64"):
+        return f": {install_command('trainer')}"
+    return ", which is published for Linux on x86-64 alone: run the job there or on a cluster"
 
 
 def _is_installed(name: str) -> bool:

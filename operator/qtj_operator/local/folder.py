@@ -1,7 +1,7 @@
 """The folder of one run on this machine: its record, its logs and, unless they go elsewhere, its artifacts.
 
-<folder>/.qtj-run                     says that the folder is ours, and which bucket has its artifacts, if one has;
-                                      locked while the run is under way
+<folder>/.qtj-run                     says that the folder is ours, where it was, which bucket has its artifacts, if one
+                                      has, and digests of its ConfigMaps; locked while the run is under way
 <folder>/job.json                     the job as the API server would hold it: what a later `qtj run` goes on from
 <folder>/events.jsonl                 its events, one object a line
 <folder>/run.log                      what a run without a terminal has to say
@@ -14,16 +14,20 @@ A folder that is not empty and has no `.qtj-run` belongs to somebody else: nothi
 import fcntl
 import json
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from qtj_operator.api.names import KIND, LABEL_ATTEMPT
+from qtj_operator.api.names import LABEL_ATTEMPT
+from qtj_operator.api.progress_log import append_line
 from qtj_operator.controller.client import Object
+from qtj_operator.local.locks import locked
+from qtj_operator.local.records import is_record, moved
 
 __all__ = ["EVENTS", "OUTPUT", "Folder", "FolderError"]
+
+T = TypeVar("T")
 
 EVENTS = "events.jsonl"
 OUTPUT = "run.log"
@@ -32,8 +36,6 @@ _RECORD = "job.json"
 _STOP = ".stop"
 _KILL = "kill"
 _LOGS = "logs"
-_CLAIM_SECONDS = 1.0
-"""How long a lock is tried for: somebody who only looks whether it is taken has it for a moment."""
 
 
 class FolderError(Exception):
@@ -79,11 +81,21 @@ class Folder:
     @property
     def bucket(self) -> str | None:
         """Where the artifacts went, if not here."""
+        return self._said("artifacts", str)
+
+    @property
+    def configs(self) -> Mapping[str, str] | None:
+        """Digests of the ConfigMaps and Secrets of its last run; None where nobody knows."""
+        return self._said("configs", dict)
+
+    def _said(self, name: str, kind: type[T]) -> T | None:
+        """Returns what the mark says; None where it says nothing, or nothing of that kind."""
         try:
             said = json.loads((self.path / _MARK).read_text())
         except (OSError, ValueError):
             return None
-        return str(said["artifacts"]) if isinstance(said, dict) and said.get("artifacts") else None
+        found = said.get(name) if isinstance(said, dict) else None
+        return found if isinstance(found, kind) else None
 
     @property
     def changed(self) -> float:
@@ -114,11 +126,12 @@ class Folder:
             return False
         return False
 
-    def claim(self, bucket: str | None = None) -> None:
+    def claim(self, bucket: str | None = None, configs: Mapping[str, str] | None = None) -> None:
         """Makes the folder, and keeps every other `qtj run` out of it until this process ends.
 
         Args:
             bucket: Where the artifacts go, if not here.
+            configs: Digests of the ConfigMaps and Secrets that the run takes its variables from.
 
         Raises:
             FolderError: It cannot be written to, or another process has it.
@@ -127,9 +140,17 @@ class Folder:
             self.path.mkdir(parents=True, exist_ok=True)
             (self.path / _LOGS).mkdir(exist_ok=True)
             lock = self.take(make=True)
+            self._settle()
             os.truncate(lock, 0)
-            os.pwrite(lock, json.dumps({"artifacts": bucket}).encode(), 0)
+            mark = {"artifacts": bucket, "folder": str(self.path), "configs": configs}
+            os.pwrite(lock, json.dumps(mark).encode(), 0)
         self.say_stopped()  # what a run that is gone was asked for
+
+    def _settle(self) -> None:
+        """Writes down where the weights are now, before the mark forgets where the folder was."""
+        if self._said("folder", str) not in {None, str(self.path)}:
+            with suppress(FolderError):  # there is no record, or none that could be read: nothing names weights
+                self.save(self.load())
 
     def take(self, *, make: bool = False) -> int:
         """Takes the lock of the folder, until `release` or the end of this process.
@@ -147,7 +168,7 @@ class Folder:
         flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_CREAT if make else 0)
         lock = os.open(self.path / _MARK, flags, 0o644)
         try:
-            _lock(lock)
+            locked(lock)
         except OSError as problem:
             os.close(lock)
             where = f"{self.path}: wait for its end, or stop it with qtj stop"
@@ -192,7 +213,7 @@ class Folder:
             self.complaint = None
 
     def load(self) -> dict[str, Any]:
-        """Reads the record.
+        """Reads the record; weights in a folder that has moved are where it is now.
 
         Raises:
             FolderError: There is none, or it is not one.
@@ -208,10 +229,10 @@ class Folder:
             raise FolderError(f"cannot read {path} ({problem.strerror}): make it readable") from None
         except (ValueError, RecursionError):
             job = None
-        if not _is_record(job):
+        if not is_record(job):
             raise FolderError(f"{path} is no record of a job: it was changed since, so run anew with --fresh")
         record: dict[str, Any] = job
-        return record
+        return moved(record, Path(self._said("folder", str) or self.path), self.path)
 
     @property
     def logs(self) -> list[Path]:
@@ -223,12 +244,12 @@ class Folder:
         meta = pod["metadata"]
         attempt = meta["labels"].get(LABEL_ATTEMPT)
         name = f"{meta['name']}.{attempt}.log" if attempt else f"{meta['name']}.log"
-        return lambda data: self.append(f"{_LOGS}/{name}", data)
+        return lambda data: _append(self.path / _LOGS / name, data)
 
-    def append(self, name: str, data: bytes) -> None:
-        """Adds to the end of a file of the run; what the disk has no room for is lost."""
-        with suppress(OSError), (self.path / name).open("ab") as file:
-            file.write(data)
+    def tell(self, event: Object) -> None:
+        """Records an event; one that the disk has no room for is lost."""
+        with suppress(OSError), (self.path / EVENTS).open("ab+") as record:
+            append_line(record, json.dumps(event).encode() + b"\n")
 
     def ask_to_stop(self, *, at_once: bool) -> None:
         """Asks the `qtj run` that is at work here to suspend its job.
@@ -265,28 +286,6 @@ class Folder:
             raise FolderError(f"cannot write to {self.path} ({why}): name another folder with --artifacts") from None
 
 
-def _lock(descriptor: int) -> None:
-    """Takes the lock.
-
-    Raises:
-        BlockingIOError: Somebody keeps it.
-        OSError: The file system has none.
-    """
-    last = time.monotonic() + _CLAIM_SECONDS
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > last:
-                raise
-            time.sleep(0.02)
-        else:
-            return
-
-
-def _is_record(job: object) -> bool:
-    if not isinstance(job, dict) or job.get("kind") != KIND:
-        return False
-    meta = job.get("metadata")
-    named = isinstance(meta, dict) and all(isinstance(meta.get(name), str) for name in ("name", "namespace", "uid"))
-    return named and isinstance(job.get("spec"), dict) and isinstance(job.get("status") or {}, dict)
+def _append(path: Path, data: bytes) -> None:
+    with suppress(OSError), path.open("ab") as file:
+        file.write(data)

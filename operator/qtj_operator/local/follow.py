@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from qtj_operator.api.reading import read_status
-from qtj_operator.api.status import ENDED
+from qtj_operator.api.status import ENDED, Phase
 from qtj_operator.controller.client import Resource
 from qtj_operator.local.folder import EVENTS, Folder, FolderError
 from qtj_operator.local.store import Change
@@ -27,7 +27,11 @@ def follow(folder: Folder) -> Iterator[Change]:
     while True:
         is_last = not folder.is_active
         if (version := folder.version) != seen:
-            seen, number, record = version, number + 1, _record(folder)
+            record = _record(folder)
+            if record and record["status"].get("phase") == Phase.SUSPENDED and folder.is_to_stop and not is_last:
+                record = None  # its programs have not ended yet
+            else:
+                seen, number = version, number + 1
             if record:
                 is_last |= record["status"].get("phase") in ENDED  # another job of its qtj run may go on for long
                 yield Change("MODIFIED", Resource.QUANTUM_TRAINING_JOBS, number, record)

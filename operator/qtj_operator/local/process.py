@@ -63,7 +63,8 @@ class Process:
     async def _start(
         cls, program: Program, log: Callable[[bytes], None], supervisors: Supervisors, scratch: Path | None
     ) -> "Process":
-        asked = request(str(scratch or ""), str(program.folder), program.command, program.environment)
+        environment = {**program.environment, **supervisors.mark}
+        asked = request(str(scratch or ""), str(program.folder), program.command, environment)
         reading, writing = os.pipe()
         try:
             supervisor = await _Supervisor.start(supervisors, writing)
@@ -82,6 +83,7 @@ class Process:
             await supervisor.ended()
             output.close()
             raise not_started(program.command[0], -pid)
+        supervisor.started(pid)
         return cls(pid, supervisor, output)
 
     @property
@@ -140,6 +142,10 @@ class _Supervisor:
             code = await self.ended()
             raise OSError(f"its supervisor ended with exit code {code} before it could start: try again")
         return int(answer)
+
+    def started(self, program: int) -> None:
+        """Takes note of the process of its program."""
+        self._supervisors.started(self._process, program)
 
     async def ended(self) -> int:
         """Waits for its end and returns its exit code."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from qtj_operator.api.contract import Env
 from qtj_operator.api.job import TRAINER_IMAGE, is_trainer, main_container
 from qtj_operator.controller.client import Object
-from qtj_operator.local.extras import install_command
+from qtj_operator.local.extras import how_to_get_the_trainer
 from qtj_operator.local.startable import CannotStartError, refuse_unstartable
 from qtj_operator.local.variables import Configs, as_text, expanded, variables_of
 
@@ -111,7 +111,7 @@ def _entrypoint(container: Object) -> Sequence[str]:
             raise CannotStartError(
                 "ErrImagePull",
                 f'image "{container["image"]}" stands for the trainer, and this Python environment lacks TensorFlow '
-                f"Quantum: {install_command('trainer')}",
+                f"Quantum{how_to_get_the_trainer()}",
             )
         return (sys.executable, *_ENTRYPOINT)
     if container.get("command"):

@@ -8,7 +8,6 @@ user's YAML ──▶ Store ──watch──▶ queue ──▶ Reconciler ─�
 """
 
 import asyncio
-import json
 import platform
 import uuid
 from collections.abc import Callable, Sequence
@@ -28,7 +27,7 @@ from qtj_operator.controller.runtime import Runtime
 from qtj_operator.core.decision import Decision
 from qtj_operator.local.addresses import Addresses, PortLease
 from qtj_operator.local.client import MachineClient
-from qtj_operator.local.folder import EVENTS, Folder
+from qtj_operator.local.folder import Folder, FolderError
 from qtj_operator.local.jobs import JobController
 from qtj_operator.local.kubelet import Kubelet, Machine
 from qtj_operator.local.poller import LocalPoller
@@ -113,13 +112,18 @@ class Session:
 
     def stop(self) -> None:
         """Suspends every job that has not ended: its programs get SIGTERM, and their checkpoints stay."""
-        for key in self._last:
-            self._suspend(key)
+        self._stop(at_once=False)
 
     def kill(self) -> None:
         """Suspends every job and kills its programs at once."""
-        for key in self._last:
-            self._suspend(key, at_once=True)
+        self._stop(at_once=True)
+
+    def _stop(self, *, at_once: bool) -> None:
+        for key, job in self._last.items():
+            if not _is_over(job):
+                with suppress(FolderError):  # then other commands do not know of it
+                    self._jobs[key].folder.ask_to_stop(at_once=at_once)
+            self._suspend(key, at_once=at_once)
 
     def _suspend(self, key: Key, *, at_once: bool = False) -> None:
         job = self._last[key]
@@ -202,6 +206,8 @@ class Session:
             for key in self._jobs:
                 await self._settle(key)
         self._save()
+        for job in self._jobs.values():
+            job.folder.say_stopped()
         self._lease.close()
 
     async def _settle(self, key: Key) -> None:
@@ -231,8 +237,7 @@ class Session:
 
     def _tell(self, event: Object) -> None:
         about = event["involvedObject"]
-        folder = self._jobs[about["namespace"], about["name"]].folder
-        folder.append(EVENTS, json.dumps(event).encode() + b"\n")
+        self._jobs[about["namespace"], about["name"]].folder.tell(event)
 
     def _save(self) -> None:
         for key in self._unsaved:

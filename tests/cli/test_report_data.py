@@ -1,0 +1,88 @@
+"""`qtj report -o`: the report for programs."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+import yaml
+
+from qtj_operator.api.predictions import Predictions
+from tests.cli.qtj import Answer, qtj
+from tests.cli.test_report import Left
+
+
+@pytest.fixture
+def left(folder: Path) -> Left:
+    left = Left(folder)
+    left.epochs(0.75, math.nan, epochs=3)
+    left.epochs(0.25, attempt=2, first=3)
+    left.status["progress"] = {"epoch": 3, "epochs": 3, "loss": 0.25}
+    left.inference(mse=0.5)
+    left.predictions(Predictions(classes=("cat", "dog"), labels=[0, 0, 1], predictions=[0, 1, None], examples=7))
+    left.record(left.status)
+    return left
+
+
+@pytest.mark.usefixtures("left")
+def test_programs_get_the_numbers_of_the_report_and_null_for_what_is_not_finite() -> None:
+    told = json.loads(qtj("report", "own", "-o", "json").output)
+
+    assert told == {
+        "run": "own/1",
+        "phase": "Complete",
+        "message": "own is Complete: inference is done: mse 0.5",
+        "epochs": 3,
+        "history": [
+            {"epoch": 1, "attempt": 1, "loss": 0.75, "accuracy": None},
+            {"epoch": 2, "attempt": 1, "loss": None, "accuracy": None},
+            {"epoch": 3, "attempt": 2, "loss": 0.25, "accuracy": None},
+        ],
+        "metrics": {"mse": 0.5},
+        "predictions": {
+            "examples": 7, "stored": 3, "judged": 2, "classes": ["cat", "dog"], "right": 1,
+            "confusion": [[1, 1], [0, 0]],
+        },
+        "notes": [],
+    }  # fmt: skip
+    assert yaml.safe_load(qtj("report", "own", "-o", "yaml").output) == told
+    assert qtj("report", "own", "-o", "name").output == "own/1\n"
+
+
+def test_a_regression_is_told_by_its_errors(left: Left) -> None:
+    left.predictions(Predictions(labels=[0.0, 2.0, 4.0], predictions=[0.0, 2.0, 1.0], examples=3))
+    left.record(left.status)
+
+    told = json.loads(qtj("report", "own", "-o", "json").output)["predictions"]
+
+    assert told == {
+        "examples": 3, "stored": 3, "judged": 3,
+        "rootMeanSquareError": math.sqrt(3), "meanAbsoluteError": 1.0, "determination": -0.125,
+    }  # fmt: skip
+
+
+def test_predictions_of_which_none_is_finite_have_no_errors(left: Left) -> None:
+    left.predictions(Predictions(labels=[0.0], predictions=[None], examples=1))
+    left.record(left.status)
+
+    told = json.loads(qtj("report", "own", "-o", "json").output)["predictions"]
+
+    assert (told["judged"], told["rootMeanSquareError"]) == (0, None)
+
+
+def test_the_report_for_programs_writes_nothing(left: Left) -> None:
+    before = sorted(left.place.rglob("*"))
+
+    assert qtj("report", "own", "-o", "json").code == 0
+    assert sorted(left.place.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["report.txt", "report.png"])
+def test_a_full_disk_hides_nothing_of_the_report(left: Left, name: str) -> None:
+    (left.place / name).symlink_to("/dev/full")
+
+    answer: Answer = qtj("report", "own")
+
+    assert answer.code == 2
+    assert answer.output.startswith("own is Complete: inference is done: mse 0.5\nepochs         3 of 3\n")
+    assert answer.sentences == [f"cannot write the report to {left.place} (No space left on device)"]

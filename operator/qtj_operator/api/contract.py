@@ -166,13 +166,8 @@ class Progress:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the progress with the status' field names (camelCase), leaving out what is not known yet."""
-        said = asdict(self)
-        said["validationLoss"] = said.pop("validation_loss")
-        said["trainingAccuracy"] = said.pop("training_accuracy")
-        said["examplesPerSecond"] = said.pop("examples_per_second")
-        said["gradientVariance"] = said.pop("gradient_variance")
-        said["checkpointStep"] = said.pop("checkpoint_step")
-        return {key: value for key, value in said.items() if value is not None and math.isfinite(value)}
+        known = {name: value for name, value in asdict(self).items() if value is not None and math.isfinite(value)}
+        return {re.sub("_(.)", lambda letter: letter[1].upper(), name): value for name, value in known.items()}
 
     def to_json(self) -> str:
         """Encodes the progress."""

@@ -20,7 +20,13 @@ LINE = Predictions(labels=[0.0, 2.0], predictions=[1.0, 2.0], examples=2)
 def found(epochs: Sequence[EpochRecord] = (), predictions: Predictions | None = None, title: str = "own") -> Findings:
     status = Status(phase=Phase.COMPLETE)
     return Findings(
-        title=title, headline=f"{title} is Complete", status=status, epochs=epochs, metrics={}, predictions=predictions
+        title=title,
+        phase=Phase.COMPLETE,
+        headline=f"{title} is Complete",
+        status=status,
+        epochs=epochs,
+        metrics={},
+        predictions=predictions,
     )
 
 

@@ -11,12 +11,14 @@ from qtj_operator.api.predictions import Predictions
 from tests.cli.qtj import Answer, qtj
 from tests.cli.test_report import Left
 
+UNKNOWN = dict.fromkeys(("loss", "accuracy", "validationLoss", "trainingAccuracy", "examplesPerSecond", "devices"))
+
 
 @pytest.fixture
 def left(folder: Path) -> Left:
     left = Left(folder)
     left.epochs(0.75, math.nan, epochs=3)
-    left.epochs(0.25, attempt=2, first=3)
+    left.epochs(0.25, attempt=2, first=3, validation_loss=0.5, devices=2)
     left.status["progress"] = {"epoch": 3, "epochs": 3, "loss": 0.25}
     left.inference(mse=0.5)
     left.predictions(Predictions(classes=("cat", "dog"), labels=[0, 0, 1], predictions=[0, 1, None], examples=7))
@@ -34,9 +36,9 @@ def test_programs_get_the_numbers_of_the_report_and_null_for_what_is_not_finite(
         "message": "own is Complete: inference is done: mse 0.5",
         "epochs": 3,
         "history": [
-            {"epoch": 1, "attempt": 1, "loss": 0.75, "accuracy": None},
-            {"epoch": 2, "attempt": 1, "loss": None, "accuracy": None},
-            {"epoch": 3, "attempt": 2, "loss": 0.25, "accuracy": None},
+            {**UNKNOWN, "epoch": 1, "attempt": 1, "loss": 0.75},
+            {**UNKNOWN, "epoch": 2, "attempt": 1},
+            {**UNKNOWN, "epoch": 3, "attempt": 2, "loss": 0.25, "validationLoss": 0.5, "devices": 2},
         ],
         "metrics": {"mse": 0.5},
         "predictions": {

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from qtj_operator.api.predictions import Predictions
+from qtj_operator.api.progress_log import EpochRecord
 from qtj_operator.cli.findings import Findings
 from qtj_operator.cli.report_scores import LISTED_CLASSES, confusion, errors_of, judged
 
@@ -19,18 +20,23 @@ def report_data(found: Findings) -> Mapping[str, Any]:
         "phase": found.phase,
         "message": found.headline,
         "epochs": (progress and progress.epochs) or None,
-        "history": [
-            {
-                "epoch": each.number,
-                "attempt": each.attempt,
-                "loss": _finite(each.loss),
-                "accuracy": _finite(each.accuracy),
-            }
-            for each in found.epochs
-        ],
+        "history": [_epoch(each) for each in found.epochs],
         "metrics": {name: _finite(value) for name, value in found.metrics.items()},
         "predictions": found.predictions and _scores(found.predictions),
         "notes": list(found.notes),
+    }
+
+
+def _epoch(record: EpochRecord) -> Mapping[str, Any]:
+    return {
+        "epoch": record.number,
+        "attempt": record.attempt,
+        "loss": _finite(record.loss),
+        "accuracy": _finite(record.accuracy),
+        "validationLoss": _finite(record.validation_loss),
+        "trainingAccuracy": _finite(record.training_accuracy),
+        "examplesPerSecond": _finite(record.examples_per_second),
+        "devices": record.devices,
     }
 
 

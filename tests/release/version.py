@@ -13,8 +13,8 @@ VERSION = project_version()
 TRAINER_IMAGE = f"localhost/qtj-trainer:{VERSION}"
 
 _IMAGE = re.compile(r"(?:(?<=qtj-operator:)|(?<=qtj-trainer:))\d+\.\d+\.\d+")
-_HISTORY = ("CHANGELOG.md", "requirements/", "tests/cluster/tools/")
-"""What names versions of the past, or of other projects."""
+_OTHERS = ("CHANGELOG.md", "requirements/", "tests/cluster/tools/", "tests/release/")
+"""Where versions are those of the past, of other projects, or of the tests of this."""
 
 
 def strays(root: Path = ROOT) -> list[str]:
@@ -49,4 +49,4 @@ def _files(root: Path) -> list[str]:
         text=True,
         check=True,
     )
-    return [path for path in listing.stdout.splitlines() if not path.startswith(_HISTORY)]
+    return [path for path in listing.stdout.splitlines() if not path.startswith(_OTHERS)]

@@ -24,7 +24,7 @@ IN_CLUSTER = eval "$$($(CLUSTER) env)" &&
 
 .PHONY: help
 help: ## Show this list
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
 
 ##@ The product on this machine
 
@@ -82,6 +82,12 @@ lint: $(STAMP) ## Style, layers, and whether generated files are up to date
 	$(BIN)/qtj crd --check $(CRD)
 	$(BIN)/qtj crd --docs --check $(API_DOCS)
 	$(BIN)/python -m tests.reference --check
+	$(BIN)/python -m tests.release check
+
+.PHONY: check-workflows
+check-workflows: ## The workflows of .github, with actionlint (needs Go); `make unit` does it too
+	@$(CLUSTER) tools workflows
+	@$(PYTHON) -m tests.release.workflows
 
 .PHONY: types
 types: $(STAMP) ## Static types
@@ -162,17 +168,37 @@ format: $(STAMP) ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-COMPILE = $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header
+.PHONY: release
+release: $(STAMP) ## Make this checkout the release VERSION=1.2.3: version, changelog, and the CRD that later ones must fit
+	$(BIN)/python -m tests.release prepare "$(VERSION)"
+
+.PHONY: wheel
+wheel: .venv-wheel/installed ## The wheel for this machine's processor, into dist/
+	rm -rf dist
+	$(PYTHON) -m pip --python .venv-wheel/bin/python wheel -q --no-deps --no-build-isolation -w dist/linux .
+	PATH=$(CURDIR)/.venv-wheel/bin:$$PATH auditwheel repair -w dist dist/linux/*.whl
+	rm -r dist/linux
+	$(PYTHON) -m tests.release.wheel dist/*.whl
+
+.venv-wheel/installed: requirements/wheel.txt
+	$(PYTHON) -m venv --without-pip --clear .venv-wheel
+	$(PYTHON) -m pip --python .venv-wheel/bin/python install -q --require-hashes --no-deps -r requirements/wheel.txt
+	@touch $@
+
+# UPGRADE=--upgrade takes the newest versions that pyproject.toml allows.
+UPGRADE ?=
+COMPILE = $(BIN)/uv pip compile -q $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-header
 
 .PHONY: requirements
-requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (versions already pinned stay: delete a file to upgrade)
+requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (UPGRADE=--upgrade for newer versions)
 	$(COMPILE) pyproject.toml --extra dev -o requirements/dev.txt
 	$(COMPILE) pyproject.toml --extra operator -c requirements/dev.txt -o requirements/operator.txt
 	$(COMPILE) pyproject.toml --extra trainer -c requirements/dev.txt -o requirements/trainer.txt
 	$(COMPILE) pyproject.toml --extra gpu -c requirements/dev.txt -o requirements/gpu.txt
 	$(COMPILE) pyproject.toml --extra bench -o requirements/bench.txt
 	echo 'hatchling==1.28.0' | $(COMPILE) - -c requirements/dev.txt -o requirements/build.txt
+	printf 'hatchling==1.28.0\nauditwheel>=6\npatchelf\n' | $(COMPILE) - -c requirements/dev.txt -o requirements/wheel.txt
 
 .PHONY: clean
 clean: ## Remove the virtual environment and tool caches
-	rm -rf $(VENV) .venv-bench .venv-gpu .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-bench .venv-gpu .venv-wheel .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

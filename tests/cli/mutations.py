@@ -7,6 +7,8 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
+from tests.release.version import TRAINER_IMAGE
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 Place = tuple[Any, int | str]
@@ -45,7 +47,7 @@ def examples() -> list[Any]:
     """The jobs of the examples; with an image that is not the trainer's, which would be asked each time."""
     found = []
     for path in sorted(EXAMPLES.glob("*.yaml")):
-        text = path.read_text().replace("localhost/qtj-trainer:0.1.0", "registry.example/mine:1")
+        text = path.read_text().replace(TRAINER_IMAGE, "registry.example/mine:1")
         found += [each for each in yaml.safe_load_all(text) if each["kind"] == "QuantumTrainingJob"]
     return found
 

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.qtj import qtj
 from tests.cli.test_validate import GOOD
 
-TRAINER = "image: localhost/qtj-trainer:0.1.0"
+TRAINER = "image: registry.example/qtj-trainer:1"
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,8 @@ ADDONS = Group("addons")
 POD_GROUPS = "manifests/coscheduling/crd.yaml"
 COSCHEDULING = Group("coscheduling", "sigs.k8s.io/scheduler-plugins", (POD_GROUPS,))
 PAUSE = Group("pause")
-GROUPS: Mapping[str, Group] = {group.name: group for group in (KUBERNETES, ADDONS, COSCHEDULING, PAUSE)}
+WORKFLOWS = Group("workflows")
+GROUPS: Mapping[str, Group] = {group.name: group for group in (KUBERNETES, ADDONS, COSCHEDULING, PAUSE, WORKFLOWS)}
 
 
 def go_mods() -> list[Path]:
@@ -70,6 +71,10 @@ def program(group: Group, name: str) -> str:
 
 def kubectl() -> str:
     return program(KUBERNETES, "kubectl")
+
+
+def actionlint() -> str:
+    return program(WORKFLOWS, "actionlint")
 
 
 def build_all(names: Iterable[str] = ()) -> None:

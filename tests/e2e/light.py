@@ -4,6 +4,7 @@ from typing import Any
 
 from tests.e2e.kubectl import ROOT
 from tests.e2e.trial import BUCKET
+from tests.release.version import TRAINER_IMAGE
 
 __all__ = ["Manifest", "light"]
 
@@ -20,7 +21,7 @@ def light(name: str, epochs: int, *, extra: dict[str, str] | None = None) -> Man
     """
     trainer = {
         "name": "trainer",
-        "image": "localhost/qtj-trainer:0.1.0",
+        "image": TRAINER_IMAGE,
         "command": ["python", "-uc", (ROOT / "tests/local/toy.py").read_text()],
         "args": ["train", str(epochs)],
         "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "256Mi", **(extra or {})}},

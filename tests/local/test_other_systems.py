@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 from tests.local.laptop import REPOSITORY, Laptop, toy_job
+from tests.release.version import TRAINER_IMAGE
 
 MAC = """
 import asyncio, ctypes, importlib.util, os, pkgutil, platform, subprocess, sys, sysconfig, tempfile, zoneinfo
@@ -51,7 +52,7 @@ def test_a_job_of_the_trainer_is_told_that_it_needs_linux(laptop: Laptop) -> Non
 
     assert ended.returncode == 2
     assert ended.stderr.endswith(
-        'image "localhost/qtj-trainer:0.1.0" stands for the trainer, and this Python environment lacks TensorFlow '
+        f'image "{TRAINER_IMAGE}" stands for the trainer, and this Python environment lacks TensorFlow '
         "Quantum, which is published for Linux on x86-64 alone: run the job there or on a cluster\n"
     )
     assert ended.stderr.count("\n") == 1

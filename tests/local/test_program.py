@@ -120,7 +120,7 @@ def test_a_missing_configmap_is_named() -> None:
 
 
 def test_the_trainers_image_stands_for_this_pythons_trainer() -> None:
-    pod = pod_with(image="registry.example:5000/team/qtj-trainer:0.1.0@sha256:00", command=None, args=["infer"])
+    pod = pod_with(image="registry.example:5000/team/qtj-trainer:1@sha256:00", command=None, args=["infer"])
 
     command = program_of(pod, configs={}, replaced={}).command
 

@@ -6,6 +6,7 @@ The programs are those of examples/: a wheel has them in its folder `programs`, 
 import re
 import sys
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from string import Template
 
@@ -72,7 +73,7 @@ $circuit  artifacts:
     spec:
       containers:
         - name: trainer
-          image: localhost/qtj-trainer:0.1.0 # your image; qtj run pulls none
+          image: localhost/qtj-trainer:$version # your image; qtj run pulls none
 $program
           resources: # for a cluster: qtj run does not enforce the memory
             requests: {cpu: 250m, memory: $memory}
@@ -151,6 +152,7 @@ def _job(wanted: Wanted, recipe: _Recipe, name: str, file: str) -> str:
         workers=wanted.workers,
         memory=recipe.memory,
         program=program,
+        version=version("quantumtrainingjob"),
     )
 
 

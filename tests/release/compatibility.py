@@ -1,0 +1,112 @@
+"""Whether a CustomResourceDefinition accepts every object that an earlier one accepted, and still has its fields.
+
+What cannot be judged, such as a new CEL rule, counts as a break: a person decides (CONTRIBUTING.md says how).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["breaks"]
+
+Json = dict[str, Any]
+
+_LEAST = {"minimum", "minLength", "minItems", "minProperties"}
+_MOST = {"maximum", "maxLength", "maxItems", "maxProperties"}
+_REMOVABLE = {"pattern", "format"}
+"""Keywords that restrict: an object that was valid stays so without them."""
+_OPENING = {"x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string", "nullable"}
+"""Keywords that widen: with them, more is valid."""
+_JUDGED = {"type", "enum", "required", "properties", "items", "additionalProperties", "x-kubernetes-validations"}
+_HARMLESS = {"description", "title", "example", "externalDocs"}
+_KNOWN = _LEAST | _MOST | _REMOVABLE | _OPENING | _JUDGED | _HARMLESS
+
+
+def breaks(old: Json, new: Json) -> list[str]:
+    """Returns what an upgrade would break, one sentence each; empty when the new CRD is compatible.
+
+    Args:
+        old: The CRD of the last release.
+        new: The CRD of this checkout.
+    """
+    return [*_identity(old["spec"], new["spec"]), *_versions(old["spec"], new["spec"])]
+
+
+def _identity(old: Json, new: Json) -> Iterator[str]:
+    if old["group"] != new["group"] or old["scope"] != new["scope"]:
+        yield "the group or the scope is another"
+    for name, value in old["names"].items():
+        present = new["names"].get(name)
+        if set(value) - set(present or ()) if isinstance(value, list) else value != present:
+            yield f"names.{name} was {value} and is {present}"
+
+
+def _versions(old: Json, new: Json) -> Iterator[str]:
+    present = {version["name"]: version for version in new["versions"]}
+    for version in old["versions"]:
+        name, now = version["name"], present.get(version["name"])
+        if now is None:
+            yield f"version {name} is gone"
+            continue
+        if version["served"] and not now["served"]:
+            yield f"version {name} is no longer served"
+        if gone := set(version.get("subresources", {})) - set(now.get("subresources", {})):
+            yield f"version {name} lost the subresource {', '.join(sorted(gone))}"
+        yield from _narrowed(name, version["schema"]["openAPIV3Schema"], now["schema"]["openAPIV3Schema"])
+
+
+def _narrowed(path: str, old: Json, new: Json) -> Iterator[str]:
+    """What the new schema refuses of what the old one accepted."""
+    if old.get("type") != new.get("type") and (old.get("type"), new.get("type")) != ("integer", "number"):
+        yield f"{path}: its type was {old.get('type')} and is {new.get('type')}"
+    if "enum" in new and (lost := sorted(set(old.get("enum", ["any other value"])) - set(new["enum"]))):
+        yield f"{path}: {', '.join(lost)} is no longer accepted"
+    for name in sorted(set(new.get("required", ())) - set(old.get("required", ()))):
+        yield f"{path}.{name}: it was optional and is required"
+    yield from _bounds(path, old, new)
+    yield from _keywords(path, old, new)
+    yield from _rules(path, old, new)
+    yield from _children(path, old, new)
+
+
+def _bounds(path: str, old: Json, new: Json) -> Iterator[str]:
+    for keyword in sorted((_LEAST | _MOST) & new.keys()):
+        tighter = keyword not in old or (
+            new[keyword] > old[keyword] if keyword in _LEAST else new[keyword] < old[keyword]
+        )
+        if tighter:
+            yield f"{path}: its {keyword} was {old.get(keyword, 'open')} and is {new[keyword]}"
+
+
+def _keywords(path: str, old: Json, new: Json) -> Iterator[str]:
+    for keyword in sorted(old.keys() | new.keys()):
+        was, now = old.get(keyword), new.get(keyword)
+        removed = keyword in _REMOVABLE and now is None
+        if was != now and ((keyword in _REMOVABLE and not removed) or keyword not in _KNOWN):
+            yield f"{path}: its {keyword} was {was} and is {now}"
+        if keyword in _OPENING and was and not now:
+            yield f"{path}: it no longer has {keyword}"
+
+
+def _rules(path: str, old: Json, new: Json) -> Iterator[str]:
+    known = {rule["rule"] for rule in old.get("x-kubernetes-validations", ())}
+    for rule in new.get("x-kubernetes-validations", ()):
+        if rule["rule"] not in known:
+            yield f"{path}: a rule is new or changed: {rule.get('message', rule['rule'])}"
+
+
+def _children(path: str, old: Json, new: Json) -> Iterator[str]:
+    fields, present = old.get("properties", {}), new.get("properties", {})
+    for name, field in fields.items():
+        if name in present:
+            yield from _narrowed(f"{path}.{name}", field, present[name])
+        elif not new.get("x-kubernetes-preserve-unknown-fields"):
+            yield f"{path}.{name}: it is gone"
+    if old.get("x-kubernetes-preserve-unknown-fields"):
+        for name in sorted(present.keys() - fields.keys()):
+            yield f"{path}.{name}: it took any value and has a schema"
+    for keyword in ("items", "additionalProperties"):
+        was, now = old.get(keyword), new.get(keyword)
+        if isinstance(was, dict) and isinstance(now, dict):
+            yield from _narrowed(f"{path}[]", was, now)
+        elif was and was != now:
+            yield f"{path}: its {keyword} was {was} and is {now}"

@@ -1,0 +1,154 @@
+"""A change of the CRD that would break somebody's jobs is noticed."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.release.compatibility import breaks
+from tests.release.crd import CRD, incompatible
+
+Json = dict[str, Any]
+OLD: Json = yaml.safe_load(CRD.read_text())
+
+
+def changed(change: Callable[[Json], object]) -> list[str]:
+    """What breaks after a change of the schema of a job's spec."""
+    new = deepcopy(OLD)
+    change(new["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"])
+    return breaks(OLD, new)
+
+
+def qubits(spec: Json) -> Json:
+    found: Json = spec["properties"]["circuit"]["properties"]["qubits"]
+    return found
+
+
+def container(spec: Json) -> Json:
+    found: Json = spec["properties"]["template"]["properties"]["spec"]["properties"]["containers"]["items"]
+    return found
+
+
+def test_this_checkout_breaks_nothing_that_the_last_release_accepts() -> None:
+    assert incompatible() == [], "CONTRIBUTING.md says what to do when that is meant"
+
+
+def test_a_crd_is_compatible_with_itself() -> None:
+    assert breaks(OLD, OLD) == []
+
+
+NARROWER: dict[str, tuple[Callable[[Json], object], str]] = {
+    "a field is removed": (
+        lambda spec: spec["properties"].pop("suspend"),
+        ".suspend: it is gone",
+    ),
+    "a maximum is lowered": (
+        lambda spec: qubits(spec).update(maximum=20),
+        ".circuit.qubits: its maximum was 40 and is 20",
+    ),
+    "a minimum is raised": (
+        lambda spec: qubits(spec).update(minimum=5),
+        ".circuit.qubits: its minimum was 4 and is 5",
+    ),
+    "a length is bounded": (
+        lambda spec: spec["properties"]["managedBy"].update(maxLength=3),
+        ".managedBy: its maxLength was",
+    ),
+    "a type changes": (
+        lambda spec: qubits(spec).update(type="string"),
+        ".circuit.qubits: its type was integer and is string",
+    ),
+    "a value is no longer allowed": (
+        lambda spec: spec["properties"]["strategy"]["enum"].remove("Mirrored"),
+        ".strategy: Mirrored is no longer accepted",
+    ),
+    "an enum appears": (
+        lambda spec: spec["properties"]["managedBy"].update(enum=["us"]),
+        ".managedBy: any other value is no longer accepted",
+    ),
+    "a field becomes required": (
+        lambda spec: spec["required"].append("circuit"),
+        ".circuit: it was optional and is required",
+    ),
+    "a pattern appears": (
+        lambda spec: spec["properties"]["managedBy"].update(pattern="^a"),
+        ".managedBy: its pattern was None and is ^a",
+    ),
+    "an open object is closed": (
+        lambda spec: container(spec).pop("x-kubernetes-preserve-unknown-fields"),
+        ".template.spec.containers[]: it no longer has x-kubernetes-preserve-unknown-fields",
+    ),
+    "a field of an open object gets a schema": (
+        lambda spec: container(spec)["properties"].update(tty={"type": "boolean"}),
+        ".template.spec.containers[].tty: it took any value and has a schema",
+    ),
+    "a rule is new": (
+        lambda spec: spec["x-kubernetes-validations"].append({"rule": "false", "message": "no"}),
+        ": a rule is new or changed: no",
+    ),
+    "a keyword appears that nobody judges": (
+        lambda spec: qubits(spec).update(multipleOf=2),
+        ".circuit.qubits: its multipleOf was None and is 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NARROWER)
+def test_a_schema_that_accepts_less_is_incompatible(name: str) -> None:
+    change, sentence = NARROWER[name]
+
+    (broken,) = changed(change)
+
+    assert broken.startswith(f"v1alpha1.spec{sentence}")
+
+
+WIDER: dict[str, Callable[[Json], object]] = {
+    "a field is new": lambda spec: spec["properties"].update(color={"type": "string"}),
+    "a new object has rules and required fields": lambda spec: spec["properties"].update(
+        paint={"type": "object", "required": ["x"], "properties": {"x": {"type": "string", "maxLength": 1}}}
+    ),
+    "a maximum is raised": lambda spec: qubits(spec).update(maximum=50),
+    "a minimum is gone": lambda spec: qubits(spec).pop("minimum"),
+    "an integer may be a number": lambda spec: qubits(spec).update(type="number"),
+    "a value is new": lambda spec: spec["properties"]["strategy"]["enum"].append("Ring"),
+    "a field becomes optional": lambda spec: spec["required"].remove("artifacts"),
+    "a rule is gone": lambda spec: spec["x-kubernetes-validations"].pop(),
+    "a description changes": lambda spec: spec.update(description="Other words."),
+    "an object opens": lambda spec: spec.update({"x-kubernetes-preserve-unknown-fields": True}),
+}
+
+
+@pytest.mark.parametrize("name", WIDER)
+def test_a_schema_that_accepts_more_is_compatible(name: str) -> None:
+    assert changed(WIDER[name]) == []
+
+
+RENAMED: dict[str, tuple[Callable[[Json], object], str]] = {
+    "version gone": (lambda spec: spec["versions"][0].update(name="v1beta1"), "version v1alpha1 is gone"),
+    "not served": (lambda spec: spec["versions"][0].update(served=False), "version v1alpha1 is no longer served"),
+    "no status": (
+        lambda spec: spec["versions"][0].update(subresources={}),
+        "version v1alpha1 lost the subresource status",
+    ),
+    "scope": (lambda spec: spec.update(scope="Cluster"), "the group or the scope is another"),
+    "plural": (lambda spec: spec["names"].update(plural="jobs"), "names.plural was quantumtrainingjobs and is jobs"),
+    "short name": (lambda spec: spec["names"].update(shortNames=["q"]), "names.shortNames was ['qtj'] and is ['q']"),
+}
+
+
+@pytest.mark.parametrize("name", RENAMED)
+def test_a_resource_under_another_name_or_version_is_incompatible(name: str) -> None:
+    change, sentence = RENAMED[name]
+    new = deepcopy(OLD)
+    change(new["spec"])
+
+    assert breaks(OLD, new) == [sentence]
+
+
+def test_a_second_version_beside_the_first_is_compatible() -> None:
+    new = deepcopy(OLD)
+    new["spec"]["versions"].insert(0, {**OLD["spec"]["versions"][0], "name": "v1beta1"})
+
+    assert breaks(OLD, new) == []

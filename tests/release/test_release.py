@@ -1,0 +1,106 @@
+"""`make release` and the checks of a tag, on a copy of what they touch."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+import yaml
+
+from tests.release.version import ROOT, VERSION
+from tests.release.wheel import faults
+
+TOUCHED = ("tests/__init__.py", "tests/release", "tests/cluster", "crds", "examples", "pyproject.toml", "CHANGELOG.md")
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    for name in TOUCHED:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, tmp_path / name)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    return tmp_path
+
+
+def release(copy: Path, *words: str) -> tuple[int, str]:
+    command = [sys.executable, "-m", "tests.release", *words]
+    ended = subprocess.run(
+        command, cwd=copy, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False
+    )
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+def add_news(copy: Path) -> None:
+    changelog = copy / "CHANGELOG.md"
+    changelog.write_text(changelog.read_text().replace("## Unreleased\n", "## Unreleased\n\n- A lamp.\n", 1))
+
+
+def test_a_release_is_one_command_and_its_tag_is_accepted(copy: Path) -> None:
+    add_news(copy)
+
+    prepared = release(copy, "prepare", "99.0.1")
+
+    assert prepared == (0, "this is 99.0.1: read the difference, commit it, and push the tag v99.0.1\n")
+    assert release(copy, "check", "--tag", "v99.0.1") == (0, "")
+    assert release(copy, "notes")[1].endswith("- A lamp.\n")
+    assert "qtj-trainer:99.0.1" in (copy / "examples/qcnn.yaml").read_text()
+
+
+def test_the_tag_of_another_version_is_refused(copy: Path) -> None:
+    code, said = release(copy, "check", "--tag", "v99.0.1")
+
+    assert (code, said.count("\n")) == (1, 1)
+    assert said.startswith(f"the tag v99.0.1 is not v{VERSION}")
+
+
+def test_a_crd_that_accepts_less_is_no_release(copy: Path) -> None:
+    add_news(copy)
+    path = copy / "crds/quantumtrainingjobs.quantumtraining.dev.yaml"
+    crd = yaml.safe_load(path.read_text())
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"].pop("suspend")
+    path.write_text(yaml.safe_dump(crd))
+
+    code, said = release(copy, "prepare", "99.0.1")
+
+    assert (code, said.count("\n")) == (1, 1)
+    assert said.endswith("breaks what released-crd.yaml allows: v1alpha1.spec.suspend: it is gone\n")
+    assert "99.0.1" not in (copy / "pyproject.toml").read_text()
+
+
+@pytest.mark.parametrize("version", ["", "1.2", "v1.2.3"])
+def test_what_is_no_version_is_refused(copy: Path, version: str) -> None:
+    code, said = release(copy, "prepare", version)
+
+    assert (code, said.count("\n")) == (1, 1)
+    assert "write three numbers" in said
+
+
+def wheel(folder: Path, name: str, *members: str) -> Path:
+    with ZipFile(folder / name, "w") as archive:
+        for member in members:
+            archive.writestr(member, "")
+    return folder / name
+
+
+def test_a_wheel_with_its_libraries_and_a_manylinux_tag_may_be_published(tmp_path: Path) -> None:
+    name = f"quantumtrainingjob-{VERSION}-py3-none-manylinux_2_34_aarch64.whl"
+
+    assert faults(wheel(tmp_path, name, "a/libqtj_fused.so", "b/libqtj_tracer.so")) == []
+
+
+def test_a_wheel_that_was_built_without_a_compiler_is_refused(tmp_path: Path) -> None:
+    assert faults(wheel(tmp_path, "quantumtrainingjob-0.0.1-py3-none-any.whl", "a/libqtj_tracer.so")) == [
+        "it has no libqtj_fused.so",
+        f"it is not of version {VERSION} for every Python 3",
+        "its name has no manylinux tag, so package indexes refuse it",
+    ]

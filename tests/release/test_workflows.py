@@ -1,0 +1,110 @@
+"""What the hosting platform reads of this repository: nothing else would tell that it is wrong before it is needed."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cluster.tools import actionlint
+from tests.release.version import ROOT
+from tests.release.workflows import findings
+
+GITHUB = ROOT / ".github"
+WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yaml"))
+FORMS = sorted(path for path in (GITHUB / "ISSUE_TEMPLATE").glob("*.yaml"))
+TARGETS = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+SPEAKING = [*WORKFLOWS, ROOT / ".pre-commit-config.yaml", ROOT / "CONTRIBUTING.md", GITHUB / "PULL_REQUEST_TEMPLATE.md"]
+
+
+def read(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.load(path.read_text(), yaml.BaseLoader)  # `on` is a word here
+    return found
+
+
+@pytest.fixture(scope="module")
+def built() -> None:
+    if not Path(actionlint()).exists():
+        sentence = "actionlint is not built: `make check-workflows`"
+        if os.environ.get("CI") == "true":
+            pytest.fail(sentence)
+        pytest.skip(sentence)
+
+
+@pytest.mark.usefixtures("built")
+def test_actionlint_finds_nothing_in_the_workflows() -> None:
+    assert findings() == ""
+
+
+@pytest.mark.usefixtures("built")
+@pytest.mark.parametrize(
+    ("right", "wrong", "sentence"),
+    [
+        ("needs: tag", "needs: tga", 'needs job "tga" which does not exist'),
+        ("subject-path:", "subject-paths:", 'input "subject-paths" is not defined'),
+        ("github.token", "github.tokn", 'property "tokn" is not defined'),
+    ],
+)
+def test_actionlint_finds_a_mistake(tmp_path: Path, right: str, wrong: str, sentence: str) -> None:
+    (tmp_path / "release.yaml").write_text((GITHUB / "workflows/release.yaml").read_text().replace(right, wrong))
+
+    assert sentence in findings(tmp_path / "release.yaml")
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_may_do_only_what_it_says(path: Path) -> None:
+    workflow = read(path)
+
+    assert workflow.get("permissions", {"contents": "read"}) == {"contents": "read"}
+    assert "permissions" in workflow or list(workflow["on"]) == ["workflow_call"], "its caller's permissions hold"
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_an_action_is_pinned_to_a_major_version_or_a_commit(path: Path) -> None:
+    used = re.findall(r"uses: (\S+)", path.read_text())
+
+    assert used
+    assert [each for each in used if not re.search(r"^\./|@v\d+$|@[0-9a-f]{40}$", each)] == []
+
+
+@pytest.mark.parametrize("path", SPEAKING, ids=lambda path: path.name)
+def test_every_make_target_that_is_named_exists(path: Path) -> None:
+    named = re.findall(r"(?:`|run: |entry: )make ([a-z0-9 -]+)", path.read_text())
+
+    assert {target for words in named for target in words.split()} - TARGETS == set()
+
+
+def test_every_make_target_of_the_test_matrix_exists() -> None:
+    matrix = read(GITHUB / "workflows/ci.yaml")["jobs"]["test"]["strategy"]["matrix"]["include"]
+
+    assert {target for entry in matrix for target in entry["targets"].split()} - TARGETS == set()
+
+
+def test_the_matrix_has_all_of_make_test_but_the_cluster() -> None:
+    matrix = read(GITHUB / "workflows/ci.yaml")["jobs"]["test"]["strategy"]["matrix"]["include"]
+    (whole,) = re.findall(r"^test: ([^#]*)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+    assert {target for entry in matrix for target in entry["targets"].split()} == set(whole.split()) - {"test-cluster"}
+
+
+def test_the_folders_of_dependency_updates_exist() -> None:
+    updates = read(GITHUB / "dependabot.yml")["updates"]
+    folders = {each for update in updates for each in update.get("directories", [])}
+
+    assert folders
+    assert [folder for folder in folders if not (ROOT / folder.strip("/") / "go.mod").is_file()] == []
+    assert {update["package-ecosystem"] for update in updates} == {"github-actions", "docker", "gomod"}
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.name)
+def test_an_issue_form_has_what_the_platform_wants(path: Path) -> None:
+    form = read(path)
+    ids = [part["id"] for part in form["body"]]
+
+    assert form["name"]
+    assert form["description"]
+    assert len(ids) == len(set(ids))
+    assert {part["type"] for part in form["body"]} <= {"textarea", "input", "dropdown", "checkboxes", "markdown"}
+    assert all(part["attributes"]["label"] for part in form["body"])

@@ -59,6 +59,12 @@ def test_readouts_become_terms_with_their_identity_apart() -> None:
     assert found.terms == (Term(0, 0.5, {4: "Z"}), Term(1, 2.0, {0: "Z"}), Term(1, 1.0, {1: "X", 2: "Y"}))
 
 
+def test_the_terms_of_a_sum_are_the_same_in_every_process() -> None:
+    sums = [cirq.PauliSum.from_pauli_strings(cirq.Z(a) * cirq.X(b)) for a in LINE for b in LINE if a > b]
+
+    assert [list(term.paulis.values()) for term in read(sums, NUMBER).terms] == [["X", "Z"]] * 15
+
+
 def test_gates_on_the_same_two_qubits_are_one_block_with_those_on_one_qubit_before_it() -> None:
     first, second = fused(cirq.H(LINE[1]), zz(0, 1), cirq.CNOT(LINE[1], LINE[0]), cirq.T(LINE[1]), zz(1, 2))
 

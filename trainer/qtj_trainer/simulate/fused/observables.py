@@ -126,8 +126,9 @@ def read(readouts: Sequence[cirq.PauliString | cirq.PauliSum], number: Mapping[c
             if len(string) == 0:
                 offsets[index] += factor
             else:
-                paulis = {number[qubit]: str(pauli) for qubit, pauli in string.items()}
-                terms.append(Term(index, factor, paulis))
+                # Cirq keeps the strings of a sum as sets, whose order differs between processes.
+                items = sorted(string.items()) if isinstance(readout, cirq.PauliSum) else string.items()
+                terms.append(Term(index, factor, {number[qubit]: str(pauli) for qubit, pauli in items}))
     return Readouts(tuple(offsets), tuple(terms))
 
 

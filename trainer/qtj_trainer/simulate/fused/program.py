@@ -244,14 +244,17 @@ def _first_of_layers(blocks: Sequence[BlockNode]) -> frozenset[Node]:
 
 
 def _pass(each: Pass[Node], places: Mapping[Node, int], layers: frozenset[Node]) -> list[int]:
-    operations = [_operation(node, places[node], each, starts_layer=node in layers) for node in each.nodes]
+    tile, lanes = each.tile_qubits, each.layout.lanes
+    operations = [
+        _operation(node, places[node], _position(node.qubits, tile, lanes), starts_layer=node in layers)
+        for node in each.nodes
+    ]
     operations += [_swap(each, *pair) for pair in each.swaps]
     bits = sum(1 << bit for bit in each.tile)
     return [len(operations), bits, *chain.from_iterable(operations)]
 
 
-def _operation(node: Node, place: int, each: Pass[Node], *, starts_layer: bool) -> list[int]:
-    where = _position(node.qubits, each.tile_qubits, each.layout.lanes)
+def _operation(node: Node, place: int, where: tuple[int, int, int, int], *, starts_layer: bool) -> list[int]:
     if isinstance(node, Pair):
         return [_DENSITY, place, *where, 0]
     flags = _NO_UNAPPLY * node.is_first | _NO_GRADIENT * node.is_constant

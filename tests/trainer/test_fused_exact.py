@@ -257,3 +257,13 @@ def test_no_examples_have_no_values() -> None:
     assert values.shape == (0, 2)
     assert by_inputs.shape == (0, 4)
     np.testing.assert_array_equal(by_weights, np.zeros(21))
+
+
+def test_an_unknown_instruction_set_is_named() -> None:
+    with pytest.raises(ValueError, match="altivec"):
+        lanes("altivec")
+
+
+def test_no_threads_are_too_few() -> None:
+    with pytest.raises(ValueError, match="number of threads"):
+        Engine(plan_for(Case(cirq.Circuit(), [cirq.Z(cirq.LineQubit(0)) * 1.0], [], [])), threads=0)

@@ -228,16 +228,6 @@ def test_layers_that_cannot_be_are_refused(flags: int, options: dict[str, Any]) 
     assert run(integers, compile_plan(plan).constants) == "the program is damaged"
 
 
-def test_an_unknown_instruction_set_is_named() -> None:
-    with pytest.raises(ValueError, match="altivec"):
-        lanes("altivec")
-
-
-def test_no_threads_are_too_few() -> None:
-    with pytest.raises(ValueError, match="number of threads"):
-        Engine(plan_of(4), threads=0)
-
-
 def test_memory_that_is_not_there_is_an_error() -> None:
     script = """
 import resource

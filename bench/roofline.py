@@ -19,23 +19,21 @@ _MIB = 1 << 20
 
 def operations(plan: Plan) -> int:
     """Counts the floating-point operations of one example's gradient over amplitudes."""
-    together = {node for layer in plan.together for node in layer}
-    count = _READOUT * len(plan.pairs)
-    for node, block in enumerate(plan.blocks, start=len(plan.beginning)):
-        even = node in plan.even
-        undone = 0 if node in plan.firsts else 1 if node in together else 2
-        count += (1 + undone) * _APPLY[even] + _SUMS[even] * (not block.is_constant)
-    return count << plan.qubits
+    count = _READOUT * len(plan.observables.pairs)
+    for node in plan.blocks:
+        undone = 0 if node.is_first else 1 if node.layer is not None else 2
+        count += (1 + undone) * _APPLY[node.is_even] + _SUMS[node.is_even] * (not node.is_constant)
+    return count << plan.shape.qubits
 
 
 def bytes_moved(plan: Plan) -> int:
     """Counts the bytes one example's gradient moves to and from the memory: none where the state is a single tile."""
-    passes = len(plan.passes) - plan.prefix_passes
+    passes = len(plan.passes)
     if plan.shape.is_whole:
         return 0
     forward = 2 * passes
     back = 4 * passes - 1  # the last pass has no lambda to read
-    return (forward + back) * _AMPLITUDE << plan.qubits
+    return (forward + back) * _AMPLITUDE << plan.shape.qubits
 
 
 def peak() -> float:

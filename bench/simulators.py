@@ -65,10 +65,12 @@ def fused_plan(case: Case) -> Any:
     """What our engine does for a case."""
     from qtj_trainer.simulate.fused.engine import lanes
     from qtj_trainer.simulate.fused.plan import make_plan
+    from qtj_trainer.simulate.fused.shape import Tuning
+    from qtj_trainer.simulate.specification import Specification
 
     circuit, readouts, turns, angles = _circuit(case)
-    names = [[str(symbol) for symbol in symbols] for symbols in (turns, angles)]
-    return make_plan(circuit, readouts, inputs=names[0], weights=names[1], lanes=lanes(), batch=case.batch)
+    asked = Specification(circuit, tuple(readouts), tuple(turns), tuple(angles))
+    return make_plan(asked, Tuning(lanes(), batch=case.batch))
 
 
 def fused(case: Case, threads: int) -> Simulator:

@@ -10,6 +10,8 @@ import sympy
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from qtj_trainer.simulate.specification import Specification
+
 Array = NDArray[Any]
 
 
@@ -21,6 +23,10 @@ class Case:
     readouts: Sequence[cirq.PauliString | cirq.PauliSum]
     inputs: Sequence[sympy.Symbol]
     weights: Sequence[sympy.Symbol]
+
+    @property
+    def specification(self) -> Specification:
+        return Specification(self.circuit, tuple(self.readouts), tuple(self.inputs), tuple(self.weights))
 
     @property
     def qubits(self) -> int:

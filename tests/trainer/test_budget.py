@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from qtj_trainer.simulate.fused.budget import Budget
 from qtj_trainer.simulate.fused.engine import Engine, lanes, shared_memory
 from qtj_trainer.simulate.fused.plan import make_plan
+from qtj_trainer.simulate.fused.shape import Tuning
+from qtj_trainer.simulate.specification import specified
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 
 REPOSITORY = Path(__file__).parents[2]
@@ -20,10 +22,8 @@ MIB = 1 << 20
 
 def engine(qubits: int = 14, tile_bits: int | None = None, **options: Any) -> Engine:
     hybrid = hybrid_circuit(qubits)
-    inputs, weights = ([str(symbol) for symbol in symbols] for symbols in (hybrid.inputs, hybrid.weights))
-    plan = make_plan(
-        hybrid.circuit, hybrid.readouts, inputs=inputs, weights=weights, lanes=lanes(), tile_bits=tile_bits
-    )
+    asked = specified(hybrid.circuit, hybrid.readouts, hybrid.inputs, hybrid.weights)
+    plan = make_plan(asked, Tuning(lanes(), tile_bits=tile_bits))
     return Engine(plan, **{"keep_bytes": 0, **options})
 
 

@@ -12,6 +12,8 @@ import pytest
 from qtj_trainer.simulate.fused.build import compiler
 from qtj_trainer.simulate.fused.engine import Engine, lanes
 from qtj_trainer.simulate.fused.plan import Plan, make_plan
+from qtj_trainer.simulate.fused.shape import Tuning
+from qtj_trainer.simulate.specification import specified
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 from tests.trainer.native_driver import Driver, Numbers, in_python
 
@@ -23,16 +25,14 @@ pytestmark = pytest.mark.slow
 
 def plan_of(lanes_of_plan: int, **options: Any) -> Plan:
     hybrid, line = hybrid_circuit(9), cirq.LineQubit.range(9)
-    names = [[str(symbol) for symbol in symbols] for symbols in (hybrid.inputs, hybrid.weights)]
     readouts = [*hybrid.readouts, cirq.X(line[0]) * cirq.Y(line[4]) * cirq.Z(line[8])]
-    return make_plan(
-        hybrid.circuit * 2, readouts, inputs=names[0], weights=names[1], lanes=lanes_of_plan, **options
-    )  # fmt: skip
+    asked = specified(hybrid.circuit * 2, readouts, hybrid.inputs, hybrid.weights)
+    return make_plan(asked, Tuning(lanes_of_plan, **options))
 
 
 def numbers_of(plan: Plan, batch: int) -> Numbers:
     random = np.random.default_rng(0)
-    upstream = random.normal(size=(batch, len(plan.readouts.offsets)))
+    upstream = random.normal(size=(batch, len(plan.observables.offsets)))
     return random.uniform(-2, 2, (batch, 9)), random.uniform(0, 2, 21), upstream
 
 

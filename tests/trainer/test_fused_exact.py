@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from qtj_trainer import circuits
 from qtj_trainer.simulate.fused.engine import Engine, lanes
 from qtj_trainer.simulate.fused.plan import Plan, make_plan
+from qtj_trainer.simulate.fused.shape import Tuning
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 from tests.trainer.circuits import Case, cases
 
@@ -40,14 +41,7 @@ VARIANTS = [name for name in ("avx512", "avx2", "baseline") if runnable(name)]
 
 
 def plan_for(case: Case, variant: str = "", **planning: Any) -> Plan:
-    return make_plan(
-        case.circuit,
-        case.readouts,
-        inputs=[str(symbol) for symbol in case.inputs],
-        weights=[str(symbol) for symbol in case.weights],
-        lanes=lanes(variant),
-        **planning,
-    )
+    return make_plan(case.specification, Tuning(lanes(variant), **planning))
 
 
 def engine_of(case: Case, variant: str = "", **options: Any) -> Engine:
@@ -263,3 +257,13 @@ def test_no_examples_have_no_values() -> None:
     assert values.shape == (0, 2)
     assert by_inputs.shape == (0, 4)
     np.testing.assert_array_equal(by_weights, np.zeros(21))
+
+
+def test_an_unknown_instruction_set_is_named() -> None:
+    with pytest.raises(ValueError, match="altivec"):
+        lanes("altivec")
+
+
+def test_no_threads_are_too_few() -> None:
+    with pytest.raises(ValueError, match="number of threads"):
+        Engine(plan_for(Case(cirq.Circuit(), [cirq.Z(cirq.LineQubit(0)) * 1.0], [], [])), threads=0)

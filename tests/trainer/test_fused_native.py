@@ -26,6 +26,8 @@ from qtj_trainer.simulate.fused.gates import UnsupportedError
 from qtj_trainer.simulate.fused.library import library
 from qtj_trainer.simulate.fused.plan import Plan, make_plan
 from qtj_trainer.simulate.fused.program import Program, compile_plan
+from qtj_trainer.simulate.fused.shape import Tuning
+from qtj_trainer.simulate.specification import specified
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 
 Array = NDArray[Any]
@@ -43,9 +45,9 @@ def program(qubits: int = 6, **options: Any) -> Program:
 
 def plan_of(qubits: int, **options: Any) -> Plan:
     hybrid = hybrid_circuit(qubits)
-    names = [[str(symbol) for symbol in symbols] for symbols in (hybrid.inputs, hybrid.weights)]
     readouts = [*hybrid.readouts, cirq.X(cirq.LineQubit(0)) * cirq.Y(cirq.LineQubit(1)) * cirq.Z(cirq.LineQubit(2))]
-    return make_plan(hybrid.circuit, readouts, inputs=names[0], weights=names[1], lanes=lanes(), **options)
+    asked = specified(hybrid.circuit, readouts, hybrid.inputs, hybrid.weights)
+    return make_plan(asked, Tuning(lanes(), **options))
 
 
 def run(integers: Array, constants: Array, batch: int = 3) -> str:
@@ -226,16 +228,6 @@ def test_layers_that_cannot_be_are_refused(flags: int, options: dict[str, Any]) 
     assert run(integers, compile_plan(plan).constants) == "the program is damaged"
 
 
-def test_an_unknown_instruction_set_is_named() -> None:
-    with pytest.raises(ValueError, match="altivec"):
-        lanes("altivec")
-
-
-def test_no_threads_are_too_few() -> None:
-    with pytest.raises(ValueError, match="number of threads"):
-        Engine(plan_of(4), threads=0)
-
-
 def test_memory_that_is_not_there_is_an_error() -> None:
     script = """
 import resource
@@ -251,7 +243,8 @@ def out_of_memory() -> None:
     """Asks for a batch that does not fit, in a process that may not grow; then for one that does."""
     line, angle = cirq.LineQubit.range(18), sympy.Symbol("a")
     circuit = cirq.Circuit(cirq.X(qubit) ** angle for qubit in line)
-    plan = make_plan(circuit, [cirq.Z(line[0]) * 1.0], inputs=[], weights=["a"], lanes=lanes(), examples_in_lanes=False)
+    asked = specified(circuit, cirq.Z(line[0]) * 1.0, weights=[angle])
+    plan = make_plan(asked, Tuning(lanes(), examples_in_lanes=False))
     engine = Engine(plan, keep_bytes=1 << 40)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + (64 << 20), used + (64 << 20)))

@@ -1,5 +1,6 @@
 """What is planned for a circuit: fused, left out, and in which order."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,10 +10,14 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from qtj_trainer.simulate.fused.blocks import Block
 from qtj_trainer.simulate.fused.gates import UnsupportedError, elementary
-from qtj_trainer.simulate.fused.plan import Plan, make_plan, shape_for
+from qtj_trainer.simulate.fused.nodes import BlockNode
+from qtj_trainer.simulate.fused.plan import Plan, make_plan
 from qtj_trainer.simulate.fused.program import compile_plan
-from qtj_trainer.simulate.fused.schedule import Shape, schedule
+from qtj_trainer.simulate.fused.schedule import schedule
+from qtj_trainer.simulate.fused.shape import Shape, Tuning, shape_for
+from qtj_trainer.simulate.specification import specified
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 
 LINE = cirq.LineQubit.range(8)
@@ -20,14 +25,13 @@ ANGLE = sympy.Symbol("a")
 
 
 def plan_of(circuit: cirq.Circuit, *readouts: cirq.PauliString) -> Plan:
-    return make_plan(circuit, readouts, inputs=[], weights=["a"], lanes=16)
+    return make_plan(specified(circuit, readouts, weights=[ANGLE]), Tuning(16))
 
 
 def hybrid_plan(qubits: int, *, times: int = 1, **options: Any) -> Plan:
     hybrid = hybrid_circuit(qubits)
-    names = [[str(symbol) for symbol in symbols] for symbols in (hybrid.inputs, hybrid.weights)]
-    circuit = hybrid.circuit * times
-    return make_plan(circuit, hybrid.readouts, inputs=names[0], weights=names[1], lanes=16, **options)
+    asked = specified(hybrid.circuit * times, hybrid.readouts, hybrid.inputs, hybrid.weights)
+    return make_plan(asked, Tuning(16, **options))
 
 
 def test_the_qcnn_in_plain_words() -> None:
@@ -70,30 +74,37 @@ def test_a_circuit_without_a_constant_beginning_in_plain_words() -> None:
     ],
 )
 def test_examples_share_the_lanes_where_they_fill_them(qubits: int, batch: int | None, *, side_by_side: bool) -> None:
-    assert (shape_for(qubits, 16, batch=batch).lane_bits == 0) == side_by_side
+    assert (shape_for(qubits, Tuning(16, batch)).lane_bits == 0) == side_by_side
+
+
+def layers_of(plan: Plan) -> list[list[BlockNode]]:
+    """The blocks that are taken back together, layer by layer."""
+    layers = sorted({node.layer for node in plan.blocks if node.layer is not None})
+    return [[node for node in plan.blocks if node.layer == layer] for layer in layers]
 
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_blocks_that_are_taken_back_together_act_side_by_side_and_last_in_their_layer(times: int) -> None:
     plan = hybrid_plan(9, times=times)
-    nodes = plan.passes[-1].nodes
-    edges = [*(block.qubits for block in [*plan.beginning, *plan.blocks]), *(pair.qubits for pair in plan.pairs)]
+    (work,) = plan.passes
+    in_circuit = [*plan.blocks, *plan.observables.pairs]
+    together = layers_of(plan)
 
-    assert len(plan.together) >= times
-    for layer in plan.together:
-        qubits = [qubit for node in layer for qubit in edges[node]]
+    assert len(together) >= times
+    for layer in together:
+        qubits = [qubit for node in layer for qubit in node.qubits]
         assert len(set(qubits)) == len(qubits)
-        start = nodes.index(layer[0])
-        assert nodes[start : start + len(layer)] == layer
-        before = {qubit for node in nodes[:start] for qubit in edges[node]}
-        assert all(before.intersection(edges[node]) for node in layer)
+        start = work.nodes.index(layer[0])
+        assert list(work.nodes[start : start + len(layer)]) == layer
+        before = {qubit for node in work.nodes[:start] for qubit in node.qubits}
+        assert all(before.intersection(node.qubits) for node in layer)
     for qubit in range(9):
-        on_it = [node for node in nodes if qubit in edges[node]]
-        assert on_it == sorted(on_it)
+        on_it, first = ([node for node in nodes if qubit in node.qubits] for nodes in (work.nodes, in_circuit))
+        assert on_it == first
 
 
 def test_a_state_in_tiles_is_taken_back_block_by_block() -> None:
-    assert hybrid_plan(8, tile_bits=3, examples_in_lanes=False).together == []
+    assert layers_of(hybrid_plan(8, tile_bits=3, examples_in_lanes=False)) == []
 
 
 def test_blocks_that_look_alike_share_their_sums() -> None:
@@ -108,7 +119,7 @@ def test_gates_that_no_readout_can_notice_are_dropped() -> None:
     plan = plan_of(circuit, cirq.PauliString(cirq.Z(LINE[0])))
 
     assert plan.dropped == 1
-    assert [pair.qubits for pair in plan.pairs] == [(0, 1)]
+    assert [pair.qubits for pair in plan.observables.pairs] == [(0, 1)]
 
 
 def test_a_readout_that_reaches_out_of_a_block_is_taken_after_it() -> None:
@@ -116,7 +127,7 @@ def test_a_readout_that_reaches_out_of_a_block_is_taken_after_it() -> None:
 
     plan = plan_of(circuit, cirq.Z(LINE[1]) * cirq.Z(LINE[2]))
 
-    assert [(pair.qubits, pair.block) for pair in plan.pairs] == [((1, 2), None)]
+    assert [(pair.qubits, pair.block) for pair in plan.observables.pairs] == [((1, 2), None)]
     assert len(plan.blocks) == 2
 
 
@@ -129,20 +140,21 @@ def test_each_node_is_done_once_in_order_and_inside_its_tile(
     beginning: list[tuple[int, int]], nodes: list[tuple[int, int]], lane_bits: int, tile_bits: int
 ) -> None:
     shape = Shape(lane_bits, 10 - lane_bits, min(tile_bits, 10 - lane_bits))
-    every = [*beginning, *nodes]
+    first, others = ([Block(edge) for edge in each] for each in (beginning, nodes))
 
-    passes, prefix = schedule(beginning, nodes, 10, shape)
+    once, rest = schedule(first, others, shape)
 
-    done = [node for each in passes for node in each.nodes]
-    assert sorted(done) == list(range(len(every)))
-    assert {node for each in passes[:prefix] for node in each.nodes} == set(range(len(beginning)))
-    for qubit in range(10):
-        on_it = [node for node in done if qubit in every[node]]
-        assert on_it == sorted(on_it)
+    for passes, blocks in ((once, first), (rest, others)):
+        done = [node for each in passes for node in each.nodes]
+        assert Counter(done) == Counter(blocks)
+        for qubit in range(10):
+            on_it, in_order = ([block for block in each if qubit in block.qubits] for each in (done, blocks))
+            assert on_it == in_order
+    passes = [*once, *rest]
     for each, following in zip(passes, [*passes[1:], None], strict=True):
         tile = {*each.layout.lanes, *(each.layout.vector[bit] for bit in each.tile)}
         assert len(tile) == shape.tile_qubits
-        assert all(tile.issuperset(every[node]) for node in each.nodes)
+        assert all(tile.issuperset(node.qubits) for node in each.nodes)
         layout = each.layout
         for lane, bit in each.swaps:
             assert bit in each.tile

@@ -7,20 +7,25 @@
 A sweep over the state costs the same for any full 4x4 matrix, so everything that fits into a block is free.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import cirq
 
 from qtj_trainer.simulate.fused.gates import Gate, elementary
 
-__all__ = ["Block", "constant_beginning", "fuse", "without_effect_on"]
+__all__ = ["Block", "Placed", "constant_beginning", "fuse", "noticed_by"]
+
+Numbered = tuple[Gate, tuple[int, ...]]
+"""A gate with the numbers of its qubits."""
+Placed = tuple[Gate, tuple[int, ...]]
+"""A gate with the positions of its qubits in a block: 0, 1 or both."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """Gates that act on two qubits and nothing else in between.
+    """Gates that act on two qubits and nothing else in between. A block equals itself alone.
 
     Attributes:
         qubits: Two different qubits, by number.
@@ -28,15 +33,15 @@ class Block:
     """
 
     qubits: tuple[int, int]
-    gates: list[tuple[Gate, tuple[int, ...]]] = field(default_factory=list)
+    gates: tuple[Placed, ...] = ()
 
-    def add(self, gate: Gate, qubits: Sequence[int]) -> None:
-        """Appends a gate on some of the block's qubits."""
-        self.gates.append((gate, tuple(self.qubits.index(qubit) for qubit in qubits)))
+    def followed_by(self, gate: Gate, qubits: Sequence[int]) -> Self:
+        """Returns the block with a gate on some of its qubits after all others."""
+        return replace(self, gates=(*self.gates, self._placed(gate, qubits)))
 
-    def put_first(self, gate: Gate, qubits: Sequence[int]) -> None:
-        """Puts a gate on some of the block's qubits before all others."""
-        self.gates.insert(0, (gate, tuple(self.qubits.index(qubit) for qubit in qubits)))
+    def preceded_by(self, gate: Gate, qubits: Sequence[int]) -> Self:
+        """Returns the block with a gate on some of its qubits before all others."""
+        return replace(self, gates=(self._placed(gate, qubits), *self.gates))
 
     def depends_on(self, symbols: frozenset[str]) -> bool:
         """Whether one of the symbols appears in it."""
@@ -46,25 +51,25 @@ class Block:
         """Returns the head, up to the last gate that depends on data, and the tail."""
         dependent = [index for index, (gate, _) in enumerate(self.gates) if gate.symbols & inputs]
         cut = dependent[-1] + 1 if dependent else 0
-        return type(self)(self.qubits, self.gates[:cut]), type(self)(self.qubits, self.gates[cut:])
+        return replace(self, gates=self.gates[:cut]), replace(self, gates=self.gates[cut:])
 
     @property
     def is_constant(self) -> bool:
         """Whether no symbol appears in it."""
         return not any(gate.symbols for gate, _ in self.gates)
 
-
-Numbered = tuple[Gate, tuple[int, ...]]
+    def _placed(self, gate: Gate, qubits: Sequence[int]) -> Placed:
+        return gate, tuple(self.qubits.index(qubit) for qubit in qubits)
 
 
 def constant_beginning(
-    circuit: cirq.AbstractCircuit, number: Callable[[cirq.Qid], int]
+    circuit: cirq.AbstractCircuit, number: Mapping[cirq.Qid, int]
 ) -> tuple[list[Numbered], list[Numbered]]:
     """Divides the gates of a circuit into those that act before any symbol, and the others.
 
     Args:
         circuit: The circuit.
-        number: Numbers its qubits.
+        number: The numbers of its qubits.
 
     Returns:
         Gates with the numbers of their qubits: the constant beginning, and the rest.
@@ -77,7 +82,7 @@ def constant_beginning(
     touched: set[int] = set()
     for operation in circuit.all_operations():
         for gate in elementary(operation):
-            qubits = tuple(number(qubit) for qubit in gate.qubits)
+            qubits = tuple(number[qubit] for qubit in gate.qubits)
             if gate.angle is None and touched.isdisjoint(qubits):
                 beginning.append((gate, qubits))
             else:
@@ -98,40 +103,58 @@ def fuse(gates: Iterable[Numbered], qubits: int) -> list[Block]:
     Returns:
         Blocks in an order in which they may be applied.
     """
-    blocks: list[Block] = []
-    last: dict[int, Block] = {}
-    waiting: dict[int, list[Numbered]] = {}
+    fusion = _Fusion()
     for gate, acts_on in gates:
+        fusion.add(gate, acts_on)
+    fusion.finish(qubits)
+    return [growing.block() for growing in fusion.blocks]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Growing:
+    """A block that more gates may join."""
+
+    qubits: tuple[int, int]
+    gates: list[Numbered] = field(default_factory=list)
+
+    def block(self) -> Block:
+        position = {qubit: index for index, qubit in enumerate(self.qubits)}
+        return Block(self.qubits, tuple((gate, tuple(map(position.__getitem__, on))) for gate, on in self.gates))
+
+
+@dataclass(frozen=True, slots=True)
+class _Fusion:
+    """Blocks so far, the last one on each qubit, and the gates on one qubit that wait for a block there."""
+
+    blocks: list[_Growing] = field(default_factory=list)
+    last: dict[int, _Growing] = field(default_factory=dict)
+    waiting: dict[int, list[Numbered]] = field(default_factory=dict)
+
+    def add(self, gate: Gate, acts_on: tuple[int, ...]) -> None:
         if len(acts_on) == 1:
-            waiting.setdefault(acts_on[0], []).append((gate, acts_on))
-            continue
+            self.waiting.setdefault(acts_on[0], []).append((gate, acts_on))
+            return
         first, second = acts_on
-        block = last.get(first)
-        if block is None or block is not last.get(second):
-            block = Block((first, second))
-            blocks.append(block)
-            last[first] = last[second] = block
+        block = self.last.get(first)
+        if block is None or block is not self.last.get(second):
+            block = self._opened(first, second)
         for qubit in acts_on:
-            _move(waiting.pop(qubit, ()), block)
-        block.add(gate, acts_on)
-    _settle(waiting, last, blocks, qubits)
-    return blocks
+            block.gates.extend(self.waiting.pop(qubit, ()))
+        block.gates.append((gate, acts_on))
 
+    def finish(self, qubits: int) -> None:
+        """Puts gates on one qubit that no block came for into the last block there, or two by two into new ones."""
+        lonely = [qubit for qubit in self.waiting if qubit not in self.last]
+        for first, second in _pairs(lonely, qubits):
+            self._opened(first, second)
+        for qubit, gates in self.waiting.items():
+            self.last[qubit].gates.extend(gates)
 
-def _move(waiting: Iterable[Numbered], block: Block) -> None:
-    for gate, acts_on in waiting:
-        block.add(gate, acts_on)
-
-
-def _settle(waiting: dict[int, list[Numbered]], last: dict[int, Block], blocks: list[Block], qubits: int) -> None:
-    """Puts gates on one qubit that no block came for into the last block there, or two by two into new ones."""
-    lonely = [qubit for qubit in waiting if qubit not in last]
-    for first, second in _pairs(lonely, qubits):
-        block = Block((first, second))
-        blocks.append(block)
-        last[first] = last[second] = block
-    for qubit, gates in waiting.items():
-        _move(gates, last[qubit])
+    def _opened(self, first: int, second: int) -> _Growing:
+        block = _Growing((first, second))
+        self.blocks.append(block)
+        self.last[first] = self.last[second] = block
+        return block
 
 
 def _pairs(lonely: Sequence[int], qubits: int) -> Iterator[tuple[int, int]]:
@@ -140,17 +163,20 @@ def _pairs(lonely: Sequence[int], qubits: int) -> Iterator[tuple[int, int]]:
         yield first, rest[0] if rest else (first + 1) % qubits
 
 
-def without_effect_on(blocks: Sequence[Block], qubits: Iterable[int]) -> set[int]:
-    """Finds the blocks that no observable on `qubits` can notice: those outside of the causal cone.
+def noticed_by(qubits: Iterable[int], blocks: Sequence[Block]) -> list[Block]:
+    """Drops the blocks that no observable on `qubits` can notice: those outside of the causal cone.
+
+    Args:
+        qubits: Those that are looked at.
+        blocks: All blocks, in order.
 
     Returns:
-        Indices of `blocks`.
+        The other blocks, in order.
     """
     cone = set(qubits)
-    unnoticed = set()
-    for index in range(len(blocks) - 1, -1, -1):
-        if cone.isdisjoint(blocks[index].qubits):
-            unnoticed.add(index)
-        else:
-            cone.update(blocks[index].qubits)
-    return unnoticed
+    noticed = []
+    for block in reversed(blocks):
+        if not cone.isdisjoint(block.qubits):
+            cone.update(block.qubits)
+            noticed.append(block)
+    return noticed[::-1]

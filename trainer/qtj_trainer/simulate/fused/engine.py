@@ -44,7 +44,7 @@ class Engine:
     Memory, in bytes, for n qubits, T threads and states of S = 8 · 2^n (examples in the lanes: S = 8 · 2^n · lanes):
     S if there is a constant beginning, which engines with the same plan share; states of up to `keep_bytes` that wait
     for their gradient; and `shared_memory`, for the largest of all engines: 2 S where the state is divided over the
-    threads and 2 T S where the batch is, one S more for each psi and layer whose state is kept (`Plan.together`).
+    threads and 2 T S where the batch is, one S more for each psi and layer whose state is kept (`BlockNode.layer`).
     """
 
     def __init__(self, plan: Plan, *, threads: int = 1, variant: str = "", keep_bytes: int = _KEEP_BYTES) -> None:
@@ -59,7 +59,7 @@ class Engine:
         Raises:
             MemoryError: If there is not enough memory.
         """
-        self._state = in_words(statevector_bytes(plan.qubits))
+        self._state = in_words(statevector_bytes(plan.shape.qubits))
         self._program = compile_plan(plan)
         self._library = library()
         self._serials = count(1)

@@ -7,8 +7,8 @@ block, and Pauli strings on three and more qubits are taken from the whole state
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 import cirq
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from qtj_trainer.simulate.fused.blocks import Block
 from qtj_trainer.simulate.specification import real_coefficient
 
-__all__ = ["Pair", "Readouts", "Term", "pairs_and_strings", "read"]
+__all__ = ["Observables", "Pair", "Readouts", "Term", "observe", "read"]
 
 _PAULIS = {
     "I": np.eye(2, dtype=complex),
@@ -56,9 +56,9 @@ class Readouts:
         return {qubit for term in self.terms for qubit in term.paulis}
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Pair:
-    """Two qubits that are looked at together.
+    """Two qubits that are looked at together. A pair equals itself alone.
 
     Attributes:
         qubits: Their numbers; those of the block in its order, if there is one.
@@ -68,7 +68,7 @@ class Pair:
 
     qubits: tuple[int, int]
     block: Block | None
-    terms: list[Term] = field(default_factory=list)
+    terms: tuple[Term, ...] = ()
 
     def matrices(self) -> Iterator[tuple[int, NDArray[np.complex128]]]:
         """Yields each readout with its 4x4 observable."""
@@ -79,12 +79,40 @@ class Pair:
         yield from sums.items()
 
 
-def read(readouts: Sequence[cirq.PauliString | cirq.PauliSum], number: Callable[[cirq.Qid], int]) -> Readouts:
+@dataclass(frozen=True, slots=True)
+class Observables:
+    """How all readouts are taken from a state.
+
+    Attributes:
+        offsets: Of each readout, its identity term.
+        pairs: Where terms on one and two qubits are looked at.
+        strings: Terms on more qubits.
+    """
+
+    offsets: tuple[float, ...]
+    pairs: tuple[Pair, ...]
+    strings: tuple[Term, ...]
+
+    @property
+    def looked_through(self) -> list[Block]:
+        """The blocks that are looked through instead of applied."""
+        return [pair.block for pair in self.pairs if pair.block]
+
+    def applied(self, blocks: Iterable[Block]) -> list[Block]:
+        """Returns the blocks that are not looked through, in order."""
+        through = frozenset(self.looked_through)
+        return [block for block in blocks if block not in through]
+
+
+def read(readouts: Sequence[cirq.PauliString | cirq.PauliSum], number: Mapping[cirq.Qid, int]) -> Readouts:
     """Takes readouts apart.
 
     Args:
         readouts: Hermitian Pauli strings and sums.
-        number: Numbers their qubits.
+        number: The numbers of their qubits.
+
+    Returns:
+        Their terms.
 
     Raises:
         ValueError: If a factor is not real.
@@ -98,14 +126,13 @@ def read(readouts: Sequence[cirq.PauliString | cirq.PauliSum], number: Callable[
             if len(string) == 0:
                 offsets[index] += factor
             else:
-                paulis = {number(qubit): str(pauli) for qubit, pauli in string.items()}
-                terms.append(Term(index, factor, paulis))
+                # Cirq keeps the strings of a sum as sets, whose order differs between processes.
+                items = sorted(string.items()) if isinstance(readout, cirq.PauliSum) else string.items()
+                terms.append(Term(index, factor, {number[qubit]: str(pauli) for qubit, pauli in items}))
     return Readouts(tuple(offsets), tuple(terms))
 
 
-def pairs_and_strings(
-    blocks: Sequence[Block], readouts: Readouts, qubits: int, inputs: frozenset[str]
-) -> tuple[list[Pair], list[Term]]:
+def observe(blocks: Sequence[Block], readouts: Readouts, qubits: int, inputs: frozenset[str]) -> Observables:
     """Decides how each term is looked at.
 
     Args:
@@ -117,15 +144,12 @@ def pairs_and_strings(
     Returns:
         Pairs, and the terms on more than two qubits.
     """
-    strings = [term for term in readouts.terms if len(term.paulis) > _PAIR]
-    looked_through = [block for block in _last(blocks) if _is_closed(block, readouts, inputs)]
-    pairs = [Pair(block.qubits, block) for block in looked_through]
-    home = {qubit: pair for pair in pairs for qubit in pair.qubits}
-    others = [term for term in readouts.terms if len(term.paulis) <= _PAIR and not home.keys() & term.paulis.keys()]
-    for term in readouts.terms:
-        if home.keys() & term.paulis.keys():
-            home[next(iter(term.paulis))].terms.append(term)
-    return [*pairs, *_open_pairs(others, blocks, qubits)], strings
+    short = [term for term in readouts.terms if len(term.paulis) <= _PAIR]
+    closed = [_looked_through(block, short) for block in _last(blocks) if _is_closed(block, readouts, inputs)]
+    covered = {qubit for pair in closed for qubit in pair.qubits}
+    others = [term for term in short if covered.isdisjoint(term.paulis)]
+    strings = tuple(term for term in readouts.terms if len(term.paulis) > _PAIR)
+    return Observables(readouts.offsets, (*closed, *_open_pairs(others, blocks, qubits)), strings)
 
 
 def _last(blocks: Sequence[Block]) -> Iterator[Block]:
@@ -144,20 +168,22 @@ def _is_closed(block: Block, readouts: Readouts, inputs: frozenset[str]) -> bool
     return all(pair >= term.paulis.keys() for term in readouts.terms if pair & term.paulis.keys())
 
 
-def _open_pairs(terms: Sequence[Term], blocks: Sequence[Block], qubits: int) -> list[Pair]:
+def _looked_through(block: Block, terms: Iterable[Term]) -> Pair:
+    pair = set(block.qubits)
+    return Pair(block.qubits, block, tuple(term for term in terms if pair >= term.paulis.keys()))
+
+
+def _open_pairs(terms: Iterable[Term], blocks: Iterable[Block], qubits: int) -> Iterator[Pair]:
     """Puts terms into pairs that are looked at after all blocks: two single qubits share one where they can."""
-    found: dict[frozenset[int], Pair] = {}
-    for term in terms:
-        if len(term.paulis) == _PAIR:
-            first, second = term.paulis
-            found.setdefault(frozenset(term.paulis), Pair((first, second), None)).terms.append(term)
     partner = {qubit: sum(block.qubits) - qubit for block in blocks for qubit in block.qubits}
-    for term in terms:
-        if len(term.paulis) == 1:
-            (qubit,) = term.paulis
-            pair = next((pair for key, pair in found.items() if qubit in key), None)
-            if pair is None:
-                pair = Pair((qubit, partner.get(qubit, (qubit + 1) % qubits)), None)
-                found[frozenset(pair.qubits)] = pair
-            pair.terms.append(term)
-    return list(found.values())
+    home: dict[frozenset[int], tuple[int, int]] = {}
+    looked_at: dict[tuple[int, int], list[Term]] = {}
+    for term in sorted(terms, key=lambda term: -len(term.paulis)):
+        qubit, *others = term.paulis
+        other = others[0] if others else partner.get(qubit, (qubit + 1) % qubits)
+        pair = home.get(frozenset(term.paulis)) or (qubit, other)
+        for part in (pair, pair[:1], pair[1:]):
+            home.setdefault(frozenset(part), pair)
+        looked_at.setdefault(pair, []).append(term)
+    for pair, found in looked_at.items():
+        yield Pair(pair, None, tuple(found))

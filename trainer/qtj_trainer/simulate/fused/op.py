@@ -1,6 +1,6 @@
 """The fused engine as a TensorFlow operation."""
 
-from functools import partial
+from dataclasses import replace
 from threading import Lock
 from typing import Any, NoReturn
 
@@ -12,7 +12,8 @@ from qtj_trainer.cpu import default_threads
 from qtj_trainer.simulate.fused.budget import BUDGET
 from qtj_trainer.simulate.fused.engine import Engine, lanes
 from qtj_trainer.simulate.fused.gates import UnsupportedError
-from qtj_trainer.simulate.fused.plan import Plan, make_plan, shape_for
+from qtj_trainer.simulate.fused.plan import Plan, make_plan
+from qtj_trainer.simulate.fused.shape import Tuning, shape_for
 from qtj_trainer.simulate.specification import Specification
 
 __all__ = ["FusedOp"]
@@ -46,15 +47,8 @@ class FusedOp:
         if isinstance(tf.distribute.get_strategy(), tf.distribute.ParameterServerStrategy):
             raise UnsupportedError("the other processes of a ParameterServer cluster cannot run it")
         self._threads = threads or default_threads()
-        self._planned = partial(
-            make_plan,
-            asked.circuit,
-            asked.readouts,
-            inputs=[str(symbol) for symbol in asked.inputs],
-            weights=[str(symbol) for symbol in asked.weights],
-            lanes=lanes(),
-        )
-        self.plan: Plan = self._planned()
+        self._asked, self._tuning = asked, Tuning(lanes())
+        self.plan = make_plan(asked, self._tuning)
         self._engines = {self.plan.shape: self._made(self.plan)}
         self._making = Lock()
         self._readouts = len(asked.readouts)
@@ -83,10 +77,11 @@ class FusedOp:
 
     def _engine(self, batch: int) -> Engine:
         """Returns the engine for so many examples, always the same: few ones are worked on in another way than many."""
-        shape = shape_for(self.plan.qubits, lanes(), batch=batch)
+        tuning = replace(self._tuning, batch=batch)
+        shape = shape_for(self.plan.shape.qubits, tuning)
         with self._making:  # TensorFlow calls from several threads, and a gradient has to find its values
             if shape not in self._engines:
-                self._engines[shape] = self._made(self._planned(batch=batch))
+                self._engines[shape] = self._made(make_plan(self._asked, tuning))
             return self._engines[shape]
 
     def _values(self, inputs: Array, weights: Array) -> tuple[Array, Array]:

@@ -9,8 +9,8 @@ one becomes cheaper. A gate such as CNOT, which preserves parity but for the axe
 does, with fixed gates on one qubit around it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from typing import Self
@@ -18,12 +18,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from qtj_trainer.simulate.fused.blocks import Block
+from qtj_trainer.simulate.fused.blocks import Block, Placed
 from qtj_trainer.simulate.fused.gates import Gate
 
 __all__ = ["hand_over", "preserves_parity"]
 
-Placed = tuple[Gate, tuple[int, ...]]
+Wire = tuple[int, int]
+"""A block's place in the list, and one of its qubits."""
 Matrix = NDArray[np.complex128]
 
 _ODD = np.array([[(row ^ column) in {1, 2} for column in range(4)] for row in range(4)])
@@ -38,43 +39,55 @@ _AXES: tuple[Matrix, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class _Wires:
-    """What is before and after a block on each of its qubits; keys are the block's id and the qubit."""
+    """The place of the block before and after each block, on each of its qubits."""
 
-    before: dict[tuple[int, int], Block] = field(default_factory=dict)
-    after: dict[tuple[int, int], Block] = field(default_factory=dict)
+    before: Mapping[Wire, int]
+    after: Mapping[Wire, int]
 
     @classmethod
     def of(cls, blocks: Iterable[Block]) -> Self:
-        wires = cls()
-        last: dict[int, Block] = {}
-        for block in blocks:
+        before: dict[Wire, int] = {}
+        last: dict[int, int] = {}
+        for place, block in enumerate(blocks):
             for qubit in block.qubits:
                 if qubit in last:
-                    wires.before[id(block), qubit] = last[qubit]
-                    wires.after[id(last[qubit]), qubit] = block
-                last[qubit] = block
-        return wires
+                    before[place, qubit] = last[qubit]
+                last[qubit] = place
+        return cls(before, {(earlier, qubit): later for (later, qubit), earlier in before.items()})
 
-    def worth(self, block: Block) -> tuple[bool, bool]:
-        """Orders blocks by what is saved: a last one may never be applied, a first one is not undone."""
+    def by_worth(self, blocks: Sequence[Block]) -> list[int]:
+        """Orders places of blocks by what is saved: a last one may never be applied, a first one is not undone."""
 
-        def is_at_end(side: dict[tuple[int, int], Block]) -> bool:
-            return not any((id(block), qubit) in side for qubit in block.qubits)
+        def is_at_end(place: int, side: Mapping[Wire, int]) -> bool:
+            return not any((place, qubit) in side for qubit in blocks[place].qubits)
 
-        return is_at_end(self.after), is_at_end(self.before)
+        return sorted(
+            range(len(blocks)), key=lambda place: (is_at_end(place, self.after), is_at_end(place, self.before))
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A block that is left with `gates`, for others take over some: at their end, and at their beginning."""
+    """A block that is left with `gates`, since others take over some: at their end, and at their beginning."""
 
-    gates: list[Placed]
-    to_end: list[tuple[Block, Gate, int]]
-    to_beginning: list[tuple[Block, Gate, int]]
+    place: int
+    gates: tuple[Placed, ...]
+    to_end: list[tuple[int, Gate, int]]
+    to_beginning: list[tuple[int, Gate, int]]
 
     @property
     def takers(self) -> set[int]:
-        return {id(block) for block, _, _ in (*self.to_end, *self.to_beginning)}
+        return {place for place, _, _ in (*self.to_end, *self.to_beginning)}
+
+    def made_in(self, blocks: Sequence[Block]) -> list[Block]:
+        """Returns the blocks after the change."""
+        changed = list(blocks)
+        changed[self.place] = replace(changed[self.place], gates=self.gates)
+        for place, gate, qubit in self.to_end:
+            changed[place] = changed[place].followed_by(gate, (qubit,))
+        for place, gate, qubit in reversed(self.to_beginning):
+            changed[place] = changed[place].preceded_by(gate, (qubit,))
+        return changed
 
 
 def preserves_parity(block: Block, inputs: frozenset[str]) -> bool:
@@ -87,52 +100,53 @@ def preserves_parity(block: Block, inputs: frozenset[str]) -> bool:
     return not block.depends_on(inputs) and all(_is_even(gate) for gate, _ in block.gates)
 
 
-def hand_over(blocks: Sequence[Block], inputs: frozenset[str]) -> None:
-    """Moves gates on one qubit between neighbours, in place, so that many blocks preserve parity.
+def hand_over(blocks: Sequence[Block], inputs: frozenset[str]) -> list[Block]:
+    """Moves gates on one qubit between neighbours, so that many blocks preserve parity.
 
     Args:
         blocks: All blocks, in order.
         inputs: The symbols that differ between examples. A block with one of them stays a full matrix, and nothing is
             put in front of it.
+
+    Returns:
+        Blocks on the same qubits, in the same order, that do the same together.
     """
     wires = _Wires.of(blocks)
+    changed = list(blocks)
     chosen: set[int] = set()
-    for block in sorted(blocks, key=wires.worth):
-        change = _change(block, wires, inputs)
-        if change is None or chosen & change.takers:
-            continue
-        chosen.add(id(block))
-        block.gates = change.gates
-        for other, gate, qubit in change.to_end:
-            other.add(gate, (qubit,))
-        for other, gate, qubit in reversed(change.to_beginning):
-            other.put_first(gate, (qubit,))
+    for place in wires.by_worth(blocks):
+        change = _change(place, changed, wires, inputs)
+        if change is not None and chosen.isdisjoint(change.takers):
+            chosen.add(place)
+            changed = change.made_in(changed)
+    return changed
 
 
-def _change(block: Block, wires: _Wires, inputs: frozenset[str]) -> _Change | None:
+def _change(place: int, blocks: Sequence[Block], wires: _Wires, inputs: frozenset[str]) -> _Change | None:
+    block = blocks[place]
     if block.depends_on(inputs):
         return None
-    gates = [part for gate, places in block.gates for part in _with_even_axes(gate, places)]
+    gates = [part for gate, positions in block.gates for part in _with_even_axes(gate, positions)]
     first = _odd_beginning(gates)
     last = {len(gates) - 1 - index for index in _odd_beginning(gates[::-1])} - first
-    core = [placed for index, placed in enumerate(gates) if index not in first | last]
+    core = tuple(placed for index, placed in enumerate(gates) if index not in first | last)
     if not all(_is_even(gate) for gate, _ in core):
         return None
-    to_end = _taken(block, [gates[index] for index in sorted(first)], wires.before)
-    to_beginning = _taken(block, [gates[index] for index in sorted(last)], wires.after)
-    if to_end is None or to_beginning is None or any(other.depends_on(inputs) for other, _, _ in to_beginning):
+    to_end = _taken(place, block, [gates[index] for index in sorted(first)], wires.before)
+    to_beginning = _taken(place, block, [gates[index] for index in sorted(last)], wires.after)
+    if to_end is None or to_beginning is None or any(blocks[taker].depends_on(inputs) for taker, _, _ in to_beginning):
         return None
-    return _Change(core, to_end, to_beginning)
+    return _Change(place, core, to_end, to_beginning)
 
 
 def _taken(
-    block: Block, gates: Iterable[Placed], neighbours: dict[tuple[int, int], Block]
-) -> list[tuple[Block, Gate, int]] | None:
+    place: int, block: Block, gates: Iterable[Placed], neighbours: Mapping[Wire, int]
+) -> list[tuple[int, Gate, int]] | None:
     """Finds who takes gates over, each on one qubit; None if there is nobody for some."""
-    placed = [(gate, block.qubits[place]) for gate, (place,) in gates]
-    if any((id(block), qubit) not in neighbours for _, qubit in placed):
+    placed = [(gate, block.qubits[position]) for gate, (position,) in gates]
+    if any((place, qubit) not in neighbours for _, qubit in placed):
         return None
-    return [(neighbours[id(block), qubit], gate, qubit) for gate, qubit in placed]
+    return [(neighbours[place, qubit], gate, qubit) for gate, qubit in placed]
 
 
 def _odd_beginning(gates: Sequence[Placed]) -> set[int]:

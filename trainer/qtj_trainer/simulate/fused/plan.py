@@ -1,68 +1,55 @@
-"""The plan of a circuit: what is fused, looked at and tiled, in which order."""
+"""The plan of a circuit: what is fused, looked at and tiled, in which order.
+
+Each stage takes what the stages before it returned, and changes nothing of it:
+
+    read, constant_beginning   the readouts as terms; the circuit as gates, those before any symbol apart
+    fuse                       the gates as blocks on two qubits each
+    noticed_by                 without the blocks that no readout can notice
+    hand_over                  with gates on one qubit where they leave blocks that cost half
+    observe                    the terms as pairs of qubits that are looked at, and as strings
+    block_nodes, by_layers     what a sweep back has to know of each block; an order by layers
+    schedule                   the passes over the state
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import cirq
 
-from qtj_trainer.simulate.fused.blocks import Block, constant_beginning, fuse, without_effect_on
-from qtj_trainer.simulate.fused.observables import Pair, Readouts, Term, pairs_and_strings, read
-from qtj_trainer.simulate.fused.parity import hand_over, preserves_parity
-from qtj_trainer.simulate.fused.schedule import Edge, Pass, Shape, layers, schedule
+from qtj_trainer.simulate.fused.blocks import constant_beginning, fuse, noticed_by
+from qtj_trainer.simulate.fused.nodes import BlockNode, Node, block_nodes, by_layers
+from qtj_trainer.simulate.fused.observables import Observables, Pair, observe, read
+from qtj_trainer.simulate.fused.parity import hand_over
+from qtj_trainer.simulate.fused.schedule import Pass, schedule
+from qtj_trainer.simulate.fused.shape import FEWEST_QUBITS, Shape, Tuning, shape_for
+from qtj_trainer.simulate.specification import Specification
 
-__all__ = ["Plan", "make_plan", "shape_for"]
-
-_TILE_BITS = 14
-"""A tile of 2^14 vectors of 16 complex numbers takes 2 MiB; two of them stay in the part of L3 that a processor has for
-each core. Sweeps read ahead, so L3 is as good as L2, and larger tiles lie in memory in longer runs."""
-_EXAMPLES_IN_LANES = 12
-"""Up to so many qubits, examples side by side are faster than one after the other."""
-_FULL = 0.75
-"""The part of the lanes that has to be filled for it: examples side by side take as long as so many one by one."""
-_FEWEST = 2
-_MOST_VECTOR_BITS = 30
-"""As many as the native library takes: it numbers vectors with 32 bits."""
-_WORTH_KEEPING = 2
-"""Blocks side by side from which on it costs less to keep the state before them than to take them away from it."""
+__all__ = ["Plan", "make_plan"]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What is done for one circuit.
 
-    Nodes are numbered: first `beginning`, then `blocks`, then `pairs`.
-
     Attributes:
-        qubits: How many there are in the state: at least 2.
         shape: How the state lies in memory.
         beginning: Blocks without symbols that make the initial state, once.
         blocks: Blocks that every sweep applies.
-        pairs: Where terms on one and two qubits are looked at.
-        strings: Terms on more qubits.
-        readouts: All readouts.
-        passes: The order of work.
-        firsts: Blocks that no other block acts before on either qubit.
-        even: Blocks that preserve parity.
-        together: Blocks side by side that are taken back from lambda alone, since the state before them is kept.
-        prefix_passes: How many of the passes are for the beginning.
+        observables: How the readouts are taken from the state after them.
+        once: The passes for the beginning.
+        passes: The passes of every sweep: one at least.
         inputs: Names of the symbols that differ between examples.
         weights: Names of the symbols that all examples share.
         dropped: Blocks that no readout can notice.
     """
 
-    qubits: int
     shape: Shape
-    beginning: list[Block]
-    blocks: list[Block]
-    pairs: list[Pair]
-    strings: list[Term]
-    readouts: Readouts
-    passes: list[Pass]
-    firsts: frozenset[int]
-    even: frozenset[int]
-    together: list[list[int]]
-    prefix_passes: int
+    beginning: tuple[BlockNode, ...]
+    blocks: tuple[BlockNode, ...]
+    observables: Observables
+    once: tuple[Pass[Node], ...]
+    passes: tuple[Pass[Node], ...]
     inputs: tuple[str, ...]
     weights: tuple[str, ...]
     dropped: int
@@ -72,64 +59,12 @@ class Plan:
         return "\n".join(_explained(self))
 
 
-def shape_for(
-    qubits: int,
-    lanes: int,
-    *,
-    batch: int | None = None,
-    examples_in_lanes: bool | None = None,
-    tile_bits: int | None = None,
-) -> Shape:
-    """Chooses how a state lies in memory.
-
-    Args:
-        qubits: At least 2.
-        lanes: Floats in a vector of this processor.
-        batch: How many examples there are; None for more than enough.
-        examples_in_lanes: True to put examples into the lanes, False to put qubits there; None chooses.
-        tile_bits: Index bits of the vectors that stay in the cache together; None chooses.
-
-    Returns:
-        The shape.
-    """
-    lane_bits = lanes.bit_length() - 1
-    if examples_in_lanes is None:
-        examples_in_lanes = qubits <= _EXAMPLES_IN_LANES and (batch is None or _fill(batch, lanes))
-    if examples_in_lanes or qubits < lane_bits + _FEWEST:
-        lane_bits = 0
-    vector_bits = qubits - lane_bits
-    if tile_bits is None:
-        tile_bits = _TILE_BITS
-    return Shape(lane_bits, vector_bits, min(vector_bits, tile_bits) if lane_bits else vector_bits)
-
-
-def _fill(batch: int, lanes: int) -> bool:
-    """Tells whether examples are done sooner side by side than one by one, whatever the number of threads."""
-    return -(-batch // lanes) * lanes * _FULL <= batch
-
-
-def make_plan(
-    circuit: cirq.AbstractCircuit,
-    readouts: Sequence[cirq.PauliString | cirq.PauliSum],
-    *,
-    inputs: Sequence[str],
-    weights: Sequence[str],
-    lanes: int,
-    batch: int | None = None,
-    examples_in_lanes: bool | None = None,
-    tile_bits: int | None = None,
-) -> Plan:
+def make_plan(asked: Specification, tuning: Tuning) -> Plan:
     """Plans a circuit.
 
     Args:
-        circuit: Starts from |0...0⟩.
-        readouts: Pauli strings and sums.
-        inputs: Names of the symbols that differ between examples.
-        weights: Names of the symbols that all examples share.
-        lanes: Floats in a vector of this processor.
-        batch: See `shape_for`.
-        examples_in_lanes: See `shape_for`.
-        tile_bits: See `shape_for`.
+        asked: The circuit, its readouts and symbols.
+        tuning: The processor and the batch the plan is for.
 
     Returns:
         The plan.
@@ -138,93 +73,61 @@ def make_plan(
         UnsupportedError: If the circuit is beyond the engine.
         ValueError: If it has too many qubits, or a readout is not Hermitian.
     """
-    known = {qubit for readout in readouts for qubit in readout.qubits} | circuit.all_qubits()
-    number = {qubit: index for index, qubit in enumerate(sorted(known))}
-    qubits = max(len(known), _FEWEST)
-    shape = shape_for(qubits, lanes, batch=batch, examples_in_lanes=examples_in_lanes, tile_bits=tile_bits)
-    if shape.vector_bits > _MOST_VECTOR_BITS:
-        most = _MOST_VECTOR_BITS + shape.lane_bits
-        raise ValueError(f"{qubits} qubits are too many for the fused engine, which takes {most} at most here")
-    looked_at = read(readouts, number.__getitem__)
-    first, rest = constant_beginning(circuit, number.__getitem__)
-    every = fuse(rest, qubits)
-    unnoticed = without_effect_on(every, looked_at.qubits)
-    noticed = [block for index, block in enumerate(every) if index not in unnoticed]
+    number = _numbers(asked)
+    shape = shape_for(max(len(number), FEWEST_QUBITS), tuning)
+    inputs, weights = (tuple(map(str, symbols)) for symbols in (asked.inputs, asked.weights))
     of_examples = frozenset(inputs)
-    hand_over(noticed, of_examples)
-    pairs, strings = pairs_and_strings(noticed, looked_at, qubits, of_examples)
-    through = [pair.block for pair in pairs]
-    blocks = [block for block in noticed if not any(block is other for other in through)]
-    beginning = fuse(first, qubits)
-    edges = [block.qubits for block in blocks] + [pair.qubits for pair in pairs]
-    passes, prefix_passes = schedule([block.qubits for block in beginning], edges, qubits, shape)
-    numbers = range(len(beginning), len(beginning) + len(blocks))
-    every_edge = [block.qubits for block in beginning] + edges
-    firsts = _firsts(numbers, every_edge)
-    even = frozenset(node for node, block in zip(numbers, blocks, strict=True) if preserves_parity(block, of_examples))
-    together = _by_layers(passes[-1], every_edge, set(numbers) - firsts) if shape.is_whole else []
+
+    readouts = read(asked.readouts, number)
+    first_gates, gates = constant_beginning(asked.circuit, number)
+    fused = fuse(gates, shape.qubits)
+    noticed = noticed_by(readouts.qubits, fused)
+    blocks = hand_over(noticed, of_examples)
+    observables = observe(blocks, readouts, shape.qubits, of_examples)
+
+    beginning = [BlockNode(block) for block in fuse(first_gates, shape.qubits)]
+    nodes = block_nodes(observables.applied(blocks), of_examples, keep_layers=shape.is_whole)
+    work: list[Node] = [*nodes, *observables.pairs]
+    once, passes = schedule(beginning, by_layers(work) if shape.is_whole else work, shape)
     return Plan(
-        qubits, shape, beginning, blocks, pairs, strings, looked_at, passes, firsts, even, together, prefix_passes,
-        tuple(inputs), tuple(weights), len(unnoticed),
+        shape, tuple(beginning), tuple(nodes), observables, tuple(once), tuple(passes), inputs, weights,
+        dropped=len(fused) - len(noticed),
     )  # fmt: skip
 
 
-def _firsts(blocks: Iterable[int], edges: Sequence[Edge]) -> frozenset[int]:
-    """Finds the blocks that come first on both their qubits."""
-    seen: set[int] = set()
-    firsts = set()
-    for node in blocks:
-        if seen.isdisjoint(edges[node]):
-            firsts.add(node)
-        seen.update(edges[node])
-    return frozenset(firsts)
-
-
-def _by_layers(work: Pass, edges: Sequence[Edge], later: set[int]) -> list[list[int]]:
-    """Orders a pass over a whole state by layers, and returns the blocks of each that are taken back together.
-
-    Args:
-        work: The pass.
-        edges: The qubits of all nodes.
-        later: The blocks that are to be taken back at all.
-    """
-    together: list[list[int]] = []
-    order: list[int] = []
-    for layer in layers((node, edges[node]) for node in work.nodes):
-        back = [node for node in layer if node in later]
-        if len(back) >= _WORTH_KEEPING:
-            together.append(back)
-        order += sorted(layer, key=later.__contains__)
-    work.nodes = order
-    return together
+def _numbers(asked: Specification) -> dict[cirq.Qid, int]:
+    """Numbers the qubits of a circuit and its readouts."""
+    known = {qubit for readout in asked.readouts for qubit in readout.qubits} | asked.circuit.all_qubits()
+    return {qubit: index for index, qubit in enumerate(sorted(known))}
 
 
 def _explained(plan: Plan) -> Iterator[str]:
-    shape = plan.shape
+    shape, observables = plan.shape, plan.observables
     lanes = f"{shape.lane_bits} qubits in the lanes" if shape.lane_bits else "examples in the lanes"
-    gates = sum(len(block.gates) for block in [*plan.blocks, *(pair.block for pair in plan.pairs if pair.block)])
-    yield f"{plan.qubits} qubits, {lanes}, tiles of {shape.tile_qubits} qubits"
+    gates = sum(len(block.gates) for block in (*(node.block for node in plan.blocks), *observables.looked_through))
+    yield f"{shape.qubits} qubits, {lanes}, tiles of {shape.tile_qubits} qubits"
     beginning = f"{_count(len(plan.beginning), 'constant block')}, computed once" if plan.beginning else "|0...0>"
     yield f"initial state: {beginning}"
     yield f"{gates} gates fused into {_count(len(plan.blocks), 'block')}" + (
         f"; {plan.dropped} dropped, because no readout can notice them" if plan.dropped else ""
     )
-    if plan.even:
-        yield f"blocks that preserve parity, and so cost half: {len(plan.even)}"
-    through = sum(pair.block is not None for pair in plan.pairs)
-    yield f"{_count(len(plan.pairs), 'pair')} looked at, {through} of them through a last block that is never applied"
-    if plan.strings:
-        yield f"{_count(len(plan.strings), 'Pauli string')} on more than two qubits, from the whole state"
-    if plan.together:
-        count, turns = sum(map(len, plan.together)), _count(len(plan.together), "layer")
-        yield f"{_count(count, 'block')} in {turns} taken back from lambda alone, with the state before each layer kept"
-    for index, each in enumerate(plan.passes):
-        yield f"pass {index + 1}: {_work(plan, each)}" + (" (once)" if index < plan.prefix_passes else "")
+    if even := sum(node.is_even for node in plan.blocks):
+        yield f"blocks that preserve parity, and so cost half: {even}"
+    pairs, through = _count(len(observables.pairs), "pair"), len(observables.looked_through)
+    yield f"{pairs} looked at, {through} of them through a last block that is never applied"
+    if observables.strings:
+        yield f"{_count(len(observables.strings), 'Pauli string')} on more than two qubits, from the whole state"
+    if layers := Counter(node.layer for node in plan.blocks if node.layer is not None):
+        count, turns = _count(layers.total(), "block"), _count(len(layers), "layer")
+        yield f"{count} in {turns} taken back from lambda alone, with the state before each layer kept"
+    every = [*((each, " (once)") for each in plan.once), *((each, "") for each in plan.passes)]
+    for number, (each, once) in enumerate(every, start=1):
+        yield f"pass {number}: {_work(each)}{once}"
 
 
-def _work(plan: Plan, each: Pass) -> str:
-    kinds = Counter("pair" if node >= len(plan.beginning) + len(plan.blocks) else "block" for node in each.nodes)
-    tile = sorted({*each.layout.lanes, *(each.layout.vector[bit] for bit in each.tile)})
+def _work(each: Pass[Node]) -> str:
+    kinds = Counter("pair" if isinstance(node, Pair) else "block" for node in each.nodes)
+    tile = sorted({*each.layout.lanes, *each.tile_qubits})
     work = ", ".join(_count(kinds[name], name) for name in ("block", "pair") if kinds[name]) or "nothing"
     lanes = f"; in lanes {list(each.layout.lanes)}" if each.layout.lanes else ""
     swaps = f", then {_count(len(each.swaps), 'lane swap')}" if each.swaps else ""

@@ -16,8 +16,9 @@
 4x4 matrices are 16 real parts, then 16 imaginary parts. Angles are in half turns.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import cirq
@@ -26,7 +27,8 @@ from numpy.typing import NDArray
 
 from qtj_trainer.simulate.fused.blocks import Block
 from qtj_trainer.simulate.fused.gates import Angle, Gate
-from qtj_trainer.simulate.fused.observables import Term
+from qtj_trainer.simulate.fused.nodes import BlockNode, Node
+from qtj_trainer.simulate.fused.observables import Pair, Term
 from qtj_trainer.simulate.fused.plan import Plan
 from qtj_trainer.simulate.fused.schedule import Layout, Pass
 
@@ -184,35 +186,34 @@ def _fixed(matrix: NDArray[np.complex128]) -> Gate:
 def compile_plan(plan: Plan) -> Program:
     """Writes the program of a plan."""
     writer = _Writer()
-    inputs = frozenset(plan.inputs)
-    blocks = [writer.block(block, inputs) for block in [*plan.beginning, *plan.blocks]]
-    pairs = [[writer.kind(pair.block) if pair.block else -1] for pair in plan.pairs]
+    inputs, observables = frozenset(plan.inputs), plan.observables
+    blocks = [writer.block(node.block, inputs) for node in (*plan.beginning, *plan.blocks)]
+    pairs = [[writer.kind(pair.block) if pair.block else -1] for pair in observables.pairs]
     terms = [
         [index, readout, writer.matrix(matrix)]
-        for index, pair in enumerate(plan.pairs)
+        for index, pair in enumerate(observables.pairs)
         for readout, matrix in pair.matrices()
     ]
-    strings = [_string(term, plan.passes[-1].layout, writer) for term in plan.strings]
-    offsets = writer.constant(plan.readouts.offsets)
-    passes = [_pass(plan, each) for each in plan.passes]
+    strings = [_string(term, plan.passes[-1].layout, writer) for term in observables.strings]
+    offsets = writer.constant(observables.offsets)
+    passes = _passes(plan)
     tables = [writer.gates, writer.kinds, writer.heads, blocks, pairs, terms, strings]
     shape = plan.shape
     header = [
         _FORMAT, int(shape.lane_bits > 0), shape.lane_bits, shape.vector_bits, shape.tile_bits,
-        len(writer.shared.found), len(writer.example.found), *map(len, tables), len(plan.readouts.offsets),
-        len(passes), plan.prefix_passes,
+        len(writer.shared.found), len(writer.example.found), *map(len, tables), len(observables.offsets),
+        len(passes), len(plan.once),
     ]  # fmt: skip
-    entries = [entry for table in tables for entry in table]
-    integers = [header, *entries, [offsets], *passes]
+    integers = [header, *chain.from_iterable(tables), [offsets], *passes]
     return Program(
-        np.array([number for entry in integers for number in entry], np.int64).astype(np.uint32).view(np.int32),
+        np.array(list(chain.from_iterable(integers)), np.int64).astype(np.uint32).view(np.int32),
         np.array(writer.constants),
         shared=writer.shared.slopes(plan.weights),
         shared_constants=writer.shared.constants(),
         from_inputs=writer.example.slopes(plan.inputs),
         from_weights=writer.example.slopes(plan.weights),
         example_constants=writer.example.constants(),
-        readouts=len(plan.readouts.offsets),
+        readouts=len(observables.offsets),
     )
 
 
@@ -229,33 +230,46 @@ def _mask(qubits: Iterable[int], place: Sequence[int]) -> int:
     return sum(1 << place.index(qubit) for qubit in qubits if qubit in place)
 
 
-def _pass(plan: Plan, each: Pass) -> list[int]:
-    operations = [*(_operation(plan, each, node) for node in each.nodes), *(_swap(each, *pair) for pair in each.swaps)]
+def _passes(plan: Plan) -> list[list[int]]:
+    """Writes the passes; they name blocks and pairs by their place in their table."""
+    places: dict[Node, int] = {node: place for place, node in enumerate((*plan.beginning, *plan.blocks))}
+    places |= {pair: place for place, pair in enumerate(plan.observables.pairs)}
+    layers = _first_of_layers(plan.blocks)
+    return [_pass(each, places, layers) for each in (*plan.once, *plan.passes)]
+
+
+def _first_of_layers(blocks: Sequence[BlockNode]) -> frozenset[Node]:
+    """Finds the first block of each layer that is taken back together."""
+    return frozenset({node.layer: node for node in reversed(blocks) if node.layer is not None}.values())
+
+
+def _pass(each: Pass[Node], places: Mapping[Node, int], layers: frozenset[Node]) -> list[int]:
+    tile, lanes = each.tile_qubits, each.layout.lanes
+    operations = [
+        _operation(node, places[node], _position(node.qubits, tile, lanes), starts_layer=node in layers)
+        for node in each.nodes
+    ]
+    operations += [_swap(each, *pair) for pair in each.swaps]
     bits = sum(1 << bit for bit in each.tile)
-    return [len(operations), bits, *(number for operation in operations for number in operation)]
+    return [len(operations), bits, *chain.from_iterable(operations)]
 
 
-def _operation(plan: Plan, each: Pass, node: int) -> list[int]:
-    blocks = [*plan.beginning, *plan.blocks]
-    if node < len(blocks):
-        block = blocks[node]
-        flags = _NO_UNAPPLY * (node in plan.firsts) | _NO_GRADIENT * block.is_constant
-        flags |= _TOGETHER * any(node in layer for layer in plan.together)
-        flags |= _NEXT_BUFFER * any(node == layer[0] for layer in plan.together)
-        return [_APPLY, node, *_place(block.qubits, each), flags]
-    index = node - len(blocks)
-    return [_DENSITY, index, *_place(plan.pairs[index].qubits, each), 0]
+def _operation(node: Node, place: int, where: tuple[int, int, int, int], *, starts_layer: bool) -> list[int]:
+    if isinstance(node, Pair):
+        return [_DENSITY, place, *where, 0]
+    flags = _NO_UNAPPLY * node.is_first | _NO_GRADIENT * node.is_constant
+    flags |= _TOGETHER * (node.layer is not None) | _NEXT_BUFFER * starts_layer
+    return [_APPLY, place, *where, flags]
 
 
-def _place(qubits: tuple[int, int], each: Pass) -> tuple[int, int, int, int]:
+def _position(qubits: tuple[int, int], tile: Sequence[int], lanes: Sequence[int]) -> tuple[int, int, int, int]:
     """Bit in the tile and lane of two qubits. One in a lane (not -1) borrows a bit of which nobody else makes use."""
-    tile = [each.layout.vector[bit] for bit in each.tile]
     own = [tile.index(qubit) if qubit in tile else None for qubit in qubits]
     free = iter(bit for bit in range(len(tile) - 1, -1, -1) if bit not in own)
     bits = [next(free) if bit is None else bit for bit in own]
-    lanes = [each.layout.lanes.index(qubit) if bit is None else -1 for qubit, bit in zip(qubits, own, strict=True)]
-    return bits[0], lanes[0], bits[1], lanes[1]
+    of_lanes = [lanes.index(qubit) if bit is None else -1 for qubit, bit in zip(qubits, own, strict=True)]
+    return bits[0], of_lanes[0], bits[1], of_lanes[1]
 
 
-def _swap(each: Pass, lane: int, bit: int) -> list[int]:
+def _swap(each: Pass[Node], lane: int, bit: int) -> list[int]:
     return [_SWAP, 0, each.tile.index(bit), lane, 0, -1, 0]

@@ -12,14 +12,30 @@ places with others at the end of a pass.
 """
 
 import random
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
+from typing import Generic, Protocol, TypeVar
 
-__all__ = ["Edge", "Layout", "Pass", "Shape", "layers", "schedule"]
+from qtj_trainer.simulate.fused.shape import Shape
+
+__all__ = ["Edge", "Layout", "OnTwoQubits", "Pass", "schedule"]
 
 Edge = tuple[int, int]
-"""The two qubits of a node: a block, or a pair that is looked at."""
+"""The two qubits of a node."""
+
+
+class OnTwoQubits(Protocol):
+    """What the work is made of: blocks, and pairs that are looked at."""
+
+    @property
+    def qubits(self) -> Edge:
+        """Two different ones."""
+
+
+N = TypeVar("N", bound=OnTwoQubits)
+Work = list[tuple[N, Edge]]
+"""Nodes in order, with their qubits."""
 
 _SHUFFLES = (0, 1, 3)
 """Of nodes with none, one and two qubits in the lanes: 0, 8 and 32 to apply a block to four vectors, mostly hidden. (A
@@ -27,31 +43,6 @@ block with both of them there needs 8 if it preserves parity, which is not looke
 _TRIES = 12
 _RESTARTS = 6
 _MANY = 3000
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """How a state lies in memory.
-
-    Attributes:
-        lane_bits: Qubits in the lanes of a vector; 0 if the lanes hold examples.
-        vector_bits: Qubits in the index of a vector.
-        tile_bits: Of these, how many a tile has.
-    """
-
-    lane_bits: int
-    vector_bits: int
-    tile_bits: int
-
-    @property
-    def tile_qubits(self) -> int:
-        """Qubits of a tile, those in lanes included."""
-        return self.lane_bits + self.tile_bits
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether one tile holds the state."""
-        return self.tile_bits == self.vector_bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,63 +59,58 @@ class Layout:
         return Layout(tuple(lanes), tuple(vector))
 
 
-@dataclass(slots=True)
-class Pass:
+@dataclass(frozen=True, slots=True)
+class Pass(Generic[N]):
     """One pass over the state.
 
     Attributes:
-        nodes: What is done, by number, in order.
+        nodes: What is done, in order.
         layout: Where the qubits are when it begins.
         tile: The vector bits of a tile, from the lowest.
         swaps: Lane bits and vector bits that trade places at its end.
     """
 
-    nodes: list[int]
+    nodes: tuple[N, ...]
     layout: Layout
     tile: tuple[int, ...]
-    swaps: list[tuple[int, int]] = field(default_factory=list)
+    swaps: tuple[tuple[int, int], ...]
+
+    @property
+    def tile_qubits(self) -> list[int]:
+        """The qubits of a tile that are not in lanes, from the lowest bit."""
+        return [self.layout.vector[bit] for bit in self.tile]
 
 
-def schedule(beginning: Sequence[Edge], nodes: Sequence[Edge], qubits: int, shape: Shape) -> tuple[list[Pass], int]:
+def schedule(once: Sequence[N], nodes: Sequence[N], shape: Shape) -> tuple[list[Pass[N]], list[Pass[N]]]:
     """Orders the work into passes.
 
     Args:
-        beginning: Nodes of the constant beginning, in order; they are done once, in passes of their own.
-        nodes: The other nodes, in order. Numbers of nodes go on from `beginning`.
-        qubits: How many qubits there are, as many as the shape has room for.
+        once: Nodes of the constant beginning, in order; they are done once, in passes of their own.
+        nodes: The other nodes, in order.
         shape: How the state lies in memory.
 
     Returns:
-        Passes, and how many of them are for the beginning.
+        Passes for the beginning, and for the others: one at least.
     """
-    first = _tiles(list(enumerate(beginning)), qubits, shape) if beginning else []
-    rest = _tiles(list(enumerate(nodes, start=len(beginning))), qubits, shape, first[-1][0] if first else None)
-    tiles = _filled([*first, *(rest or [(set(), [])])], qubits, shape)
-    layout = _first_layout([*beginning, *nodes], tiles, len(first), qubits, shape)
-    return _with_layouts(tiles, layout), len(first)
+    first = _tiles([(node, node.qubits) for node in once], shape)
+    rest = _tiles([(node, node.qubits) for node in nodes], shape, first[-1][0] if first else None)
+    tiles = _filled([*first, *(rest or [(set(), [])])], shape)
+    layout = _first_layout([node.qubits for node in (*once, *nodes)], tiles, len(first), shape)
+    passes = _with_layouts(tiles, layout)
+    return passes[: len(first)], passes[len(first) :]
 
 
-def layers(nodes: Iterable[tuple[int, Edge]]) -> list[list[int]]:
-    """Groups numbered nodes that act side by side: each is in the first layer after those of its qubits before it."""
-    found: list[list[int]] = []
-    depth: dict[int, int] = {}
-    for number, edge in nodes:
-        layer = max(depth.get(qubit, 0) for qubit in edge)
-        found += [[] for _ in range(layer + 1 - len(found))]
-        found[layer].append(number)
-        depth |= dict.fromkeys(edge, layer + 1)
-    return found
+Tile = tuple[set[int], list[N]]
 
 
-Tile = tuple[set[int], list[int]]
-
-
-def _tiles(nodes: list[tuple[int, Edge]], qubits: int, shape: Shape, before: set[int] | None = None) -> list[Tile]:
+def _tiles(nodes: Work[N], shape: Shape, before: set[int] | None = None) -> list[Tile[N]]:
     """Searches for few sets of qubits in which all nodes can be done; deterministic."""
+    if not nodes:
+        return []
     if shape.is_whole:
-        return [(set(range(qubits)), [number for number, _ in nodes])] if nodes else []
+        return [(set(range(shape.qubits)), [node for node, _ in nodes])]
     needed = -(-len({qubit for _, edge in nodes for qubit in edge}) // shape.tile_qubits)
-    best: list[Tile] = []
+    best: list[Tile[N]] = []
     for seed in range(_RESTARTS):
         attempt = _attempt(nodes, shape, before, random.Random(seed))  # noqa: S311
         best = attempt if seed == 0 or len(attempt) < len(best) else best
@@ -133,18 +119,18 @@ def _tiles(nodes: list[tuple[int, Edge]], qubits: int, shape: Shape, before: set
     return best
 
 
-def _attempt(nodes: list[tuple[int, Edge]], shape: Shape, before: set[int] | None, chance: random.Random) -> list[Tile]:
-    tiles: list[Tile] = []
+def _attempt(nodes: Work[N], shape: Shape, before: set[int] | None, chance: random.Random) -> list[Tile[N]]:
+    tiles: list[Tile[N]] = []
     while nodes:
         tries = [_grown(nodes, shape, before, chance) for _ in range(_TRIES)]
         chosen = max(tries, key=lambda tile: len(_inside(nodes, tile)[0]))
         done, nodes = _inside(nodes, chosen)
-        tiles.append((chosen, [number for number, _ in done]))
+        tiles.append((chosen, [node for node, _ in done]))
         before = chosen
     return tiles
 
 
-def _inside(nodes: Iterable[tuple[int, Edge]], tile: set[int]) -> tuple[list[tuple[int, Edge]], list[tuple[int, Edge]]]:
+def _inside(nodes: Work[N], tile: set[int]) -> tuple[Work[N], Work[N]]:
     """Divides nodes into those that can be done within a tile, and those that have to wait."""
     waits: set[int] = set()
     done, rest = [], []
@@ -158,7 +144,7 @@ def _inside(nodes: Iterable[tuple[int, Edge]], tile: set[int]) -> tuple[list[tup
     return done, rest
 
 
-def _grown(nodes: list[tuple[int, Edge]], shape: Shape, before: set[int] | None, chance: random.Random) -> set[int]:
+def _grown(nodes: Work[N], shape: Shape, before: set[int] | None, chance: random.Random) -> set[int]:
     """Grows a tile from nothing by the node in front that takes the fewest new qubits, until it is full."""
     tile: set[int] = set()
     while True:
@@ -169,7 +155,7 @@ def _grown(nodes: list[tuple[int, Edge]], shape: Shape, before: set[int] | None,
         tile |= set(min(options, key=lambda edge: len(set(edge) - tile) + 0.9 * chance.random()))
 
 
-def _front(nodes: Iterable[tuple[int, Edge]]) -> list[Edge]:
+def _front(nodes: Work[N]) -> list[Edge]:
     taken: set[int] = set()
     front = []
     for _, edge in nodes:
@@ -191,17 +177,17 @@ def _shared(tile: set[int], shape: Shape, before: set[int] | None) -> set[int]:
     return set(sorted(before - tile)[: max(missing, 0)])
 
 
-def _filled(tiles: list[Tile], qubits: int, shape: Shape) -> list[Tile]:
+def _filled(tiles: Sequence[Tile[N]], shape: Shape) -> list[Tile[N]]:
     """Fills every tile up, with qubits of its neighbours first."""
-    filled: list[Tile] = []
-    for index, (tile, numbers) in enumerate(tiles):
+    filled: list[Tile[N]] = []
+    for index, (tile, nodes) in enumerate(tiles):
         near = set().union(*(other for other, _ in tiles[max(index - 1, 0) : index + 2]))
-        spare = sorted(set(range(qubits)) - tile, key=lambda qubit: (qubit not in near, qubit))
-        filled.append((tile | set(spare[: shape.tile_qubits - len(tile)]), numbers))
+        spare = sorted(set(range(shape.qubits)) - tile, key=lambda qubit: (qubit not in near, qubit))
+        filled.append((tile | set(spare[: shape.tile_qubits - len(tile)]), nodes))
     return filled
 
 
-def _first_layout(edges: Sequence[Edge], tiles: list[Tile], once: int, qubits: int, shape: Shape) -> Layout:
+def _first_layout(edges: Sequence[Edge], tiles: Sequence[Tile[N]], once: int, shape: Shape) -> Layout:
     """Puts qubits into lanes that many passes have and few nodes want.
 
     The others have low bits if most passes have them, or the first ones, so that tiles lie in memory in long runs. The
@@ -215,7 +201,7 @@ def _first_layout(edges: Sequence[Edge], tiles: list[Tile], once: int, qubits: i
     enough = stays(longest[shape.lane_bits - 1]) if shape.lane_bits else 0
     candidates = [qubit for qubit in longest if stays(qubit) >= enough]
     lanes = min(list(combinations(candidates, shape.lane_bits))[:_MANY], key=lambda lanes: _effort(edges, lanes))
-    others = [qubit for qubit in range(qubits) if qubit not in lanes]
+    others = [qubit for qubit in range(shape.qubits) if qubit not in lanes]
     absent = {qubit: [qubit not in tile for tile, _ in tiles[once:]] for qubit in others}
     others.sort(key=lambda qubit: (sum(absent[qubit]), absent[qubit], qubit))
     return Layout(tuple(lanes), tuple(others))
@@ -226,32 +212,28 @@ def _effort(edges: Sequence[Edge], lanes: tuple[int, ...]) -> int:
     return sum(_SHUFFLES[(first in lanes) + (second in lanes)] for first, second in edges)
 
 
-def _with_layouts(tiles: list[Tile], layout: Layout) -> list[Pass]:
-    passes: list[Pass] = []
-    for index, (tile, numbers) in enumerate(tiles):
+def _with_layouts(tiles: Sequence[Tile[N]], layout: Layout) -> list[Pass[N]]:
+    passes: list[Pass[N]] = []
+    for index, (tile, nodes) in enumerate(tiles):
         bits = tuple(bit for bit, qubit in enumerate(layout.vector) if qubit in tile)
-        current = Pass(numbers, layout, bits)
-        following = [other for other, _ in tiles[index + 1 :]]
-        current.swaps, layout = _swaps(layout, tile, following)
-        passes.append(current)
+        swaps, following = _swaps(layout, tile, [other for other, _ in tiles[index + 1 :]])
+        passes.append(Pass(tuple(nodes), layout, bits, swaps))
+        layout = following
     return passes
 
 
-def _swaps(layout: Layout, tile: set[int], following: list[set[int]]) -> tuple[list[tuple[int, int]], Layout]:
-    """Moves qubits out of the lanes that the next tile does not have."""
+def _swaps(layout: Layout, tile: set[int], following: Sequence[set[int]]) -> tuple[tuple[tuple[int, int], ...], Layout]:
+    """Moves qubits out of the lanes that the next tile does not have; returns the layout after it, too."""
     swaps: list[tuple[int, int]] = []
-    if not following:
-        return swaps, layout
-    for lane, qubit in enumerate(layout.lanes):
-        if qubit in following[0]:
-            continue
+    moved = [lane for lane, qubit in enumerate(layout.lanes) if following and qubit not in following[0]]
+    for lane in moved:
         candidates = [other for other in layout.vector if other in tile & following[0]]
         best = max(candidates, key=lambda other: (_stay(other, following), -other))
         bit = layout.vector.index(best)
         swaps.append((lane, bit))
         layout = layout.swapped(lane, bit)
-    return swaps, layout
+    return tuple(swaps), layout
 
 
-def _stay(qubit: int, following: list[set[int]]) -> int:
+def _stay(qubit: int, following: Sequence[set[int]]) -> int:
     return next((index for index, tile in enumerate(following) if qubit not in tile), len(following))

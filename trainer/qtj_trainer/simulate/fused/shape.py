@@ -1,0 +1,100 @@
+"""How a state lies in memory: what the lanes of a vector hold, and which vectors stay in the cache together."""
+
+from dataclasses import dataclass
+
+__all__ = ["FEWEST_QUBITS", "Shape", "Tuning", "shape_for"]
+
+FEWEST_QUBITS = 2
+"""A block acts on two, so a state has at least two."""
+_TILE_BITS = 14
+"""A tile of 2^14 vectors of 16 complex numbers takes 2 MiB; two of them stay in the part of L3 that a processor has for
+each core. Sweeps read ahead, so L3 is as good as L2, and larger tiles lie in memory in longer runs."""
+_EXAMPLES_IN_LANES = 12
+"""Up to so many qubits, examples side by side are faster than one after the other."""
+_FULL = 0.75
+"""The part of the lanes that has to be filled for it: examples side by side take as long as so many one by one."""
+_MOST_VECTOR_BITS = 30
+"""As many as the native library takes: it numbers vectors with 32 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What a plan is made for.
+
+    Attributes:
+        lanes: Floats in a vector of this processor.
+        batch: How many examples there are; None for more than enough.
+        examples_in_lanes: True to put examples into the lanes, False to put qubits there; None chooses.
+        tile_bits: Index bits of the vectors that stay in the cache together; None chooses.
+    """
+
+    lanes: int
+    batch: int | None = None
+    examples_in_lanes: bool | None = None
+    tile_bits: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a state lies in memory.
+
+    Attributes:
+        lane_bits: Qubits in the lanes of a vector; 0 if the lanes hold examples.
+        vector_bits: Qubits in the index of a vector.
+        tile_bits: Of these, how many a tile has.
+    """
+
+    lane_bits: int
+    vector_bits: int
+    tile_bits: int
+
+    @property
+    def qubits(self) -> int:
+        """Qubits of the state."""
+        return self.lane_bits + self.vector_bits
+
+    @property
+    def tile_qubits(self) -> int:
+        """Qubits of a tile, those in lanes included."""
+        return self.lane_bits + self.tile_bits
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether one tile holds the state."""
+        return self.tile_bits == self.vector_bits
+
+
+def shape_for(qubits: int, tuning: Tuning) -> Shape:
+    """Chooses how a state lies in memory.
+
+    Args:
+        qubits: At least 2.
+        tuning: What it is for.
+
+    Returns:
+        The shape.
+
+    Raises:
+        ValueError: If there are too many qubits.
+    """
+    lane_bits = _lane_bits(qubits, tuning)
+    vector_bits = qubits - lane_bits
+    if vector_bits > _MOST_VECTOR_BITS:
+        most = _MOST_VECTOR_BITS + lane_bits
+        raise ValueError(f"{qubits} qubits are too many for the fused engine, which takes {most} at most here")
+    tile_bits = _TILE_BITS if tuning.tile_bits is None else tuning.tile_bits
+    return Shape(lane_bits, vector_bits, min(vector_bits, tile_bits) if lane_bits else vector_bits)
+
+
+def _lane_bits(qubits: int, tuning: Tuning) -> int:
+    """How many qubits are in the lanes; 0 if the lanes hold examples."""
+    lane_bits = tuning.lanes.bit_length() - 1
+    examples = tuning.examples_in_lanes
+    if examples is None:
+        examples = qubits <= _EXAMPLES_IN_LANES and (tuning.batch is None or _fill(tuning.batch, tuning.lanes))
+    return 0 if examples or qubits < lane_bits + FEWEST_QUBITS else lane_bits
+
+
+def _fill(batch: int, lanes: int) -> bool:
+    """Tells whether examples are done sooner side by side than one by one, whatever the number of threads."""
+    return -(-batch // lanes) * lanes * _FULL <= batch

@@ -16,6 +16,7 @@ from qtj_trainer.run.artifacts import arrays_from_bytes, arrays_to_bytes
 from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints
 from qtj_trainer.run.checkpoints import State as Numbers
 from qtj_trainer.run.diverged import check_weights
+from qtj_trainer.run.sharing import shared_parts
 from qtj_trainer.run.tree import Arrays, Description, array_types, describe, leaves, rebuild
 from qtj_trainer.workloads.options import Options
 
@@ -26,6 +27,9 @@ __all__ = ["ArrayState"]
 
 _STRUCTURE = "structure.json"
 """Among the arrays of stored weights, what they are the arrays of."""
+
+_SHARED = "shared"
+"""In the structure of a checkpoint, which parts share memory; not in that of weights, whose bytes tell of numbers."""
 
 
 class ArrayState:
@@ -64,16 +68,25 @@ class ArrayState:
         return checkpoints.read(chosen) if chosen else None
 
     def state(self) -> Numbers:
-        """Returns the structure, and then the arrays that it names."""
+        """Returns the structure, with what is shared in it, and then the arrays that it names."""
         said, arrays = describe(self._tree)
         self._check_same(said)
-        return [np.array(json.dumps(said)), *arrays.values()]
+        return [np.array(json.dumps({**said, _SHARED: shared_parts(self._tree)})), *arrays.values()]
 
     def restore(self, state: Numbers) -> None:
-        """Puts them back."""
+        """Puts them back. What is shared here and was not there becomes two: each has numbers of its own.
+
+        Raises:
+            UserError: If they do not fit.
+        """
         structure, *arrays = state
         said = json.loads(str(structure))
-        rebuild(said, dict(zip(_names(said), arrays, strict=True)), self._tree)
+        before = said.get(_SHARED, {})
+        apart = {path for path, first in shared_parts(self._tree).items() if before.get(path) != first}
+        try:
+            rebuild(said, dict(zip(_names(said), arrays, strict=True)), self._tree, apart=apart)
+        except ValueError as problem:
+            raise UserError(f"the last checkpoint does not fit the state of this program: {problem}") from problem
 
     def check_finite(self, step: int) -> None:
         """Raises DivergedError if an array is not finite that was so at the start."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["framework_of", "from_numpy", "put", "to_numpy"]
+__all__ = ["framework_of", "from_numpy", "put", "to_numpy", "twin"]
 
 Array = Any
 """An array of NumPy, JAX or PyTorch, or a variable of TensorFlow or Keras."""
@@ -67,6 +67,26 @@ def put(leaf: Array, values: NDArray[Any]) -> Array:
             return values[()]
         case _:
             leaf[...] = values
+    return leaf
+
+
+def twin(leaf: Array, values: NDArray[Any]) -> Array:
+    """Returns an array like another one that shares no memory with it.
+
+    Args:
+        leaf: The other one. A variable is returned itself: whoever uses it would not see another.
+        values: The numbers that the new one is for.
+
+    Raises:
+        ValueError: If it is a variable that has other numbers.
+    """
+    match framework_of(leaf):
+        case "torch":
+            return leaf.detach().clone().requires_grad_(leaf.requires_grad)
+        case "numpy":
+            return leaf.copy()
+        case "tensorflow" | "keras" if not np.array_equal(to_numpy(leaf), values, equal_nan=True):
+            raise ValueError("two parts are one variable here, and had different numbers: give each one of its own")
     return leaf
 
 

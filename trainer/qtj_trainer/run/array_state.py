@@ -17,7 +17,7 @@ from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints
 from qtj_trainer.run.checkpoints import State as Numbers
 from qtj_trainer.run.diverged import check_weights
 from qtj_trainer.run.sharing import shared_parts
-from qtj_trainer.run.tree import Arrays, Description, array_types, describe, leaves, rebuild
+from qtj_trainer.run.tree import Arrays, Description, array_types, describe, leaves, rebuild, variable_counts
 from qtj_trainer.workloads.options import Options
 
 if TYPE_CHECKING:
@@ -137,13 +137,20 @@ class ArrayState:
             raise ValueError(f"{odd} is among them, and not here")
 
     def _check_same(self, said: Description) -> None:
-        """Raises UserError where an array has become another: no later attempt could put it back."""
+        """Raises UserError where an array or an object has become another: no later attempt could put it back."""
         before, now = array_types(self._first), array_types(said)
         for name in before.keys() & now.keys():
             if before[name] != now[name]:
                 raise UserError(
                     f"{name} was {before[name]} when training began, and is {now[name]} now: give program.state() what"
                     " the steps return"
+                )
+        counted = variable_counts(said)
+        for path, count in variable_counts(self._first).items():
+            if counted.get(path, count) != count:
+                raise UserError(
+                    f"{path} has {counted[path]} variables now, and had {count} when training began: build it before"
+                    " program.state(), an optimizer of Keras by optimizer.build(variables)"
                 )
 
 

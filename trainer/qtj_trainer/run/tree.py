@@ -32,6 +32,7 @@ __all__ = [
     "parts_of",
     "path_of",
     "rebuild",
+    "variable_counts",
 ]
 
 Description = dict[str, Any]
@@ -44,6 +45,9 @@ _Parts = dict[Any, Any]
 
 _OPAQUE = "state_dict"
 """The kind of objects that judge for themselves what fits them."""
+
+_VARIABLES = "variables"
+"""The kind of objects that have variables, and none to begin with if they are not built."""
 
 
 class State(SimpleNamespace):
@@ -90,6 +94,8 @@ def rebuild(
     kind, known = _opened(like)
     if kind != said["kind"]:
         like, known = None, {}
+    if kind == _VARIABLES and len(known) != len(said["items"]):
+        raise ValueError(f"{path or 'it'} has {len(said['items'])} variables there and {len(known)} here")
     parts = {
         key: rebuild(each, arrays, None if kind == _OPAQUE else known.get(key), path=path_of(path, key), apart=apart)
         for key, each in said["items"]
@@ -128,6 +134,14 @@ def array_types(said: Description) -> dict[str, str]:
     if said.get("kind", _OPAQUE) == _OPAQUE:
         return {}
     return {name: each for _, part in said["items"] for name, each in array_types(part).items()}
+
+
+def variable_counts(said: Description, path: str = "") -> dict[str, int]:
+    """Returns how many variables each object with `variables` has, by its path."""
+    counts = {path: len(said["items"])} if said.get("kind") == _VARIABLES else {}
+    for key, part in said.get("items", ()):
+        counts |= variable_counts(part, path_of(path, key))
+    return counts
 
 
 def _described(tree: object, path: str, arrays: Arrays) -> Description:
@@ -201,7 +215,7 @@ def _opened_object(thing: Any) -> tuple[str, _Parts]:  # noqa: ANN401  anything 
     if found := _jax_children(thing):
         return "pytree", dict(enumerate(found[0]))
     if isinstance(variables := getattr(thing, "variables", None), list | tuple):
-        return "variables", dict(enumerate(variables))
+        return _VARIABLES, dict(enumerate(variables))
     return "", {}
 
 

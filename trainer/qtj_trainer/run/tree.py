@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.leaves import framework_of, from_numpy, put, to_numpy, twin
+from qtj_trainer.run.leaves import framework_of, from_numpy, is_weak, put, to_numpy, twin
 
 __all__ = [
     "Arrays",
@@ -169,7 +169,8 @@ def _stored(leaf: object, name: str, framework: str, arrays: Arrays) -> Descript
         arrays[name] = values = to_numpy(leaf)
     except (TypeError, ValueError, RuntimeError) as problem:
         raise UserError(f"{name} cannot be stored ({problem}): give an array of numbers") from problem
-    return {"array": name, "of": framework, "dtype": values.dtype.name, "shape": list(values.shape)}
+    said = {"array": name, "of": framework, "dtype": values.dtype.name, "shape": list(values.shape)}
+    return {**said, "weak": True} if is_weak(leaf) else said
 
 
 def _placed(said: Description, arrays: Mapping[str, NDArray[Any]], like: object, *, is_apart: bool) -> Any:  # noqa: ANN401
@@ -177,13 +178,13 @@ def _placed(said: Description, arrays: Mapping[str, NDArray[Any]], like: object,
     if values.dtype.kind == "V":  # NumPy's files do not know JAX's types: bfloat16 and its kin
         values = values.view(said["dtype"])
     if not framework_of(like):
-        return from_numpy(said["of"], values)
+        return from_numpy(said["of"], values, weak=said.get("weak", False))
     here = to_numpy(like)
     if (here.dtype, here.shape) != (values.dtype, values.shape):
         raise ValueError(
             f"{said['array']} is {values.dtype.name} {values.shape} there and {here.dtype.name} {here.shape} here"
         )
-    return put(twin(like, values) if is_apart else like, values)
+    return put(twin(like, values) if is_apart else like, values, weak=said.get("weak", False))
 
 
 def _apart(kind: str, like: Any) -> Any:  # noqa: ANN401  anything may be in a tree

@@ -63,3 +63,10 @@ def test_a_weak_type_of_jax_stays_what_it_was(made: jax.Array, started_weak: boo
     assert (back.weak_type, back.dtype, back.shape) == (made.weak_type, made.dtype, made.shape)
     assert np.asarray(back).tobytes() == np.asarray(made).tobytes()
     assert (back * jnp.ones((), jnp.bfloat16)).dtype == (made * jnp.ones((), jnp.bfloat16)).dtype
+
+
+def test_weights_whose_name_is_taken_are_refused() -> None:
+    with pytest.raises(UserError) as refused:
+        ArrayState({"structure.json": np.ones(1)}).dump()
+
+    assert str(refused.value) == "an array of the weights has the name structure.json: give it another key"

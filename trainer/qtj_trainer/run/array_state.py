@@ -104,6 +104,8 @@ class ArrayState:
     def dump(self) -> bytes:
         """Encodes the arrays by their names, and the structure, as npz."""
         said, arrays = describe(self._tree)
+        if _STRUCTURE in arrays:
+            raise UserError(f"an array of the weights has the name {_STRUCTURE}: give it another key")
         return arrays_to_bytes({**arrays, _STRUCTURE: np.array(json.dumps(said))})
 
     def load(self, data: bytes, *, otherwise: str) -> Any:  # noqa: ANN401  of the type of what was given

@@ -213,7 +213,7 @@ def arrays_to_bytes(arrays: Arrays) -> bytes:
     with zipfile.ZipFile(file, "w") as columns:
         for name, values in arrays.items():
             with columns.open(f"{name}.npy", "w", force_zip64=True) as column:
-                np.lib.format.write_array(column, np.asanyarray(values), allow_pickle=False)
+                np.lib.format.write_array(column, np.asanyarray(values), allow_pickle=False)  # type: ignore[no-untyped-call]
     return file.getvalue()
 
 

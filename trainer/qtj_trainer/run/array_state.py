@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
 __all__ = ["ArrayState"]
+
+log = logging.getLogger("qtj_trainer")
 
 _STRUCTURE = "structure.json"
 """Among the arrays of stored weights, what they are the arrays of."""
@@ -93,12 +96,15 @@ class ArrayState:
         _, arrays = describe(self._tree)
         check_weights(((name, each) for name, each in arrays.items() if name not in self._free), step, REMEDY)
 
-    def check_changed(self) -> None:
-        """Raises UserError if training has changed nothing: a checkpoint of it would be one of the initial numbers."""
+    def warn_if_unchanged(self) -> None:
+        """Says what to do if training has changed nothing: a checkpoint of it would be one of the initial numbers.
+
+        It may be right: a state that is the best so far, or a learning rate that begins at zero.
+        """
         if _digest(*describe(self._tree)) == self._digest:
-            raise UserError(
-                "nothing of the state has changed in the first epoch: assign to it what a step returns, as in"
-                " state.params = params"
+            log.warning(
+                "nothing of the state has changed in the first epoch: if it should have, assign to it what a step"
+                " returns, as in state.params = params"
             )
 
     def dump(self) -> bytes:

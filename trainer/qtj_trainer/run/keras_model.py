@@ -76,7 +76,7 @@ class KerasModel:
         names = [getattr(each, "path", each.name) for each in trained]  # Keras 3 has the layer in the path alone
         check_weights(zip(names, self._values(trained), strict=True), step, REMEDY)
 
-    def check_changed(self) -> None:
+    def warn_if_unchanged(self) -> None:
         """Nothing to check: `fit` trains this very model."""
 
     def dump(self) -> bytes:

@@ -104,7 +104,7 @@ class Training:
             if position.ends_epoch or self._is_due(position, surely=told):
                 self._adapter.check_finite(position.step)
             if position.ends_epoch and position.epochs == 1:
-                self._adapter.check_changed()
+                self._adapter.warn_if_unchanged()
             self._keep(position, surely=told)
             if told:
                 raise StoppedError(

@@ -12,7 +12,7 @@ what one finds another may not.
     evaluator   after(0), after(step), ...
 
 A checkpoint is passed over when its bytes are not those it was stored with, or when it is of another training: another
-model, other data, another learning rate. Only the number of epochs, of workers and of devices, and how often a
+model, another optimizer, other data, another learning rate. Only the number of epochs, of workers and of devices, and how often a
 checkpoint is made, may change.
 """
 
@@ -210,7 +210,7 @@ class Checkpoints:
             raise _UnusableError("is truncated or was changed")
         training, position, state = _decode(data)
         if training != self._training:
-            raise _UnusableError("is of another training: its model, data or options differ")
+            raise _UnusableError("is of another training: its model, optimizer, data or options differ")
         asked = self._options.epochs
         if position.epochs > asked or (position.epochs == asked and not position.ends_epoch):
             raise _UnusableError(f"is after epoch {position.epochs}, beyond the {asked} asked for")

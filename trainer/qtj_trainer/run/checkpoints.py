@@ -12,8 +12,8 @@ what one finds another may not.
     evaluator   after(0), after(step), ...
 
 A checkpoint is passed over when its bytes are not those it was stored with, or when it is of another training: another
-model, another optimizer, other data, another learning rate. Only the number of epochs, of workers and of devices, and how often a
-checkpoint is made, may change.
+model, another optimizer, other data, another learning rate. Only the number of epochs, of workers and of devices, and
+how often a checkpoint is made, may change.
 """
 
 import hashlib

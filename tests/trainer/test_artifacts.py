@@ -1,5 +1,6 @@
 """Results and records, and who believes them."""
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -127,3 +128,23 @@ def test_the_last_word_goes_where_the_operator_reads_it(tmp_path: Path) -> None:
 
 def test_a_last_word_nobody_can_write_is_no_failure(tmp_path: Path) -> None:
     leave_message({"QTJ_TERMINATION_LOG": str(tmp_path)}, contract.TerminationMessage(error="no"))
+
+
+@pytest.mark.parametrize("name", ["file", "allow_pickle", "self", "args", "arr_0", "a/b", "a.npy"])
+def test_a_column_may_have_any_name(name: str) -> None:
+    back = artifacts.arrays_from_bytes(artifacts.arrays_to_bytes({name: np.arange(2), "other": np.ones(1)}))
+
+    assert {each: values.tolist() for each, values in back.items()} == {name: [0, 1], "other": [1]}
+
+
+def test_columns_have_the_bytes_that_numpy_gives_them() -> None:
+    columns = {"w": np.arange(6.0).reshape(2, 3).T, "layers/0/b": np.float32(1), "text": np.array("é"), "0": np.ones(0)}
+    file = io.BytesIO()
+    np.savez(file, **columns)
+
+    assert artifacts.arrays_to_bytes(columns) == file.getvalue()
+
+
+def test_objects_are_not_pickled() -> None:
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        artifacts.arrays_to_bytes({"w": np.array([None])})

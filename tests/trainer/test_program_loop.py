@@ -258,17 +258,6 @@ def test_a_mistake_in_a_loop_is_one_sentence(job: Folder, right: str, wrong: str
     assert sentence in ended.error
 
 
-def test_a_loop_that_forgets_to_assign_what_its_steps_return_is_refused(job: Folder) -> None:
-    forgets = "w = state.w\nfor epoch in program.epochs():\n    w = w + 1\nprogram.finish(state.w)\n"
-    source = LOOP.partition("if program.inferring")[0].replace(", rng=np.random.default_rng(0), losses=[]", "")
-
-    ended = job.run("pass", source + forgets)
-
-    assert (ended.code, len(ended.sentences)) == (1, 1), ended.errors
-    assert "nothing of the state has changed in the first epoch" in ended.error
-    assert job.stored("weights/*") == []
-
-
 def test_an_error_of_a_loops_own_keeps_its_traceback_and_costs_no_import(job: Folder) -> None:
     ended = job.run("raise ValueError('mine')")
 

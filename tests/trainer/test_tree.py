@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
+from copy import copy
 from typing import Any, NamedTuple, Self
 
 import jax
@@ -126,11 +127,31 @@ def test_a_generator_of_numpy_draws_on() -> None:
 class FakeTensor:
     """As much of a tensor of PyTorch as is asked of one: it cannot be had for this test without 2 GB of CUDA."""
 
+    requires_grad = False
+
     def __init__(self, values: Any) -> None:
         self.values = np.asarray(values, np.float32)
 
     def detach(self) -> Self:
+        return self.view()
+
+    def view(self) -> Self:
+        """Returns another tensor of the same memory."""
+        other = copy(self)
+        other.values = self.values.view()
+        return other
+
+    def clone(self) -> Self:
+        return type(self)(self.values.copy())
+
+    def requires_grad_(self, _: bool) -> Self:  # noqa: FBT001  as PyTorch's
         return self
+
+    def untyped_storage(self) -> Self:
+        return self
+
+    def data_ptr(self) -> int:
+        return int(self.values.ctypes.data)
 
     def cpu(self) -> Self:
         return self

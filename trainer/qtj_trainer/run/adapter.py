@@ -40,8 +40,8 @@ class Adapter(Protocol):
     def check_finite(self, step: int) -> None:
         """Raises DivergedError if a weight is not finite after a step."""
 
-    def check_changed(self) -> None:
-        """Raises UserError if nothing of it has changed since this was made."""
+    def warn_if_unchanged(self) -> None:
+        """Says in the log if nothing of it has changed since this was made."""
 
     def dump(self) -> bytes:
         """Encodes the weights; equal weights give equal bytes."""

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,8 @@ from qtj_trainer.run.artifacts import arrays_from_bytes, arrays_to_bytes
 from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints
 from qtj_trainer.run.checkpoints import State as Numbers
 from qtj_trainer.run.diverged import check_weights
-from qtj_trainer.run.tree import Arrays, Description, array_types, describe, leaves, rebuild
+from qtj_trainer.run.sharing import shared_parts
+from qtj_trainer.run.tree import Arrays, Description, array_types, describe, leaves, rebuild, variable_counts
 from qtj_trainer.workloads.options import Options
 
 if TYPE_CHECKING:
@@ -24,8 +26,13 @@ if TYPE_CHECKING:
 
 __all__ = ["ArrayState"]
 
+log = logging.getLogger("qtj_trainer")
+
 _STRUCTURE = "structure.json"
 """Among the arrays of stored weights, what they are the arrays of."""
+
+_SHARED = "shared"
+"""In the structure of a checkpoint, which parts share memory; not in that of weights, whose bytes tell of numbers."""
 
 
 class ArrayState:
@@ -64,33 +71,47 @@ class ArrayState:
         return checkpoints.read(chosen) if chosen else None
 
     def state(self) -> Numbers:
-        """Returns the structure, and then the arrays that it names."""
+        """Returns the structure, with what is shared in it, and then the arrays that it names."""
         said, arrays = describe(self._tree)
         self._check_same(said)
-        return [np.array(json.dumps(said)), *arrays.values()]
+        return [np.array(json.dumps({**said, _SHARED: shared_parts(self._tree)})), *arrays.values()]
 
     def restore(self, state: Numbers) -> None:
-        """Puts them back."""
+        """Puts them back. What is shared here and was not there becomes two: each has numbers of its own.
+
+        Raises:
+            UserError: If they do not fit.
+        """
         structure, *arrays = state
         said = json.loads(str(structure))
-        rebuild(said, dict(zip(_names(said), arrays, strict=True)), self._tree)
+        before = said.get(_SHARED, {})
+        apart = {path for path, first in shared_parts(self._tree).items() if before.get(path) != first}
+        try:
+            rebuild(said, dict(zip(_names(said), arrays, strict=True)), self._tree, apart=apart)
+        except ValueError as problem:
+            raise UserError(f"the last checkpoint does not fit the state of this program: {problem}") from problem
 
     def check_finite(self, step: int) -> None:
         """Raises DivergedError if an array is not finite that was so at the start."""
         _, arrays = describe(self._tree)
         check_weights(((name, each) for name, each in arrays.items() if name not in self._free), step, REMEDY)
 
-    def check_changed(self) -> None:
-        """Raises UserError if training has changed nothing: a checkpoint of it would be one of the initial numbers."""
+    def warn_if_unchanged(self) -> None:
+        """Says what to do if training has changed nothing: a checkpoint of it would be one of the initial numbers.
+
+        It may be right: a state that is the best so far, or a learning rate that begins at zero.
+        """
         if _digest(*describe(self._tree)) == self._digest:
-            raise UserError(
-                "nothing of the state has changed in the first epoch: assign to it what a step returns, as in"
-                " state.params = params"
+            log.warning(
+                "nothing of the state has changed in the first epoch: if it should have, assign to it what a step"
+                " returns, as in state.params = params"
             )
 
     def dump(self) -> bytes:
         """Encodes the arrays by their names, and the structure, as npz."""
         said, arrays = describe(self._tree)
+        if _STRUCTURE in arrays:
+            raise UserError(f"an array of the weights has the name {_STRUCTURE}: give it another key")
         return arrays_to_bytes({**arrays, _STRUCTURE: np.array(json.dumps(said))})
 
     def load(self, data: bytes, *, otherwise: str) -> Any:  # noqa: ANN401  of the type of what was given
@@ -124,13 +145,20 @@ class ArrayState:
             raise ValueError(f"{odd} is among them, and not here")
 
     def _check_same(self, said: Description) -> None:
-        """Raises UserError where an array has become another: no later attempt could put it back."""
+        """Raises UserError where an array or an object has become another: no later attempt could put it back."""
         before, now = array_types(self._first), array_types(said)
         for name in before.keys() & now.keys():
             if before[name] != now[name]:
                 raise UserError(
                     f"{name} was {before[name]} when training began, and is {now[name]} now: give program.state() what"
                     " the steps return"
+                )
+        counted = variable_counts(said)
+        for path, count in variable_counts(self._first).items():
+            if counted.get(path, count) != count:
+                raise UserError(
+                    f"{path} has {counted[path]} variables now, and had {count} when training began: build it before"
+                    " program.state(), an optimizer of Keras by optimizer.build(variables)"
                 )
 
 

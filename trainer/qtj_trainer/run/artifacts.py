@@ -13,6 +13,7 @@ and in what the operator is told, addresses are absolute.
 import hashlib
 import io
 import json
+import zipfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self, get_origin, get_type_hints
@@ -201,9 +202,18 @@ def read_verified(address: Address) -> bytes:
 
 
 def arrays_to_bytes(arrays: Arrays) -> bytes:
-    """Encodes columns as npz; equal columns give equal bytes."""
+    """Encodes columns as npz; equal columns give equal bytes.
+
+    They are those of `np.savez`, which takes columns as keyword arguments: none may be named as one of its own.
+
+    Raises:
+        ValueError: If a column holds objects.
+    """
     file = io.BytesIO()
-    np.savez(file, **arrays)
+    with zipfile.ZipFile(file, "w") as columns:
+        for name, values in arrays.items():
+            with columns.open(f"{name}.npy", "w", force_zip64=True) as column:
+                np.lib.format.write_array(column, np.asanyarray(values), allow_pickle=False)  # type: ignore[no-untyped-call]
     return file.getvalue()
 
 

@@ -12,8 +12,8 @@ what one finds another may not.
     evaluator   after(0), after(step), ...
 
 A checkpoint is passed over when its bytes are not those it was stored with, or when it is of another training: another
-model, other data, another learning rate. Only the number of epochs, of workers and of devices, and how often a
-checkpoint is made, may change.
+model, another optimizer, other data, another learning rate. Only the number of epochs, of workers and of devices, and
+how often a checkpoint is made, may change.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ from qtj_trainer.run.position import Epoch, Gradient, Position
 from qtj_trainer.storage import MissingObjectError, Store
 from qtj_trainer.workloads.options import Options
 
-__all__ = ["Checkpoint", "Checkpoints", "State", "Trained"]
+__all__ = ["Checkpoint", "Checkpoints", "State", "Trained", "clear_checkpoints"]
 
 State = Sequence[NDArray[Any]]
 """All numbers that training changes, in the order of the loop that made them."""
@@ -85,7 +85,8 @@ class Checkpoints:
 
     def __init__(self, store: Store, job_uid: str, workload: Trained, options: Options) -> None:
         self._store = store
-        self._folder = f"checkpoints/{job_uid or 'local'}"
+        self._job_uid = job_uid
+        self._folder = _folder_of(job_uid)
         self._workload = workload
         self._options = options
         self.step = 0
@@ -177,7 +178,7 @@ class Checkpoints:
         """
         name = self.add(position, state)
         self._stored = [*(each for each in self._stored if each != name), name]
-        self._delete(self._stored[:-_KEPT])
+        _delete(self._store, self._stored[:-_KEPT])
         del self._stored[:-_KEPT]
         return name
 
@@ -192,26 +193,12 @@ class Checkpoints:
 
     def clear(self) -> None:
         """Deletes all checkpoints of the job: it has its result."""
-        if not self.are_wanted:
-            return
-        try:
-            names = self._store.list(self._folder)
-        except TrainerError as problem:
-            log.warning("the checkpoints stay: %s", problem)
-        else:
-            self._delete(names)
+        if self.are_wanted:
+            clear_checkpoints(self._store, self._job_uid)
 
     def _pass_over(self, name: str, problem: Exception) -> None:
         log.warning("passing over a checkpoint: %s %s", self._store.uri(name), problem)
         self._passed_over.add(name)
-
-    def _delete(self, names: Sequence[str]) -> None:
-        """Deletes what nobody needs, so that a failure is not one of the training."""
-        try:
-            for name in names:
-                self._store.delete(name)
-        except TrainerError as problem:
-            log.warning("old checkpoints stay: %s", problem)
 
     def _load(self, name: str) -> Checkpoint:
         """Reads and verifies a checkpoint."""
@@ -223,7 +210,7 @@ class Checkpoints:
             raise _UnusableError("is truncated or was changed")
         training, position, state = _decode(data)
         if training != self._training:
-            raise _UnusableError("is of another training: its model, data or options differ")
+            raise _UnusableError("is of another training: its model, optimizer, data or options differ")
         asked = self._options.epochs
         if position.epochs > asked or (position.epochs == asked and not position.ends_epoch):
             raise _UnusableError(f"is after epoch {position.epochs}, beyond the {asked} asked for")
@@ -234,6 +221,29 @@ class Checkpoints:
         """Digest of all that decides what a step computes."""
         said = [self._workload.name, self._options.of_consequence(), self._workload.fingerprint(self._options)]
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def clear_checkpoints(store: Store, job_uid: str) -> None:
+    """Deletes all checkpoints of a job, whatever it trained."""
+    try:
+        names = store.list(_folder_of(job_uid))
+    except TrainerError as problem:
+        log.warning("the checkpoints stay: %s", problem)
+    else:
+        _delete(store, names)
+
+
+def _folder_of(job_uid: str) -> str:
+    return f"checkpoints/{job_uid or 'local'}"
+
+
+def _delete(store: Store, names: Sequence[str]) -> None:
+    """Deletes what nobody needs, so that a failure is not one of the training."""
+    try:
+        for name in names:
+            store.delete(name)
+    except TrainerError as problem:
+        log.warning("old checkpoints stay: %s", problem)
 
 
 def _decode(data: bytes) -> tuple[str, Position, State]:

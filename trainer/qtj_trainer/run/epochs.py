@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterable, Iterator, Sized
-from itertools import islice
 from typing import Any, TypeVar, cast
 
 from qtj_trainer.errors import UserError
@@ -38,6 +37,10 @@ class RunningEpoch:
         self._last = start.last
         self._first_step = start.last.step if start.last else 0
         self._step = start.step
+        self._steps_to_skip = start.step - self._first_step
+        """Those of this epoch that the checkpoint holds."""
+        self._expected = 0
+        """Steps of this epoch that `steps` knows of."""
         self._count, self._total = start.sums or (0.0, 0.0)
         self._steps_are_items = False
         self._told: Epoch | None = None
@@ -47,7 +50,8 @@ class RunningEpoch:
         """Yields items, one for each step; after a restart, those that the last checkpoint does not hold yet.
 
         So SIGTERM and `checkpoint_steps` make checkpoints within an epoch. What the items are must depend on the number
-        of the epoch alone, and not on what happened before.
+        of the epoch alone, and not on what happened before. An epoch may call this more than once, for one part after
+        the other.
 
         Args:
             items: A list of batches, a data loader, or how many steps there are; nothing that can be read only once.
@@ -64,9 +68,13 @@ class RunningEpoch:
                     " or a number of steps"
                 )
         if isinstance(items, Sized):
-            self._training.expect_steps(len(items) * self._epochs)
+            self._expected += len(items)
+            self._training.expect_steps(self._expected * self._epochs)
         self._steps_are_items = True
-        for item in islice(items, self._step - self._first_step, None):
+        for item in items:
+            if self._steps_to_skip:
+                self._steps_to_skip -= 1
+                continue
             yield item
             self._end_step()
             self._training.reach(self._position, time.perf_counter() - self._since)

@@ -48,9 +48,9 @@ class KerasModel:
         self._variables += self.model.optimizer.variables
 
     def fingerprint(self, _: Options) -> str:
-        """Returns a digest of the shapes of its variables."""
-        shapes = [tuple(variable.shape) for variable in self.model.variables]
-        return hashlib.sha256(json.dumps(shapes).encode()).hexdigest()
+        """Returns a digest of the shapes of all variables and of the kind of the optimizer."""
+        said = [type(self.model.optimizer).__name__, [tuple(variable.shape) for variable in self._variables]]
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
     def newest(self, checkpoints: Checkpoints, cluster: Cluster) -> Checkpoint | None:
         """Returns the newest checkpoint, the same in all processes."""
@@ -76,7 +76,7 @@ class KerasModel:
         names = [getattr(each, "path", each.name) for each in trained]  # Keras 3 has the layer in the path alone
         check_weights(zip(names, self._values(trained), strict=True), step, REMEDY)
 
-    def check_changed(self) -> None:
+    def warn_if_unchanged(self) -> None:
         """Nothing to check: `fit` trains this very model."""
 
     def dump(self) -> bytes:

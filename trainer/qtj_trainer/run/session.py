@@ -10,6 +10,7 @@ from qtj_operator.api import contract
 from qtj_trainer.errors import TrainerError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.run.artifacts import Address, Result, read_verified
+from qtj_trainer.run.checkpoints import clear_checkpoints
 from qtj_trainer.run.signals import Stop, leave
 from qtj_trainer.run.telemetry import Telemetry, port_from
 from qtj_trainer.run.termination import leave_message
@@ -90,6 +91,7 @@ class Session:
         result = Result.of_job(self.store, self.uid)
         if result:
             if self.cluster.leads:
+                clear_checkpoints(self.store, self.uid)  # a run that was killed after its result has left them
                 self.say(result.message())
             leave(0)
 

@@ -66,8 +66,9 @@ class Training:
         return number
 
     def expect_steps(self, steps: int) -> None:
-        """Tells how many steps there will be in all."""
-        self.telemetry.progress = replace(self.telemetry.progress, steps=steps)
+        """Tells how many steps there will be in all; of several numbers, the largest."""
+        known = self.telemetry.progress.steps or 0  # an epoch may tell the steps of its parts one after the other
+        self.telemetry.progress = replace(self.telemetry.progress, steps=max(steps, known))
 
     def end_step(self, step: int) -> None:
         """Tells a step."""
@@ -103,7 +104,7 @@ class Training:
             if position.ends_epoch or self._is_due(position, surely=told):
                 self._adapter.check_finite(position.step)
             if position.ends_epoch and position.epochs == 1:
-                self._adapter.check_changed()
+                self._adapter.warn_if_unchanged()
             self._keep(position, surely=told)
             if told:
                 raise StoppedError(

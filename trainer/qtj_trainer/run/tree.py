@@ -10,7 +10,8 @@ objects with `variables` as Keras' optimizers, and of what JAX knows as a pytree
 """
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from copy import copy, deepcopy
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,9 +19,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.leaves import framework_of, from_numpy, put, to_numpy
+from qtj_trainer.run.leaves import framework_of, from_numpy, is_weak, put, to_numpy, twin
 
-__all__ = ["Arrays", "Description", "State", "array_types", "describe", "leaves", "rebuild"]
+__all__ = [
+    "Arrays",
+    "Description",
+    "State",
+    "array_types",
+    "describe",
+    "is_opaque",
+    "leaves",
+    "parts_of",
+    "path_of",
+    "rebuild",
+    "variable_counts",
+]
 
 Description = dict[str, Any]
 """A tree as JSON."""
@@ -32,6 +45,9 @@ _Parts = dict[Any, Any]
 
 _OPAQUE = "state_dict"
 """The kind of objects that judge for themselves what fits them."""
+
+_VARIABLES = "variables"
+"""The kind of objects that have variables, and none to begin with if they are not built."""
 
 
 class State(SimpleNamespace):
@@ -51,13 +67,22 @@ def describe(tree: object, path: str = "") -> tuple[Description, Arrays]:
     return _described(tree, path, arrays), arrays
 
 
-def rebuild(said: Description, arrays: Mapping[str, NDArray[Any]], like: object = None) -> Any:  # noqa: ANN401
+def rebuild(
+    said: Description,
+    arrays: Mapping[str, NDArray[Any]],
+    like: object = None,
+    *,
+    path: str = "",
+    apart: Collection[str] = (),
+) -> Any:  # noqa: ANN401
     """Returns the tree that was described.
 
     Args:
         said: Its description.
         arrays: Its arrays.
         like: A tree to put them into: what can be changed is, and what cannot has its type.
+        path: The path of this part of the tree.
+        apart: The paths of what is not changed, but replaced by its like.
 
     Raises:
         ValueError: If they do not fit that tree.
@@ -65,12 +90,17 @@ def rebuild(said: Description, arrays: Mapping[str, NDArray[Any]], like: object 
     if "value" in said:
         return said["value"]
     if "array" in said:
-        return _placed(said, arrays, like)
-    kind, parts = _opened(like)
+        return _placed(said, arrays, like, is_apart=path in apart)
+    kind, known = _opened(like)
     if kind != said["kind"]:
-        like = None
-    known = parts if like is not None and kind != _OPAQUE else {}
-    return _closed(said["kind"], {key: rebuild(each, arrays, known.get(key)) for key, each in said["items"]}, like)
+        like, known = None, {}
+    if kind == _VARIABLES and len(known) != len(said["items"]):
+        raise ValueError(f"{path or 'it'} has {len(said['items'])} variables there and {len(known)} here")
+    parts = {
+        key: rebuild(each, arrays, None if kind == _OPAQUE else known.get(key), path=path_of(path, key), apart=apart)
+        for key, each in said["items"]
+    }
+    return _closed(said["kind"], parts, _apart(kind, like) if path in apart else like)
 
 
 def leaves(tree: object) -> Iterator[Any]:
@@ -82,6 +112,21 @@ def leaves(tree: object) -> Iterator[Any]:
         yield from leaves(part)
 
 
+def parts_of(tree: object) -> Mapping[Any, Any]:
+    """Returns the parts of a node by their keys; none of an array or a number."""
+    return _opened(tree)[1]
+
+
+def path_of(path: str, key: object) -> str:
+    """Returns the path of a part of the node with a path."""
+    return f"{path}/{key}" if path else str(key)
+
+
+def is_opaque(tree: object) -> bool:
+    """Tells an object that keeps its parts to itself: it says its state and takes another."""
+    return isinstance(tree, np.random.Generator) or hasattr(tree, "load_state_dict")
+
+
 def array_types(said: Description) -> dict[str, str]:
     """Returns type and shape of each array by its name, but for those within objects that judge what fits them."""
     if "array" in said:
@@ -89,6 +134,14 @@ def array_types(said: Description) -> dict[str, str]:
     if said.get("kind", _OPAQUE) == _OPAQUE:
         return {}
     return {name: each for _, part in said["items"] for name, each in array_types(part).items()}
+
+
+def variable_counts(said: Description, path: str = "") -> dict[str, int]:
+    """Returns how many variables each object with `variables` has, by its path."""
+    counts = {path: len(said["items"])} if said.get("kind") == _VARIABLES else {}
+    for key, part in said.get("items", ()):
+        counts |= variable_counts(part, path_of(path, key))
+    return counts
 
 
 def _described(tree: object, path: str, arrays: Arrays) -> Description:
@@ -105,7 +158,7 @@ def _described(tree: object, path: str, arrays: Arrays) -> Description:
     for key in parts:
         if not isinstance(key, str | int):
             raise UserError(f"{path or 'the state'} has the key {key!r}: a key must be a text or a whole number")
-    items = [[key, _described(part, f"{path}/{key}" if path else str(key), arrays)] for key, part in parts.items()]
+    items = [[key, _described(part, path_of(path, key), arrays)] for key, part in parts.items()]
     return {"kind": kind, "items": items}
 
 
@@ -116,21 +169,29 @@ def _stored(leaf: object, name: str, framework: str, arrays: Arrays) -> Descript
         arrays[name] = values = to_numpy(leaf)
     except (TypeError, ValueError, RuntimeError) as problem:
         raise UserError(f"{name} cannot be stored ({problem}): give an array of numbers") from problem
-    return {"array": name, "of": framework, "dtype": values.dtype.name, "shape": list(values.shape)}
+    said = {"array": name, "of": framework, "dtype": values.dtype.name, "shape": list(values.shape)}
+    return {**said, "weak": True} if is_weak(leaf) else said
 
 
-def _placed(said: Description, arrays: Mapping[str, NDArray[Any]], like: object) -> Any:  # noqa: ANN401  an array
+def _placed(said: Description, arrays: Mapping[str, NDArray[Any]], like: object, *, is_apart: bool) -> Any:  # noqa: ANN401
     values = arrays[said["array"]]
     if values.dtype.kind == "V":  # NumPy's files do not know JAX's types: bfloat16 and its kin
         values = values.view(said["dtype"])
     if not framework_of(like):
-        return from_numpy(said["of"], values)
+        return from_numpy(said["of"], values, weak=said.get("weak", False))
     here = to_numpy(like)
     if (here.dtype, here.shape) != (values.dtype, values.shape):
         raise ValueError(
             f"{said['array']} is {values.dtype.name} {values.shape} there and {here.dtype.name} {here.shape} here"
         )
-    return put(like, values)
+    return put(twin(like, values) if is_apart else like, values, weak=said.get("weak", False))
+
+
+def _apart(kind: str, like: Any) -> Any:  # noqa: ANN401  anything may be in a tree
+    """Returns what a node is put into that must not be changed itself."""
+    if kind in {"dict", "list"}:
+        return copy(like)
+    return deepcopy(like) if kind in {"generator", _OPAQUE} else like
 
 
 def _opened(tree: Any) -> tuple[str, _Parts]:  # noqa: ANN401  anything may be in a tree
@@ -155,7 +216,7 @@ def _opened_object(thing: Any) -> tuple[str, _Parts]:  # noqa: ANN401  anything 
     if found := _jax_children(thing):
         return "pytree", dict(enumerate(found[0]))
     if isinstance(variables := getattr(thing, "variables", None), list | tuple):
-        return "variables", dict(enumerate(variables))
+        return _VARIABLES, dict(enumerate(variables))
     return "", {}
 
 

@@ -1,0 +1,40 @@
+"""A program whose job has its result, and which is run again: nothing is left of its checkpoints."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.trainer.processes import Trainer, tf_configs
+from tests.trainer.test_program_loop import LOOP, Folder
+
+KILLED = LOOP.replace(
+    "program.finish(", "import os\nprogram._training.clear = lambda: os.kill(os.getpid(), 9)\nprogram.finish("
+)
+"""The loop, killed once its result is stored, before it deletes its checkpoints."""
+
+
+@pytest.fixture
+def job(trainer: Trainer, tmp_path: Path) -> Folder:
+    return Folder(trainer, tmp_path / "job")
+
+
+def test_checkpoints_that_outlived_the_result_are_deleted_by_the_next_run(job: Folder) -> None:
+    killed = job.run("pass", KILLED)
+    left = job.stored("checkpoints/uid-1/*")
+    again = job.run()
+
+    assert (killed.code, len(left)) == (-9, 2), killed.errors
+    assert (again.code, again.output) == (0, "")
+    assert again.message
+    assert again.message.weights
+    assert job.stored("checkpoints/*/*") == []
+
+
+def test_they_are_the_leaders_to_delete(job: Folder) -> None:
+    job.run("pass", KILLED)
+    follower = tf_configs(worker=2)["worker", 1]
+
+    ended = job.run(TF_CONFIG=follower)
+
+    assert (ended.code, ended.message) == (0, None), ended.errors
+    assert len(job.stored("checkpoints/uid-1/*")) == 2

@@ -1,0 +1,43 @@
+"""A program whose first epoch changes nothing of its state: by mistake, or rightly."""
+
+from pathlib import Path
+
+import pytest
+
+from qtj_trainer.run.artifacts import arrays_from_bytes
+from tests.trainer.processes import Trainer
+from tests.trainer.test_program_loop import Folder
+
+START = """
+import numpy as np
+
+from qtj_trainer import Program
+
+program = Program(epochs=3)
+state = program.state(w=np.zeros(3))
+"""
+
+
+@pytest.fixture
+def job(trainer: Trainer, tmp_path: Path) -> Folder:
+    return Folder(trainer, tmp_path / "job")
+
+
+def test_a_loop_that_forgets_to_assign_what_its_steps_return_is_warned_once(job: Folder) -> None:
+    forgets = "w = state.w\nfor epoch in program.epochs():\n    w = w + 1\nprogram.finish(state.w)\n"
+
+    ended = job.run("pass", START + forgets)
+
+    assert ended.code == 0, ended.errors
+    [warning] = ended.errors.splitlines()
+    assert warning.startswith("nothing of the state has changed in the first epoch: if it should have, assign to it")
+
+
+def test_a_state_that_rightly_stays_the_same_in_the_first_epoch_is_trained(job: Folder) -> None:
+    best = "for epoch in program.epochs():\n    if epoch.number == 2: state.w = np.ones(3)\nprogram.finish(state.w)\n"
+
+    ended = job.run("pass", START + best)
+
+    assert ended.code == 0, ended.errors
+    [weights] = job.path.glob("artifacts/weights/*.npz")
+    assert arrays_from_bytes(weights.read_bytes())["array"].tolist() == [1, 1, 1]

@@ -57,16 +57,15 @@ def serve_profiles(port: int | None) -> None:
     """
     if not port:
         return
-    import tensorflow as tf  # noqa: PLC0415
-
-    # Of the two kinds of std::string, threads.c knows that of the newer ABI.
-    if not mend_tracer() or not tf.sysconfig.CXX11_ABI_FLAG:
+    if not (mend_tracer() and _has_new_strings()):
         log.warning(
-            "port %d serves no profiles: a profile can kill a process with TensorFlow %s unless %s is loaded first, for"
-            " TensorFlow 2.18 as PyPI has it; python -m qtj_trainer.simulate.fused.build compiles it",
+            "port %d serves no profiles: a profile can kill a process with TensorFlow %s, unless that is 2.18 as PyPI"
+            " has it and %s is loaded first; python -m qtj_trainer.simulate.fused.build compiles it",
             port, _tensorflow() or "of unknown version", LIBRARY.name,
         )  # fmt: skip
         return
+    import tensorflow as tf  # noqa: PLC0415
+
     tf.profiler.experimental.server.start(port)
 
 
@@ -81,6 +80,13 @@ def _calls_grow() -> bool:
         ):
             return library.find(_GROW) >= 0
     return False
+
+
+def _has_new_strings() -> bool:
+    """Tells whether TensorFlow, once it is loaded, has the std::string of the newer ABI, which `threads.c` moves."""
+    import tensorflow as tf  # noqa: PLC0415
+
+    return bool(tf.sysconfig.CXX11_ABI_FLAG)
 
 
 def _tensorflow() -> str:

@@ -12,9 +12,11 @@ import sympy
 import tf_keras
 from numpy.typing import NDArray
 
+from qtj_trainer.errors import TryAgainError
 from qtj_trainer.run.exported import store_circuits
 from qtj_trainer.simulate import PQC
 from qtj_trainer.storage import open_store
+from qtj_trainer.storage.files import FileStore
 from qtj_trainer.weights import load_weights
 from qtj_trainer.workloads.qcnn import Model, Qcnn, QcnnOptions
 from tests.trainer.circuits import Case
@@ -104,6 +106,51 @@ def test_a_circuit_that_cannot_be_written_costs_nothing_but_its_file(
 
     assert circuits == {"odd": ["weights/1f3c.odd.qasm"]}
     assert "/weights/1f3c.odd.cirq.json is not stored: " in caplog.text
+
+
+def layer_of(name: str, weight: float) -> PQC:
+    """A layer with one learned angle, in quarter turns."""
+    circuit = cirq.Circuit(cirq.rx(sympy.Symbol("x"))(LINE[0]), cirq.X(LINE[0]) ** sympy.Symbol("w"))
+    layer = PQC(circuit, cirq.Z(LINE[0]), inputs=["x"], weights=["w"], name=name)
+    layer(np.zeros((1, 1), np.float32))
+    layer.set_weights([np.array([weight], np.float32)])
+    return layer
+
+
+def test_layers_of_one_name_have_files_of_their_own(tmp_path: Path) -> None:
+    names = ("a", "a", "b/c", "b_c", "a_2", "b>c", "n" * 300)
+    layers = [layer_of(name, 0.1 * number) for number, name in enumerate(names)]
+    turns = tf_keras.Input((1,))
+    each_alone = [
+        tf_keras.Model(turns, layer(turns), name=f"branch{number}")(turns) for number, layer in enumerate(layers)
+    ]
+
+    circuits = store_circuits(
+        open_store(str(tmp_path)), "weights/1f3c.h5", tf_keras.Model(turns, tf_keras.layers.Add()(each_alone))
+    )
+
+    assert len({file for files in circuits.values() for file in files}) == 2 * len(names)
+    assert set(circuits) == {"a", "a_2", "b/c", "b_c", "a_2_2", "b>c", "n" * 300}
+    assert max(len(path.name) for path in (tmp_path / "weights").iterdir()) < 150
+    stored = [cirq.read_json(file)["circuit"] for file in (tmp_path / "weights").glob("*.json")]
+    assert sorted(map(repr, stored)) == sorted(repr(layer.bound()) for layer in layers)
+
+
+class Full(FileStore):
+    """A disk on which nothing fits any more."""
+
+    def write(self, name: str, data: bytes) -> None:
+        raise TryAgainError(f"no room for the {len(data)} bytes of {name}")
+
+
+def test_a_store_that_takes_no_circuit_costs_nothing_but_its_files(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "qtj_trainer"):
+        circuits = store_circuits(Full(tmp_path), "weights/1f3c.h5", tf_keras.Sequential([layer_of("odd", 0.5)]))
+
+    assert circuits == {"odd": []}
+    assert "/weights/1f3c.odd.qasm is not stored: no room for the" in caplog.text
 
 
 def test_a_model_without_circuits_has_no_files(tmp_path: Path) -> None:

@@ -28,6 +28,22 @@ UNUSED = "which does not use it"
         ({"decay_steps": 10}, "--decay-steps is 10 and --schedule is constant, which does not use it: set --schedule"),
         ({"min_delta": 0.1}, "--min-delta is 0.1 and --patience is 0, which does not use it: set --patience to at le"),
         (
+            {"beta_2": 0.99999999},
+            "--beta-2 is 0.99999999, which is 1 in single precision: it must be at least 0 and below",
+        ),
+        (
+            {"learning_rate": 1e-50},
+            "--learning-rate is 1e-50, which is 0 in single precision: it must be above 0 and at most",
+        ),
+        (
+            {"weight_decay": 1e-50},
+            "--weight-decay is 1e-50, which is 0 in single precision: it must be 0, or at least 1",
+        ),
+        (
+            {"schedule": Schedule.EXPONENTIAL, "decay_to": 1e-50},
+            "--decay-to is 1e-50, which is 0 in single precision: it must be 0, or at least 1.18e-38",
+        ),
+        (
             {"schedule": Schedule.EXPONENTIAL, "decay_to": 0},
             "--decay-to is 0 and --schedule is exponential, which never comes to 0: it must be above 0",
         ),

@@ -129,6 +129,12 @@ def test_what_is_wrong_with_an_archive_is_one_sentence(tmp_path: Path, data: byt
         (csv(*ROWS[:2], "", "1,2,3,inf,1", *ROWS[2:]), f", line 4 has inf as angle 4: {FINITE}"),
         (csv(*ROWS, "1,2,3,4,5"), f", line 5 has the label 5: {LABELLED}"),
         (
+            csv("a,ID,c,d,label", *ROWS),
+            " has a column called 'id', and each column but the label's is an angle: leave out a column of row",
+        ),
+        (csv("index,b,c,d,e", *ROWS), " has a column called 'index', and each"),
+        (csv("Unnamed: 0,b,c,d,label", *ROWS), " has a column called 'unnamed: 0', and each"),
+        (
             csv(",a,b,c,d,label", *ROWS),
             " has no name for column 1 in its header: name it, or leave out a column",
         ),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from google.cloud import storage
 
+from qtj_trainer.engines import EngineName
 from qtj_trainer.errors import UserError
 from qtj_trainer.run.checkpoints import Checkpoints
 from qtj_trainer.run.position import Epoch, Position
@@ -88,6 +89,32 @@ def test_a_checkpoint_of_other_data_is_not_resumed_from(tmp_path: Path) -> None:
 
     assert same is not None
     assert checkpoints().newest() is None
+
+
+def test_a_checkpoint_is_resumed_from_where_its_data_has_moved(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "artifacts"))
+    last = Epoch(1, 3, loss=1.0, scores={}, examples_per_second=1.0, gradients={})
+    old = QcnnOptions(data=write_csv(tmp_path / "a.csv")).completed()
+    Checkpoints(store, "uid", Qcnn(), old).save(Position(3, last), (np.zeros(2),))
+
+    (tmp_path / "a.csv").rename(tmp_path / "b.csv")
+    moved = QcnnOptions(data=str(tmp_path / "b.csv"), rounds=30).completed()
+
+    assert Checkpoints(store, "uid", Qcnn(), moved).newest() is not None
+    assert Checkpoints(store, "uid", Qcnn(), QcnnOptions(qubits=QUBITS)).newest() is None
+
+
+@pytest.mark.parametrize("engine", list(EngineName))
+def test_a_batch_of_own_data_takes_the_memory_of_its_examples(tmp_path: Path, engine: EngineName) -> None:
+    np.savez(tmp_path / "a.npz", **examples(20_000))
+    chosen = {"batch_size": 4096, "engine": engine}
+
+    of_file = Qcnn().memory(QcnnOptions(data=str(tmp_path / "a.npz"), **chosen).completed())
+    generated = Qcnn().memory(QcnnOptions(qubits=QUBITS, rounds=100_000, **chosen))
+    few = Qcnn().memory(QcnnOptions(data=write_csv(tmp_path / "a.csv"), rounds=100_000, **chosen).completed())
+    as_few = Qcnn().memory(QcnnOptions(qubits=QUBITS, rounds=8, **chosen))
+
+    assert (of_file, few) == (generated, as_few)
 
 
 @pytest.mark.parametrize(

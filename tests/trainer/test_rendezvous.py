@@ -7,9 +7,10 @@ from threading import Thread
 
 import pytest
 
-from qtj_trainer.errors import UserError
+from qtj_trainer.errors import TrainerError, UserError
 from qtj_trainer.replicate.cluster import Cluster, Member
 from qtj_trainer.replicate.rendezvous import meet
+from qtj_trainer.replicate.terms import Terms
 from tests.trainer.processes import eventually, free_ports, listens
 
 
@@ -20,12 +21,15 @@ def clusters() -> list[Cluster]:
     return [Cluster(me, members) for me in members]
 
 
-def meeting(cluster: Cluster, word: str = "") -> Future[str]:
+def meeting(cluster: Cluster, word: str = "", terms: Terms | None = None) -> Future[str]:
     """Starts a worker's part; in a daemon thread, so that a meeting that fails does not hold up the tests."""
     future: Future[str] = Future()
 
     def attend() -> None:
-        future.set_result(meet(cluster, word))
+        try:
+            future.set_result(meet(cluster, word, terms))
+        except TrainerError as problem:
+            future.set_exception(problem)
 
     Thread(target=attend, daemon=True).start()
     return future
@@ -67,7 +71,7 @@ def test_a_follower_that_went_away_is_awaited_again(clusters: list[Cluster]) -> 
     with socket.create_server(("127.0.0.1", port_of(clusters[1]))) as doomed:
         leader = meeting(clusters[0])
         connection, _ = doomed.accept()
-        connection.sendall(b"here\n")
+        connection.sendall(b"here {}\n")
         connection.close()
     followers = [meeting(cluster) for cluster in clusters[1:]]
 
@@ -81,6 +85,40 @@ def test_a_stranger_holds_up_nobody(clusters: list[Cluster]) -> None:
     with socket.create_connection(("127.0.0.1", port_of(clusters[1]))) as stranger:
         stranger.sendall(b"GET / HTTP/1.1\r\n")
         assert ended(meeting(clusters[0]), follower, meeting(clusters[2]))
+
+
+def test_all_end_with_the_same_sentence_where_one_would_train_something_else(clusters: list[Cluster]) -> None:
+    terms: list[Terms] = [
+        {"--seed": 1, "--data-sha256": "a" * 64},
+        {"--seed": 1, "--data-sha256": "a" * 64},
+        {"--seed": 2},
+    ]
+
+    meetings = [meeting(cluster, "", each) for cluster, each in zip(clusters, terms, strict=True)]
+
+    [said] = {str(each.exception(10)) for each in meetings}
+    assert said == (
+        f"worker 2 at 127.0.0.1:{port_of(clusters[2])} has --seed 2 where the leader has 1, --data-sha256 the default"
+        f' where the leader has "{"a" * 59}...: give all workers the same arguments and the same data'
+    )
+    assert all(isinstance(each.exception(10), UserError) for each in meetings)
+
+
+def test_all_go_where_their_terms_are_alike(clusters: list[Cluster]) -> None:
+    terms: Terms = {"--learning-rate": 0.1, "model": "1f3c", "--data": "ä\n"}
+
+    assert ended(*[meeting(cluster, "", terms) for cluster in clusters])
+
+
+def test_a_stranger_that_greets_is_no_follower(clusters: list[Cluster]) -> None:
+    with socket.create_server(("127.0.0.1", port_of(clusters[1]))) as stranger:
+        leader = meeting(clusters[0])
+        connection, _ = stranger.accept()
+        connection.sendall(b"here comes nobody\n")
+        connection.close()
+    followers = [meeting(cluster) for cluster in clusters[1:]]
+
+    assert ended(leader, *followers)
 
 
 def test_the_port_is_free_afterwards(clusters: list[Cluster]) -> None:

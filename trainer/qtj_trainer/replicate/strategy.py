@@ -20,6 +20,7 @@ from qtj_trainer.errors import DivergedError, TryAgainError, UserError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.replicate.quiet import without_plugin_noise
 from qtj_trainer.replicate.rendezvous import meet, meet_servers
+from qtj_trainer.replicate.terms import Terms
 from qtj_trainer.tracer import mend_tracer, serve_profiles
 
 mend_tracer()
@@ -47,7 +48,12 @@ _SIGNS_OF_DEATH = (
 
 
 def start_tensorflow(
-    cluster: Cluster, *, devices: int = 0, word: str = "", profiler_port: int | None = None
+    cluster: Cluster,
+    *,
+    devices: int = 0,
+    word: str = "",
+    terms: Terms | None = None,
+    profiler_port: int | None = None,
 ) -> tuple[tf.distribute.Strategy, str]:
     """Sets up threads, devices, strategy and profiler; with several processes this waits until all have come.
 
@@ -55,13 +61,14 @@ def start_tensorflow(
         cluster: Who trains.
         devices: How many devices of this process train; 0 takes all GPUs, or the processor as one device.
         word: What the leader has to say to all before they begin.
+        terms: What all that take each step together must have alike.
         profiler_port: Where this process can be asked for profiles.
 
     Returns:
         The strategy, and the word of the leader.
 
     Raises:
-        UserError: If there are not as many devices.
+        UserError: If there are not as many devices, or the terms of one process are not those of the leader.
         TryAgainError: If a peer went away meanwhile.
     """
     prepare_tensorflow()
@@ -70,7 +77,7 @@ def start_tensorflow(
         if cluster.is_coordinated:
             meet_servers(cluster)
         else:
-            word = meet(cluster, word)
+            word = meet(cluster, word, terms)
         if cluster.size > 1:
             log.info("all %d processes have met", cluster.size)
         strategy = _strategy(cluster, chosen)

@@ -8,6 +8,7 @@ from typing import Self
 from qtj_operator.api import contract
 from qtj_trainer.errors import TrainerError
 from qtj_trainer.replicate.cluster import Cluster
+from qtj_trainer.replicate.terms import Terms
 from qtj_trainer.run.artifacts import Result
 from qtj_trainer.run.checkpoints import Checkpoints
 from qtj_trainer.run.position import Position
@@ -38,6 +39,12 @@ class Run:
         options = self.options.completed()
         checkpoints = Checkpoints(self.store, self.job_uid, self.workload, options)
         return replace(self, options=options, checkpoints=checkpoints)
+
+    def terms(self) -> Terms:
+        """Returns what all workers must have alike: all that decides the numbers, and when training ends."""
+        options = {"epochs": self.options.epochs, **self.options.of_consequence()}
+        named = {f"--{name.replace('_', '-')}": value for name, value in options.items()}
+        return {"workload": self.workload.name, **named, "model": self.workload.fingerprint(self.options)}
 
     def progress(
         self, position: Position, steps_per_epoch: int | None = None, devices: int | None = None

@@ -114,7 +114,7 @@ def _train_and_store(run: Run) -> Result | None:
         telemetry.activity = "connecting" if run.cluster.size > 1 else "preparing"
         word = newest.name if newest else ""
         strategy, chosen = start_tensorflow(
-            run.cluster, devices=run.options.devices, word=word, profiler_port=profiler_port
+            run.cluster, devices=run.options.devices, word=word, terms=run.terms(), profiler_port=profiler_port
         )
         telemetry.activity = "preparing"
         checkpoint = newest or (run.checkpoints.read(chosen) if chosen else None)

@@ -6,6 +6,8 @@ from dataclasses import Field, asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Self, get_type_hints
 
+import numpy as np
+
 from qtj_trainer.errors import UserError
 
 __all__ = ["Bounds", "Optimizer", "Options", "Schedule", "option"]
@@ -155,7 +157,9 @@ class Options:
     def complaint(cls, name: str, value: float) -> str:
         """Says what is wrong with an option's value, to be read after its name; nothing if it is good."""
         [bounds] = [each.metadata["bounds"] for each in fields(cls) if each.name == name]
-        return f"is {value}: it must be {bounds}" if bounds and value not in bounds else ""
+        if not bounds or value in bounds:
+            return _complaint_in_float32(value, bounds) if bounds and isinstance(value, float) else ""
+        return f"is {value}: it must be {bounds}"
 
     def completed(self) -> Self:
         """Returns the options with all that the data decides, which is read for that, before TensorFlow is loaded."""
@@ -210,6 +214,16 @@ _USED_WITH: Mapping[str, tuple[str, tuple[str, ...] | Bounds]] = {
     "min_delta": ("patience", Bounds(at_least=1)),
 }
 """Options that do something with some values of another option alone."""
+
+
+def _complaint_in_float32(value: float, bounds: Bounds) -> str:
+    """Says what is wrong with a number where training computes with it, in which smaller ones than `tiny` are 0."""
+    tiny = float(np.finfo(np.float32).tiny)
+    used = 0.0 if abs(value) < tiny else float(np.float32(value))
+    if used in bounds and (used or not value):
+        return ""
+    must = str(bounds) if used not in bounds else f"0, or at least {tiny:.3g}"
+    return f"is {value}, which is {used:g} in single precision: it must be {must}"
 
 
 def _flag(name: str) -> str:

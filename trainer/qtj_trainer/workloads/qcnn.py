@@ -128,6 +128,12 @@ class QcnnOptions(Options):
             )
         return data
 
+    def of_consequence(self) -> dict[str, Any]:
+        """With the digest of the data in place of where it is, and without what would be generated instead."""
+        values = super().of_consequence()
+        ignored = {"data", "rounds"} if self.data_sha256 else set()
+        return {name: value for name, value in values.items() if name not in ignored}
+
     def on_parameter_servers(self) -> Self:
         """With TensorFlow Quantum: a process can run the operations of another with that alone."""
         return replace(self, engine=EngineName.TFQ)
@@ -240,12 +246,11 @@ class Qcnn(Workload):
 
     def memory(self, options: QcnnOptions, replicas: int = 1) -> ReplicaMemory:
         """As for any circuits of that size."""
-        examples = int(_TRAINING_SHARE * options.rounds * options.qubits)
         return memory_of(
             Circuits(
                 qubits=options.qubits,
                 filters=options.filters,
-                batch=-(-min(options.batch_size, examples) // replicas),
+                batch=-(-min(options.batch_size, _training_examples(options)) // replicas),
                 threads=default_threads(),
                 buffers=_BUFFERS[options.model],
                 tfq=options.engine == EngineName.TFQ,
@@ -259,6 +264,12 @@ def _split_of(options: QcnnOptions) -> Split:
     training, held_out = ({"angles": data.angles[rows], "label": data.labels[rows]} for rows in parts)
     log.info("data: %d examples to learn from and %d held out, from %s", *map(len, parts), options.data)
     return Split(training, held_out)
+
+
+def _training_examples(options: QcnnOptions) -> int:
+    if options.data:
+        return len(split_rows(options.own_data().labels, _TRAINING_SHARE, options.seed)[0])
+    return int(_TRAINING_SHARE * options.rounds * options.qubits)
 
 
 def _built(options: QcnnOptions) -> HybridCircuit:

@@ -2,7 +2,7 @@
 
 import csv
 import io
-import zipfile
+import re
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +20,10 @@ _ARRAYS = ("angles", "labels")
 _NPZ = f"it must hold the arrays {' and '.join(_ARRAYS)}, as numpy.savez writes them"
 _CSV = "it must be text in UTF-8, with a row of numbers for each example, separated by commas"
 _LABEL = "label"
+_NUMBERING = re.compile(r"id|index|unnamed: \d+")
+"""Names of columns that number the rows, the last one as pandas gives it."""
+_LONGEST = 200
+"""Characters that are shown of what went wrong."""
 
 _Row = tuple[int, list[str]]
 """A line's number, from 1, and its cells."""
@@ -93,20 +97,31 @@ def read_csv(name: str, data: bytes) -> Table:
     return Table(np.delete(values, label, axis=1), values[:, label], lines)
 
 
-def _arrays(name: str, data: bytes) -> dict[str, NDArray[Any]]:
+def _arrays(name: str, data: bytes) -> dict[str, Any]:
     try:
-        file = np.load(io.BytesIO(data), allow_pickle=False)
-        if not isinstance(file, np.lib.npyio.NpzFile):
-            raise UserError(f"{name} is a single array: {_NPZ}")
-        with file:
-            if any(each not in file for each in _ARRAYS):
-                raise UserError(f"{name} holds {', '.join(file.files) or 'nothing'}: {_NPZ}")
-            return {each: file[each] for each in _ARRAYS}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as problem:
-        raise UserError(f"{name} cannot be read ({problem}): {_NPZ}") from problem
+        found = _decoded(data)
+    except Exception as problem:  # a damaged archive raises whatever its many decoders come upon
+        why = " ".join(str(problem).split()) or type(problem).__name__
+        raise UserError(f"{name} cannot be read ({why[:_LONGEST]}): {_NPZ}") from problem
+    if found is None:
+        raise UserError(f"{name} is a single array: {_NPZ}")
+    if any(each not in found for each in _ARRAYS):
+        raise UserError(f"{name} holds {', '.join(found) or 'nothing'}: {_NPZ}")
+    return {each: found[each] for each in _ARRAYS}
+
+
+def _decoded(data: bytes) -> dict[str, Any] | None:
+    """Returns what an archive holds, without reading what nobody needs; None for a single array."""
+    file = np.load(io.BytesIO(data), allow_pickle=False)
+    if not isinstance(file, np.lib.npyio.NpzFile):
+        return None
+    with file:
+        return {each: file[each] if each in _ARRAYS else None for each in file.files}
 
 
 def _real(name: str, what: str, values: NDArray[Any]) -> NDArray[np.float64]:
+    if not isinstance(values, np.ndarray):  # the bytes of a member that numpy does not know
+        raise UserError(f"{name} has {what} that are no array: {_NPZ}")
     if values.dtype.kind not in "biuf":
         raise UserError(f"{name} has {what} of type {values.dtype}: they must be real numbers")
     return values.astype(np.float64)
@@ -133,6 +148,11 @@ def _label_column(name: str, header: list[str]) -> int:
         raise UserError(
             f"{name} has no name for column {names.index('') + 1} in its header: name it, or leave out a"
             " column of row numbers"
+        )
+    for each in filter(_NUMBERING.fullmatch, names):
+        raise UserError(
+            f"{name} has a column called {each!r}, and each column but the label's is an angle: leave out a column of"
+            " row numbers, or name it otherwise"
         )
     if names.count(_LABEL) > 1:
         raise UserError(f"{name} has several columns called {_LABEL!r}: keep one")

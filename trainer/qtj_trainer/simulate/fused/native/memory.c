@@ -46,13 +46,16 @@ static size_t worker_count(const Engine *e) { return divides_state(e) ? 1 : (siz
 
 size_t unit_bytes(const Engine *e) { return unit_states(e) * e->state_floats * sizeof(float); }
 
-/* Nothing that is in it is of worth. */
+/* Nothing that is in it is of worth. Where there is no more memory it stays: other engines have made sure of its size,
+ * and count on that in their next gradient. */
 static int extend(float **states, size_t *floats, size_t wanted) {
     if (wanted <= *floats) return 1;
+    float *larger = take(wanted, sizeof(float));
+    if (!larger) return 0;
     free(*states);
-    *states = take(wanted, sizeof(float));
-    *floats = *states ? wanted : 0;
-    return *states != NULL;
+    *states = larger;
+    *floats = wanted;
+    return 1;
 }
 
 static const char *reserve_states(Engine *e) {

@@ -1,0 +1,54 @@
+"""Engines share the memory they work on: one that finds none leaves the others theirs."""
+
+import resource
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import cirq
+import numpy as np
+import pytest
+import sympy
+
+from qtj_trainer.simulate.fused.engine import Engine, lanes
+from qtj_trainer.simulate.fused.plan import make_plan
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def test_a_pending_gradient_outlives_another_engine_that_found_no_memory() -> None:
+    script = "from tests.trainer.test_pending_gradient import check; check()"
+    ended = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 0, ended.stderr
+
+
+def check() -> None:
+    """Values of a small engine, values that do not fit of a large one, then the gradient of the small one."""
+    small, large = (engine(qubits) for qubits in (14, 25))
+    inputs, weights, upstream = np.full((1, 14), 0.1), np.full(14, 0.2), np.ones((1, 1))
+    expected = small.gradients(inputs, weights, upstream)
+    _, serial = small.values(inputs, weights)
+
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (300 << 20), used + (300 << 20)))  # its state has 256 MiB
+    with pytest.raises(MemoryError):
+        large.values(np.zeros((1, 25)), np.zeros(25))
+
+    for one, other in zip(small.gradients(inputs, weights, upstream, serial), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def engine(qubits: int) -> Engine:
+    line = cirq.LineQubit.range(qubits)
+    inputs, weights = ([sympy.Symbol(f"{each}{number}") for number in range(qubits)] for each in "ab")
+    circuit = cirq.Circuit(
+        [cirq.rx(symbol)(qubit) for symbol, qubit in zip(inputs, line, strict=True)],
+        [cirq.ry(symbol)(qubit) for symbol, qubit in zip(weights, line, strict=True)],
+        [cirq.CZ(one, other) for one, other in pairwise(line)],
+    )
+    names = [[str(each) for each in symbols] for symbols in (inputs, weights)]
+    readout = cirq.Z(line[-1]) * 1.0
+    plan = make_plan(circuit, [readout], inputs=names[0], weights=names[1], lanes=lanes(), batch=1)
+    return Engine(plan, threads=1, keep_bytes=1 << 20)

@@ -17,7 +17,7 @@ _PERIOD_SECONDS = 0.5
 
 
 def show_logs(run: str | None, replica: str | None, artifacts: str | None, *, follow: bool) -> None:
-    """Writes the logs of a run to stdout, oldest first, each line with the name of its log when there are several.
+    """Writes the logs of a run to stdout, by attempt and replica; where there are several, a name before each line.
 
     Raises:
         InputError: There are none.

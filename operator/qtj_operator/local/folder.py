@@ -23,6 +23,7 @@ from qtj_operator.api.names import LABEL_ATTEMPT
 from qtj_operator.api.progress_log import append_line
 from qtj_operator.controller.client import Object
 from qtj_operator.local.locks import locked
+from qtj_operator.local.logfiles import in_order
 from qtj_operator.local.records import is_record, moved
 
 __all__ = ["EVENTS", "OUTPUT", "Folder", "FolderError"]
@@ -236,8 +237,8 @@ class Folder:
 
     @property
     def logs(self) -> list[Path]:
-        """The logs, oldest first."""
-        return sorted((self.path / _LOGS).glob("*.log"), key=lambda path: path.stat().st_mtime)
+        """The logs: by attempt and replica, those of inference last."""
+        return in_order((self.path / _LOGS).glob("*.log"))
 
     def log(self, pod: Object) -> Callable[[bytes], None]:
         """Returns what writes to the log of a pod; output that the disk has no room for is lost."""

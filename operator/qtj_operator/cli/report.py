@@ -54,7 +54,7 @@ def report_for_programs(run: str | None, artifacts: str | None, form: Form) -> s
 def _picture(found: Findings, path: Path) -> str:
     """Draws what there is to draw; returns where the picture is, or why there is none."""
     if not has_picture(found):
-        return "none, for no finite loss and no finite prediction is recorded"
+        return "none, for no epoch with a finite loss and no finite prediction is recorded"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a letter that the font lacks, say: the text has it
         try:

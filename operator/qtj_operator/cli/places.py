@@ -15,7 +15,7 @@ from qtj_operator.cli.errors import InputError, meant
 from qtj_operator.local.folder import Folder, FolderError
 from qtj_operator.local.history import History, Run
 
-__all__ = ["Recorded", "folder_named", "jobs_named", "recorded", "run_named"]
+__all__ = ["Recorded", "folder_named", "jobs_named", "recorded", "refuse_empty", "run_named"]
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9]*:/")
 _BEGIN_SECONDS = 5.0
@@ -57,25 +57,38 @@ def _readable(record: dict[str, Any]) -> dict[str, Any]:
     return {**record, "status": read_status(record).to_dict()}
 
 
+def refuse_empty(artifacts: str | None) -> None:
+    """Refuses an --artifacts that names nothing, as of a shell variable that is not set.
+
+    Raises:
+        InputError: It is empty.
+    """
+    if artifacts is not None and not artifacts.strip():
+        raise InputError("--artifacts is empty: name a folder, file:///PATH or gs://BUCKET/PATH, or leave it out")
+
+
 def folder_named(artifacts: str | None) -> Folder | None:
     """Returns the folder that --artifacts names; None where it names none, or a bucket.
 
     Raises:
         InputError: It is neither.
     """
+    refuse_empty(artifacts)
     if artifacts is None:
         return None
     if artifacts.startswith("gs://"):
         if why := unusable_bucket(artifacts):
             raise InputError(f"--artifacts {artifacts}: it {why}")
         return None
-    if not artifacts.strip():
-        raise InputError("--artifacts is empty: name a folder, file:///PATH or gs://BUCKET/PATH, or leave it out")
     if artifacts.startswith("file:///"):
         return Folder(Path(unquote(artifacts.removeprefix("file://"))))
     if _ADDRESS.match(artifacts):
         raise InputError(f"--artifacts {artifacts}: name a folder, file:///PATH or gs://BUCKET/PATH")
-    return Folder(Path(artifacts).expanduser())
+    try:
+        return Folder(Path(artifacts).expanduser())
+    except RuntimeError:  # nobody is called that
+        user = Path(artifacts).parts[0]
+        raise InputError(f"--artifacts {artifacts}: {user} is nobody's home: name a folder by its whole path") from None
 
 
 def run_named(name: str | None) -> Run:

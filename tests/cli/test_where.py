@@ -1,0 +1,50 @@
+"""Places that cannot be meant: each command says so in a sentence."""
+
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.qtj import qtj
+from tests.local.laptop import toy_job
+
+JOB = "job.yaml"
+OF_A_RUN = (f"run {JOB}", f"run {JOB} --dry-run", "status", "stop", "attach", "report", "logs")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / JOB).write_text(yaml.safe_dump(toy_job()))
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", OF_A_RUN)
+def test_the_home_of_nobody_is_a_mistake(command: str) -> None:
+    answer = qtj(*command.split(), "--artifacts", "~nouser/x")
+
+    assert answer.code == 2
+    assert answer.sentences == ["--artifacts ~nouser/x: ~nouser is nobody's home: name a folder by its whole path"]
+
+
+@pytest.mark.parametrize("command", [*OF_A_RUN, "doctor", "init loop", f"convert {JOB}"])
+def test_an_artifacts_that_is_empty_is_a_mistake(command: str, folder: Path) -> None:
+    answer = qtj(*command.split(), "--artifacts", "")
+
+    assert answer.code == 2
+    assert answer.sentences[0].startswith("--artifacts is empty: ")
+    assert [path.name for path in folder.iterdir()] == [JOB]
+
+
+@pytest.mark.parametrize("command", ["list", "status", "doctor", "run {}", "run --dry-run {}"])
+def test_a_current_folder_that_was_deleted_is_told(command: str, folder: Path) -> None:
+    gone = folder / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+
+    answer = qtj(*command.format(folder / JOB).split())
+
+    assert answer.code == 2
+    assert answer.sentences == ["the current folder cannot be used (No such file or directory): go to another one"]

@@ -29,7 +29,8 @@ from qtj_operator.cli.prepare import Plan, Prepared, claimed, detached, planned
 from qtj_operator.cli.printing import Form, formatted, say, say_on_stderr
 from qtj_operator.cli.settings import Setting
 from qtj_operator.cli.view import View
-from qtj_operator.controller.client import Object
+from qtj_operator.controller.client import Key, Object
+from qtj_operator.local.activity import Activity
 from qtj_operator.local.addresses import NoFreePortError
 from qtj_operator.local.program import CannotStartError, Configs, program_of
 from qtj_operator.local.rehearsal import Rehearsal
@@ -164,8 +165,14 @@ class _Lost:
 
 
 async def _run(jobs: Sequence[LocalJob], configs: Configs, view: View, lost: _Lost) -> Sequence[Object]:
+    activities = {job.key: Activity(job.folder.path) for job in jobs}
+
+    def hear(key: Key, said: str) -> None:
+        activities[key].tell(said)
+        view.hear(key, said)
+
     try:
-        session = Session(jobs, configs=configs, on_change=view.notice, on_activity=view.hear)
+        session = Session(jobs, configs=configs, on_change=view.notice, on_activity=hear)
     except OSError as problem:
         what = "set TMPDIR to a folder of your own"
         raise InputError(f"cannot use {problem.filename} ({problem.strerror}): {what}") from None

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from qtj_operator.cli.errors import InputError, meant
 from qtj_operator.local.folder import Folder, FolderError
 from qtj_operator.local.history import History, Run
 
-__all__ = ["Recorded", "folder_named", "jobs_named", "recorded", "refuse_empty", "run_named"]
+__all__ = ["Recorded", "folder_named", "jobs_named", "recorded", "refuse_empty", "run_named", "written"]
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9]*:/")
 _BEGIN_SECONDS = 5.0
@@ -130,6 +131,31 @@ def _no_run(name: str, job: str, history: History) -> str:
     if runs := history.runs(job):
         return f"there is no run {name} in this folder: there are {', '.join(run.name for run in runs)}"
     return f"the job {job} was not run in this folder{meant(job, history.jobs())}: `qtj list` shows what was"
+
+
+def written(name: str | None, artifacts: str | None = None) -> tuple[str, Folder]:
+    """Returns the job of a run and its folder, where the record is damaged too: its logs are of use all the more.
+
+    Args:
+        name: As in `recorded`.
+        artifacts: As in `recorded`.
+
+    Raises:
+        InputError: There is no such run.
+    """
+    folder = folder_named(artifacts)
+    if folder is None:
+        run = run_named(name)
+        with suppress(FolderError):
+            Recorded.of(run)  # one that has only begun gets the time to
+        return run.job, run.folder
+    try:
+        folder.load()
+    except FolderError:
+        if folder.is_used:
+            return name or "", folder
+    found = recorded(name, artifacts)
+    return found.job["metadata"]["name"], found.folder
 
 
 def recorded(name: str | None, artifacts: str | None = None) -> Recorded:

@@ -38,7 +38,9 @@ def report_job(run: str | None, artifacts: str | None) -> Iterator[str]:
         (folder / "report.txt").write_text(f"{text}\n", "utf-8")
         yield f"picture: {_picture(found, folder / 'report.png')}"
     except OSError as problem:
-        raise InputError(f"cannot write the report to {folder} ({problem.strerror})") from None
+        raise InputError(
+            f"cannot write the report to {folder} ({problem.strerror}): mend that, or print it with -o json"
+        ) from None
 
 
 def report_for_programs(run: str | None, artifacts: str | None, form: Form) -> str:

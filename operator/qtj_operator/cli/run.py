@@ -189,6 +189,8 @@ async def _run(jobs: Sequence[LocalJob], configs: Configs, view: View, lost: _Lo
         await session.run()
     finally:
         lost.hang_up = lambda: None
+        for activity in activities.values():
+            activity.remove()
     return [session.final(job.key) for job in jobs]
 
 

@@ -18,8 +18,7 @@ class Activity:
     def __init__(self, folder: Path) -> None:
         self._path = folder / _NAME
         self._last: str | None = None
-        with suppress(OSError):
-            self._path.unlink(missing_ok=True)
+        self.remove()
 
     def tell(self, said: str) -> None:
         """Takes what a program says; "" while it trains."""
@@ -27,6 +26,11 @@ class Activity:
             self._last = said
             with suppress(OSError):  # a disk without room must not end a training
                 self._path.write_text(said, "utf-8")
+
+    def remove(self) -> None:
+        """Leaves nothing behind: the program says nothing any more."""
+        with suppress(OSError):
+            self._path.unlink(missing_ok=True)
 
 
 def activity_in_folder(folder: Path) -> str | None:

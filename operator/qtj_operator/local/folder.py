@@ -205,9 +205,8 @@ class Folder:
                 os.fsync(file.fileno())  # else a power failure may leave an empty record
             unfinished.replace(self.path / _RECORD)
         except OSError as problem:
-            self.complaint = (
-                f"cannot write {self.path / _RECORD} ({problem.strerror}): a later run would go on from before"
-            )
+            why = f"{problem.strerror}): make room, for a later run would go on from before"
+            self.complaint = f"cannot write {self.path / _RECORD} ({why}"
             with suppress(OSError):
                 unfinished.unlink()
         else:
@@ -231,7 +230,9 @@ class Folder:
         except (ValueError, RecursionError):
             job = None
         if not is_record(job):
-            raise FolderError(f"{path} is no record of a job: it was changed since, so run anew with --fresh")
+            raise FolderError(
+                f"{path} is no record of a job: it was changed since, so begin anew with `qtj run FILE --fresh`"
+            )
         record: dict[str, Any] = job
         return moved(record, Path(self._said("folder", str) or self.path), self.path)
 
@@ -284,6 +285,7 @@ class Folder:
             yield
         except (OSError, ValueError) as problem:  # ValueError: a NUL in the path
             why = problem.strerror if isinstance(problem, OSError) else problem
+            why = "it is no folder" if isinstance(problem, FileExistsError) else why
             raise FolderError(f"cannot write to {self.path} ({why}): name another folder with --artifacts") from None
 
 

@@ -48,3 +48,44 @@ def test_a_current_folder_that_was_deleted_is_told(command: str, folder: Path) -
 
     assert answer.code == 2
     assert answer.sentences == ["the current folder cannot be used (No such file or directory): go to another one"]
+
+
+@pytest.mark.parametrize("command", ["list", "status", "logs"])
+@pytest.mark.parametrize("target", [None, "nowhere", "qtj-artifacts"])
+def test_where_no_folder_of_runs_can_be_is_told(command: str, target: str | None, folder: Path) -> None:
+    there = folder / "qtj-artifacts"
+    there.symlink_to(target) if target else there.touch()
+
+    answer = qtj(command)
+
+    assert answer.code == 2
+    assert answer.sentences == ["qtj-artifacts is no folder, so no run can be listed there: move it away"]
+
+
+@pytest.mark.parametrize("target", ["nowhere", "mine", "/dev/null"])
+def test_a_link_to_no_folder_cannot_hold_a_run(target: str, folder: Path) -> None:
+    (folder / "mine").symlink_to(target)
+
+    answer = qtj("run", JOB, "--artifacts", "mine")
+
+    assert answer.code == 2
+    assert answer.sentences == [
+        f"cannot write to {folder / 'mine'} (it is no folder): name another folder with --artifacts"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("completion tcsh", "invalid value for 'bash|zsh|fish': 'tcsh' is not one of 'bash', 'zsh', 'fish'"),
+        ("completion", "missing argument 'bash|zsh|fish'. Choose from: bash, zsh, fish"),
+        ("init loop --epochs x", "invalid value for '--epochs': this has to be a whole number"),
+        ("init loop --epochs 0", "invalid value for '--epochs': this has to be 1 or more"),
+    ],
+)
+def test_a_wrong_word_is_told_without_the_words_of_a_library(command: str, sentence: str) -> None:
+    answer = qtj(*command.split())
+
+    assert answer.code == 2
+    assert len(answer.sentences) == 1
+    assert answer.sentences[0].startswith(f"{sentence} (")

@@ -98,7 +98,7 @@ def run_named(name: str | None) -> Run:
     Raises:
         InputError: There is none.
     """
-    history = History()
+    history = _history()
     if name is None:
         runs = [run for job in history.jobs() for run in history.runs(job) if run.has_begun]
         if not runs:
@@ -119,12 +119,24 @@ def jobs_named(job: str | None) -> Sequence[str]:
     Raises:
         InputError: It was not run here.
     """
-    history = History()
+    history = _history()
     if job is None:
         return history.jobs()
     if not re.fullmatch(NAME_PATTERN, job) or not history.runs(job):
         raise InputError(_no_run(job, job, history))
     return [job]
+
+
+def _history() -> History:
+    """Returns the runs of this folder.
+
+    Raises:
+        InputError: Something else is where they would be.
+    """
+    history = History()
+    if (history.root.exists() or history.root.is_symlink()) and not history.root.is_dir():
+        raise InputError(f"{history.root} is no folder, so no run can be listed there: move it away")
+    return history
 
 
 def _no_run(name: str, job: str, history: History) -> str:

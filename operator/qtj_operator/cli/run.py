@@ -5,7 +5,6 @@ import errno
 import itertools
 import logging
 import os
-import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +27,9 @@ from qtj_operator.cli.output import console_on, show
 from qtj_operator.cli.prepare import Plan, Prepared, claimed, detached, planned
 from qtj_operator.cli.printing import Form, formatted, say, say_on_stderr
 from qtj_operator.cli.settings import Setting
+from qtj_operator.cli.text import shell_word
 from qtj_operator.cli.view import View
+from qtj_operator.cli.yamltext import STDIN
 from qtj_operator.controller.client import Key, Object
 from qtj_operator.local.activity import Activity
 from qtj_operator.local.addresses import NoFreePortError
@@ -244,18 +245,20 @@ def _report(final: Sequence[Object], jobs: Sequence[LocalJob], options: Options,
     phases = {(job.get("status") or {}).get("phase") for job in final}
     if phases == {"Complete"}:
         return COMPLETE
-    if "Failed" in phases:
-        show(console, f"once the cause is gone, go on with: {_command(options, '--resume')}")
-        return FAILED
-    show(console, f"to go on: {_command(options)}")
-    return INTERRUPTED
+    has_failed = "Failed" in phases
+    if all(local.folder.is_used for local in jobs):  # else somebody has removed what there was to go on with
+        flags, begin = (["--resume"], "once the cause is gone, go on with") if has_failed else ([], "to go on")
+        show(console, f"{begin}: {_command(options, *flags)}")
+    return FAILED if has_failed else INTERRUPTED
 
 
 def _command(options: Options, *flags: str) -> str:
     """Returns the command that goes on with this run, to be copied."""
     places = ("--artifacts", options.artifacts) if options.artifacts else ()
     settings = (word for setting in options.settings for word in ("--set", setting))
-    return shlex.join(["qtj", "run", str(options.file), *flags, *places, *settings])
+    words = ["qtj", "run", str(options.file), *flags, *places, *settings]
+    again = ", with the same input" if str(options.file) == STDIN else ""
+    return " ".join(map(shell_word, words)) + again
 
 
 def _places(job: LocalJob) -> str:

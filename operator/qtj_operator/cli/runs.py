@@ -244,6 +244,8 @@ def removed(old: Sequence[Superfluous]) -> None:
                 path.unlink()
             else:
                 shutil.rmtree(path)
+            with suppress(OSError):  # the job has other runs
+                path.parent.rmdir()
         except FolderError as problem:
             raise InputError(f"{each.run.name} stays: {problem}") from None
         except OSError as problem:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from qtj_operator.local.folder import Folder
 from tests.cli.qtj import qtj
 from tests.local.laptop import toy_job
 
@@ -60,6 +61,15 @@ def test_where_no_folder_of_runs_can_be_is_told(command: str, target: str | None
 
     assert answer.code == 2
     assert answer.sentences == ["qtj-artifacts is no folder, so no run can be listed there: move it away"]
+
+
+def test_a_job_without_runs_leaves_no_folder(folder: Path) -> None:
+    run = Folder(folder / "qtj-artifacts/toy/1")
+    run.claim()
+    run.release()
+
+    assert qtj("prune", "--keep", "0", "--yes").code == 0
+    assert list((folder / "qtj-artifacts").iterdir()) == []
 
 
 @pytest.mark.parametrize("target", ["nowhere", "mine", "/dev/null"])

@@ -13,7 +13,7 @@ from tests.jobs import a_container, a_job, a_template, job_object, stored_job
 
 NO_BUCKET = (
     "names no valid bucket: write gs://BUCKET/PATH, where BUCKET has 3 to 222 lowercase letters, digits, dots, - and "
-    "_, and begins and ends with a letter or a digit"
+    "_, and begins and ends with a letter or a digit, and PATH has no line break"
 )
 
 NO_WEIGHTS = "must begin with gs:// or file:///, or be a path below artifacts.uri: write for example weights.h5"

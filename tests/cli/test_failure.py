@@ -66,6 +66,10 @@ def test_a_failed_inference_has_the_newest_log(logs: list[Path], tmp_path: Path)
     assert lines[1:] == ["  | no weights"]
 
 
+def test_a_failed_inference_that_wrote_nothing_is_not_blamed_on_a_worker(logs: list[Path]) -> None:
+    assert list(end_of_log(failed(reason="InferenceFailed"), logs)) == ["toy-inference wrote no log"]
+
+
 @pytest.mark.parametrize("phase", ["Complete", "Suspended", None])
 def test_a_job_that_has_not_failed_has_nothing_to_show(phase: str | None, logs: list[Path]) -> None:
     assert list(end_of_log(failed("toy-worker-0", phase=phase), logs)) == []

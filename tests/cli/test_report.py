@@ -138,7 +138,7 @@ def test_a_training_without_one_finite_loss_has_no_picture(left: Left) -> None:
     lines = left.report()
 
     assert "               the loss was not finite from epoch 1 on" in lines
-    assert lines[-1] == "picture: none, for no finite loss and no finite prediction is recorded"
+    assert lines[-1] == "picture: none, for no epoch with a finite loss and no finite prediction is recorded"
     assert not left.picture.exists()
 
 
@@ -148,7 +148,7 @@ def test_losses_that_no_axis_has_room_for_are_text_alone(left: Left) -> None:
     lines = left.report()
 
     assert "loss           █▁" in lines
-    assert lines[-1] == "picture: none, for no finite loss and no finite prediction is recorded"
+    assert lines[-1] == "picture: none, for no epoch with a finite loss and no finite prediction is recorded"
 
 
 def test_a_long_curve_fits_a_line_and_ends_with_the_last_epoch(left: Left) -> None:
@@ -249,7 +249,7 @@ def test_predictions_that_are_all_not_finite_are_told_and_not_drawn(left: Left) 
     lines = left.report()
 
     assert "predictions    2 held-out examples, none with a finite prediction" in lines
-    assert lines[-1] == "picture: none, for no finite loss and no finite prediction is recorded"
+    assert lines[-1] == "picture: none, for no epoch with a finite loss and no finite prediction is recorded"
 
 
 def test_predictions_that_are_not_finite_are_counted(left: Left) -> None:

@@ -22,9 +22,9 @@ def test_json_that_is_no_record_is_a_sentence(left: Left, record: str) -> None:
     answer = qtj("report", "own")
 
     assert answer.code == 2
-    assert answer.sentences == [
-        f"{left.place / 'job.json'} is no record of a job: it was changed since, so run anew with --fresh"
-    ]
+    (sentence,) = answer.sentences
+    assert sentence.startswith(f"{left.place / 'job.json'} is no record of a job: it was changed since, ")
+    assert sentence.endswith("so begin anew with `qtj run FILE --fresh`")
 
 
 @pytest.mark.parametrize(
@@ -99,4 +99,6 @@ def test_a_report_that_cannot_be_written_is_a_sentence(left: Left) -> None:
     answer = qtj("report", "own")
 
     assert answer.code == 2
-    assert answer.sentences == [f"cannot write the report to {left.place} (Is a directory)"]
+    assert answer.sentences == [
+        f"cannot write the report to {left.place} (Is a directory): mend that, or print it with -o json"
+    ]

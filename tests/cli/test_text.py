@@ -1,13 +1,14 @@
 """Text of programs is text: it is shown, and nothing obeys it."""
 
 import io
+import subprocess
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
 from qtj_operator.cli.output import console_on, show
-from qtj_operator.cli.text import cut, log_on_terminal, visible
+from qtj_operator.cli.text import cut, log_on_terminal, shell_word, visible
 
 from .qtj import qtj
 from .test_validate import GOOD
@@ -74,3 +75,12 @@ def test_cut_text_never_takes_more_columns_than_there_are(text: str, width: int)
 
 def test_text_that_fits_is_not_cut() -> None:
     assert (cut("qcnn", 4), cut("qcnn-pure", 5)) == ("qcnn", "qcnn…")
+
+
+@pytest.mark.parametrize("word", ["plain", "two words", "a\nb", "it's \x1b[1m", "back\\slash\t", "é\x85"])
+def test_a_word_for_a_shell_is_shown_and_read_back_as_it_is(word: str) -> None:
+    shown = shell_word(word)
+
+    said = subprocess.run(["bash", "-c", f"printf %s {shown}"], capture_output=True, text=True, check=True).stdout
+    assert shown.isprintable()
+    assert said == word

@@ -273,3 +273,23 @@ def test_a_misspelt_field_in_a_list_is_told_with_what_may_be_meant(tmp_path: Pat
 
     assert answer.code == 2
     assert "spec.runPolicy.failurePolicy.rules[0].exitcodes: there is no such field: write exitCodes" in answer.errors
+
+
+@pytest.mark.parametrize(
+    ("replicas", "sentence"),
+    [
+        ("2.0", ""),
+        ("1e1", ""),
+        ("2.5", "this has to be a whole number, without quotes"),
+        ("9" * 23, "this is larger than any whole number that an API server takes: write a smaller one"),
+    ],
+)
+def test_a_number_is_whole_where_the_json_that_kubectl_sends_has_a_whole_one(
+    replicas: str, sentence: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(GOOD.replace("replicas: 2\n", f"replicas: {replicas}\n"))
+
+    answer = qtj("validate", str(file))
+
+    assert answer.sentences == ([f"{file}:13: spec.replicaSpecs.Worker.replicas: {sentence}"] if sentence else [])

@@ -140,3 +140,16 @@ def test_one_of_two_jobs_is_stopped_and_the_other_goes_on(laptop: Laptop) -> Non
 
     assert stopped.output == "first/1 is Suspended: `qtj run` of its file goes on with it\n"
     assert "second is Complete" in attached.output
+
+
+def test_attach_tells_the_same_stages_as_the_run(laptop: Laptop) -> None:
+    laptop.write(toy_job(epochs=30, workers=1))
+    running = laptop.start("run", "job.yaml")
+    eventually(lambda: laptop.epoch() >= 1)
+
+    attached = laptop.qtj("attach", "toy").output
+    own = running.end().output
+
+    for output in (attached, own):
+        assert "  toy  training" in output
+        assert "training " in output.partition("  took: ")[2]

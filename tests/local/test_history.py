@@ -256,10 +256,10 @@ def test_a_record_that_is_none_is_a_sentence_and_fresh_begins_beside_it(laptop: 
     laptop.qtj("run", "job.yaml")
     (laptop.artifacts() / "job.json").write_text(record)
 
-    for command in (["run", "job.yaml"], ["run", "job.yaml", "--resume"], ["logs", "toy"], ["status", "toy"]):
+    for command in (["run", "job.yaml"], ["run", "job.yaml", "--resume"], ["report", "toy"], ["status", "toy"]):
         ended = laptop.qtj(*command)
         assert (ended.code, ended.errors.count("\n")) == (2, 1), ended.errors
-        assert "is no record of a job: it was changed since, so run anew with --fresh" in ended.errors
+        assert "is no record of a job: it was changed since, so begin anew with `qtj run FILE --fresh`" in ended.errors
 
     assert laptop.qtj("run", "job.yaml", "--fresh").code == 0
     assert (laptop.artifacts(run=1) / "job.json").read_text() == record

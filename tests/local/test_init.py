@@ -98,6 +98,13 @@ def test_on_a_terminal_it_asks(laptop: Laptop) -> None:
     ("kind", "name", "sentence"),
     [
         ("loop", "json", "--name json: json.py would hide a module of Python's own: choose another name"),
+        ("circuit", "cirq", "--name cirq: cirq.py would hide the library cirq: choose another name"),
+        ("circuit", "numpy", "--name numpy: numpy.py would hide the library numpy: choose another name"),
+        (
+            "loop",
+            "qtj-trainer",
+            "--name qtj-trainer: qtj_trainer.py would hide the library qtj_trainer: choose another name",
+        ),
         ("qcnn", "true", "--name true: YAML takes that for a value: choose another name"),
     ],
 )
@@ -108,3 +115,11 @@ def test_a_name_that_would_break_what_is_written_is_refused(
 
     assert (ended.code, ended.errors) == (2, f"qtj: {sentence}\n")
     assert list(laptop.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(("kind", "name"), [("qcnn", "numpy"), ("loop", "class"), ("loop", "import")])
+def test_a_name_that_hides_nothing_is_taken(laptop: Laptop, kind: str, name: str) -> None:
+    ended = laptop.qtj("init", kind, "--name", name)
+
+    assert ended.code == 0, ended.errors
+    assert laptop.qtj("validate", f"{name}.yaml").output == f"{name}.yaml: {name} is valid\n"

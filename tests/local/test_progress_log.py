@@ -43,6 +43,20 @@ def test_an_epoch_that_an_earlier_session_saw_is_not_taken_for_one_of_the_next_a
     assert written(tmp_path) == [(1, 3), (2, 4)]
 
 
+def test_an_epoch_that_the_program_has_written_itself_is_not_written_again(tmp_path: Path) -> None:
+    log, lines = ProgressLog(tmp_path, None), tmp_path / "progress.jsonl"
+    own = '{"attempt": 1, "epoch": 1, "loss": 0.5}\n'
+    lines.write_text(own)
+
+    log.notice(job(epoch=1, epochs=4, step=7, loss=0.5))
+    known = lines.read_text()
+    log.notice(job(epoch=1, epochs=4, loss=0.5, accuracy=0.9))
+
+    assert known == own
+    assert len(lines.read_text().splitlines()) == 2, "the program had not told its accuracy"
+    assert progress_history(tmp_path).epochs[0].accuracy == 0.9
+
+
 def test_a_folder_that_cannot_be_written_to_ends_no_training(tmp_path: Path) -> None:
     log = ProgressLog(tmp_path / "gone", None)
 

@@ -21,7 +21,7 @@ _VALID_BUCKET = Rule(
     f"!self.startsWith('gs://') || self.matches('{_BUCKET_PATTERN}')",
     lambda uri: not uri.startswith("gs://") or re.fullmatch(_BUCKET_PATTERN, uri) is not None,
     "names no valid bucket: write gs://BUCKET/PATH, where BUCKET has 3 to 222 lowercase letters, digits, dots, - and "
-    "_, and begins and ends with a letter or a digit",
+    "_, and begins and ends with a letter or a digit, and PATH has no line break",
 )
 
 

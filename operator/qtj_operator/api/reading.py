@@ -60,6 +60,8 @@ _SENTENCES = {
 }
 """What is wrong, by pydantic's names for it, for somebody who writes YAML."""
 
+_NO_INTEGER = 2.0**63
+"""A number from here on is a fraction to Go, and so to an API server."""
 _OTHER = "this is not what belongs here: kubectl explain qtj.spec says what does"
 _CHOICES = {"enum", "literal_error"}
 _WRONG_TYPE = {kind for kind in _SENTENCES if kind.endswith("_type")}
@@ -138,6 +140,8 @@ def _sentence(fault: ErrorDetails) -> str:
         return one_of(re.findall(r"'([^']*)'", context["expected"]), fault["input"])
     if kind in _WRONG_TYPE and fault["input"] is None:  # as good as left out to an API server
         return _EMPTY
+    if kind == "int_type" and isinstance(fault["input"], float) and abs(fault["input"]) >= _NO_INTEGER:
+        return "this is larger than any whole number that an API server takes: write a smaller one"
     return _SENTENCES.get(kind, _OTHER).format(input=fault["input"], **context)
 
 

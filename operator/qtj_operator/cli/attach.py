@@ -7,6 +7,7 @@ from qtj_operator.cli.failure import end_of_log
 from qtj_operator.cli.live import view_on
 from qtj_operator.cli.output import console_on, show
 from qtj_operator.cli.places import Recorded
+from qtj_operator.cli.view import key_of
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.local.folder import FolderError
 from qtj_operator.local.follow import follow
@@ -27,9 +28,10 @@ def attach_to(run: Recorded) -> int:
     """
     console = console_on(sys.stdout)
     job: Object = run.job
+    key = key_of(job)
     try:
         with view_on(console) as view:
-            for change in follow(run.folder):
+            for change in follow(run.folder, lambda said: view.hear(key, said)):
                 view.notice(change)
                 job = change.object if change.resource is Resource.QUANTUM_TRAINING_JOBS else job
     except FolderError as problem:

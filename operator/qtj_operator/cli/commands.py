@@ -78,7 +78,9 @@ def convert(
     """Turn a TFJob into a QuantumTrainingJob: the job to stdout, what has no counterpart to stderr."""
     with input_checked():
         from qtj_operator.cli.convert import as_yaml, convert_file  # noqa: PLC0415
+        from qtj_operator.cli.places import refuse_empty  # noqa: PLC0415
 
+        refuse_empty(artifacts)
         converted = convert_file(one_file(file, filename), artifacts)
         say(formatted([each.manifest for each in converted], output) if output else as_yaml(converted).rstrip("\n"))
     for note in (note for each in converted for note in each.notes):

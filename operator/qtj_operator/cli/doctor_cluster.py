@@ -12,6 +12,7 @@ from qtj_operator.api.crd import crd
 from qtj_operator.api.names import GROUP, PLURAL, VERSION
 from qtj_operator.cli.finding import Finding, Level
 from qtj_operator.cli.retry import current_namespace
+from qtj_operator.cli.text import cut
 from qtj_operator.cluster.api import connect
 from qtj_operator.controller.client import ApiError
 from qtj_operator.controller.metrics import Metrics
@@ -19,6 +20,8 @@ from qtj_operator.controller.metrics import Metrics
 __all__ = ["cluster"]
 
 _SECONDS = 5.0
+_LONGEST = 120
+"""Characters of what a library says of a connection: some of them tell all of a certificate."""
 _CHECK = "cluster"
 _FORBIDDEN, _NOT_FOUND = 403, 404
 
@@ -35,7 +38,7 @@ def cluster() -> Finding:
     except kubernetes.ApiException as problem:
         return Finding(_CHECK, Level.WARNING, f"the API server refuses ({problem.status} {problem.reason})")
     except (aiohttp.ClientError, OSError) as problem:
-        return _unreachable(" ".join(str(problem).split()))
+        return _unreachable(cut(" ".join(str(problem).split()), _LONGEST))
 
 
 def _unreachable(why: str) -> Finding:

@@ -13,6 +13,8 @@ __all__ = ["CHECKS", "artifacts"]
 
 _IMPORT_SECONDS = 120.0
 _WRITE_SECONDS = 30.0
+_NAMED = 3
+"""Packages that are named, of those that an extra lacks."""
 
 _TENSORFLOW = "import qtj_trainer, tensorflow, tensorflow_quantum; print(tensorflow.__version__)"
 _ENGINE = """
@@ -39,7 +41,8 @@ def _extra(name: str) -> Finding:
     if not lacking:
         return Finding(check, Level.OK, f"all is installed to {EXTRAS[name]}")
     level = Level.MISSING if name == "trainer" else Level.WARNING
-    what = f"without {', '.join(lacking)}, which it takes to {EXTRAS[name]}"
+    more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
+    what = f"without {', '.join(lacking[:_NAMED])}{more}, which it takes to {EXTRAS[name]}"
     return Finding(check, level, what, install_command(name))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NoReturn
 
 import typer
@@ -24,11 +25,20 @@ class InputError(Exception):
 def input_checked() -> Iterator[None]:
     """Ends the command with one sentence for each mistake of the user's, and without one on Ctrl-C."""
     try:
+        _refuse_lost_folder()
         yield
     except InputError as problem:
         end(str(problem), INPUT)
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _refuse_lost_folder() -> None:
+    """Refuses to work in a folder that is gone: no relative path leads anywhere from there."""
+    try:
+        Path.cwd()
+    except OSError as problem:
+        raise InputError(f"the current folder cannot be used ({problem.strerror}): go to another one") from None
 
 
 @contextmanager

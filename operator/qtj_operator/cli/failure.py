@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from qtj_operator.api.conditions import Reason
 from qtj_operator.api.contract import printable
+from qtj_operator.api.names import inference_name
 from qtj_operator.cli.stage import sentence_of
 from qtj_operator.cli.text import cut
 from qtj_operator.controller.client import Object
@@ -17,13 +19,17 @@ _LONGEST = 300
 
 
 def end_of_log(job: Object, logs: Sequence[Path]) -> Iterator[str]:
-    """Yields the end of the log of the replica that failed a job, after a line that names both; nothing of other jobs.
+    """Yields the end of the log of what failed a job, a replica or its inference, after a line that names both.
+
+    Of a job that has not failed there is nothing.
 
     Args:
         job: The job as it was last.
-        logs: Its logs, oldest first.
+        logs: Its logs: by attempt, and the last inference at the end.
     """
     path = _failed_log(job, logs)
+    if path is None and _is_of_inference(job):
+        yield f"{inference_name(job['metadata']['name'])} wrote no log"
     if path is None or not (lines := _lines(path)):
         return
     name = path.stem.partition(".")[0]
@@ -36,13 +42,19 @@ def _failed_log(job: Object, logs: Sequence[Path]) -> Path | None:
     status = job.get("status") or {}
     if status.get("phase") != "Failed":
         return None
-    if status.get("reason") == "InferenceFailed":
-        return logs[-1] if logs else None
+    if _is_of_inference(job):
+        begin = f"{inference_name(job['metadata']['name'])}-"
+        return next((path for path in reversed(logs) if path.name.startswith(begin)), None)
     sentence = sentence_of(status)
     failed = [each for each in status.get("failures") or () if each["attempt"] == status.get("attempt")]
     named = [each for each in failed if each["pod"] in sentence] or failed
     wanted = [f"{each['pod']}.{each['attempt']}" for each in named[:1]]
     return next((path for path in logs if path.stem in wanted), None)
+
+
+def _is_of_inference(job: Object) -> bool:
+    status = job.get("status") or {}
+    return status.get("phase") == "Failed" and status.get("reason") == Reason.INFERENCE_FAILED
 
 
 def _lines(path: Path) -> Sequence[str]:

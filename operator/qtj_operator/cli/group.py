@@ -22,6 +22,14 @@ COMPLETE_VARIABLE = "_QTJ_COMPLETE"
 
 _SUGGESTION = re.compile(r"[.]? (?:Did you mean|\(Possible options:) (?P<words>[^?)]+)[?)]$")
 
+_PLAIN_WORDS = (
+    ("Value error, ", ""),
+    ("Input should be a valid integer.*", "this has to be a whole number"),
+    ("Input should be greater than or equal to (.*)", r"this has to be \1 or more"),
+    (r"\s+", " "),
+)
+"""What pydantic and Typer say, as expressions, and what to say in their place."""
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -72,9 +80,16 @@ class Group(TyperGroup):
         sys.exit(code)
 
 
+def _in_plain_words(said: str) -> str:
+    """Returns what Typer says, but for the words of the library that it checks values with."""
+    for raw, plain in _PLAIN_WORDS:
+        said = re.sub(raw, plain, said)
+    return said
+
+
 def _tell(problem: typer.TyperException) -> None:
     """Says what is wrong with the command line; a command without any argument has shown its help instead."""
-    said = problem.format_message().rstrip(".")
+    said = _in_plain_words(problem.format_message().rstrip("."))
     context = getattr(problem, "ctx", None)
     if said.strip() and context is not None:
         sentence = _SUGGESTION.sub(r": did you mean \g<words>?", said[0].lower() + said[1:])

@@ -3,9 +3,11 @@
 The programs are those of examples/: a wheel has them in its folder `programs`, a checkout where they are.
 """
 
+import ast
 import re
 import sys
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
 from importlib.metadata import version
 from pathlib import Path
 from string import Template
@@ -122,8 +124,8 @@ def _files(wanted: Wanted) -> dict[str, str]:
         raise InputError(f'--name "{name}": a name must start with a letter and hold only a-z, 0-9 and -')
     if not isinstance(yaml.safe_load(name), str):
         raise InputError(f"--name {name}: YAML takes that for a value: choose another name")
-    if recipe.program and Path(file).stem in sys.stdlib_module_names:
-        raise InputError(f"--name {name}: {file} would hide a module of Python's own: choose another name")
+    if recipe.program and (hidden := _hidden_by(Path(file).stem, recipe.program)):
+        raise InputError(f"--name {name}: {file} would hide {hidden}: choose another name")
     if recipe.keeps_files and wanted.artifacts:
         raise InputError(
             f"--artifacts {wanted.artifacts}: the program of {wanted.kind} stores into a folder: leave it out"
@@ -136,6 +138,24 @@ def _files(wanted: Wanted) -> dict[str, str]:
     if wrong := list(mistakes(document)):
         raise InputError("\n".join(wrong))
     return {job: text} if recipe.program is None else {job: text, file: _program(recipe.program, file, wanted.epochs)}
+
+
+def _hidden_by(module: str, program: str) -> str | None:
+    """Returns what Python would no longer find beside a file of this name: it looks in the program's folder first."""
+    if module in sys.stdlib_module_names:
+        return "a module of Python's own"
+    elsewhere = [path for path in sys.path if path and Path(path).resolve() != Path.cwd()]
+    if module in _imported(program) or PathFinder.find_spec(module, elsewhere):
+        return f"the library {module}"
+    return None
+
+
+def _imported(program: str) -> set[str]:
+    """Returns the modules that a program imports, installed here or not."""
+    nodes = list(ast.walk(ast.parse(_source(program).read_text())))
+    plain = (alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names)
+    parts = (node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module)
+    return {name.partition(".")[0] for name in (*plain, *parts)}
 
 
 def _job(wanted: Wanted, recipe: _Recipe, name: str, file: str) -> str:

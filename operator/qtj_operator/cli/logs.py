@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from qtj_operator.cli.errors import InputError
-from qtj_operator.cli.places import recorded
+from qtj_operator.cli.places import written
 from qtj_operator.cli.text import log_on_terminal
 from qtj_operator.local.folder import Folder
 
@@ -17,13 +17,13 @@ _PERIOD_SECONDS = 0.5
 
 
 def show_logs(run: str | None, replica: str | None, artifacts: str | None, *, follow: bool) -> None:
-    """Writes the logs of a run to stdout, oldest first, each line with the name of its log when there are several.
+    """Writes the logs of a run to stdout, by attempt and replica; where there are several, a name before each line.
 
     Raises:
         InputError: There are none.
     """
-    found = recorded(run, artifacts)
-    folder, chosen = found.folder, _chooser(found.job["metadata"]["name"], replica)
+    job, folder = written(run, artifacts)
+    chosen = _chooser(job, replica)
     if not follow and not any(map(chosen, folder.logs)):
         known = ", ".join(path.stem for path in folder.logs) or "none"
         raise InputError(f"{folder.path} has no log of {replica or 'any replica'}: there are {known}")

@@ -77,7 +77,9 @@ Namespace = Annotated[
     str | None,
     typer.Option("--namespace", "-n", help="Where the job is.", show_default="that of the current context"),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Check everything and say what would be done, and do nothing.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Check all that shows without doing anything, and say what would be done.")
+]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log what the operator does.")]
 
 

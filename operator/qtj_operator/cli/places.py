@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from qtj_operator.cli.errors import InputError, meant
 from qtj_operator.local.folder import Folder, FolderError
 from qtj_operator.local.history import History, Run
 
-__all__ = ["Recorded", "folder_named", "jobs_named", "recorded", "run_named"]
+__all__ = ["Recorded", "folder_named", "jobs_named", "recorded", "refuse_empty", "run_named", "written"]
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9]*:/")
 _BEGIN_SECONDS = 5.0
@@ -57,25 +58,38 @@ def _readable(record: dict[str, Any]) -> dict[str, Any]:
     return {**record, "status": read_status(record).to_dict()}
 
 
+def refuse_empty(artifacts: str | None) -> None:
+    """Refuses an --artifacts that names nothing, as of a shell variable that is not set.
+
+    Raises:
+        InputError: It is empty.
+    """
+    if artifacts is not None and not artifacts.strip():
+        raise InputError("--artifacts is empty: name a folder, file:///PATH or gs://BUCKET/PATH, or leave it out")
+
+
 def folder_named(artifacts: str | None) -> Folder | None:
     """Returns the folder that --artifacts names; None where it names none, or a bucket.
 
     Raises:
         InputError: It is neither.
     """
+    refuse_empty(artifacts)
     if artifacts is None:
         return None
     if artifacts.startswith("gs://"):
         if why := unusable_bucket(artifacts):
             raise InputError(f"--artifacts {artifacts}: it {why}")
         return None
-    if not artifacts.strip():
-        raise InputError("--artifacts is empty: name a folder, file:///PATH or gs://BUCKET/PATH, or leave it out")
     if artifacts.startswith("file:///"):
         return Folder(Path(unquote(artifacts.removeprefix("file://"))))
     if _ADDRESS.match(artifacts):
         raise InputError(f"--artifacts {artifacts}: name a folder, file:///PATH or gs://BUCKET/PATH")
-    return Folder(Path(artifacts).expanduser())
+    try:
+        return Folder(Path(artifacts).expanduser())
+    except RuntimeError:  # nobody is called that
+        user = Path(artifacts).parts[0]
+        raise InputError(f"--artifacts {artifacts}: {user} is nobody's home: name a folder by its whole path") from None
 
 
 def run_named(name: str | None) -> Run:
@@ -84,7 +98,7 @@ def run_named(name: str | None) -> Run:
     Raises:
         InputError: There is none.
     """
-    history = History()
+    history = _history()
     if name is None:
         runs = [run for job in history.jobs() for run in history.runs(job) if run.has_begun]
         if not runs:
@@ -105,7 +119,7 @@ def jobs_named(job: str | None) -> Sequence[str]:
     Raises:
         InputError: It was not run here.
     """
-    history = History()
+    history = _history()
     if job is None:
         return history.jobs()
     if not re.fullmatch(NAME_PATTERN, job) or not history.runs(job):
@@ -113,10 +127,47 @@ def jobs_named(job: str | None) -> Sequence[str]:
     return [job]
 
 
+def _history() -> History:
+    """Returns the runs of this folder.
+
+    Raises:
+        InputError: Something else is where they would be.
+    """
+    history = History()
+    if (history.root.exists() or history.root.is_symlink()) and not history.root.is_dir():
+        raise InputError(f"{history.root} is no folder, so no run can be listed there: move it away")
+    return history
+
+
 def _no_run(name: str, job: str, history: History) -> str:
     if runs := history.runs(job):
         return f"there is no run {name} in this folder: there are {', '.join(run.name for run in runs)}"
     return f"the job {job} was not run in this folder{meant(job, history.jobs())}: `qtj list` shows what was"
+
+
+def written(name: str | None, artifacts: str | None = None) -> tuple[str, Folder]:
+    """Returns the job of a run and its folder, where the record is damaged too: its logs are of use all the more.
+
+    Args:
+        name: As in `recorded`.
+        artifacts: As in `recorded`.
+
+    Raises:
+        InputError: There is no such run.
+    """
+    folder = folder_named(artifacts)
+    if folder is None:
+        run = run_named(name)
+        with suppress(FolderError):
+            Recorded.of(run)  # one that has only begun gets the time to
+        return run.job, run.folder
+    try:
+        folder.load()
+    except FolderError:
+        if folder.is_used:
+            return name or "", folder
+    found = recorded(name, artifacts)
+    return found.job["metadata"]["name"], found.folder
 
 
 def recorded(name: str | None, artifacts: str | None = None) -> Recorded:

@@ -38,7 +38,9 @@ def report_job(run: str | None, artifacts: str | None) -> Iterator[str]:
         (folder / "report.txt").write_text(f"{text}\n", "utf-8")
         yield f"picture: {_picture(found, folder / 'report.png')}"
     except OSError as problem:
-        raise InputError(f"cannot write the report to {folder} ({problem.strerror})") from None
+        raise InputError(
+            f"cannot write the report to {folder} ({problem.strerror}): mend that, or print it with -o json"
+        ) from None
 
 
 def report_for_programs(run: str | None, artifacts: str | None, form: Form) -> str:
@@ -54,7 +56,7 @@ def report_for_programs(run: str | None, artifacts: str | None, form: Form) -> s
 def _picture(found: Findings, path: Path) -> str:
     """Draws what there is to draw; returns where the picture is, or why there is none."""
     if not has_picture(found):
-        return "none, for no finite loss and no finite prediction is recorded"
+        return "none, for no epoch with a finite loss and no finite prediction is recorded"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a letter that the font lacks, say: the text has it
         try:

@@ -30,7 +30,9 @@ def report_scaling(found: Scaling, folder: Path) -> str:
         (folder / "scaling.txt").write_text(f"{text}\n", "utf-8")
         return f"{text}\npicture: {_picture(found.scales, folder / 'scaling.png')}"
     except OSError as problem:
-        raise InputError(f"cannot write the report to {folder.absolute()} ({problem.strerror})") from None
+        raise InputError(
+            f"cannot write the report to {folder.absolute()} ({problem.strerror}): mend that, or print it with -o json"
+        ) from None
 
 
 def scaling_figure(scales: Sequence[Scale]) -> "Figure":

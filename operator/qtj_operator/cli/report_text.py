@@ -55,7 +55,8 @@ def _loss(found: Findings) -> Iterator[str]:
         yield f"loss           {_curve([each.loss for each in found.epochs])}"
         yield f"{_INDENT}{_from_to(known)}"
     elif found.status.progress and found.status.progress.loss is not None:
-        yield f"loss           {found.status.progress.loss:.4g} in the last epoch"
+        which = "the last epoch" if found.status.progress.epoch else "the first epoch, which is not done"
+        yield f"loss           {found.status.progress.loss:.4g} in {which}"
     yield from _gaps(found.epochs)
 
 

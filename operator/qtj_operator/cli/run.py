@@ -5,7 +5,6 @@ import errno
 import itertools
 import logging
 import os
-import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -28,8 +27,11 @@ from qtj_operator.cli.output import console_on, show
 from qtj_operator.cli.prepare import Plan, Prepared, claimed, detached, planned
 from qtj_operator.cli.printing import Form, formatted, say, say_on_stderr
 from qtj_operator.cli.settings import Setting
+from qtj_operator.cli.text import shell_word
 from qtj_operator.cli.view import View
-from qtj_operator.controller.client import Object
+from qtj_operator.cli.yamltext import STDIN
+from qtj_operator.controller.client import Key, Object
+from qtj_operator.local.activity import Activity
 from qtj_operator.local.addresses import NoFreePortError
 from qtj_operator.local.program import CannotStartError, Configs, program_of
 from qtj_operator.local.rehearsal import Rehearsal
@@ -164,8 +166,14 @@ class _Lost:
 
 
 async def _run(jobs: Sequence[LocalJob], configs: Configs, view: View, lost: _Lost) -> Sequence[Object]:
+    activities = {job.key: Activity(job.folder.path) for job in jobs}
+
+    def hear(key: Key, said: str) -> None:
+        activities[key].tell(said)
+        view.hear(key, said)
+
     try:
-        session = Session(jobs, configs=configs, on_change=view.notice, on_activity=view.hear)
+        session = Session(jobs, configs=configs, on_change=view.notice, on_activity=hear)
     except OSError as problem:
         what = "set TMPDIR to a folder of your own"
         raise InputError(f"cannot use {problem.filename} ({problem.strerror}): {what}") from None
@@ -182,6 +190,8 @@ async def _run(jobs: Sequence[LocalJob], configs: Configs, view: View, lost: _Lo
         await session.run()
     finally:
         lost.hang_up = lambda: None
+        for activity in activities.values():
+            activity.remove()
     return [session.final(job.key) for job in jobs]
 
 
@@ -235,18 +245,20 @@ def _report(final: Sequence[Object], jobs: Sequence[LocalJob], options: Options,
     phases = {(job.get("status") or {}).get("phase") for job in final}
     if phases == {"Complete"}:
         return COMPLETE
-    if "Failed" in phases:
-        show(console, f"once the cause is gone, go on with: {_command(options, '--resume')}")
-        return FAILED
-    show(console, f"to go on: {_command(options)}")
-    return INTERRUPTED
+    has_failed = "Failed" in phases
+    if all(local.folder.is_used for local in jobs):  # else somebody has removed what there was to go on with
+        flags, begin = (["--resume"], "once the cause is gone, go on with") if has_failed else ([], "to go on")
+        show(console, f"{begin}: {_command(options, *flags)}")
+    return FAILED if has_failed else INTERRUPTED
 
 
 def _command(options: Options, *flags: str) -> str:
     """Returns the command that goes on with this run, to be copied."""
     places = ("--artifacts", options.artifacts) if options.artifacts else ()
     settings = (word for setting in options.settings for word in ("--set", setting))
-    return shlex.join(["qtj", "run", str(options.file), *flags, *places, *settings])
+    words = ["qtj", "run", str(options.file), *flags, *places, *settings]
+    again = ", with the same input" if str(options.file) == STDIN else ""
+    return " ".join(map(shell_word, words)) + again
 
 
 def _places(job: LocalJob) -> str:

@@ -66,13 +66,16 @@ def _row(run: Recorded) -> Sequence[str]:
 
 
 def _how_far(run: Recorded) -> tuple[str, str]:
-    """Returns epoch and loss as text, empty where nothing is known: as polled, or as the program has recorded them."""
-    said: Mapping[str, Any] = (run.job.get("status") or {}).get("progress") or {}
-    if not said:
-        with suppress(OSError):
-            last = progress_history(run.folder.path).epochs[-1:]
-            said = {"epoch": last[0].number, "loss": last[0].loss} if last else {}
-    epoch = "/".join(str(said[name]) for name in ("epoch", "epochs") if said.get(name))
+    """Returns epoch and loss as text, empty where nothing is known: as polled, or as recorded since."""
+    status = run.job.get("status") or {}
+    said: Mapping[str, Any] = status.get("progress") or {}
+    with suppress(OSError):
+        last = progress_history(run.folder.path).epochs[-1:]
+        is_of_now = last and last[0].attempt == status.get("attempt", 1)  # one that restarts repeats epochs
+        if last and (is_of_now or not said) and last[0].number > said.get("epoch", 0):
+            said = {"epochs": said.get("epochs"), "epoch": last[0].number, "loss": last[0].loss}
+    done = str(said.get("epoch", 0)) if said else ""
+    epoch = f"{done}/{said['epochs']}" if said.get("epochs") else done
     return epoch, f"{said['loss']:.4g}" if said.get("loss") is not None else ""
 
 
@@ -241,6 +244,8 @@ def removed(old: Sequence[Superfluous]) -> None:
                 path.unlink()
             else:
                 shutil.rmtree(path)
+            with suppress(OSError):  # the job has other runs
+                path.parent.rmdir()
         except FolderError as problem:
             raise InputError(f"{each.run.name} stays: {problem}") from None
         except OSError as problem:

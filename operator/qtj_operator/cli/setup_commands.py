@@ -54,7 +54,9 @@ def init(
     """
     with input_checked():
         from qtj_operator.cli.init import write_job  # noqa: PLC0415
+        from qtj_operator.cli.places import refuse_empty  # noqa: PLC0415
 
+        refuse_empty(artifacts)
         if kind is None and not sys.stdin.isatty():
             raise InputError(f"no kind is named: write qtj init KIND, one of {', '.join(Kind)}")
         wanted = Wanted(kind=kind or Kind.QCNN, name=name, workers=workers, epochs=epochs, artifacts=artifacts)
@@ -77,7 +79,9 @@ def doctor(
     """
     with input_checked():
         from qtj_operator.cli.doctor import look  # noqa: PLC0415
+        from qtj_operator.cli.places import refuse_empty  # noqa: PLC0415
 
+        refuse_empty(artifacts)
         code = look(output, artifacts)
     raise typer.Exit(code)
 

@@ -4,7 +4,9 @@ A program's message, a path or a log can hold anything: escape sequences that re
 and write over what stands there, marks that turn the direction of reading. None of it may act on the terminal.
 """
 
+import os
 import re
+import shlex
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +15,7 @@ from rich.cells import cell_len, set_cell_size
 
 from qtj_operator.api.contract import printable
 
-__all__ = ["columns", "cut", "log_on_terminal", "names", "visible"]
+__all__ = ["columns", "cut", "log_on_terminal", "names", "shell_word", "visible"]
 
 _FEW = 4
 
@@ -35,6 +37,19 @@ def log_on_terminal(data: bytes) -> bytes:
     """
     parts = _KEPT.split(data.decode(errors="replace"))
     return "".join(part if _KEPT.fullmatch(part) else printable(part) for part in parts).encode()
+
+
+def shell_word(word: str) -> str:
+    """Returns a word of a command that can be shown and copied into a shell, also where it has control characters."""
+    if word.isprintable():
+        return shlex.quote(word)
+    return "$'" + "".join(map(_escaped, word)) + "'"
+
+
+def _escaped(letter: str) -> str:
+    if letter in "'\\":
+        return f"\\{letter}"
+    return letter if letter.isprintable() else "".join(f"\\x{byte:02x}" for byte in os.fsencode(letter))
 
 
 def cut(text: str, width: int, end: str = "…") -> str:

@@ -15,7 +15,7 @@ from qtj_operator.cli.stage import ENDS, sentence_of
 from qtj_operator.controller.client import Key, Object, Resource
 from qtj_operator.local.store import Change
 
-__all__ = ["COLORS", "View", "ended"]
+__all__ = ["COLORS", "View", "ended", "key_of"]
 
 COLORS = {"complete": "green", "failed": "red", "restarting": "yellow", "suspended": "yellow"}
 _QUIET_SECONDS = 5.0
@@ -83,7 +83,7 @@ class View(AbstractContextManager["View"]):
 
     def end(self, job: Object) -> None:
         """Tells how a job ended, and what took how long when it is complete, unless that was told before."""
-        key, sentence = _key(job), ended(job)
+        key, sentence = key_of(job), ended(job)
         if self._ends.get(key) == sentence:
             return
         self._ends[key] = sentence
@@ -104,7 +104,7 @@ class View(AbstractContextManager["View"]):
             self.say(f"{about}  {event['reason']}: {event['message']}", style)
 
     def _job(self, job: Object) -> None:
-        key, now = _key(job), self._now()
+        key, now = key_of(job), self._now()
         course = self._courses.get(key)
         if course is None:
             course = self._courses[key] = Course(job, now)
@@ -157,5 +157,6 @@ def ended(job: Object) -> str:
     return f"{job['metadata']['name']} is {status.get('phase', 'Pending')}" + (f": {sentence}" if sentence else "")
 
 
-def _key(job: Object) -> Key:
+def key_of(job: Object) -> Key:
+    """Returns namespace and name of a job."""
     return job["metadata"].get("namespace", ""), job["metadata"]["name"]

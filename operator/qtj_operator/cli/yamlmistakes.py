@@ -181,15 +181,32 @@ def _unclosed_quote(problem: _Problem) -> Told:
 
 def _unclosed_bracket(problem: _Problem) -> Told:
     """Tells whether a bracket lacks its end, or something within it a comma."""
-    opening = problem.opening[problem.begin_column : problem.begin_column + 1]
-    closing = _CLOSING.get(opening, "its end")
+    begin, opening = _last_open(problem)
+    closing = _CLOSING[opening]
     if problem.found[:1] in _CLOSING.values():
         return problem.line, f"this {problem.found[:1]} is to close a {opening}: write {closing}"
+    if problem.found[:1] == ",":
+        return problem.line, "there is no value before this comma: write one, or remove the comma"
     if "<" in problem.said and "scalar" not in problem.said:
-        return problem.begin, f"the {opening} that begins in this line has no end: close it with {closing}"
-    if problem.line > problem.begin and not problem.above[1].rstrip().endswith((",", opening)):
+        return begin, f"the {opening} that begins in this line has no end: close it with {closing}"
+    if problem.line > begin and not problem.above[1].rstrip().endswith((",", opening)):
         return problem.above[0], f"there is no comma at the end of this line, and no {closing}: write one of them"
     return problem.line, f"a comma is missing here, or the {closing} before it: write it"
+
+
+def _last_open(problem: _Problem) -> tuple[int, str]:
+    """Returns the line and the bracket that is open where PyYAML stops: it may only name the place of a value in it."""
+    opening = problem.opening[problem.begin_column : problem.begin_column + 1]
+    if opening in _CLOSING:
+        return problem.begin, opening
+    closed = 0
+    for number in range(min(problem.begin, len(problem.text) - 1), -1, -1):
+        line = problem.text[number][: problem.begin_column if number == problem.begin else None]
+        for letter in reversed(line):
+            closed += (letter in _CLOSING.values()) - (letter in _CLOSING)
+            if closed < 0:
+                return number, letter
+    return problem.begin, "["
 
 
 def _says(sentence: str, *, at_begin: bool = False) -> Callable[[_Problem], Told]:

@@ -247,6 +247,8 @@ def _number(text: str) -> int | float | str:
     if whole is not None and not plain.lstrip("+-").isdecimal():  # a large one in another base than ten
         return text
     number = float(plain.replace(".inf", "inf").replace(".nan", "nan"))
+    if number.is_integer() and abs(number) < 2**63:
+        return int(number)  # kubectl sends JSON, in which 2.0 and 2e0 are 2
     return text if isinf(number) and "inf" not in plain else number
 
 

@@ -23,6 +23,7 @@ from qtj_operator.api.names import LABEL_ATTEMPT
 from qtj_operator.api.progress_log import append_line
 from qtj_operator.controller.client import Object
 from qtj_operator.local.locks import locked
+from qtj_operator.local.logfiles import in_order
 from qtj_operator.local.records import is_record, moved
 
 __all__ = ["EVENTS", "OUTPUT", "Folder", "FolderError"]
@@ -204,9 +205,8 @@ class Folder:
                 os.fsync(file.fileno())  # else a power failure may leave an empty record
             unfinished.replace(self.path / _RECORD)
         except OSError as problem:
-            self.complaint = (
-                f"cannot write {self.path / _RECORD} ({problem.strerror}): a later run would go on from before"
-            )
+            why = f"{problem.strerror}): make room, for a later run would go on from before"
+            self.complaint = f"cannot write {self.path / _RECORD} ({why}"
             with suppress(OSError):
                 unfinished.unlink()
         else:
@@ -230,14 +230,16 @@ class Folder:
         except (ValueError, RecursionError):
             job = None
         if not is_record(job):
-            raise FolderError(f"{path} is no record of a job: it was changed since, so run anew with --fresh")
+            raise FolderError(
+                f"{path} is no record of a job: it was changed since, so begin anew with `qtj run FILE --fresh`"
+            )
         record: dict[str, Any] = job
         return moved(record, Path(self._said("folder", str) or self.path), self.path)
 
     @property
     def logs(self) -> list[Path]:
-        """The logs, oldest first."""
-        return sorted((self.path / _LOGS).glob("*.log"), key=lambda path: path.stat().st_mtime)
+        """The logs: by attempt and replica, those of inference last."""
+        return in_order((self.path / _LOGS).glob("*.log"))
 
     def log(self, pod: Object) -> Callable[[bytes], None]:
         """Returns what writes to the log of a pod; output that the disk has no room for is lost."""
@@ -283,6 +285,7 @@ class Folder:
             yield
         except (OSError, ValueError) as problem:  # ValueError: a NUL in the path
             why = problem.strerror if isinstance(problem, OSError) else problem
+            why = "it is no folder" if isinstance(problem, FileExistsError) else why
             raise FolderError(f"cannot write to {self.path} ({why}): name another folder with --artifacts") from None
 
 

@@ -2,12 +2,13 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from qtj_operator.api.reading import read_status
 from qtj_operator.api.status import ENDED, Phase
 from qtj_operator.controller.client import Resource
+from qtj_operator.local.activity import activity_in_folder
 from qtj_operator.local.folder import EVENTS, Folder, FolderError
 from qtj_operator.local.store import Change
 
@@ -17,8 +18,12 @@ _FIELDS = ("type", "reason", "message")
 _PERIOD_SECONDS = 0.2
 
 
-def follow(folder: Folder) -> Iterator[Change]:
+def follow(folder: Folder, on_activity: Callable[[str], None] = lambda _: None) -> Iterator[Change]:
     """Yields what changes in a run, from its begin until its job has ended or nobody is at work on it any more.
+
+    Args:
+        folder: Its folder.
+        on_activity: Called again and again with what its program says it is doing; "" while it trains.
 
     Raises:
         FolderError: Its record cannot be read.
@@ -39,6 +44,8 @@ def follow(folder: Folder) -> Iterator[Change]:
         for event in events:
             number += 1
             yield Change("ADDED", Resource.EVENTS, number, event)
+        if (activity := activity_in_folder(folder.path)) is not None:
+            on_activity(activity)
         if is_last:
             return
         time.sleep(_PERIOD_SECONDS)

@@ -4,21 +4,26 @@ program ──every epoch (QTJ_PROGRESS_LOG)──▶ progress.jsonl
    └─────polled─────▶ session ──what it sees───────┘
 
 A program that keeps the file itself misses no epoch, however fast. For one that only answers `GET /progress`, the
-session writes down what it sees twice a second. `qtj_operator.api.progress_log` says what a line is.
+session writes down what it sees twice a second, unless the program has written as much.
+`qtj_operator.api.progress_log` says what a line is.
 """
 
+import os
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from qtj_operator.api.contract import Progress
-from qtj_operator.api.progress_log import ProgressHistory, append_progress, read_progress
+from qtj_operator.api.progress_log import EpochRecord, ProgressHistory, append_line, progress_line, read_progress
 from qtj_operator.controller.client import Object
 from qtj_operator.controller.reconcile import utc_now
 
 __all__ = ["ProgressLog", "progress_history"]
 
 _NAME = "progress.jsonl"
+_TAIL_BYTES = 1 << 16
 
 
 class ProgressLog:
@@ -43,8 +48,10 @@ class ProgressLog:
         if epoch == self._last or said is None or not said.epoch:
             return
         self._last = epoch
+        line = progress_line(said, job["status"].get("attempt") or 1, utc_now()).encode()
         with suppress(OSError), self.path.open("ab+") as record:  # a line that has no room must not end a training
-            append_progress(record, said, job["status"].get("attempt") or 1, utc_now())
+            if not _is_known(record, line):
+                append_line(record, line)
 
 
 def progress_history(folder: Path) -> ProgressHistory:
@@ -57,6 +64,19 @@ def progress_history(folder: Path) -> ProgressHistory:
         return read_progress((folder / _NAME).read_text("utf-8", errors="replace"))
     except FileNotFoundError:
         return ProgressHistory()
+
+
+def _is_known(record: BinaryIO, line: bytes) -> bool:
+    """Tells whether the last lines of a record say all that a line does: its program may have written them."""
+    record.seek(max(0, record.seek(0, os.SEEK_END) - _TAIL_BYTES))
+    (new,) = _epochs_in(line)
+    same = (each for each in _epochs_in(record.read()) if (each.attempt, each.number) == (new.attempt, new.number))
+    told = [each.name for each in fields(new) if getattr(new, each.name) is not None]
+    return any(all(getattr(each, name) is not None for name in told) for each in same)
+
+
+def _epochs_in(lines: bytes) -> Sequence[EpochRecord]:
+    return read_progress(lines.decode(errors="replace")).epochs
 
 
 def _epoch_of(job: Object) -> dict[str, Any] | None:

@@ -1,0 +1,42 @@
+"""The command that a run which has not ended well names at its end."""
+
+import subprocess
+from pathlib import Path
+
+import yaml
+
+from tests.local.laptop import QTJ, Laptop, toy_job
+
+
+def last_line(laptop: Laptop, *arguments: str, command: list[str] | None = None) -> str:
+    """Runs a job that fails, from stdin, and returns the last line."""
+    job = toy_job(1, "--exit", "1", workers=1)
+    if command:
+        job["spec"]["template"]["spec"]["containers"][0] |= {"command": command, "args": []}
+    ended = subprocess.run(
+        [*QTJ, "run", "-", *arguments],
+        cwd=laptop.folder,
+        env=laptop.environment(),
+        input=yaml.safe_dump(job),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 1, ended.stderr
+    return ended.stdout.splitlines()[-1]
+
+
+def test_a_job_from_stdin_needs_the_same_input_again(laptop: Laptop) -> None:
+    line = last_line(laptop, "--artifacts", "a\nb")
+
+    assert line == (
+        r"once the cause is gone, go on with: qtj run - --resume --artifacts $'a\x0ab', with the same input"
+    )
+
+
+def test_no_command_goes_on_with_a_run_that_was_removed(laptop: Laptop) -> None:
+    folder = laptop.folder / "mine"
+    line = last_line(laptop, "--artifacts", "mine", command=["sh", "-c", f"rm -rf {folder}; exit 1"])
+
+    assert "--resume" not in line
+    assert not Path(folder / "job.json").exists()

@@ -85,6 +85,7 @@ class Program:
         self._model: Model = None
         """The model that was restored."""
         self._has_loaded = False
+        self._has_loop = False
         with self._session.mistakes_told():
             _check_arguments(epochs=epochs, checkpoint_every=checkpoint_every, checkpoint_steps=checkpoint_steps)
             self._options = Options(epochs=epochs, checkpoint_every=checkpoint_every, checkpoint_steps=checkpoint_steps)
@@ -175,6 +176,12 @@ class Program:
                 raise UserError(_EVALUATES_NOT)
             if self._training is None:
                 raise UserError("epochs() comes before state(...): give that all that training changes")
+            if self._has_loop:
+                raise UserError(
+                    "epochs() was called twice: a program has one loop over its epochs, so ask Program(epochs=...) for"
+                    " all of them and look at epoch.number within it"
+                )
+        self._has_loop = True
         return running_epochs(self._training, self._start, self._options.epochs)
 
     def restore(self, model: Model) -> int:

@@ -63,5 +63,5 @@ for epoch in program.epochs():
     for _ in epoch.steps(STEPS):  # after a restart, those that the last checkpoint does not hold
         state.angles, state.key, loss = step(state.angles, state.key)
         epoch.step(loss=loss)
-    print(f"epoch {epoch.number}/{EPOCHS}  energy {energy(state.angles):.4f}  ground state {ground():.4f}", flush=True)
+    epoch.report(energy=energy(state.angles), ground_state=ground())  # a line of the log
 program.finish(state.angles, {"energy": energy(state.angles), "error": energy(state.angles) - ground()})

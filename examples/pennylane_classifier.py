@@ -72,5 +72,4 @@ for epoch in program.epochs():
         state.params, state.moments, loss = step(state.params, state.moments, batch)
         epoch.step(loss=loss)
     epoch.report(val_accuracy=accuracy_of(state.params))
-    print(f"epoch {epoch.number}/{EPOCHS}  accuracy {accuracy_of(state.params):.3f}", flush=True)
 program.finish(state.params, {"accuracy": accuracy_of(state.params)})

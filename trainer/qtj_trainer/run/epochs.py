@@ -1,16 +1,25 @@
 """The epochs of a loop of one's own: what `Program.epochs` gives, one after the other."""
 
+import logging
 import time
 from collections.abc import Iterable, Iterator, Sized
+from dataclasses import fields
 from typing import Any, TypeVar, cast
 
+from qtj_operator.api import contract
 from qtj_trainer.errors import UserError
 from qtj_trainer.run.position import Epoch, Position
+from qtj_trainer.run.progress_log import epoch_line
 from qtj_trainer.run.training import Training
 
 __all__ = ["RunningEpoch", "running_epochs"]
 
 Item = TypeVar("Item")
+
+_KEPT_BY_THE_JOB = {field.name for field in fields(contract.Progress)} - {"loss", "accuracy"}
+"""Names of the contract that are no scores: a score of one of them would be another number than the job's."""
+
+log = logging.getLogger("qtj_trainer")
 
 
 def running_epochs(training: Training, start: Position, epochs: int) -> "Iterator[RunningEpoch]":
@@ -43,22 +52,27 @@ class RunningEpoch:
         """Steps of this epoch that `steps` knows of."""
         self._count, self._total = start.sums or (0.0, 0.0)
         self._steps_are_items = False
+        self._is_within_step = False
         self._told: Epoch | None = None
+        self._is_over = False
         self._since = time.perf_counter()
 
     def steps(self, items: "Iterable[Item] | int") -> Iterator[Item]:
         """Yields items, one for each step; after a restart, those that the last checkpoint does not hold yet.
 
         So SIGTERM and `checkpoint_steps` make checkpoints within an epoch. What the items are must depend on the number
-        of the epoch alone, and not on what happened before. An epoch may call this more than once, for one part after
-        the other.
+        of the epoch alone, and not on what happened before. A step that is left by `break` counts, and none after it. An
+        epoch may call this more than once, for one part after the other.
 
         Args:
-            items: A list of batches, a data loader, or how many steps there are; nothing that can be read only once.
+            items: A list of batches, a data loader, or how many steps there are, at least one; nothing that can be read
+                only once.
 
         Raises:
-            UserError: If it can be read only once: there is no telling what the steps before have taken from it.
+            UserError: If there are none, or they can be read only once: there is no telling what the steps before have
+                taken from it.
         """
+        self._check_under_way("steps")
         if isinstance(items, int):
             items = cast("Iterable[Item]", range(items))
         with self._training.mistakes_told():
@@ -67,14 +81,20 @@ class RunningEpoch:
                     f"epoch.steps() cannot begin a {type(items).__name__} in its middle: give it a list, a data loader"
                     " or a number of steps"
                 )
+            if isinstance(items, Sized) and not len(items):
+                raise UserError(
+                    f"epoch.steps() has no steps in epoch {self.number}: give it batches, or at least one step"
+                )
         if isinstance(items, Sized):
             self._expected += len(items)
-            self._training.expect_steps(self._expected * self._epochs)
+            self._expect_steps(self._first_step, self._expected, self._epochs - self.number + 1)
+        self._end_step_left()
         self._steps_are_items = True
         for item in items:
             if self._steps_to_skip:
                 self._steps_to_skip -= 1
                 continue
+            self._is_within_step = True
             yield item
             self._end_step()
             self._training.reach(self._position, time.perf_counter() - self._since)
@@ -87,6 +107,7 @@ class RunningEpoch:
         Args:
             loss: A number, which is fetched from its device. The mean of all is the epoch's, if `report` has no other.
         """
+        self._check_under_way("step")
         if loss is not None:
             value = self._training.checked("loss", loss, self._step + 1)
             self._count, self._total = self._count + 1, self._total + value
@@ -94,36 +115,83 @@ class RunningEpoch:
             self._end_step()
 
     def report(self, *, loss: Any = None, **scores: Any) -> None:  # noqa: ANN401  numbers of any framework
-        """Tells what the epoch has come to. At most once, at its end.
+        """Tells what the epoch has come to: to the job, and as a line of the log. At most once, at its end.
+
+        An epoch that is left by `break` counts as finished if it has reported.
 
         Args:
             loss: Its training loss; None for the mean of its steps.
-            scores: Finite numbers. As in Keras, `accuracy` is of the training set; `val_accuracy` and `val_loss` are of
-                the held-out set, and the accuracy that the job shows is that one.
+            scores: Finite numbers by any name but those that the job keeps itself, such as `epoch` and `step`. The job
+                shows three of them, named as in Keras: `accuracy` of the training set, `val_accuracy` and `val_loss` of
+                the held-out set; the accuracy of its status is `val_accuracy`. The log shows all.
+
+        Raises:
+            UserError: If it is not called at the end of its epoch, or a name is the job's.
         """
+        self._check_under_way("report")
         with self._training.mistakes_told():
             if self._told:
                 raise UserError(f"epoch.report() was called twice in epoch {self.number}: call it once, at its end")
+            _check_names(scores)
         mean = self._total / self._count if self._count else float("nan")
-        step = self._step if self._step > self._first_step else self._step + 1  # an epoch without steps counts as one
+        done = self._step + self._is_within_step
+        step = done if done > self._first_step else done + 1  # an epoch without steps counts as one
         value = mean if loss is None else self._training.checked("loss", loss, step)
         checked = {name: self._training.checked(name, score, step) for name, score in scores.items()}
         self._told = Epoch(self.number, step, value, checked, 0.0)
         self._training.tell_epoch(self._told)
+        log.info("epoch %s", epoch_line(self._told, self._epochs))
 
     @property
     def _position(self) -> Position:
         return Position(self._step, self._last, (self._count, self._total))
 
+    def _check_under_way(self, method: str) -> None:
+        with self._training.mistakes_told():
+            if self._is_over:
+                raise UserError(
+                    f"epoch.{method}() came after the end of epoch {self.number}: call it in the body of the loop over"
+                    " program.epochs()"
+                )
+
+    def _expect_steps(self, done: int, steps: int, epochs: int) -> None:
+        """Tells how many steps there will be in all, where each of the epochs that are left has so many."""
+        self._training.expect_steps(done + steps * epochs)
+
     def _end_step(self) -> None:
         self._step += 1
+        self._is_within_step = False
+        with self._training.mistakes_told():
+            if self._told and self._step > self._told.step:
+                raise UserError(
+                    f"epoch.report() came before the last step of epoch {self.number}: call it after the loop over its"
+                    " steps"
+                )
         self._training.end_step(self._step)
+
+    def _end_step_left(self) -> None:
+        """Counts the step that a `break` has left."""
+        if self._is_within_step:
+            self._end_step()
 
     def _end(self) -> Position:
         """Ends the epoch, and returns where training is."""
+        self._end_step_left()
         if self._told is None:
             self.report()
         assert self._told  # noqa: S101  by the line before
+        self._is_over = True
+        if self._training.telemetry.progress.steps is not None:
+            self._expect_steps(self._told.step, self._told.step - self._first_step, self._epochs - self.number)
         position = Position(self._told.step, self._told)
         self._training.reach(position, time.perf_counter() - self._since)
         return position
+
+
+def _check_names(scores: Iterable[str]) -> None:
+    for name in scores:
+        if name in _KEPT_BY_THE_JOB:
+            raise UserError(
+                f"epoch.report() has a score named {name}, a number that the job keeps itself: give it another name;"
+                " the job shows accuracy, val_accuracy and val_loss"
+            )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import tf_keras
 
+from qtj_trainer.errors import UserError
 from qtj_trainer.run.position import Epoch
 from qtj_trainer.weights import is_of_keras_2
 
@@ -37,11 +38,32 @@ class _Told:
         self._step = training.last.step if training.last else 0
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        """Tells how many steps there will be, where Keras knows."""
+        """Tells how many steps there will be, where Keras knows. More epochs than the program's are refused.
+
+        Fewer may be asked for: a program may call `fit` for its epochs one part after the other.
+        """
         del logs
-        self._training.telemetry.activity = "compiling"  # the first step does
+        training = self._training
+        with training.mistakes_told():
+            if self.params["epochs"] > training.epochs:
+                raise UserError(
+                    f"fit(epochs={self.params['epochs']}) goes on after Program(epochs={training.epochs}): give both"
+                    " the same number"
+                )
+        training.telemetry.activity = "compiling"  # the first step does
         if self.params.get("steps"):
-            self._training.expect_steps(self.params["steps"] * self.params["epochs"])
+            training.expect_steps(self._step + self.params["steps"] * (training.epochs - training.epochs_done))
+
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Refuses an epoch that is not the next one: its number would be told of two, or of none."""
+        del logs
+        done = self._training.epochs_done
+        with self._training.mistakes_told():
+            if epoch != done:
+                raise UserError(
+                    f"fit begins epoch {epoch + 1} after epoch {done}: give it initial_epoch={done}, which"
+                    " program.restore(model) returns at the start"
+                )
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Counts a step, and looks at its loss: Keras has fetched it for any callback that asks for batches."""

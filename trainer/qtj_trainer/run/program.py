@@ -28,6 +28,8 @@ together, or of Keras 3 (`keras`) in one process on one device. With several wor
 they exchange is the loop's own affair; the leader alone stores.
 """
 
+import atexit
+import logging
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn, TypeVar
@@ -55,6 +57,8 @@ _EVALUATES_NOT = (
     "this program does not evaluate the stored weights: ask program.inferring and call program.load(model), or remove"
     " spec.inference"
 )
+
+log = logging.getLogger("qtj_trainer")
 
 
 class Program:
@@ -85,6 +89,7 @@ class Program:
         self._model: Model = None
         """The model that was restored."""
         self._has_loaded = False
+        self._has_loop = False
         with self._session.mistakes_told():
             _check_arguments(epochs=epochs, checkpoint_every=checkpoint_every, checkpoint_steps=checkpoint_steps)
             self._options = Options(epochs=epochs, checkpoint_every=checkpoint_every, checkpoint_steps=checkpoint_steps)
@@ -143,7 +148,8 @@ class Program:
         """Takes all that training changes, and puts the last checkpoint into it. Once, before `epochs`.
 
         What decides the numbers of the next step belongs here: weights, the optimizer's state, a random key or
-        generator. Assign to it what a step returns; what is changed in place needs no assignment.
+        generator. Assign to it what a step returns; what is changed in place needs no assignment. Other names than
+        these are refused.
 
         Args:
             parts: By name: arrays; numbers and texts; dicts, lists, tuples and pytrees of them; NumPy's generators;
@@ -165,7 +171,10 @@ class Program:
         return state
 
     def epochs(self) -> Iterator[RunningEpoch]:
-        """Yields the epochs that are left. The end of the loop's body is the end of its epoch.
+        """Yields the epochs that are left. The end of the loop's body is the end of its epoch. Once.
+
+        A loop may end early by `break`. Its last epoch counts as finished if it has reported, and is in no checkpoint:
+        after a restart it is repeated. So what decides about the end belongs to the state.
 
         Told to end by SIGTERM, the process ends at the end of an epoch or of a step of `epoch.steps`, with a checkpoint
         after it, where the last one took less than ten seconds; else at once.
@@ -175,6 +184,12 @@ class Program:
                 raise UserError(_EVALUATES_NOT)
             if self._training is None:
                 raise UserError("epochs() comes before state(...): give that all that training changes")
+            if self._has_loop:
+                raise UserError(
+                    "epochs() was called twice: a program has one loop over its epochs, so ask Program(epochs=...) for"
+                    " all of them and look at epoch.number within it"
+                )
+        self._has_loop = True
         return running_epochs(self._training, self._start, self._options.epochs)
 
     def restore(self, model: Model) -> int:
@@ -202,7 +217,11 @@ class Program:
         return self._start.epochs
 
     def callback(self) -> Any:  # noqa: ANN401  a callback of the model's Keras
-        """Returns what tells progress and stores checkpoints while `fit` runs."""
+        """Returns what tells progress and stores checkpoints while `fit` runs.
+
+        `fit` goes through the epochs of the program, and no more. It may be called for one part of them after the
+        other, each with the epochs that are done as `initial_epoch`.
+        """
         from qtj_trainer.run.keras_callback import training_callback  # noqa: PLC0415
 
         with self._session.mistakes_told():
@@ -214,6 +233,7 @@ class Program:
         """Stores the weights and says so, and ends the process: the last line of a program.
 
         Weights that are not finite are not stored. A metric that is none fails the job after the weights are stored.
+        A program that has trained all its epochs and ends without it is warned: nothing of it is stored.
 
         Args:
             weights: What was trained: a Keras model, or arrays, as for `state`.
@@ -228,6 +248,7 @@ class Program:
             if self._session.cluster.leads:
                 with self._session.stop.held_up():
                     result = store_result(self._session, adapter, metrics or {})
+                    self._tell_how_far()
                     if self._training:  # a program without checkpoints need not ask for one
                         self._training.clear()
                     self._session.say(result.message())
@@ -237,6 +258,29 @@ class Program:
     def _begin(self, adapter: Adapter, *, counts_steps: bool = True) -> None:
         self._training = Training(self._session, adapter, self._options, counts_steps=counts_steps)
         self._start = self._training.resume()
+        atexit.register(self._tell_unfinished)
+
+    def _tell_how_far(self) -> None:
+        """Says why a result has fewer epochs than were asked for."""
+        training = self._training
+        if training is None or training.epochs_done == training.epochs:
+            return
+        if self._model is not None and training.epochs_done == self._start.epochs:
+            log.warning("no epoch was told: give fit callbacks=[program.callback()], for progress and checkpoints")
+            return
+        log.info("training ended after %d of %d epochs", training.epochs_done, training.epochs)
+
+    def _tell_unfinished(self) -> None:
+        """Warns at the end of the interpreter, which `finish` and every error of a program leave out.
+
+        No more than a warning: the program cannot see whether spec.artifacts.weights names weights that it has stored
+        itself, and `atexit` does not know the exit code that it asked for, which may be that of a retry.
+        """
+        if self._training and self._training.epochs_done == self._training.epochs and self._session.cluster.leads:
+            log.warning(
+                "the training is done, and program.finish(...) was never called: the job has no weights but those that"
+                " spec.artifacts.weights names"
+            )
 
 
 def _adapted(thing: Any) -> Adapter:  # noqa: ANN401  a model of any framework, or arrays

@@ -1,5 +1,6 @@
 """Every epoch, written down as it ends: where somebody asks for it, for whoever polls misses the fast ones."""
 
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -7,8 +8,9 @@ from pathlib import Path
 
 from qtj_operator.api import contract
 from qtj_operator.api.progress_log import append_progress
+from qtj_trainer.run.position import Epoch
 
-__all__ = ["log_progress"]
+__all__ = ["epoch_line", "log_progress"]
 
 
 def log_progress(environment: Mapping[str, str], progress: contract.Progress) -> None:
@@ -18,3 +20,10 @@ def log_progress(environment: Mapping[str, str], progress: contract.Progress) ->
     if named:
         with suppress(OSError), Path(named).open("ab+") as record:  # a line that has no room must not end a training
             append_progress(record, progress, int(attempt) if attempt.isdecimal() else 1, datetime.now(UTC))
+
+
+def epoch_line(epoch: Epoch, epochs: int) -> str:
+    """Returns an epoch as a line of the log; of so many epochs. A loss that is not known is left out."""
+    losses = {"loss": epoch.loss} if math.isfinite(epoch.loss) else {}
+    numbers = [f"{name} {value:.4f}" for name, value in (losses | epoch.scores).items()]
+    return "  ".join([f"{epoch.number:{len(str(epochs))}}/{epochs}", *numbers])

@@ -11,6 +11,7 @@ from qtj_trainer.errors import TrainerError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.run.artifacts import Address, Result, read_verified
 from qtj_trainer.run.checkpoints import clear_checkpoints
+from qtj_trainer.run.program_log import show_log
 from qtj_trainer.run.signals import Stop, leave
 from qtj_trainer.run.telemetry import Telemetry, port_from
 from qtj_trainer.run.termination import leave_message
@@ -48,6 +49,7 @@ class Session:
             UserError: If the environment is none that can train.
         """
         self.cluster = Cluster.from_environment(self.environment)
+        show_log(leads=self.cluster.leads)
         self.store = open_store(self.environment.get(contract.Env.ARTIFACTS_URI) or "qtj-artifacts/program")
         if not self.inferring:
             self._end_if_finished()
@@ -103,7 +105,8 @@ class Session:
         except TrainerError as known:
             self._fail(known)
         except BaseException:  # noqa: BLE001  as without this hook, but for the teardown, which may wait for peers
-            sys.__excepthook__(kind, problem, traceback)
+            # Raised above, it begins with a frame of ours, which is no business of the program's author.
+            sys.__excepthook__(kind, problem.with_traceback(traceback), traceback)
             sys.stderr.flush()
             leave(1)
 

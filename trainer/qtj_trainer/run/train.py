@@ -26,8 +26,8 @@ from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints
 from qtj_trainer.run.evaluate import evaluate
 from qtj_trainer.run.garbage import none_collected
 from qtj_trainer.run.job import Run
-from qtj_trainer.run.position import Epoch, Position
-from qtj_trainer.run.progress_log import log_progress
+from qtj_trainer.run.position import Position
+from qtj_trainer.run.progress_log import epoch_line, log_progress
 from qtj_trainer.run.resources import check_memory
 from qtj_trainer.run.signals import Stop
 from qtj_trainer.run.stopping import has_stopped
@@ -193,7 +193,8 @@ def _board(run: Run) -> "Board":
 def _show(run: Run, loop: "Loop", position: Position, board: "Board | None") -> None:
     assert position.last  # noqa: S101  an epoch has just ended
     said = run.progress(position, loop.steps, loop.devices)
-    log.info("epoch %s", _line(position.last, run.options.epochs), extra={"progress": said.to_dict()})
+    line, speed = epoch_line(position.last, run.options.epochs), position.last.examples_per_second
+    log.info("epoch %s  %.0f examples/s", line, speed, extra={"progress": said.to_dict()})
     if board:
         log_progress(run.environment, said)
         board.show(position.last, loop.readouts, loop.weights())
@@ -221,12 +222,6 @@ def _keep_the_last(run: Run, loop: "Loop", position: Position) -> None:
     with run.stop.held_up(), suppress(DivergedError):
         loop.check_weights(position.step)
         run.checkpoints.add(position, loop.state())
-
-
-def _line(epoch: Epoch, epochs: int) -> str:
-    scores = "  ".join(f"{name} {value:.4f}" for name, value in epoch.scores.items())
-    number = f"{epoch.number:{len(str(epochs))}}/{epochs}"
-    return f"{number}  loss {epoch.loss:.4f}  {scores}  {epoch.examples_per_second:.0f} examples/s"
 
 
 def _store(run: Run, loop: "Loop", split: Split, end: Position) -> Result:

@@ -30,6 +30,7 @@ class Training:
 
     Attributes:
         last: The last finished epoch.
+        epochs: Epochs that were asked for.
         telemetry: What the progress endpoint says.
         counts_steps: Whether steps are counted; else each epoch counts as one, and none is told.
     """
@@ -40,6 +41,7 @@ class Training:
         self.counts_steps = counts_steps
         self._checkpoints = Checkpoints(session.store, session.uid, adapter, options)
         self.last: Epoch | None = None
+        self.epochs = options.epochs
         self.telemetry = session.telemetry
 
     def resume(self) -> Position:
@@ -53,6 +55,11 @@ class Training:
         self.last = checkpoint.position.last
         self.telemetry.progress = self._progress(checkpoint.position)
         return checkpoint.position
+
+    @property
+    def epochs_done(self) -> int:
+        """Finished epochs."""
+        return self.last.number if self.last else 0
 
     def mistakes_told(self) -> AbstractContextManager[None]:
         """Ends the process with the sentence of an error of ours."""

@@ -54,7 +54,13 @@ class State(SimpleNamespace):
     """What training changes, each part by its name.
 
     Assign what a step returns: `state.params = new`. Parts that are changed in place, as PyTorch's, need no assignment.
+    A name that `Program.state` was not given is refused: a restart would begin without it.
     """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in vars(self):
+            raise UserError(f"the state has no part {name}: name it in program.state()")
+        super().__setattr__(name, value)
 
 
 def describe(tree: object, path: str = "") -> tuple[Description, Arrays]:

@@ -1,0 +1,239 @@
+"""Mistakes that a program of one's own can make with `Program`: each is one sentence, and no figure is untrue."""
+
+from pathlib import Path
+
+import pytest
+
+from qtj_operator.api import contract
+from tests.trainer.processes import Ended, Trainer
+from tests.trainer.test_program import KERAS_3, run
+
+LOOP = """
+from qtj_trainer import Program
+
+program = Program(epochs=3)
+
+import numpy as np
+
+state = program.state(w=np.zeros(2))
+for epoch in program.epochs():
+    for step in epoch.steps(10):
+        state.w += 1
+        epoch.step(loss=1.0)
+    epoch.report(fidelity=0.5)
+program.finish(state.w, {"mean": state.w.mean()})
+"""
+
+
+FIT = "model.fit(x, y, epochs=3, initial_epoch=first, callbacks=[program.callback()], verbose=2)"
+
+
+def replaced(right: str, wrong: str, source: str = LOOP) -> str:
+    assert right in source
+    return source.replace(right, wrong)
+
+
+def progress(ended: Ended) -> contract.Progress:
+    assert ended.message, ended.errors
+    assert ended.message.progress
+    return ended.message.progress
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "sentence"),
+    [
+        (
+            "program.finish",
+            "for epoch in program.epochs():\n    state.w += 1\nprogram.finish",
+            "epochs() was called twice: a program has one loop over its epochs",
+        ),
+        (
+            "state.w += 1",
+            "state.moment = state.w",
+            "the state has no part moment: name it in program.state()",
+        ),
+        (
+            "program.finish",
+            "epoch.report()\nprogram.finish",
+            "epoch.report() came after the end of epoch 3: call it in the body of the loop",
+        ),
+        (
+            "program.finish",
+            "epoch.step()\nprogram.finish",
+            "epoch.step() came after the end of epoch 3",
+        ),
+        (
+            "epoch.step(loss=1.0)",
+            "if step == 4: epoch.report()",
+            "epoch.report() came before the last step of epoch 1: call it after the loop over its steps",
+        ),
+        ("epoch.steps(10)", "epoch.steps(0)", "epoch.steps() has no steps in epoch 1: give it batches"),
+        ("epoch.steps(10)", "epoch.steps([])", "epoch.steps() has no steps in epoch 1: give it batches"),
+        (
+            "fidelity=0.5",
+            "epoch=7",
+            "epoch.report() has a score named epoch, a number that the job keeps itself: give it another name",
+        ),
+        ("fidelity=0.5", "step=7", "epoch.report() has a score named step, "),
+        ("fidelity=0.5", "validation_loss=7", "epoch.report() has a score named validation_loss, "),
+    ],
+)
+def test_a_misuse_of_a_loop_is_one_sentence(
+    trainer: Trainer, tmp_path: Path, right: str, wrong: str, sentence: str
+) -> None:
+    ended = run(trainer, tmp_path, replaced(right, wrong))
+
+    assert (ended.code, len(ended.sentences)) == (1, 1), ended.errors
+    assert ended.error.startswith(sentence)
+    assert not list(tmp_path.glob("artifacts/weights/*"))
+
+
+@pytest.mark.parametrize(
+    ("fits", "sentence"),
+    [
+        ([FIT.replace("epochs=3", "epochs=5")], "fit(epochs=5) goes on after Program(epochs=3)"),
+        ([FIT, FIT], "fit begins epoch 1 after epoch 3: give it initial_epoch=3"),
+        ([FIT.replace("=first", "=1")], "fit begins epoch 2 after epoch 0: give it initial_epoch=0"),
+    ],
+    ids=["more epochs", "twice", "not from the start"],
+)
+def test_a_fit_that_disagrees_with_its_program_is_refused(
+    trainer: Trainer, tmp_path: Path, fits: list[str], sentence: str
+) -> None:
+    ended = run(trainer, tmp_path, replaced(FIT, "\n".join(fits), KERAS_3))
+
+    assert (ended.code, len(ended.sentences)) == (1, 1), ended.errors
+    assert ended.error.startswith(sentence)
+
+
+def test_a_keras_2_fit_with_too_many_epochs_is_refused(trainer: Trainer, tmp_path: Path) -> None:
+    keras_2 = KERAS_3.replace("import keras", "import tensorflow as tf\nimport tf_keras as keras").replace(
+        "keras.random.normal((64, 3), seed=0)", "tf.ones((64, 3))"
+    )
+    ended = run(
+        trainer,
+        tmp_path,
+        replaced(FIT, FIT.replace("epochs=3", "epochs=5"), keras_2).replace(
+            "keras.ops.matmul(x, keras.ops.convert_to_tensor([[1.0], [-2.0], [0.5]]))", "tf.ones((64, 1))"
+        ),
+    )
+
+    assert (ended.code, len(ended.sentences)) == (1, 1), ended.errors
+    assert ended.error.startswith("fit(epochs=5) goes on after Program(epochs=3)")
+
+
+def test_a_second_fit_that_goes_on_where_the_first_ended_trains_the_rest(trainer: Trainer, tmp_path: Path) -> None:
+    parts = [FIT.replace("epochs=3", "epochs=2"), FIT.replace("=first", "=max(first, 2)")]
+
+    ended = run(trainer, tmp_path, replaced(FIT, "\n".join(parts), KERAS_3))
+
+    assert ended.code == 0, ended.errors
+    assert (progress(ended).epoch, progress(ended).step, progress(ended).steps) == (3, 6, 6)
+
+
+def test_a_forgotten_callback_is_warned_of(trainer: Trainer, tmp_path: Path) -> None:
+    ended = run(trainer, tmp_path, replaced("callbacks=[program.callback()], ", "", KERAS_3))
+
+    assert ended.code == 0, ended.errors
+    assert "no epoch was told: give fit callbacks=[program.callback()]" in ended.errors
+
+
+NOT_FINISHED = "the training is done, and program.finish(...) was never called"
+
+
+def test_every_score_is_in_the_log(trainer: Trainer, tmp_path: Path) -> None:
+    ended = run(trainer, tmp_path, LOOP)
+
+    assert ended.code == 0, ended.errors
+    assert ended.errors.splitlines() == [f"epoch {each}/3  loss 1.0000  fidelity 0.5000" for each in (1, 2, 3)]
+
+
+def test_a_program_with_a_log_of_its_own_has_each_line_once(trainer: Trainer, tmp_path: Path) -> None:
+    logs = "import logging, sys\nlogging.basicConfig(stream=sys.stdout, format='mine: %(message)s')\nstate ="
+
+    ended = run(trainer, tmp_path, replaced("state =", logs))
+
+    assert (ended.code, ended.errors) == (0, "")
+    assert ended.output.splitlines() == [f"mine: epoch {each}/3  loss 1.0000  fidelity 0.5000" for each in (1, 2, 3)]
+
+
+def test_only_the_leader_tells_of_epochs(trainer: Trainer, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(LOOP)
+
+    workers = [each.end() for each in trainer.start_programs(2, program, QTJ_ARTIFACTS_URI=str(tmp_path / "artifacts"))]
+
+    assert [(each.code, each.errors.count("fidelity")) for each in workers] == [(0, 3), (0, 0)]
+
+
+def test_a_loop_that_never_finishes_is_warned_that_it_has_no_weights(trainer: Trainer, tmp_path: Path) -> None:
+    forgotten = replaced('program.finish(state.w, {"mean": state.w.mean()})', "")
+    ended = run(trainer, tmp_path, forgotten)
+    trained_before = run(trainer, tmp_path, forgotten)
+
+    assert (ended.code, trained_before.code) == (0, 0)
+    assert NOT_FINISHED in ended.errors
+    assert NOT_FINISHED in trained_before.errors
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "code"),
+    [
+        ("pass", "pass", 0),
+        ("    epoch.report", "    sys.exit(75)\n    epoch.report", 75),
+        ("program.finish", "raise ValueError\nprogram.finish", 1),
+        ("program.finish", "os.kill(os.getpid(), 15)\ntime.sleep(60)\nprogram.finish", 143),
+    ],
+    ids=["finished", "asks for a retry", "an error", "told to end"],
+)
+def test_a_program_that_ends_otherwise_is_not_warned(
+    trainer: Trainer, tmp_path: Path, right: str, wrong: str, code: int
+) -> None:
+    ended = run(trainer, tmp_path, replaced(right, wrong, f"import os, sys, time\nif False: pass\n{LOOP}"))
+
+    assert ended.code == code, ended.errors
+    assert NOT_FINISHED not in ended.errors
+
+
+def test_an_inference_that_forgets_to_report_is_no_training_that_forgets_to_finish(
+    trainer: Trainer, tmp_path: Path
+) -> None:
+    judges = LOOP.partition("for epoch")[0] + "program.load(state.w)\n"
+
+    trained = run(trainer, tmp_path, LOOP)
+    ended = run(trainer, tmp_path, judges, QTJ_WEIGHTS_URI=trained.weights.uri)
+
+    assert (ended.code, NOT_FINISHED in ended.errors) == (0, False), ended.errors
+
+
+def test_steps_that_a_break_leaves_are_counted(trainer: Trainer, tmp_path: Path) -> None:
+    leaves = replaced("epoch.step(loss=1.0)", "epoch.step(loss=1.0)\n        if step == 4: break")
+
+    ended = run(trainer, tmp_path, leaves)
+
+    assert ended.code == 0, ended.errors
+    assert ended.metrics["mean"] == 15
+    assert (progress(ended).step, progress(ended).steps) == (15, 15)
+
+
+def test_an_epoch_that_is_left_counts_if_it_has_reported(trainer: Trainer, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    reported = run(trainer, tmp_path / "a", replaced("fidelity=0.5)", "fidelity=0.5)\n    if epoch.number == 2: break"))
+    silent = run(
+        trainer, tmp_path / "b", replaced("    epoch.report", "    if epoch.number == 2: break\n    epoch.report")
+    )
+
+    assert (progress(reported).epoch, progress(reported).step) == (2, 20)
+    assert "training ended after 2 of 3 epochs" in reported.errors
+    assert (progress(silent).epoch, progress(silent).step) == (1, 20)
+    assert "training ended after 1 of 3 epochs" in silent.errors
+
+
+def test_a_traceback_of_a_program_begins_with_its_own_line(trainer: Trainer, tmp_path: Path) -> None:
+    ended = run(trainer, tmp_path, replaced("state.w += 1", "raise ValueError('mine')"))
+
+    assert ended.code == 1
+    assert "ValueError: mine" in ended.errors
+    assert "program.py" in ended.errors.splitlines()[1]
+    assert "session.py" not in ended.errors

@@ -61,8 +61,8 @@ class RunningEpoch:
         """Yields items, one for each step; after a restart, those that the last checkpoint does not hold yet.
 
         So SIGTERM and `checkpoint_steps` make checkpoints within an epoch. What the items are must depend on the number
-        of the epoch alone, and not on what happened before. A step that is left by `break` counts, and none after it. An
-        epoch may call this more than once, for one part after the other.
+        of the epoch alone, and not on what happened before. A step that is left by `break` counts, and none after it.
+        An epoch may call this more than once, for one part after the other.
 
         Args:
             items: A list of batches, a data loader, or how many steps there are, at least one; nothing that can be read

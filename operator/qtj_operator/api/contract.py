@@ -16,6 +16,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
+from qtj_operator.api.digests import is_sha256
+
 __all__ = [
     "EXIT_RETRY",
     "MAX_QUBITS",
@@ -57,8 +59,6 @@ _ACTIVITY_LENGTH = 60
 """Characters kept of an activity: it stands beside other things in a line."""
 
 _STORED = re.compile(r"(gs|file)://\S.*")
-_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
-
 _ESCAPE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|.)?")
 """What a terminal takes for a command: ECMA-48, sections 5.4 and 5.6."""
 
@@ -126,7 +126,7 @@ class Weights:
             ValueError: They are nowhere, or cannot be told from others: nobody could ever load them.
         """
         uri, sha256 = _text(said["uri"]), _text(said["sha256"])
-        if not _STORED.fullmatch(uri) or not _SHA256.fullmatch(sha256):
+        if not _STORED.fullmatch(uri) or not is_sha256(sha256):
             raise ValueError(f"{uri!r} with sha256 {sha256!r} are no stored weights")
         return cls(uri=uri, sha256=sha256)
 

@@ -89,7 +89,8 @@ def _accuracy(epochs: Sequence[EpochRecord]) -> Iterator[str]:
     if known:
         yield f"accuracy       {_from_to(known)}"
     if training:
-        yield f"{_INDENT}on the training set {_from_to(training)}"
+        name = _INDENT if known else "accuracy       "
+        yield f"{name}on the training set {_from_to(training)}"
 
 
 def _from_to(values: Sequence[tuple[int, float | None]]) -> str:

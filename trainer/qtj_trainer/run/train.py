@@ -226,7 +226,8 @@ def _keep_the_last(run: Run, loop: "Loop", position: Position) -> None:
 def _line(epoch: Epoch, epochs: int) -> str:
     scores = "  ".join(f"{name} {value:.4f}" for name, value in epoch.scores.items())
     number = f"{epoch.number:{len(str(epochs))}}/{epochs}"
-    return f"{number}  loss {epoch.loss:.4f}  {scores}  {epoch.examples_per_second:.0f} examples/s"
+    told = f"{number}  loss {epoch.loss:.4f}  {epoch.examples_per_second:.0f} examples/s"
+    return f"{told}  held-out: loss {epoch.validation_loss or 0:.4f}  {scores}"
 
 
 def _store(run: Run, loop: "Loop", split: Split, end: Position) -> Result:

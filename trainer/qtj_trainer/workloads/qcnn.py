@@ -249,6 +249,7 @@ class Qcnn(Workload):
                 threads=default_threads(),
                 buffers=_BUFFERS[options.model],
                 tfq=options.engine == EngineName.TFQ,
+                replicas=replicas,
             )
         )
 

@@ -147,8 +147,8 @@ class Progress:
         validation_loss: Loss on the held-out set after the last finished epoch.
         training_accuracy: Accuracy on the training set over the last finished epoch, as the model trained, 0 to 1.
         examples_per_second: Training examples of all replicas per second in the last finished epoch.
-        gradient_variance: Variance over the components of the circuits' gradient in the last finished epoch; one that
-            vanishes is a barren plateau.
+        gradient_variance: Variance over the components of the circuits' gradient; vanishing, it is a barren plateau.
+        best_epoch: With early stopping, the epoch with the lowest loss on the held-out set, whose weights are kept.
     """
 
     epoch: int
@@ -163,6 +163,7 @@ class Progress:
     gradient_variance: float | None = None
     checkpoint_step: int | None = None
     devices: int | None = None
+    best_epoch: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the progress with the status' field names (camelCase), leaving out what is not known yet."""
@@ -190,6 +191,7 @@ class Progress:
                 gradient_variance=_number(said.get("gradientVariance")),
                 checkpoint_step=_known_count(said.get("checkpointStep") or None),
                 devices=_known_count(said.get("devices") or None),
+                best_epoch=_known_count(said.get("bestEpoch") or None),
             )
         except _NOT_ONE:
             return None

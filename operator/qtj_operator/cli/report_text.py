@@ -41,6 +41,9 @@ def _epochs(found: Findings) -> Iterator[str]:
         return
     asked = f" of {progress.epochs}" if progress and progress.epochs else ""
     yield f"epochs         {done}{asked}"
+    if progress and progress.best_epoch and found.status.weights:
+        early = "stopped early; " if progress.epoch < (progress.epochs or 0) else ""
+        yield f"{_INDENT}{early}the weights are those of epoch {progress.best_epoch}"
     for before, after in pairwise(found.epochs):
         if after.attempt != before.attempt:
             yield f"{_INDENT}attempt {after.attempt} from epoch {after.number} on"

@@ -49,8 +49,9 @@ def infer(weights: str | None, sha256: str | None, artifacts: str, environment: 
 
     _check_structure(workload, options, record)
     labels, predictions = _predict(workload, options, data, held_out)
-    scores = {name: np.asarray(each) for name, each in workload.score(labels, predictions).items()}
-    metrics = {name: float(each.mean()) for name, each in scores.items()}
+    with np.errstate(over="ignore", invalid="ignore"):  # `finite` says it in a sentence
+        scores = {name: np.asarray(each) for name, each in workload.score(labels, predictions).items()}
+        metrics = {name: float(each.mean()) for name, each in scores.items()}
     log.info("%d held-out examples  %s", len(labels), "  ".join(f"{name} {mean:.4f}" for name, mean in metrics.items()))
     store_predictions(uri, predictions_of(workload, options, labels, predictions))
     leave_message(environment, contract.TerminationMessage(metrics=finite(metrics)))

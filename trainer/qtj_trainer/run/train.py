@@ -224,10 +224,10 @@ def _keep_the_last(run: Run, loop: "Loop", position: Position) -> None:
 
 
 def _line(epoch: Epoch, epochs: int) -> str:
-    scores = "  ".join(f"{name} {value:.4f}" for name, value in epoch.scores.items())
+    loss = {} if epoch.validation_loss is None else {"loss": epoch.validation_loss}
+    held_out = "  ".join(f"{name} {value:.4f}" for name, value in (loss | epoch.scores).items())
     number = f"{epoch.number:{len(str(epochs))}}/{epochs}"
-    told = f"{number}  loss {epoch.loss:.4f}  {epoch.examples_per_second:.0f} examples/s"
-    return f"{told}  held-out: loss {epoch.validation_loss or 0:.4f}  {scores}"
+    return f"{number}  loss {epoch.loss:.4f}  {epoch.examples_per_second:.0f} examples/s  held-out: {held_out}"
 
 
 def _store(run: Run, loop: "Loop", split: Split, end: Position) -> Result:

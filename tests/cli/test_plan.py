@@ -39,3 +39,10 @@ def test_the_plan_says_where_the_weights_are_and_that_inference_has_its_own_temp
         "  Job        qcnn-inference, once the weights are stored as gs://bucket/qcnn/w.h5, from a template of its own"
         in lines
     )
+
+
+@pytest.mark.parametrize(("replicas", "said"), [(1, "1 replica"), (2, "2 replicas")])
+def test_the_plan_counts_replicas(folder: Path, replicas: int, said: str) -> None:
+    (folder / "job.yaml").write_text(GOOD.replace("replicas: 2", f"replicas: {replicas}"))
+
+    assert qtj("plan", "job.yaml", "--no-calibrate").output.startswith(f"qcnn: MultiWorkerMirrored, {said}\n")

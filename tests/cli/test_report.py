@@ -107,6 +107,23 @@ def test_the_report_tells_the_training_set_from_the_held_out_set(left: Left) -> 
     ]
 
 
+def test_the_report_says_that_training_stopped_early_and_which_weights_were_kept(left: Left) -> None:
+    left.epochs(0.5, 0.25, 0.125)
+    left.status["progress"] = {"epoch": 3, "epochs": 9, "bestEpoch": 2}
+    left.weights("gs://bucket/1f3c.h5")
+
+    told = left.report()
+
+    assert told[1:3] == ["epochs         3 of 9", "               stopped early; the weights are those of epoch 2"]
+
+
+def test_without_a_held_out_accuracy_that_of_the_training_set_is_still_called_an_accuracy(left: Left) -> None:
+    left.epochs(0.5, validation_loss=0.5, training_accuracy=0.25)
+    left.epochs(0.25, first=2, validation_loss=0.25, training_accuracy=0.75)
+
+    assert "accuracy       on the training set 0.25 after epoch 1, 0.75 after epoch 2" in left.report()
+
+
 def test_nothing_is_right_or_wrong_in_a_regression(left: Left) -> None:
     left.predictions(Predictions(labels=[0.0, 2.0, 4.0], predictions=[0.0, 2.0, 1.0], examples=3))
 

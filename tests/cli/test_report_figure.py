@@ -52,6 +52,30 @@ def test_loss_and_predictions_have_a_panel_each() -> None:
     assert (predictions.get_xlabel(), predictions.get_ylabel()) == ("prediction", "label")
 
 
+@pytest.mark.parametrize(
+    ("told", "curves"),
+    [
+        ({"training_accuracy": 0.5}, ["training set"]),
+        ({"accuracy": 0.5}, ["held-out set"]),
+        ({"training_accuracy": 0.5, "accuracy": 0.25}, ["training set", "held-out set"]),
+    ],
+)
+def test_accuracy_has_a_panel_between_loss_and_predictions(told: dict[str, float], curves: list[str]) -> None:
+    history = [EpochRecord(number, 1, 0.5, **told) for number in (1, 2)]
+
+    _, accuracy, predictions = drawn(found(history, ANIMALS)).axes
+
+    assert (accuracy.get_title(), predictions.get_xlabel()) == ("Accuracy", "prediction")
+    assert accuracy.get_legend_handles_labels()[1] == curves
+
+
+def test_an_accuracy_alone_is_a_picture() -> None:
+    history = [EpochRecord(1, 1, None, training_accuracy=0.5)]
+
+    assert has_picture(found(history))
+    assert [axes.get_title() for axes in drawn(found(history)).axes] == ["Accuracy"]
+
+
 def test_without_predictions_there_is_no_panel_for_them() -> None:
     [loss] = drawn(found(epochs(0.5))).axes
 

@@ -125,7 +125,7 @@ MAIN = "spec.template.spec.containers[0]"
     ("command", "setting", "sentence"),
     [
         ("render", "spec.strategy=ParameterServer", "spec: strategy ParameterServer needs the roles Chief"),
-        ("render", "spec.circuit.qubits=30", "30 qubits need 24 GiB per replica"),
+        ("render", "spec.circuit.qubits=30", "30 qubits need at least 24 GiB per replica"),
         ("render", f"{MAIN}.env[0].name=TF_CONFIG", "spec.template.spec.containers[trainer] sets TF_CONFIG"),
         ("run", f"{MAIN}.command=[nosuch]", 'the program "nosuch" of the container trainer is not on this machine'),
         ("run", f"{MAIN}.envFrom=[{{configMapRef: {{name: x}}}}]", "ConfigMap x is not there"),

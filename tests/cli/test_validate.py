@@ -51,7 +51,7 @@ def test_a_good_file_is_valid(folder: Path) -> None:
         ("  name: qcnn", "  labels: {}", "job.yaml:3: metadata.name: give the job a name"),
         ("MultiWorkerMirrored", "Magic", "job.yaml:6: spec.strategy: this has to be MultiWorkerMirrored, Para"),
         ("qubits: 8", "qubits: many", "job.yaml:8: spec.circuit.qubits: this has to be a whole number"),
-        ("qubits: 8", "qubits: 30", "job.yaml:16: 30 qubits need 24 GiB per replica"),
+        ("qubits: 8", "qubits: 30", "job.yaml:16: 30 qubits need at least 24 GiB per replica"),
         ("gs://bucket/qcnn", "s3://bucket/qcnn", "job.yaml:10: spec.artifacts.uri: must begin with gs://"),
         ("gs://bucket/qcnn", "file:///data", "job.yaml:10: artifacts.uri file:///data lies on no volume"),
         ("replicas: 2", "replicas: 0", "job.yaml:13: spec.replicaSpecs.Worker.replicas: 0 is too small"),
@@ -231,7 +231,11 @@ def test_inference_with_a_template_of_its_own_is_valid(folder: Path) -> None:
     [
         ("image: theirs:1", "imagee: theirs:1", "job.yaml:29: spec.inference.template.spec.containers[0].imagee: Kub"),
         ("{memory: 2Gi}", "{memory: 2Gb}", "job.yaml:30: spec.inference.template.spec.containers[0].resources.limits"),
-        ("{memory: 2Gi}}", "{memory: 1Ki}}", "8 qubits need 2 KiB for inference (1 state of 2 KiB), and the limit of"),
+        (
+            "{memory: 2Gi}}",
+            "{memory: 1Ki}}",
+            "8 qubits need at least 2 KiB for inference (1 state of 2 KiB)",
+        ),
         (
             "resources: {limits: {memory: 2Gi}}",
             "env: [{name: QTJ_JOB, value: x}]",

@@ -1,9 +1,10 @@
 """What a run shows where lines are all there is: each stage, each event, some epochs, and the end once."""
 
 from qtj_operator.cli.remaining import Remaining
+from qtj_operator.controller.client import Resource
 from qtj_operator.local.store import Change
 
-from .viewed import QCNN, Paper, ending, epoch, event, job, pod, stepping
+from .viewed import QCNN, Paper, ending, epoch, event, job, manifest, pod, stepping
 
 
 def test_each_stage_is_told_as_it_begins_and_how_long_each_took_at_the_end() -> None:
@@ -48,6 +49,19 @@ def test_a_program_that_says_nothing_of_itself_is_only_known_to_run() -> None:
             view.notice(job(phase))
 
     assert paper.lines[:3] == ["qcnn  starting", "qcnn  running", "qcnn is Complete"]
+
+
+def test_a_job_without_inference_is_never_inferring() -> None:
+    paper = Paper()
+
+    with paper.view as view:
+        for phase in ("Running", "Inferring", "Complete"):
+            status = {"phase": phase, "ready": "1/1", "attempt": 1}
+            said = manifest("qcnn", status, inference=None)
+            view.notice(Change("MODIFIED", Resource.QUANTUM_TRAINING_JOBS, 1, said))
+
+    assert [line for line in paper.lines if "inferring" in line] == []
+    assert paper.lines[1] == "qcnn is Complete"
 
 
 def test_the_next_attempt_speaks_for_itself() -> None:

@@ -69,5 +69,6 @@ def pod(phase: str | None, *, name: str = "qcnn", uid: str = "uid-1") -> Change:
     return Change(what, Resource.PODS, 3, {"metadata": meta, "status": {"phase": phase or "Running"}})
 
 
-def manifest(name: str, status: dict[str, Any]) -> dict[str, Any]:
-    return {"metadata": {"name": name, "namespace": "default"}, "status": status}
+def manifest(name: str, status: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    meta = {"name": name, "namespace": "default"}
+    return {"metadata": meta, "spec": {"inference": {}, **spec}, "status": status}

@@ -109,9 +109,7 @@ def test_what_a_job_does_after_training_is_said_in_a_sentence() -> None:
     done = trained_job().decide().status.conditions or ()
 
     assert [(c.status, c.message) for c in infers if c.type == "Complete"] == [("False", "inference is running")]
-    assert [c.message for c in done if c.type == "Complete"] == [
-        "training is done and spec.inference asks for nothing more"
-    ]
+    assert [c.message for c in done if c.type == "Complete"] == ["training is done, and the job has no spec.inference"]
 
 
 @pytest.mark.parametrize("inference", [{}, {"requireWeights": False}])
@@ -206,7 +204,7 @@ QUBITS: dict[str, Any] = {"circuit": {"qubits": 20}}
             {"resources": {"limits": {"memory": "4Mi"}}},
             QUBITS,
             (
-                "20 qubits need 8 MiB for inference (1 state of 8 MiB), and the limit of "
+                "20 qubits need at least 8 MiB for inference (1 state of 8 MiB), and the limit of "
                 "spec.inference.template.spec.containers[trainer] is 4Mi: raise resources.limits.memory or lower "
                 "circuit.qubits"
             ),

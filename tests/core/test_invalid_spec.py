@@ -182,7 +182,7 @@ def limited(memory: Any) -> dict[str, Any]:
 
 def test_a_circuit_that_does_not_fit_its_memory_is_refused_with_the_numbers() -> None:
     assert sentence(circuit={"qubits": 30}, template=limited("16Gi")) == (
-        "30 qubits need 24 GiB per replica (3 states of 8 GiB), and the limit of "
+        "30 qubits need at least 24 GiB per replica (3 states of 8 GiB), and the limit of "
         "spec.template.spec.containers[trainer] is 16Gi: raise resources.limits.memory or lower circuit.qubits"
     )
 
@@ -205,15 +205,28 @@ def test_a_trainer_needs_memory_beside_its_states() -> None:
     ours = {"image": "registry.example/qtj-trainer:1", "resources": {"limits": {"memory": "24Gi"}}}
 
     assert sentence(circuit={"qubits": 30}, template=template(**ours)) == (
-        "30 qubits need 24.34 GiB per replica (3 states of 8 GiB, and 352 MiB for the trainer), and the limit of "
-        "spec.template.spec.containers[trainer] is 24Gi: raise resources.limits.memory or lower circuit.qubits"
+        "30 qubits need at least 24.41 GiB per replica (3 states of 8 GiB, and 417 MiB for the trainer), and the limit "
+        "of spec.template.spec.containers[trainer] is 24Gi: raise resources.limits.memory or lower circuit.qubits"
     )
 
 
 def test_a_limit_below_that_of_the_trainer_alone_is_refused_for_any_circuit() -> None:
     ours = {"image": "qtj-trainer", "resources": {"limits": {"memory": "256Mi"}}}
 
-    assert "4 qubits need 352 MiB per replica" in sentence(circuit={"qubits": 4}, template=template(**ours))
+    assert "4 qubits need at least 417 MiB per replica" in sentence(circuit={"qubits": 4}, template=template(**ours))
+
+
+def test_a_replica_that_trains_alone_needs_no_memory_for_peers() -> None:
+    ours = template(image="qtj-trainer", resources={"limits": {"memory": "360Mi"}})
+
+    assert "4 qubits need at least 372 MiB per replica" in sentence(circuit={"qubits": 4}, template=ours, workers=1)
+
+
+def test_inference_needs_less_memory_than_training() -> None:
+    ours = template(image="qtj-trainer", resources={"limits": {"memory": "360Mi"}})
+    job = new_job(circuit={"qubits": 4}, inference={"template": ours}).job
+
+    assert invalid_spec.invalid_inference(job) is None
 
 
 def test_a_circuit_may_need_exactly_its_limit() -> None:

@@ -56,6 +56,24 @@ def test_the_last_word_on_progress_is_the_leaders() -> None:
     assert (progress.epoch, progress.loss, progress.accuracy) == (25, 0.12346, 0.9375)
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"epoch": 22, "epochs": 100, "best_epoch": 17}, " of epoch 17 (stopped early after epoch 22)"),
+        ({"epoch": 25, "epochs": 25, "best_epoch": 17}, " of epoch 17 (trained to epoch 25)"),
+        ({"epoch": 25, "epochs": 25}, ""),
+    ],
+)
+def test_early_stopping_says_which_epoch_the_weights_are_of(said: dict[str, Any], told: str) -> None:
+    says = TerminationMessage(weights=WEIGHTS, progress=Progress(**said))
+
+    decision = running_job().with_pod("worker-0", exit_code=0, says=says).decide()
+
+    assert [each.message for each in decision.events] == [f"qcnn-worker-0 stored the weights{told} as {WEIGHTS.uri}"]
+    assert decision.status.progress is not None
+    assert decision.status.progress.best_epoch == said.get("best_epoch")
+
+
 def test_the_last_word_on_progress_stays_when_the_endpoint_is_gone() -> None:
     world = running_job().with_pod("worker-0", exit_code=0, says=SAID).recorded()
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from qtj_operator.local.progress_log import ProgressLog, progress_history
-from tests.local.laptop import Laptop, toy_job
+from tests.local.laptop import Laptop, eventually, toy_job
 
 FAST = """
 import json, os
@@ -13,6 +13,22 @@ with open(os.environ["QTJ_PROGRESS_LOG"], "a") as log:
         print(json.dumps({"attempt": int(os.environ["QTJ_ATTEMPT"]), "epoch": epoch, "loss": 1 / epoch}), file=log)
 """
 """A thousand epochs within one poll, by a program that answers no poll at all."""
+
+
+STOPPED = """
+import json, os, signal, sys, time
+from pathlib import Path
+def stop(*_):
+    with open(os.environ["QTJ_PROGRESS_LOG"], "a") as log:
+        for epoch in (1, 2, 3):
+            said = {"attempt": int(os.environ["QTJ_ATTEMPT"]), "epoch": epoch, "epochs": 9, "step": 7 * epoch}
+            print(json.dumps(said), file=log)
+    sys.exit(143)
+signal.signal(signal.SIGTERM, stop)
+Path("ready").touch()
+time.sleep(600)
+"""
+"""A program that has done three epochs since it was polled, when it is told to end."""
 
 
 def job(attempt: int = 1, **progress: Any) -> dict[str, Any]:
@@ -97,3 +113,21 @@ def test_a_program_that_writes_its_epochs_itself_misses_none(laptop: Laptop) -> 
 
     assert ended.code == 0, ended.errors
     assert written(laptop.artifacts()) == [(1, epoch) for epoch in range(1, 1001)]
+
+
+def test_a_run_that_is_stopped_tells_the_last_epoch_that_its_program_has_done(laptop: Laptop) -> None:
+    manifest = toy_job(workers=1, inference=None)
+    manifest["spec"]["template"]["spec"]["containers"][0] |= {"command": ["python", "-c", STOPPED], "args": []}
+    laptop.write(manifest)
+    running = laptop.start("run", "job.yaml")
+    eventually((laptop.folder / "ready").exists)
+
+    running.interrupt()
+    ended = running.end()
+
+    assert ended.code == 130, ended.errors
+    assert laptop.record()["status"]["progress"] == {"epoch": 3, "epochs": 9, "step": 21}
+    assert written(laptop.artifacts()) == [(1, 1), (1, 2), (1, 3)]
+    status = laptop.qtj("status").output
+    assert "epoch       3/9\n" in status
+    assert "why         it was stopped, by Ctrl-C or qtj stop\n" in status

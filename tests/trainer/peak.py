@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ import pytest
 from qtj_trainer.run.cli import app
 from qtj_trainer.run.signals import Stop
 from qtj_trainer.simulate.fused.budget import BUDGET
+from tests.trainer.processes import tf_configs
 
 REPOSITORY = Path(__file__).parents[2]
 GROUPS = Path("/sys/fs/cgroup")
@@ -40,17 +41,35 @@ class Peak:
 
 def peak(*arguments: str, threads: int = 2, free: int = 0, group: Path | None = None) -> Peak:
     """Trains in a process of its own, in a control group if one is given."""
-    sources = os.pathsep.join(str(REPOSITORY / source) for source in ("operator", "trainer"))
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("QTJ_", "TF_"))}
-    environment = inherited | {"PYTHONPATH": sources, "OMP_NUM_THREADS": str(threads)}
     joining = ["sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh"] if group else []
     with tempfile.TemporaryDirectory() as folder:
-        command = [*joining, sys.executable, __file__, str(free), "train", "qcnn", "--epochs=1", *arguments]
-        ended = subprocess.run(
-            [*command, f"--artifacts={folder}"], env=environment, capture_output=True, text=True, check=False
-        )
-    private = int(ended.stdout.split()[-1]) if ended.returncode == 0 else 0
-    return Peak(ended.returncode, private, ended.stderr)
+        return _end_of(_started(folder, arguments, joining=joining, threads=threads, free=free))
+
+
+def peaks(workers: int, *arguments: str) -> list[Peak]:
+    """Trains in so many processes, which take each step together."""
+    with tempfile.TemporaryDirectory() as folder:
+        configs = tf_configs(worker=workers).values()
+        started = [_started(folder, arguments, TF_CONFIG=config) for config in configs]
+        return [_end_of(each) for each in started]
+
+
+def _started(
+    folder: str, arguments: Sequence[str], *, joining: Sequence[str] = (), threads: int = 2, free: int = 0, **more: str
+) -> subprocess.Popen[str]:
+    sources = os.pathsep.join(str(REPOSITORY / source) for source in ("operator", "trainer", "."))
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("QTJ_", "TF_"))}
+    environment = inherited | {"PYTHONPATH": sources, "OMP_NUM_THREADS": str(threads)} | more
+    command = [*joining, sys.executable, __file__, str(free), "train", "qcnn", "--epochs=1", *arguments]
+    return subprocess.Popen(
+        [*command, f"--artifacts={folder}"],
+        env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def _end_of(process: subprocess.Popen[str]) -> Peak:
+    output, errors = process.communicate()
+    return Peak(process.returncode, int(output.split()[-1]) if process.returncode == 0 else 0, errors)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from qtj_trainer.run.position import Epoch, Gradient, Position
 from qtj_trainer.storage import Store, open_store
 from qtj_trainer.storage.files import FileStore
 from qtj_trainer.workloads.options import Options
+from qtj_trainer.workloads.qcnn import QcnnOptions
 from tests.trainer.processes import Ended, Process, Trainer, eventually, listens
 
 OPTIONS = Options(epochs=10)
@@ -103,6 +104,17 @@ def test_the_millionth_is_newer_than_the_one_before(store: Store) -> None:
 
     assert found is not None
     assert found.position.epochs == 1_000_000
+
+
+def test_a_checkpoint_of_another_data_file_is_passed_over_with_that_reason(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    before, after_a_change = (QcnnOptions(data="d.csv", data_sha256=digest * 32) for digest in ("ab", "cd"))
+    checkpoints(store, options=before).save(after(1), STATE)
+
+    assert checkpoints(store, options=after_a_change).newest() is None
+    [told] = caplog.messages
+    assert told.endswith(" is of another training: the file of --data was changed since")
 
 
 @pytest.mark.parametrize("damage", ["truncated", "changed", "empty"])

@@ -71,6 +71,7 @@ def test_help_names_the_environment(help_of_qcnn: str) -> None:
         ("train qcnn --qubits 2", 1, "--qubits is 2: it must be at least 4"),
         ("train qcnn --artifacts s3://bucket", 1, "unknown scheme 's3'"),
         ("infer", 1, "result.json does not exist"),
+        ("infer --sha256 abc", 1, "--sha256 is 'abc': it must be a SHA-256 digest, 64 hex digits"),
     ],
 )
 def test_a_mistake_is_one_sentence_at_once(trainer: Trainer, arguments: str, code: int, sentence: str) -> None:

@@ -46,6 +46,9 @@ def test_training_ends_with_the_weights_of_the_best_epoch_and_keeps_the_last(tra
     best = result["epoch"]
     assert errors[best - 1] == min(errors)
     assert len(errors) == best + 8 < 200
+    assert ended.message is not None
+    assert ended.message.progress is not None
+    assert (ended.message.progress.epoch, ended.message.progress.best_epoch) == (len(errors), best)
     assert result["metrics"]["mse"] == pytest.approx(errors[best - 1], abs=1e-4)
     assert record_of(tmp_path, result["weights"])["epoch"] == best
     assert record_of(tmp_path, result["lastWeights"])["epoch"] == len(errors)

@@ -1,13 +1,15 @@
 """A record that somebody has edited: inference refuses it in one sentence."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.artifacts import Record
+from qtj_trainer.run.artifacts import Record, arrays_to_bytes
 from qtj_trainer.run.infer import infer
 from qtj_trainer.workloads.qcnn import QcnnOptions
 
@@ -72,3 +74,15 @@ def test_options_come_back_as_they_were() -> None:
     options = QcnnOptions.from_record(OPTIONS)
 
     assert (options.learning_rate, options.qubits, options.model, options.engine) == (1.0, 8, "pure", "tfq")
+
+
+def test_options_that_were_changed_to_those_of_another_model_are_refused_before_tensorflow(tmp_path: Path) -> None:
+    held_out = arrays_to_bytes({"theta": np.zeros(1)})
+    for name, data in (("1.h5", b"weights"), ("1.npz", held_out)):
+        (tmp_path / name).write_bytes(data)
+    examples = {"uri": (tmp_path / "1.npz").as_uri(), "sha256": hashlib.sha256(held_out).hexdigest()}
+    edited = {"options": OPTIONS | {"qubits": 6}, "heldOut": examples}
+
+    said = judged(tmp_path, json.dumps(RECORD | edited | {"weightsSha256": hashlib.sha256(b"weights").hexdigest()}))
+
+    assert "the record was changed since, or is of another version" in said

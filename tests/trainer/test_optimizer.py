@@ -72,6 +72,8 @@ def test_the_optimizer_takes_the_rate_of_its_own_step() -> None:
 def test_a_warm_up_that_never_ends_is_refused() -> None:
     with pytest.raises(UserError, match="--warmup-steps is 100 and the training has 100 steps: lower it"):
         optimizer_of(Options(warmup_steps=100), STEPS)
+    with pytest.raises(UserError, match="the training has 1 step: lower it"):
+        optimizer_of(Options(warmup_steps=1), 1)
 
 
 def test_gradients_are_clipped_by_the_norm_of_all_of_them() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from qtj_operator.api.contract import STATES, statevector_bytes
 from qtj_operator.api.replica_memory import Circuits, memory_of
-from tests.trainer.peak import limited, peak
+from tests.trainer.peak import limited, peak, peaks
 
 MIB = 1 << 20
 FREE = 2048 * MIB
@@ -52,6 +52,22 @@ def test_a_training_takes_what_the_formula_says(
     assert ended.private == pytest.approx(memory.least + min(memory.keepable, FREE // 4), rel=0.15)
 
 
+def test_each_of_two_workers_takes_what_the_formula_says() -> None:
+    ended = peaks(2, "--qubits=4", "--rounds=2")
+
+    needed = memory_of(Circuits(qubits=4, batch=3, threads=2, buffers=1, replicas=2))
+    for each in ended:
+        assert each.code == 0, each.errors
+        assert each.private == pytest.approx(needed.most, rel=0.05)
+
+
+def test_a_process_that_trains_takes_no_less_than_the_formula_says_it_needs() -> None:
+    ended = peak("--qubits=4", "--rounds=2")
+
+    assert ended.code == 0, ended.errors
+    assert ended.private == pytest.approx(memory_of(Circuits(qubits=4, batch=6, buffers=1)).least, rel=0.03)
+
+
 @pytest.mark.parametrize(
     ("limit", "qubits", "batch"), [(640 * MIB, 16, 64), pytest.param(2048 * MIB, 18, 256, marks=pytest.mark.slow)]
 )
@@ -74,7 +90,7 @@ def test_a_training_that_cannot_fit_is_refused_by_the_limit_of_its_group() -> No
         ended = peak("--qubits=4", group=group)
 
     assert ended.code == 1
-    assert "this training takes at least 352" in ended.errors
+    assert "this training takes at least 372" in ended.errors
     assert "and 300 MiB are there: raise resources.limits.memory or lower" in ended.errors
 
 

@@ -86,7 +86,7 @@ def pair(trainer: Trainer, tmp_path: Path) -> Iterator[tuple[Process, Process]]:
 
 
 def losses(process: Ended) -> list[float]:
-    return [float(loss) for loss in re.findall(r"^epoch .* loss (\S+)", process.output, re.MULTILINE)]
+    return [float(loss) for loss in re.findall(r"^epoch .*?  loss (\S+)", process.output, re.MULTILINE)]
 
 
 def test_two_workers_learn(trained: Trained) -> None:

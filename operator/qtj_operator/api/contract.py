@@ -16,6 +16,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
+from qtj_operator.api.digests import is_sha256
+
 __all__ = [
     "EXIT_RETRY",
     "MAX_QUBITS",
@@ -57,8 +59,6 @@ _ACTIVITY_LENGTH = 60
 """Characters kept of an activity: it stands beside other things in a line."""
 
 _STORED = re.compile(r"(gs|file)://\S.*")
-_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
-
 _ESCAPE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|.)?")
 """What a terminal takes for a command: ECMA-48, sections 5.4 and 5.6."""
 
@@ -126,7 +126,7 @@ class Weights:
             ValueError: They are nowhere, or cannot be told from others: nobody could ever load them.
         """
         uri, sha256 = _text(said["uri"]), _text(said["sha256"])
-        if not _STORED.fullmatch(uri) or not _SHA256.fullmatch(sha256):
+        if not _STORED.fullmatch(uri) or not is_sha256(sha256):
             raise ValueError(f"{uri!r} with sha256 {sha256!r} are no stored weights")
         return cls(uri=uri, sha256=sha256)
 
@@ -147,8 +147,8 @@ class Progress:
         validation_loss: Loss on the held-out set after the last finished epoch.
         training_accuracy: Accuracy on the training set over the last finished epoch, as the model trained, 0 to 1.
         examples_per_second: Training examples of all replicas per second in the last finished epoch.
-        gradient_variance: Variance over the components of the circuits' gradient in the last finished epoch; one that
-            vanishes is a barren plateau.
+        gradient_variance: Variance over the components of the circuits' gradient; vanishing, it is a barren plateau.
+        best_epoch: With early stopping, the epoch with the lowest loss on the held-out set, whose weights are kept.
     """
 
     epoch: int
@@ -163,6 +163,7 @@ class Progress:
     gradient_variance: float | None = None
     checkpoint_step: int | None = None
     devices: int | None = None
+    best_epoch: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the progress with the status' field names (camelCase), leaving out what is not known yet."""
@@ -190,6 +191,7 @@ class Progress:
                 gradient_variance=_number(said.get("gradientVariance")),
                 checkpoint_step=_known_count(said.get("checkpointStep") or None),
                 devices=_known_count(said.get("devices") or None),
+                best_epoch=_known_count(said.get("bestEpoch") or None),
             )
         except _NOT_ONE:
             return None

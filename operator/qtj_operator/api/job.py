@@ -115,6 +115,11 @@ class Job:
         return len(self._replicas)
 
     @property
+    def training_size(self) -> int:
+        """How many of them train: the evaluator does not."""
+        return sum(replica.role != Role.EVALUATOR for replica in self._replicas)
+
+    @property
     def profiler_port(self) -> int:
         """Port of the profiler server."""
         profiler = self.spec.profiler

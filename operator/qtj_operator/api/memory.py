@@ -19,7 +19,13 @@ def state_bytes(circuit: Circuit) -> int:
     return statevector_bytes(circuit.qubits, bytes_per_amplitude=amplitude)
 
 
-def program_bytes(circuit: Circuit, container: Mapping[str, Any]) -> int:
-    """Returns the bytes of the trainer of this project beside the statevectors; 0 for another program."""
-    asked = Circuits(qubits=circuit.qubits, filters=circuit.filters or 1)
+def program_bytes(circuit: Circuit, container: Mapping[str, Any], *, replicas: int = 1) -> int:
+    """Returns the bytes of the trainer of this project beside the statevectors; 0 for another program.
+
+    Args:
+        circuit: The circuit.
+        container: The container that the program runs in.
+        replicas: How many take each step together; 0 for inference.
+    """
+    asked = Circuits(qubits=circuit.qubits, filters=circuit.filters or 1, replicas=replicas)
     return memory_of(asked).program if is_trainer(container) else 0

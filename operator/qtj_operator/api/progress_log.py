@@ -15,7 +15,15 @@ from typing import Any, BinaryIO
 
 from qtj_operator.api.contract import Progress
 
-__all__ = ["EpochRecord", "ProgressHistory", "append_line", "append_progress", "progress_line", "read_progress"]
+__all__ = [
+    "EpochRecord",
+    "ProgressHistory",
+    "append_line",
+    "append_progress",
+    "last_progress",
+    "progress_line",
+    "read_progress",
+]
 
 _FIRST_ATTEMPT = 1
 _NUMBERS = ("loss", "accuracy", "validation_loss", "training_accuracy", "examples_per_second", "devices")
@@ -93,6 +101,13 @@ def read_progress(text: str) -> ProgressHistory:
     found = [_record(line) for line in whole if line.strip()]
     known = [each for each in (*found, _record(last)) if each]
     return ProgressHistory(_latest(known), unreadable=found.count(None))
+
+
+def last_progress(text: str, attempt: int) -> Progress | None:
+    """Returns how far an attempt came by the lines of a record; None where it has none."""
+    lines = ((_record(line), line) for line in text.split("\n"))
+    said = [Progress.parse(line) for record, line in lines if record and record.attempt == attempt]
+    return max(filter(None, said), key=lambda each: (each.epoch, each.step or 0), default=None)
 
 
 def _record(line: str) -> EpochRecord | None:

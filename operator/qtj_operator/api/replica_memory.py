@@ -15,6 +15,12 @@ PROGRAM_BYTES = 350 << 20
 """What a trainer has before its first circuit: TensorFlow 2.18, Cirq, the model, the data. All of it is private memory,
 which counts against a limit for good. The 370 MiB of libraries beside it are files, which the kernel can drop."""
 
+_TRAINING_BYTES = 20 << 20
+"""What training takes beside inference: the graph of a step, the optimizer, checkpoints, TensorBoard's curves."""
+
+_PEERS_BYTES = 45 << 20
+"""What a replica takes that exchanges gradients with others: TensorFlow's server and its connections."""
+
 _TFQ_PROGRAM_BYTES = 25 << 20
 """TensorFlow Quantum beside it."""
 
@@ -46,6 +52,7 @@ class Circuits:
         threads: How many simulate.
         buffers: States that a circuit keeps on its way, beside the last one, where it fits into one tile.
         tfq: Whether TensorFlow Quantum simulates them, and not the fused engine.
+        replicas: How many take each step together; 0 for inference.
     """
 
     qubits: int
@@ -54,6 +61,7 @@ class Circuits:
     threads: int = 1
     buffers: int = 0
     tfq: bool = False
+    replicas: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,10 +84,20 @@ class ReplicaMemory:
         """What it cannot do without."""
         return self.program + self.states
 
+    @property
+    def most(self) -> int:
+        """What it takes where there is room."""
+        return self.least + self.keepable
+
 
 def memory_of(asked: Circuits) -> ReplicaMemory:
     """Returns what a replica takes. With one thread and nothing kept, the adjoint method has `STATES` states."""
     return _with_tfq(asked) if asked.tfq else _with_fused(asked)
+
+
+def _before_circuits(asked: Circuits) -> int:
+    training = _TRAINING_BYTES if asked.replicas else 0
+    return PROGRAM_BYTES + training + (_PEERS_BYTES if asked.replicas > 1 else 0)
 
 
 def _with_tfq(asked: Circuits) -> ReplicaMemory:
@@ -87,7 +105,7 @@ def _with_tfq(asked: Circuits) -> ReplicaMemory:
     state = statevector_bytes(asked.qubits)
     examples = min(asked.filters, asked.threads) * asked.batch * asked.qubits * _TFQ_EXAMPLE_BYTES
     return ReplicaMemory(
-        program=PROGRAM_BYTES + _TFQ_PROGRAM_BYTES + asked.filters * _FILTER_BYTES + examples,
+        program=_before_circuits(asked) + _TFQ_PROGRAM_BYTES + asked.filters * _FILTER_BYTES + examples,
         states=STATES * min(asked.threads, asked.batch) * state,
         keepable=0,
     )
@@ -104,7 +122,7 @@ def _with_fused(asked: Circuits) -> ReplicaMemory:
     divided = 1 << tiles >= 2 * asked.threads or (tiles and units < asked.threads)
     workers = 1 if divided else min(asked.threads, units)
     return ReplicaMemory(
-        program=PROGRAM_BYTES + asked.filters * (_FILTER_BYTES + asked.batch * asked.qubits * _ANGLE_BYTES),
+        program=_before_circuits(asked) + asked.filters * (_FILTER_BYTES + asked.batch * asked.qubits * _ANGLE_BYTES),
         states=(STATES - 2 + workers * (2 + buffers)) * state,
         keepable=asked.filters * units * (1 + buffers) * state,
     )

@@ -100,6 +100,10 @@ class ProgressStatus(Model):
         None,
         description="Variance over the components of the circuits' gradient; one that vanishes is a barren plateau.",
     )
+    best_epoch: int | None = Field(
+        None,
+        description="With early stopping, the epoch with the lowest loss on the held-out set, whose weights are kept.",
+    )
 
 
 class WeightsStatus(Model):

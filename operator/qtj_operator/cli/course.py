@@ -80,11 +80,16 @@ class Course:
             took[self.stage] = took.get(self.stage, 0) + now - self._since
         return ", ".join(f"{stage} {in_time(seconds)}" for stage, seconds in took.items())
 
+    @property
+    def _infers(self) -> bool:
+        """Whether inference comes after training: without it, the job is complete a moment later."""
+        return self.job["spec"].get("inference") is not None
+
     def _enter(self, now: float) -> None:
         stage = stage_of(self.job.get("status") or {}, self._activity)
         if stage == "suspended" and self._running:
             stage = STOPPING
-        if stage == self.stage:
+        if stage == self.stage or (stage == "inferring" and not self._infers):
             return
         if self.stage not in ENDS:
             self._took[self.stage] = self._took.get(self.stage, 0) + now - self._since

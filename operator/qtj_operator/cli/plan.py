@@ -9,6 +9,7 @@ from qtj_operator.api.job import Job, is_trainer, main_container
 from qtj_operator.api.memory import program_bytes, state_bytes
 from qtj_operator.api.names import Role
 from qtj_operator.api.quantities import in_words
+from qtj_operator.api.spec import Circuit
 from qtj_operator.cli.check import all_checked
 from qtj_operator.cli.manifests import read_file
 from qtj_operator.cli.printing import Form, formatted, kubectl_name, say
@@ -75,7 +76,7 @@ def _plan(job: Job, rehearsal: Rehearsal, pace: Pace | str) -> Mapping[str, Any]
 
 
 def _lines(job: Job, rehearsal: Rehearsal) -> Iterator[str]:
-    yield f"{job.name}: {job.spec.strategy or _STRATEGY}, {job.size} replicas"
+    yield f"{job.name}: {job.spec.strategy or _STRATEGY}, {job.size} replica{'s' if job.size > 1 else ''}"
     yield f"  Services   {names(rehearsal.services)}"
     yield f"  Pods       {names(rehearsal.pods)}"
     if rehearsal.inference:
@@ -96,7 +97,7 @@ def _memory(job: Job, rehearsal: Rehearsal) -> str:
     circuit, needed = job.spec.circuit, _needed(job, rehearsal)
     if circuit is None or needed is None:
         return f"unknown without spec.circuit; {allowed}"
-    program = program_bytes(circuit, _main(rehearsal))
+    program = _program(job, circuit, rehearsal)
     beside = f", and {in_words(program)} for the trainer" if program else ", beside what the program itself takes"
     return (
         f"at least {in_words(needed)} per replica for {circuit.qubits} qubits ({STATES} states of "
@@ -106,7 +107,11 @@ def _memory(job: Job, rehearsal: Rehearsal) -> str:
 
 def _needed(job: Job, rehearsal: Rehearsal) -> int | None:
     circuit = job.spec.circuit
-    return state_bytes(circuit) * STATES + program_bytes(circuit, _main(rehearsal)) if circuit else None
+    return state_bytes(circuit) * STATES + _program(job, circuit, rehearsal) if circuit else None
+
+
+def _program(job: Job, circuit: Circuit, rehearsal: Rehearsal) -> int:
+    return program_bytes(circuit, _main(rehearsal), replicas=job.training_size)
 
 
 def _main(rehearsal: Rehearsal) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""The report as a picture: a panel for the loss, a panel for the predictions, each only where there is something."""
+"""The report as a picture: panels for loss, accuracy and predictions, each only where there is something."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _LARGEST = 1e200
 
 def has_picture(found: Findings) -> bool:
     """Tells whether there is anything to draw."""
-    return _has_curve(found.epochs) or bool(_drawn_pairs(found.predictions))
+    return _has_curve(found.epochs) or _has_accuracy(found.epochs) or bool(_drawn_pairs(found.predictions))
 
 
 def report_figure(found: Findings) -> "Figure":
@@ -34,12 +34,14 @@ def report_figure(found: Findings) -> "Figure":
     from matplotlib.figure import Figure  # noqa: PLC0415  optional, and a second to import
 
     predictions = found.predictions if _drawn_pairs(found.predictions) else None
-    panels = int(_has_curve(found.epochs)) + int(predictions is not None)
+    panels = sum((_has_curve(found.epochs), _has_accuracy(found.epochs), predictions is not None))
     figure = Figure(figsize=(5.5 * panels, 4.5), layout="constrained")
     figure.suptitle(f"{found.title} ({found.status.phase or 'Pending'})")
     axes = list(figure.subplots(1, panels, squeeze=False)[0])
     if _has_curve(found.epochs):
         _draw_loss(axes[0], found.epochs)
+    if _has_accuracy(found.epochs):
+        _draw_accuracy(axes[panels - 1 - int(predictions is not None)], found.epochs)
     if predictions and predictions.classes:
         _draw_classes(axes[-1], predictions)
     elif predictions:
@@ -49,6 +51,10 @@ def report_figure(found: Findings) -> "Figure":
 
 def _has_curve(epochs: Sequence[EpochRecord]) -> bool:
     return any(_is_drawable(each.loss) for each in epochs)
+
+
+def _has_accuracy(epochs: Sequence[EpochRecord]) -> bool:
+    return any(_is_drawable(each.accuracy) or _is_drawable(each.training_accuracy) for each in epochs)
 
 
 def _drawn_pairs(predictions: Predictions | None) -> Sequence[tuple[float, float]]:
@@ -64,19 +70,33 @@ def _drawable(values: Sequence[float | None]) -> list[float]:
 
 
 def _draw_loss(axes: "Axes", epochs: Sequence[EpochRecord]) -> None:
+    _draw_curves(axes, "loss", epochs, [each.loss for each in epochs], [each.validation_loss for each in epochs])
+
+
+def _draw_accuracy(axes: "Axes", epochs: Sequence[EpochRecord]) -> None:
+    training, held_out = [each.training_accuracy for each in epochs], [each.accuracy for each in epochs]
+    _draw_curves(axes, "accuracy", epochs, training, held_out)
+
+
+def _draw_curves(
+    axes: "Axes",
+    name: str,
+    epochs: Sequence[EpochRecord],
+    training: Sequence[float | None],
+    held_out: Sequence[float | None],
+) -> None:
     from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
 
     numbers = [each.number for each in epochs]
-    axes.plot(numbers, _drawable([each.loss for each in epochs]), marker=".", label="training set")
-    held_out = _drawable([each.validation_loss for each in epochs])
-    if not all(map(math.isnan, held_out)):
-        axes.plot(numbers, held_out, marker=".", label="held-out set")
-    axes.set(xlabel="epoch", ylabel="loss", title="Loss", xlim=(numbers[0] - 0.5, numbers[-1] + 0.5))
+    for values, label in ((_drawable(training), "training set"), (_drawable(held_out), "held-out set")):
+        if not all(map(math.isnan, values)):
+            axes.plot(numbers, values, marker=".", label=label)
+    axes.set(xlabel="epoch", ylabel=name, title=name.capitalize(), xlim=(numbers[0] - 0.5, numbers[-1] + 0.5))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     for before, after in pairwise(epochs):
         if after.attempt != before.attempt:
             axes.axvline(after.number - 0.5, color="gray", linestyle=":", label=f"attempt {after.attempt}")
-    if len(axes.lines) > 1:
+    if len(axes.lines) > 1 or name == "accuracy":  # one curve alone: the loss is always that of the training set
         axes.legend()
 
 

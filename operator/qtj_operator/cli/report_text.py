@@ -41,6 +41,9 @@ def _epochs(found: Findings) -> Iterator[str]:
         return
     asked = f" of {progress.epochs}" if progress and progress.epochs else ""
     yield f"epochs         {done}{asked}"
+    if progress and progress.best_epoch and found.status.weights:
+        early = "stopped early; " if progress.epoch < (progress.epochs or 0) else ""
+        yield f"{_INDENT}{early}the weights are those of epoch {progress.best_epoch}"
     for before, after in pairwise(found.epochs):
         if after.attempt != before.attempt:
             yield f"{_INDENT}attempt {after.attempt} from epoch {after.number} on"
@@ -90,7 +93,8 @@ def _accuracy(epochs: Sequence[EpochRecord]) -> Iterator[str]:
     if known:
         yield f"accuracy       {_from_to(known)}"
     if training:
-        yield f"{_INDENT}on the training set {_from_to(training)}"
+        name = _INDENT if known else "accuracy       "
+        yield f"{name}on the training set {_from_to(training)}"
 
 
 def _from_to(values: Sequence[tuple[int, float | None]]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from qtj_operator.api.names import KIND
 from qtj_operator.api.reading import read_status
+from qtj_operator.api.status import Phase
 from qtj_operator.cli.errors import InputError
 from qtj_operator.cli.places import Recorded, jobs_named
 from qtj_operator.cli.stage import STOPPING, sentence_of
@@ -112,7 +113,7 @@ def _short(path: Path) -> Path:
 
 def described(run: Recorded) -> str:
     """Returns all that a user asks of a run: how it stands and why, how far it is, and where everything is."""
-    return "\n".join(f"{name:<12}{value}" for name, value in _facts(run))
+    return "\n".join(f"{name:<11} {value}" for name, value in _facts(run))
 
 
 def _facts(run: Recorded) -> Iterator[tuple[str, str]]:
@@ -120,7 +121,7 @@ def _facts(run: Recorded) -> Iterator[tuple[str, str]]:
     phase, (epoch, loss) = _phase(run), _how_far(run)
     yield "run", run.name
     yield "phase", phase
-    if why := _WHY.get(phase) or sentence_of(status):
+    if why := _why(phase, status):
         yield "why", why
     yield "began", _began(run.job)
     if epoch:
@@ -141,6 +142,13 @@ def _facts(run: Recorded) -> Iterator[tuple[str, str]]:
     for event in events_of(run.folder)[-_EVENTS:]:
         yield "event", f"{event['reason']}: {event['message']}"
     yield "next", _next(run, phase)
+
+
+def _why(phase: str, status: Mapping[str, Any]) -> str:
+    """Returns why the job stands where it does; one that was stopped has been suspended in good order."""
+    if phase == INTERRUPTED and status.get("phase") == Phase.SUSPENDED:
+        return "it was stopped, by Ctrl-C or qtj stop"
+    return _WHY.get(phase) or sentence_of(status)
 
 
 def _evaluated(said: Mapping[str, Any]) -> str:

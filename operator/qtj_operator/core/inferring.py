@@ -56,9 +56,7 @@ def inferring(seen: Observed, now: datetime) -> Verdict:
         return act_or_wait(_removed(seen.inference), None)  # nobody asks for it any more
     return Move(
         StatusChange(inference=None),
-        conditions=(
-            conditions.complete(Reason.NO_INFERENCE, "training is done and spec.inference asks for nothing more"),
-        ),
+        conditions=(conditions.complete(Reason.NO_INFERENCE, "training is done, and the job has no spec.inference"),),
     )
 
 

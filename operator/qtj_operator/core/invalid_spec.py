@@ -32,6 +32,7 @@ class Asked:
         job: The job.
         templates: Pod templates by where they stand.
         states: Statevectors that there are at once.
+        replicas: How many train together; 0 for inference.
         whose: What the statevectors are for.
         loss: What becomes of weights in a folder that the pods do not share.
     """
@@ -39,6 +40,7 @@ class Asked:
     job: Job
     templates: Mapping[str, Mapping[str, Any]]
     states: int = STATES
+    replicas: int = 0
     whose: str = "per replica"
     loss: str = "the weights would vanish with the pod"
 
@@ -54,7 +56,11 @@ def invalid_spec(seen: Observed, _now: datetime) -> Move | None:
 
 def fault(job: Job) -> str | None:
     """Returns what is wrong with the spec, in a sentence for its author; None when nothing is."""
-    return _complaint(Asked(job=job, templates=_templates(job))) or tf_config_too_long(job)
+    return _complaint(_of_training(job)) or tf_config_too_long(job)
+
+
+def _of_training(job: Job) -> Asked:
+    return Asked(job=job, templates=_templates(job), replicas=job.training_size)
 
 
 def invalid_inference(job: Job) -> str | None:
@@ -143,13 +149,13 @@ def too_large_for_its_memory(asked: Asked) -> str | None:
     for where, _, main in _programs(asked.templates):
         limit = ((main.get("resources") or {}).get("limits") or {}).get("memory")
         allowed = bytes_of(limit)
-        program = program_bytes(circuit, main)
+        program = program_bytes(circuit, main, replicas=asked.replicas)
         needed = states * state + program
         if allowed is not None and needed > allowed:
             beside = f", and {in_words(program)} for the trainer" if program else ""
             each = f"{states} state{'s' if states > 1 else ''} of {in_words(state)}{beside}"
             return (
-                f"{circuit.qubits} qubits need {in_words(needed)} {asked.whose} ({each}), and the limit of "
+                f"{circuit.qubits} qubits need at least {in_words(needed)} {asked.whose} ({each}), and the limit of "
                 f"{where} is {limit}: raise resources.limits.memory or lower circuit.qubits"
             )
     return None

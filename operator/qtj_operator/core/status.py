@@ -142,6 +142,7 @@ def progress_status(said: Progress) -> ProgressStatus:
         gradient_variance=_rounded(said.gradient_variance),
         checkpoint_step=said.checkpoint_step,
         devices=said.devices,
+        best_epoch=said.best_epoch,
     )
 
 

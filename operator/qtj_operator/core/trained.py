@@ -6,8 +6,8 @@ from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Fact, Reason
 from qtj_operator.api.names import Role, replica_name
 from qtj_operator.api.run_policy import SuccessPolicy
-from qtj_operator.api.status import WeightsStatus
-from qtj_operator.core.change import KEEP, StatusChange
+from qtj_operator.api.status import ProgressStatus, WeightsStatus
+from qtj_operator.core.change import KEEP, Keep, StatusChange
 from qtj_operator.core.decision import Move
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.status import progress_status
@@ -33,7 +33,8 @@ def trained(seen: Observed, _now: datetime) -> Move | None:
         # The others are still at work. The leader's pod, which knows the result, may be gone when they are done.
         return Move(change) if weights != seen.job.status.weights else None
     name = replica_name(seen.job.name, seen.job.leader.role, seen.job.leader.index)
-    return Move(change, conditions=(_trained(weights, name),))
+    progress = seen.job.status.progress if isinstance(change.progress, Keep) else change.progress
+    return Move(change, conditions=(_trained(weights, name, _best(progress)),))
 
 
 def _result(seen: Observed) -> tuple[WeightsStatus | None, StatusChange] | None:
@@ -63,7 +64,7 @@ def _is_over(seen: Observed) -> bool:
     return needed <= done | {seen.job.leader}
 
 
-def _trained(weights: WeightsStatus | None, leader: str) -> Fact:
+def _trained(weights: WeightsStatus | None, leader: str, best: str) -> Fact:
     if weights is None:
         sentence = f"{leader} ended with exit code 0 and named no weights in its termination message: {_HOW_TO}"
         return conditions.trained(Reason.NO_WEIGHTS, sentence)
@@ -73,4 +74,12 @@ def _trained(weights: WeightsStatus | None, leader: str) -> Fact:
             "their checksum is not known"
         )
         return conditions.trained(Reason.WEIGHTS_STORED, sentence)
-    return conditions.trained(Reason.WEIGHTS_STORED, f"{leader} stored the weights as {weights.uri}")
+    return conditions.trained(Reason.WEIGHTS_STORED, f"{leader} stored the weights{best} as {weights.uri}")
+
+
+def _best(progress: ProgressStatus | None) -> str:
+    """Says of early stopping which epoch the weights are of; nothing where they are of the last."""
+    if progress is None or not progress.best_epoch:
+        return ""
+    early = "stopped early after" if progress.epoch < (progress.epochs or 0) else "trained to"
+    return f" of epoch {progress.best_epoch} ({early} epoch {progress.epoch})"

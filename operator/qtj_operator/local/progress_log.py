@@ -4,7 +4,8 @@ program ──every epoch (QTJ_PROGRESS_LOG)──▶ progress.jsonl
    └─────polled─────▶ session ──what it sees───────┘
 
 A program that keeps the file itself misses no epoch, however fast. For one that only answers `GET /progress`, the
-session writes down what it sees twice a second, unless the program has written as much.
+session writes down what it sees twice a second, unless the program has written as much. When the programs have ended,
+the session reads the last epoch of the file: it is later than the last poll where a program was stopped.
 `qtj_operator.api.progress_log` says what a line is.
 """
 
@@ -16,9 +17,18 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from qtj_operator.api.contract import Progress
-from qtj_operator.api.progress_log import EpochRecord, ProgressHistory, append_line, progress_line, read_progress
-from qtj_operator.controller.client import Object
+from qtj_operator.api.progress_log import (
+    EpochRecord,
+    ProgressHistory,
+    append_line,
+    last_progress,
+    progress_line,
+    read_progress,
+)
+from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.reconcile import utc_now
+from qtj_operator.core.status import progress_status
+from qtj_operator.local.store import Store
 
 __all__ = ["ProgressLog", "progress_history"]
 
@@ -53,6 +63,20 @@ class ProgressLog:
             if not _is_known(record, line):
                 append_line(record, line)
 
+    def catch_up(self, store: Store, namespace: str, name: str) -> None:
+        """Puts into the status what the programs have written since they were asked last: for when they have ended."""
+        with suppress(ApiError):  # it is deleted: its time to live is over
+            store.update(Resource.QUANTUM_TRAINING_JOBS, namespace, name, self._caught_up)
+
+    def _caught_up(self, job: dict[str, Any]) -> None:
+        status = job.get("status") or {}
+        known = Progress.from_dict(status.get("progress"))
+        last = last_progress(_text(self.path), status.get("attempt") or 1)
+        if last and last.epoch > (known.epoch if known else 0):
+            told = progress_status(last).model_dump(by_alias=True, exclude_none=True)
+            status["progress"] = {**(status.get("progress") or {}), **told}
+            self._last = _epoch_of(job)  # it stands in the record already
+
 
 def progress_history(folder: Path) -> ProgressHistory:
     """Reads what is recorded of a run; a run of before there were records has none.
@@ -77,6 +101,12 @@ def _is_known(record: BinaryIO, line: bytes) -> bool:
 
 def _epochs_in(lines: bytes) -> Sequence[EpochRecord]:
     return read_progress(lines.decode(errors="replace")).epochs
+
+
+def _text(path: Path) -> str:
+    with suppress(OSError):
+        return path.read_text("utf-8", errors="replace")
+    return ""
 
 
 def _epoch_of(job: Object) -> dict[str, Any] | None:

@@ -205,6 +205,7 @@ class Session:
         if self._rested is not None:
             for key in self._jobs:
                 await self._settle(key)
+                self._progress[key].catch_up(self._store, *key)
         self._save()
         for job in self._jobs.values():
             job.folder.say_stopped()

@@ -184,7 +184,7 @@ class Checkpoints:
 
     def add(self, position: Position, state: State) -> str:
         """Stores a checkpoint beside all others. For any process; see `save`."""
-        about = json.dumps({"training": self._training, "position": asdict(position)})
+        about = json.dumps({"training": self._training, "data": self._data, "position": asdict(position)})
         data = arrays_to_bytes({_ABOUT: np.array(about), **{str(each): array for each, array in enumerate(state)}})
         name = f"{self._folder}/{position.step:09d}-{_digest(data)}.npz"
         self._store.write(name, data)
@@ -208,13 +208,21 @@ class Checkpoints:
         data = self._store.read(name)
         if _digest(data) != matched["digest"]:
             raise _UnusableError("is truncated or was changed")
-        training, position, state = _decode(data)
+        training, file, position, state = _decode(data)
         if training != self._training:
-            raise _UnusableError("is of another training: its model, optimizer, data or options differ")
+            is_other_file = file and self._data and file != self._data
+            others = "its model, optimizer, data or options differ"
+            differ = "the file of --data was changed since" if is_other_file else others
+            raise _UnusableError(f"is of another training: {differ}")
         asked = self._options.epochs
         if position.epochs > asked or (position.epochs == asked and not position.ends_epoch):
             raise _UnusableError(f"is after epoch {position.epochs}, beyond the {asked} asked for")
         return Checkpoint(name, self._store.uri(name), position, state)
+
+    @property
+    def _data(self) -> str:
+        """Digest of the file of examples, empty without one."""
+        return str(self._options.of_consequence().get("data_sha256", ""))
 
     @cached_property
     def _training(self) -> str:
@@ -246,12 +254,13 @@ def _delete(store: Store, names: Sequence[str]) -> None:
         log.warning("old checkpoints stay: %s", problem)
 
 
-def _decode(data: bytes) -> tuple[str, Position, State]:
-    """Returns training, position and state of a checkpoint whose bytes are as they were stored."""
+def _decode(data: bytes) -> tuple[str, str, Position, State]:
+    """Reads a checkpoint whose bytes are as they were stored: training, digest of its data, position and state."""
     try:
         arrays = dict(arrays_from_bytes(data))
         about = json.loads(str(arrays.pop(_ABOUT)))
-        return about["training"], _position(about["position"]), [arrays[str(each)] for each in range(len(arrays))]
+        state = [arrays[str(each)] for each in range(len(arrays))]
+        return about["training"], about.get("data", ""), _position(about["position"]), state
     except (ValueError, TypeError, KeyError, OSError, zipfile.BadZipFile) as problem:
         raise _UnusableError("is of another version of the trainer") from problem
 

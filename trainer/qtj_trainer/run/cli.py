@@ -17,6 +17,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from qtj_operator.api import contract
+from qtj_operator.api.digests import is_sha256
 from qtj_trainer.errors import StoppedError, TrainerError, UserError
 from qtj_trainer.run.evaluate import check_evaluator
 from qtj_trainer.run.infer import infer
@@ -190,5 +191,7 @@ def _infer(
     ] = _default_artifacts("qcnn"),
 ) -> None:  # fmt: skip
     """Checks trained weights on the examples their training held out."""
+    if sha256 is not None and not is_sha256(sha256):
+        raise UserError(f"--sha256 is {sha256!r}: it must be a SHA-256 digest, 64 hex digits")
     if not _only_checks(context):
         infer(weights, sha256, artifacts, os.environ)

@@ -87,7 +87,10 @@ class RunningEpoch:
                 )
         if isinstance(items, Sized):
             self._expected += len(items)
-            self._expect_steps(self._first_step, self._expected, self._epochs - self.number + 1)
+            known = self._training.telemetry.progress.steps or 0  # of all parts of an epoch; this may be the first one
+            self._training.expect_steps(
+                max(known, self._first_step + self._expected * (self._epochs - self.number + 1))
+            )
         self._end_step_left()
         self._steps_are_items = True
         for item in items:
@@ -154,10 +157,6 @@ class RunningEpoch:
                     " program.epochs()"
                 )
 
-    def _expect_steps(self, done: int, steps: int, epochs: int) -> None:
-        """Tells how many steps there will be in all, where each of the epochs that are left has so many."""
-        self._training.expect_steps(done + steps * epochs)
-
     def _end_step(self) -> None:
         self._step += 1
         self._is_within_step = False
@@ -182,7 +181,8 @@ class RunningEpoch:
         assert self._told  # noqa: S101  by the line before
         self._is_over = True
         if self._training.telemetry.progress.steps is not None:
-            self._expect_steps(self._told.step, self._told.step - self._first_step, self._epochs - self.number)
+            steps = self._told.step - self._first_step
+            self._training.expect_steps(self._told.step + steps * (self._epochs - self.number))
         position = Position(self._told.step, self._told)
         self._training.reach(position, time.perf_counter() - self._since)
         return position

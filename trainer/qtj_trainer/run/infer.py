@@ -47,9 +47,11 @@ def infer(weights: str | None, sha256: str | None, artifacts: str, environment: 
     workload = _workload(record)
     options = workload.options.from_record(record.options)
 
-    labels, predictions = _predict(workload, options, data, held_out, record)
-    scores = {name: np.asarray(each) for name, each in workload.score(labels, predictions).items()}
-    metrics = {name: float(each.mean()) for name, each in scores.items()}
+    _check_structure(workload, options, record)
+    labels, predictions = _predict(workload, options, data, held_out)
+    with np.errstate(over="ignore", invalid="ignore"):  # `finite` says it in a sentence
+        scores = {name: np.asarray(each) for name, each in workload.score(labels, predictions).items()}
+        metrics = {name: float(each.mean()) for name, each in scores.items()}
     log.info("%d held-out examples  %s", len(labels), "  ".join(f"{name} {mean:.4f}" for name, mean in metrics.items()))
     store_predictions(uri, predictions_of(workload, options, labels, predictions))
     leave_message(environment, contract.TerminationMessage(metrics=finite(metrics)))
@@ -67,8 +69,16 @@ def _workload(record: Record) -> Workload:
     return WORKLOADS[record.workload]
 
 
+def _check_structure(workload: Workload, options: "Options", record: Record) -> None:
+    if workload.fingerprint(options) != record.fingerprint:
+        raise UserError(
+            f"the record of the weights describes another {workload.name} than this trainer builds from its options:"
+            " the record was changed since, or is of another version; restore the record or use that version"
+        )
+
+
 def _predict(
-    workload: Workload, options: "Options", weights: bytes, held_out: Arrays, record: Record
+    workload: Workload, options: "Options", weights: bytes, held_out: Arrays
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     with none_collected():
         from qtj_trainer.replicate.strategy import start_tensorflow  # noqa: PLC0415  11 seconds, after cheap checks
@@ -77,10 +87,6 @@ def _predict(
         from qtj_trainer.weights import load_weights  # noqa: PLC0415
 
         start_tensorflow(Cluster.alone())
-        if workload.fingerprint(options) != record.fingerprint:
-            raise UserError(
-                f"this trainer builds another {workload.name} than the weights were trained in: use its version"
-            )
         model = workload.model(options)
     load_weights(model, weights, otherwise=f"the weights do not fit the model {model.name}")
     examples = workload.encode(held_out, options)

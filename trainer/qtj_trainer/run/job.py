@@ -71,6 +71,7 @@ class Run:
             training_accuracy=position.last.training_scores.get(accuracy) if accuracy else None,
             examples_per_second=position.last.examples_per_second,
             gradient_variance=position.last.gradient_variance,
+            best_epoch=position.best.number if position.best else None,
         )
 
     def telemetry(self, position: Position, activity: str = "") -> Telemetry:

@@ -74,7 +74,8 @@ def learning_rate_at(step: int, options: Options, steps: int) -> float:
 
 def _learning_rate(options: Options, steps: int) -> float | Callable[[tf.Tensor | int], tf.Tensor]:
     if options.warmup_steps >= steps:
-        raise UserError(f"--warmup-steps is {options.warmup_steps} and the training has {steps} steps: lower it")
+        have = f"{steps} step{'s' if steps > 1 else ''}"
+        raise UserError(f"--warmup-steps is {options.warmup_steps} and the training has {have}: lower it")
     if options.schedule == Schedule.CONSTANT and not options.warmup_steps:
         return options.learning_rate
     decay_steps = options.decay_steps or steps - options.warmup_steps

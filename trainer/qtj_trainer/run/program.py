@@ -232,7 +232,8 @@ class Program:
     def finish(self, weights: Any, metrics: Mapping[str, Any] | None = None) -> NoReturn:  # noqa: ANN401
         """Stores the weights and says so, and ends the process: the last line of a program.
 
-        Weights that are not finite are not stored. A metric that is none fails the job after the weights are stored.
+        Weights that are not finite are not stored. A metric that is no finite number fails the job after the weights
+        are stored.
         A program that has trained all its epochs and ends without it is warned: nothing of it is stored.
 
         Args:

@@ -33,4 +33,5 @@ def check_memory(needed: ReplicaMemory | None) -> None:
             f"this training takes at least {sizes}: raise resources.limits.memory or lower --qubits, --filters or"
             " --batch-size"
         )
-    log.info("this training takes at least %s", sizes)
+    more = f"; it takes up to {in_words(needed.most)} where there is room" if needed.keepable else ""
+    log.info("this training takes at least %s%s", sizes, more)

@@ -27,6 +27,7 @@ _GAUGES = {
     "steps": "Optimizer steps of all epochs together.",
     "checkpoint_step": "Optimizer steps that the last stored checkpoint holds.",
     "devices": "Devices of all replicas that train.",
+    "best_epoch": "With early stopping, the epoch with the lowest loss on the held-out set.",
     "loss": "Training loss of the last finished epoch.",
     "accuracy": "Accuracy on the held-out set after the last finished epoch, 0 to 1.",
     "validation_loss": "Loss on the held-out set after the last finished epoch.",

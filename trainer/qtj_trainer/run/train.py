@@ -14,6 +14,7 @@ import logging
 import time
 from collections.abc import Mapping
 from contextlib import closing, nullcontext, suppress
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -193,8 +194,7 @@ def _board(run: Run) -> "Board":
 def _show(run: Run, loop: "Loop", position: Position, board: "Board | None") -> None:
     assert position.last  # noqa: S101  an epoch has just ended
     said = run.progress(position, loop.steps, loop.devices)
-    line, speed = epoch_line(position.last, run.options.epochs), position.last.examples_per_second
-    log.info("epoch %s  %.0f examples/s", line, speed, extra={"progress": said.to_dict()})
+    log.info("epoch %s", _line(position.last, run.options.epochs), extra={"progress": said.to_dict()})
     if board:
         log_progress(run.environment, said)
         board.show(position.last, loop.readouts, loop.weights())
@@ -222,6 +222,13 @@ def _keep_the_last(run: Run, loop: "Loop", position: Position) -> None:
     with run.stop.held_up(), suppress(DivergedError):
         loop.check_weights(position.step)
         run.checkpoints.add(position, loop.state())
+
+
+def _line(epoch: Epoch, epochs: int) -> str:
+    loss = {} if epoch.validation_loss is None else {"loss": epoch.validation_loss}
+    held_out = "  ".join(f"{name} {value:.4f}" for name, value in (loss | epoch.scores).items())
+    trained = epoch_line(replace(epoch, scores={}), epochs)
+    return f"{trained}  {epoch.examples_per_second:.0f} examples/s  held-out: {held_out}"
 
 
 def _store(run: Run, loop: "Loop", split: Split, end: Position) -> Result:

@@ -73,9 +73,8 @@ class Training:
         return number
 
     def expect_steps(self, steps: int) -> None:
-        """Tells how many steps there will be in all; of several numbers, the largest."""
-        known = self.telemetry.progress.steps or 0  # an epoch may tell the steps of its parts one after the other
-        self.telemetry.progress = replace(self.telemetry.progress, steps=max(steps, known))
+        """Tells how many steps there will be in all."""
+        self.telemetry.progress = replace(self.telemetry.progress, steps=steps)
 
     def end_step(self, step: int) -> None:
         """Tells a step."""

@@ -254,6 +254,7 @@ class Qcnn(Workload):
                 threads=default_threads(),
                 buffers=_BUFFERS[options.model],
                 tfq=options.engine == EngineName.TFQ,
+                replicas=replicas,
             )
         )
 

@@ -27,7 +27,7 @@ from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints
 from qtj_trainer.run.evaluate import evaluate
 from qtj_trainer.run.garbage import none_collected
 from qtj_trainer.run.job import Run
-from qtj_trainer.run.position import Position
+from qtj_trainer.run.position import Epoch, Position
 from qtj_trainer.run.progress_log import epoch_line, log_progress
 from qtj_trainer.run.resources import check_memory
 from qtj_trainer.run.signals import Stop

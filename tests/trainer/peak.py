@@ -17,7 +17,6 @@ import pytest
 
 from qtj_trainer.run.cli import app
 from qtj_trainer.run.signals import Stop
-from qtj_trainer.simulate.fused.budget import BUDGET
 from tests.trainer.processes import tf_configs
 
 REPOSITORY = Path(__file__).parents[2]
@@ -93,7 +92,9 @@ def limited(limit: int) -> Iterator[Path]:
 
 
 def main(free: int, arguments: list[str]) -> None:
-    if free:
+    if free:  # only then: it imports TensorFlow, and a training that is refused must not
+        from qtj_trainer.simulate.fused.budget import BUDGET  # noqa: PLC0415
+
         BUDGET._free = lambda: free - BUDGET.lent
     app(arguments, standalone_mode=False, obj=Stop())
     lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())

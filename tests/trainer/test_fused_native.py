@@ -174,6 +174,7 @@ def test_more_threads_than_there_may_be_are_as_many_as_may_be(monkeypatch: pytes
     assert Engine(plan_of(4), threads=default_threads()).values(np.zeros((1, 4)), np.zeros(21))[0].shape == (1, 3)
 
 
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # of JAX, where other tests have imported it
 def test_a_forked_child_has_threads_of_its_own() -> None:
     engine, inputs, weights = Engine(plan_of(6), threads=2), np.ones((40, 6)), np.full(21, 0.3)
     here, _ = engine.values(inputs, weights)

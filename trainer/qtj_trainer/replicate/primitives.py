@@ -20,7 +20,9 @@ def all_reduce(tensor: tf.Tensor, how: Literal["sum", "mean"] = "sum") -> tf.Ten
         The combined tensor, the same on every replica.
     """
     context = _context()
-    return tensor if context.num_replicas_in_sync == 1 else context.all_reduce(_OPERATIONS[how], tensor)
+    if context.num_replicas_in_sync == 1:
+        return tensor
+    return context.all_reduce(_OPERATIONS[how], tf.identity(tensor))  # here: what came in from outside has no device
 
 
 def all_gather(tensor: tf.Tensor, axis: int = 0) -> tf.Tensor:

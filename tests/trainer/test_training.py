@@ -119,7 +119,8 @@ def test_the_record_tells_how_to_repeat_it(trained: Trained) -> None:
         "epochs": 25, "batch_size": 16, "learning_rate": 0.02, "optimizer": "adam", "devices": 0,
         "schedule": "constant", "warmup_steps": 0, "decay_steps": 0, "decay_to": 0.01,
         "momentum": 0.0, "beta_1": 0.9, "beta_2": 0.999, "weight_decay": 0.0, "clip_norm": 0.0,
-        "patience": 0, "min_delta": 0.0, "checkpoint_every": 1, "checkpoint_steps": 0, "data": "", "data_sha256": "", "seed": 0,
+        "patience": 0, "min_delta": 0.0, "checkpoint_every": 1, "checkpoint_steps": 0, "data": "", "data_sha256": "",
+        "seed": 0,
         "model": "hybrid", "qubits": 8, "filters": 1, "rounds": 20, "engine": "fused",
     }  # fmt: skip
     assert record["metrics"] == trained.leader.metrics

@@ -52,7 +52,7 @@ def test_a_release_is_one_command_and_its_tag_is_accepted(copy: Path) -> None:
 
     assert prepared == (0, "this is 99.0.1: read the difference, commit it, and push the tag v99.0.1\n")
     assert release(copy, "check", "--tag", "v99.0.1") == (0, "")
-    assert release(copy, "notes")[1].endswith("- A lamp.\n")
+    assert "- A lamp.\n" in release(copy, "notes")[1]
     assert "qtj-trainer:99.0.1" in (copy / "examples/qcnn.yaml").read_text()
 
 

@@ -10,6 +10,9 @@ from typing import Any
 from tests.local.laptop import Laptop, eventually
 from tests.local.test_trainer_here import example
 
+EVALUATED = r"^evaluated +epoch \d+, step \d+: validation loss 0\.\d+, accuracy \d"
+"""The line of `qtj status`."""
+
 
 def evaluated(*args: str) -> dict[str, Any]:
     job = example(*args, workers=2, inference=True)
@@ -45,7 +48,7 @@ def test_an_evaluator_that_is_killed_comes_again_and_costs_the_training_nothing(
     laptop.write(evaluated("--epochs=300"))
     running = laptop.start("run", "job.yaml", "-o", "json")
     eventually(lambda: "evaluated step" in log_of(laptop), seconds=300)
-    status = laptop.qtj("status", "qcnn").output
+    eventually(lambda: re.search(EVALUATED, laptop.qtj("status", "qcnn").output, re.MULTILINE), seconds=60)
 
     killed = evaluator_of(laptop)
     assert killed is not None
@@ -57,7 +60,6 @@ def test_an_evaluator_that_is_killed_comes_again_and_costs_the_training_nothing(
     assert (ended.status["attempt"], ended.status["restarts"]) == (1, 0)
     assert [each["exitCode"] for each in ended.status["failures"]] == [137]
     assert ended.status["failures"][0]["pod"] == "qcnn-evaluator-0"
-    assert re.search(r"^evaluated +epoch \d+, step \d+: validation loss 0\.\d+, accuracy \d", status, re.MULTILINE)
     measured, progress = ended.status["evaluation"], ended.status["progress"]
     assert (measured["epoch"], measured["step"]) == (300, progress["step"])
     assert measured["validationLoss"] == progress["validationLoss"]

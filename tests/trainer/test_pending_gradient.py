@@ -13,6 +13,8 @@ import sympy
 
 from qtj_trainer.simulate.fused.engine import Engine, lanes
 from qtj_trainer.simulate.fused.plan import make_plan
+from qtj_trainer.simulate.fused.shape import Tuning
+from qtj_trainer.simulate.specification import specified
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -48,7 +50,5 @@ def engine(qubits: int) -> Engine:
         [cirq.ry(symbol)(qubit) for symbol, qubit in zip(weights, line, strict=True)],
         [cirq.CZ(one, other) for one, other in pairwise(line)],
     )
-    names = [[str(each) for each in symbols] for symbols in (inputs, weights)]
-    readout = cirq.Z(line[-1]) * 1.0
-    plan = make_plan(circuit, [readout], inputs=names[0], weights=names[1], lanes=lanes(), batch=1)
-    return Engine(plan, threads=1, keep_bytes=1 << 20)
+    asked = specified(circuit, cirq.Z(line[-1]), inputs, weights)
+    return Engine(make_plan(asked, Tuning(lanes(), batch=1)), threads=1, keep_bytes=1 << 20)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from google.cloud import storage
 
+from tests.trainer.loops import Folder
 from tests.trainer.processes import Trainer, eventually, free_ports
 
 EMULATOR = "fake-gcs-server"
@@ -60,6 +61,18 @@ def trainer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trainer]:
     """Starts trainer processes."""
     with ExitStack() as cleanup:
         yield Trainer(tmp_path_factory.mktemp("trainer"), cleanup)
+
+
+@pytest.fixture
+def job(trainer: Trainer, tmp_path: Path) -> Folder:
+    """The folder of a job, for programs with a loop of their own."""
+    return Folder(trainer, tmp_path / "job")
+
+
+@pytest.fixture
+def other(trainer: Trainer, tmp_path: Path) -> Folder:
+    """The folder of another job."""
+    return Folder(trainer, tmp_path / "other")
 
 
 def _answers(url: str) -> bool:

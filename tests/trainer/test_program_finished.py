@@ -1,21 +1,12 @@
 """A program whose job has its result, and which is run again: nothing is left of its checkpoints."""
 
-from pathlib import Path
-
-import pytest
-
-from tests.trainer.processes import Trainer, tf_configs
-from tests.trainer.test_program_loop import LOOP, Folder
+from tests.trainer.loops import LOOP, Folder
+from tests.trainer.processes import tf_configs
 
 KILLED = LOOP.replace(
     "program.finish(", "import os\nprogram._training.clear = lambda: os.kill(os.getpid(), 9)\nprogram.finish("
 )
 """The loop, killed once its result is stored, before it deletes its checkpoints."""
-
-
-@pytest.fixture
-def job(trainer: Trainer, tmp_path: Path) -> Folder:
-    return Folder(trainer, tmp_path / "job")
 
 
 def test_checkpoints_that_outlived_the_result_are_deleted_by_the_next_run(job: Folder) -> None:

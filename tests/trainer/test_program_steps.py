@@ -1,11 +1,8 @@
 """The steps of an epoch in more than one part: with `epoch.steps` called more than once."""
 
-from pathlib import Path
-
 import pytest
 
-from tests.trainer.processes import Trainer
-from tests.trainer.test_program_loop import Folder, steps_in
+from tests.trainer.loops import Folder, steps_in
 
 PARTS = """
 import numpy as np
@@ -23,16 +20,6 @@ for epoch in program.epochs():
     print()
 program.finish(state.w)
 """
-
-
-@pytest.fixture
-def job(trainer: Trainer, tmp_path: Path) -> Folder:
-    return Folder(trainer, tmp_path / "job")
-
-
-@pytest.fixture
-def other(trainer: Trainer, tmp_path: Path) -> Folder:
-    return Folder(trainer, tmp_path / "other")
 
 
 def test_each_part_of_an_epoch_has_all_of_its_steps(job: Folder) -> None:

@@ -1,12 +1,7 @@
 """A program whose first epoch changes nothing of its state: by mistake, or rightly."""
 
-from pathlib import Path
-
-import pytest
-
 from qtj_trainer.run.artifacts import arrays_from_bytes
-from tests.trainer.processes import Trainer
-from tests.trainer.test_program_loop import Folder
+from tests.trainer.loops import Folder
 
 START = """
 import numpy as np
@@ -16,11 +11,6 @@ from qtj_trainer import Program
 program = Program(epochs=3)
 state = program.state(w=np.zeros(3))
 """
-
-
-@pytest.fixture
-def job(trainer: Trainer, tmp_path: Path) -> Folder:
-    return Folder(trainer, tmp_path / "job")
 
 
 def test_a_loop_that_forgets_to_assign_what_its_steps_return_is_warned_once(job: Folder) -> None:

@@ -5,21 +5,18 @@ progress.jsonl, job.json, predictions ──▶ findings ──▶ report_text  
                                              └───────▶ report_data   ──▶ stdout, with -o
 """
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from qtj_operator.cli.errors import InputError
 from qtj_operator.cli.findings import Findings, findings_of
 from qtj_operator.cli.places import recorded
 from qtj_operator.cli.printing import Form, formatted
 from qtj_operator.cli.report_data import report_data
 from qtj_operator.cli.report_figure import has_picture, report_figure
+from qtj_operator.cli.report_files import report_written, save_picture
 from qtj_operator.cli.report_text import report_text
 
-__all__ = ["GET_MATPLOTLIB", "report_for_programs", "report_job"]
-
-GET_MATPLOTLIB = "in a checkout of this project, `make venv`, or `pip install '.[trainer]'`, installs it"
+__all__ = ["report_for_programs", "report_job"]
 
 
 def report_job(run: str | None, artifacts: str | None) -> Iterator[str]:
@@ -34,13 +31,9 @@ def report_job(run: str | None, artifacts: str | None) -> Iterator[str]:
     logs = [f"logs           {folder / 'logs'}"] if found.status.phase == "Failed" else []
     text = "\n".join([*report_text(found), *logs])
     yield text  # first of all: a full disk must not hide it
-    try:
+    with report_written(folder):
         (folder / "report.txt").write_text(f"{text}\n", "utf-8")
         yield f"picture: {_picture(found, folder / 'report.png')}"
-    except OSError as problem:
-        raise InputError(
-            f"cannot write the report to {folder} ({problem.strerror}): mend that, or print it with -o json"
-        ) from None
 
 
 def report_for_programs(run: str | None, artifacts: str | None, form: Form) -> str:
@@ -57,10 +50,4 @@ def _picture(found: Findings, path: Path) -> str:
     """Draws what there is to draw; returns where the picture is, or why there is none."""
     if not has_picture(found):
         return "none, for no epoch with a finite loss and no finite prediction is recorded"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a letter that the font lacks, say: the text has it
-        try:
-            report_figure(found).savefig(path, dpi=120)
-        except ImportError:
-            return f"none, for matplotlib is missing: {GET_MATPLOTLIB}"
-    return str(path)
+    return save_picture(lambda: report_figure(found), path)

@@ -1,12 +1,10 @@
 """`qtj report --scaling`: throughput by devices, as a table and as a picture."""
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qtj_operator.cli.errors import InputError
-from qtj_operator.cli.report import GET_MATPLOTLIB
+from qtj_operator.cli.report_files import report_written, save_picture
 from qtj_operator.cli.scaling import Scale, Scaling
 from qtj_operator.cli.text import columns
 
@@ -26,13 +24,10 @@ def report_scaling(found: Scaling, folder: Path) -> str:
         InputError: The folder cannot be written to.
     """
     text = "\n".join([columns([_HEADINGS, *map(_row, found.scales)]), *found.notes])
-    try:
+    with report_written(folder):
         (folder / "scaling.txt").write_text(f"{text}\n", "utf-8")
-        return f"{text}\npicture: {_picture(found.scales, folder / 'scaling.png')}"
-    except OSError as problem:
-        raise InputError(
-            f"cannot write the report to {folder.absolute()} ({problem.strerror}): mend that, or print it with -o json"
-        ) from None
+        picture = save_picture(lambda: scaling_figure(found.scales), folder / "scaling.png")
+    return f"{text}\npicture: {picture}"
 
 
 def scaling_figure(scales: Sequence[Scale]) -> "Figure":
@@ -60,16 +55,6 @@ def _row(each: Scale) -> Sequence[str]:
 
 def _share(each: Scale) -> str:
     return f"{100 * each.efficiency:.0f} %"
-
-
-def _picture(scales: Sequence[Scale], path: Path) -> str:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a letter that the font lacks, say: the text has it
-        try:
-            scaling_figure(scales).savefig(path, dpi=120)
-        except ImportError:
-            return f"none, for matplotlib is missing: {GET_MATPLOTLIB}"
-    return str(path)
 
 
 def _draw_throughput(axes: "Axes", scales: Sequence[Scale]) -> None:

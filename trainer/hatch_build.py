@@ -47,4 +47,4 @@ class NativeEngine(BuildHookInterface[Any]):
     def _programs(self) -> dict[str, str]:
         """Returns the examples that `qtj init` writes; where an image is built there are none, and no need."""
         programs = Path(self.root, "examples").glob("own_*.py")
-        return {str(path): f"qtj_operator/cli/programs/{path.name}" for path in programs}
+        return {str(path): f"qtj/create/programs/{path.name}" for path in programs}

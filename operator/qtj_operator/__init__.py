@@ -2,10 +2,9 @@
 
 Layers, each importing only from those below it::
 
-    cli          qtj operator, qtj crd
     cluster      the edge: kopf watches, kubernetes.aio acts
     controller   queue, reconcile, resync, metrics; knows the cluster only as a protocol
     core         pure decisions: decide(observed, now)
-    build        pure builders: job -> manifests
+    manifests    pure builders: job -> manifests
     api          what a QuantumTrainingJob is
 """

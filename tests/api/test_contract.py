@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from qtj_operator.api.contract import (
+from qtj_contract import (
     EXIT_RETRY,
     TERMINATION_MESSAGE_LIMIT,
     Progress,

@@ -9,8 +9,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from qtj.commands.main import app
 from qtj_operator.api.crd import crd, crd_yaml
-from qtj_operator.cli.main import app
 
 CRD_FILE = Path(__file__).parents[2] / "crds" / "quantumtrainingjobs.quantumtraining.dev.yaml"
 VERSION = crd()["spec"]["versions"][0]

@@ -2,8 +2,8 @@
 
 import pytest
 
+from qtj_contract.quantities import bytes_of, in_words
 from qtj_operator.api.memory import state_bytes
-from qtj_operator.api.quantities import bytes_of, in_words
 from qtj_operator.api.spec import Circuit
 
 

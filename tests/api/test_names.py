@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from qtj_operator.api.job import Job
 from qtj_operator.api.names import MAX_NAME_LENGTH, MAX_REPLICAS, NAME_PATTERN, Role, child_labels, replica_host
 from qtj_operator.api.status import WeightsStatus
-from qtj_operator.build.inference import inference_job
-from qtj_operator.build.pod import replica_pod
-from qtj_operator.build.service import replica_service
+from qtj_operator.manifests.inference import inference_job
+from qtj_operator.manifests.pod import replica_pod
+from qtj_operator.manifests.service import replica_service
 from tests.jobs import a_job
 
 DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")

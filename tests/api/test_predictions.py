@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from qtj_operator.api.predictions import KEPT_PREDICTIONS, Predictions, predictions_uri
+from qtj_contract.predictions import KEPT_PREDICTIONS, Predictions, predictions_uri
 
 ANIMALS = Predictions(
     classes=("cat", "dog"), labels=[0, 1, 1], predictions=[0, None, 0], scores=[0.9, None, 0.6], examples=3

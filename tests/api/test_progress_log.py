@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qtj_operator.api.contract import Progress
-from qtj_operator.api.progress_log import EpochRecord, progress_line, read_progress
+from qtj_contract import Progress
+from qtj_contract.progress_log import EpochRecord, progress_line, read_progress
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from typer.testing import CliRunner
 
-from qtj_operator.cli.main import app
+from qtj.commands.main import app
 
 
 @dataclass(frozen=True)

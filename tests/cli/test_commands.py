@@ -23,7 +23,7 @@ class Interrupt:
             raise KeyboardInterrupt
 
 sys.meta_path.insert(0, Interrupt())
-from qtj_operator.cli import app
+from qtj import app
 app()
 """
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from qtj_operator.cli.places import Recorded
-from qtj_operator.cli.runs import described
-from qtj_operator.local.folder import Folder
+from qtj.local.folder import Folder
+from qtj.runs.places import Recorded
+from qtj.runs.runs import described
 
 
 def test_the_longest_name_of_a_metric_is_apart_from_its_value(tmp_path: Path) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from qtj_operator.cli import doctor_machine, doctor_software
-from qtj_operator.cli.doctor import look
-from qtj_operator.cli.finding import Finding, Level, found
-from qtj_operator.local.machine import usable_processors
+from qtj.doctor import machine, software
+from qtj.doctor.doctor import look
+from qtj.doctor.finding import Finding, Level, found
+from qtj.local.machine import usable_processors
 
-QTJ = (sys.executable, "-c", "from qtj_operator.cli import app; app(prog_name='qtj')")
+QTJ = (sys.executable, "-c", "from qtj import app; app(prog_name='qtj')")
 
 
 def group(folder: Path, cpus: int) -> None:
@@ -48,13 +48,13 @@ def test_a_folder_is_written_to_before_it_is_called_fine(folder: Path, name: str
     if prepared == "gone":
         (folder / "here").rmdir()
 
-    assert found(name, doctor_machine.CHECKS[name]).level == level
+    assert found(name, machine.CHECKS[name]).level == level
 
 
 def test_artifacts_are_tried_by_an_object_that_goes_again(folder: Path) -> None:
     (folder / "file").write_text("")
 
-    fine, wrong = doctor_software.artifacts("artifacts"), doctor_software.artifacts("file/below")
+    fine, wrong = software.artifacts("artifacts"), software.artifacts("file/below")
 
     assert (fine.level, wrong.level) == (Level.OK, Level.MISSING)
     assert "cannot write artifacts to" in wrong.message
@@ -66,9 +66,7 @@ def test_only_what_a_run_needs_makes_it_fail(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], level: Level, code: int
 ) -> None:
     finding = Finding("Python", level, "3.9", "install another")
-    monkeypatch.setattr(
-        "qtj_operator.cli.doctor._findings", lambda _: iter([replace(finding, level=Level.OK), finding])
-    )
+    monkeypatch.setattr("qtj.doctor.doctor._findings", lambda _: iter([replace(finding, level=Level.OK), finding]))
 
     ended = look(None, None)
 

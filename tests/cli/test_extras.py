@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj_operator.local.extras import EXTRAS, install_command, missing
+from qtj.local.extras import EXTRAS, install_command, missing
 
 REPOSITORY = Path(__file__).parents[2]
 BARE = """
@@ -20,7 +20,7 @@ class Absent:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Absent())
-from qtj_operator.cli import app
+from qtj import app
 app(prog_name="qtj")
 """
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.cli.failure import end_of_log
+from qtj.runs.failure import end_of_log
 
 RAISED = """\
 reading

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from qtj_operator.cli.main import GROUPS, app
+from qtj.commands.main import GROUPS, app
 from tests.cli.qtj import qtj
 
-QTJ = (sys.executable, "-c", "from qtj_operator.cli import app; app(prog_name='qtj')")
+QTJ = (sys.executable, "-c", "from qtj import app; app(prog_name='qtj')")
 COMMANDS = {each.name or each.function.__name__: each for group in GROUPS.values() for each in group}
 EXAMPLES = [(name, example) for name, command in COMMANDS.items() for example in command.examples]
 

@@ -7,10 +7,10 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from qtj_operator.cli.course import Course
-from qtj_operator.cli.live import LiveView, table
-from qtj_operator.cli.view import View
-from qtj_operator.local.store import Change
+from qtj.local.store import Change
+from qtj.runs.course import Course
+from qtj.runs.live import LiveView, table
+from qtj.runs.view import View
 
 from .viewed import QCNN, Paper, ending, epoch, event, job, stepping
 

@@ -10,11 +10,11 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 
+from qtj.checks.check import all_checked
+from qtj.create.convert import as_yaml, convert_file
+from qtj.files.manifests import read_file
+from qtj.terminal.errors import InputError
 from qtj_operator.api.crd import crd
-from qtj_operator.cli.check import all_checked
-from qtj_operator.cli.convert import as_yaml, convert_file
-from qtj_operator.cli.errors import InputError
-from qtj_operator.cli.manifests import read_file
 from tests.cli.mutations import examples, mutated
 from tests.cli.schema import refused
 from tests.cli.test_convert import TFJOB

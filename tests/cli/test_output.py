@@ -13,8 +13,8 @@ from threading import Event
 import pytest
 from rich.progress import Progress
 
-from qtj_operator.cli.live import view_on
-from qtj_operator.cli.output import console_on, steady
+from qtj.runs.live import view_on
+from qtj.terminal.output import console_on, steady
 from tests.cli.viewed import job
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from qtj_operator.cli.printing import Form, formatted
+from qtj.terminal.printing import Form, formatted
 from tests.cli.qtj import qtj
 from tests.cli.test_validate import GOOD
 
@@ -106,7 +106,7 @@ def test_a_dry_run_finds_what_would_stop_a_run(folder: Path, options: tuple[str,
 
 
 COMPLETE_BASH = """
-qtj() { "$PYTHON" -c 'from qtj_operator.cli import app; app(prog_name="qtj")' "$@"; }
+qtj() { "$PYTHON" -c 'from qtj import app; app(prog_name="qtj")' "$@"; }
 export -f qtj
 printf '#!/bin/bash\\nqtj "$@"\\n' > command && chmod +x command
 eval "$(qtj completion bash)"

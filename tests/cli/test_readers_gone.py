@@ -62,8 +62,8 @@ def test_output_that_nobody_reads_changes_no_code(
 
 
 def test_an_end_that_something_else_asked_for_keeps_its_code(environment: dict[str, str]) -> None:
-    library = "import sys, qtj_operator.cli.validate as v; v.validate_files = lambda *_, **__: sys.exit(7)"
-    script = f"{library}; from qtj_operator.cli import app; app()"
+    library = "import sys, qtj.checks.validate as v; v.validate_files = lambda *_, **__: sys.exit(7)"
+    script = f"{library}; from qtj import app; app()"
 
     ended = subprocess.run(
         [*QTJ[:2], script, "validate", "good.yaml"], env=environment, capture_output=True, check=False

@@ -6,8 +6,8 @@ from pathlib import Path
 import yaml
 
 from qtj_operator.api.job import Job
-from qtj_operator.build.pod import replica_pod
-from qtj_operator.build.service import replica_service
+from qtj_operator.manifests.pod import replica_pod
+from qtj_operator.manifests.service import replica_service
 from tests.cli.qtj import qtj
 
 EXAMPLE = Path(__file__).parents[2] / "examples/qcnn.yaml"

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.api.contract import Progress
-from qtj_operator.api.predictions import Predictions
-from qtj_operator.api.progress_log import progress_line
-from qtj_operator.local.folder import Folder
+from qtj.local.folder import Folder
+from qtj_contract import Progress
+from qtj_contract.predictions import Predictions
+from qtj_contract.progress_log import progress_line
 from tests.cli.qtj import qtj
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)

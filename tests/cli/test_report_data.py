@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from qtj_operator.api.predictions import Predictions
+from qtj_contract.predictions import Predictions
 from tests.cli.qtj import Answer, qtj
 from tests.cli.test_report import Left
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pytest
 from matplotlib.figure import Figure
 
-from qtj_operator.api.predictions import Predictions
-from qtj_operator.api.progress_log import EpochRecord
+from qtj.report.figure import has_picture, report_figure
+from qtj.report.findings import Findings
+from qtj_contract.predictions import Predictions
+from qtj_contract.progress_log import EpochRecord
 from qtj_operator.api.status import Phase, Status
-from qtj_operator.cli.findings import Findings
-from qtj_operator.cli.report_figure import has_picture, report_figure
 
 ANIMALS = Predictions(classes=("cat", "dog"), labels=[0, 0, 1], predictions=[0, 1, 1], examples=3)
 LINE = Predictions(labels=[0.0, 2.0], predictions=[1.0, 2.0], examples=2)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from qtj_operator.cli.errors import InputError
-from qtj_operator.cli.retry import raise_retry
+from qtj.retry import raise_retry
+from qtj.terminal.errors import InputError
 from qtj_operator.controller.client import Resource
 from tests.controller.lab import KEY, TRAINED, Lab, running
 

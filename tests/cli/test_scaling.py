@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from qtj_operator.api.contract import Progress
-from qtj_operator.api.progress_log import progress_line
-from qtj_operator.cli.report_scaling import scaling_figure
-from qtj_operator.cli.scaling import scaling_of
+from qtj.report.scaling import scaling_of
+from qtj.report.scaling_report import scaling_figure
+from qtj_contract import Progress
+from qtj_contract.progress_log import progress_line
 from tests.cli.qtj import qtj
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)

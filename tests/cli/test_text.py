@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from qtj_operator.cli.output import console_on, show
-from qtj_operator.cli.text import cut, log_on_terminal, shell_word, visible
+from qtj.terminal.output import console_on, show
+from qtj.terminal.text import cut, log_on_terminal, shell_word, visible
 
 from .qtj import qtj
 from .test_validate import GOOD

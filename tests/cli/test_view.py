@@ -1,8 +1,8 @@
 """What a run shows where lines are all there is: each stage, each event, some epochs, and the end once."""
 
-from qtj_operator.cli.remaining import Remaining
+from qtj.local.store import Change
+from qtj.runs.remaining import Remaining
 from qtj_operator.controller.client import Resource
-from qtj_operator.local.store import Change
 
 from .viewed import QCNN, Paper, ending, epoch, event, job, manifest, pod, stepping
 

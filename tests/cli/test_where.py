@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from qtj_operator.local.folder import Folder
+from qtj.local.folder import Folder
 from tests.cli.qtj import qtj
 from tests.local.laptop import toy_job
 

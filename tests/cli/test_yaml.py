@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from qtj_operator.cli.errors import InputError
-from qtj_operator.cli.yamlnodes import documents_of, value_of
+from qtj.files.yaml_nodes import documents_of, value_of
+from qtj.terminal.errors import InputError
 from tests.cli.qtj import qtj
 from tests.cli.test_validate import GOOD
 
 NAMELESS = "a field has a name: write text before the colon, or put a value that begins with { or [ in quotes"
-QTJ = (sys.executable, "-c", "from qtj_operator.cli import app; app(prog_name='qtj')")
+QTJ = (sys.executable, "-c", "from qtj import app; app(prog_name='qtj')")
 
 
 def read(text: str) -> object:

@@ -5,10 +5,10 @@ from typing import Any
 
 from rich.console import Console
 
+from qtj.local.store import Change
+from qtj.runs.live import view_on
 from qtj_operator.api.names import LABEL_JOB
-from qtj_operator.cli.live import view_on
 from qtj_operator.controller.client import Key, Resource
-from qtj_operator.local.store import Change
 
 QCNN: Key = ("default", "qcnn")
 

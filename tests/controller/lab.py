@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from qtj_operator.api.contract import Progress, TerminationMessage, Weights
+from qtj_contract import Progress, TerminationMessage, Weights
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.reconcile import Reconciler
 from tests.controller.memory import Cluster, Kubelet, RecordingClient, Silence

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from qtj_operator.api.contract import Progress, TerminationMessage
+from qtj.local.client import MemoryClient
+from qtj.local.store import Store
+from qtj_contract import Progress, TerminationMessage
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
-from qtj_operator.local.client import MemoryClient
-from qtj_operator.local.store import Store
 
 __all__ = ["Cluster", "Kubelet", "RecordingClient", "Silence"]
 

@@ -7,14 +7,14 @@ import pytest
 
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.status import WeightsStatus
-from qtj_operator.build.inference import inference_job
-from qtj_operator.build.manifest import Manifest
-from qtj_operator.build.pod import replica_pod
-from qtj_operator.build.queueing import pod_group
-from qtj_operator.build.service import replica_service
 from qtj_operator.controller.act import Obstacle, act
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Restore
+from qtj_operator.manifests.inference import inference_job
+from qtj_operator.manifests.manifest import Manifest
+from qtj_operator.manifests.pod import replica_pod
+from qtj_operator.manifests.queueing import pod_group
+from qtj_operator.manifests.service import replica_service
 from tests.controller.memory import Cluster, RecordingClient
 from tests.controller.virtual_time import run
 from tests.jobs import a_job

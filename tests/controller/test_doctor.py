@@ -8,7 +8,7 @@ import pytest
 
 from tests.controller.apiserver import TOKEN, ApiServer
 
-ASK = "from qtj_operator.cli import doctor_cluster; {}; print(doctor_cluster.cluster())"
+ASK = "from qtj.doctor import cluster; {}; print(cluster.cluster())"
 WANTS_ANOTHER_VERSION = "doctor_cluster.VERSION = 'v9'"
 WANTS_A_FIELD_MORE = (
     "own = doctor_cluster.crd(); "

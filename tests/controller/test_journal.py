@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from qtj_operator.api.contract import Progress
+from qtj_contract import Progress
 from qtj_operator.controller.client import Resource
 from tests.controller.lab import KEY, Lab, restarted, running
 

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from qtj_operator.api.contract import Progress, TerminationMessage
+from qtj_contract import Progress, TerminationMessage
 from qtj_operator.controller.client import Resource
 from tests.controller.lab import MEASURED, TRAINED, WEIGHTS, Lab, complete, running
 

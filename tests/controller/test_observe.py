@@ -3,16 +3,16 @@
 from dataclasses import replace
 from typing import Any
 
-from qtj_operator.api.contract import Progress, TerminationMessage
+from qtj_contract import Progress, TerminationMessage
 from qtj_operator.api.job import Job
 from qtj_operator.api.status import WeightsStatus
-from qtj_operator.build.inference import inference_job
-from qtj_operator.build.manifest import Manifest
-from qtj_operator.build.pod import replica_pod
-from qtj_operator.build.service import replica_service
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.observe import observe
 from qtj_operator.core.observed import Observed
+from qtj_operator.manifests.inference import inference_job
+from qtj_operator.manifests.manifest import Manifest
+from qtj_operator.manifests.pod import replica_pod
+from qtj_operator.manifests.service import replica_service
 from tests.controller.memory import Cluster, Kubelet, RecordingClient, Silence
 from tests.jobs import a_container, a_job, a_template
 

@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.api.contract import TerminationMessage, Weights
+from qtj_contract import TerminationMessage, Weights
 from tests.controller.apiserver import KUBECONFIG, ApiServer, free_port, wait_until
 from tests.controller.conftest import install_crd
 from tests.jobs import job_object
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "qcnn.yaml"
-QTJ = (sys.executable, "-c", "from qtj_operator.cli import app; app()")
+QTJ = (sys.executable, "-c", "from qtj import app; app()")
 SOON = 10.0
 """Seconds in which the operator does what it is to do; it takes a few milliseconds, but machines may be busy."""
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.api.contract import TerminationMessage, Weights
+from qtj_contract import TerminationMessage, Weights
 from qtj_operator.controller.parse import parse_pod
 from qtj_operator.core.ending import Ending
 from qtj_operator.core.failures import described

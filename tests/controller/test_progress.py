@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from qtj_operator.api.contract import PROGRESS_PATH, Progress
+from qtj_contract import PROGRESS_PATH, Progress
 from qtj_operator.api.job import METRICS_PORT
 from qtj_operator.cluster.progress import ProgressPoller
 from qtj_operator.controller.client import Key

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import qtj_operator
-from qtj_operator.api.contract import TerminationMessage
+from qtj_contract import TerminationMessage
 from qtj_operator.core.decide import INFERENCE, NEW, OVER, TRAINING, Stage, stage_of
 from tests.core.world import (
     WEIGHTS,
@@ -22,7 +22,7 @@ from tests.core.world import (
     trained_job,
 )
 
-PURE = ("api", "build", "core")
+PURE = ("api", "manifests", "core")
 SOURCES = [file for layer in PURE for file in (Path(qtj_operator.__file__).parent / layer).glob("*.py")]
 IMPURE_MODULES = {"time", "random", "os", "secrets", "uuid", "socket", "subprocess", "threading", "logging"}
 IMPURE_CALLS = {"now", "utcnow", "today", "open", "print", "read_text", "write_text"}

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from qtj_operator.api.contract import Progress, TerminationMessage
+from qtj_contract import Progress, TerminationMessage
 from qtj_operator.core.status import differ_in_numbers_alone
 from tests.core.world import World, running_job, trained_job
 

@@ -6,8 +6,8 @@ import pytest
 
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import Role
-from qtj_operator.build.service import replica_service
 from qtj_operator.core.decision import Create, Delete, Kind, Restore
+from qtj_operator.manifests.service import replica_service
 from tests.core.world import World, later, new_job, running_job, starting_job, trained_job
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.api.contract import Env, TerminationMessage
+from qtj_contract import Env, TerminationMessage
 from qtj_operator.core.decision import Create, Decision, Delete, Kind
 from tests.core.world import (
     NOW,

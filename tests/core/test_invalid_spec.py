@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.build.tf_config import tf_config
 from qtj_operator.core import invalid_spec
+from qtj_operator.manifests.tf_config import tf_config
 from tests.core.world import later, new_job, running_job
 from tests.jobs import a_container, a_template
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.api.contract import TerminationMessage
+from qtj_contract import TerminationMessage
 from qtj_operator.core.ending import Ending
 from qtj_operator.core.failures import MAX_FAILURES
 from tests.core.world import NOW, World, later, running_job, starting_job, trained_job

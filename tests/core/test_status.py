@@ -4,8 +4,8 @@ from datetime import datetime
 
 import pytest
 
+from qtj_contract import Progress
 from qtj_operator.api.conditions import Reason
-from qtj_operator.api.contract import Progress
 from qtj_operator.api.status import Condition, ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.decide import refuse
 from qtj_operator.core.status import (

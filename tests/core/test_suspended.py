@@ -2,7 +2,7 @@
 
 import pytest
 
-from qtj_operator.api.contract import TerminationMessage
+from qtj_contract import TerminationMessage
 from qtj_operator.core.decision import Create, Delete, Kind
 from tests.core.world import (
     NOW,

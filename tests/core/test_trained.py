@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.api.contract import Progress, TerminationMessage, Weights
+from qtj_contract import Progress, TerminationMessage, Weights
 from tests.core.world import WEIGHTS, new_job, parameter_servers, running_job, trained_job
 
 SAID = TerminationMessage(

@@ -8,13 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
-from qtj_operator.api.contract import Progress, TerminationMessage, Weights
+from qtj_contract import Progress, TerminationMessage, Weights
 from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import replica_name
 from qtj_operator.api.spec import Inference, Spec
-from qtj_operator.build.inference import inference_run
-from qtj_operator.build.manifest import Manifest
-from qtj_operator.build.service import replica_service
 from qtj_operator.controller.parse import parse_service
 from qtj_operator.core.decide import decide
 from qtj_operator.core.decision import Decision
@@ -22,6 +19,9 @@ from qtj_operator.core.ending import Ending
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod, Waiting
+from qtj_operator.manifests.inference import inference_run
+from qtj_operator.manifests.manifest import Manifest
+from qtj_operator.manifests.service import replica_service
 from tests.jobs import a_job
 
 __all__ = [

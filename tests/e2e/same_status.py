@@ -15,7 +15,7 @@ import yaml
 from tests.e2e.checks import Checks
 from tests.e2e.kubectl import ROOT, get, kubectl
 
-QTJ = (sys.executable, "-c", "from qtj_operator.cli import app; app(prog_name='qtj')")
+QTJ = (sys.executable, "-c", "from qtj import app; app(prog_name='qtj')")
 """The command, of this checkout."""
 _TIMES = {
     "activeSince",

@@ -20,7 +20,7 @@ __all__ = ["upgrade"]
 _BEFORE = "97ed79b7087d69bf1f7433a4bc0ccc18e61f65a0"
 """The last commit whose CRD has no `runPolicy.disruptionLimit`, and whose operator leaves what it does not know."""
 _REPLICAS = 2
-_QTJ = (sys.executable, "-c", "from qtj_operator.cli import app; app(prog_name='qtj')")
+_QTJ = (sys.executable, "-c", "from qtj import app; app(prog_name='qtj')")
 
 
 def upgrade(checks: Checks, world: World) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from qtj_operator.cli import run
-from qtj_operator.cli.live import LiveView
-from qtj_operator.local.store import Change
+from qtj.local.store import Change
+from qtj.runs import run
+from qtj.runs.live import LiveView
 
 REPOSITORY = Path(__file__).parents[2]
 PICTURE = REPOSITORY / "docs/reference/run.svg"

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from qtj_operator.api.contract import EXIT_RETRY, TerminationMessage, Weights
+from qtj.local.store import Store
+from qtj_contract import EXIT_RETRY, TerminationMessage, Weights
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INFERENCE, LABEL_ROLE
 from qtj_operator.controller.client import Resource
-from qtj_operator.local.store import Store
 from tests.faults.admission import Gatekeeper
 from tests.faults.kueue import Kueue
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from qtj.local.client import MemoryClient
+from qtj.local.store import Store
 from qtj_operator.controller.client import ApiError, Object, Resource
-from qtj_operator.local.client import MemoryClient
-from qtj_operator.local.store import Store
 from tests.faults.admission import Gatekeeper
 from tests.faults.invariants import Invariants
 

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from qtj.local.store import Store
+from qtj_contract import is_retryable
 from qtj_operator.api.conditions import ConditionType, Reason, is_true
-from qtj_operator.api.contract import is_retryable
 from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_ATTEMPT
 from qtj_operator.api.run_policy import CleanPodPolicy
 from qtj_operator.api.status import InferencePhase, Phase
 from qtj_operator.controller.client import Resource
-from qtj_operator.local.store import Store
 from tests.faults.actors import NAMESPACE
 from tests.faults.invariants import wanted_run
 

@@ -8,8 +8,8 @@ merely being deleted has not failed. Kubernetes' PodGC (`pkg/controller/podgc/gc
 
 from typing import Any
 
+from qtj.local.store import Store
 from qtj_operator.controller.client import Resource
-from qtj_operator.local.store import Store
 
 TRACKING = "batch.kubernetes.io/job-tracking"
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from qtj.local.store import Change
 from qtj_operator.api.conditions import ConditionType, Reason, find, is_true, phase_of
 from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INFERENCE
 from qtj_operator.api.status import InferencePhase, Status
-from qtj_operator.build.inference import inference_run
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.core.failures import MAX_FAILURES
-from qtj_operator.local.store import Change
+from qtj_operator.manifests.inference import inference_run
 from tests.faults.pacing import Pacing
 
 ENDS = (ConditionType.COMPLETE, ConditionType.FAILED)

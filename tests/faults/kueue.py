@@ -28,8 +28,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+from qtj.local.store import Store
 from qtj_operator.controller.client import Object, Resource
-from qtj_operator.local.store import Store
 
 _PREFIX = "kueue.x-k8s.io"
 FINALIZER = MANAGED = f"{_PREFIX}/managed"

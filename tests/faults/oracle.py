@@ -3,9 +3,9 @@
 from collections.abc import Collection
 from typing import Any
 
+from qtj.local.store import Store
 from qtj_operator.api.names import LABEL_INFERENCE
 from qtj_operator.controller.client import Resource
-from qtj_operator.local.store import Store
 
 MAX_EVENTS = 15
 """Kubernetes Events that one job may cause; more would be a storm."""

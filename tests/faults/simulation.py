@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
-from qtj_operator.api.contract import Progress
+from qtj.local.jobs import JobController
+from qtj.local.store import Change, Store
+from qtj_contract import Progress
 from qtj_operator.api.names import LABEL_JOB, LABEL_ROLE, Role
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
 from qtj_operator.controller.reconcile import Reconciler
-from qtj_operator.local.jobs import JobController
-from qtj_operator.local.store import Change, Store
 from tests.faults import admission, housekeeping, kueue
 from tests.faults.actors import NAMESPACE, Deed, Kubelet, Pod, Script, User
 from tests.faults.admission import Denial, Gatekeeper

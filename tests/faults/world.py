@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 from datetime import timedelta
 from typing import Any
 
-from qtj_operator.api.contract import TerminationMessage
+from qtj_contract import TerminationMessage
 from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_INFERENCE, LABEL_ROLE, Role
 from qtj_operator.controller.client import Key, Resource

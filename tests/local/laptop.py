@@ -17,7 +17,7 @@ import yaml
 
 REPOSITORY = Path(__file__).parents[2]
 TOY = str(REPOSITORY / "tests/local/toy.py")
-QTJ = (sys.executable, "-c", "from qtj_operator.cli import app; app(prog_name='qtj')")
+QTJ = (sys.executable, "-c", "from qtj import app; app(prog_name='qtj')")
 MARK = "TEST_MARK_OF_QTJ"
 """A variable by which the processes of a test are known, whatever becomes of their parents."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj_operator.local.addresses import NoFreePortError, PortLease
+from qtj.local.addresses import NoFreePortError, PortLease
 
 
 def refusing(code: int) -> Callable[..., None]:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.local.folder import Folder
-from qtj_operator.local.follow import events_of, follow
-from qtj_operator.local.store import Change
+from qtj.local.folder import Folder
+from qtj.local.follow import events_of, follow
+from qtj.local.store import Change
 from tests.local.laptop import QTJ, Laptop
 
 EVENT = {"type": "Warning", "reason": "Restarting", "message": "worker-1 is gone", "involvedObject": {"name": "own"}}

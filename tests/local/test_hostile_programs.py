@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.local.calibration import calibrate
-from qtj_operator.local.program import CannotStartError
+from qtj.local.calibration import calibrate
+from qtj.local.program import CannotStartError
 from tests.local.laptop import Ended, Laptop, Manifest, toy_job
 from tests.local.test_program import pod_with
 

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from qtj_operator.local.folder import Folder
+from qtj.local.folder import Folder
 
 ORDER = (
     "toy-chief-0.1",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj_operator.local.memory import machine_memory
+from qtj.local.memory import machine_memory
 
 LESS = 123 * 2**20
 

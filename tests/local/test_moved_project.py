@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj_operator.local.folder import Folder
+from qtj.local.folder import Folder
 from tests.local.laptop import Laptop, toy_job
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from qtj_operator.local.launch import children_of
-from qtj_operator.local.process import Process
-from qtj_operator.local.program import Program
-from qtj_operator.local.supervisors import Supervisors
+from qtj.local.launch import children_of
+from qtj.local.process import Process
+from qtj.local.program import Program
+from qtj.local.supervisors import Supervisors
 from tests.local.laptop import Laptop, Running, eventually, toy_job
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems have no subreaper")
@@ -163,7 +163,7 @@ def test_what_a_supervisor_is_told_by_sigterm_its_program_hears(laptop: Laptop) 
 
 def test_what_the_shell_had_in_the_background_stays(laptop: Laptop) -> None:
     laptop.write(daemon_job("os.kill(os.getppid(), signal.SIGKILL)\n" + SERVES))
-    qtj = f'{sys.executable} -c "from qtj_operator.cli import app; app()" run job.yaml'
+    qtj = f'{sys.executable} -c "from qtj import app; app()" run job.yaml'
 
     before = subprocess.Popen(
         ["sh", "-c", f"sleep 600 & echo $! > background; exec {qtj}"],
@@ -198,7 +198,7 @@ def is_alive(pid: int | None) -> bool:
 def run_from_a_shell(laptop: Laptop, background: str, then: str) -> None:
     """Runs a job whose program loses its supervisor, in the process of a shell that has a job in the background."""
     laptop.write(daemon_job(f"{UNMARKED}\n{then}\n{LOSES_ITS_SUPERVISOR}"))
-    qtj = f'{sys.executable} -c "from qtj_operator.cli import app; app()" run job.yaml'
+    qtj = f'{sys.executable} -c "from qtj import app; app()" run job.yaml'
     shell = ["sh", "-c", f"{background}\nexec {qtj}"]
     nowhere = subprocess.DEVNULL
     subprocess.run(

@@ -23,11 +23,11 @@ ctypes.CDLL = without_linux
 present = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *more: None if name.startswith("tensorflow") else present(name, *more)
 
-import qtj_operator.cli, qtj_operator.local
-for package in (qtj_operator.cli, qtj_operator.local):
+import qtj, qtj.local
+for package in (qtj, qtj.local):
     for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         importlib.import_module(module.name)
-qtj_operator.cli.app(prog_name="qtj")
+qtj.app(prog_name="qtj")
 """
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from qtj.local.addresses import Addresses, PortLease
+from qtj.local.program import CannotStartError, program_of
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import Role
-from qtj_operator.build.pod import replica_pod
-from qtj_operator.local.addresses import Addresses, PortLease
-from qtj_operator.local.program import CannotStartError, program_of
+from qtj_operator.manifests.pod import replica_pod
 from tests.jobs import a_job
 
 SERVICES = {("lab", f"qcnn-worker-{index}") for index in (0, 1)}
@@ -68,7 +68,7 @@ def test_what_names_no_service_stays(addresses: Addresses, text: str) -> None:
 
 
 def test_two_leases_never_hand_out_the_same_port(tmp_path: Path) -> None:
-    code = "import sys; from pathlib import Path; from qtj_operator.local.addresses import PortLease\n"
+    code = "import sys; from pathlib import Path; from qtj.local.addresses import PortLease\n"
     lease = PortLease(tmp_path)
     mine = {lease.take() for _ in range(50)}
     script = f"{code}lease = PortLease(Path({str(tmp_path)!r}))\nprint(*[lease._lock(p) for p in {sorted(mine)}])"

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from qtj_operator.local.progress_log import ProgressLog, progress_history
+from qtj.local.progress_log import ProgressLog, progress_history
 from tests.local.laptop import Laptop, eventually, toy_job
 
 FAST = """

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from qtj_operator.local.progress_log import progress_history
+from qtj.local.progress_log import progress_history
 from tests.local.laptop import REPOSITORY, Laptop, eventually, toy_job
 
 LEAST = """

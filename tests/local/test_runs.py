@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from qtj_operator.cli.errors import InputError
-from qtj_operator.cli.manifests import read_file
-from qtj_operator.cli.prepare import claimed, planned
-from qtj_operator.cli.runs import removed, superfluous
-from qtj_operator.local.folder import Folder, FolderError
-from qtj_operator.local.history import History
+from qtj.files.manifests import read_file
+from qtj.local.folder import Folder, FolderError
+from qtj.local.history import History
+from qtj.runs.prepare import claimed, planned
+from qtj.runs.runs import removed, superfluous
+from qtj.terminal.errors import InputError
 from tests.local.laptop import QTJ, Laptop, eventually, toy_job
 
 ENDLESS = 100_000

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.local.program import CannotStartError, program_of
+from qtj.local.program import CannotStartError, program_of
 from tests.local.test_program import pod_with
 
 LONG = "x" * 200_000

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from qtj_operator.local.folder import Folder
-from qtj_operator.local.follow import follow
+from qtj.local.folder import Folder
+from qtj.local.follow import follow
 from tests.local.laptop import Laptop, eventually, toy_job
 from tests.local.test_follow import job, phases
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from qtj.local.jobs import JobController
+from qtj.local.store import Store
 from qtj_operator.controller.client import ApiError, Resource
-from qtj_operator.local.jobs import JobController
-from qtj_operator.local.store import Store
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 PODS, SERVICES, JOBS = Resource.PODS, Resource.SERVICES, Resource.JOBS

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from qtj_operator.cli.init import write_job
-from qtj_operator.cli.wanted import Kind, Wanted
+from qtj.create.init import write_job
+from qtj.create.wanted import Kind, Wanted
 from tests.release.version import set_version, strays
 
 FILES = {

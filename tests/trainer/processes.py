@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 
 PATIENCE = 900.0
 """Seconds after which something is taken for hanging: other work on the machine may slow it down twentyfold."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from google.cloud import storage
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 from qtj_trainer.errors import TryAgainError, UserError
 from qtj_trainer.run.checkpoints import Checkpoints
 from qtj_trainer.run.position import Epoch, Gradient, Position

@@ -9,7 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 from tests.trainer.processes import REPOSITORY, Process, Trainer, eventually, free_ports
 from tests.trainer.test_board import read, values
 

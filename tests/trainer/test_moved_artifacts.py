@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 from qtj_trainer.run import artifacts
 from qtj_trainer.run.artifacts import Record, Result
 from qtj_trainer.storage import open_store

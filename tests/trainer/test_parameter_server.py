@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 from tests.trainer.processes import Process, Trainer, eventually, listens, tf_configs
 from tests.trainer.test_checkpoints import epochs_in
 

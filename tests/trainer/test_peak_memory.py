@@ -4,8 +4,8 @@ from math import ceil
 
 import pytest
 
-from qtj_operator.api.contract import STATES, statevector_bytes
-from qtj_operator.api.replica_memory import Circuits, memory_of
+from qtj_contract import STATES, statevector_bytes
+from qtj_contract.memory import Circuits, memory_of
 from tests.trainer.peak import limited, peak, peaks
 
 MIB = 1 << 20

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qtj_operator.api.predictions import Predictions
+from qtj_contract.predictions import Predictions
 from qtj_trainer.run.predictions import predictions_of, store_predictions
 from qtj_trainer.workloads import WORKLOADS
 from qtj_trainer.workloads.fashion_mnist import FashionMnistOptions

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 from tests.trainer.processes import REPOSITORY, Ended, Process, Trainer, tf_configs
 
 EXAMPLE = REPOSITORY / "examples" / "own_program.py"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 from tests.trainer.processes import Ended, Trainer
 from tests.trainer.test_program import KERAS_3, run
 

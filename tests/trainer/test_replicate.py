@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 from tests.trainer.processes import REPOSITORY, Ended, Trainer
 
 LINE = REPOSITORY / "examples" / "replicator.py"

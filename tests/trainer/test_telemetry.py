@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from qtj_operator.api import contract
-from qtj_operator.api.progress_log import EpochRecord, read_progress
+import qtj_contract as contract
+from qtj_contract.progress_log import EpochRecord, read_progress
 from qtj_trainer.errors import UserError
 from qtj_trainer.run.progress_log import log_progress
 from qtj_trainer.run.telemetry import Telemetry, check_free, port_from

@@ -12,8 +12,8 @@ from urllib.request import urlopen
 import pytest
 from google.cloud import storage
 
-from qtj_operator.api import contract
-from qtj_operator.api.predictions import Predictions, predictions_uri
+import qtj_contract as contract
+from qtj_contract.predictions import Predictions, predictions_uri
 from qtj_trainer.simulate.fused.build import compiler
 from tests.trainer.processes import Ended, Process, Trainer, eventually, free_ports, listens
 

@@ -13,7 +13,7 @@ because others go on from there.
 import signal
 from typing import ClassVar
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 
 __all__ = ["DivergedError", "StoppedError", "TrainerError", "TryAgainError", "UserError"]
 

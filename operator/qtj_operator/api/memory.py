@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from qtj_operator.api.contract import statevector_bytes
+from qtj_contract import statevector_bytes
+from qtj_contract.memory import Circuits, memory_of
 from qtj_operator.api.job import is_trainer
-from qtj_operator.api.replica_memory import Circuits, memory_of
 from qtj_operator.api.spec import Circuit, Precision
 
 __all__ = ["program_bytes", "state_bytes"]

@@ -10,8 +10,8 @@ from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field, StrictBool, StrictInt, model_validator
 
+from qtj_contract import MAX_QUBITS, MIN_QUBITS
 from qtj_operator.api.artifacts import Artifacts
-from qtj_operator.api.contract import MAX_QUBITS, MIN_QUBITS
 from qtj_operator.api.defaults import GRPC_PORT, INFERENCE_BACKOFF_LIMIT, METRICS_PORT, PROFILER_PORT, REPLICAS
 from qtj_operator.api.model import Model
 from qtj_operator.api.names import MANAGER, MAX_REPLICAS, Role

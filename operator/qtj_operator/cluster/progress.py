@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import aiohttp
 
-from qtj_operator.api.contract import PROGRESS_PATH
+from qtj_contract import PROGRESS_PATH
 from qtj_operator.api.job import METRICS_PORT
 from qtj_operator.controller.client import Key
 from qtj_operator.controller.progress import Poller

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_JOB
-from qtj_operator.build.manifest import Manifest
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import ApiError, Client, Resource
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Restore
+from qtj_operator.manifests.manifest import Manifest
 
 __all__ = ["Obstacle", "act"]
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, Protocol
 
-from qtj_operator.api.contract import Progress
+from qtj_contract import Progress
 from qtj_operator.api.names import GROUP, PLURAL, VERSION
 
 __all__ = ["ApiError", "Client", "Key", "Object", "ProgressSource", "Resource"]

@@ -4,7 +4,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from qtj_operator.api.contract import Progress
+from qtj_contract import Progress
 from qtj_operator.controller.client import Key
 
 __all__ = ["Poller"]

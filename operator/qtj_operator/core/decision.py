@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from qtj_operator.api.conditions import Fact
 from qtj_operator.api.status import Status
-from qtj_operator.build.manifest import Manifest
 from qtj_operator.core.change import NO_CHANGE, NO_REPORT, Report, StatusChange
+from qtj_operator.manifests.manifest import Manifest
 
 __all__ = [
     "Act",

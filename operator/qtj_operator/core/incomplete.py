@@ -7,9 +7,6 @@ from typing import Any
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Fact, Reason
 from qtj_operator.api.names import replica_name
-from qtj_operator.build.pod import replica_pod
-from qtj_operator.build.queueing import pod_group
-from qtj_operator.build.service import replica_service, service_spec
 from qtj_operator.core.change import NO_REPORT, Report, StatusChange
 from qtj_operator.core.decision import Act, Action, Create, Event, Kind, Move, Restore, Verdict, Wait, act_or_wait
 from qtj_operator.core.observed import Observed
@@ -17,6 +14,9 @@ from qtj_operator.core.ports import are_among, laid_over
 from qtj_operator.core.removal import removal
 from qtj_operator.core.service import Service
 from qtj_operator.core.status import has_run
+from qtj_operator.manifests.pod import replica_pod
+from qtj_operator.manifests.queueing import pod_group
+from qtj_operator.manifests.service import replica_service, service_spec
 
 __all__ = ["drifted", "incomplete"]
 

@@ -7,7 +7,6 @@ from qtj_operator.api.conditions import Reason
 from qtj_operator.api.run_policy import CleanPodPolicy
 from qtj_operator.api.spec import Inference
 from qtj_operator.api.status import InferencePhase, InferenceStatus, WeightsStatus
-from qtj_operator.build.inference import inference_job, inference_run
 from qtj_operator.core.change import Report, StatusChange
 from qtj_operator.core.decision import Act, Action, Create, Delete, Kind, Move, Verdict, Wait, act_or_wait, earliest
 from qtj_operator.core.inference_run import InferenceRun
@@ -15,6 +14,7 @@ from qtj_operator.core.invalid_spec import invalid_inference
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pending_reason import pending_reason, terminating_reason
 from qtj_operator.core.removal import is_lost, lingering, removal
+from qtj_operator.manifests.inference import inference_job, inference_run
 
 __all__ = ["inference_stopped", "inference_to_repeat", "inferring", "wanted_run"]
 

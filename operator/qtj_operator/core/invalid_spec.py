@@ -9,17 +9,17 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
+from qtj_contract import STATES, Env
+from qtj_contract.quantities import bytes_of, in_words
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Reason
-from qtj_operator.api.contract import STATES, Env
 from qtj_operator.api.job import Job, main_container
 from qtj_operator.api.memory import program_bytes, state_bytes
-from qtj_operator.api.quantities import bytes_of, in_words
 from qtj_operator.api.reading import dotted, faults
 from qtj_operator.api.template import read_template
-from qtj_operator.build.tf_config import tf_config
 from qtj_operator.core.decision import Move
 from qtj_operator.core.observed import Observed
+from qtj_operator.manifests.tf_config import tf_config
 
 __all__ = ["fault", "invalid_inference", "invalid_spec"]
 

@@ -16,9 +16,9 @@ Two workers, the node of worker-1 lost::
 
 from datetime import datetime, timedelta
 
+from qtj_contract import EXIT_RETRY
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Reason
-from qtj_operator.api.contract import EXIT_RETRY
 from qtj_operator.api.names import replica_name
 from qtj_operator.api.run_policy import FailureAction
 from qtj_operator.core.backing_off import failures_in_a_row

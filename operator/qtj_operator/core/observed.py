@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from qtj_operator.api.contract import Progress
+from qtj_contract import Progress
 from qtj_operator.api.indexes import parse_indexes
 from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import Role, replica_name

@@ -7,7 +7,7 @@ training program.
 from dataclasses import dataclass
 from datetime import datetime
 
-from qtj_operator.api.contract import TerminationMessage, is_retryable, printable
+from qtj_contract import TerminationMessage, is_retryable, printable
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.core.ending import Ending
 from qtj_operator.core.last_words import last_words

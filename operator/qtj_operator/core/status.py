@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
+from qtj_contract import Progress
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_over, is_true, merge, phase_of
-from qtj_operator.api.contract import Progress
 from qtj_operator.api.indexes import format_indexes
 from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import Role

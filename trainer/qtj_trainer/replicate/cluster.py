@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 from qtj_trainer.errors import UserError
 
 __all__ = ["Cluster", "Member"]

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Self
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 from qtj_trainer.errors import TrainerError, UserError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.replicate.strategy import farewell, peers_watched, start_tensorflow

@@ -20,7 +20,7 @@ from typing import Any, Self, get_origin, get_type_hints
 
 import numpy as np
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 from qtj_trainer.errors import UserError
 from qtj_trainer.storage import MissingObjectError, Store, read_uri
 from qtj_trainer.workloads import Arrays

@@ -16,8 +16,8 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from qtj_operator.api import contract
-from qtj_operator.api.digests import is_sha256
+import qtj_contract as contract
+from qtj_contract.digests import is_sha256
 from qtj_trainer.errors import StoppedError, TrainerError, UserError
 from qtj_trainer.run.evaluate import check_evaluator
 from qtj_trainer.run.infer import infer

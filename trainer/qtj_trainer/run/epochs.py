@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sized
 from dataclasses import fields
 from typing import Any, TypeVar, cast
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 from qtj_trainer.errors import UserError
 from qtj_trainer.run.position import Epoch, Position
 from qtj_trainer.run.progress_log import epoch_line

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 from qtj_trainer.errors import UserError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.run.artifacts import Address, Record, Result, arrays_from_bytes, read_verified

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Self
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 from qtj_trainer.errors import TrainerError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.replicate.terms import Terms

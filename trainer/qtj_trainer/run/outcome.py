@@ -6,7 +6,7 @@ from dataclasses import asdict
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 from qtj_trainer.run.artifacts import Address, Record, Result, arrays_to_bytes, store_object
 from qtj_trainer.run.exported import store_circuits
 from qtj_trainer.run.job import Run

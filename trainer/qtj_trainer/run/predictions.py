@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qtj_operator.api.predictions import KEPT_PREDICTIONS, Predictions, predictions_uri
+from qtj_contract.predictions import KEPT_PREDICTIONS, Predictions, predictions_uri
 from qtj_trainer.errors import TrainerError
 from qtj_trainer.storage import write_uri
 from qtj_trainer.workloads import Workload

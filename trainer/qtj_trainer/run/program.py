@@ -34,7 +34,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn, TypeVar
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 from qtj_trainer.errors import UserError
 from qtj_trainer.run.adapter import Adapter
 from qtj_trainer.run.array_state import ArrayState

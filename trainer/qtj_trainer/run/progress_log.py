@@ -6,8 +6,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from qtj_operator.api import contract
-from qtj_operator.api.progress_log import append_progress
+import qtj_contract as contract
+from qtj_contract.progress_log import append_progress
 from qtj_trainer.run.position import Epoch
 
 __all__ = ["epoch_line", "log_progress"]

@@ -2,8 +2,8 @@
 
 import logging
 
-from qtj_operator.api.quantities import in_words
-from qtj_operator.api.replica_memory import ReplicaMemory
+from qtj_contract.memory import ReplicaMemory
+from qtj_contract.quantities import in_words
 from qtj_trainer.errors import UserError
 from qtj_trainer.memory import memory_limit
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 from typing import NoReturn
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 from qtj_trainer.errors import TrainerError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.run.artifacts import Address, Result, read_verified

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 from qtj_trainer.errors import UserError
 
 if TYPE_CHECKING:

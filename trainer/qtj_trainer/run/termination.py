@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 
 __all__ = ["leave_message"]
 

@@ -18,8 +18,8 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
-from qtj_operator.api import contract
-from qtj_operator.api.replica_memory import ReplicaMemory
+import qtj_contract as contract
+from qtj_contract.memory import ReplicaMemory
 from qtj_trainer.errors import DivergedError, StoppedError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.run.artifacts import Result

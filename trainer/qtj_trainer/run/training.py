@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 from qtj_trainer.errors import StoppedError
 from qtj_trainer.run.adapter import REMEDY, Adapter
 from qtj_trainer.run.artifacts import Result, store_object

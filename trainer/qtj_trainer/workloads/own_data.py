@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qtj_operator.api import contract
+import qtj_contract as contract
 from qtj_trainer.errors import UserError
 from qtj_trainer.storage import MissingObjectError, read_uri
 from qtj_trainer.workloads.table import Table, read_csv, read_npz

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from qtj_operator.api import contract
-from qtj_operator.api.replica_memory import Circuits, ReplicaMemory, memory_of
+import qtj_contract as contract
+from qtj_contract.memory import Circuits, ReplicaMemory, memory_of
 from qtj_trainer.cpu import default_threads
 from qtj_trainer.engines import EngineName
 from qtj_trainer.errors import UserError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from qtj_operator.api.replica_memory import ReplicaMemory
+from qtj_contract.memory import ReplicaMemory
 from qtj_trainer.workloads.options import Options
 
 if TYPE_CHECKING:

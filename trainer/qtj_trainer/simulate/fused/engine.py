@@ -8,8 +8,8 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
-from qtj_operator.api.contract import statevector_bytes
-from qtj_operator.api.quantities import in_words
+from qtj_contract import statevector_bytes
+from qtj_contract.quantities import in_words
 from qtj_trainer.simulate.fused.library import library
 from qtj_trainer.simulate.fused.plan import Plan
 from qtj_trainer.simulate.fused.program import compile_plan

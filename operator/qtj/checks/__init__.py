@@ -1,0 +1,1 @@
+"""Everything that can be found wrong with a job before it is started."""

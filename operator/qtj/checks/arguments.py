@@ -1,0 +1,85 @@
+"""Mistakes in the arguments of this project's trainer: it is asked itself, before there is a pod.
+
+It runs as a process, for importing it sets variables that programs of one's own would inherit.
+"""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from qtj_contract import Env
+from qtj_operator.api.job import is_trainer, main_container
+from qtj_operator.api.names import Role
+from qtj_operator.api.spec import Circuit
+from qtj_operator.manifests.pod import circuit_environment
+
+__all__ = ["argument_mistakes"]
+
+Path = tuple[int | str, ...]
+
+_OF_ALL: Path = ("spec", "template")
+_INFERENCE: Path = ("spec", "inference", "template")
+_EVALUATOR = json.dumps({"cluster": {}, "task": {"type": Role.EVALUATOR.task_type, "index": 0}})
+
+
+def argument_mistakes(spec: Mapping[str, Any], templates: Mapping[Path, Any]) -> Iterator[tuple[Path, str]]:
+    """Yields what the trainer does not understand, where it is installed.
+
+    Args:
+        spec: A spec that its models accept.
+        templates: Its pod templates, by where they stand.
+    """
+    if importlib.util.find_spec("tensorflow_quantum") is None:  # the trainer needs it to answer
+        return
+    told = _told(spec)
+    for path, arguments in _asked(spec, templates):
+        if sentence := _answer(arguments, told):
+            yield path, sentence
+
+
+def _told(spec: Mapping[str, Any]) -> Mapping[str, str]:
+    """Returns what a pod's environment says of the job.
+
+    Where there is an evaluator, all are asked as if they were it: what none of them stores, it cannot judge.
+    """
+    circuit = spec.get("circuit")
+    told = circuit_environment(Circuit.model_validate(circuit) if circuit else None)
+    return {**told, Env.TF_CONFIG: _EVALUATOR} if Role.EVALUATOR in spec["replicaSpecs"] else told
+
+
+def _asked(spec: Mapping[str, Any], templates: Mapping[Path, Any]) -> Iterator[tuple[Path, Sequence[str]]]:
+    """Yields the arguments that the trainer gets in the job's pods, by where they stand."""
+    inference = spec.get("inference") or {}
+    own = inference.get("args")
+    unused = {_INFERENCE} if own is not None else set()
+    if all((replica or {}).get("template") for replica in spec["replicaSpecs"].values()):
+        unused.add(_OF_ALL)
+    for path, template in templates.items():
+        containers = template["spec"]["containers"]
+        main = main_container(containers)
+        if path not in unused and is_trainer(main):
+            yield (*path, "spec", "containers", containers.index(main), "args"), main.get("args") or ()
+    used = [inference["template"]] if inference.get("template") else templates.values()
+    trained = any(is_trainer(main_container(template["spec"]["containers"])) for template in used)
+    if own is not None and trained and not inference.get("command"):
+        yield ("spec", "inference", "args"), own
+
+
+def _answer(arguments: Sequence[str], told: Mapping[str, str]) -> str | None:
+    """Returns what the trainer says against its arguments, in a pod whose environment tells it so much."""
+    if any("$(" in argument for argument in arguments):  # variables are known in the pod
+        return None
+    ours = {name: value for name, value in os.environ.items() if name not in set(Env)}
+    asked = subprocess.run(  # noqa: S603  this Python
+        [sys.executable, "-m", "qtj_trainer", "--check", *arguments],
+        env={**ours, **told, Env.TERMINATION_LOG: os.devnull},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    words = asked.stderr.strip().rpartition("error: ")[2]
+    return " ".join(words.split()) if asked.returncode else None

@@ -1,0 +1,105 @@
+"""Commands for files with jobs. Each imports what it needs when it runs, so that `--help` answers at once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from qtj.commands.group import Command
+from qtj.commands.parameters import DryRun, File, Filename, JobName, Namespace, Settings, one_file
+from qtj.terminal.errors import InputError, input_checked, needs_extra
+from qtj.terminal.printing import Output, formatted, say, say_on_stderr
+
+__all__ = ["COMMANDS"]
+
+
+def plan(
+    file: File = None,
+    filename: Filename = None,
+    settings: Settings = None,
+    output: Output = None,
+    *,
+    calibrate: Annotated[bool, typer.Option(help="Train for some seconds to estimate the time of an epoch.")] = True,
+) -> None:
+    """Say what a job would create and take: objects, memory, time."""
+    with input_checked():
+        from qtj.preview.plan import plan_file  # noqa: PLC0415
+
+        plan_file(one_file(file, filename), settings or [], calibrated=calibrate, form=output)
+
+
+def render(file: File = None, filename: Filename = None, settings: Settings = None, output: Output = None) -> None:
+    """Print the manifests that the operator would create, for example for kubectl apply --dry-run=server -f -."""
+    with input_checked():
+        from qtj.preview.render import render_file  # noqa: PLC0415
+
+        say(render_file(one_file(file, filename), settings or [], output))
+
+
+def validate(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE...", help="YAML files with QuantumTrainingJobs; - reads stdin."),
+    ] = None,
+    filenames: Annotated[
+        list[Path] | None,
+        typer.Option("--filename", "-f", metavar="FILE", help="The same as FILE, as kubectl has it."),
+    ] = None,
+    output: Output = None,
+) -> None:
+    """Check files as the API server and the operator would, and the fields of pod templates besides."""
+    with input_checked():
+        from qtj.checks.validate import validate_files  # noqa: PLC0415
+        from qtj.checks.verdict import verdict_on  # noqa: PLC0415
+
+        named = [*(files or ()), *(filenames or ())]
+        if not named:
+            raise InputError("no file is named: write FILE or -f FILE, or - to read stdin")
+        if output:
+            verdicts = [verdict_on(path) for path in named]
+            say(formatted(verdicts, output, name=lambda verdict: verdict["file"], as_list=True))
+            wrong = [mistake for verdict in verdicts for mistake in verdict["mistakes"]]
+            if wrong:
+                raise InputError("\n".join(wrong))
+        else:
+            say(validate_files(named))
+
+
+def convert(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="TFJOB", help="YAML with a TFJob, or several; - reads stdin.")
+    ] = None,
+    filename: Filename = None,
+    artifacts: Annotated[
+        str | None, typer.Option(metavar="URI", help="Where artifacts are to go: spec.artifacts.uri.")
+    ] = None,
+    output: Output = None,
+) -> None:
+    """Turn a TFJob into a QuantumTrainingJob: the job to stdout, what has no counterpart to stderr."""
+    with input_checked():
+        from qtj.create.convert import as_yaml, convert_file  # noqa: PLC0415
+        from qtj.runs.places import refuse_empty  # noqa: PLC0415
+
+        refuse_empty(artifacts)
+        converted = convert_file(one_file(file, filename), artifacts)
+        say(formatted([each.manifest for each in converted], output) if output else as_yaml(converted).rstrip("\n"))
+    for note in (note for each in converted for note in each.notes):
+        say_on_stderr(f"qtj: {note}")
+
+
+def retry(job: JobName, namespace: Namespace = None, output: Output = None, *, dry_run: DryRun = False) -> None:
+    """Let a job on a cluster that has failed go on from its last checkpoint: raises its spec.retry."""
+    with input_checked(), needs_extra("operator", "retry"):
+        from qtj.retry import retry_job  # noqa: PLC0415
+
+        retried = retry_job(job, namespace, dry_run=dry_run)
+        say(formatted([retried.job], output) if output else retried.sentence)
+
+
+COMMANDS = (
+    Command(validate, ("qtj validate examples/*.yaml", "qtj validate -f - < job.yaml")),
+    Command(plan, ("qtj plan examples/qcnn.yaml", "qtj plan examples/qcnn.yaml --no-calibrate")),
+    Command(render, ("qtj render examples/qcnn.yaml", "qtj render job.yaml | kubectl apply --dry-run=server -f -")),
+    Command(convert, ("qtj convert tfjob.yaml --artifacts gs://bucket/job > job.yaml",)),
+    Command(retry, ("qtj retry qcnn", "qtj retry qcnn -n research")),
+)

@@ -1,0 +1,96 @@
+"""The `qtj` command as a whole: how commands are registered, and what a mistake in the words of one is answered."""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+from rich.markup import escape
+from typer.completion import completion_init  # type: ignore[attr-defined]
+from typer.core import TyperGroup
+
+from qtj.terminal.errors import COMPLETE, INTERRUPTED
+from qtj.terminal.printing import say_on_stderr
+
+__all__ = ["COMPLETE_VARIABLE", "Command", "Group", "register"]
+
+COMPLETE_VARIABLE = "_QTJ_COMPLETE"
+"""Is set when a shell asks how a command line may go on."""
+
+_SUGGESTION = re.compile(r"[.]? (?:Did you mean|\(Possible options:) (?P<words>[^?)]+)[?)]$")
+
+_PLAIN_WORDS = (
+    ("Value error, ", ""),
+    ("Input should be a valid integer.*", "this has to be a whole number"),
+    ("Input should be greater than or equal to (.*)", r"this has to be \1 or more"),
+    (r"\s+", " "),
+)
+"""What pydantic and Typer say, as expressions, and what to say in their place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of `qtj`.
+
+    Attributes:
+        function: What it does; its docstring is its help.
+        examples: Command lines that end its help. They must work as they are written.
+        name: Its name, where that is not the function's.
+    """
+
+    function: Callable[..., None]
+    examples: Sequence[str]
+    name: str | None = None
+
+
+def register(app: typer.Typer, panel: str, commands: Sequence[Command]) -> None:
+    """Adds commands to the application, below one heading of its help."""
+    for command in commands:
+        app.command(command.name, rich_help_panel=panel, epilog=_epilog(command.examples))(command.function)
+
+
+def _epilog(examples: Sequence[str]) -> str:
+    # Typer joins single lines of an epilog into a paragraph.
+    return "\n\n".join(("Examples:" if len(examples) > 1 else "Example:", *(f"  {escape(each)}" for each in examples)))
+
+
+class Group(TyperGroup):
+    """All commands. A mistake in the command line is one sentence on stderr, as any other mistake of the user's."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:  # noqa: ANN401  Typer's signature
+        """Runs a command and ends the process with one of the exit codes of `qtj`."""
+        if COMPLETE_VARIABLE in os.environ:
+            completion_init()
+            return super().main(*args, **extra)
+        try:
+            code = super().main(*args, **{**extra, "standalone_mode": False})
+        except typer.Abort:  # Ctrl-C or Ctrl-D at a question
+            code = INTERRUPTED
+        except typer.TyperException as problem:
+            _tell(problem)
+            code = problem.exit_code
+        except SystemExit as ending:
+            if not isinstance(ending.__context__, BrokenPipeError):
+                raise
+            # Nobody reads any more: so Typer and rich end the process then, with 1, which says here that a job failed.
+            code = COMPLETE
+        sys.exit(code)
+
+
+def _in_plain_words(said: str) -> str:
+    """Returns what Typer says, but for the words of the library that it checks values with."""
+    for raw, plain in _PLAIN_WORDS:
+        said = re.sub(raw, plain, said)
+    return said
+
+
+def _tell(problem: typer.TyperException) -> None:
+    """Says what is wrong with the command line; a command without any argument has shown its help instead."""
+    said = _in_plain_words(problem.format_message().rstrip("."))
+    context = getattr(problem, "ctx", None)
+    if said.strip() and context is not None:
+        sentence = _SUGGESTION.sub(r": did you mean \g<words>?", said[0].lower() + said[1:])
+        say_on_stderr(f"qtj: {sentence} ({context.command_path} --help tells more)")

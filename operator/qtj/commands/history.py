@@ -1,0 +1,98 @@
+"""Commands for the runs there were, and the ones under way. Each imports what it needs when it runs."""
+
+from typing import Annotated
+
+import typer
+
+from qtj.commands.group import Command
+from qtj.commands.parameters import Artifacts, RunName
+from qtj.terminal.errors import input_checked
+from qtj.terminal.printing import Output, formatted, say
+
+__all__ = ["COMMANDS"]
+
+OneJob = Annotated[str | None, typer.Argument(metavar="JOB", help="The job's name.", show_default="all jobs")]
+
+
+def list_runs(job: OneJob = None, output: Output = None) -> None:
+    """List the runs of this folder, with how each of them stands."""
+    with input_checked():
+        from qtj.runs.runs import listed, table  # noqa: PLC0415
+
+        runs = listed(job)
+        names = {id(run.job): run.name for run in runs}
+        if output:
+            objects = [run.job for run in runs if run.is_readable]
+            say(formatted(objects, output, name=lambda obj: names[id(obj)], as_list=True))
+        else:
+            say(table(runs) if runs else "no run is in this folder yet: qtj run FILE begins")
+
+
+def status(run: RunName = None, artifacts: Artifacts = None, output: Output = None) -> None:
+    """Say how a run stands and why, how far it is, where its files are, and what can be done next."""
+    with input_checked():
+        from qtj.runs.places import recorded  # noqa: PLC0415
+        from qtj.runs.runs import described  # noqa: PLC0415
+
+        found = recorded(run, artifacts)
+        say(formatted([found.job], output, name=lambda _: found.name) if output else described(found))
+
+
+def attach(run: RunName = None, artifacts: Artifacts = None) -> None:
+    """Follow a run that is under way, as `qtj run` shows it. Ctrl-C leaves it alone: it goes on.
+
+    Exit code: that of the run, or 130 after Ctrl-C.
+    """
+    with input_checked():
+        from qtj.runs.attach import attach_to  # noqa: PLC0415
+        from qtj.runs.places import recorded  # noqa: PLC0415
+
+        code = attach_to(recorded(run, artifacts))
+    raise typer.Exit(code)
+
+
+def stop(
+    run: RunName = None,
+    artifacts: Artifacts = None,
+    *,
+    now: Annotated[bool, typer.Option("--now", help="Kill its programs instead of telling them to end.")] = False,
+) -> None:
+    """Suspend a run that is under way: its programs store a checkpoint, and `qtj run` of its file goes on."""
+    with input_checked():
+        from qtj.runs.places import recorded  # noqa: PLC0415
+        from qtj.runs.runs import stopped  # noqa: PLC0415
+
+        say(stopped(recorded(run, artifacts), at_once=now))
+
+
+def prune(
+    job: OneJob = None,
+    keep: Annotated[int, typer.Option(min=0, help="How many runs of each job stay: its last ones.")] = 1,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove old runs with their logs and artifacts, after asking. Runs under way stay, and what is in a bucket."""
+    with input_checked():
+        from qtj.runs.runs import removed, superfluous  # noqa: PLC0415
+        from qtj_contract.quantities import in_words  # noqa: PLC0415
+
+        old = superfluous(job, keep)
+        if not old:
+            say("there is no old run to remove")
+            return
+        for each in old:
+            what = f"the link alone, {each.run.path.readlink()} stays" if each.run.is_elsewhere else in_words(each.size)
+            say(f"{each.run.name}  {each.phase}  {what}")
+        if not yes and not typer.confirm(f"Remove {len(old)} of them for ever?" if len(old) > 1 else "Remove it?"):
+            say("nothing was removed")
+            return
+        removed(old)
+
+
+COMMANDS = (
+    Command(list_runs, ("qtj list", "qtj list qcnn -o name"), name="list"),
+    Command(status, ("qtj status qcnn", "qtj status qcnn/1 -o yaml")),
+    Command(attach, ("qtj attach qcnn",)),
+    Command(stop, ("qtj stop qcnn", "qtj stop qcnn --now")),
+    Command(prune, ("qtj prune", "qtj prune qcnn --keep 3 --yes")),
+)

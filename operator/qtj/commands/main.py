@@ -1,0 +1,43 @@
+"""The commands of `qtj`: each file of commands under its heading."""
+
+from importlib.metadata import version as installed_version
+from typing import Annotated
+
+import typer
+
+from qtj.commands import files, history, operator, run, setup
+from qtj.commands.group import Group, register
+
+__all__ = ["GROUPS", "app"]
+
+GROUPS = {
+    "Runs on this machine": (*run.COMMANDS, *history.COMMANDS),
+    "Files and jobs": files.COMMANDS,
+    "This machine": setup.COMMANDS,
+    "The operator": operator.COMMANDS,
+}
+"""All commands, by the heading that they have in the help."""
+
+app = typer.Typer(
+    name="qtj",
+    cls=Group,
+    no_args_is_help=True,
+    invoke_without_command=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def _options(
+    *, version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False
+) -> None:
+    """Train quantum models on Kubernetes, or on this machine."""
+    if version:
+        typer.echo(installed_version("quantumtrainingjob"))
+        raise typer.Exit
+
+
+for heading, group in GROUPS.items():
+    register(app, heading, group)

@@ -1,0 +1,97 @@
+"""Arguments and options that several commands share: declared once, so that they are called and explained alike."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from qtj.terminal.errors import InputError
+
+__all__ = [
+    "Artifacts",
+    "DryRun",
+    "File",
+    "Filename",
+    "JobName",
+    "Namespace",
+    "RunName",
+    "RunNames",
+    "Settings",
+    "Verbose",
+    "one_file",
+]
+
+File = Annotated[
+    Path | None,
+    typer.Argument(metavar="FILE", help="YAML with a QuantumTrainingJob, or several; - reads stdin."),
+]
+Filename = Annotated[
+    Path | None,
+    typer.Option("--filename", "-f", metavar="FILE", help="The same as FILE, as kubectl has it."),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Give a field another value, as often as needed."),
+]
+Artifacts = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FOLDER|URI",
+        help="Where artifacts are, in place of the job's spec.artifacts.uri: a folder, file:///PATH or "
+        "gs://BUCKET/PATH.",
+        show_default="qtj-artifacts/JOB/NUMBER",
+    ),
+]
+
+
+def _runs(incomplete: str) -> list[str]:
+    """Returns the names that a RUN may be completed to."""
+    from qtj.local.history import History  # noqa: PLC0415  a moment, and only the shell asks
+
+    history = History()
+    names = [name for job in history.jobs() for name in (job, *(run.name for run in history.runs(job)))]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+RunName = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="RUN",
+        help="A job's name for its last run, or JOB/NUMBER, as `qtj list` has it.",
+        show_default="the last run of all",
+        autocompletion=_runs,
+    ),
+]
+RunNames = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="RUN...",
+        help="A job's name for its last run, or JOB/NUMBER, as `qtj list` has it. With --scaling, a job's name is for "
+        "all of its runs, and there may be several.",
+        show_default="the last run of all",
+        autocompletion=_runs,
+    ),
+]
+JobName = Annotated[str, typer.Argument(metavar="JOB", help="The job's name.")]
+Namespace = Annotated[
+    str | None,
+    typer.Option("--namespace", "-n", help="Where the job is.", show_default="that of the current context"),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Check all that shows without doing anything, and say what would be done.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log what the operator does.")]
+
+
+def one_file(file: Path | None, filename: Path | None) -> Path:
+    """Returns the file that a command was called with, as its argument or by -f.
+
+    Raises:
+        InputError: There is none, or there are two.
+    """
+    if file is not None and filename is not None:
+        raise InputError(f"two files are named, {file} and {filename}: name one, as FILE or with -f FILE")
+    chosen = filename if file is None else file
+    if chosen is None:
+        raise InputError("no file is named: write FILE or -f FILE, or - to read stdin")
+    return chosen

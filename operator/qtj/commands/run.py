@@ -1,0 +1,139 @@
+"""Commands for runs on this machine. Each imports what it needs when it runs, so that `--help` answers at once."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from qtj.commands.group import Command
+from qtj.commands.parameters import (
+    Artifacts,
+    DryRun,
+    File,
+    Filename,
+    RunName,
+    RunNames,
+    Settings,
+    Verbose,
+    one_file,
+)
+from qtj.terminal.errors import InputError, input_checked
+from qtj.terminal.printing import Form, Output, formatted, say
+
+__all__ = ["COMMANDS"]
+
+
+def run(
+    file: File = None,
+    filename: Filename = None,
+    settings: Settings = None,
+    artifacts: Artifacts = None,
+    output: Output = None,
+    *,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on with the last run, even if it failed or has more epochs now."),
+    ] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Begin anew, also when the last run was interrupted.")] = False,
+    detach: Annotated[
+        bool, typer.Option("--detach", "-d", help="Go on without this terminal: see qtj attach and qtj stop.")
+    ] = False,
+    dry_run: DryRun = False,
+    verbose: Verbose = False,
+) -> None:
+    """Run a job on this machine: pods are processes, the rest is as on a cluster.
+
+    Each run has a folder of its own. Ctrl-C stops it, the next run goes on from its last checkpoint; twice kills it.
+
+    Exit code: 0 Complete, 1 Failed, 2 bad input, 130 interrupted.
+    """
+    with input_checked():
+        from qtj.runs.run import Options, run_file  # noqa: PLC0415
+
+        if resume and fresh:
+            raise InputError("--resume and --fresh contradict each other: leave one of them out")
+        if detach and output:
+            raise InputError("--detach has no final object to print: leave -o out, and ask qtj status later")
+        options = Options(
+            file=one_file(file, filename),
+            settings=settings or (),
+            artifacts=artifacts,
+            resume=resume,
+            fresh=fresh,
+            detach=detach,
+            output=output,
+            dry_run=dry_run,
+            verbose=verbose,
+        )
+        code = run_file(options)
+    raise typer.Exit(code)
+
+
+def logs(
+    run: RunName = None,
+    replica: Annotated[
+        str | None,
+        typer.Argument(metavar="REPLICA", help="For example worker-0, or worker-0.2 for its second attempt."),
+    ] = None,
+    artifacts: Artifacts = None,
+    *,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job ends.")] = False,
+) -> None:
+    """Show what the replicas of a run wrote."""
+    with input_checked():
+        from qtj.runs.logs import show_logs  # noqa: PLC0415
+
+        show_logs(run, replica, artifacts, follow=follow)
+
+
+def report(
+    runs: RunNames = None,
+    artifacts: Artifacts = None,
+    output: Output = None,
+    *,
+    scaling: Annotated[
+        bool, typer.Option("--scaling", help="Compare the throughput of runs by their devices and workers.")
+    ] = False,
+) -> None:
+    """Draw loss and predictions of a run: report.png and report.txt in its folder. With -o, nothing is written.
+
+    With --scaling, draw the throughput of several runs instead: scaling.png and scaling.txt in qtj-artifacts.
+    """
+    with input_checked():
+        if scaling:
+            say(_scaling(runs or (), artifacts, output))
+            return
+        if runs and len(runs) > 1:
+            raise InputError(f"{len(runs)} runs are named: name one, or compare them with --scaling")
+        _report(runs[0] if runs else None, artifacts, output)
+
+
+def _report(run: str | None, artifacts: str | None, output: Form | None) -> None:
+    from qtj.report.report import report_for_programs, report_job  # noqa: PLC0415
+
+    if output:
+        say(report_for_programs(run, artifacts, output))
+        return
+    for part in report_job(run, artifacts):
+        say(part)
+
+
+def _scaling(names: Sequence[str], artifacts: str | None, output: Form | None) -> str:
+    from qtj.local.history import History  # noqa: PLC0415
+    from qtj.report.scaling import scaling_of  # noqa: PLC0415
+    from qtj.report.scaling_report import report_scaling  # noqa: PLC0415
+
+    if artifacts:
+        raise InputError("--artifacts is the folder of one run, and --scaling compares several: leave one of them out")
+    found = scaling_of(names)
+    if output:
+        rows = [each.to_dict() for each in found.scales]
+        return formatted(rows, output, name=lambda row: str(row["run"]), as_list=True)
+    return report_scaling(found, History().root)
+
+
+COMMANDS = (
+    Command(run, ("qtj run examples/qcnn.yaml", "qtj run examples/qcnn.yaml -d", "qtj run --dry-run - < job.yaml")),
+    Command(logs, ("qtj logs qcnn", "qtj logs qcnn worker-0 -f")),
+    Command(report, ("qtj report qcnn", "qtj report qcnn/1 -o json", "qtj report --scaling qcnn/1 qcnn/2")),
+)

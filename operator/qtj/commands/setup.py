@@ -1,0 +1,100 @@
+"""Commands for a new machine. Each imports what it needs when it runs, so that `--help` answers at once."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from qtj.commands.group import COMPLETE_VARIABLE, Command
+from qtj.create.wanted import Kind, Wanted, asked
+from qtj.local.extras import install_command, missing
+from qtj.terminal.errors import InputError, input_checked
+from qtj.terminal.printing import Output, say
+
+__all__ = ["COMMANDS"]
+
+
+class Shell(StrEnum):
+    """A shell that completion is written for."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+def completion(shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="Your shell.")]) -> None:
+    """Print what makes the TAB key complete commands, options and files; put it where your shell reads it."""
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]  # noqa: PLC0415
+
+    say(get_completion_script(prog_name="qtj", complete_var=COMPLETE_VARIABLE, shell=shell.value))
+
+
+def init(
+    kind: Annotated[
+        Kind | None,
+        typer.Argument(
+            metavar="KIND",
+            help="What it trains: qcnn (built in), circuit (your circuit in a Keras model), keras (your Keras model), "
+            "loop (your own training loop).",
+            show_default="asked for on a terminal",
+        ),
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="The job's name.", show_default="my-KIND")] = None,
+    workers: Annotated[int, typer.Option(help="Workers that train together.", min=1)] = 2,
+    epochs: Annotated[int, typer.Option(help="Epochs to train for.", min=1)] = 5,
+    artifacts: Annotated[
+        str | None, typer.Option(metavar="URI", help="Where weights and results go on a cluster: gs://BUCKET/PATH.")
+    ] = None,
+) -> None:
+    """Write a new job to begin with: NAME.yaml, and a program beside it. Without KIND, it asks.
+
+    No file is overwritten.
+    """
+    with input_checked():
+        from qtj.create.init import write_job  # noqa: PLC0415
+        from qtj.runs.places import refuse_empty  # noqa: PLC0415
+
+        refuse_empty(artifacts)
+        if kind is None and not sys.stdin.isatty():
+            raise InputError(f"no kind is named: write qtj init KIND, one of {', '.join(Kind)}")
+        wanted = Wanted(kind=kind or Kind.QCNN, name=name, workers=workers, epochs=epochs, artifacts=artifacts)
+        wanted = wanted if kind else asked(wanted)
+        files = write_job(wanted, Path())
+    first = "" if wanted.kind == Kind.LOOP or not missing("trainer") else f"{install_command('trainer')}, then "
+    say(f"wrote {' and '.join(map(str, files))}; next: {first}qtj run {files[0]}")
+
+
+def doctor(
+    artifacts: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER|URI", help="Write an object there and delete it: gs://BUCKET/PATH, for example."),
+    ] = None,
+    output: Output = None,
+) -> None:
+    """Look whether this machine has what qtj run needs, and what the cluster of your kubeconfig says.
+
+    A line for each: ok, warning or missing, and what to do. Exit code: 1 when qtj run lacks something, else 0.
+    """
+    with input_checked():
+        from qtj.doctor.doctor import look  # noqa: PLC0415
+        from qtj.runs.places import refuse_empty  # noqa: PLC0415
+
+        refuse_empty(artifacts)
+        code = look(output, artifacts)
+    raise typer.Exit(code)
+
+
+COMMANDS = (
+    Command(doctor, ("qtj doctor", "qtj doctor --artifacts gs://bucket/path", "qtj doctor -o json")),
+    Command(init, ("qtj init keras", "qtj init qcnn --name first --workers 2 --epochs 10")),
+    Command(
+        completion,
+        (
+            'eval "$(qtj completion bash)"',
+            "qtj completion zsh > ~/.zfunc/_qtj",
+            "qtj completion fish > ~/.config/fish/completions/qtj.fish",
+        ),
+    ),
+)

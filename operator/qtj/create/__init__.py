@@ -1,0 +1,1 @@
+"""New jobs: `qtj init` and `qtj convert`."""

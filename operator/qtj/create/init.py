@@ -1,0 +1,186 @@
+"""`qtj init`: a job of one's own to begin with, as YAML and, but for the built-in model, a program beside it.
+
+The programs are those of examples/: a wheel has them in its folder `programs`, a checkout where they are.
+"""
+
+import ast
+import re
+import sys
+from dataclasses import dataclass
+from importlib.machinery import PathFinder
+from importlib.metadata import version
+from pathlib import Path
+from string import Template
+
+import yaml
+
+from qtj.checks.check import mistakes
+from qtj.create.wanted import Kind, Wanted
+from qtj.files.manifests import Document
+from qtj.terminal.errors import InputError
+from qtj_operator.api.names import NAME_PATTERN
+
+__all__ = ["write_job"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """What the files of a kind differ in.
+
+    Attributes:
+        title: What it trains, for the first line.
+        qubits: Qubits of its circuit; None without one.
+        program: The example that becomes its program; None for the built-in trainer.
+        memory: How much a worker may take.
+        keeps_files: Whether the program stores into a folder, which is a volume on a cluster, rather than a bucket.
+    """
+
+    title: str
+    qubits: int | None
+    program: str | None
+    memory: str = "2Gi"
+    keeps_files: bool = False
+
+
+_RECIPES = {
+    Kind.QCNN: _Recipe("A quantum convolutional network, by the trainer of QuantumTrainingJob", 8, None),
+    Kind.CIRCUIT: _Recipe("A circuit of your own in a Keras model", 4, "own_circuit.py"),
+    Kind.KERAS: _Recipe("A Keras model of your own", None, "own_program.py"),
+    Kind.LOOP: _Recipe(
+        "A training loop of your own, with Python's standard library alone",
+        qubits=None,
+        program="own_loop.py",
+        memory="256Mi",
+        keeps_files=True,
+    ),
+}
+
+_JOB = Template("""\
+# $title.
+#     qtj run $name.yaml             trains it on this machine
+#     kubectl apply -f $name.yaml    trains it on a cluster, once artifacts and image are yours
+apiVersion: quantumtraining.dev/v1alpha1
+kind: QuantumTrainingJob
+metadata:
+  name: $name
+spec:
+  strategy: MultiWorkerMirrored # all workers step together; where one fails, all go on from the last checkpoint
+$circuit  artifacts:
+    uri: $artifacts # on a cluster; qtj run keeps weights and results in ./qtj-artifacts
+  inference: $inference
+  replicaSpecs:
+    Worker:
+      replicas: $workers
+  template: # a pod template, as in a Deployment
+    spec:
+      containers:
+        - name: trainer
+          image: localhost/qtj-trainer:$version # your image; qtj run pulls none
+$program
+          resources: # for a cluster: qtj run does not enforce the memory
+            requests: {cpu: 250m, memory: $memory}
+            limits: {memory: $memory}
+$volume""")
+_VOLUME = Template("""\
+          volumeMounts:
+            - {name: artifacts, mountPath: /artifacts}
+      volumes: # for a cluster: qtj run has a folder in its place
+        - name: artifacts
+          persistentVolumeClaim: {claimName: $name} # a volume that all pods may write to
+""")
+_OWN = "          command: [python, $file] # a path from where qtj run is called; in the image, from its WORKDIR"
+_BUILT_IN = (
+    "          args: [train, qcnn, --epochs=$epochs, --batch-size=16] # all: python -m qtj_trainer train qcnn --help"
+)
+
+
+def write_job(wanted: Wanted, folder: Path) -> list[Path]:
+    """Writes the files of a new job; returns them.
+
+    Raises:
+        InputError: The job would not be valid, or a file is already there. Nothing was written then.
+    """
+    files = _files(wanted)
+    for name in files:
+        if (folder / name).exists() or (folder / name).is_symlink():
+            raise InputError(f"{name} is already here: give the new job another name with --name, or move the file")
+    made: list[Path] = []
+    try:
+        for name, text in files.items():
+            with (folder / name).open("x") as file:
+                made.append(folder / name)
+                file.write(text)
+    except OSError as problem:
+        for path in made:  # a disk is full: half a file would be in the way of the next try
+            path.unlink()
+        raise InputError(f"cannot write {name} here ({problem.strerror}): call qtj init in another folder") from None
+    return made
+
+
+def _files(wanted: Wanted) -> dict[str, str]:
+    recipe, name = _RECIPES[wanted.kind], wanted.name or f"my-{wanted.kind}"
+    job, file = f"{name}.yaml", f"{name.replace('-', '_')}.py"
+    if not re.fullmatch(NAME_PATTERN, name):
+        raise InputError(f'--name "{name}": a name must start with a letter and hold only a-z, 0-9 and -')
+    if not isinstance(yaml.safe_load(name), str):
+        raise InputError(f"--name {name}: YAML takes that for a value: choose another name")
+    if recipe.program and (hidden := _hidden_by(Path(file).stem, recipe.program)):
+        raise InputError(f"--name {name}: {file} would hide {hidden}: choose another name")
+    if recipe.keeps_files and wanted.artifacts:
+        raise InputError(
+            f"--artifacts {wanted.artifacts}: the program of {wanted.kind} stores into a folder: leave it out"
+        )
+    text = _job(wanted, recipe, name, file)
+    try:
+        document = Document(yaml.safe_load(text), job, next(iter(yaml.compose_all(text, yaml.SafeLoader))))
+    except yaml.YAMLError:  # all else in it is ours
+        raise InputError(f"--artifacts {wanted.artifacts}: write an address, gs://BUCKET/PATH") from None
+    if wrong := list(mistakes(document)):
+        raise InputError("\n".join(wrong))
+    return {job: text} if recipe.program is None else {job: text, file: _program(recipe.program, file, wanted.epochs)}
+
+
+def _hidden_by(module: str, program: str) -> str | None:
+    """Returns what Python would no longer find beside a file of this name: it looks in the program's folder first."""
+    if module in sys.stdlib_module_names:
+        return "a module of Python's own"
+    elsewhere = [path for path in sys.path if path and Path(path).resolve() != Path.cwd()]
+    if module in _imported(program) or PathFinder.find_spec(module, elsewhere):
+        return f"the library {module}"
+    return None
+
+
+def _imported(program: str) -> set[str]:
+    """Returns the modules that a program imports, installed here or not."""
+    nodes = list(ast.walk(ast.parse(_source(program).read_text())))
+    plain = (alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names)
+    parts = (node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module)
+    return {name.partition(".")[0] for name in (*plain, *parts)}
+
+
+def _job(wanted: Wanted, recipe: _Recipe, name: str, file: str) -> str:
+    program = Template(_OWN if recipe.program else _BUILT_IN).substitute(file=file, epochs=wanted.epochs)
+    again = "{} # the same program once more, to judge the weights that are stored"
+    return _JOB.substitute(
+        title=recipe.title,
+        name=name,
+        circuit=f"  circuit:\n    qubits: {recipe.qubits}\n" if recipe.qubits else "",
+        artifacts=wanted.artifacts
+        or (f"file:///artifacts/{name}" if recipe.keeps_files else f"gs://your-bucket/{name}"),
+        volume=_VOLUME.substitute(name=name) if recipe.keeps_files else "",
+        inference=again if recipe.program else "{args: [infer]} # judges the weights that are stored",
+        workers=wanted.workers,
+        memory=recipe.memory,
+        program=program,
+        version=version("quantumtrainingjob"),
+    )
+
+
+def _program(example: str, file: str, epochs: int) -> str:
+    text = _source(example).read_text()
+    return re.sub(r"^EPOCHS = \d+", f"EPOCHS = {epochs}", text, flags=re.MULTILINE).replace(f"examples/{example}", file)
+
+
+def _source(example: str) -> Path:
+    packaged = Path(__file__).parent / "programs" / example
+    return packaged if packaged.is_file() else Path(__file__).parents[3] / "examples" / example

@@ -1,0 +1,1 @@
+"""`qtj doctor`: what this machine, a cluster and a bucket lack."""

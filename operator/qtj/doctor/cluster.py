@@ -1,0 +1,92 @@
+"""What `qtj doctor` asks a cluster: whether it is there, knows QuantumTrainingJobs, and takes them from this user."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+from kubernetes.aio import client as kubernetes
+
+from qtj.doctor.finding import Finding, Level
+from qtj.retry import current_namespace
+from qtj.terminal.text import cut
+from qtj_operator.api.crd import crd
+from qtj_operator.api.names import GROUP, PLURAL, VERSION
+from qtj_operator.cluster.api import connect
+from qtj_operator.controller.client import ApiError
+from qtj_operator.controller.metrics import Metrics
+
+__all__ = ["cluster"]
+
+_SECONDS = 5.0
+_LONGEST = 120
+"""Characters of what a library says of a connection: some of them tell all of a certificate."""
+_CHECK = "cluster"
+_FORBIDDEN, _NOT_FOUND = 403, 404
+
+
+def cluster() -> Finding:
+    """Asks the cluster of the current context, and waits some seconds at most. `qtj run` needs none."""
+    logging.getLogger("kubernetes").setLevel(logging.CRITICAL)  # what it tells of, we say in a sentence
+    try:
+        return asyncio.run(asyncio.wait_for(_ask(), _SECONDS))
+    except ApiError as problem:
+        return Finding(_CHECK, Level.WARNING, str(problem), "qtj run needs none")
+    except TimeoutError:
+        return _unreachable(f"no answer within {_SECONDS:.0f} s")
+    except kubernetes.ApiException as problem:
+        return Finding(_CHECK, Level.WARNING, f"the API server refuses ({problem.status} {problem.reason})")
+    except (aiohttp.ClientError, OSError) as problem:
+        return _unreachable(cut(" ".join(str(problem).split()), _LONGEST))
+
+
+def _unreachable(why: str) -> Finding:
+    return Finding(_CHECK, Level.WARNING, f"the API server cannot be reached ({why})", "qtj run needs none")
+
+
+async def _ask() -> Finding:
+    client = await connect(Metrics())
+    try:
+        version = (await kubernetes.VersionApi(client.transport).get_code()).git_version
+        where = f"Kubernetes {version}"
+        if complaint := await _complaint_of_crd(client.transport):
+            return Finding(_CHECK, Level.WARNING, f"{where}, {complaint}", "kubectl apply -k crds")
+        namespace = current_namespace()
+        if not await _may_create(client.transport, namespace):
+            remedy = "ask for the rights of deploy/users"
+            return Finding(_CHECK, Level.WARNING, f"{where}: you may not create jobs in {namespace}", remedy)
+        return Finding(_CHECK, Level.OK, f"{where} with {VERSION} jobs, which you may create in {namespace}")
+    finally:
+        await client.close()
+
+
+async def _complaint_of_crd(transport: kubernetes.ApiClient) -> str:
+    """Says what is wrong with the CustomResourceDefinition; users may not all read it, but see what it serves."""
+    try:
+        served = await kubernetes.CustomObjectsApi(transport).get_api_resources(GROUP, VERSION)
+        if not any(each.name == PLURAL for each in served.resources):
+            return "without QuantumTrainingJobs"
+        found = await kubernetes.ApiextensionsV1Api(transport).read_custom_resource_definition(f"{PLURAL}.{GROUP}")
+    except kubernetes.ApiException as problem:
+        if problem.status == _NOT_FOUND:
+            return "without QuantumTrainingJobs"
+        if problem.status == _FORBIDDEN:
+            return ""
+        raise
+    there, ours = _fields(transport.sanitize_for_serialization(found)), _fields(crd())
+    return f"with the CRD of another release, which lacks spec.{min(ours - there)}" if ours - there else ""
+
+
+def _fields(definition: Mapping[str, Any]) -> set[str]:
+    version = next(each for each in definition["spec"]["versions"] if each["name"] == VERSION)
+    return set(version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"])
+
+
+async def _may_create(transport: kubernetes.ApiClient, namespace: str) -> bool:
+    attributes = kubernetes.V1ResourceAttributes(group=GROUP, resource=PLURAL, verb="create", namespace=namespace)
+    review = kubernetes.V1SelfSubjectAccessReview(
+        spec=kubernetes.V1SelfSubjectAccessReviewSpec(resource_attributes=attributes)
+    )
+    answer = await kubernetes.AuthorizationV1Api(transport).create_self_subject_access_review(review)
+    return bool(answer.status and answer.status.allowed)

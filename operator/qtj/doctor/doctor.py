@@ -1,0 +1,55 @@
+"""`qtj doctor`: whether this machine has what `qtj run` needs, and what a cluster and a bucket say."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict
+from functools import partial
+
+from qtj.doctor import machine, software
+from qtj.doctor.finding import Finding, Level, found
+from qtj.terminal.errors import COMPLETE, FAILED
+from qtj.terminal.printing import Form, formatted, say
+
+__all__ = ["look"]
+
+
+def look(form: Form | None, artifacts: str | None) -> int:
+    """Looks at everything, and prints a line for each thing.
+
+    Args:
+        form: The form; None for lines for people.
+        artifacts: Where to try to write; None for nowhere.
+
+    Returns:
+        The exit code: 0 unless something is missing that `qtj run` needs.
+    """
+    findings = []
+    for finding in _findings(artifacts):
+        findings.append(finding)
+        if form is None:
+            say(str(finding))
+    if form:
+        say(formatted([asdict(each) for each in findings], form, name=lambda each: str(each["check"]), as_list=True))
+    return FAILED if any(each.level == Level.MISSING for each in findings) else COMPLETE
+
+
+def _findings(artifacts: str | None) -> Iterator[Finding]:
+    checks: dict[str, Callable[[], Finding]] = {
+        **machine.CHECKS,
+        **software.CHECKS,
+        "cluster": _cluster,
+    }
+    if artifacts is not None:
+        checks["artifacts"] = partial(software.artifacts, artifacts)
+    with ThreadPoolExecutor() as pool:  # the slow ones take seconds each
+        running: list[Future[Finding]] = [pool.submit(found, name, check) for name, check in checks.items()]
+        for each in running:
+            yield each.result()
+
+
+def _cluster() -> Finding:
+    try:
+        from qtj.doctor.cluster import cluster  # noqa: PLC0415  an optional library
+    except ModuleNotFoundError as problem:
+        return Finding("cluster", Level.WARNING, f"it was not looked for, without {problem.name}")
+    return cluster()

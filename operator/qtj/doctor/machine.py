@@ -1,0 +1,93 @@
+"""What `qtj doctor` looks at on the machine itself."""
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from qtj.doctor.finding import Finding, Level
+from qtj.local.machine import ends_with_its_parent, usable_processors
+from qtj.local.memory import machine_memory
+from qtj_contract.quantities import in_words
+
+__all__ = ["CHECKS"]
+
+_GIB = 1024**3
+_LITTLE_MEMORY = 2 * _GIB
+"""Two workers and an inference that loads take that much."""
+_LITTLE_DISK, _NO_DISK = _GIB, 10 * 1024**2
+
+
+def _python() -> Finding:
+    said = f"{platform.python_version()}, {sys.executable}"
+    version = sys.version_info[:2]
+    if (3, 11) <= version < (3, 13):
+        return Finding("Python", Level.OK, said)
+    return Finding("Python", Level.MISSING, said, "install Python 3.11 or 3.12, for TensorFlow Quantum has no other")
+
+
+def _platform() -> Finding:
+    said = f"{platform.system()} {platform.release()} on {platform.machine()}"
+    if (platform.system(), platform.machine()) == ("Linux", "x86_64"):
+        return Finding("platform", Level.OK, said)
+    remedy = "the trainer needs Linux on x86-64; qtj run of programs without TensorFlow Quantum is not tested elsewhere"
+    return Finding("platform", Level.WARNING, said, remedy)
+
+
+def _kernel() -> Finding:
+    if ends_with_its_parent():
+        return Finding("kernel", Level.OK, "ends workers with qtj run, however that ends")
+    remedy = "look for processes left over when qtj run was killed"
+    return Finding("kernel", Level.WARNING, "cannot end a process with its parent", remedy)
+
+
+def _processors() -> Finding:
+    count = usable_processors()
+    return Finding("processors", Level.OK, f"{count} for this process, of {os.cpu_count()} of the machine")
+
+
+def _memory() -> Finding:
+    usable = machine_memory()
+    said = f"{in_words(usable)} for this process"
+    if usable >= _LITTLE_MEMORY:
+        return Finding("memory", Level.OK, said)
+    return Finding("memory", Level.WARNING, said, "run with one worker: each takes about 0.6 GiB for TensorFlow alone")
+
+
+def _folder() -> Finding:
+    return _room("folder", Path.cwd(), "change to another folder, or name one with --artifacts")
+
+
+def _temporary() -> Finding:
+    try:
+        folder = Path(tempfile.gettempdir())
+    except FileNotFoundError:
+        return Finding("TMPDIR", Level.MISSING, "no folder for temporary files can be written to", "set TMPDIR to one")
+    return _room("TMPDIR", folder, "set TMPDIR to another folder")
+
+
+def _room(check: str, folder: Path, remedy: str) -> Finding:
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            free = shutil.disk_usage(folder).free
+    except OSError as problem:
+        return Finding(check, Level.MISSING, f"{folder} cannot be written to ({problem.strerror})", remedy)
+    said = f"{in_words(free)} free in {folder}"
+    if free < _LITTLE_DISK:
+        return Finding(check, Level.MISSING if free < _NO_DISK else Level.WARNING, said, remedy)
+    return Finding(check, Level.OK, said)
+
+
+CHECKS: Mapping[str, Callable[[], Finding]] = {
+    "Python": _python,
+    "platform": _platform,
+    "kernel": _kernel,
+    "processors": _processors,
+    "memory": _memory,
+    "folder": _folder,
+    "TMPDIR": _temporary,
+}
+"""By the word that each is called by."""

@@ -1,0 +1,105 @@
+"""What `qtj doctor` looks at of the installed software. What may crash or hang runs as a process of its own."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from qtj.doctor.finding import Finding, Level
+from qtj.local.extras import EXTRAS, install_command, missing
+
+__all__ = ["CHECKS", "artifacts"]
+
+_IMPORT_SECONDS = 120.0
+_WRITE_SECONDS = 30.0
+_NAMED = 3
+"""Packages that are named, of those that an extra lacks."""
+
+_TENSORFLOW = "import qtj_trainer, tensorflow, tensorflow_quantum; print(tensorflow.__version__)"
+_ENGINE = """
+from qtj_trainer.simulate.fused.library import FILE, library
+library()
+print(FILE)
+"""
+_WRITE = """
+import secrets, sys
+from qtj_trainer.errors import TrainerError
+from qtj_trainer.storage import open_store
+try:
+    store, name = open_store(sys.argv[1]), f"qtj-doctor-{secrets.token_hex(8)}"
+    store.write(name, b"written by qtj doctor, and to be deleted")
+    store.delete(name)
+    print(store.uri(name))
+except TrainerError as problem:
+    sys.exit(str(problem))
+"""
+
+
+def _extra(name: str) -> Finding:
+    lacking, check = missing(name), f"[{name}]"
+    if not lacking:
+        return Finding(check, Level.OK, f"all is installed to {EXTRAS[name]}")
+    level = Level.MISSING if name == "trainer" else Level.WARNING
+    more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
+    what = f"without {', '.join(lacking[:_NAMED])}{more}, which it takes to {EXTRAS[name]}"
+    return Finding(check, level, what, install_command(name))
+
+
+def _with_trainer(check: str, look: Callable[[], Finding]) -> Finding:
+    """Looks where the extra is there: its absence is told once."""
+    if missing("trainer"):
+        return Finding(check, Level.WARNING, "not looked at, without the extra trainer")
+    return look()
+
+
+def _tensorflow() -> Finding:
+    begin = time.monotonic()
+    ended = _python(_TENSORFLOW, seconds=_IMPORT_SECONDS)
+    if ended.returncode == 0:
+        took = time.monotonic() - begin
+        return Finding("TensorFlow", Level.OK, f"{ended.stdout.split()[-1]}, imported in {took:.0f} s")
+    return Finding(
+        "TensorFlow", Level.MISSING, f"it cannot be imported ({_last_words(ended)})", install_command("trainer")
+    )
+
+
+def _engine() -> Finding:
+    ended = _python(_ENGINE, seconds=_IMPORT_SECONDS)
+    if ended.returncode == 0:
+        return Finding("engine", Level.OK, f"the fused engine is {ended.stdout.split()[-1]}")
+    remedy = "TensorFlow Quantum simulates in its place; python -m qtj_trainer.simulate.fused.build compiles it"
+    return Finding("engine", Level.WARNING, f"the fused engine cannot be loaded ({_last_words(ended)})", remedy)
+
+
+def artifacts(uri: str) -> Finding:
+    """Writes an object of its own name to where artifacts are to go, and deletes it."""
+    return _with_trainer("artifacts", partial(_written, uri))
+
+
+def _written(uri: str) -> Finding:
+    ended = _python(_WRITE, uri, seconds=_WRITE_SECONDS)
+    if ended.returncode == 0:
+        return Finding("artifacts", Level.OK, f"{uri} can be written to")
+    return Finding("artifacts", Level.MISSING, f"{uri} cannot be written to ({_last_words(ended)})")
+
+
+def _python(script: str, *arguments: str, seconds: float) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", script, *arguments]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)  # noqa: S603  ours
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 1, "", f"no answer within {seconds:.0f} s")
+
+
+def _last_words(ended: subprocess.CompletedProcess[str]) -> str:
+    lines = ended.stderr.strip().splitlines()
+    return lines[-1] if lines else f"exit code {ended.returncode}"
+
+
+CHECKS: Mapping[str, Callable[[], Finding]] = {
+    **{f"[{name}]": partial(_extra, name) for name in EXTRAS},
+    "TensorFlow": partial(_with_trainer, "TensorFlow", _tensorflow),
+    "engine": partial(_with_trainer, "engine", _engine),
+}
+"""By the word that each is called by."""

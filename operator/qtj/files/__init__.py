@@ -1,0 +1,1 @@
+"""Files with jobs in them: YAML, and which line says what."""

@@ -1,0 +1,216 @@
+"""YAML files with jobs in them: what they say, and on which line."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from qtj.files.configs import KINDS, data_of
+from qtj.files.references import digests_of
+from qtj.files.settings import Setting
+from qtj.files.yaml_nodes import documents_of, value_of
+from qtj.files.yaml_text import called, text_of
+from qtj.terminal.errors import InputError
+from qtj.terminal.gather import tried
+from qtj.terminal.text import visible
+from qtj_operator.api.names import API_VERSION, GROUP, KIND
+from qtj_operator.api.reading import dotted
+from qtj_operator.api.spelling import nearest
+
+__all__ = ["Document", "File", "prepared", "read_documents", "read_file"]
+
+FieldPath = Sequence[int | str]
+"""Where a field is: names in objects and indexes in lists."""
+
+_NAMESPACE = "default"
+_TFJOB = "TFJob"
+
+
+@dataclass(slots=True)
+class Document:
+    """One document of a file.
+
+    Attributes:
+        manifest: What it says.
+        file: The file.
+        node: The same with positions.
+        settings: What the command line says in its place.
+        configs: Digests of the ConfigMaps and Secrets that it refers to, as far as they are in the file.
+    """
+
+    manifest: dict[str, Any]
+    file: str
+    node: yaml.Node
+    settings: Sequence[Setting] = ()
+    configs: Mapping[str, str] = field(default_factory=dict)
+
+    def where(self, path: FieldPath) -> str:
+        """Says where a field comes from: file and line, or the option that set it."""
+        setting = self._setting(path) or self._made_by(path)
+        return setting.name if setting else f"{self.file}:{self.line(path)}"
+
+    def line(self, path: FieldPath) -> int:
+        """Returns the line on which a field is written; of one that is missing, that of what is around it."""
+        return _found(self.node, path)[0]
+
+    def error(self, path: FieldPath, sentence: str) -> str:
+        """Returns one line on a mistake: where, which field, what."""
+        return " ".join(visible(f"{self.where(path)}: {dotted(path)}: {sentence}").split("\n"))
+
+    def written(self, path: FieldPath) -> str | None:
+        """Returns a value as its author wrote it; None for one that is no single value."""
+        setting = self._setting(path)
+        node, rest = (setting.node, path[len(setting.path) :]) if setting else (self.node, path)
+        found = _found(node, rest)[1] if node else None
+        return str(found.value) if isinstance(found, yaml.ScalarNode) else None
+
+    def _made_by(self, path: FieldPath) -> Setting | None:
+        """Returns the option on whose way to its own field another was made, which the file does not have."""
+        made = _found(self.node, path)[1] is None
+        return next((each for each in self.settings if made and each.path[: len(path)] == tuple(path)), None)
+
+    def _setting(self, path: FieldPath) -> Setting | None:
+        """Returns the option that had the last word on a field."""
+        return next((each for each in reversed(self.settings) if tuple(path[: len(each.path)]) == each.path), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """What a file holds.
+
+    Attributes:
+        name: What it is called in messages.
+        jobs: The jobs.
+        configs: Data of its ConfigMaps and Secrets, by kind and name.
+        others: Kinds and names of what means nothing here.
+        mistakes: What is wrong with it, besides what is wrong with a job: a line each. See `all_checked`.
+    """
+
+    name: str
+    jobs: Sequence[Document]
+    configs: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
+    others: Sequence[str] = ()
+    mistakes: Sequence[str] = ()
+
+
+def read_file(path: Path, settings: Sequence[Setting] = ()) -> File:
+    """Reads a file, or stdin where the path is `-`.
+
+    Raises:
+        InputError: It cannot be read, or holds no job, and nothing that may have been one.
+    """
+    documents, unreadable = read_documents(path)
+    found = [each for each in documents if _is_job(each)]
+    rest = [each for each in documents if not _is_job(each)]
+    jobs, misset = tried(lambda job: prepared(job, settings), found)
+    kept = [each for each in rest if each.manifest.get("kind") in KINDS]
+    configs, refused = tried(lambda config: data_of(config.manifest, config), kept)
+    for job in jobs:
+        job.configs = digests_of(job.manifest, dict(configs))
+    mistakes = [*unreadable, *misset, *refused, *_same_names(jobs)]
+    if not found and not unreadable:
+        mistakes.append(_no_job(path, documents))
+    others = [_called(each) for each in rest if each.manifest.get("kind") not in KINDS]
+    return File(name=called(path), jobs=jobs, configs=dict(configs), others=others, mistakes=mistakes)
+
+
+def read_documents(path: Path) -> tuple[Sequence[Document], Sequence[str]]:
+    """Returns the objects of a file, and a line on each document that is none.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    name = called(path)
+    text = text_of(path)
+    documents: list[Document] = []
+    wrong: list[str] = []
+    try:
+        for node in documents_of(name, text):
+            manifest = value_of(node)
+            if isinstance(manifest, dict):
+                documents += _unfolded(Document(manifest, name, node))
+            elif manifest is not None:
+                what = "this is no Kubernetes object: write apiVersion, kind, metadata and spec"
+                wrong.append(f"{name}:{node.start_mark.line + 1}: {what}")
+    except InputError as problem:
+        wrong += str(problem).split("\n")
+    return documents, wrong
+
+
+def _unfolded(document: Document) -> Iterator[Document]:
+    """Yields the items of a List, as kubectl reads them, or else the document itself."""
+    items = document.manifest.get("items")
+    if document.manifest.get("kind") != "List" or not isinstance(items, list):
+        yield document
+        return
+    nodes = next(value for key, value in document.node.value if key.value == "items").value
+    for item, node in zip(items, nodes, strict=True):
+        if isinstance(item, dict):
+            yield from _unfolded(Document(item, document.file, node))
+
+
+def _is_job(document: Document) -> bool:
+    """Tells whether a document is a job, even when its kind or its apiVersion is misspelt."""
+    kind, version = (document.manifest.get(name) for name in ("kind", "apiVersion"))
+    ours = isinstance(version, str) and version.partition("/")[0] == GROUP
+    near = nearest(kind, [KIND]) and (version is None or nearest(version, [API_VERSION]))
+    return kind == KIND or (kind != _TFJOB and bool(ours or near))
+
+
+def prepared(document: Document, settings: Sequence[Setting]) -> Document:
+    """Returns a job as its file has it, with settings in place of those that it had.
+
+    Raises:
+        InputError: It has no place for one of them.
+    """
+    job = replace(document, manifest=value_of(document.node), settings=settings)
+    for setting in settings:
+        setting.apply(job.manifest)
+    if isinstance(job.manifest.get("metadata"), dict) and job.manifest["metadata"].get("namespace") is None:
+        job.manifest["metadata"]["namespace"] = _NAMESPACE
+    return job
+
+
+def _same_names(jobs: Sequence[Document]) -> Iterator[str]:
+    """Tells of each job that is the same object to a cluster as one before it, which it would change."""
+    seen: list[tuple[object, object]] = []
+    for job in jobs:
+        meta = job.manifest.get("metadata")
+        address = (meta.get("namespace"), meta.get("name")) if isinstance(meta, dict) else (None, None)
+        if isinstance(address[1], str) and address in seen:
+            yield job.error(["metadata", "name"], f"two jobs of this file are called {address[1]}: rename one")
+        seen.append(address)
+
+
+def _no_job(path: Path, documents: Sequence[Document]) -> str:
+    tfjob = next((each for each in documents if each.manifest.get("kind") == _TFJOB), None)
+    if tfjob:
+        return tfjob.error(["kind"], f"this is a TFJob: qtj convert {path} makes a {KIND} of it")
+    if len(documents) == 1:
+        return documents[0].error(["kind"], f"there is no {KIND} in this file: write kind: {KIND}")
+    return f"{called(path)}: there is no {KIND} in this file: write one, with apiVersion: {API_VERSION}"
+
+
+def _called(document: Document) -> str:
+    meta = document.manifest.get("metadata")
+    name = meta.get("name", "") if isinstance(meta, dict) else ""
+    return visible(f"{document.manifest.get('kind')} {name}".strip()).replace("\n", " ")
+
+
+def _found(node: yaml.Node, path: FieldPath) -> tuple[int, yaml.Node | None]:
+    """Returns the line on which a field is written, and its value; of one that is missing, the line of its parent."""
+    line: int = node.start_mark.line
+    for part in path:
+        if isinstance(node, yaml.MappingNode):
+            found = next(((key, value) for key, value in node.value if key.value == str(part)), None)
+            if found is None:
+                return line + 1, None
+            line, node = found[0].start_mark.line, found[1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            node = node.value[part]
+            line = node.start_mark.line
+        else:
+            return line + 1, None
+    return line + 1, node

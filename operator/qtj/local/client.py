@@ -1,0 +1,101 @@
+"""The controller's client over a `Store`: requests that end between two steps of the event loop."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from operator import getitem
+from typing import Any
+
+from qtj.local.store import Store
+from qtj_operator.controller.client import ApiError, Object, Resource
+
+__all__ = ["MachineClient", "MemoryClient"]
+
+
+class MemoryClient:
+    """A `qtj_operator.controller.client.Client` on a cluster in memory."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
+        """See `Client.get`."""
+        try:
+            return self._store.find(resource, namespace or "", name)
+        except ApiError:
+            return None
+
+    async def list(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> Sequence[Object]:
+        """See `Client.list`."""
+        return list(self._store.select(resource, namespace, labels))
+
+    async def create(self, resource: Resource, manifest: Object) -> None:
+        """See `Client.create`."""
+        self._store.create(resource, manifest)
+
+    async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> None:
+        """See `Client.patch`."""
+        self._store.update(resource, namespace, name, lambda obj: _apply(operations, obj))
+
+    async def delete(self, resource: Resource, namespace: str, name: str, version: str, *, force: bool = False) -> None:
+        """See `Client.delete`."""
+        try:
+            self._store.delete(resource, namespace, name, version, force=force)
+        except ApiError as error:
+            if error.code != 404:  # noqa: PLR2004
+                raise
+
+    async def replace_status(self, resource: Resource, obj: Object) -> None:
+        """See `Client.replace_status`."""
+        self._store.replace(resource, obj, status=True)
+
+
+class MachineClient(MemoryClient):
+    """The client of an operator whose pods are processes of one machine.
+
+    A cluster loses a folder with the pod that wrote it, so the operator refuses file:// artifacts on no shared volume.
+    Here every folder stays, and `qtj run` says where artifacts go, whatever the spec says: the operator is shown a
+    bucket in place of such a folder, and the weights that the spec names where they really are. It writes no spec, so
+    the object stays as its author wrote it.
+
+    Args:
+        store: The cluster.
+        artifacts: Returns where the artifacts of a job go here, by its namespace and name.
+    """
+
+    def __init__(self, store: Store, artifacts: Callable[[str, str], str]) -> None:
+        super().__init__(store)
+        self._artifacts = artifacts
+
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
+        """See `Client.get`."""
+        found = await super().get(resource, namespace, name)
+        if found is None or resource is not Resource.QUANTUM_TRAINING_JOBS:
+            return found
+        written = found["spec"].get("artifacts") or {}
+        uri, weights = written.get("uri"), written.get("weights")
+        if uri is None:
+            return found
+        shown = {"uri": f"gs://this-machine/{name}" if uri.startswith("file:///") else uri}
+        if weights is not None:
+            shown["weights"] = _here(weights, uri, self._artifacts(namespace or "", name))
+        return {**found, "spec": {**found["spec"], "artifacts": {**written, **shown}}}
+
+
+def _here(weights: str, uri: str, here: str) -> str:
+    """Returns where weights are on this machine: below the artifacts, or where an address elsewhere says."""
+    below = weights.removeprefix(f"{uri.rstrip('/')}/")
+    return below if "://" in below else f"{here.rstrip('/')}/{below}"
+
+
+def _apply(operations: Sequence[Object], obj: dict[str, Any]) -> None:
+    """Applies a JSON patch of operations on fields of objects, which is all the operator uses."""
+    for operation in operations:
+        *path, field = operation["path"].strip("/").split("/")
+        try:
+            parent = reduce(getitem, path, obj)
+        except KeyError:
+            raise ApiError(422, "Invalid", f"{operation['path']} does not exist") from None
+        if operation["op"] == "test" and parent.get(field) != operation["value"]:
+            raise ApiError(422, "Invalid", f"{operation['path']} is not {operation['value']!r}")
+        if operation["op"] == "add":
+            parent[field] = operation["value"]

@@ -1,0 +1,294 @@
+"""The folder of one run on this machine: its record, its logs and, unless they go elsewhere, its artifacts.
+
+<folder>/.qtj-run                     says that the folder is ours, where it was, which bucket has its artifacts, if one
+                                      has, and digests of its ConfigMaps; locked while the run is under way
+<folder>/job.json                     the job as the API server would hold it: what a later `qtj run` goes on from
+<folder>/events.jsonl                 its events, one object a line
+<folder>/run.log                      what a run without a terminal has to say
+<folder>/logs/worker-0.1.log          what a replica wrote, one file per attempt
+<folder>/...                          weights, checkpoints and results, as the training program stores them
+
+A folder that is not empty and has no `.qtj-run` belongs to somebody else: nothing in it is read, written or deleted.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from qtj.local.locks import locked
+from qtj.local.logfiles import in_order
+from qtj.local.records import is_record, moved
+from qtj_contract.progress_log import append_line
+from qtj_operator.api.names import LABEL_ATTEMPT
+from qtj_operator.controller.client import Object
+
+__all__ = ["EVENTS", "OUTPUT", "Folder", "FolderError"]
+
+T = TypeVar("T")
+
+EVENTS = "events.jsonl"
+OUTPUT = "run.log"
+_MARK = ".qtj-run"
+_RECORD = "job.json"
+_STOP = ".stop"
+_KILL = "kill"
+_LOGS = "logs"
+
+
+class FolderError(Exception):
+    """The folder cannot be used; the message is one sentence."""
+
+
+class Folder:
+    """The folder of one run.
+
+    Attributes:
+        path: Where it is, absolute.
+        complaint: Why the record was not written when it was last to be; None when it was.
+        lock: The descriptor that holds the folder for this process; None while nothing does.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+        self.complaint: str | None = None
+        self.lock: int | None = None
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether a run has its folder here, as far as this user may know."""
+        with suppress(OSError):
+            return (self.path / _MARK).is_file()
+        return False
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it holds files and none of them says that they are ours."""
+        try:
+            return not self.is_ours and any(self.path.iterdir())
+        except PermissionError:  # nobody knows what it holds
+            return True
+        except OSError:  # there is no such folder, or `claim` says what is wrong with it
+            return False
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a run has left a record here."""
+        return self.is_ours and self.changed > 0
+
+    @property
+    def bucket(self) -> str | None:
+        """Where the artifacts went, if not here."""
+        return self._said("artifacts", str)
+
+    @property
+    def configs(self) -> Mapping[str, str] | None:
+        """Digests of the ConfigMaps and Secrets of its last run; None where nobody knows."""
+        return self._said("configs", dict)
+
+    def _said(self, name: str, kind: type[T]) -> T | None:
+        """Returns what the mark says; None where it says nothing, or nothing of that kind."""
+        try:
+            said = json.loads((self.path / _MARK).read_text())
+        except (OSError, ValueError):
+            return None
+        found = said.get(name) if isinstance(said, dict) else None
+        return found if isinstance(found, kind) else None
+
+    @property
+    def changed(self) -> float:
+        """When its record was written last, in seconds since 1970; 0 without one."""
+        try:
+            return (self.path / _RECORD).stat().st_mtime
+        except OSError:
+            return 0.0
+
+    @property
+    def version(self) -> tuple[int, int, int] | None:
+        """What differs between two records, also where the clock of the disk is coarse; None without a record."""
+        try:
+            is_now = (self.path / _RECORD).stat()
+        except OSError:
+            return None
+        return is_now.st_ino, is_now.st_mtime_ns, is_now.st_size
+
+    @property
+    def is_active(self) -> bool:
+        """Whether a `qtj run` is at work in it; also where this user may not know that."""
+        try:
+            with (self.path / _MARK).open("rb") as mark:
+                fcntl.flock(mark, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            return True
+        except OSError:
+            return False
+        return False
+
+    def claim(self, bucket: str | None = None, configs: Mapping[str, str] | None = None) -> None:
+        """Makes the folder, and keeps every other `qtj run` out of it until this process ends.
+
+        Args:
+            bucket: Where the artifacts go, if not here.
+            configs: Digests of the ConfigMaps and Secrets that the run takes its variables from.
+
+        Raises:
+            FolderError: It cannot be written to, or another process has it.
+        """
+        with self._explained():
+            self.path.mkdir(parents=True, exist_ok=True)
+            (self.path / _LOGS).mkdir(exist_ok=True)
+            lock = self.take(make=True)
+            self._settle()
+            os.truncate(lock, 0)
+            mark = {"artifacts": bucket, "folder": str(self.path), "configs": configs}
+            os.pwrite(lock, json.dumps(mark).encode(), 0)
+        self.say_stopped()  # what a run that is gone was asked for
+
+    def _settle(self) -> None:
+        """Writes down where the weights are now, before the mark forgets where the folder was."""
+        if self._said("folder", str) not in {None, str(self.path)}:
+            with suppress(FolderError):  # there is no record, or none that could be read: nothing names weights
+                self.save(self.load())
+
+    def take(self, *, make: bool = False) -> int:
+        """Takes the lock of the folder, until `release` or the end of this process.
+
+        Args:
+            make: Whether to make it ours where it is not.
+
+        Returns:
+            The descriptor that holds it.
+
+        Raises:
+            FolderError: Another process has it, or there are no locks.
+            OSError: It cannot be opened.
+        """
+        flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_CREAT if make else 0)
+        lock = os.open(self.path / _MARK, flags, 0o644)
+        try:
+            locked(lock)
+        except OSError as problem:
+            os.close(lock)
+            where = f"{self.path}: wait for its end, or stop it with qtj stop"
+            if isinstance(problem, BlockingIOError):
+                raise FolderError(f"another qtj run is at work in {where}") from None
+            raise FolderError(f"there are no locks in {self.path} ({problem.strerror}): work on another disk") from None
+        self.lock = lock
+        return lock
+
+    def release(self) -> None:
+        """Lets others in."""
+        if self.lock is not None:
+            os.close(self.lock)
+            self.lock = None
+
+    def give_up(self) -> None:
+        """Removes the folder that was made for a run which never began."""
+        if not self.is_used:
+            with suppress(OSError):
+                (self.path / OUTPUT).unlink(missing_ok=True)
+                (self.path / _LOGS).rmdir()
+                (self.path / _MARK).unlink()
+                self.path.rmdir()
+        self.release()
+
+    def save(self, job: Object) -> None:
+        """Writes the record, or says in `complaint` why not and leaves the one before as it is."""
+        unfinished = self.path / f".{_RECORD}"
+        try:
+            with unfinished.open("w") as file:
+                file.write(json.dumps(job, indent=4, sort_keys=True))
+                file.flush()
+                os.fsync(file.fileno())  # else a power failure may leave an empty record
+            unfinished.replace(self.path / _RECORD)
+        except OSError as problem:
+            why = f"{problem.strerror}): make room, for a later run would go on from before"
+            self.complaint = f"cannot write {self.path / _RECORD} ({why}"
+            with suppress(OSError):
+                unfinished.unlink()
+        else:
+            self.complaint = None
+
+    def load(self) -> dict[str, Any]:
+        """Reads the record; weights in a folder that has moved are where it is now.
+
+        Raises:
+            FolderError: There is none, or it is not one.
+        """
+        path = self.path / _RECORD
+        if not self.is_ours:
+            raise FolderError(f"there is no run in {self.path}: nothing was run there yet")
+        try:
+            job = json.loads(path.read_text())
+        except FileNotFoundError:
+            raise FolderError(f"the run in {self.path} ended before it began: run it anew") from None
+        except OSError as problem:
+            raise FolderError(f"cannot read {path} ({problem.strerror}): make it readable") from None
+        except (ValueError, RecursionError):
+            job = None
+        if not is_record(job):
+            raise FolderError(
+                f"{path} is no record of a job: it was changed since, so begin anew with `qtj run FILE --fresh`"
+            )
+        record: dict[str, Any] = job
+        return moved(record, Path(self._said("folder", str) or self.path), self.path)
+
+    @property
+    def logs(self) -> list[Path]:
+        """The logs: by attempt and replica, those of inference last."""
+        return in_order((self.path / _LOGS).glob("*.log"))
+
+    def log(self, pod: Object) -> Callable[[bytes], None]:
+        """Returns what writes to the log of a pod; output that the disk has no room for is lost."""
+        meta = pod["metadata"]
+        attempt = meta["labels"].get(LABEL_ATTEMPT)
+        name = f"{meta['name']}.{attempt}.log" if attempt else f"{meta['name']}.log"
+        return lambda data: _append(self.path / _LOGS / name, data)
+
+    def tell(self, event: Object) -> None:
+        """Records an event; one that the disk has no room for is lost."""
+        with suppress(OSError), (self.path / EVENTS).open("ab+") as record:
+            append_line(record, json.dumps(event).encode() + b"\n")
+
+    def ask_to_stop(self, *, at_once: bool) -> None:
+        """Asks the `qtj run` that is at work here to suspend its job.
+
+        Raises:
+            FolderError: The folder cannot be written to.
+        """
+        with self._explained():
+            (self.path / _STOP).write_text(_KILL if at_once else "")
+
+    @property
+    def is_to_stop(self) -> bool:
+        """Whether somebody has asked for that, and it is not done yet."""
+        return (self.path / _STOP).exists()
+
+    @property
+    def is_to_stop_at_once(self) -> bool:
+        """Whether the programs are to be killed."""
+        with suppress(OSError):
+            return (self.path / _STOP).read_text() == _KILL
+        return False
+
+    def say_stopped(self) -> None:
+        """Says that nothing of the job runs any more."""
+        with suppress(OSError):
+            (self.path / _STOP).unlink()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError) as problem:  # ValueError: a NUL in the path
+            why = problem.strerror if isinstance(problem, OSError) else problem
+            why = "it is no folder" if isinstance(problem, FileExistsError) else why
+            raise FolderError(f"cannot write to {self.path} ({why}): name another folder with --artifacts") from None
+
+
+def _append(path: Path, data: bytes) -> None:
+    with suppress(OSError), path.open("ab") as file:
+        file.write(data)

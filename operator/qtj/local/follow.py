@@ -1,0 +1,96 @@
+"""Follows a run that another process has under way, by what it writes into its folder."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from qtj.local.activity import activity_in_folder
+from qtj.local.folder import EVENTS, Folder, FolderError
+from qtj.local.store import Change
+from qtj_operator.api.reading import read_status
+from qtj_operator.api.status import ENDED, Phase
+from qtj_operator.controller.client import Resource
+
+__all__ = ["events_of", "follow"]
+
+_FIELDS = ("type", "reason", "message")
+_PERIOD_SECONDS = 0.2
+
+
+def follow(folder: Folder, on_activity: Callable[[str], None] = lambda _: None) -> Iterator[Change]:
+    """Yields what changes in a run, from its begin until its job has ended or nobody is at work on it any more.
+
+    Args:
+        folder: Its folder.
+        on_activity: Called again and again with what its program says it is doing; "" while it trains.
+
+    Raises:
+        FolderError: Its record cannot be read.
+    """
+    seen, number, position = None, 0, 0
+    while True:
+        is_last = not folder.is_active
+        if (version := folder.version) != seen:
+            record = _record(folder)
+            if record and record["status"].get("phase") == Phase.SUSPENDED and folder.is_to_stop and not is_last:
+                record = None  # its programs have not ended yet
+            else:
+                seen, number = version, number + 1
+            if record:
+                is_last |= record["status"].get("phase") in ENDED  # another job of its qtj run may go on for long
+                yield Change("MODIFIED", Resource.QUANTUM_TRAINING_JOBS, number, record)
+        events, position = _events_since(folder, position)
+        for event in events:
+            number += 1
+            yield Change("ADDED", Resource.EVENTS, number, event)
+        if (activity := activity_in_folder(folder.path)) is not None:
+            on_activity(activity)
+        if is_last:
+            return
+        time.sleep(_PERIOD_SECONDS)
+
+
+def events_of(folder: Folder) -> list[dict[str, Any]]:
+    """Returns the events of a run, oldest first."""
+    return _events_since(folder, 0)[0]
+
+
+def _record(folder: Folder) -> dict[str, Any] | None:
+    """Returns the job; None of a run that has only begun.
+
+    Raises:
+        FolderError: It cannot be read.
+    """
+    try:
+        record = folder.load()
+    except FolderError:
+        if not folder.is_active:
+            raise
+        return None
+    return {**record, "status": read_status(record).to_dict()}  # a damaged one too has something to show
+
+
+def _events_since(folder: Folder, position: int) -> tuple[list[dict[str, Any]], int]:
+    """Returns the events that were written from a position on, and where they end; half a line waits for its end."""
+    try:
+        with (folder.path / EVENTS).open("rb") as file:
+            file.seek(position)
+            written = file.read()
+    except OSError:  # there is none yet
+        return [], position
+    whole = written[: written.rfind(b"\n") + 1]
+    return [event for line in whole.split(b"\n") if (event := _event(line))], position + len(whole)
+
+
+def _event(line: bytes) -> dict[str, Any] | None:
+    """Reads one line; None for what is no event, as a disk that was full may leave it."""
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    about = event.get("involvedObject") if isinstance(event, dict) else None
+    if not isinstance(about, dict):
+        return None
+    is_whole = all(isinstance(each, str) for each in (about.get("name"), *map(event.get, _FIELDS)))
+    return event if is_whole else None

@@ -1,0 +1,146 @@
+"""The runs of jobs on this machine: each has a folder of its own, and none is overwritten.
+
+qtj-artifacts/qcnn/1                  the first run of the job qcnn: "qcnn/1"
+qtj-artifacts/qcnn/2 -> /data/mine    the second, with --artifacts /data/mine
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qtj.local.folder import Folder, FolderError
+from qtj_operator.api.reading import read_status
+from qtj_operator.api.status import ENDED, Phase
+
+__all__ = ["INTERRUPTED", "History", "Run", "phase_of"]
+
+INTERRUPTED = "Interrupted"
+"""Where a run stands that ended before its job did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a job.
+
+    Attributes:
+        job: The job's name.
+        number: Which run of it, from 1.
+        path: Where it is listed: its folder, or a link to that.
+    """
+
+    job: str
+    number: int
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """What it is called on the command line."""
+        return f"{self.job}/{self.number}"
+
+    @property
+    def folder(self) -> Folder:
+        """Its folder."""
+        try:
+            return Folder(self.path.resolve())
+        except (OSError, RuntimeError):  # a link to itself, or through a folder of somebody else
+            return Folder(self.path)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it is under way or has left a record: others were ended before their job was there."""
+        folder = self.folder
+        return folder.is_active or folder.is_used
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether its folder is where --artifacts said."""
+        return self.path.is_symlink()
+
+
+def phase_of(record: Mapping[str, Any], *, is_active: bool) -> str:
+    """Returns the phase of a run's job as it is recorded, or that the run was interrupted."""
+    phase = read_status(record).phase or Phase.PENDING
+    return phase if is_active or phase in ENDED else INTERRUPTED
+
+
+class History:
+    """The runs that are listed in one folder.
+
+    Attributes:
+        root: That folder, by default `qtj-artifacts` in the current one.
+    """
+
+    def __init__(self, root: Path = Path("qtj-artifacts")) -> None:
+        self.root = root
+
+    def jobs(self) -> Sequence[str]:
+        """Returns the names of the jobs that have runs."""
+        with suppress(OSError):
+            return sorted(path.name for path in self.root.iterdir() if self.runs(path.name))
+        return []
+
+    def runs(self, job: str) -> Sequence[Run]:
+        """Returns the runs of a job, oldest first."""
+        return sorted((run for run in self._listed(job) if run.folder.is_ours), key=lambda run: run.number)
+
+    def latest(self, job: str) -> Run | None:
+        """Returns the last run of a job that has begun."""
+        return next((run for run in reversed(self.runs(job)) if run.has_begun), None)
+
+    def name_of(self, job: str, folder: Folder) -> str:
+        """Returns what the run in a folder is called; the job's name where it is not listed."""
+        return next((run.name for run in self._listed(job) if run.folder.path == folder.path.resolve()), job)
+
+    def next_folder(self, job: str) -> Folder:
+        """Returns where the next run of a job would be."""
+        return Folder(self.root / job / str(self._next_number(job)))
+
+    def make_folder(self, job: str) -> Folder:
+        """Makes the folder of the next run of a job.
+
+        Raises:
+            FolderError: It cannot be made.
+        """
+        try:
+            return Folder(self._new(job, Path.mkdir))
+        except OSError as problem:
+            raise FolderError(
+                f"cannot write to {(self.root / job).absolute()} ({problem.strerror}): go to a folder that can be "
+                "written to, or name one with --artifacts"
+            ) from None
+
+    def link(self, job: str, folder: Folder) -> None:
+        """Lists a run whose folder is elsewhere; where nothing can be written, it is not listed."""
+        if any(run.folder.path == folder.path.resolve() for run in self._listed(job)):
+            return
+        with suppress(OSError):
+            self._new(job, lambda path: path.symlink_to(folder.path.resolve(), target_is_directory=True))
+
+    def _new(self, job: str, make: Callable[[Path], None]) -> Path:
+        """Makes what stands for the next run of a job.
+
+        Raises:
+            OSError: It cannot be made.
+        """
+        runs = self.root / job
+        runs.mkdir(parents=True, exist_ok=True)  # raises FileExistsError where something else is in the way
+        number = self._next_number(job)
+        while True:
+            path = runs / str(number)
+            try:
+                make(path)
+            except FileExistsError:  # another qtj run was faster
+                number += 1
+            else:
+                return path
+
+    def _next_number(self, job: str) -> int:
+        return 1 + max((run.number for run in self._listed(job)), default=0)
+
+    def _listed(self, job: str) -> Iterator[Run]:
+        with suppress(OSError):
+            for path in (self.root / job).iterdir():
+                if path.name.isascii() and path.name.isdecimal() and path.name[0] != "0":
+                    yield Run(job, int(path.name), path)

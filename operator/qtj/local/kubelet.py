@@ -1,0 +1,269 @@
+"""Runs the pods of a cluster in memory as local processes.
+
+One task per pod, from its first sight to its end::
+
+    Pending ── the program cannot be started ──▶ Failed, with the kubelet's word for it
+       │
+       ▼
+    Running ── ready: at once, or when its probes say so ──▶ the program ends ──▶ Succeeded or Failed
+       │                                                            ▲
+       └── deleted, or found dead by its probes: SIGTERM, and ──────┘
+           SIGKILL after the grace period
+
+A kubelet would let some pods wait for what keeps them from starting. Nothing that could be put right comes later here,
+so they fail: for good, or with an exit code that asks for another try where the machine had no room.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from qtj.local.addresses import Addresses, NoFreePortError
+from qtj.local.objects import grace_of
+from qtj.local.podstatus import conditions, ended, running
+from qtj.local.probes import Prober
+from qtj.local.process import Process
+from qtj.local.program import CannotStartError, Configs, Program, program_of
+from qtj.local.store import Change, Store
+from qtj.local.supervisors import Supervisors
+from qtj.local.termination import termination_message
+from qtj_contract import Env
+from qtj_operator.api.job import METRICS_PORT, main_container
+from qtj_operator.api.names import LABEL_JOB
+from qtj_operator.controller.client import ApiError, Key, Object, Resource
+
+__all__ = ["Kubelet", "Machine"]
+
+_CANNOT_RUN = 126
+"""What a shell says of a program that it cannot run. Like every code below 128 it is final."""
+_NO_ROOM = 128
+"""What containerd says of a container that it could not start: worth another try."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What this machine offers to pods.
+
+    Attributes:
+        name: Its name, as a node.
+        addresses: Where Services are.
+        artifacts: Returns where the artifacts of a job go here, by its namespace and name.
+        progress: Returns the file that the replicas of a job may append their progress to, likewise.
+        log: Opens the log of a pod: returns what takes its output.
+        configs: ConfigMaps and Secrets.
+    """
+
+    name: str
+    addresses: Addresses
+    artifacts: Callable[[str, str], str]
+    progress: Callable[[str, str], Path]
+    log: Callable[[Object], Callable[[bytes], None]]
+    configs: Configs = field(default_factory=dict)
+
+
+class Kubelet:
+    """The kubelet of the only node.
+
+    Args:
+        store: The cluster.
+        machine: What this machine offers.
+    """
+
+    def __init__(self, store: Store, machine: Machine) -> None:
+        self._store = store
+        self._machine = machine
+        self._pods: dict[str, _PodTask] = {}
+        self._defects: list[BaseException] = []
+        self._supervisors = Supervisors()
+
+    def notice(self, change: Change) -> None:
+        """Takes notice of a change: to be called for every one, within the event loop."""
+        if change.resource is not Resource.PODS:
+            return
+        uid = change.object["metadata"]["uid"]
+        if change.type == "ADDED":
+            self._pods[uid] = _PodTask(self, change.object, self._defects.append)
+        elif uid in self._pods and change.type == "DELETED":
+            self._pods[uid].kill()
+        elif uid in self._pods and "deletionTimestamp" in change.object["metadata"]:
+            self._pods[uid].stop()
+
+    @property
+    def running(self) -> int:
+        """How many programs run."""
+        return len(self._pods)
+
+    def runs(self, job: Key) -> bool:
+        """Tells whether a program of a job runs."""
+        return any(task.job == job for task in self._pods.values())
+
+    def pid(self, pod: str) -> int | None:
+        """Returns the process of the running pod of that name."""
+        return next((task.pid for task in self._pods.values() if task.name == pod), None)
+
+    def check(self) -> None:
+        """Raises what was raised while a pod was looked after, if anything was: a defect, which must not go unseen."""
+        if self._defects:
+            raise self._defects[0]
+
+    def kill(self, job: Key) -> None:
+        """Kills every program of a job at once."""
+        for task in self._pods.values():
+            if task.job == job:
+                task.kill()
+
+    async def close(self) -> None:
+        """Ends every program, kindly, and waits for their end."""
+        for task in self._pods.values():
+            task.stop()
+        await asyncio.gather(*(task.ended() for task in list(self._pods.values())))
+
+    async def run(self, pod: Object, stopping: asyncio.Event, started: Callable[[Process], None]) -> None:
+        """Runs one pod to its end."""
+        try:
+            with TemporaryDirectory(prefix="qtj-", ignore_cleanup_errors=True) as scratch:
+                status = await self._run(pod, Path(scratch), stopping, started)
+        except CannotStartError as problem:
+            status = ended(pod, _CANNOT_RUN, str(problem), problem.reason)
+        except (OSError, NoFreePortError) as problem:
+            status = ended(pod, _NO_ROOM, str(problem), "StartError")
+        finally:
+            self._pods.pop(pod["metadata"]["uid"], None)
+        self._say(pod, status, node=self._machine.name)
+
+    async def _run(
+        self, pod: Object, scratch: Path, stopping: asyncio.Event, started: Callable[[Process], None]
+    ) -> Mapping[str, Any]:
+        """Runs the program of a pod, and returns the status in which it leaves the pod."""
+        word = scratch / "termination-log"
+        program = self._program(pod, word)
+        process = await Process.start(program, self._machine.log(pod), self._supervisors, scratch)
+        started(process)
+        self._say(pod, running(pod), node=self._machine.name)
+        code, unhealthy = await self._accompany(pod, program, process, stopping)
+        return ended(pod, code, termination_message(pod, code, word, process.tail, unhealthy))
+
+    async def _accompany(
+        self, pod: Object, program: Program, process: Process, stopping: asyncio.Event
+    ) -> tuple[int, str | None]:
+        """Asks its probes while it runs, stops it when it is to stop; returns its exit code, and what probes blame."""
+        end = asyncio.create_task(process.wait())
+        stop = asyncio.create_task(stopping.wait())
+        probing = asyncio.create_task(self._prober(pod, program).run())
+        await asyncio.wait({end, stop, probing}, return_when=asyncio.FIRST_COMPLETED)
+        blamed = probing.done() and not end.done()
+        for task in (stop, probing):
+            task.cancel()
+        if not end.done():
+            process.terminate()
+            await asyncio.wait({end}, timeout=grace_of(pod).total_seconds())
+            process.kill()
+        await asyncio.gather(stop, probing, return_exceptions=True)
+        return await end, probing.result() if blamed else None
+
+    def _prober(self, pod: Object, program: Program) -> Prober:
+        return Prober(
+            main_container(pod["spec"]["containers"]),
+            program=program,
+            supervisors=self._supervisors,
+            port=lambda port: self._local_port(pod, port),
+            ready=lambda ready: self._say(pod, {"conditions": conditions(ready=ready)}),
+        )
+
+    def _program(self, pod: Object, word: Path) -> Program:
+        meta = pod["metadata"]
+        namespace, name, job = meta["namespace"], meta["name"], meta["labels"][LABEL_JOB]
+        replaced = {
+            str(Env.ARTIFACTS_URI): self._machine.artifacts(namespace, job),
+            str(Env.TERMINATION_LOG): str(word),
+            **{
+                str(variable): str(self._local_port(pod, port))
+                for variable, port in _own_ports(pod).items()
+                if self._is_service(namespace, name)
+            },
+        }
+        program = program_of(
+            pod,
+            configs=self._machine.configs,
+            replaced=replaced,
+            rewrite=lambda text: self._machine.addresses.rewrite(text, namespace),
+        )
+        progress = {str(Env.PROGRESS_LOG): str(self._machine.progress(namespace, job))}
+        return replace(program, environment={**program.environment, **progress})
+
+    def _is_service(self, namespace: str, name: str) -> bool:
+        return any(s["metadata"]["name"] == name for s in self._store.select(Resource.SERVICES, namespace, {}))
+
+    def _local_port(self, pod: Object, port: int) -> int:
+        """Returns where the pod's port is on this machine: elsewhere only when a Service stands for it."""
+        meta = pod["metadata"]
+        known = {p["containerPort"] for p in main_container(pod["spec"]["containers"]).get("ports") or ()}
+        if port in known and self._is_service(meta["namespace"], meta["name"]):
+            return self._machine.addresses.port(meta["namespace"], meta["name"], port)
+        return port
+
+    def _say(self, pod: Object, status: Mapping[str, Any], node: str | None = None) -> None:
+        """Writes the pod's status; a pod that was removed meanwhile needs none."""
+        meta = pod["metadata"]
+
+        def change(obj: dict[str, Any]) -> None:
+            if obj["metadata"]["uid"] == meta["uid"]:
+                obj["status"] = {**obj.get("status", {}), **status}
+                obj["spec"] |= {"nodeName": node} if node else {}
+
+        try:
+            self._store.update(Resource.PODS, meta["namespace"], meta["name"], change)
+        except ApiError:
+            return
+
+
+class _PodTask:
+    """A pod under way, as the kubelet holds it."""
+
+    def __init__(self, kubelet: Kubelet, pod: Object, defect: Callable[[BaseException], None]) -> None:
+        meta = pod["metadata"]
+        self.name = meta["name"]
+        self.job = (meta["namespace"], meta["labels"][LABEL_JOB])
+        self._process: Process | None = None
+        self._killed = False
+        self._stopping = asyncio.Event()
+        self._task = asyncio.create_task(kubelet.run(pod, self._stopping, self._started))
+        self._task.add_done_callback(lambda task: _tell(task, defect))
+
+    @property
+    def pid(self) -> int | None:
+        """Its process, once it has one."""
+        return self._process.pid if self._process else None
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    def kill(self) -> None:
+        self._killed = True
+        if self._process:
+            self._process.kill()
+
+    async def ended(self) -> None:
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    def _started(self, process: Process) -> None:
+        self._process = process
+        if self._killed:
+            process.kill()
+
+
+def _tell(task: asyncio.Task[None], defect: Callable[[BaseException], None]) -> None:
+    if not task.cancelled() and (problem := task.exception()) is not None:
+        defect(problem)
+
+
+def _own_ports(pod: Object) -> Mapping[Env, int]:
+    """Returns the ports that the contract tells the program to listen on."""
+    variables = {each["name"]: each.get("value") for each in main_container(pod["spec"]["containers"]).get("env") or ()}
+    ports = {Env.METRICS_PORT: METRICS_PORT}
+    if profiler := variables.get(Env.PROFILER_PORT):
+        ports[Env.PROFILER_PORT] = int(profiler)
+    return ports

@@ -1,0 +1,40 @@
+"""Asks leaders and evaluators for their progress where they listen on this machine."""
+
+from collections.abc import Callable
+
+from qtj.local.http import get
+from qtj_contract import PROGRESS_PATH, activity_in
+from qtj_operator.controller.client import ApiError, Key
+from qtj_operator.controller.progress import Poller
+
+__all__ = ["LocalPoller"]
+
+_PERIOD_SECONDS = 0.5
+_TIMEOUT_SECONDS = 2.0
+
+
+class LocalPoller(Poller):
+    """Polls replicas by the ports that stand for their Services.
+
+    Args:
+        hint: Called with the job whose progress has moved.
+        port: Returns where the leader of a job listens, or its evaluator.
+        on_activity: Called with a job and what its leader says it is doing, each time it answers.
+    """
+
+    def __init__(
+        self, hint: Callable[[Key], None], port: Callable[[Key, bool], int], on_activity: Callable[[Key, str], None]
+    ) -> None:
+        super().__init__(hint, _PERIOD_SECONDS)
+        self._port = port
+        self._on_activity = on_activity
+
+    async def fetch(self, key: Key, address: str, *, evaluator: bool = False) -> bytes | None:
+        """See `Poller.fetch`."""
+        try:
+            answer = await get(f"http://{address}:{self._port(key, evaluator)}{PROGRESS_PATH}", _TIMEOUT_SECONDS)
+        except (OSError, ApiError):
+            return None
+        if not evaluator and (activity := activity_in(answer.body.decode(errors="replace"))) is not None:
+            self._on_activity(key, activity)
+        return answer.body

@@ -1,0 +1,200 @@
+"""Containers as processes: each under a supervisor, which leaves nothing of it behind (see supervisors.py)."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from qtj.local.launch import request
+from qtj.local.program import Program
+from qtj.local.startable import not_started
+from qtj.local.supervisors import Supervisors
+
+__all__ = ["Process"]
+
+_TAIL = 4096
+"""Bytes of a program's last output that are kept, for a program that leaves no other message."""
+_DRAIN_SECONDS = 2.0
+
+
+class Process:
+    """One running program.
+
+    Attributes:
+        pid: Its process id.
+    """
+
+    def __init__(self, pid: int, supervisor: "_Supervisor", output: "_Output") -> None:
+        self.pid = pid
+        self._supervisor = supervisor
+        self._output = output
+
+    @classmethod
+    async def start(
+        cls, program: Program, log: Callable[[bytes], None], supervisors: Supervisors, scratch: Path | None = None
+    ) -> "Process":
+        """Starts a program.
+
+        Args:
+            program: What to run.
+            log: Takes what it writes.
+            supervisors: Start its supervisor.
+            scratch: A folder that is removed if this process is killed before the program has ended.
+
+        Raises:
+            CannotStartError: It does not run on this machine.
+            OSError: This machine has no room for it.
+        """
+        starting = asyncio.create_task(cls._start(program, log, supervisors, scratch))
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:  # nobody waits for it any more, and it must not run on
+            with suppress(Exception):
+                process = await starting
+                process.kill()
+                await process.wait()
+            raise
+
+    @classmethod
+    async def _start(
+        cls, program: Program, log: Callable[[bytes], None], supervisors: Supervisors, scratch: Path | None
+    ) -> "Process":
+        environment = {**program.environment, **supervisors.mark}
+        asked = request(str(scratch or ""), str(program.folder), program.command, environment)
+        reading, writing = os.pipe()
+        try:
+            supervisor = await _Supervisor.start(supervisors, writing)
+        except BaseException:
+            os.close(reading)
+            raise
+        finally:
+            os.close(writing)
+        output = await _Output.of(reading, log)
+        try:
+            pid = await supervisor.told(asked)
+        except BaseException:
+            output.close()
+            raise
+        if pid < 0:
+            await supervisor.ended()
+            output.close()
+            raise not_started(program.command[0], -pid)
+        supervisor.started(pid)
+        return cls(pid, supervisor, output)
+
+    @property
+    def tail(self) -> str:
+        """The last of what it wrote."""
+        return self._output.tail.decode(errors="replace")
+
+    async def wait(self) -> int:
+        """Waits for its end and returns its exit code, 128 + n when signal n ended it; nothing of it is left then."""
+        code = await self._supervisor.ended()
+        await self._output.end()
+        return code
+
+    def terminate(self) -> None:
+        """Asks it to end: as a kubelet does, its main process alone."""
+        self._supervisor.terminate()
+
+    def kill(self) -> None:
+        """Ends it and all that it has started."""
+        self._supervisor.kill()
+
+
+class _Supervisor:
+    """The supervisor of one program, as seen from here."""
+
+    def __init__(
+        self,
+        supervisors: Supervisors,
+        process: subprocess.Popen[bytes],
+        streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+    ) -> None:
+        self._supervisors = supervisors
+        self._process = process
+        self._reader, self._writer = streams
+
+    @classmethod
+    async def start(cls, supervisors: Supervisors, output: int) -> "_Supervisor":
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                process = supervisors.start(theirs, output)
+            except BaseException:
+                ours.close()
+                raise
+        return cls(supervisors, process, await asyncio.open_connection(sock=ours))
+
+    async def told(self, asked: bytes) -> int:
+        """Tells it what to run; returns the program's process id, or minus the error number that prevents it.
+
+        Raises:
+            OSError: It was killed before it answered.
+        """
+        self._writer.write(asked)
+        answer = await self._reader.readline()
+        if not answer:
+            code = await self.ended()
+            raise OSError(f"its supervisor ended with exit code {code} before it could start: try again")
+        return int(answer)
+
+    def started(self, program: int) -> None:
+        """Takes note of the process of its program."""
+        self._supervisors.started(self._process, program)
+
+    async def ended(self) -> int:
+        """Waits for its end and returns its exit code."""
+        with suppress(OSError):
+            await self._reader.read()
+        code = await self._supervisors.end(self._process)
+        self._writer.close()
+        return code
+
+    def terminate(self) -> None:
+        """Passes SIGTERM on to the program."""
+        self._process.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Makes it kill the program and all that is left of it."""
+        if not self._writer.is_closing():
+            self._writer.write(b"k")
+
+
+class _Output(asyncio.Protocol):
+    """Reads what a program writes, whatever becomes of the log: a full disk must not stop the program."""
+
+    def __init__(self, log: Callable[[bytes], None]) -> None:
+        self.tail = b""
+        self._log = log
+        self._ended = asyncio.Event()
+
+    @classmethod
+    async def of(cls, descriptor: int, log: Callable[[bytes], None]) -> "_Output":
+        output = cls(log)
+        pipe = os.fdopen(descriptor, "rb", 0)
+        output._transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: output, pipe)
+        return output
+
+    _transport: asyncio.ReadTransport
+
+    def data_received(self, data: bytes) -> None:
+        self.tail = (self.tail + data)[-_TAIL:]
+        self._log(data)
+
+    def connection_lost(self, _problem: Exception | None) -> None:
+        self._ended.set()
+
+    async def end(self) -> None:
+        """Waits for the rest; a process that nobody could kill may hold the pipe open for ever."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._ended.wait(), _DRAIN_SECONDS)
+        self.close()
+
+    def close(self) -> None:
+        """Reads no further."""
+        self._transport.close()

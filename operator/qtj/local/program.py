@@ -1,0 +1,168 @@
+"""From a pod's manifest to the program that stands for its main container on this machine.
+
+No image is pulled. The image of the trainer in this repository stands for `python -m qtj_trainer` in this Python
+environment, as its Dockerfile says; every other container has to say what it runs.
+"""
+
+import importlib.util
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from math import ceil
+from pathlib import Path
+
+from qtj.local.extras import how_to_get_the_trainer
+from qtj.local.startable import CannotStartError, refuse_unstartable
+from qtj.local.variables import Configs, as_text, expanded, variables_of
+from qtj_contract import Env
+from qtj_operator.api.job import TRAINER_IMAGE, is_trainer, main_container
+from qtj_operator.controller.client import Object
+
+__all__ = ["CannotStartError", "Configs", "Program", "program_of", "with_command"]
+
+_ENTRYPOINT = ("-m", "qtj_trainer")
+"""ENTRYPOINT of Dockerfile.trainer, after its Python."""
+
+_ENVIRONMENT = {"PYTHONUNBUFFERED": "1"}
+_THREADS = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
+"""What OpenMP and TensorFlow read the number of their threads from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What to run in place of a container.
+
+    Attributes:
+        command: The program and its arguments.
+        environment: All of its environment.
+        folder: Its working directory.
+        notes: Sentences on what the container has and this process has not.
+    """
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    folder: Path
+    notes: Sequence[str] = field(default=())
+
+
+def program_of(
+    pod: Object,
+    *,
+    configs: Configs,
+    replaced: Mapping[str, str],
+    rewrite: Callable[[str], str] = lambda text: text,
+) -> Program:
+    """Returns the program of a pod's main container.
+
+    Args:
+        pod: The pod.
+        configs: The ConfigMaps and Secrets that there are.
+        replaced: Variables of the container that have another value here.
+        rewrite: Puts addresses of this machine in place of those of the cluster.
+
+    Raises:
+        CannotStartError: It cannot run here.
+    """
+    container = main_container(pod["spec"]["containers"])
+    own = variables_of(pod, container, configs, replaced, rewrite)
+    environment = {**_inherited(), **_ENVIRONMENT, **_threads(container), **own}
+    words = map(as_text, (*_entrypoint(container), *(container.get("args") or ())))
+    command = [expanded(rewrite(word), own) for word in words]
+    program = Program(command=command, environment=environment, folder=_folder(container), notes=tuple(_notes(pod)))
+    return with_command(program, command, container["name"])
+
+
+def with_command(program: Program, command: Sequence[object], container: str) -> Program:
+    """Returns the program with another command, in the same environment: what a probe runs.
+
+    Args:
+        program: The program.
+        command: Another program and its arguments.
+        container: The name of the container, for the error.
+
+    Raises:
+        CannotStartError: It cannot run here.
+    """
+    words = [as_text(word) for word in command]
+    refuse_unstartable(container, words, program.environment)
+    return replace(program, command=(_located(program, words[0], container), *words[1:]))
+
+
+def _located(program: Program, name: str, container: str) -> str:
+    """Returns the path of an executable: on the PATH, or below the working directory."""
+    beside = program.folder / name
+    found = str(beside) if "/" in name else shutil.which(name, path=program.environment["PATH"])
+    if found is not None and os.access(found, os.X_OK) and not Path(found).is_dir():
+        return str(Path(found).absolute())
+    why = "not on this machine: install it, or correct the container's command"
+    if "/" in name and beside.is_dir():
+        why = "a folder: name a program in the container's command"
+    elif "/" in name and beside.exists():
+        why = f"not executable: chmod +x {beside}"
+    raise CannotStartError("StartError", f'the program "{name}" of the container {container} is {why}')
+
+
+def _entrypoint(container: Object) -> Sequence[str]:
+    if is_trainer(container):
+        if importlib.util.find_spec("tensorflow_quantum") is None:
+            raise CannotStartError(
+                "ErrImagePull",
+                f'image "{container["image"]}" stands for the trainer, and this Python environment lacks TensorFlow '
+                f"Quantum{how_to_get_the_trainer()}",
+            )
+        return (sys.executable, *_ENTRYPOINT)
+    if container.get("command"):
+        command: Sequence[str] = container["command"]
+        return command
+    raise CannotStartError(
+        "ErrImagePull",
+        f'image "{container["image"]}" is not pulled on this machine, and the container {container["name"]} names no '
+        f"command: set it to the program to run here, or use an image called {TRAINER_IMAGE}",
+    )
+
+
+def _inherited() -> dict[str, str]:
+    """Returns this process' environment as a container's image would have it: with this Python's programs first."""
+    inherited = {name: value for name, value in os.environ.items() if not _is_ours(name)}
+    path = [str(Path(sys.executable).parent), inherited.get("PATH", os.defpath)]
+    return {**inherited, "PATH": os.pathsep.join(path)}
+
+
+def _is_ours(name: str) -> bool:
+    return name == Env.TF_CONFIG or name.startswith("QTJ_")
+
+
+def _threads(container: Object) -> dict[str, str]:
+    """Returns what a CPU limit comes to here: no more threads than it has processors, as a hint to the libraries."""
+    limit = str(((container.get("resources") or {}).get("limits") or {}).get("cpu", ""))
+    try:
+        processors = Decimal(limit.removesuffix("m")) / (1000 if limit.endswith("m") else 1)
+        count = str(max(ceil(processors), 1))
+    except (ArithmeticError, ValueError):  # none, or one that no kubelet would take
+        return {}
+    return dict.fromkeys(_THREADS, count)
+
+
+def _folder(container: Object) -> Path:
+    folder = Path(as_text(container.get("workingDir")) or ".").absolute()
+    if "\0" in str(folder) or not folder.is_dir():
+        raise CannotStartError(
+            "CreateContainerError",
+            f"workingDir {str(folder)!a} of the container {container['name']} is no folder of this machine: make it, "
+            "or leave workingDir out to run in the current one",
+        )
+    return folder
+
+
+def _notes(pod: Object) -> list[str]:
+    spec = pod["spec"]
+    others = [each["name"] for each in (*(spec.get("initContainers") or ()), *spec["containers"])]
+    main = main_container(spec["containers"])
+    others.remove(main["name"])
+    notes = [f"the container {name} is not run on this machine: only the main one is" for name in others]
+    missing = (mount for mount in main.get("volumeMounts") or () if not Path(mount["mountPath"]).exists())
+    notes += (f"the volume {each['name']} is not mounted at {each['mountPath']} on this machine" for each in missing)
+    return notes

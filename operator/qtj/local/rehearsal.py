@@ -1,0 +1,109 @@
+"""What the operator would create for a job, found out by letting it: its reconcile on an empty cluster, no kubelet."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from qtj.local.client import MachineClient, MemoryClient
+from qtj.local.store import Store
+from qtj_contract import Progress
+from qtj_operator.api.job import Job
+from qtj_operator.api.status import Phase, WeightsStatus
+from qtj_operator.controller.client import Key, Object, Resource
+from qtj_operator.controller.reconcile import Reconciler, utc_now
+from qtj_operator.core.invalid_spec import invalid_inference
+from qtj_operator.manifests.inference import inference_job
+
+__all__ = ["Rehearsal", "rehearse"]
+
+_ENOUGH = 10
+"""Passes after which everything is created."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """What came of it.
+
+    Attributes:
+        services: The Services.
+        pod_groups: The PodGroup, if the gang is to be placed as one.
+        pods: The pods of the replicas.
+        inference: The inference Job, if one is asked for; its weights and their digest stand for those to come.
+        refusal: Why the operator refuses the job, in one sentence; None when it does not.
+    """
+
+    services: Sequence[dict[str, Any]]
+    pod_groups: Sequence[dict[str, Any]]
+    pods: Sequence[dict[str, Any]]
+    inference: dict[str, Any] | None
+    refusal: str | None
+
+    @property
+    def created(self) -> Sequence[dict[str, Any]]:
+        """All objects, in the order in which the operator creates them."""
+        inference = [self.inference] if self.inference else []
+        return [*self.services, *self.pod_groups, *self.pods, *inference]
+
+
+class _Silence:
+    """A `ProgressSource` that knows nothing."""
+
+    def latest(self, _key: Key, _address: str | None, *, evaluator: bool = False) -> Progress | None:  # noqa: ARG002
+        return None
+
+
+def rehearse(manifest: Object, *, here: bool = False) -> Rehearsal:
+    """Lets the operator take up a job.
+
+    Args:
+        manifest: A job that its models accept.
+        here: Whether it is to run on this machine rather than on a cluster.
+    """
+    store = Store(utc_now)
+    client = MachineClient(store, lambda *_: manifest["spec"]["artifacts"]["uri"]) if here else MemoryClient(store)
+    return asyncio.run(_rehearse(manifest, store, client))
+
+
+async def _rehearse(manifest: Object, store: Store, client: MemoryClient) -> Rehearsal:
+    meta = manifest["metadata"]
+    key = (meta["namespace"], meta["name"])
+    spec = {name: value for name, value in manifest["spec"].items() if name != "suspend"}
+    store.create(Resource.QUANTUM_TRAINING_JOBS, {**manifest, "spec": spec})
+    reconciler = Reconciler(client, _Silence())
+    for _ in range(_ENOUGH):
+        await reconciler.reconcile(key)
+    raw = await client.get(Resource.QUANTUM_TRAINING_JOBS, *key) or {}
+    wrong = invalid_inference(Job.parse(raw))
+    return Rehearsal(
+        services=[_as_applied(each) for each in store.select(Resource.SERVICES, None, {})],
+        pod_groups=[_as_applied(each) for each in store.select(Resource.POD_GROUPS, None, {})],
+        pods=[_as_applied(each) for each in store.select(Resource.PODS, None, {})],
+        inference=None if wrong else _inference(store.find(Resource.QUANTUM_TRAINING_JOBS, *key)),
+        refusal=_refusal(raw) or wrong,
+    )
+
+
+def _inference(raw: Object) -> dict[str, Any] | None:
+    job = Job.parse(raw)
+    if job.inference is None:
+        return None
+    stored = WeightsStatus(uri=f"{job.spec.artifacts.uri}/weights/WEIGHTS.h5", sha256="0" * 64)
+    weights = stored if job.named_weights is None else WeightsStatus(uri=job.named_weights)
+    return inference_job(job, job.inference, weights)
+
+
+def _refusal(raw: Object) -> str | None:
+    status = raw.get("status") or {}
+    if not status:
+        return f"spec.managedBy is {raw['spec'].get('managedBy')}: another controller looks after this job"
+    if status["phase"] != Phase.FAILED:
+        return None
+    return next(str(c["message"]) for c in status["conditions"] if c["type"] == Phase.FAILED)
+
+
+def _as_applied(obj: dict[str, Any]) -> dict[str, Any]:
+    """Returns the object without what an API server adds."""
+    added = {"uid", "resourceVersion", "creationTimestamp", "generation"}
+    meta = {name: value for name, value in obj["metadata"].items() if name not in added}
+    return {**{name: value for name, value in obj.items() if name != "status"}, "metadata": meta}

@@ -1,0 +1,298 @@
+"""The operator on one machine: the same reconcile over a cluster in memory, and a kubelet that runs processes.
+
+user's YAML ──▶ Store ──watch──▶ queue ──▶ Reconciler ──▶ Store          as on a cluster
+                  │ watch                                   │
+                  ├──▶ Kubelet ──▶ processes ──▶ pod status ┤            in place of nodes
+                  ├──▶ JobController ──▶ inference pods ────┤            in place of kube-controller-manager
+                  └──▶ the folder's record, the view
+"""
+
+import asyncio
+import platform
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from qtj.local.addresses import Addresses, PortLease
+from qtj.local.client import MachineClient
+from qtj.local.folder import Folder, FolderError
+from qtj.local.jobs import JobController
+from qtj.local.kubelet import Kubelet, Machine
+from qtj.local.poller import LocalPoller
+from qtj.local.program import Configs
+from qtj.local.progress_log import ProgressLog
+from qtj.local.store import Change, Store
+from qtj_operator.api.job import METRICS_PORT, Job, ReplicaId
+from qtj_operator.api.names import LABEL_JOB, Role, replica_name
+from qtj_operator.api.status import ENDED, Phase, Status
+from qtj_operator.controller.client import ApiError, Key, Object, Resource
+from qtj_operator.controller.metrics import Metrics
+from qtj_operator.controller.pace import Pace
+from qtj_operator.controller.queue import WorkQueue
+from qtj_operator.controller.reconcile import Reconciler, utc_now
+from qtj_operator.controller.runtime import Runtime
+from qtj_operator.core.decision import Decision
+
+__all__ = ["LocalJob", "Session"]
+
+_PERIOD_SECONDS = 0.5
+_LEAVE_SECONDS = 5.0
+"""How long programs may take to leave by themselves once all jobs have ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalJob:
+    """A job to run on this machine.
+
+    Attributes:
+        manifest: The job as its author wrote it.
+        folder: Where its record and its logs go.
+        artifacts: Where its artifacts go, in place of what its spec says.
+        record: The job as an earlier run left it, to go on from.
+    """
+
+    manifest: Object
+    folder: Folder
+    artifacts: str
+    record: Object | None = None
+
+    @property
+    def key(self) -> Key:
+        """Namespace and name."""
+        meta = self.manifest["metadata"]
+        return meta["namespace"], meta["name"]
+
+
+class Session:
+    """Runs jobs to their end.
+
+    Args:
+        jobs: The jobs.
+        configs: ConfigMaps and Secrets that their pods refer to.
+        on_change: Called after each change of any object.
+        on_activity: Called with a job and what its leader says it is doing, each time it is asked.
+    """
+
+    def __init__(
+        self,
+        jobs: Sequence[LocalJob],
+        *,
+        configs: Configs | None = None,
+        on_change: Callable[[Change], None] = lambda _: None,
+        on_activity: Callable[[Key, str], None] = lambda _key, _activity: None,
+    ) -> None:
+        self._jobs = {job.key: job for job in jobs}
+        self._progress = {job.key: ProgressLog(job.folder.path, job.record) for job in jobs}
+        self._on_change = on_change
+        self._store = Store(utc_now, self._notice, lambda: str(uuid.uuid4()))
+        self._lease = PortLease()
+        self._addresses = Addresses(self._lease, self._is_service)
+        self._controller = JobController(self._store, utc_now)
+        self._queue: WorkQueue[Key] = WorkQueue()
+        self._poller = LocalPoller(self._queue.add, self._progress_port, on_activity)
+        self._metrics = Metrics(lambda: len(self._queue))
+        self._client = MachineClient(self._store, self._artifacts)
+        self._reconciler = Reconciler(self._client, self._poller, metrics=self._metrics, pace=_AtOnce())
+        self._kubelet = Kubelet(self._store, self._machine(configs or {}))
+        self._changed = asyncio.Event()
+        self._last: dict[Key, Object] = {}
+        self._gone: set[Key] = set()
+        self._unsaved: set[Key] = set()
+        self._rested: float | None = None
+
+    def final(self, key: Key) -> Object:
+        """Returns the job as it was last."""
+        return self._last[key]
+
+    def pid(self, pod: str) -> int | None:
+        """Returns the process of a running pod."""
+        return self._kubelet.pid(pod)
+
+    def stop(self) -> None:
+        """Suspends every job that has not ended: its programs get SIGTERM, and their checkpoints stay."""
+        self._stop(at_once=False)
+
+    def kill(self) -> None:
+        """Suspends every job and kills its programs at once."""
+        self._stop(at_once=True)
+
+    def _stop(self, *, at_once: bool) -> None:
+        for key, job in self._last.items():
+            if not _is_over(job):
+                with suppress(FolderError):  # then other commands do not know of it
+                    self._jobs[key].folder.ask_to_stop(at_once=at_once)
+            self._suspend(key, at_once=at_once)
+
+    def _suspend(self, key: Key, *, at_once: bool = False) -> None:
+        job = self._last[key]
+        if not _is_over(job):
+            self._edit(*key, {**job["spec"], "suspend": True})
+        if at_once:
+            self._kubelet.kill(key)
+
+    async def run(self) -> None:
+        """Runs until every job has ended or is suspended, and no program of theirs is left."""
+        runtime = Runtime(self._client, self._reconciler.reconcile, self._queue, None, self._metrics)
+        background = [asyncio.create_task(each) for each in (runtime.run(), self._poller.run())]
+        try:
+            for job in self._jobs.values():
+                self._apply(job)
+            while not self._is_done():
+                await self._advance(background)
+        finally:
+            await self._shut_down(background)
+
+    def _apply(self, job: LocalJob) -> None:
+        if job.record is None:
+            self._store.create(Resource.QUANTUM_TRAINING_JOBS, job.manifest)
+        else:
+            self._store.restore(Resource.QUANTUM_TRAINING_JOBS, _elsewhere(job.record))
+            self._edit(*job.key, job.manifest["spec"])
+
+    def _edit(self, namespace: str, name: str, spec: Object) -> None:
+        with suppress(ApiError):  # it is deleted: its time to live is over
+            change = {"spec": spec}
+            self._store.update(Resource.QUANTUM_TRAINING_JOBS, namespace, name, lambda obj: obj.update(change))
+
+    async def _advance(self, background: Sequence[asyncio.Task[None]]) -> None:
+        """Lets the Job controller work, waits until something has happened, and saves it."""
+        self._changed.clear()
+        while self._controller.step():
+            pass
+        changed = asyncio.create_task(self._changed.wait())
+        await asyncio.wait({changed, *background}, timeout=self._patience(), return_when=asyncio.FIRST_COMPLETED)
+        changed.cancel()
+        for task in background:
+            if task.done():
+                task.result()
+        self._kubelet.check()
+        self._heed()
+        self._save()
+
+    def _heed(self) -> None:
+        """Suspends the jobs of which another command has asked for that."""
+        for key, folder in ((key, job.folder) for key, job in self._jobs.items() if job.folder.is_to_stop):
+            if self._rests(key) and not self._kubelet.runs(key):
+                folder.say_stopped()
+            else:
+                self._suspend(key, at_once=folder.is_to_stop_at_once)
+
+    def _patience(self) -> float:
+        retry = self._controller.next_retry()
+        until_retry = (retry - utc_now()).total_seconds() if retry else _PERIOD_SECONDS
+        return min(max(until_retry, 0.1), _PERIOD_SECONDS)
+
+    def _is_done(self) -> bool:
+        """Whether all jobs rest and their programs have left, or had the time to."""
+        if not all(map(self._rests, self._jobs)):
+            self._rested = None
+            return False
+        now = asyncio.get_running_loop().time()
+        self._rested = self._rested or now
+        over = all(_is_over(self._last[key]) or key in self._gone for key in self._jobs)
+        return not self._kubelet.running or (over and now > self._rested + _LEAVE_SECONDS)
+
+    def _rests(self, key: Key) -> bool:
+        return key in self._gone or _is_at_rest(self._last[key])
+
+    async def _shut_down(self, background: Sequence[asyncio.Task[None]]) -> None:
+        for task in background:
+            task.cancel()
+        await asyncio.gather(*background, return_exceptions=True)
+        await self._kubelet.close()
+        if self._rested is not None:
+            for key in self._jobs:
+                await self._settle(key)
+                self._progress[key].catch_up(self._store, *key)
+        self._save()
+        for job in self._jobs.values():
+            job.folder.say_stopped()
+        self._lease.close()
+
+    async def _settle(self, key: Key) -> None:
+        """Counts what has ended since."""
+        with suppress(ApiError):
+            while await self._reconciler.reconcile(key) == timedelta(0):
+                pass
+
+    def _notice(self, change: Change) -> None:
+        """The watch."""
+        meta = change.object["metadata"]
+        if change.resource is Resource.QUANTUM_TRAINING_JOBS:
+            key = (meta["namespace"], meta["name"])
+            self._last[key] = change.object
+            if change.type == "DELETED":  # its time to live was over
+                self._gone.add(key)
+            self._progress[key].notice(change.object)
+            self._unsaved.add(key)
+            self._queue.add(key)
+        elif job := (meta.get("labels") or {}).get(LABEL_JOB):
+            self._queue.add((meta["namespace"], job))
+        if change.resource is Resource.EVENTS and change.type == "ADDED":
+            self._tell(change.object)
+        self._kubelet.notice(change)
+        self._changed.set()
+        self._on_change(change)
+
+    def _tell(self, event: Object) -> None:
+        about = event["involvedObject"]
+        self._jobs[about["namespace"], about["name"]].folder.tell(event)
+
+    def _save(self) -> None:
+        for key in self._unsaved:
+            self._jobs[key].folder.save(self._last[key])
+        self._unsaved.clear()
+
+    def _machine(self, configs: Configs) -> Machine:
+        return Machine(
+            name=platform.node() or "localhost",
+            addresses=self._addresses,
+            artifacts=self._artifacts,
+            progress=lambda *key: self._progress[key].path,
+            log=self._log,
+            configs=configs,
+        )
+
+    def _artifacts(self, namespace: str, name: str) -> str:
+        return self._jobs[namespace, name].artifacts
+
+    def _log(self, pod: Object) -> Callable[[bytes], None]:
+        meta = pod["metadata"]
+        return self._jobs[meta["namespace"], meta["labels"][LABEL_JOB]].folder.log(pod)
+
+    def _is_service(self, namespace: str, name: str) -> bool:
+        return any(s["metadata"]["name"] == name for s in self._store.select(Resource.SERVICES, namespace, {}))
+
+    def _progress_port(self, key: Key, evaluator: bool) -> int:  # noqa: FBT001  as the poller calls it
+        job = Job.parse(self._store.find(Resource.QUANTUM_TRAINING_JOBS, *key))
+        asked = ReplicaId(Role.EVALUATOR, 0) if evaluator else job.leader
+        name = replica_name(job.name, asked.role, asked.index)
+        return self._addresses.port(job.namespace, name, METRICS_PORT)
+
+
+class _AtOnce(Pace):
+    """Writes every number at once: nobody pays for writes to memory, and somebody looks on."""
+
+    def throttled(self, key: Key, before: Status, decision: Decision, now: datetime) -> Decision:  # noqa: ARG002
+        """See `Pace.throttled`."""
+        return decision
+
+
+def _elsewhere(record: Object) -> Object:
+    """Returns the record without the digest of its spec: the folder that the weights are in may have moved since."""
+    status = {name: value for name, value in record.get("status", {}).items() if name != "specDigest"}
+    return {**record, "status": status}
+
+
+def _is_over(job: Object) -> bool:
+    return (job.get("status") or {}).get("phase") in ENDED
+
+
+def _is_at_rest(job: Object) -> bool:
+    """Whether nothing more happens to the job as its spec stands."""
+    status = job.get("status") or {}
+    if status.get("observedGeneration") != job["metadata"]["generation"]:
+        return False
+    return _is_over(job) or (status.get("phase") == Phase.SUSPENDED and bool(job["spec"].get("suspend")))

@@ -1,0 +1,274 @@
+"""Objects with the bookkeeping of a kube-apiserver: uid, resourceVersion, generation, deletion, garbage, history.
+
+What is modelled, and where Kubernetes says so (API conventions and API concepts):
+
+* every change gets the next resourceVersion; a change that changes nothing gets none and is no event;
+* `generation` moves with everything but metadata and status;
+* status is a subresource: creating or replacing an object leaves it alone, and a new pod is Pending;
+* an object with finalizers, or a pod that a kubelet still runs, is only marked by a deletion; a finalizer holds it even
+  when its kubelet has let go of it, or when the deletion is forced;
+* admission sees each object before it is stored, and may change or refuse it;
+* an object whose owners are all gone goes too;
+* the history of changes is bounded: whoever asks for older ones gets 410 and has to list anew.
+
+The contract tests run the same cases against this and against a real kube-apiserver.
+"""
+
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal, cast
+
+from qtj.local.objects import copied, essence, grace_of, is_held, is_run, owners_of, replaced
+from qtj_operator.controller.client import ApiError, Object, Resource
+
+__all__ = ["Change", "Store"]
+
+_HISTORY = 1000
+
+Address = tuple[Resource, str, str]
+"""Resource, namespace and name; the namespace of a node is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One event of a watch."""
+
+    type: Literal["ADDED", "MODIFIED", "DELETED"]
+    resource: Resource
+    version: int
+    object: Object
+
+
+class Store:
+    """The objects of one cluster.
+
+    Args:
+        clock: Tells the time that goes into creation and deletion timestamps.
+        on_change: Called after each change; a watch.
+        new_uid: Returns a uid that no object ever had; numbers from 1 when left out, the same in each new cluster.
+        admit: Called with each object that is to be stored; may change it in place. The status is not admitted.
+
+    What is stored never changes, so whoever reads gets what is stored and must not change it.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], datetime],
+        on_change: Callable[[Change], None] = lambda _: None,
+        new_uid: Callable[[], str] | None = None,
+        admit: Callable[[Resource, dict[str, Any]], None] = lambda _resource, _obj: None,
+    ) -> None:
+        self._clock = clock
+        self._on_change = on_change
+        self._new_uid = new_uid or map("00000000-0000-4000-8000-{:012d}".format, itertools.count(1)).__next__
+        self._admit = admit
+        self._objects: dict[Address, dict[str, Any]] = {}
+        self._sorted: dict[Resource, list[Address]] = {}
+        self._history: deque[Change] = deque(maxlen=_HISTORY)
+        self._gone: set[str] = set()
+        self._version = 0
+
+    def find(self, resource: Resource, namespace: str, name: str) -> dict[str, Any]:
+        """Returns the object.
+
+        Raises:
+            ApiError: 404 NotFound.
+        """
+        return self._found((resource, namespace, name))
+
+    def select(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+        """Yields the objects that carry all of `labels`, by name."""
+        for address in self._addresses(resource):
+            obj = self._objects.get(address)  # it may have gone since the caller began
+            if obj is None or namespace not in {None, address[1]}:
+                continue
+            if not labels or labels.items() <= (obj["metadata"].get("labels") or {}).items():
+                yield obj
+
+    def _addresses(self, resource: Resource) -> list[Address]:
+        """Returns the addresses of all objects of a kind, sorted once for all readers until one comes or goes."""
+        known = self._sorted.get(resource)
+        if known is None:
+            own = (address for address in self._objects if address[0] is resource)
+            known = self._sorted[resource] = sorted(own, key=lambda address: address[1:])
+        return known
+
+    def changes(self, since: int) -> list[Change]:
+        """Returns what happened after the resourceVersion `since`.
+
+        Raises:
+            ApiError: 410 Expired, when the history no longer reaches back so far.
+        """
+        oldest = self._history[0].version if self._history else self._version + 1
+        if since + 1 < oldest:
+            raise ApiError(410, "Expired", f"too old resource version: {since} ({oldest})")
+        return [change for change in self._history if change.version > since]
+
+    def as_of(self, version: int) -> "Store":
+        """Returns the cluster as it was at the resourceVersion `version`: what a reader sees who is behind.
+
+        Raises:
+            ApiError: 410 Expired, when the history no longer reaches back to the beginning.
+        """
+        past = Store(self._clock)
+        for change in self.changes(0):
+            if change.version > version:
+                break
+            address = _address(change.resource, change.object)
+            if change.type == "DELETED":
+                del past._objects[address]
+            else:
+                past._objects[address] = cast("dict[str, Any]", change.object)
+        past._version = version
+        return past
+
+    @property
+    def version(self) -> int:
+        """The resourceVersion of the last change."""
+        return self._version
+
+    def create(self, resource: Resource, manifest: Object) -> dict[str, Any]:
+        """Adds an object.
+
+        Raises:
+            ApiError: 409 AlreadyExists.
+        """
+        obj = copied(manifest)
+        meta = obj["metadata"]
+        address = _address(resource, obj)
+        if address in self._objects:
+            raise ApiError(409, "AlreadyExists", f'{resource.value[1]} "{meta["name"]}" already exists')
+        meta |= {
+            "uid": self._new_uid(),
+            "creationTimestamp": self._now(),
+            "generation": 1,
+        }
+        obj.pop("status", None)
+        self._admit(resource, obj)
+        if resource is Resource.PODS:
+            obj["status"] = {"phase": "Pending"}
+        self._objects[address] = obj
+        self._sorted.pop(resource, None)
+        self._publish("ADDED", address)
+        created = self._objects[address]
+        if owners_of(obj) and owners_of(obj) <= self._gone:
+            self.delete(*address)  # born an orphan
+        return created
+
+    def restore(self, resource: Resource, obj: Object) -> None:
+        """Puts back an object as it once was in another cluster: with its uid, its status and its history."""
+        address = _address(resource, obj)
+        self._objects[address] = copied(obj)
+        self._sorted.pop(resource, None)
+        self._publish("ADDED", address)
+
+    def replace(self, resource: Resource, obj: Object, *, status: bool = False) -> None:
+        """Replaces an object but its status, or its status alone.
+
+        Raises:
+            ApiError: 404 NotFound, or 409 Conflict when `obj` is not at the stored resourceVersion.
+        """
+        meta = obj["metadata"]
+        address = _address(resource, obj)
+        stored = self._found(address)
+        if meta.get("resourceVersion") not in {None, stored["metadata"]["resourceVersion"]}:
+            raise ApiError(409, "Conflict", f"{meta['name']}: the object has been modified; please apply your changes")
+        self._modify(address, replaced(stored, obj, status=status))
+
+    def update(self, resource: Resource, namespace: str, name: str, change: Callable[[dict[str, Any]], None]) -> None:
+        """Lets `change` edit an object in place, status included: what kubelets and other controllers do."""
+        address = (resource, namespace, name)
+        stored = self._found(address)
+        obj = copied(stored)
+        change(obj)
+        obj = copied(obj)  # what `change` has put in is still its own
+        if essence(obj) != essence(stored):
+            self._admit(resource, obj)
+        self._modify(address, obj)
+
+    def delete(
+        self, resource: Resource, namespace: str, name: str, version: str | None = None, *, force: bool = False
+    ) -> None:
+        """Deletes an object, or marks it when something holds it; `force` overrules a kubelet, not a finalizer.
+
+        A pod that no kubelet runs has no grace period.
+
+        Raises:
+            ApiError: 404 NotFound, or 409 Conflict when it is at another resourceVersion.
+        """
+        address = (resource, namespace, name)
+        obj = self._found(address)
+        if version is not None and version != obj["metadata"]["resourceVersion"]:
+            raise ApiError(409, "Conflict", f"{name}: the resourceVersion in the precondition does not match")
+        running = is_run(resource, obj) and not force
+        if running or obj["metadata"].get("finalizers"):
+            self._mark(address, obj, grace_of(obj) if running else timedelta(0))
+        else:
+            self._remove(address)
+
+    def remove(self, resource: Resource, namespace: str, name: str) -> None:
+        """Removes an object at once, as the last step of a graceful deletion or a forced one; a finalizer holds it."""
+        address = (resource, namespace, name)
+        obj = self._found(address)
+        if obj["metadata"].get("finalizers"):
+            self._mark(address, obj, timedelta(0))
+        else:
+            self._remove(address)
+
+    def _mark(self, address: Address, obj: dict[str, Any], grace: timedelta) -> None:
+        """Notes when the object is to be gone; the first deletion decides, unless a later one leaves no time at all."""
+        meta, seconds = obj["metadata"], int(grace.total_seconds())
+        if "deletionTimestamp" not in meta or seconds == 0:
+            due = {"deletionTimestamp": self._now(grace), **meta, "deletionGracePeriodSeconds": seconds}
+            self._modify(address, {**obj, "metadata": due})
+
+    def _found(self, address: Address) -> dict[str, Any]:
+        if address not in self._objects:
+            raise ApiError(404, "NotFound", f'{address[0].value[1]} "{address[2]}" not found')
+        return self._objects[address]
+
+    def _modify(self, address: Address, obj: dict[str, Any]) -> None:
+        stored = self._objects[address]
+        if obj == stored:
+            return
+        if essence(obj) != essence(stored):
+            obj["metadata"]["generation"] = stored["metadata"]["generation"] + 1
+        self._objects[address] = obj
+        if "deletionTimestamp" in obj["metadata"] and not is_held(address[0], obj):
+            self._remove(address)
+        else:
+            self._publish("MODIFIED", address)
+
+    def _remove(self, address: Address) -> None:
+        uid = self._objects[address]["metadata"]["uid"]
+        self._publish("DELETED", address)
+        del self._objects[address]
+        self._sorted.pop(address[0], None)
+        self._gone.add(uid)
+        self._collect(uid)
+
+    def _collect(self, owner: str) -> None:
+        alive = {obj["metadata"]["uid"] for obj in self._objects.values()}
+        owners = {address: owners_of(obj) for address, obj in self._objects.items()}
+        for address in [address for address, uids in owners.items() if owner in uids and not uids & alive]:
+            if address in self._objects:  # it may have gone with another orphan
+                self.delete(*address)
+
+    def _publish(self, kind: Literal["ADDED", "MODIFIED", "DELETED"], address: Address) -> None:
+        self._version += 1
+        obj = self._objects[address]
+        meta = {**obj["metadata"], "resourceVersion": str(self._version)}
+        self._objects[address] = {**obj, "metadata": meta}  # what is stored never changes, so the history may share it
+        change = Change(kind, address[0], self._version, self._objects[address])
+        self._history.append(change)
+        self._on_change(change)
+
+    def _now(self, later: timedelta = timedelta(0)) -> str:
+        return (self._clock() + later).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _address(resource: Resource, obj: Object) -> Address:
+    return resource, obj["metadata"].get("namespace", ""), obj["metadata"]["name"]

@@ -1,0 +1,100 @@
+"""The variables of a container: as a kubelet makes them of `env`, `envFrom` and what these refer to."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from qtj.local.startable import CannotStartError
+from qtj_operator.controller.client import Object
+
+__all__ = ["Configs", "as_text", "expanded", "variables_of"]
+
+Configs = Mapping[tuple[str, str], Mapping[str, str]]
+"""Data of ConfigMaps and Secrets, by kind and name."""
+
+_REFERENCE = re.compile(r"\$\$|\$\((?P<name>[^()]+)\)")
+
+
+def variables_of(
+    pod: Object, container: Object, configs: Configs, replaced: Mapping[str, str], rewrite: Callable[[str], str]
+) -> dict[str, str]:
+    """Returns the variables of a container.
+
+    Args:
+        pod: Its pod.
+        container: What the pod says of it.
+        configs: The ConfigMaps and Secrets that there are.
+        replaced: Variables that have another value here.
+        rewrite: Puts addresses of this machine in place of those of the cluster.
+
+    Raises:
+        CannotStartError: A ConfigMap, a Secret or a key of theirs is not there.
+    """
+    found: dict[str, str] = {}
+    for source in container.get("envFrom") or ():
+        found |= _all_of(source, configs)
+    for variable in container.get("env") or ():
+        name = as_text(variable["name"])
+        value = _value_of(variable, pod, configs) if "valueFrom" in variable else as_text(variable.get("value"))
+        if value is not None:
+            found[name] = replaced.get(name) or expanded(rewrite(value), found)
+    return found
+
+
+def as_text(value: object) -> str:
+    """Returns what Kubernetes wants as text, where a user wrote a number: YAML takes one for the other too easily."""
+    return "" if value is None else str(value)
+
+
+def expanded(text: str, variables: Mapping[str, str]) -> str:
+    """Expands $(NAME) as Kubernetes does: $$ is a dollar, and what is not known stays as it is."""
+
+    def value(found: re.Match[str]) -> str:
+        return "$" if found[0] == "$$" else variables.get(found["name"], found[0])
+
+    return _REFERENCE.sub(value, text)
+
+
+def _all_of(source: Object, configs: Configs) -> Mapping[str, str]:
+    prefix = source.get("prefix") or ""
+    for kind, field_name in (("ConfigMap", "configMapRef"), ("Secret", "secretRef")):
+        if reference := source.get(field_name):
+            data = _data(kind, reference, configs)
+            return {f"{prefix}{key}": as_text(value) for key, value in (data or {}).items()}
+    return {}
+
+
+def _value_of(variable: Object, pod: Object, configs: Configs) -> str | None:
+    source = variable["valueFrom"]
+    for kind, field_name in (("ConfigMap", "configMapKeyRef"), ("Secret", "secretKeyRef")):
+        if reference := source.get(field_name):
+            data = _data(kind, reference, configs)
+            value = None if data is None else data.get(reference["key"])
+            if value is None and not reference.get("optional"):
+                raise _missing(f"key {reference['key']} of the {kind} {reference['name']}")
+            return None if value is None else as_text(value)
+    path = source.get("fieldRef", {}).get("fieldPath", "")
+    return _field(pod, path) if path else ""
+
+
+def _data(kind: str, reference: Object, configs: Configs) -> Mapping[str, str] | None:
+    data = configs.get((kind, reference["name"]))
+    if data is None and not reference.get("optional"):
+        raise _missing(f"{kind} {reference['name']}")
+    return data
+
+
+def _missing(what: str) -> CannotStartError:
+    return CannotStartError(
+        "CreateContainerConfigError", f"{what} is not there: write it into the same file, or make it optional"
+    )
+
+
+def _field(pod: Object, path: str) -> str:
+    """Returns what the downward API says: of the pod itself; nothing of nodes and limits."""
+    if matched := re.fullmatch(r"metadata\.(labels|annotations)\['(.+)'\]", path):
+        return str((pod["metadata"].get(matched[1]) or {}).get(matched[2], ""))
+    here: Any = {**pod, "status": {**(pod.get("status") or {}), "podIP": "127.0.0.1", "hostIP": "127.0.0.1"}}
+    for part in path.split("."):
+        here = here.get(part, "") if isinstance(here, Mapping) else ""
+    return str(here)

@@ -1,0 +1,1 @@
+"""What a job would take and create: `qtj plan`, `qtj render`, `qtj run --dry-run`."""

@@ -1,0 +1,40 @@
+"""`qtj run --dry-run`: what a run would create, and where."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from qtj.local.rehearsal import Rehearsal
+from qtj.terminal.errors import InputError
+from qtj.terminal.text import names
+
+__all__ = ["would_run"]
+
+
+def would_run(job: str, rehearsal: Rehearsal, folder: Path, artifacts: str) -> Iterator[str]:
+    """Yields lines on a job that was checked.
+
+    Args:
+        job: Its name.
+        rehearsal: What the operator would create for it.
+        folder: Where its record and its logs would be.
+        artifacts: Where its artifacts would be.
+
+    Raises:
+        InputError: The folder cannot be made or written to.
+    """
+    _refuse_unwritable(folder)
+    yield f"{job} would train here"
+    yield f"  processes  {names(rehearsal.pods)}"
+    if rehearsal.inference:
+        yield f"  inference  {rehearsal.inference['metadata']['name']}, once the weights are stored"
+    yield f"  artifacts  {artifacts}"
+    yield f"  record     {folder}"
+
+
+def _refuse_unwritable(folder: Path) -> None:
+    """Finds out without making anything: by the nearest folder above that is there."""
+    there = next(each for each in (folder, *folder.parents) if each.exists() or each.is_symlink())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        why = "it is not writable" if there.is_dir() else "it is no folder"
+        raise InputError(f"cannot write to {folder} ({there}: {why}): choose another folder with --artifacts")

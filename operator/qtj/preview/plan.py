@@ -1,0 +1,164 @@
+"""`qtj plan`: what a job would take, before it takes it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from qtj.checks.check import all_checked
+from qtj.files.manifests import read_file
+from qtj.files.settings import Setting
+from qtj.local.addresses import NoFreePortError
+from qtj.local.calibration import LIMIT_SECONDS, Pace, calibrate
+from qtj.local.memory import machine_memory
+from qtj.local.program import CannotStartError, Configs
+from qtj.local.rehearsal import Rehearsal
+from qtj.terminal.printing import Form, formatted, kubectl_name, say
+from qtj.terminal.text import names
+from qtj_contract import STATES
+from qtj_contract.quantities import in_words
+from qtj_operator.api.job import Job, is_trainer, main_container
+from qtj_operator.api.memory import program_bytes, state_bytes
+from qtj_operator.api.names import Role
+from qtj_operator.api.spec import Circuit
+
+__all__ = ["plan_file"]
+
+_STRATEGY = "MultiWorkerMirrored"
+
+
+def plan_file(path: Path, settings: Sequence[str], *, calibrated: bool, form: Form | None = None) -> None:
+    """Prints what each job of a file would create and take.
+
+    Args:
+        path: The file.
+        settings: Fields to set.
+        calibrated: Whether to train for some seconds, to estimate the time of an epoch.
+        form: The form; None for lines for people.
+
+    Raises:
+        InputError: The file is at fault.
+    """
+    file = read_file(path, [Setting.parse(text) for text in settings])
+    plans = []
+    for document, rehearsal in zip(file.jobs, all_checked(file), strict=True):
+        job = Job.parse(_as_stored(document.manifest))
+        if form is None:
+            say("\n".join(_lines(job, rehearsal)))
+        pace = _pace(rehearsal, file.configs) if calibrated else "not measured: --no-calibrate"
+        if form is None and calibrated:
+            say(f"  time       {_time(pace)}")
+        plans.append(_plan(job, rehearsal, pace))
+    if form:
+        say(formatted(plans, form, name=lambda plan: "\n".join(plan["creates"])))
+
+
+def _as_stored(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    return {**manifest, "metadata": {**manifest["metadata"], "uid": "", "resourceVersion": ""}}
+
+
+def _plan(job: Job, rehearsal: Rehearsal, pace: Pace | str) -> Mapping[str, Any]:
+    """Returns what is told, for programs; what is not known is null, with the reason in time.unknown."""
+    measured = pace if isinstance(pace, Pace) else None
+    return {
+        "name": job.name,
+        "strategy": str(job.spec.strategy or _STRATEGY),
+        "replicas": job.size,
+        "creates": [kubectl_name(each) for each in rehearsal.created],
+        "artifacts": job.spec.artifacts.uri,
+        "memory": {"bytesPerReplica": _needed(job, rehearsal), "limit": _limit(rehearsal)},
+        "time": {
+            "stepSeconds": measured.step_seconds if measured else None,
+            "stepsPerEpoch": measured.steps if measured else None,
+            "epochs": measured.epochs if measured else None,
+            "unknown": None if measured else pace,
+        },
+    }
+
+
+def _lines(job: Job, rehearsal: Rehearsal) -> Iterator[str]:
+    yield f"{job.name}: {job.spec.strategy or _STRATEGY}, {job.size} replica{'s' if job.size > 1 else ''}"
+    yield f"  Services   {names(rehearsal.services)}"
+    yield f"  Pods       {names(rehearsal.pods)}"
+    if rehearsal.inference:
+        yield f"  Job        {rehearsal.inference['metadata']['name']}, once {_when(job)}"
+    yield f"  artifacts  {job.spec.artifacts.uri} on a cluster, qtj-artifacts/{job.name}/NUMBER with qtj run"
+    yield f"  memory     {_memory(job, rehearsal)}"
+
+
+def _when(job: Job) -> str:
+    own = job.inference and job.inference.template
+    stored = f" as {job.named_weights}" if job.named_weights else ""
+    return f"the weights are stored{stored}{', from a template of its own' if own else ''}"
+
+
+def _memory(job: Job, rehearsal: Rehearsal) -> str:
+    limit = _limit(rehearsal)
+    allowed = f"the limit is {limit}" if limit else "there is no limit"
+    circuit, needed = job.spec.circuit, _needed(job, rehearsal)
+    if circuit is None or needed is None:
+        return f"unknown without spec.circuit; {allowed}"
+    program = _program(job, circuit, rehearsal)
+    beside = f", and {in_words(program)} for the trainer" if program else ", beside what the program itself takes"
+    return (
+        f"at least {in_words(needed)} per replica for {circuit.qubits} qubits ({STATES} states of "
+        f"{in_words(state_bytes(circuit))}{beside}); {allowed}{_too_large_here(job, needed)}"
+    )
+
+
+def _needed(job: Job, rehearsal: Rehearsal) -> int | None:
+    circuit = job.spec.circuit
+    return state_bytes(circuit) * STATES + _program(job, circuit, rehearsal) if circuit else None
+
+
+def _program(job: Job, circuit: Circuit, rehearsal: Rehearsal) -> int:
+    return program_bytes(circuit, _main(rehearsal), replicas=job.training_size)
+
+
+def _main(rehearsal: Rehearsal) -> Mapping[str, Any]:
+    return main_container(rehearsal.pods[0]["spec"]["containers"])
+
+
+def _limit(rehearsal: Rehearsal) -> str | None:
+    limits = (_main(rehearsal).get("resources") or {}).get("limits") or {}
+    return str(limits["memory"]) if "memory" in limits else None
+
+
+def _too_large_here(job: Job, needed: int) -> str:
+    """Returns the end of the line on memory when `qtj run` has too little of it for all replicas side by side."""
+    holders = sum(1 for replica in job.replicas() if replica.role != Role.PS)
+    present = machine_memory()
+    if needed * holders <= present:
+        return ""
+    each = f"{holders} such replicas" if holders > 1 else "that"
+    return f"; {each} will not fit this machine with qtj run, for it has {in_words(present)}"
+
+
+def _pace(rehearsal: Rehearsal, configs: Configs) -> Pace | str:
+    """Measures how fast the job would train; or returns why that is unknown."""
+    pod = rehearsal.pods[0]
+    if not is_trainer(main_container(pod["spec"]["containers"])):
+        return "only the trainer of this project can be measured"
+    try:
+        return calibrate(pod, configs)
+    except (CannotStartError, NoFreePortError) as problem:
+        return str(problem)
+    except TimeoutError:
+        return f"no step was done within {LIMIT_SECONDS:.0f} s on this machine"
+
+
+def _time(pace: Pace | str) -> str:
+    if isinstance(pace, str):
+        return f"unknown: {pace}"
+    if pace.steps is None:
+        return f"{_duration(pace.step_seconds)} per step, by one process on this machine"
+    epoch = pace.step_seconds * pace.steps
+    return (
+        f"{_duration(epoch)} per epoch ({pace.steps} steps of {_duration(pace.step_seconds)}), "
+        f"{_duration(epoch * pace.epochs)} for {pace.epochs} epochs, by one process on this machine"
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.1f} min"  # noqa: PLR2004  two minutes

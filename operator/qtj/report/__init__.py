@@ -1,0 +1,1 @@
+"""`qtj report`: what came of a job."""

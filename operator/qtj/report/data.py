@@ -1,0 +1,62 @@
+"""The report for programs: what `qtj report -o json` prints."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from qtj.report.findings import Findings
+from qtj.report.scores import LISTED_CLASSES, confusion, errors_of, judged
+from qtj_contract.predictions import Predictions
+from qtj_contract.progress_log import EpochRecord
+
+__all__ = ["report_data"]
+
+
+def report_data(found: Findings) -> Mapping[str, Any]:
+    """Returns what a report tells, unrounded; a number that is not known, or not finite, is null."""
+    progress = found.status.progress
+    return {
+        "run": found.title,
+        "phase": found.phase,
+        "message": found.headline,
+        "epochs": (progress and progress.epochs) or None,
+        "history": [_epoch(each) for each in found.epochs],
+        "metrics": {name: _finite(value) for name, value in found.metrics.items()},
+        "predictions": found.predictions and _scores(found.predictions),
+        "notes": list(found.notes),
+    }
+
+
+def _epoch(record: EpochRecord) -> Mapping[str, Any]:
+    return {
+        "epoch": record.number,
+        "attempt": record.attempt,
+        "loss": _finite(record.loss),
+        "accuracy": _finite(record.accuracy),
+        "validationLoss": _finite(record.validation_loss),
+        "trainingAccuracy": _finite(record.training_accuracy),
+        "examplesPerSecond": _finite(record.examples_per_second),
+        "devices": record.devices,
+    }
+
+
+def _scores(found: Predictions) -> Mapping[str, Any]:
+    """Returns what predictions are worth; those of them that are not finite count in `stored` alone."""
+    pairs = judged(found)
+    counts = {"examples": found.examples, "stored": len(found.labels), "judged": len(pairs)}
+    if found.classes:
+        few = len(found.classes) <= LISTED_CLASSES
+        right = sum(label == said for label, said in pairs)
+        matrix = confusion(found) if few else None
+        return {**counts, "classes": list(found.classes), "right": right, "confusion": matrix}
+    errors = errors_of(pairs) if pairs else None
+    return {
+        **counts,
+        "rootMeanSquareError": errors and _finite(errors.root_mean_square),
+        "meanAbsoluteError": errors and _finite(errors.mean_absolute),
+        "determination": errors and _finite(errors.determination),
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,46 @@
+"""The files of a report: its text and its picture."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from qtj.terminal.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["report_written", "save_picture"]
+
+_GET_MATPLOTLIB = "in a checkout of this project, `make venv`, or `pip install '.[trainer]'`, installs it"
+
+
+@contextmanager
+def report_written(folder: Path) -> Iterator[None]:
+    """Says what to do where the files of a report cannot be written to a folder.
+
+    Raises:
+        InputError: They cannot.
+    """
+    try:
+        yield
+    except OSError as problem:
+        raise InputError(
+            f"cannot write the report to {folder.absolute()} ({problem.strerror}): mend that, or print it with -o json"
+        ) from None
+
+
+def save_picture(draw: Callable[[], "Figure"], path: Path) -> str:
+    """Draws a picture and saves it; returns where it is, or why there is none.
+
+    Raises:
+        OSError: It cannot be saved.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a letter that the font lacks, say: the text has it
+        try:
+            draw().savefig(path, dpi=120)
+        except ImportError:
+            return f"none, for matplotlib is missing: {_GET_MATPLOTLIB}"
+    return str(path)

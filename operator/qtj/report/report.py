@@ -1,0 +1,53 @@
+"""`qtj report`: what came of a job that was run on this machine, as text and as a picture.
+
+progress.jsonl, job.json, predictions ──▶ findings ──▶ report_text   ──▶ report.txt
+                                             ├───────▶ report_figure ──▶ report.png
+                                             └───────▶ report_data   ──▶ stdout, with -o
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from qtj.report.data import report_data
+from qtj.report.figure import has_picture, report_figure
+from qtj.report.files import report_written, save_picture
+from qtj.report.findings import Findings, findings_of
+from qtj.report.text import report_text
+from qtj.runs.places import recorded
+from qtj.terminal.printing import Form, formatted
+
+__all__ = ["report_for_programs", "report_job"]
+
+
+def report_job(run: str | None, artifacts: str | None) -> Iterator[str]:
+    """Yields the text, writes it to report.txt, draws report.png where there is something to draw, and yields where.
+
+    Raises:
+        InputError: The job was not run here, or its folder cannot be written to.
+    """
+    of = recorded(run, artifacts)
+    folder = of.folder.path
+    found = findings_of(folder, of.job)
+    logs = [f"logs           {folder / 'logs'}"] if found.status.phase == "Failed" else []
+    text = "\n".join([*report_text(found), *logs])
+    yield text  # first of all: a full disk must not hide it
+    with report_written(folder):
+        (folder / "report.txt").write_text(f"{text}\n", "utf-8")
+        yield f"picture: {_picture(found, folder / 'report.png')}"
+
+
+def report_for_programs(run: str | None, artifacts: str | None, form: Form) -> str:
+    """Returns the report as programs read it, and writes nothing.
+
+    Raises:
+        InputError: The job was not run here.
+    """
+    of = recorded(run, artifacts)
+    return formatted([report_data(findings_of(of.folder.path, of.job))], form, name=lambda told: told["run"])
+
+
+def _picture(found: Findings, path: Path) -> str:
+    """Draws what there is to draw; returns where the picture is, or why there is none."""
+    if not has_picture(found):
+        return "none, for no epoch with a finite loss and no finite prediction is recorded"
+    return save_picture(lambda: report_figure(found), path)

@@ -1,0 +1,185 @@
+"""How throughput grows with devices: the same training, run on few of them and on many.
+
+progress.jsonl, job.json of each run ──▶ measured ──▶ scaled (against the smallest) ──▶ report_scaling
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+
+from qtj.local.progress_log import progress_history
+from qtj.runs.places import Recorded, recorded
+from qtj.runs.runs import listed
+from qtj.terminal.errors import InputError
+from qtj_contract.progress_log import EpochRecord
+from qtj_operator.api.job import main_container
+from qtj_operator.api.names import Role
+from qtj_operator.api.spec import Strategy
+
+__all__ = ["Scale", "Scaling", "scaling_of"]
+
+_DEVICES = "--devices"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """The throughput of one run.
+
+    Attributes:
+        run: Its name.
+        workers: Replicas that train.
+        devices: Their devices, all together.
+        examples_per_second: Training examples per second over all of them: the median of its epochs.
+        epochs: How many epochs that is the median of.
+        told: Whether its program has said how many devices it has; else it is taken for one of each worker.
+        speed_up: Throughput, as a multiple of that of the smallest run.
+        efficiency: Speed-up, as a share of what so many more devices would give at best.
+    """
+
+    run: str
+    workers: int
+    devices: int
+    examples_per_second: float
+    epochs: int
+    told: bool
+    speed_up: float = 1.0
+    efficiency: float = 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns it as `-o json` prints it."""
+        return {
+            "run": self.run,
+            "workers": self.workers,
+            "devices": self.devices,
+            "examplesPerSecond": self.examples_per_second,
+            "epochs": self.epochs,
+            "speedUp": self.speed_up,
+            "efficiency": self.efficiency,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """What a comparison of runs comes to.
+
+    Attributes:
+        scales: The runs, the smallest first.
+        notes: Sentences on what is to be known of the figures.
+    """
+
+    scales: Sequence[Scale]
+    notes: Sequence[str]
+
+
+def scaling_of(names: Sequence[str]) -> Scaling:
+    """Compares runs on this machine by what they have recorded.
+
+    Args:
+        names: JOB for all runs of a job, JOB/NUMBER for one of them.
+
+    Raises:
+        InputError: There is no such run, or none of these has a recorded throughput.
+    """
+    if not names:
+        raise InputError("name the jobs or runs to compare, such as qcnn or qcnn/1: `qtj list` shows them")
+    found = {run.name: run for name in names for run in _named(name)}
+    measured = {name: scale for name, run in found.items() if (scale := _measured(run))}
+    silent = [name for name in found if name not in measured]
+    for name in names:
+        if not any(run == name or run.startswith(f"{name}/") for run in measured):
+            raise InputError(f"{name} has no recorded throughput: {_why_none(found, silent)}")
+    scales = _scaled(list(measured.values()))
+    return Scaling(scales, list(_notes([found[each.run] for each in scales], scales, silent)))
+
+
+def _named(name: str) -> Sequence[Recorded]:
+    return [recorded(name)] if "/" in name else listed(name)
+
+
+def _why_none(found: Mapping[str, Recorded], silent: Sequence[str]) -> str:
+    if any(_epochs(found[name]) for name in silent):
+        return "its program tells no examplesPerSecond in its progress, as docs/reference/contract.md describes"
+    return "no epoch of it is recorded yet"
+
+
+def _epochs(run: Recorded) -> Sequence[EpochRecord]:
+    try:
+        return progress_history(run.folder.path).epochs
+    except OSError as problem:
+        raise InputError(f"the epochs of {run.name} cannot be read ({problem.strerror})") from None
+
+
+def _measured(run: Recorded) -> Scale | None:
+    """Returns the throughput of a run; None where its epochs say nothing of it."""
+    epochs = [each for each in _epochs(run) if each.examples_per_second]
+    if not epochs:
+        return None
+    devices = epochs[-1].devices
+    alike = [each for each in epochs if each.devices == devices]  # after a restart there may be others
+    steady = list(_steady(alike)) or alike
+    workers = _workers(run.job)
+    return Scale(
+        run=run.name,
+        workers=workers,
+        devices=devices or workers,
+        told=devices is not None,
+        examples_per_second=median(each.examples_per_second or 0 for each in steady),
+        epochs=len(steady),
+    )
+
+
+def _steady(epochs: Sequence[EpochRecord]) -> Iterator[EpochRecord]:
+    """Yields the epochs but the first of each attempt, in which programs compile."""
+    attempt = None
+    for each in epochs:
+        if each.attempt == attempt:
+            yield each
+        attempt = each.attempt
+
+
+def _workers(job: Mapping[str, Any]) -> int:
+    """Returns how many replicas train: under strategy ParameterServer the chief does not."""
+    spec = job.get("spec") or {}
+    roles = {Role.WORKER} if spec.get("strategy") == Strategy.PARAMETER_SERVER else {Role.CHIEF, Role.WORKER}
+    written = spec.get("replicaSpecs") or {}
+    return sum((written[role] or {}).get("replicas") or 1 for role in roles & set(written)) or 1
+
+
+def _scaled(measured: Sequence[Scale]) -> Sequence[Scale]:
+    """Compares each with the smallest: of several with as few devices, the fastest."""
+    ordered = sorted(measured, key=lambda each: (each.devices, each.workers, -each.examples_per_second, each.run))
+    base = min(ordered, key=lambda each: (each.devices, -each.examples_per_second))
+    return [_against(base, each) for each in ordered]
+
+
+def _against(base: Scale, each: Scale) -> Scale:
+    speed_up = each.examples_per_second / base.examples_per_second
+    return replace(each, speed_up=speed_up, efficiency=speed_up * base.devices / each.devices)
+
+
+def _notes(runs: Sequence[Recorded], measured: Sequence[Scale], silent: Sequence[str]) -> Iterator[str]:
+    if untold := [each.run for each in measured if not each.told]:
+        yield f"one device is counted for each worker of {', '.join(untold)}, which did not say how many there were"
+    first, *others = runs
+    if unlike := [run.name for run in others if _work(run.job) != _work(first.job)]:
+        yield f"other arguments or another circuit than {first.name}, so not the same work: {', '.join(unlike)}"
+    if silent:
+        yield f"left out, for no throughput is recorded: {', '.join(silent)}"
+
+
+def _work(job: Mapping[str, Any]) -> Any:  # noqa: ANN401  JSON, to be compared
+    """Returns what decides the work of a training, whatever it is spread over."""
+    spec = job.get("spec") or {}
+    containers = ((spec.get("template") or {}).get("spec") or {}).get("containers") or [{}]
+    main = main_container(containers)
+    words = [*(main.get("command") or ()), *(main.get("args") or ())]
+    return spec.get("circuit"), list(_without_devices(words))
+
+
+def _without_devices(words: Sequence[str]) -> Iterator[str]:
+    before = ""
+    for word in words:
+        if _DEVICES not in {before, word} and not word.startswith(f"{_DEVICES}="):
+            yield word
+        before = word

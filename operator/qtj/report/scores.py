@@ -1,0 +1,58 @@
+"""What predictions are worth: right and wrong for classes, errors for measurements."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qtj_contract.predictions import Predictions
+
+__all__ = ["LISTED_CLASSES", "Errors", "confusion", "errors_of", "judged"]
+
+LISTED_CLASSES = 20
+"""Classes up to which each is told of by itself: a text and a picture have no room for more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """Errors of a regression.
+
+    Attributes:
+        root_mean_square: Root of the mean squared error.
+        mean_absolute: Mean of the errors without their signs.
+        determination: R², the share of the labels' variance that is explained; None where they do not vary.
+    """
+
+    root_mean_square: float
+    mean_absolute: float
+    determination: float | None
+
+
+def judged(predictions: Predictions) -> Sequence[tuple[float, float]]:
+    """Returns label and prediction of each example that has a finite prediction."""
+    pairs = zip(predictions.labels, predictions.predictions, strict=True)
+    return [(label, said) for label, said in pairs if said is not None]
+
+
+def confusion(predictions: Predictions) -> Sequence[Sequence[int]]:
+    """Counts examples: a row for each class they are of, a column for each they were taken for.
+
+    For up to `LISTED_CLASSES`: the matrix of many thousand classes has no room in memory.
+    """
+    size = len(predictions.classes)
+    counts = [[0] * size for _ in range(size)]
+    for label, said in judged(predictions):
+        counts[int(label)][int(said)] += 1
+    return counts
+
+
+def errors_of(pairs: Sequence[tuple[float, float]]) -> Errors:
+    """Returns the errors of labels and predictions, of which there must be some."""
+    errors = [said - label for label, said in pairs]
+    squares = sum(error * error for error in errors)
+    mean = sum(label for label, _ in pairs) / len(pairs)
+    spread = sum((label - mean) * (label - mean) for label, _ in pairs)
+    return Errors(
+        root_mean_square=math.sqrt(squares / len(pairs)),
+        mean_absolute=sum(map(abs, errors)) / len(pairs),
+        determination=1 - squares / spread if spread else None,
+    )

@@ -1,0 +1,149 @@
+"""The report as text."""
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from qtj.report.findings import Findings
+from qtj.report.scores import LISTED_CLASSES, confusion, errors_of, judged
+from qtj_contract.predictions import Predictions
+from qtj_contract.progress_log import EpochRecord
+
+__all__ = ["report_text"]
+
+_BARS = "▁▂▃▄▅▆▇█"
+_GAP = "·"
+_WIDTH = 60
+_NAMED_EPOCHS = 5
+_INDENT = " " * 15
+
+
+def report_text(found: Findings) -> Iterator[str]:
+    """Yields the lines."""
+    yield found.headline
+    yield from _epochs(found)
+    yield from _loss(found)
+    yield from _held_out_loss(found.epochs)
+    yield from _accuracy(found.epochs)
+    source = "inference" if found.status.inference and found.status.inference.metrics else "training"
+    for name, value in found.metrics.items():
+        yield f"{name:<14} {value:.4g} ({source})"
+    if found.predictions:
+        yield from _predictions(found.predictions)
+    yield from found.notes
+
+
+def _epochs(found: Findings) -> Iterator[str]:
+    progress = found.status.progress
+    done = max(progress.epoch if progress else 0, found.epochs[-1].number if found.epochs else 0)
+    if not done:
+        yield "epochs         none is recorded yet"
+        return
+    asked = f" of {progress.epochs}" if progress and progress.epochs else ""
+    yield f"epochs         {done}{asked}"
+    if progress and progress.best_epoch and found.status.weights:
+        early = "stopped early; " if progress.epoch < (progress.epochs or 0) else ""
+        yield f"{_INDENT}{early}the weights are those of epoch {progress.best_epoch}"
+    for before, after in pairwise(found.epochs):
+        if after.attempt != before.attempt:
+            yield f"{_INDENT}attempt {after.attempt} from epoch {after.number} on"
+    missed = done - len(found.epochs)
+    if found.epochs and missed > 0:
+        yield f"{_INDENT}{missed} of them ended between two polls and are not recorded"
+
+
+def _loss(found: Findings) -> Iterator[str]:
+    known = [(each.number, each.loss) for each in found.epochs if _is_finite(each.loss)]
+    if known:
+        yield f"loss           {_curve([each.loss for each in found.epochs])}"
+        yield f"{_INDENT}{_from_to(known)}"
+    elif found.status.progress and found.status.progress.loss is not None:
+        which = "the last epoch" if found.status.progress.epoch else "the first epoch, which is not done"
+        yield f"loss           {found.status.progress.loss:.4g} in {which}"
+    yield from _gaps(found.epochs)
+
+
+def _gaps(epochs: Sequence[EpochRecord]) -> Iterator[str]:
+    """Says where the curve has gaps, if anybody told a loss at all."""
+    lost = [each for each in epochs if not _is_finite(each.loss)]
+    if not lost or all(each.loss is None for each in epochs):
+        return
+    what = "was not finite" if all(each.loss is not None for each in lost) else "was not finite, or not told,"
+    numbers = [each.number for each in lost]
+    if numbers == [each.number for each in epochs[-len(numbers) :]]:
+        yield f"{_INDENT}the loss {what} from epoch {numbers[0]} on"
+        return
+    more = len(numbers) - _NAMED_EPOCHS
+    named = ", ".join(map(str, numbers[:_NAMED_EPOCHS])) + (f" and {more} more" if more > 0 else "")
+    yield f"{_INDENT}the loss {what} in epoch{'s' if len(numbers) > 1 else ''} {named}"
+
+
+def _held_out_loss(epochs: Sequence[EpochRecord]) -> Iterator[str]:
+    """Says where the loss on the held-out set was lowest: from there on, more training fits the training set alone."""
+    known = [(each.validation_loss, each.number) for each in epochs if each.validation_loss is not None]
+    if known:
+        loss, number = min(known)
+        yield f"held-out loss  {_from_to([(epoch, value) for value, epoch in known])}"
+        yield f"{_INDENT}lowest after epoch {number}: {loss:.4g}"
+
+
+def _accuracy(epochs: Sequence[EpochRecord]) -> Iterator[str]:
+    known = [(each.number, each.accuracy) for each in epochs if each.accuracy is not None]
+    training = [(each.number, each.training_accuracy) for each in epochs if each.training_accuracy is not None]
+    if known:
+        yield f"accuracy       {_from_to(known)}"
+    if training:
+        name = _INDENT if known else "accuracy       "
+        yield f"{name}on the training set {_from_to(training)}"
+
+
+def _from_to(values: Sequence[tuple[int, float | None]]) -> str:
+    (first, begin), (last, end) = values[0], values[-1]
+    return f"{begin:.4g} after epoch {first}" + (f", {end:.4g} after epoch {last}" if last > first else "")
+
+
+def _is_finite(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def _curve(values: Sequence[float | None]) -> str:
+    """Draws numbers in one line, of long series every so many, the last one always; a dot is none."""
+    step = -(-len(values) // _WIDTH)
+    shown = values[::-1][::step][::-1]
+    finite = [value for value in values if value is not None and math.isfinite(value)]
+    low, high = min(finite), max(finite)
+    half = (high / 2 - low / 2) or 1.0  # halves, for the difference of two numbers may be more than a number can be
+
+    def bar(value: float | None) -> str:
+        if value is None or not math.isfinite(value):
+            return _GAP
+        return _BARS[round((value / 2 - low / 2) / half * (len(_BARS) - 1))]
+
+    return "".join(map(bar, shown))
+
+
+def _predictions(found: Predictions) -> Iterator[str]:
+    pairs = judged(found)
+    shown, some = len(found.labels), found.examples > len(found.labels)
+    which = f"the first {shown} of {found.examples} held-out examples" if some else f"{shown} held-out examples"
+    if not pairs:
+        yield f"predictions    {which}, none with a finite prediction"
+    elif found.classes:
+        yield f"predictions    {sum(label == said for label, said in pairs)} of {which} are in the right class"
+        yield from _by_class(found)
+    else:
+        errors = errors_of(pairs)
+        yield f"predictions    {which}: root mean square error {errors.root_mean_square:.4g}"
+        determined = "" if errors.determination is None else f", R² {errors.determination:.4g}"
+        yield f"{_INDENT}mean absolute error {errors.mean_absolute:.4g}{determined}"
+    if pairs and len(pairs) < shown:
+        yield f"{_INDENT}{shown - len(pairs)} of them have no finite prediction"
+
+
+def _by_class(found: Predictions) -> Iterator[str]:
+    if len(found.classes) > LISTED_CLASSES:
+        return
+    width = max(map(len, found.classes))
+    for number, (name, row) in enumerate(zip(found.classes, confusion(found), strict=True)):
+        wrong = [f"{count} taken for {found.classes[to]}" for to, count in enumerate(row) if count and to != number]
+        yield f"  {name:<{width}}  " + ", ".join([f"{row[number]} of {sum(row)}", *wrong])

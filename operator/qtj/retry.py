@@ -1,0 +1,94 @@
+"""`qtj retry`: a job on a cluster that has failed goes on."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from kubernetes.aio import config
+
+from qtj.terminal.errors import InputError
+from qtj_operator.cluster.api import connect
+from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
+from qtj_operator.controller.metrics import Metrics
+
+__all__ = ["Retried", "current_namespace", "raise_retry", "retry_job"]
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """A job that goes on.
+
+    Attributes:
+        job: The job, with its new `spec.retry`.
+        sentence: What follows.
+    """
+
+    job: Object
+    sentence: str
+
+
+def retry_job(name: str, namespace: str | None, *, dry_run: bool = False) -> Retried:
+    """Raises `spec.retry` of a job.
+
+    Args:
+        name: The job's name.
+        namespace: Where it is; None for the namespace of the current context.
+        dry_run: Whether to check all and change nothing.
+
+    Raises:
+        InputError: There is no such job, it has not failed, or the API server refuses.
+    """
+    logging.getLogger("kubernetes").setLevel(logging.CRITICAL)  # what it tells of, we say in a sentence
+    try:
+        return asyncio.run(_retry(name, namespace, dry_run=dry_run))
+    except ApiError as error:
+        raise InputError(f"{name} cannot be retried: {error}") from None
+
+
+async def _retry(name: str, namespace: str | None, *, dry_run: bool) -> Retried:
+    client = await connect(Metrics())
+    try:
+        return await raise_retry(client, (namespace or current_namespace(), name), dry_run=dry_run)
+    finally:
+        await client.close()
+
+
+async def raise_retry(client: Client, key: Key, *, dry_run: bool = False) -> Retried:
+    """See `retry_job`."""
+    namespace, name = key
+    job = await client.get(Resource.QUANTUM_TRAINING_JOBS, namespace, name)
+    if job is None:
+        raise InputError(f"there is no job {name} in namespace {namespace}: `kubectl get qtj -A` lists all")
+    status = job.get("status") or {}
+    phase = status.get("phase", "Pending")
+    if phase != "Failed":
+        raise InputError(f"{name} is {phase}: only a job that has failed can be retried")
+    if not status.get("attempt"):
+        raise InputError(f"{name} never started: correct its spec, and it starts by itself")
+    retry = max(job["spec"].get("retry", 0), status.get("retry", 0)) + 1
+    if not dry_run:
+        version = job["metadata"]["resourceVersion"]
+        unchanged = {"op": "test", "path": "/metadata/resourceVersion", "value": version}
+        operations = [unchanged, {"op": "add", "path": "/spec/retry", "value": retry}]
+        await client.patch(Resource.QUANTUM_TRAINING_JOBS, namespace, name, operations)
+    retried = {**job, "spec": {**job["spec"], "retry": retry}}
+    return Retried(retried, _what_follows(retried, dry_run=dry_run))
+
+
+def _what_follows(job: Object, *, dry_run: bool) -> str:
+    name, spec, status = job["metadata"]["name"], job["spec"], job["status"]
+    trained = any(each["type"] == "Trained" and each["status"] == "True" for each in status.get("conditions") or ())
+    begins = f"attempt {status['attempt'] + 1} begins, from the last checkpoint if there is one"
+    held = ", once the job is no longer suspended" if spec.get("suspend") else ""
+    becomes = f"would be {spec['retry']} (nothing was changed: --dry-run)" if dry_run else f"is {spec['retry']} now"
+    return f"spec.retry of {name} {becomes}: {'inference runs again' if trained else begins}{held}"
+
+
+def current_namespace() -> str:
+    """Returns the namespace of the current context of the kubeconfig."""
+    try:
+        _, current = config.list_kube_config_contexts()
+    except config.ConfigException:  # in a pod there is none
+        return "default"
+    namespace: str = current["context"].get("namespace") or "default"
+    return namespace

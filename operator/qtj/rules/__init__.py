@@ -1,0 +1,1 @@
+"""What Kubernetes takes in a pod template, rule by rule."""

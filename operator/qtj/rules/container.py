@@ -1,0 +1,126 @@
+"""Rules about a container that the types of its fields do not hold.
+
+Source: `validateContainerCommon`, `validateContainerPorts`, `ValidateEnv`, `ValidateEnvFrom` and `ValidateVolumeMounts`
+in pkg/apis/core/validation/validation.go of Kubernetes 1.34.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from qtj.rules.mistakes import Mistake
+from qtj.rules.names import dns_label, env_name, port_name
+from qtj.rules.resources import broken_resources
+from qtj_operator.api.reading import MISSING, one_of
+
+__all__ = ["broken_container", "choice"]
+
+_PORTS = range(1, 65_536)
+_NO_NUL = "this holds a NUL character, which no program can be told: remove it"
+
+_ENV_SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
+_ENV_FROM_SOURCES = ("configMapRef", "secretRef")
+
+Container = Mapping[str, Any]
+
+
+def broken_container(container: Container, volumes: Sequence[str | None]) -> Iterator[Mistake]:
+    """Yields the rules that a container breaks whose fields have the right types.
+
+    Args:
+        container: The container.
+        volumes: Names of the pod's volumes.
+    """
+    name, image = container.get("name") or "", container.get("image") or ""
+    if name and (what := dns_label(name)):
+        yield ("name",), what
+    if image != image.strip():
+        yield ("image",), "a name of an image neither begins nor ends with a space: remove it"
+    yield from choice(container, "imagePullPolicy", ("Always", "IfNotPresent", "Never"))
+    yield from choice(container, "terminationMessagePolicy", ("File", "FallbackToLogsOnError"))
+    for field in ("command", "args"):
+        yield from (((field, i), _NO_NUL) for i, word in enumerate(container.get(field) or ()) if "\0" in (word or ""))
+    yield from _within("ports", _of_ports(container.get("ports") or ()))
+    for field, rule in (("env", _of_variable), ("envFrom", _of_source)):
+        for index, each in enumerate(container.get(field) or ()):
+            yield from (((field, index, *path), what) for path, what in rule(each))
+    yield from _within("volumeMounts", _of_mounts(container.get("volumeMounts") or (), volumes))
+    yield from _within("resources", broken_resources(container.get("resources") or {}))
+
+
+def choice(where: Mapping[str, Any], field: str, allowed: Sequence[str]) -> Iterator[Mistake]:
+    """Yields a mistake when a field has a value that is none of those that are allowed."""
+    value = where.get(field)
+    if value and value not in allowed:
+        yield (field,), one_of(allowed, value)
+
+
+def _within(field: str, found: Iterator[Mistake]) -> Iterator[Mistake]:
+    yield from (((field, *path), what) for path, what in found)
+
+
+def _of_ports(ports: Sequence[Mapping[str, Any]]) -> Iterator[Mistake]:
+    seen: set[str] = set()
+    for index, port in enumerate(ports):
+        name, number = port.get("name") or "", port.get("containerPort")
+        if name in seen:
+            yield (index, "name"), f'two ports of the container are called "{name}": rename one of them'
+        elif name and (what := port_name(name)):
+            yield (index, "name"), what
+        seen |= {name} - {""}
+        if number is None:
+            yield (index, "containerPort"), MISSING
+        for field in ("containerPort", "hostPort"):
+            if port.get(field) not in {None, *((0,) if field == "hostPort" else ())} and port[field] not in _PORTS:
+                yield (index, field), f"a port is between 1 and 65535, and not {port[field]}"
+        for path, what in choice(port, "protocol", ("TCP", "UDP", "SCTP")):
+            yield (index, *path), what
+
+
+def _of_variable(variable: Mapping[str, Any]) -> Iterator[Mistake]:
+    if (name := variable.get("name")) is not None and (what := env_name(name)):
+        yield ("name",), what
+    if "\0" in (variable.get("value") or ""):
+        yield ("value",), _NO_NUL
+    source = variable.get("valueFrom")
+    if source is None:
+        return
+    if variable.get("value"):
+        yield ("valueFrom",), "a variable has a value or takes it from elsewhere: remove value or valueFrom"
+    yield from _within("valueFrom", _of_one(source, _ENV_SOURCES))
+    for field in ("configMapKeyRef", "secretKeyRef"):
+        if source.get(field) is not None:
+            yield from _within("valueFrom", _named(source[field], field, "name", "key"))
+
+
+def _of_source(source: Mapping[str, Any]) -> Iterator[Mistake]:
+    if (prefix := source.get("prefix")) and (what := env_name(prefix)):
+        yield ("prefix",), what
+    yield from _of_one(source, _ENV_FROM_SOURCES)
+    for field in _ENV_FROM_SOURCES:
+        if source.get(field) is not None:
+            yield from _named(source[field], field, "name")
+
+
+def _of_one(source: Mapping[str, Any], kinds: Sequence[str]) -> Iterator[Mistake]:
+    named = [kind for kind in kinds if source.get(kind) is not None]
+    if len(named) != 1:
+        yield (), f"name one source here: {', '.join(kinds[:-1])} or {kinds[-1]}"
+
+
+def _named(reference: Mapping[str, Any], field: str, *needed: str) -> Iterator[Mistake]:
+    yield from (((field, name), MISSING) for name in needed if not reference.get(name))
+
+
+def _of_mounts(mounts: Sequence[Mapping[str, Any]], volumes: Sequence[str | None]) -> Iterator[Mistake]:
+    seen: set[str] = set()
+    for index, mount in enumerate(mounts):
+        name, path = mount.get("name"), mount.get("mountPath")
+        if not name:
+            yield (index, "name"), MISSING
+        elif name not in volumes:
+            yield (index, "name"), f'the pod has no volume "{name}": add it to volumes'
+        if not path:
+            yield (index, "mountPath"), MISSING
+        elif path in seen:
+            yield (index, "mountPath"), f"two volumes are mounted at {path}: mount one of them elsewhere"
+        seen.add(path or "")

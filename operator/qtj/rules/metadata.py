@@ -1,0 +1,44 @@
+"""Rules about the metadata of an object that the types of its fields do not hold.
+
+Source: apimachinery 0.34, `ValidateObjectMeta` and `ValidateAnnotations` (pkg/api/validation/objectmeta.go) and
+`ValidateLabels` (pkg/apis/meta/v1/validation); `ValidateNamespaceName` is `NameIsDNSLabel`.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from qtj.rules.mistakes import Mistake
+from qtj.rules.names import dns_label, label_value, qualified_name
+
+__all__ = ["broken_labels", "broken_metadata"]
+
+_MOST_BYTES = 256 * 1024
+"""`TotalAnnotationSizeLimitB`: of all annotations of an object, keys and values."""
+
+
+def broken_metadata(metadata: Any) -> Iterator[Mistake]:  # noqa: ANN401  what a user wrote
+    """Yields the rules that metadata breaks, where it has the right types."""
+    meta = metadata if isinstance(metadata, Mapping) else {}
+    if isinstance(namespace := meta.get("namespace"), str) and (what := dns_label(namespace)):
+        yield ("namespace",), what
+    yield from ((("labels", *path), what) for path, what in broken_labels(meta.get("labels")))
+    annotations = _mapping(meta.get("annotations"))
+    for key in annotations:
+        if what := qualified_name(key.lower()):
+            yield ("annotations", key), what
+    size = sum(len(text.encode(errors="replace")) for each in annotations.items() for text in each if text)
+    if size > _MOST_BYTES:
+        yield ("annotations",), f"these come to {size:,} bytes, and Kubernetes takes {_MOST_BYTES:,}: shorten them"
+
+
+def broken_labels(labels: Any) -> Iterator[Mistake]:  # noqa: ANN401
+    """Yields the rules that labels, or what selects by labels, break."""
+    for key, value in _mapping(labels).items():
+        if what := qualified_name(key) or label_value(value or ""):
+            yield (key,), what
+
+
+def _mapping(written: object) -> Mapping[str, str | None]:
+    """Returns the entries that are text, or empty."""
+    entries = written.items() if isinstance(written, Mapping) else ()
+    return {key: value for key, value in entries if isinstance(value, str | None)}

@@ -1,0 +1,52 @@
+"""A mistake on its way to its author: the path of a field and a sentence, then one line with the place in the file."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from qtj_operator.api.reading import MISSING, NO_SUCH_FIELD, TEXT
+from qtj_operator.api.spelling import nearest
+
+__all__ = ["NO_NAME", "NO_SPEC", "UNKNOWN_TO_KUBERNETES", "Mistake", "Path", "Place", "causes", "told"]
+
+Path = tuple[int | str, ...]
+Mistake = tuple[Path, str]
+"""Path and sentence."""
+
+UNKNOWN_TO_KUBERNETES = "Kubernetes knows no such field"
+NO_NAME = "give the job a name"
+NO_SPEC = "write what to train here"
+
+_ABSENT = {MISSING, NO_NAME, NO_SPEC}
+
+
+class Place(Protocol):
+    """What tells where a field is written; see `qtj.files.manifests.Document`."""
+
+    def error(self, path: list[int | str], sentence: str) -> str:
+        """Returns one line on a mistake."""
+
+    def written(self, path: list[int | str]) -> str | None:
+        """Returns a value as its author wrote it."""
+
+
+def told(place: Place, path: Path, what: str) -> str:
+    """Returns the line on a mistake; what should be text is shown as it has to be written."""
+    if what == TEXT and (plain := place.written(list(path))):
+        what = f'this has to be text: write "{plain}", in quotes'
+    return place.error(list(path), what)
+
+
+def causes(found: Mapping[Path, str]) -> Mapping[Path, str]:
+    """Leaves out fields that are missing for no other reason than that their names are misspelt."""
+    return {path: what for path, what in found.items() if what not in _ABSENT or not _misspelt(path, found)}
+
+
+def _misspelt(path: Path, found: Mapping[Path, str]) -> bool:
+    """Tells whether a field, or one around it, stands there under a name that nobody knows."""
+    return any(
+        what.startswith((NO_SUCH_FIELD, UNKNOWN_TO_KUBERNETES))
+        and other[:-1] == path[: len(other) - 1]
+        and len(other) <= len(path)
+        and nearest(other[-1], [str(path[len(other) - 1])]) is not None
+        for other, what in found.items()
+    )

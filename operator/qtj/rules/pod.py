@@ -1,0 +1,57 @@
+"""Rules about a pod template that the types of its fields do not hold: Kubernetes refuses the pod that breaks one.
+
+Source: `ValidatePodTemplateSpec`, `ValidatePodSpec` and `ValidateVolumes` in pkg/apis/core/validation/validation.go of
+Kubernetes 1.34: of their rules those about names and about what is written twice.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from qtj.local.objects import LONGEST_GRACE_SECONDS
+from qtj.rules.container import broken_container, choice
+from qtj.rules.metadata import broken_labels, broken_metadata
+from qtj.rules.mistakes import Mistake
+from qtj.rules.names import dns_label
+
+__all__ = ["broken_rules"]
+
+_DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
+_GRACE = "terminationGracePeriodSeconds"
+
+
+def broken_rules(template: Mapping[str, Any] | None) -> Iterator[Mistake]:
+    """Yields the rules that a template breaks whose fields have the right types."""
+    written = template or {}
+    yield from (((("metadata"), *path), what) for path, what in broken_metadata(written.get("metadata")))
+    yield from ((("spec", *path), what) for path, what in _of_pod(written.get("spec") or {}))
+
+
+def _of_pod(spec: Mapping[str, Any]) -> Iterator[Mistake]:
+    yield from choice(spec, "dnsPolicy", _DNS_POLICIES)
+    yield from ((("nodeSelector", *path), what) for path, what in broken_labels(spec.get("nodeSelector")))
+    if (grace := spec.get(_GRACE) or 0) > LONGEST_GRACE_SECONDS:
+        yield (_GRACE,), f"this may be at most {LONGEST_GRACE_SECONDS}, which is ten years, and not {grace}: lower it"
+    volumes = spec.get("volumes") or ()
+    yield from ((("volumes", *path), what) for path, what in _of_volumes(volumes))
+    names = [volume.get("name") for volume in volumes]
+    seen: set[str] = set()
+    for field in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(field) or ()):
+            if (name := container.get("name")) and name in seen:
+                yield (field, index, "name"), f'two containers of the pod are called "{name}": rename one of them'
+            seen.add(name)
+            yield from (((field, index, *path), what) for path, what in broken_container(container, names))
+
+
+def _of_volumes(volumes: Sequence[Mapping[str, Any]]) -> Iterator[Mistake]:
+    seen: set[str] = set()
+    for index, volume in enumerate(volumes):
+        name = volume.get("name") or ""
+        if name in seen:
+            yield (index, "name"), f'two volumes of the pod are called "{name}": rename one of them'
+        elif what := dns_label(name):
+            yield (index, "name"), what
+        seen.add(name)
+        kinds = sorted(key for key, value in volume.items() if key != "name" and value is not None)
+        if len(kinds) > 1:
+            yield (index, kinds[1]), f"a volume is of one kind, and this one is of {' and '.join(kinds)}: keep one"

@@ -1,0 +1,102 @@
+"""The course of one job: its stages, and how long each of them took."""
+
+from datetime import timedelta
+
+from qtj.runs.remaining import Remaining
+from qtj.runs.stage import ENDS, STOPPING, facts_of, sentence_of, stage_of
+from qtj_operator.controller.client import Object
+
+__all__ = ["Course", "in_time"]
+
+_LONG_SECONDS = 600
+_TENTHS = 10
+
+
+class Course:
+    """Takes what becomes known of a job, and says what there is to show.
+
+    Args:
+        job: The job as it was first seen.
+        now: Seconds of a clock that only goes forward, here and below.
+
+    Attributes:
+        name: The job's name.
+        stage: What the job is at.
+        milestone: Changes with each epoch, and with each tenth of the steps.
+        done: Steps or epochs that are done, and how many there are in all; None where nobody has said.
+        ended: When the job came to its end; None before.
+    """
+
+    def __init__(self, job: Object, now: float) -> None:
+        self.name: str = job["metadata"]["name"]
+        self.ended: float | None = None
+        self._remaining = Remaining()
+        self._activity: str | None = None
+        self._running: set[str] = set()
+        self.job = job
+        self._took: dict[str, float] = {}
+        self._since = now
+        self.stage = stage_of(job.get("status") or {}, None)
+        self.see(job, now)
+
+    def see(self, job: Object, now: float) -> None:
+        """Takes the job as it is now."""
+        status = job.get("status") or {}
+        self.job = job
+        if status.get("phase") != "Running":
+            self._activity = None  # the next attempt speaks for itself
+        self._facts = facts_of(status)
+        self._left = self._remaining.of(self.name, status, now)
+        progress = status.get("progress") or {}
+        step, steps = progress.get("step", 0), progress.get("steps")
+        self.done = (step, steps) if steps else (progress.get("epoch", 0), progress.get("epochs"))
+        self.milestone = (status.get("attempt"), progress.get("epoch"), _TENTHS * step // steps if steps else 0)
+        self._enter(now)
+
+    def hear(self, activity: str, now: float) -> None:
+        """Takes what the program says it is doing: "" while it trains."""
+        self._activity = activity
+        self._enter(now)
+
+    def run(self, pod: str, *, runs: bool, now: float) -> None:
+        """Takes whether the program of a pod runs."""
+        (self._running.add if runs else self._running.discard)(pod)
+        self._enter(now)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The numbers that belong to it, by name, in the order of a line."""
+        return self._facts | ({"left": self._left} if self._left and self.stage == "training" else {})
+
+    @property
+    def verdict(self) -> str | None:
+        """The sentence on how it ended, or will have ended once its programs have; None before."""
+        return sentence_of(self.job["status"]) if self.stage in {*ENDS, STOPPING} else None
+
+    def times(self, now: float) -> str:
+        """Returns how long each stage took so far, in the order in which they came."""
+        took = dict(self._took)
+        if self.stage not in ENDS:
+            took[self.stage] = took.get(self.stage, 0) + now - self._since
+        return ", ".join(f"{stage} {in_time(seconds)}" for stage, seconds in took.items())
+
+    @property
+    def _infers(self) -> bool:
+        """Whether inference comes after training: without it, the job is complete a moment later."""
+        return self.job["spec"].get("inference") is not None
+
+    def _enter(self, now: float) -> None:
+        stage = stage_of(self.job.get("status") or {}, self._activity)
+        if stage == "suspended" and self._running:
+            stage = STOPPING
+        if stage == self.stage or (stage == "inferring" and not self._infers):
+            return
+        if self.stage not in ENDS:
+            self._took[self.stage] = self._took.get(self.stage, 0) + now - self._since
+        self.stage, self._since = stage, now
+        self.ended = now if stage in ENDS else None
+
+
+def in_time(seconds: float) -> str:
+    """Returns a duration such as "12.3 s" or, a long one, "0:12:03"."""
+    return f"{seconds:.1f} s" if seconds < _LONG_SECONDS else str(timedelta(seconds=int(seconds)))

@@ -1,0 +1,122 @@
+"""What a run looks like on a terminal: a row for each job, and lines above them."""
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import NoReturn, Self
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from qtj.runs.course import Course, in_time
+from qtj.runs.stage import ENDS, fitting
+from qtj.runs.view import COLORS, View
+from qtj.terminal.text import cut, visible
+from qtj_operator.controller.client import Key
+
+__all__ = ["LiveView", "view_on"]
+
+_CLOCK, _GAP = 9, 2
+_BARS = ((120, 24), (60, 12))
+"""Columns that a terminal has to have for a bar of so many: the numbers come first."""
+
+
+def view_on(console: Console, *, bell: bool = False, clock: Callable[[], float] = time.monotonic) -> View:
+    """Returns the view that fits where it is shown.
+
+    Args:
+        console: Where to write.
+        bell: Whether to ring the terminal's bell at the end.
+        clock: Tells seconds, and only goes forward.
+    """
+    can_move = console.is_terminal and not console.is_dumb_terminal
+    return (LiveView if can_move else View)(console, bell=bell, clock=clock)
+
+
+class LiveView(View):
+    """A row for each job, drawn again and again by a thread, and events above them."""
+
+    def __init__(self, console: Console, *, bell: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(console, bell=bell, clock=clock)
+        self._live = Live(_Rows(self._drawn), console=console, refresh_per_second=10)
+
+    def __enter__(self) -> Self:
+        """Begins to draw."""
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, _end)
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Leaves the rows as they are."""
+        self._live.stop()
+        if signal.getsignal(signal.SIGTERM) is _end:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        super().__exit__(kind, error, traceback)
+
+    def _staged(self, key: Key, course: Course, facts: Mapping[str, str]) -> None:
+        """The row shows it."""
+
+    def _passed(self, key: Key, course: Course) -> None:
+        """The row shows it."""
+
+    def _drawn(self, width: int, dots: str) -> Table:
+        return table(list(self._courses.values()), self._now(), width, dots)
+
+
+def _end(number: int, _: object) -> NoReturn:
+    """Ends the process as the signal would, but by way of `__exit__`, which gives the terminal its cursor back."""
+    sys.exit(128 + number)
+
+
+class _Rows:
+    """Is laid out anew each time it is drawn: the terminal may have another size by then."""
+
+    def __init__(self, drawn: Callable[[int, str], Table]) -> None:
+        self._drawn = drawn
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self._drawn(options.max_width, "..." if options.ascii_only else "…")
+
+
+def table(courses: Sequence[Course], now: float, width: int, dots: str = "…") -> Table:
+    """Returns a row for each job, none wider than the terminal.
+
+    Args:
+        courses: The jobs.
+        now: Seconds since the start, as the courses know them.
+        width: Columns of the terminal.
+        dots: Stands for what has no room.
+    """
+    names = [cut(course.name, width // 4, dots) for course in courses]
+    stages = [cut(visible(course.stage), max(width // 2, 10), dots) for course in courses]
+    bar = next((columns for least, columns in _BARS if width >= least), 0)
+    taken = [_CLOCK, _widest(names), _widest(stages), *([bar] if bar else [])]
+    room = width - sum(taken) - _GAP * len(taken)
+    grid = Table.grid(padding=(0, _GAP, 0, 0))
+    for _ in range(len(taken) + 1):
+        grid.add_column(no_wrap=True)
+    for course, name, stage in zip(courses, names, stages, strict=True):
+        clock = f"{in_time(course.ended if course.ended is not None else now):>{_CLOCK}}"
+        style = COLORS.get(course.stage, "cyan")
+        drawn = [_bar(course, now, bar)] if bar else []
+        grid.add_row(Text(clock), Text(name, "bold"), Text(stage, style), *drawn, Text(fitting(course.facts, room)))
+    return grid
+
+
+def _bar(course: Course, now: float, width: int) -> ProgressBar:
+    done, total = course.done
+    waits = course.stage not in ENDS and not done
+    return ProgressBar(total or 1, done if total else 0, width=width, pulse=waits, animation_time=now)
+
+
+def _widest(texts: Sequence[str]) -> int:
+    return max(map(cell_len, texts), default=0)

@@ -1,0 +1,67 @@
+"""`qtj logs`: what the replicas of a job wrote on this machine."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from qtj.local.folder import Folder
+from qtj.runs.places import written
+from qtj.terminal.errors import InputError
+from qtj.terminal.text import log_on_terminal
+
+__all__ = ["show_logs"]
+
+_PERIOD_SECONDS = 0.5
+
+
+def show_logs(run: str | None, replica: str | None, artifacts: str | None, *, follow: bool) -> None:
+    """Writes the logs of a run to stdout, by attempt and replica; where there are several, a name before each line.
+
+    Raises:
+        InputError: There are none.
+    """
+    job, folder = written(run, artifacts)
+    chosen = _chooser(job, replica)
+    if not follow and not any(map(chosen, folder.logs)):
+        known = ", ".join(path.stem for path in folder.logs) or "none"
+        raise InputError(f"{folder.path} has no log of {replica or 'any replica'}: there are {known}")
+    _write(folder, chosen, follow=follow)
+
+
+def _write(folder: Folder, chosen: Callable[[Path], bool], *, follow: bool) -> None:
+    positions: dict[Path, int] = {}  # and not open files: there may be more logs than a process may have of these
+    shown = log_on_terminal if sys.stdout.isatty() else bytes
+    several = follow or sum(map(chosen, folder.logs)) > 1
+    while True:
+        last = not follow or not folder.is_active
+        for path in filter(chosen, folder.logs):
+            with path.open("rb") as file:
+                file.seek(positions.get(path, 0))
+                for line in _lines(file, to_the_end=last):
+                    sys.stdout.buffer.write((f"{path.stem}  ".encode() if several else b"") + shown(line))
+                positions[path] = file.tell()
+        sys.stdout.flush()
+        if last:
+            return
+        time.sleep(_PERIOD_SECONDS)
+
+
+def _chooser(job: str, replica: str | None) -> Callable[[Path], bool]:
+    """Returns what tells whether a log is asked for: by the pod's name, with or without the job's, and its attempt."""
+    if replica is None:
+        return lambda _: True
+    names = (replica, f"{job}-{replica}")
+    return lambda path: any(path.stem == name or path.stem.startswith((f"{name}.", f"{name}-")) for name in names)
+
+
+def _lines(file: BinaryIO, *, to_the_end: bool) -> Iterator[bytes]:
+    """Yields what has been written since; half a line only at the end."""
+    while line := file.readline():
+        if not line.endswith(b"\n"):
+            if not to_the_end:
+                file.seek(-len(line), 1)
+                return
+            line += b"\n"
+        yield line

@@ -1,0 +1,218 @@
+"""What `qtj run` does before anything is started: each job gets its folder, an earlier one or a new one."""
+
+import os
+import sys
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from qtj.files.manifests import Document
+from qtj.local.folder import OUTPUT, Folder, FolderError
+from qtj.local.history import History
+from qtj.local.session import LocalJob
+from qtj.runs.going_on import Earlier, Start, is_to_go_on, start_of
+from qtj.runs.places import folder_named
+from qtj.terminal.errors import InputError
+
+__all__ = ["Plan", "Prepared", "claimed", "detached", "planned"]
+
+_PERIOD_SECONDS = 0.05
+_MUCH = 1 << 16
+"""Bytes of what a run has said before it ended."""
+_STANDARD = 2
+"""The last descriptor of stdin, stdout and stderr."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a job is to run.
+
+    Attributes:
+        document: The job.
+        start: Whether it goes on, and with what.
+        place: The folder that --artifacts names; None without one.
+        bucket: The bucket that its artifacts go to; None without one.
+    """
+
+    document: Document
+    start: Start
+    place: Folder | None
+    bucket: str | None
+
+    @property
+    def job(self) -> str:
+        """The job's name."""
+        return str(self.document.manifest["metadata"]["name"])
+
+    @property
+    def folder(self) -> Folder:
+        """Where it runs, if nobody takes that folder before."""
+        return self.start.earlier.folder if self.start.earlier else self.place or History().next_folder(self.job)
+
+    def artifacts(self, folder: Folder) -> str:
+        """Returns where its artifacts go."""
+        return self.bucket or folder.path.as_uri()
+
+    def notes(self, folder: Folder) -> Iterator[str]:
+        """Yields what a user should know of how it begins."""
+        artifacts, written = self.artifacts(folder), self.document.manifest["spec"]["artifacts"]["uri"]
+        if artifacts != written:
+            yield f"{self.job}  artifacts go to {artifacts}, in place of {written}"
+        if self.start.note:
+            yield f"{self.job}  {self.start.note}"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A job that can run, whose folder is ours.
+
+    Attributes:
+        name: What its run is called on the command line.
+        job: The job.
+        notes: What a user should know of how it begins.
+    """
+
+    name: str
+    job: LocalJob
+    notes: Sequence[str]
+
+
+def planned(documents: Sequence[Document], artifacts: str | None, *, resume: bool, fresh: bool) -> Sequence[Plan]:
+    """Returns how jobs are to run; nothing is written yet.
+
+    Args:
+        documents: The jobs.
+        artifacts: What --artifacts says.
+        resume: Whether the user wants to go on.
+        fresh: Whether the user wants to begin anew.
+
+    Raises:
+        InputError: One cannot begin as asked.
+    """
+    place = folder_named(artifacts)
+    try:
+        found = [None if fresh else _earlier(document, place) for document in documents]
+    except FolderError as problem:
+        raise InputError(str(problem)) from None
+    if bucket := artifacts if place is None else None:
+        found = [each if each and each.folder.bucket == bucket else None for each in found]
+    if resume and None in found:
+        raise InputError(_nothing_left(documents[found.index(None)], place, bucket))
+    along = any(map(is_to_go_on, documents, found))
+    starts = (start_of(*each, resume=resume, along=along) for each in zip(documents, found, strict=True))
+    return [_plan(document, start, place, artifacts) for document, start in zip(documents, starts, strict=True)]
+
+
+def _plan(document: Document, start: Start, place: Folder | None, artifacts: str | None) -> Plan:
+    if place and not start.earlier:
+        if place.is_used:
+            raise InputError(f"{place.path} holds an earlier run, and nothing is overwritten: name another --artifacts")
+        if any(Folder(parent).is_ours for parent in place.path.parents):
+            raise InputError(f"{place.path} lies in the folder of another run: name another --artifacts")
+        if place.is_foreign:
+            raise InputError(
+                f"{place.path} is not empty and holds no run of qtj: name an empty folder, or one that does not exist, "
+                "with --artifacts"
+            )
+    earlier = start.earlier.folder.bucket if start.earlier and artifacts is None else None
+    return Plan(document, start, place, artifacts if artifacts and place is None else earlier)
+
+
+def claimed(plan: Plan, stack: ExitStack) -> Prepared:
+    """Takes possession of a folder until the stack unwinds.
+
+    Raises:
+        InputError: It cannot be written to, or somebody else has it.
+    """
+    history, start = History(), plan.start
+    try:
+        folder = start.earlier.folder if start.earlier else plan.place or history.make_folder(plan.job)
+        folder.claim(plan.bucket, plan.document.configs)
+        if start.earlier and folder.load() != start.earlier.record:
+            folder.release()
+            raise InputError(f"{start.earlier.name} has gone on meanwhile: give the command again")
+    except FolderError as problem:
+        raise InputError(str(problem)) from None
+    stack.callback(folder.release if start.earlier or plan.place else folder.give_up)
+    if plan.place:
+        history.link(plan.job, folder)
+    job = LocalJob(
+        manifest={**plan.document.manifest, "spec": start.spec},
+        folder=folder,
+        artifacts=plan.artifacts(folder),
+        record=dict(start.earlier.record) if start.earlier else None,
+    )
+    return Prepared(history.name_of(plan.job, folder), job, list(plan.notes(folder)))
+
+
+def _nothing_left(document: Document, place: Folder | None, bucket: str | None) -> str:
+    job = document.manifest["metadata"]["name"]
+    where = place.path if place else bucket or "this folder"
+    return f"there is no run of {job} in {where} to go on with: leave --resume out"
+
+
+def _earlier(document: Document, place: Folder | None) -> Earlier | None:
+    """Returns the last run of a job; of one that left no record nothing is known, and nothing can be resumed."""
+    job = document.manifest["metadata"]["name"]
+    history = History()
+    if place is None:
+        run = history.latest(job)
+        return Earlier.of(run.name, run.folder) if run else None
+    if not place.is_active and not place.is_used:
+        return None
+    earlier = Earlier.of(history.name_of(job, place), place)
+    if (held := earlier.record["metadata"]["name"]) != job:
+        raise FolderError(f"{place.path} holds a run of the job {held}, not of {job}: name another --artifacts")
+    return earlier
+
+
+def detached(folders: Sequence[Folder]) -> bool:
+    """Goes on in a process that no terminal can end, which keeps the claims of this one.
+
+    Args:
+        folders: The folders of the run. The first takes what that process has to say: `run.log`.
+
+    Returns:
+        Whether this is that process. The other one returns once the run has begun.
+
+    Raises:
+        InputError: It has not begun; the message is what it had to say.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    path = folders[0].path / OUTPUT
+    try:
+        output = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o644)
+    except OSError as problem:
+        raise InputError(f"cannot write to {path} ({problem.strerror}): make room, or move it away") from None
+    said, before = os.fstat(output).st_size, folders[0].version
+    child = os.fork()
+    if child:
+        while folders[0].version == before:
+            time.sleep(_PERIOD_SECONDS)
+            if os.waitpid(child, os.WNOHANG)[0]:
+                raise InputError(_mistakes(os.pread(output, _MUCH, said)))
+        return False
+    os.setsid()
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for source, target in ((nothing, 0), (output, 1), (output, 2)):
+        os.dup2(source, target)
+    _close_others({folder.lock for folder in folders})
+    return True
+
+
+def _mistakes(output: bytes) -> str:
+    """Returns what a process has told of its user's mistakes, or else all that it has said."""
+    lines = output.decode(errors="replace").splitlines()
+    told = [line.removeprefix("qtj: ") for line in lines if line.startswith("qtj: ")]
+    return "\n".join(told or lines)
+
+
+def _close_others(kept: Collection[int | None]) -> None:
+    """Closes what was inherited from a shell: a lock or a pipe of somebody who does not expect it to be kept."""
+    for number in [int(path.name) for path in Path("/dev/fd").iterdir()]:
+        if number > _STANDARD and number not in kept:
+            with suppress(OSError):  # that of the folder which was listed
+                os.close(number)

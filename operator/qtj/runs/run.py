@@ -1,0 +1,270 @@
+"""`qtj run`: a job on this machine, by the operator's own reconcile."""
+
+import asyncio
+import errno
+import itertools
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from qtj.checks.check import all_checked, checked
+from qtj.files.blame import blamed
+from qtj.files.manifests import Document, File, read_file
+from qtj.files.settings import Setting
+from qtj.files.yaml_text import STDIN
+from qtj.local.activity import Activity
+from qtj.local.addresses import NoFreePortError
+from qtj.local.program import CannotStartError, Configs, program_of
+from qtj.local.rehearsal import Rehearsal
+from qtj.local.session import LocalJob, Session
+from qtj.preview.dry_run import would_run
+from qtj.runs.failure import end_of_log
+from qtj.runs.live import view_on
+from qtj.runs.prepare import Plan, Prepared, claimed, detached, planned
+from qtj.runs.view import View
+from qtj.terminal.errors import COMPLETE, FAILED, INTERRUPTED, InputError
+from qtj.terminal.gather import tried
+from qtj.terminal.output import console_on, show
+from qtj.terminal.printing import Form, formatted, say, say_on_stderr
+from qtj.terminal.text import shell_word
+from qtj_operator.controller.client import Key, Object
+
+__all__ = ["Options", "run_file"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What `qtj run` was called with.
+
+    Attributes:
+        file: The file.
+        settings: Fields to set.
+        artifacts: Where artifacts go, in place of a folder for each run.
+        resume: Whether to go on with the last run, whatever became of it.
+        fresh: Whether to begin anew, whatever became of the last run.
+        detach: Whether to go on without the terminal.
+        output: The form in which stdout has the final object alone; None for lines for people.
+        dry_run: Whether to say what would be done, and do nothing.
+        verbose: Whether to log what the operator does.
+    """
+
+    file: Path
+    settings: Sequence[str] = ()
+    artifacts: str | None = None
+    resume: bool = False
+    fresh: bool = False
+    detach: bool = False
+    output: Form | None = None
+    dry_run: bool = False
+    verbose: bool = False
+
+
+class _Interrupts:
+    """Ctrl-C: the first time a graceful stop, the second time a kill, the third time the end of this process."""
+
+    def __init__(self, session: Session, view: View) -> None:
+        self._session = session
+        self._view = view
+        self._count = 0
+
+    def hang_up(self) -> None:
+        """Is called when the terminal is gone, once for its signal and once for what could not be written there."""
+        if not self._count:
+            self()
+
+    def __call__(self) -> None:
+        """Is called for each signal."""
+        self._count += 1
+        if self._count == 1:
+            self._view.say("stopping: the programs are told to end, checkpoints stay; once more kills them", "yellow")
+            self._session.stop()
+        elif self._count == 2:  # noqa: PLR2004
+            self._session.kill()
+        else:
+            self._view.abandon()
+            os._exit(INTERRUPTED)  # whatever holds it up; the supervisors see to the programs
+
+
+def run_file(options: Options) -> int:
+    """Runs the jobs of a file to their end.
+
+    Returns:
+        The exit code: 0 when all are Complete, 1 when one has Failed, 130 when one was interrupted.
+
+    Raises:
+        InputError: Something has to be corrected first.
+    """
+    logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(name)s: %(message)s")
+    file = read_file(options.file, [Setting.parse(text) for text in options.settings])
+    rehearsals = all_checked(file, here=True)
+    notes = _check(file, rehearsals, options)
+    plans = planned(file.jobs, options.artifacts, resume=options.resume, fresh=options.fresh)
+    if options.dry_run:
+        return _dry_run(notes, plans, rehearsals, options)
+    with ExitStack() as stack:
+        prepared = [claimed(plan, stack) for plan in plans]
+        if options.detach and not detached([each.job.folder for each in prepared]):
+            say("\n".join(_farewell(each) for each in prepared))
+            return COMPLETE
+        return _attended([*notes, *(note for each in prepared for note in each.notes)], prepared, file.configs, options)
+
+
+def _dry_run(notes: Sequence[str], plans: Sequence[Plan], rehearsals: Sequence[Rehearsal], options: Options) -> int:
+    """Says what a run would do; nothing is written.
+
+    Raises:
+        InputError: It could not begin, for its folder is not to be written to.
+    """
+    lines: list[str] = []
+    for plan, rehearsal in zip(plans, rehearsals, strict=True):
+        folder = plan.folder
+        lines += would_run(plan.job, rehearsal, folder.path, plan.artifacts(folder))
+        lines += plan.notes(folder)
+    said = "\n".join((*lines, *notes, "nothing was started: --dry-run"))
+    if options.output is None:
+        say(said)
+    else:
+        say_on_stderr(said)
+        say(formatted([plan.document.manifest for plan in plans], options.output))
+    return COMPLETE
+
+
+def _farewell(prepared: Prepared) -> str:
+    name = prepared.name
+    return f"{name} goes on by itself: `qtj attach {name}` follows it, `qtj stop {name}` stops it"
+
+
+def _attended(notes: Sequence[str], prepared: Sequence[Prepared], configs: Configs, options: Options) -> int:
+    lost = _Lost()
+    console = console_on(sys.stderr if options.output else sys.stdout, lost)
+    jobs = [each.job for each in prepared]
+    with view_on(console, bell=bool(os.environ.get("QTJ_BELL"))) as view:
+        for note in notes:
+            view.say(note)
+        final = asyncio.run(_run(jobs, configs, view, lost))
+    return _report(final, jobs, options, console, view)
+
+
+class _Lost:
+    """What becomes of a run whose terminal is gone, which another thread than that of the run may notice."""
+
+    def __init__(self) -> None:
+        self.hang_up: Callable[[], object] = lambda: None
+
+    def __call__(self, problem: OSError) -> None:
+        """See `steady`."""
+        if problem.errno == errno.EIO:
+            self.hang_up()
+
+
+async def _run(jobs: Sequence[LocalJob], configs: Configs, view: View, lost: _Lost) -> Sequence[Object]:
+    activities = {job.key: Activity(job.folder.path) for job in jobs}
+
+    def hear(key: Key, said: str) -> None:
+        activities[key].tell(said)
+        view.hear(key, said)
+
+    try:
+        session = Session(jobs, configs=configs, on_change=view.notice, on_activity=hear)
+    except OSError as problem:
+        what = "set TMPDIR to a folder of your own"
+        raise InputError(f"cannot use {problem.filename} ({problem.strerror}): {what}") from None
+    except NoFreePortError as problem:
+        raise InputError(str(problem)) from None
+    interrupted = _Interrupts(session, view)
+    handlers: dict[signal.Signals, Callable[[], None]] = {signal.SIGINT: interrupted, signal.SIGTERM: interrupted}
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup asks
+        handlers[signal.SIGHUP] = interrupted.hang_up
+        lost.hang_up = partial(asyncio.get_running_loop().call_soon_threadsafe, interrupted.hang_up)
+    for number, handler in handlers.items():
+        asyncio.get_running_loop().add_signal_handler(number, handler)
+    try:
+        await session.run()
+    finally:
+        lost.hang_up = lambda: None
+        for activity in activities.values():
+            activity.remove()
+    return [session.final(job.key) for job in jobs]
+
+
+def _check(file: File, rehearsals: Sequence[Rehearsal], options: Options) -> Sequence[str]:
+    """Finds out what stands in the way of a run; returns what a user should know of one that can begin.
+
+    Raises:
+        InputError: Something does.
+    """
+    names = [document.manifest["metadata"]["name"] for document in file.jobs]
+    wrong = [
+        document.error(["metadata", "name"], f"two jobs of this file are called {name}: rename one")
+        for number, (document, name) in enumerate(zip(file.jobs, names, strict=True))
+        if name in names[:number]  # of another namespace: a folder has none
+    ]
+    if options.artifacts is not None and len(names) > 1:
+        wrong.append(f"{file.name} has {len(names)} jobs, and --artifacts names one place: leave it out")
+    known = dict(zip(map(id, file.jobs), rehearsals, strict=True))
+
+    def programs(document: Document) -> Sequence[str]:
+        rehearsal = known.get(id(document)) or checked(document, here=True)
+        return list(_programs(document, rehearsal, file.configs))
+
+    notes, unstartable = tried(partial(blamed, programs), file.jobs)
+    if wrong + unstartable:
+        raise InputError("\n".join(wrong + unstartable))
+    others = (f"{each} means nothing on this machine" for each in file.others)
+    return list(dict.fromkeys((*others, *itertools.chain.from_iterable(notes))))
+
+
+def _programs(document: Document, rehearsal: Rehearsal, configs: Configs) -> Iterator[str]:
+    """Finds out now whether this machine has the programs, rather than in a pod's status."""
+    pods = list(rehearsal.pods)
+    if rehearsal.inference:
+        template = rehearsal.inference["spec"]["template"]
+        pods.append({"metadata": rehearsal.inference["metadata"], "spec": template["spec"]})
+    for pod in pods:
+        try:
+            yield from program_of(pod, configs=configs, replaced={}).notes
+        except CannotStartError as problem:
+            raise InputError(f"{document.where(['spec', 'template', 'spec', 'containers'])}: {problem}") from None
+
+
+def _report(final: Sequence[Object], jobs: Sequence[LocalJob], options: Options, console: Console, view: View) -> int:
+    for job, local in zip(final, jobs, strict=True):
+        view.end(job)
+        for line in filter(None, (*end_of_log(job, local.folder.logs), local.folder.complaint, _places(local))):
+            show(console, line)
+    if options.output:
+        say(formatted(final, options.output))
+    phases = {(job.get("status") or {}).get("phase") for job in final}
+    if phases == {"Complete"}:
+        return COMPLETE
+    has_failed = "Failed" in phases
+    if all(local.folder.is_used for local in jobs):  # else somebody has removed what there was to go on with
+        flags, begin = (["--resume"], "once the cause is gone, go on with") if has_failed else ([], "to go on")
+        show(console, f"{begin}: {_command(options, *flags)}")
+    return FAILED if has_failed else INTERRUPTED
+
+
+def _command(options: Options, *flags: str) -> str:
+    """Returns the command that goes on with this run, to be copied."""
+    places = ("--artifacts", options.artifacts) if options.artifacts else ()
+    settings = (word for setting in options.settings for word in ("--set", setting))
+    words = ["qtj", "run", str(options.file), *flags, *places, *settings]
+    again = ", with the same input" if str(options.file) == STDIN else ""
+    return " ".join(map(shell_word, words)) + again
+
+
+def _places(job: LocalJob) -> str:
+    folder = job.folder.path
+    return (
+        f"results and logs: {folder}"
+        if job.artifacts == folder.as_uri()
+        else f"results: {job.artifacts}, logs: {folder}"
+    )

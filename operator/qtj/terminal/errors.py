@@ -1,0 +1,59 @@
+"""How commands end, and what a user did wrong: one sentence with where, what, and what to do."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
+
+import typer
+
+from qtj.local.extras import install_command
+from qtj.terminal.printing import say_on_stderr
+from qtj_operator.api.spelling import meant
+
+__all__ = ["COMPLETE", "FAILED", "INPUT", "INTERRUPTED", "InputError", "end", "input_checked", "meant", "needs_extra"]
+
+COMPLETE, FAILED, INPUT, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes of `qtj`."""
+
+
+class InputError(Exception):
+    """Something that the user has to correct; one line for each mistake."""
+
+
+@contextmanager
+def input_checked() -> Iterator[None]:
+    """Ends the command with one sentence for each mistake of the user's, and without one on Ctrl-C."""
+    try:
+        _refuse_lost_folder()
+        yield
+    except InputError as problem:
+        end(str(problem), INPUT)
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _refuse_lost_folder() -> None:
+    """Refuses to work in a folder that is gone: no relative path leads anywhere from there."""
+    try:
+        Path.cwd()
+    except OSError as problem:
+        raise InputError(f"the current folder cannot be used ({problem.strerror}): go to another one") from None
+
+
+@contextmanager
+def needs_extra(extra: str, command: str) -> Iterator[None]:
+    """Ends a command whose libraries are not installed, with the command that installs them."""
+    try:
+        yield
+    except ModuleNotFoundError as problem:
+        if str(problem.name).startswith("qtj_"):  # a defect of ours
+            raise
+        sentence = f"qtj {command} needs the extra {extra}, and there is no {problem.name}: {install_command(extra)}"
+        end(sentence, INPUT)
+
+
+def end(sentence: str, code: int = FAILED) -> NoReturn:
+    """Says on stderr what is wrong and ends the command."""
+    say_on_stderr("\n".join(f"qtj: {line}" for line in sentence.split("\n")))
+    raise typer.Exit(code)

@@ -1,0 +1,77 @@
+"""Text of programs and files, as a terminal may show it.
+
+A program's message, a path or a log can hold anything: escape sequences that rename the window, characters that go back
+and write over what stands there, marks that turn the direction of reading. None of it may act on the terminal.
+"""
+
+import os
+import re
+import shlex
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.cells import cell_len, set_cell_size
+
+from qtj_contract import printable
+
+__all__ = ["columns", "cut", "log_on_terminal", "names", "shell_word", "visible"]
+
+_FEW = 4
+
+_LAYOUT = "\n\t"
+_KEPT = re.compile(r"(\x1b\[[0-9;:]*m|[\t\r])")
+"""Colours (SGR of ECMA-48, section 8.3.117), tab and carriage return."""
+
+
+def visible(text: str) -> str:
+    r"""Returns text with everything that a terminal would obey written as an escape, such as ``\x1b``."""
+    return "".join(c if _is_shown(c) or c in _LAYOUT else c.encode("unicode_escape").decode() for c in text)
+
+
+def log_on_terminal(data: bytes) -> bytes:
+    """Returns a piece of a log for a terminal: in its colours, without what else a terminal would obey.
+
+    Args:
+        data: Whole lines; what is no UTF-8 shows as a replacement character.
+    """
+    parts = _KEPT.split(data.decode(errors="replace"))
+    return "".join(part if _KEPT.fullmatch(part) else printable(part) for part in parts).encode()
+
+
+def shell_word(word: str) -> str:
+    """Returns a word of a command that can be shown and copied into a shell, also where it has control characters."""
+    if word.isprintable():
+        return shlex.quote(word)
+    return "$'" + "".join(map(_escaped, word)) + "'"
+
+
+def _escaped(letter: str) -> str:
+    if letter in "'\\":
+        return f"\\{letter}"
+    return letter if letter.isprintable() else "".join(f"\\x{byte:02x}" for byte in os.fsencode(letter))
+
+
+def cut(text: str, width: int, end: str = "…") -> str:
+    """Returns text that takes no more columns than `width`, with `end` where something was left out."""
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, max(0, width - cell_len(end))) + set_cell_size(end, min(width, cell_len(end)))
+
+
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """Returns rows of equal length as lines, with their cells below one another."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("   ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def names(manifests: Sequence[Mapping[str, Any]]) -> str:
+    """Returns the names of objects in one line: of many, the first and the last one and how many there are."""
+    all_of_them = [each["metadata"]["name"] for each in manifests]
+    if len(all_of_them) <= _FEW:
+        return ", ".join(all_of_them)
+    return f"{all_of_them[0]} ... {all_of_them[-1]} ({len(all_of_them)})"
+
+
+def _is_shown(character: str) -> bool:
+    return character.isprintable() or unicodedata.category(character) == "Zs"  # spaces of other scripts

@@ -1,0 +1,34 @@
+"""The contract between the operator and a training program: what both sides import, and nothing else.
+
+The operator writes environment variables into each replica and reads back three things: the exit code, the
+termination message and the progress endpoint. Both sides import their half from here, so neither can drift. The
+package needs the standard library alone: the trainer's image carries no Kubernetes code.
+
+A program that knows nothing of this package and only reads ``TF_CONFIG`` runs as well; its weights are those that the
+spec names.
+"""
+
+from qtj_contract.exit_codes import EXIT_RETRY, is_retryable
+from qtj_contract.printable import printable
+from qtj_contract.progress import PROGRESS_PATH, Progress, activity_in
+from qtj_contract.statevector import MAX_QUBITS, MIN_QUBITS, STATES, statevector_bytes
+from qtj_contract.termination import TERMINATION_MESSAGE_LIMIT, TERMINATION_MESSAGE_PATH, TerminationMessage, Weights
+from qtj_contract.variables import Env
+
+__all__ = [
+    "EXIT_RETRY",
+    "MAX_QUBITS",
+    "MIN_QUBITS",
+    "PROGRESS_PATH",
+    "STATES",
+    "TERMINATION_MESSAGE_LIMIT",
+    "TERMINATION_MESSAGE_PATH",
+    "Env",
+    "Progress",
+    "TerminationMessage",
+    "Weights",
+    "activity_in",
+    "is_retryable",
+    "printable",
+    "statevector_bytes",
+]

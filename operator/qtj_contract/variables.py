@@ -1,0 +1,25 @@
+"""The environment variables that the operator writes into each replica."""
+
+from enum import StrEnum
+
+__all__ = ["Env"]
+
+
+class Env(StrEnum):
+    """Names of the environment variables of the contract."""
+
+    TF_CONFIG = "TF_CONFIG"
+    JOB = "QTJ_JOB"
+    JOB_UID = "QTJ_JOB_UID"
+    ATTEMPT = "QTJ_ATTEMPT"
+    ARTIFACTS_URI = "QTJ_ARTIFACTS_URI"
+    IMAGE = "QTJ_IMAGE"
+    QUBITS = "QTJ_QUBITS"
+    FILTERS = "QTJ_FILTERS"
+    PRECISION = "QTJ_PRECISION"
+    PROFILER_PORT = "QTJ_PROFILER_PORT"
+    METRICS_PORT = "QTJ_METRICS_PORT"
+    TERMINATION_LOG = "QTJ_TERMINATION_LOG"
+    PROGRESS_LOG = "QTJ_PROGRESS_LOG"
+    WEIGHTS_URI = "QTJ_WEIGHTS_URI"
+    WEIGHTS_SHA256 = "QTJ_WEIGHTS_SHA256"

@@ -1,0 +1,74 @@
+"""The Job that loads exactly the stored weights and measures them; where nobody named any, it sees to that itself."""
+
+import hashlib
+import json
+
+from qtj_contract import Env, is_retryable
+from qtj_operator.api.job import Job, main_container
+from qtj_operator.api.names import LABEL_INFERENCE, inference_name
+from qtj_operator.api.spec import Inference
+from qtj_operator.api.status import WeightsStatus
+from qtj_operator.manifests.manifest import Manifest, metadata
+from qtj_operator.manifests.pod import job_environment, pod_template
+from qtj_operator.manifests.queueing import queue
+
+__all__ = ["inference_job", "inference_run"]
+
+
+def inference_run(inference: Inference, weights: WeightsStatus | None) -> str:
+    """Returns a digest of what an inference run depends on: another one means another run."""
+    identity = weights and (weights.sha256 or weights.uri)
+    what = {"inference": inference.model_dump(exclude_none=True), "weights": identity}
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def inference_job(job: Job, inference: Inference, weights: WeightsStatus | None) -> Manifest:
+    """Returns the Job: its template, told which weights to load and how to check them, as far as that is known."""
+    labels = {LABEL_INFERENCE: inference_run(inference, weights)}
+    environment = {**job_environment(job, job.status.attempt or 1), **_weights_environment(weights)}
+    template = pod_template(job.inference_template, environment)
+    own = metadata(job, inference_name(job.name), labels)
+    theirs = template.get("metadata") or {}
+    template["metadata"] = {**theirs, "labels": {**(theirs.get("labels") or {}), **own["labels"]}}
+    own["labels"].update(queue(job))  # of the Job alone: Kueue takes a pod that names a queue for one without owner
+    _say_what_to_run(template["spec"], inference)
+    deadline = inference.active_deadline_seconds
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": own,
+        "spec": {
+            "backoffLimit": inference.retries,
+            **({"activeDeadlineSeconds": deadline} if deadline else {}),
+            "podFailurePolicy": _failure_policy(main_container(template["spec"]["containers"])["name"]),
+            "template": template,
+        },
+    }
+
+
+def _weights_environment(weights: WeightsStatus | None) -> dict[str, str]:
+    if weights is None:
+        return {}
+    checksum: dict[str, str] = {} if weights.sha256 is None else {Env.WEIGHTS_SHA256: weights.sha256}
+    return {Env.WEIGHTS_URI: weights.uri, **checksum}
+
+
+def _failure_policy(container: str) -> Manifest:
+    """Returns what the contract says of exit codes, as a Job has it; a disruption costs none of its retries."""
+    final = [code for code in range(1, 256) if not is_retryable(code)]
+    return {
+        "rules": [
+            {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+            {"action": "FailJob", "onExitCodes": {"containerName": container, "operator": "In", "values": final}},
+        ]
+    }
+
+
+def _say_what_to_run(spec: Manifest, inference: Inference) -> None:
+    main = main_container(spec["containers"])
+    if inference.command is not None:
+        main["command"] = inference.command
+    if inference.args is not None:
+        main["args"] = inference.args
+    elif inference.template is None:  # a replica's template says how to train
+        main["args"] = ["infer"]

@@ -1,0 +1,61 @@
+"""What tells Kueue and the coscheduling plugin that the pods of a job belong together.
+
+Sources: Kueue's documentation, "Run a group of pods": a group is admitted when all its pods exist and fit the quota.
+KEP 42-podgroup-coscheduling of scheduler-plugins: a pod waits until `minMember` pods of its group can be placed.
+
+Kueue keeps each pod of a group by a finalizer until the group is finished, for a failed pod might be replaced within
+its group. Ours never are: a restart is a new attempt, and so a new group. The annotation `retriable-in-group: "false"`
+says so, and Kueue (0.14.8, pkg/controller/jobs/pod) lets go as soon as no pod of the group is active any more.
+"""
+
+from collections.abc import Mapping
+
+from qtj_operator.api.job import Job
+from qtj_operator.api.names import Role
+from qtj_operator.manifests.manifest import Manifest, metadata
+
+__all__ = ["pod_group", "queue", "queueing"]
+
+_KUEUE = "kueue.x-k8s.io"
+_COSCHEDULING = "scheduling.x-k8s.io"
+
+
+def queue(job: Job) -> Mapping[str, str]:
+    """Returns the label that names Kueue's queue; none without one."""
+    policy = job.policy.scheduling_policy
+    return {f"{_KUEUE}/queue-name": policy.queue_name} if policy and policy.queue_name else {}
+
+
+def queueing(job: Job, role: Role, attempt: int) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Returns the labels and annotations of a pod of this role in one attempt; none without a scheduling policy.
+
+    Each attempt is a group of Kueue's of its own, for Kueue takes the end of a group's pods as the end of its
+    workload. The name holds the job's uid, so that nobody gets into the group of a job by guessing its name. The
+    evaluator is in no group: training does not wait for it, and it is replaced alone.
+    """
+    labels = dict(queue(job))
+    annotations: dict[str, str] = {}
+    if role == Role.EVALUATOR:
+        return labels, annotations
+    if labels:
+        labels[f"{_KUEUE}/pod-group-name"] = f"{job.name[:40]}-{job.uid[:8]}-{attempt}"
+        annotations[f"{_KUEUE}/pod-group-total-count"] = str(_members(job))
+        annotations[f"{_KUEUE}/retriable-in-group"] = "false"
+    if job.gang:
+        labels[f"{_COSCHEDULING}/pod-group"] = job.name
+    return labels, annotations
+
+
+def pod_group(job: Job) -> Manifest:
+    """Returns the group of all replicas that training waits for: everybody but the evaluator."""
+    return {
+        "apiVersion": f"{_COSCHEDULING}/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": metadata(job, job.name, {}),
+        "spec": {"minMember": _members(job)},
+    }
+
+
+def _members(job: Job) -> int:
+    """Returns how many replicas training waits for."""
+    return sum(replica.role != Role.EVALUATOR for replica in job.replicas())

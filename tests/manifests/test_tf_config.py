@@ -1,0 +1,145 @@
+"""TF_CONFIG: every replica is told the same cluster and its own place in it."""
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qtj_contract import Env
+from qtj_operator.api.job import Job
+from qtj_operator.manifests.pod import replica_pod
+from qtj_operator.manifests.service import replica_service
+from qtj_operator.manifests.tf_config import tf_config
+from tests.jobs import a_job
+
+jobs = st.one_of(
+    st.builds(a_job, chief=st.just(value=True), workers=st.integers(0, 20)),
+    st.builds(a_job, workers=st.integers(1, 20), name=st.sampled_from(["q", "qcnn-8", "worker"])),
+    st.builds(
+        a_job,
+        chief=st.just(value=True),
+        workers=st.integers(1, 9),
+        ps=st.integers(1, 9),
+        strategy=st.sampled_from(["ParameterServer", "None"]),
+    ),
+)
+
+
+def configs(job: Job) -> list[dict[str, Any]]:
+    return [json.loads(tf_config(job, replica)) for replica in job.replicas()]
+
+
+@given(jobs)
+def test_every_replica_sees_the_same_cluster(job: Job) -> None:
+    clusters = [config["cluster"] for config in configs(job)]
+
+    assert all(cluster == clusters[0] for cluster in clusters)
+    assert sum(len(addresses) for addresses in clusters[0].values()) == job.size
+
+
+@given(jobs)
+def test_every_replica_finds_itself_at_its_own_address(job: Job) -> None:
+    for replica, config in zip(job.replicas(), configs(job), strict=True):
+        task = config["task"]
+        address = config["cluster"][task["type"]][task["index"]]
+
+        assert address == f"{job.name}-{replica.role.task_type}-{replica.index}.lab.svc:2222"
+
+
+@given(jobs)
+def test_every_address_is_a_service_that_is_built_with_that_port(job: Job) -> None:
+    services = [replica_service(job, replica) for replica in job.replicas()]
+    reachable = {
+        f"{service['metadata']['name']}.{service['metadata']['namespace']}.svc:{port['port']}"
+        for service in services
+        for port in service["spec"]["ports"]
+    }
+
+    named = {address for addresses in configs(job)[0]["cluster"].values() for address in addresses}
+
+    assert named <= reachable
+    assert len(named) == job.size
+
+
+@given(jobs)
+def test_every_service_leads_to_exactly_the_pod_of_its_name(job: Job) -> None:
+    pods = [replica_pod(job, replica, attempt=3) for replica in job.replicas()]
+    for replica in job.replicas():
+        service = replica_service(job, replica)
+        selector = service["spec"]["selector"].items()
+
+        selected = [pod["metadata"]["name"] for pod in pods if selector <= pod["metadata"]["labels"].items()]
+
+        assert selected == [service["metadata"]["name"]]
+
+
+@given(jobs)
+def test_every_pod_carries_its_own(job: Job) -> None:
+    for replica in job.replicas():
+        (container,) = replica_pod(job, replica, attempt=1)["spec"]["containers"]
+        told = {variable["name"]: variable["value"] for variable in container["env"]}
+
+        assert told[Env.TF_CONFIG] == tf_config(job, replica)
+
+
+@given(jobs)
+def test_an_evaluator_has_a_task_of_its_own_and_is_in_no_cluster(job: Job) -> None:
+    roles = job.spec.replica_specs.model_dump(by_alias=True, exclude_none=True)
+    evaluated = a_job(
+        name=job.name,
+        strategy=job.spec.strategy,
+        replicaSpecs={**roles, "Evaluator": {}},
+        artifacts={"uri": "gs://abc"},
+    )
+
+    *others, evaluator = configs(evaluated)
+
+    assert others == configs(job), "the others are told what they were told without it"
+    assert evaluator == {"cluster": others[0]["cluster"], "task": {"type": "evaluator", "index": 0}}
+
+
+def test_parameter_servers_are_told_where_everybody_is() -> None:
+    (*_, config) = configs(a_job(chief=True, ps=2, workers=1, strategy="ParameterServer"))
+
+    assert config == {
+        "cluster": {
+            "chief": ["qcnn-chief-0.lab.svc:2222"],
+            "worker": ["qcnn-worker-0.lab.svc:2222"],
+            "ps": ["qcnn-ps-0.lab.svc:2222", "qcnn-ps-1.lab.svc:2222"],
+        },
+        "task": {"type": "ps", "index": 1},
+    }
+
+
+def test_one_worker_is_told_as_well_so_that_a_program_need_not_care() -> None:
+    (config,) = configs(a_job(workers=1))
+
+    assert config == {"cluster": {"worker": ["qcnn-worker-0.lab.svc:2222"]}, "task": {"type": "worker", "index": 0}}
+
+
+def test_a_chief_alone_is_told_as_well() -> None:
+    (config,) = configs(a_job(chief=True, workers=None))
+
+    assert config == {"cluster": {"chief": ["qcnn-chief-0.lab.svc:2222"]}, "task": {"type": "chief", "index": 0}}
+
+
+def test_the_chief_comes_first_for_it_leads() -> None:
+    assert list(configs(a_job(chief=True, workers=2))[0]["cluster"]) == ["chief", "worker"]
+
+
+def test_services_are_headless_and_find_peers_that_are_not_ready_yet() -> None:
+    job = a_job()
+
+    spec = replica_service(job, job.leader)["spec"]
+
+    assert spec["clusterIP"] == "None"
+    assert spec["publishNotReadyAddresses"] is True
+
+
+def test_services_show_grpc_profiler_and_metrics() -> None:
+    job = a_job(profiler={"port": 6009})
+
+    ports = replica_service(job, job.leader)["spec"]["ports"]
+
+    assert {port["name"]: port["port"] for port in ports} == {"grpc": 2222, "profiler": 6009, "metrics": 2224}

@@ -33,7 +33,7 @@ def app(prog_name: str | None = None) -> None:
     except OSError as problem:
         if problem.errno != errno.ENOSPC:  # a disk that is full is nobody's defect
             raise
-        from qtj.terminal.printing import drop_output  # noqa: PLC0415
+        from qtj.terminal.streams import drop_output  # noqa: PLC0415
 
         drop_output()
         sys.exit(f"qtj: what the command says cannot be written ({problem.strerror}): make room")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj.files.yaml_nodes import documents_of, value_of
+from qtj.files.yaml_reader import documents_of, value_of
 from tests.cli.qtj import qtj
 from tests.cli.test_several_jobs import OTHER
 from tests.cli.test_validate import GOOD

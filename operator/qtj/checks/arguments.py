@@ -35,13 +35,13 @@ def argument_mistakes(spec: Mapping[str, Any], templates: Mapping[Path, Any]) ->
     """
     if importlib.util.find_spec("tensorflow_quantum") is None:  # the trainer needs it to answer
         return
-    told = _told(spec)
-    for path, arguments in _asked(spec, templates):
-        if sentence := _answer(arguments, told):
+    told = _trainer_environment(spec)
+    for path, arguments in _trainer_arguments(spec, templates):
+        if sentence := _complaint(arguments, told):
             yield path, sentence
 
 
-def _told(spec: Mapping[str, Any]) -> Mapping[str, str]:
+def _trainer_environment(spec: Mapping[str, Any]) -> Mapping[str, str]:
     """Returns what a pod's environment says of the job.
 
     Where there is an evaluator, all are asked as if they were it: what none of them stores, it cannot judge.
@@ -51,7 +51,7 @@ def _told(spec: Mapping[str, Any]) -> Mapping[str, str]:
     return {**told, Env.TF_CONFIG: _EVALUATOR} if Role.EVALUATOR in spec["replicaSpecs"] else told
 
 
-def _asked(spec: Mapping[str, Any], templates: Mapping[Path, Any]) -> Iterator[tuple[Path, Sequence[str]]]:
+def _trainer_arguments(spec: Mapping[str, Any], templates: Mapping[Path, Any]) -> Iterator[tuple[Path, Sequence[str]]]:
     """Yields the arguments that the trainer gets in the job's pods, by where they stand."""
     inference = spec.get("inference") or {}
     own = inference.get("args")
@@ -69,7 +69,7 @@ def _asked(spec: Mapping[str, Any], templates: Mapping[Path, Any]) -> Iterator[t
         yield ("spec", "inference", "args"), own
 
 
-def _answer(arguments: Sequence[str], told: Mapping[str, str]) -> str | None:
+def _complaint(arguments: Sequence[str], told: Mapping[str, str]) -> str | None:
     """Returns what the trainer says against its arguments, in a pod whose environment tells it so much."""
     if any("$(" in argument for argument in arguments):  # variables are known in the pod
         return None

@@ -13,7 +13,7 @@ from typer.completion import completion_init  # type: ignore[attr-defined]
 from typer.core import TyperGroup
 
 from qtj.terminal.errors import COMPLETE, INTERRUPTED
-from qtj.terminal.printing import say_on_stderr
+from qtj.terminal.streams import print_stderr
 
 __all__ = ["COMPLETE_VARIABLE", "Command", "Group", "register"]
 
@@ -93,4 +93,4 @@ def _tell(problem: typer.TyperException) -> None:
     context = getattr(problem, "ctx", None)
     if said.strip() and context is not None:
         sentence = _SUGGESTION.sub(r": did you mean \g<words>?", said[0].lower() + said[1:])
-        say_on_stderr(f"qtj: {sentence} ({context.command_path} --help tells more)")
+        print_stderr(f"qtj: {sentence} ({context.command_path} --help tells more)")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from qtj.commands.group import Command
-from qtj.terminal.errors import FAILED, INPUT, end, needs_extra
+from qtj.terminal.errors import FAILED, INPUT, exit_with_error, needs_extra
 
 __all__ = ["COMMANDS"]
 
@@ -52,7 +52,7 @@ def operator(
         asyncio.run(run_operator(Settings(namespace=namespace, port=port, lease_namespace=lease_namespace)))
     except (ApiError, PortError) as error:
         if log_format == LogFormat.PLAIN:
-            end(str(error))
+            exit_with_error(str(error))
         log.critical("%s", error)
         raise typer.Exit(FAILED) from None
     except Exception as error:
@@ -76,12 +76,12 @@ def crd(
     text = reference() if docs else crd_yaml()
     if check is not None:
         if not check.is_file() or check.read_text() != text:
-            end(f"{check} differs from the models in operator/qtj_operator/api: run `make crds`")
+            exit_with_error(f"{check} differs from the models in operator/qtj_operator/api: run `make crds`")
     elif output is not None:
         try:
             output.write_text(text)
         except OSError as problem:
-            end(f"cannot write {output} ({problem.strerror}): name a file in a folder that exists", INPUT)
+            exit_with_error(f"cannot write {output} ({problem.strerror}): name a file in a folder that exists", INPUT)
     else:
         typer.echo(text, nl=False)
 

@@ -18,7 +18,8 @@ from qtj.commands.parameters import (
     one_file,
 )
 from qtj.terminal.errors import InputError, input_checked
-from qtj.terminal.printing import Form, Output, formatted, say
+from qtj.terminal.output_format import Output, OutputFormat, formatted
+from qtj.terminal.streams import print_stdout
 
 __all__ = ["COMMANDS"]
 
@@ -101,24 +102,24 @@ def report(
     """
     with input_checked():
         if scaling:
-            say(_scaling(runs or (), artifacts, output))
+            print_stdout(_scaling(runs or (), artifacts, output))
             return
         if runs and len(runs) > 1:
             raise InputError(f"{len(runs)} runs are named: name one, or compare them with --scaling")
         _report(runs[0] if runs else None, artifacts, output)
 
 
-def _report(run: str | None, artifacts: str | None, output: Form | None) -> None:
+def _report(run: str | None, artifacts: str | None, output: OutputFormat | None) -> None:
     from qtj.report.report import report_for_programs, report_job  # noqa: PLC0415
 
     if output:
-        say(report_for_programs(run, artifacts, output))
+        print_stdout(report_for_programs(run, artifacts, output))
         return
     for part in report_job(run, artifacts):
-        say(part)
+        print_stdout(part)
 
 
-def _scaling(names: Sequence[str], artifacts: str | None, output: Form | None) -> str:
+def _scaling(names: Sequence[str], artifacts: str | None, output: OutputFormat | None) -> str:
     from qtj.local.history import History  # noqa: PLC0415
     from qtj.report.scaling import scaling_of  # noqa: PLC0415
     from qtj.report.scaling_report import report_scaling  # noqa: PLC0415

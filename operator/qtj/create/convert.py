@@ -12,11 +12,11 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from qtj.checks.check import mistakes
-from qtj.files.manifests import Document, read_documents
-from qtj.files.yaml_text import called
+from qtj.checks.job import job_mistakes
+from qtj.files.documents import Document, read_documents
+from qtj.files.source import display_name
+from qtj.terminal.collect import map_with_errors
 from qtj.terminal.errors import InputError
-from qtj.terminal.gather import tried
 from qtj_contract import Env
 from qtj_operator.api.artifacts import Artifacts
 from qtj_operator.api.job import main_container
@@ -98,8 +98,8 @@ def convert_file(path: Path, artifacts: str | None) -> list[Converted]:
     documents, unreadable = read_documents(path)
     found = [each for each in documents if each.manifest.get("kind") == "TFJob"]
     if not found and not unreadable:
-        raise InputError(f"{called(path)}: there is no TFJob in this file: name one that has one")
-    converted, refused = tried(lambda document: _converted(document, artifacts), found)
+        raise InputError(f"{display_name(path)}: there is no TFJob in this file: name one that has one")
+    converted, refused = map_with_errors(lambda document: _converted(document, artifacts), found)
     if wrong := [*unreadable, *refused]:
         raise InputError("\n".join(wrong))
     return converted
@@ -252,7 +252,7 @@ def _remarks(old: Mapping[str, Any]) -> Iterator[tuple[Sequence[str], str]]:
 
 def _still_wrong(document: Document, job: dict[str, Any]) -> Iterator[str]:
     """Yields the rules of a QuantumTrainingJob that the result breaks."""
-    for line in mistakes(Document(deepcopy(job), document.file, document.node)):
+    for line in job_mistakes(Document(deepcopy(job), document.file, document.node)):
         what = line.removeprefix(f"{document.file}:").partition(": ")[2]
         if not what.startswith("spec.artifacts"):
             yield f"{document.file}: still to correct in the result: {what}"

@@ -14,9 +14,9 @@ from string import Template
 
 import yaml
 
-from qtj.checks.check import mistakes
-from qtj.create.wanted import Kind, Wanted
-from qtj.files.manifests import Document
+from qtj.checks.job import job_mistakes
+from qtj.create.prompt import JobOptions, Kind
+from qtj.files.documents import Document
 from qtj.terminal.errors import InputError
 from qtj_operator.api.names import NAME_PATTERN
 
@@ -94,7 +94,7 @@ _BUILT_IN = (
 )
 
 
-def write_job(wanted: Wanted, folder: Path) -> list[Path]:
+def write_job(wanted: JobOptions, folder: Path) -> list[Path]:
     """Writes the files of a new job; returns them.
 
     Raises:
@@ -117,7 +117,7 @@ def write_job(wanted: Wanted, folder: Path) -> list[Path]:
     return made
 
 
-def _files(wanted: Wanted) -> dict[str, str]:
+def _files(wanted: JobOptions) -> dict[str, str]:
     recipe, name = _RECIPES[wanted.kind], wanted.name or f"my-{wanted.kind}"
     job, file = f"{name}.yaml", f"{name.replace('-', '_')}.py"
     if not re.fullmatch(NAME_PATTERN, name):
@@ -135,7 +135,7 @@ def _files(wanted: Wanted) -> dict[str, str]:
         document = Document(yaml.safe_load(text), job, next(iter(yaml.compose_all(text, yaml.SafeLoader))))
     except yaml.YAMLError:  # all else in it is ours
         raise InputError(f"--artifacts {wanted.artifacts}: write an address, gs://BUCKET/PATH") from None
-    if wrong := list(mistakes(document)):
+    if wrong := list(job_mistakes(document)):
         raise InputError("\n".join(wrong))
     return {job: text} if recipe.program is None else {job: text, file: _program(recipe.program, file, wanted.epochs)}
 
@@ -158,7 +158,7 @@ def _imported(program: str) -> set[str]:
     return {name.partition(".")[0] for name in (*plain, *parts)}
 
 
-def _job(wanted: Wanted, recipe: _Recipe, name: str, file: str) -> str:
+def _job(wanted: JobOptions, recipe: _Recipe, name: str, file: str) -> str:
     program = Template(_OWN if recipe.program else _BUILT_IN).substitute(file=file, epochs=wanted.epochs)
     again = "{} # the same program once more, to judge the weights that are stored"
     return _JOB.substitute(

@@ -10,7 +10,7 @@ from kubernetes.aio import client as kubernetes
 
 from qtj.doctor.finding import Finding, Level
 from qtj.retry import current_namespace
-from qtj.terminal.text import cut
+from qtj.terminal.text import truncate
 from qtj_operator.api.crd import crd
 from qtj_operator.api.names import GROUP, PLURAL, VERSION
 from qtj_operator.cluster.api import connect
@@ -38,7 +38,7 @@ def cluster() -> Finding:
     except kubernetes.ApiException as problem:
         return Finding(_CHECK, Level.WARNING, f"the API server refuses ({problem.status} {problem.reason})")
     except (aiohttp.ClientError, OSError) as problem:
-        return _unreachable(cut(" ".join(str(problem).split()), _LONGEST))
+        return _unreachable(truncate(" ".join(str(problem).split()), _LONGEST))
 
 
 def _unreachable(why: str) -> Finding:

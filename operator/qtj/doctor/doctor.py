@@ -6,14 +6,15 @@ from dataclasses import asdict
 from functools import partial
 
 from qtj.doctor import machine, software
-from qtj.doctor.finding import Finding, Level, found
+from qtj.doctor.finding import Finding, Level, run_check
 from qtj.terminal.errors import COMPLETE, FAILED
-from qtj.terminal.printing import Form, formatted, say
+from qtj.terminal.output_format import OutputFormat, formatted
+from qtj.terminal.streams import print_stdout
 
-__all__ = ["look"]
+__all__ = ["run_doctor"]
 
 
-def look(form: Form | None, artifacts: str | None) -> int:
+def run_doctor(form: OutputFormat | None, artifacts: str | None) -> int:
     """Looks at everything, and prints a line for each thing.
 
     Args:
@@ -27,9 +28,11 @@ def look(form: Form | None, artifacts: str | None) -> int:
     for finding in _findings(artifacts):
         findings.append(finding)
         if form is None:
-            say(str(finding))
+            print_stdout(str(finding))
     if form:
-        say(formatted([asdict(each) for each in findings], form, name=lambda each: str(each["check"]), as_list=True))
+        print_stdout(
+            formatted([asdict(each) for each in findings], form, name=lambda each: str(each["check"]), as_list=True)
+        )
     return FAILED if any(each.level == Level.MISSING for each in findings) else COMPLETE
 
 
@@ -42,7 +45,7 @@ def _findings(artifacts: str | None) -> Iterator[Finding]:
     if artifacts is not None:
         checks["artifacts"] = partial(software.artifacts, artifacts)
     with ThreadPoolExecutor() as pool:  # the slow ones take seconds each
-        running: list[Future[Finding]] = [pool.submit(found, name, check) for name, check in checks.items()]
+        running: list[Future[Finding]] = [pool.submit(run_check, name, check) for name, check in checks.items()]
         for each in running:
             yield each.result()
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Finding", "Level", "found"]
+__all__ = ["Finding", "Level", "run_check"]
 
 
 class Level(StrEnum):
@@ -36,7 +36,7 @@ class Finding:
         return f"{self.level:<8} {self.check:<11} {self.message}{f': {self.remedy}' if self.remedy else ''}"
 
 
-def found(check: str, look: Callable[[], Finding]) -> Finding:
+def run_check(check: str, look: Callable[[], Finding]) -> Finding:
     """Looks; and says so where even that fails, for a doctor has to cope with whatever is broken."""
     try:
         return look()

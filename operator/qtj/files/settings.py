@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from qtj.files.yaml_nodes import documents_of, value_of
+from qtj.files.yaml_reader import documents_of, value_of
 from qtj.terminal.errors import InputError
 from qtj.terminal.text import visible
 from qtj_operator.api.reading import dotted

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeGuard
 
-from qtj.report.findings import Findings
-from qtj.report.scores import LISTED_CLASSES, confusion, errors_of, judged
+from qtj.report.results import RunResults
+from qtj.report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
 
@@ -20,12 +20,12 @@ _LARGEST = 1e200
 """Matplotlib cannot compute ticks for an axis that spans all that a number can hold."""
 
 
-def has_picture(found: Findings) -> bool:
+def has_picture(found: RunResults) -> bool:
     """Tells whether there is anything to draw."""
     return _has_curve(found.epochs) or _has_accuracy(found.epochs) or bool(_drawn_pairs(found.predictions))
 
 
-def report_figure(found: Findings) -> "Figure":
+def report_figure(found: RunResults) -> "Figure":
     """Draws the panels that there is something for; see `has_picture`.
 
     Raises:
@@ -58,7 +58,7 @@ def _has_accuracy(epochs: Sequence[EpochRecord]) -> bool:
 
 
 def _drawn_pairs(predictions: Predictions | None) -> Sequence[tuple[float, float]]:
-    return [pair for pair in judged(predictions) if all(map(_is_drawable, pair))] if predictions else ()
+    return [pair for pair in finite_pairs(predictions) if all(map(_is_drawable, pair))] if predictions else ()
 
 
 def _is_drawable(value: float | None) -> TypeGuard[float]:
@@ -101,7 +101,7 @@ def _draw_curves(
 
 
 def _draw_classes(axes: "Axes", predictions: Predictions) -> None:
-    pairs = judged(predictions)
+    pairs = finite_pairs(predictions)
     right = sum(label == said for label, said in pairs)
     title = f"Held-out examples: {right} of {len(predictions.labels)} right"
     axes.set(xlabel="prediction", ylabel="label", title=title)

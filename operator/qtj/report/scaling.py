@@ -9,8 +9,8 @@ from statistics import median
 from typing import Any
 
 from qtj.local.progress_log import progress_history
-from qtj.runs.places import Recorded, recorded
-from qtj.runs.runs import listed
+from qtj.runs.folders import RecordedRun, find_run
+from qtj.runs.listing import recorded_runs
 from qtj.terminal.errors import InputError
 from qtj_contract.progress_log import EpochRecord
 from qtj_operator.api.job import main_container
@@ -32,7 +32,7 @@ class Scale:
         devices: Their devices, all together.
         examples_per_second: Training examples per second over all of them: the median of its epochs.
         epochs: How many epochs that is the median of.
-        told: Whether its program has said how many devices it has; else it is taken for one of each worker.
+        devices_reported: Whether its program has said how many devices it has; else it is taken for one of each worker.
         speed_up: Throughput, as a multiple of that of the smallest run.
         efficiency: Speed-up, as a share of what so many more devices would give at best.
     """
@@ -42,7 +42,7 @@ class Scale:
     devices: int
     examples_per_second: float
     epochs: int
-    told: bool
+    devices_reported: bool
     speed_up: float = 1.0
     efficiency: float = 1.0
 
@@ -93,24 +93,24 @@ def scaling_of(names: Sequence[str]) -> Scaling:
     return Scaling(scales, list(_notes([found[each.run] for each in scales], scales, silent)))
 
 
-def _named(name: str) -> Sequence[Recorded]:
-    return [recorded(name)] if "/" in name else listed(name)
+def _named(name: str) -> Sequence[RecordedRun]:
+    return [find_run(name)] if "/" in name else recorded_runs(name)
 
 
-def _why_none(found: Mapping[str, Recorded], silent: Sequence[str]) -> str:
+def _why_none(found: Mapping[str, RecordedRun], silent: Sequence[str]) -> str:
     if any(_epochs(found[name]) for name in silent):
         return "its program tells no examplesPerSecond in its progress, as docs/reference/contract.md describes"
     return "no epoch of it is recorded yet"
 
 
-def _epochs(run: Recorded) -> Sequence[EpochRecord]:
+def _epochs(run: RecordedRun) -> Sequence[EpochRecord]:
     try:
         return progress_history(run.folder.path).epochs
     except OSError as problem:
         raise InputError(f"the epochs of {run.name} cannot be read ({problem.strerror})") from None
 
 
-def _measured(run: Recorded) -> Scale | None:
+def _measured(run: RecordedRun) -> Scale | None:
     """Returns the throughput of a run; None where its epochs say nothing of it."""
     epochs = [each for each in _epochs(run) if each.examples_per_second]
     if not epochs:
@@ -123,7 +123,7 @@ def _measured(run: Recorded) -> Scale | None:
         run=run.name,
         workers=workers,
         devices=devices or workers,
-        told=devices is not None,
+        devices_reported=devices is not None,
         examples_per_second=median(each.examples_per_second or 0 for each in steady),
         epochs=len(steady),
     )
@@ -158,8 +158,8 @@ def _against(base: Scale, each: Scale) -> Scale:
     return replace(each, speed_up=speed_up, efficiency=speed_up * base.devices / each.devices)
 
 
-def _notes(runs: Sequence[Recorded], measured: Sequence[Scale], silent: Sequence[str]) -> Iterator[str]:
-    if untold := [each.run for each in measured if not each.told]:
+def _notes(runs: Sequence[RecordedRun], measured: Sequence[Scale], silent: Sequence[str]) -> Iterator[str]:
+    if untold := [each.run for each in measured if not each.devices_reported]:
         yield f"one device is counted for each worker of {', '.join(untold)}, which did not say how many there were"
     first, *others = runs
     if unlike := [run.name for run in others if _work(run.job) != _work(first.job)]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from qtj_contract.predictions import Predictions
 
-__all__ = ["LISTED_CLASSES", "Errors", "confusion", "errors_of", "judged"]
+__all__ = ["LISTED_CLASSES", "Errors", "confusion", "errors_of", "finite_pairs"]
 
 LISTED_CLASSES = 20
 """Classes up to which each is told of by itself: a text and a picture have no room for more."""
@@ -27,7 +27,7 @@ class Errors:
     determination: float | None
 
 
-def judged(predictions: Predictions) -> Sequence[tuple[float, float]]:
+def finite_pairs(predictions: Predictions) -> Sequence[tuple[float, float]]:
     """Returns label and prediction of each example that has a finite prediction."""
     pairs = zip(predictions.labels, predictions.predictions, strict=True)
     return [(label, said) for label, said in pairs if said is not None]
@@ -40,7 +40,7 @@ def confusion(predictions: Predictions) -> Sequence[Sequence[int]]:
     """
     size = len(predictions.classes)
     counts = [[0] * size for _ in range(size)]
-    for label, said in judged(predictions):
+    for label, said in finite_pairs(predictions):
         counts[int(label)][int(said)] += 1
     return counts
 

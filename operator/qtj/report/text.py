@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from qtj.report.findings import Findings
-from qtj.report.scores import LISTED_CLASSES, confusion, errors_of, judged
+from qtj.report.results import RunResults
+from qtj.report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
 
@@ -18,7 +18,7 @@ _NAMED_EPOCHS = 5
 _INDENT = " " * 15
 
 
-def report_text(found: Findings) -> Iterator[str]:
+def report_text(found: RunResults) -> Iterator[str]:
     """Yields the lines."""
     yield found.headline
     yield from _epochs(found)
@@ -33,7 +33,7 @@ def report_text(found: Findings) -> Iterator[str]:
     yield from found.notes
 
 
-def _epochs(found: Findings) -> Iterator[str]:
+def _epochs(found: RunResults) -> Iterator[str]:
     progress = found.status.progress
     done = max(progress.epoch if progress else 0, found.epochs[-1].number if found.epochs else 0)
     if not done:
@@ -52,7 +52,7 @@ def _epochs(found: Findings) -> Iterator[str]:
         yield f"{_INDENT}{missed} of them ended between two polls and are not recorded"
 
 
-def _loss(found: Findings) -> Iterator[str]:
+def _loss(found: RunResults) -> Iterator[str]:
     known = [(each.number, each.loss) for each in found.epochs if _is_finite(each.loss)]
     if known:
         yield f"loss           {_curve([each.loss for each in found.epochs])}"
@@ -123,7 +123,7 @@ def _curve(values: Sequence[float | None]) -> str:
 
 
 def _predictions(found: Predictions) -> Iterator[str]:
-    pairs = judged(found)
+    pairs = finite_pairs(found)
     shown, some = len(found.labels), found.examples > len(found.labels)
     which = f"the first {shown} of {found.examples} held-out examples" if some else f"{shown} held-out examples"
     if not pairs:

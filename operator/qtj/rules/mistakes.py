@@ -6,7 +6,7 @@ from typing import Protocol
 from qtj_operator.api.reading import MISSING, NO_SUCH_FIELD, TEXT
 from qtj_operator.api.spelling import nearest
 
-__all__ = ["NO_NAME", "NO_SPEC", "UNKNOWN_TO_KUBERNETES", "Mistake", "Path", "Place", "causes", "told"]
+__all__ = ["NO_NAME", "NO_SPEC", "UNKNOWN_TO_KUBERNETES", "Locator", "Mistake", "Path", "causes", "mistake_line"]
 
 Path = tuple[int | str, ...]
 Mistake = tuple[Path, str]
@@ -19,8 +19,8 @@ NO_SPEC = "write what to train here"
 _ABSENT = {MISSING, NO_NAME, NO_SPEC}
 
 
-class Place(Protocol):
-    """What tells where a field is written; see `qtj.files.manifests.Document`."""
+class Locator(Protocol):
+    """What tells where a field is written; see `qtj.files.documents.Document`."""
 
     def error(self, path: list[int | str], sentence: str) -> str:
         """Returns one line on a mistake."""
@@ -29,7 +29,7 @@ class Place(Protocol):
         """Returns a value as its author wrote it."""
 
 
-def told(place: Place, path: Path, what: str) -> str:
+def mistake_line(place: Locator, path: Path, what: str) -> str:
     """Returns the line on a mistake; what should be text is shown as it has to be written."""
     if what == TEXT and (plain := place.written(list(path))):
         what = f'this has to be text: write "{plain}", in quotes'

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from qtj.local.folder import Folder
-from qtj.runs.places import written
+from qtj.runs.folders import job_and_folder
 from qtj.terminal.errors import InputError
 from qtj.terminal.text import log_on_terminal
 
@@ -22,7 +22,7 @@ def show_logs(run: str | None, replica: str | None, artifacts: str | None, *, fo
     Raises:
         InputError: There are none.
     """
-    job, folder = written(run, artifacts)
+    job, folder = job_and_folder(run, artifacts)
     chosen = _chooser(job, replica)
     if not follow and not any(map(chosen, folder.logs)):
         known = ", ".join(path.stem for path in folder.logs) or "none"

@@ -8,15 +8,15 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from qtj.files.manifests import Document
+from qtj.files.documents import Document
 from qtj.local.folder import OUTPUT, Folder, FolderError
 from qtj.local.history import History
 from qtj.local.session import LocalJob
-from qtj.runs.going_on import Earlier, Start, is_to_go_on, start_of
-from qtj.runs.places import folder_named
+from qtj.runs.folders import folder_named
+from qtj.runs.resume_policy import EarlierRun, Start, is_resumable, start_of
 from qtj.terminal.errors import InputError
 
-__all__ = ["Plan", "Prepared", "claimed", "detached", "planned"]
+__all__ = ["PreparedRun", "RunPlan", "claim", "detach", "plan_runs"]
 
 _PERIOD_SECONDS = 0.05
 _MUCH = 1 << 16
@@ -26,7 +26,7 @@ _STANDARD = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RunPlan:
     """How a job is to run.
 
     Attributes:
@@ -65,7 +65,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedRun:
     """A job that can run, whose folder is ours.
 
     Attributes:
@@ -79,7 +79,7 @@ class Prepared:
     notes: Sequence[str]
 
 
-def planned(documents: Sequence[Document], artifacts: str | None, *, resume: bool, fresh: bool) -> Sequence[Plan]:
+def plan_runs(documents: Sequence[Document], artifacts: str | None, *, resume: bool, fresh: bool) -> Sequence[RunPlan]:
     """Returns how jobs are to run; nothing is written yet.
 
     Args:
@@ -100,12 +100,12 @@ def planned(documents: Sequence[Document], artifacts: str | None, *, resume: boo
         found = [each if each and each.folder.bucket == bucket else None for each in found]
     if resume and None in found:
         raise InputError(_nothing_left(documents[found.index(None)], place, bucket))
-    along = any(map(is_to_go_on, documents, found))
+    along = any(map(is_resumable, documents, found))
     starts = (start_of(*each, resume=resume, along=along) for each in zip(documents, found, strict=True))
     return [_plan(document, start, place, artifacts) for document, start in zip(documents, starts, strict=True)]
 
 
-def _plan(document: Document, start: Start, place: Folder | None, artifacts: str | None) -> Plan:
+def _plan(document: Document, start: Start, place: Folder | None, artifacts: str | None) -> RunPlan:
     if place and not start.earlier:
         if place.is_used:
             raise InputError(f"{place.path} holds an earlier run, and nothing is overwritten: name another --artifacts")
@@ -117,10 +117,10 @@ def _plan(document: Document, start: Start, place: Folder | None, artifacts: str
                 "with --artifacts"
             )
     earlier = start.earlier.folder.bucket if start.earlier and artifacts is None else None
-    return Plan(document, start, place, artifacts if artifacts and place is None else earlier)
+    return RunPlan(document, start, place, artifacts if artifacts and place is None else earlier)
 
 
-def claimed(plan: Plan, stack: ExitStack) -> Prepared:
+def claim(plan: RunPlan, stack: ExitStack) -> PreparedRun:
     """Takes possession of a folder until the stack unwinds.
 
     Raises:
@@ -144,7 +144,7 @@ def claimed(plan: Plan, stack: ExitStack) -> Prepared:
         artifacts=plan.artifacts(folder),
         record=dict(start.earlier.record) if start.earlier else None,
     )
-    return Prepared(history.name_of(plan.job, folder), job, list(plan.notes(folder)))
+    return PreparedRun(history.name_of(plan.job, folder), job, list(plan.notes(folder)))
 
 
 def _nothing_left(document: Document, place: Folder | None, bucket: str | None) -> str:
@@ -153,22 +153,22 @@ def _nothing_left(document: Document, place: Folder | None, bucket: str | None) 
     return f"there is no run of {job} in {where} to go on with: leave --resume out"
 
 
-def _earlier(document: Document, place: Folder | None) -> Earlier | None:
+def _earlier(document: Document, place: Folder | None) -> EarlierRun | None:
     """Returns the last run of a job; of one that left no record nothing is known, and nothing can be resumed."""
     job = document.manifest["metadata"]["name"]
     history = History()
     if place is None:
         run = history.latest(job)
-        return Earlier.of(run.name, run.folder) if run else None
+        return EarlierRun.of(run.name, run.folder) if run else None
     if not place.is_active and not place.is_used:
         return None
-    earlier = Earlier.of(history.name_of(job, place), place)
+    earlier = EarlierRun.of(history.name_of(job, place), place)
     if (held := earlier.record["metadata"]["name"]) != job:
         raise FolderError(f"{place.path} holds a run of the job {held}, not of {job}: name another --artifacts")
     return earlier
 
 
-def detached(folders: Sequence[Folder]) -> bool:
+def detach(folders: Sequence[Folder]) -> bool:
     """Goes on in a process that no terminal can end, which keeps the claims of this one.
 
     Args:

@@ -8,12 +8,12 @@ import binascii
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from qtj.rules.mistakes import Mistake, Place, told
+from qtj.rules.mistakes import Locator, Mistake, mistake_line
 from qtj.rules.names import config_key, dns_subdomain
 from qtj.terminal.errors import InputError
 from qtj_operator.api.reading import MAPPING, TEXT
 
-__all__ = ["KINDS", "data_of"]
+__all__ = ["KINDS", "read_config"]
 
 KINDS = ("ConfigMap", "Secret")
 
@@ -21,7 +21,7 @@ _MOST_BYTES = 1024 * 1024
 """`MaxSecretSize` of Kubernetes' core API, for both kinds."""
 
 
-def data_of(manifest: Mapping[str, Any], place: Place) -> tuple[tuple[str, str], Mapping[str, str]]:
+def read_config(manifest: Mapping[str, Any], place: Locator) -> tuple[tuple[str, str], Mapping[str, str]]:
     """Returns kind, name and data of a ConfigMap or Secret.
 
     Args:
@@ -32,7 +32,7 @@ def data_of(manifest: Mapping[str, Any], place: Place) -> tuple[tuple[str, str],
         InputError: An API server would refuse it.
     """
     kind = str(manifest["kind"])
-    wrong = [told(place, path, what) for path, what in _mistakes(manifest, kind)]
+    wrong = [mistake_line(place, path, what) for path, what in _mistakes(manifest, kind)]
     if wrong:
         raise InputError("\n".join(wrong))
     data = dict(manifest.get("data") or {})

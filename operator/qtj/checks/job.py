@@ -9,12 +9,12 @@ from pydantic import ValidationError
 from pydantic.alias_generators import to_camel
 
 from qtj.checks.arguments import argument_mistakes
-from qtj.files.blame import blamed
-from qtj.files.manifests import Document, File
+from qtj.files.attribution import attributed
+from qtj.files.documents import Document, File
 from qtj.local.rehearsal import Rehearsal, rehearse
-from qtj.rules.mistakes import NO_NAME, NO_SPEC, Mistake, Path, causes, told
+from qtj.rules.mistakes import NO_NAME, NO_SPEC, Mistake, Path, causes, mistake_line
+from qtj.terminal.collect import map_with_errors
 from qtj.terminal.errors import InputError
-from qtj.terminal.gather import tried
 from qtj_operator.api.crd import crd
 from qtj_operator.api.names import API_VERSION, KIND, MAX_NAME_LENGTH, NAME_PATTERN
 from qtj_operator.api.reading import MAPPING, NO_SUCH_FIELD, TEXT, faults
@@ -22,26 +22,26 @@ from qtj_operator.api.spec import Spec
 from qtj_operator.api.spelling import meant
 from qtj_operator.api.template import read_template
 
-__all__ = ["all_checked", "checked", "mistakes"]
+__all__ = ["check_file", "check_job", "job_mistakes"]
 
 _TOP = {"apiVersion", "kind", "metadata", "spec", "status"}
 _FIELD = re.compile(rf"\b(?:spec\.)?((?:{'|'.join(map(to_camel, Spec.model_fields))})(?:\.\w+)*)")
 _SUSPENDED = "this is true, so nothing would run: write false, for example by --set spec.suspend=false"
 
 
-def all_checked(file: File, *, here: bool = False) -> list[Rehearsal]:
-    """Checks a file and each of its jobs, these as `checked` does.
+def check_file(file: File, *, here: bool = False) -> list[Rehearsal]:
+    """Checks a file and each of its jobs, these as `check_job` does.
 
     Raises:
         InputError: The operator or the API server would refuse something: all mistakes, in the order of the lines.
     """
-    rehearsals, wrong = tried(partial(blamed, partial(checked, here=here)), file.jobs)
+    rehearsals, wrong = map_with_errors(partial(attributed, partial(check_job, here=here)), file.jobs)
     if lines := [*file.mistakes, *wrong]:
         raise InputError("\n".join(sorted(lines, key=lambda line: _number(file.name, line))))
     return rehearsals
 
 
-def checked(document: Document, *, here: bool = False) -> Rehearsal:
+def check_job(document: Document, *, here: bool = False) -> Rehearsal:
     """Checks a job and returns what the operator would create for it.
 
     Args:
@@ -51,7 +51,7 @@ def checked(document: Document, *, here: bool = False) -> Rehearsal:
     Raises:
         InputError: The operator or the API server would refuse it, or there is nothing to run.
     """
-    found = list(mistakes(document))
+    found = list(job_mistakes(document))
     if found:
         raise InputError("\n".join(found))
     spec = document.manifest["spec"]
@@ -66,13 +66,13 @@ def checked(document: Document, *, here: bool = False) -> Rehearsal:
     return rehearsal
 
 
-def mistakes(document: Document) -> Iterator[str]:
+def job_mistakes(document: Document) -> Iterator[str]:
     """Yields a line for every mistake that the schema or Kubernetes' own models know of."""
     found: dict[Path, str] = {}
     for path, what in _all_mistakes(document.manifest):
         found.setdefault(path, what)
     for path, what in sorted(causes(found).items(), key=lambda each: document.line(each[0])):
-        yield told(document, path, what)
+        yield mistake_line(document, path, what)
 
 
 def _all_mistakes(manifest: Mapping[str, Any]) -> Iterator[Mistake]:

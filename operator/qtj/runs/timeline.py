@@ -1,18 +1,18 @@
-"""The course of one job: its stages, and how long each of them took."""
+"""The timeline of one job: its stages, and how long each of them took."""
 
 from datetime import timedelta
 
-from qtj.runs.remaining import Remaining
-from qtj.runs.stage import ENDS, STOPPING, facts_of, sentence_of, stage_of
+from qtj.runs.eta import Eta
+from qtj.runs.status_text import FINAL_STAGES, STOPPING, facts_of, phase_message, stage_of
 from qtj_operator.controller.client import Object
 
-__all__ = ["Course", "in_time"]
+__all__ = ["Timeline", "duration_text"]
 
 _LONG_SECONDS = 600
 _TENTHS = 10
 
 
-class Course:
+class Timeline:
     """Takes what becomes known of a job, and says what there is to show.
 
     Args:
@@ -30,16 +30,16 @@ class Course:
     def __init__(self, job: Object, now: float) -> None:
         self.name: str = job["metadata"]["name"]
         self.ended: float | None = None
-        self._remaining = Remaining()
+        self._remaining = Eta()
         self._activity: str | None = None
         self._running: set[str] = set()
         self.job = job
         self._took: dict[str, float] = {}
         self._since = now
         self.stage = stage_of(job.get("status") or {}, None)
-        self.see(job, now)
+        self.update(job, now)
 
-    def see(self, job: Object, now: float) -> None:
+    def update(self, job: Object, now: float) -> None:
         """Takes the job as it is now."""
         status = job.get("status") or {}
         self.job = job
@@ -53,12 +53,12 @@ class Course:
         self.milestone = (status.get("attempt"), progress.get("epoch"), _TENTHS * step // steps if steps else 0)
         self._enter(now)
 
-    def hear(self, activity: str, now: float) -> None:
+    def set_activity(self, activity: str, now: float) -> None:
         """Takes what the program says it is doing: "" while it trains."""
         self._activity = activity
         self._enter(now)
 
-    def run(self, pod: str, *, runs: bool, now: float) -> None:
+    def set_running(self, pod: str, *, runs: bool, now: float) -> None:
         """Takes whether the program of a pod runs."""
         (self._running.add if runs else self._running.discard)(pod)
         self._enter(now)
@@ -69,16 +69,16 @@ class Course:
         return self._facts | ({"left": self._left} if self._left and self.stage == "training" else {})
 
     @property
-    def verdict(self) -> str | None:
+    def final_message(self) -> str | None:
         """The sentence on how it ended, or will have ended once its programs have; None before."""
-        return sentence_of(self.job["status"]) if self.stage in {*ENDS, STOPPING} else None
+        return phase_message(self.job["status"]) if self.stage in {*FINAL_STAGES, STOPPING} else None
 
     def times(self, now: float) -> str:
         """Returns how long each stage took so far, in the order in which they came."""
         took = dict(self._took)
-        if self.stage not in ENDS:
+        if self.stage not in FINAL_STAGES:
             took[self.stage] = took.get(self.stage, 0) + now - self._since
-        return ", ".join(f"{stage} {in_time(seconds)}" for stage, seconds in took.items())
+        return ", ".join(f"{stage} {duration_text(seconds)}" for stage, seconds in took.items())
 
     @property
     def _infers(self) -> bool:
@@ -91,12 +91,12 @@ class Course:
             stage = STOPPING
         if stage == self.stage or (stage == "inferring" and not self._infers):
             return
-        if self.stage not in ENDS:
+        if self.stage not in FINAL_STAGES:
             self._took[self.stage] = self._took.get(self.stage, 0) + now - self._since
         self.stage, self._since = stage, now
-        self.ended = now if stage in ENDS else None
+        self.ended = now if stage in FINAL_STAGES else None
 
 
-def in_time(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """Returns a duration such as "12.3 s" or, a long one, "0:12:03"."""
     return f"{seconds:.1f} s" if seconds < _LONG_SECONDS else str(timedelta(seconds=int(seconds)))

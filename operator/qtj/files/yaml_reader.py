@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from qtj.files.yaml_mistakes import explained, line_breaks
+from qtj.files.yaml_errors import explained, line_breaks
 from qtj.terminal.errors import InputError
 from qtj.terminal.text import visible
 

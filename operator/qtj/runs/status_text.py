@@ -5,10 +5,10 @@ from typing import Any
 
 from qtj_operator.api.status import Phase
 
-__all__ = ["ENDS", "STOPPING", "facts_of", "fitting", "sentence_of", "stage_of"]
+__all__ = ["FINAL_STAGES", "STOPPING", "facts_of", "fit_facts", "phase_message", "stage_of"]
 
 _STAGES = {Phase.PENDING: "starting", Phase.RUNNING: "running"}
-ENDS = {"complete", "failed", "suspended"}
+FINAL_STAGES = {"complete", "failed", "suspended"}
 """Stages after which nothing more happens to a job, unless its author asks for it."""
 STOPPING = "stopping"
 """A job is suspended, and its programs have not ended yet."""
@@ -47,7 +47,7 @@ def facts_of(status: Mapping[str, Any]) -> dict[str, str]:
     return said | {name: form.format(progress[name]) for name, form in _FORMS.items() if name in progress}
 
 
-def fitting(facts: Mapping[str, str], width: int) -> str:
+def fit_facts(facts: Mapping[str, str], width: int) -> str:
     """Returns as many facts as have room, the most important ones."""
     kept = dict(facts)
     for name in _LEAST_FIRST:
@@ -56,7 +56,7 @@ def fitting(facts: Mapping[str, str], width: int) -> str:
     return "  ".join(kept.values())
 
 
-def sentence_of(status: Mapping[str, Any]) -> str:
+def phase_message(status: Mapping[str, Any]) -> str:
     """Returns the sentence of the condition that the phase follows from; none is empty."""
     conditions = status.get("conditions") or ()
     return next((str(each["message"]) for each in conditions if each["type"] == status.get("phase")), "")

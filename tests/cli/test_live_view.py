@@ -8,22 +8,22 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from qtj.local.store import Change
-from qtj.runs.course import Course
-from qtj.runs.live import LiveView, table
-from qtj.runs.view import View
+from qtj.runs.line_view import LineView
+from qtj.runs.live_view import LiveView, live_table
+from qtj.runs.timeline import Timeline
 
 from .viewed import QCNN, Paper, ending, epoch, event, job, stepping
 
 
 def rows(*changes: Change, width: int, activity: str | None = None, encoding: str = "utf-8") -> list[str]:
     """Returns the rows of jobs of which one thing each is known, 12.3 s after the start."""
-    courses = [Course(change.object, 0) for change in changes]
-    for course in courses:
+    timelines = [Timeline(change.object, 0) for change in changes]
+    for timeline in timelines:
         if activity is not None:
-            course.hear(activity, 1)
+            timeline.set_activity(activity, 1)
     paper = StringIO()
     dots = "…" if encoding == "utf-8" else "..."
-    Console(file=paper, width=width).print(table(courses, 12.3, width, dots))
+    Console(file=paper, width=width).print(live_table(timelines, 12.3, width, dots))
     return paper.getvalue().splitlines()
 
 
@@ -65,12 +65,12 @@ def test_80_columns_drop_what_matters_least_and_cut_nothing() -> None:
 
 
 def test_the_clock_of_a_job_stops_at_its_end() -> None:
-    course = Course(job().object, 0)
+    timeline = Timeline(job().object, 0)
 
-    course.see(ending("Failed", "it broke").object, 4.5)
+    timeline.update(ending("Failed", "it broke").object, 4.5)
 
     paper = StringIO()
-    Console(file=paper, width=80).print(table([course], 99, 80))
+    Console(file=paper, width=80).print(live_table([timeline], 99, 80))
     assert paper.getvalue().startswith("    4.5 s  qcnn  failed")
 
 
@@ -86,9 +86,9 @@ def test_a_terminal_has_a_row_for_each_job_and_events_above() -> None:
     paper = Paper(terminal=True)
 
     with paper.view as view:
-        view.notice(epoch(3, name="first"))
-        view.notice(epoch(25, phase="Inferring", name="second"))
-        view.notice(event("worker 1 is gone"))
+        view.show_change(epoch(3, name="first"))
+        view.show_change(epoch(25, phase="Inferring", name="second"))
+        view.show_change(event("worker 1 is gone"))
 
     last = paper.text[paper.text.rindex("worker 1 is gone") :]
     assert re.search(r"first.*running.*━.*epoch 3/25", last)
@@ -96,9 +96,9 @@ def test_a_terminal_has_a_row_for_each_job_and_events_above() -> None:
 
 
 def test_a_bar_moves_by_steps_where_they_are_known() -> None:
-    course = Course(stepping(30).object, 0)
+    timeline = Timeline(stepping(30).object, 0)
 
-    assert course.done == (30, 60)
+    assert timeline.done == (30, 60)
 
 
 def test_the_end_of_a_job_is_told_once_on_a_terminal_too() -> None:
@@ -106,27 +106,27 @@ def test_the_end_of_a_job_is_told_once_on_a_terminal_too() -> None:
     end = ending("Complete", "inference is done: mse 0.16")
 
     with paper.view as view:
-        view.notice(job())
-        view.hear(QCNN, "")
-        view.notice(end)
-        view.notice(event("inference is done: mse 0.16", "InferenceDone"))
-    view.end(end.object)
+        view.show_change(job())
+        view.set_activity(QCNN, "")
+        view.show_change(end)
+        view.show_change(event("inference is done: mse 0.16", "InferenceDone"))
+    view.show_end(end.object)
 
     assert paper.text.count("inference is done: mse 0.16") == 1
 
 
 def test_a_terminal_that_can_only_write_lines_gets_lines() -> None:
     assert isinstance(Paper(terminal=True, TERM="xterm").view, LiveView)
-    assert type(Paper(terminal=True, TERM="dumb").view) is View
-    assert type(Paper(terminal=False).view) is View
+    assert type(Paper(terminal=True, TERM="dumb").view) is LineView
+    assert type(Paper(terminal=False).view) is LineView
 
 
 def test_no_colour_means_none() -> None:
     paper = Paper(terminal=True, NO_COLOR="1")
 
     with paper.view as view:
-        view.notice(epoch(3))
-        view.notice(event("worker 1 is gone"))
+        view.show_change(epoch(3))
+        view.show_change(event("worker 1 is gone"))
 
     assert re.findall(r"\x1b\[[0-9;]*3[0-9][0-9;]*m", paper.text) == []
 
@@ -136,6 +136,6 @@ def test_the_bell_rings_on_a_terminal_when_it_is_asked_for_and_nowhere_else() ->
 
     for paper in papers:
         with paper.view as view:
-            view.notice(ending("Complete", "done"))
+            view.show_change(ending("Complete", "done"))
 
     assert [paper.text.count("\a") for paper in papers] == [1, 0, 0]

@@ -13,8 +13,8 @@ from threading import Event
 import pytest
 from rich.progress import Progress
 
-from qtj.runs.live import view_on
-from qtj.terminal.output import console_on, steady
+from qtj.runs.live_view import view_for
+from qtj.terminal.console import safe_console, safe_stream
 from tests.cli.viewed import job
 
 
@@ -44,7 +44,7 @@ def terminal() -> Iterator[Terminal]:
 
 
 def test_a_terminal_shows_what_is_written(terminal: Terminal) -> None:
-    where = steady(terminal.stream)
+    where = safe_stream(terminal.stream)
 
     where.write("épochs\n")
 
@@ -54,7 +54,7 @@ def test_a_terminal_shows_what_is_written(terminal: Terminal) -> None:
 
 def test_a_closed_terminal_is_told_once_and_nothing_is_raised(terminal: Terminal) -> None:
     lost: list[OSError] = []
-    where = console_on(terminal.stream, lost.append)
+    where = safe_console(terminal.stream, lost.append)
 
     terminal.close()
     for _ in range(3):
@@ -66,7 +66,7 @@ def test_a_closed_terminal_is_told_once_and_nothing_is_raised(terminal: Terminal
 
 def test_a_bar_outlives_its_terminal(terminal: Terminal) -> None:
     lost = Event()
-    where = console_on(terminal.stream, lambda _: lost.set())
+    where = safe_console(terminal.stream, lambda _: lost.set())
 
     with Progress(console=where, refresh_per_second=50) as bars:
         task = bars.add_task("training", total=3)
@@ -81,7 +81,7 @@ def test_a_pipe_without_a_reader_is_told_once_and_nothing_is_raised() -> None:
     reader, writer = os.pipe()
     lost: list[OSError] = []
     with os.fdopen(writer, "w") as stream:
-        where = console_on(stream, lost.append)
+        where = safe_console(stream, lost.append)
 
         os.close(reader)
         for _ in range(3):
@@ -93,7 +93,7 @@ def test_a_pipe_without_a_reader_is_told_once_and_nothing_is_raised() -> None:
 def test_a_full_disk_is_told_once_and_nothing_is_raised() -> None:
     lost: list[OSError] = []
     with Path("/dev/full").open("w") as stream:
-        where = console_on(stream, lost.append)
+        where = safe_console(stream, lost.append)
 
         for _ in range(3):
             where.print("still training")
@@ -108,7 +108,7 @@ def test_a_terminal_that_another_program_made_non_blocking_gets_everything() -> 
     if child := os.fork():
         os.close(reader)
         with os.fdopen(writer, "w") as stream:
-            steady(stream).write(text)
+            safe_stream(stream).write(text)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     else:
         os.close(writer)
@@ -118,9 +118,9 @@ def test_a_terminal_that_another_program_made_non_blocking_gets_everything() -> 
 
 
 def test_a_stream_that_was_closed_from_the_start_takes_everything() -> None:
-    steady(None).write("nobody sees this")
+    safe_stream(None).write("nobody sees this")
 
-    assert not console_on(None).is_terminal
+    assert not safe_console(None).is_terminal
 
 
 @pytest.mark.parametrize("variable", ["FORCE_COLOR", "TTY_COMPATIBLE"])
@@ -129,15 +129,15 @@ def test_colours_that_are_forced_draw_no_rows_into_a_file(
 ) -> None:
     monkeypatch.setenv(variable, "1")
     monkeypatch.setenv("TERM", "xterm")
-    with (tmp_path / "out").open("w") as stream, view_on(console_on(stream), bell=True) as view:
-        view.notice(job())
+    with (tmp_path / "out").open("w") as stream, view_for(safe_console(stream), bell=True) as view:
+        view.show_change(job())
 
     assert re.fullmatch(r" +\d+\.\d s  qcnn  running\n", (tmp_path / "out").read_text())
 
 
 def test_what_the_encoding_cannot_write_is_escaped(tmp_path: Path) -> None:
     with (tmp_path / "out").open("w", encoding="ascii") as stream:
-        console_on(stream).print("naïve ━ [bold] :x:")
+        safe_console(stream).print("naïve ━ [bold] :x:")
 
     assert (tmp_path / "out").read_text() == "na\\xefve \\u2501 [bold] :x:\n"
 
@@ -145,4 +145,4 @@ def test_what_the_encoding_cannot_write_is_escaped(tmp_path: Path) -> None:
 def test_a_stream_in_memory_stays_as_it_is() -> None:
     paper = io.StringIO()
 
-    assert steady(paper) is paper
+    assert safe_stream(paper) is paper

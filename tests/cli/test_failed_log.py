@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from qtj.runs.failure import end_of_log
+from qtj.runs.failed_log import log_tail
 
 RAISED = """\
 reading
@@ -44,35 +44,35 @@ def failed(*pods: str, sentence: str = "a replica failed", **status: Any) -> dic
 def test_the_log_is_that_of_the_replica_the_sentence_names(logs: list[Path]) -> None:
     job = failed("toy-worker-0", "toy-worker-1", sentence="toy-worker-1 ended (exit code 3)")
 
-    assert list(end_of_log(job, logs)) == [
+    assert list(log_tail(job, logs)) == [
         f"toy-worker-1 failed; its log ends so, and all of it is {logs[1]}",
         "  | this is worker 1",
     ]
 
 
 def test_without_a_name_it_is_the_one_that_failed_first(logs: list[Path]) -> None:
-    assert list(end_of_log(failed("toy-worker-0", "toy-worker-1"), logs))[1:] == ["  | this is worker 0"]
+    assert list(log_tail(failed("toy-worker-0", "toy-worker-1"), logs))[1:] == ["  | this is worker 0"]
 
 
 def test_a_failure_of_an_earlier_attempt_is_not_this_one(logs: list[Path]) -> None:
-    assert list(end_of_log(failed("toy-worker-0", attempt=2, reason="DeadlineExceeded"), logs)) == []
+    assert list(log_tail(failed("toy-worker-0", attempt=2, reason="DeadlineExceeded"), logs)) == []
 
 
 def test_a_failed_inference_has_the_newest_log(logs: list[Path], tmp_path: Path) -> None:
     newest = log(tmp_path, "toy-inference-ab12.log", "no weights\n")
 
-    lines = list(end_of_log(failed(reason="InferenceFailed"), [*logs, newest]))
+    lines = list(log_tail(failed(reason="InferenceFailed"), [*logs, newest]))
 
     assert lines[1:] == ["  | no weights"]
 
 
 def test_a_failed_inference_that_wrote_nothing_is_not_blamed_on_a_worker(logs: list[Path]) -> None:
-    assert list(end_of_log(failed(reason="InferenceFailed"), logs)) == ["toy-inference wrote no log"]
+    assert list(log_tail(failed(reason="InferenceFailed"), logs)) == ["toy-inference wrote no log"]
 
 
 @pytest.mark.parametrize("phase", ["Complete", "Suspended", None])
 def test_a_job_that_has_not_failed_has_nothing_to_show(phase: str | None, logs: list[Path]) -> None:
-    assert list(end_of_log(failed("toy-worker-0", phase=phase), logs)) == []
+    assert list(log_tail(failed("toy-worker-0", phase=phase), logs)) == []
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_job_that_has_not_failed_has_nothing_to_show(phase: str | None, logs: 
 def test_the_exception_is_named_even_when_its_message_has_several_lines(text: str, raised: str, tmp_path: Path) -> None:
     path = log(tmp_path, "toy-worker-0.1.log", text)
 
-    first = next(end_of_log(failed("toy-worker-0"), [path]))
+    first = next(log_tail(failed("toy-worker-0"), [path]))
 
     assert first.startswith(f"toy-worker-0 raised {raised}; its log ends so")
 
@@ -99,7 +99,7 @@ def test_the_exception_is_named_even_when_its_message_has_several_lines(text: st
 def test_a_traceback_without_an_end_names_nothing(text: str, tmp_path: Path) -> None:
     path = log(tmp_path, "toy-worker-0.1.log", text)
 
-    assert next(end_of_log(failed("toy-worker-0"), [path])).startswith("toy-worker-0 failed; ")
+    assert next(log_tail(failed("toy-worker-0"), [path])).startswith("toy-worker-0 failed; ")
 
 
 def test_ten_lines_are_shown_without_what_a_terminal_obeys(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_ten_lines_are_shown_without_what_a_terminal_obeys(tmp_path: Path) -> No
     )
     path = log(tmp_path, "toy-worker-0.1.log", text)
 
-    lines = list(end_of_log(failed("toy-worker-0"), [path]))[1:]
+    lines = list(log_tail(failed("toy-worker-0"), [path]))[1:]
 
     assert lines[:7] == [f"  | line {number}" for number in range(99_993, 100_000)]
     assert lines[7:9] == ["  | 9/9", "  | red "]
@@ -121,5 +121,5 @@ def test_an_empty_log_and_one_that_is_gone_show_nothing(tmp_path: Path) -> None:
     empty = log(tmp_path, "toy-worker-0.1.log", "\n")
     gone = tmp_path / "toy-worker-1.1.log"
 
-    assert list(end_of_log(failed("toy-worker-0"), [empty])) == []
-    assert list(end_of_log(failed("toy-worker-1"), [gone])) == []
+    assert list(log_tail(failed("toy-worker-0"), [empty])) == []
+    assert list(log_tail(failed("toy-worker-1"), [gone])) == []

@@ -16,7 +16,7 @@ from qtj_operator.api.artifacts import unusable_bucket
 from qtj_operator.api.names import NAME_PATTERN
 from qtj_operator.api.reading import read_status
 
-__all__ = ["Recorded", "folder_named", "jobs_named", "recorded", "refuse_empty", "run_named", "written"]
+__all__ = ["RecordedRun", "check_not_empty", "find_run", "folder_named", "job_and_folder", "jobs_named", "run_named"]
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9]*:/")
 _BEGIN_SECONDS = 5.0
@@ -26,7 +26,7 @@ _RUN = re.compile(rf"(?P<job>{NAME_PATTERN.strip('^$')})(/(?P<number>[1-9][0-9]*
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedRun:
     """A run and what it left.
 
     Attributes:
@@ -42,7 +42,7 @@ class Recorded:
     is_readable: bool = True
 
     @classmethod
-    def of(cls, run: Run) -> "Recorded":
+    def of(cls, run: Run) -> "RecordedRun":
         """Reads a run that is listed.
 
         Raises:
@@ -58,7 +58,7 @@ def _readable(record: dict[str, Any]) -> dict[str, Any]:
     return {**record, "status": read_status(record).to_dict()}
 
 
-def refuse_empty(artifacts: str | None) -> None:
+def check_not_empty(artifacts: str | None) -> None:
     """Refuses an --artifacts that names nothing, as of a shell variable that is not set.
 
     Raises:
@@ -74,7 +74,7 @@ def folder_named(artifacts: str | None) -> Folder | None:
     Raises:
         InputError: It is neither.
     """
-    refuse_empty(artifacts)
+    check_not_empty(artifacts)
     if artifacts is None:
         return None
     if artifacts.startswith("gs://"):
@@ -145,12 +145,12 @@ def _no_run(name: str, job: str, history: History) -> str:
     return f"the job {job} was not run in this folder{meant(job, history.jobs())}: `qtj list` shows what was"
 
 
-def written(name: str | None, artifacts: str | None = None) -> tuple[str, Folder]:
+def job_and_folder(name: str | None, artifacts: str | None = None) -> tuple[str, Folder]:
     """Returns the job of a run and its folder, where the record is damaged too: its logs are of use all the more.
 
     Args:
-        name: As in `recorded`.
-        artifacts: As in `recorded`.
+        name: As in `find_run`.
+        artifacts: As in `find_run`.
 
     Raises:
         InputError: There is no such run.
@@ -159,18 +159,18 @@ def written(name: str | None, artifacts: str | None = None) -> tuple[str, Folder
     if folder is None:
         run = run_named(name)
         with suppress(FolderError):
-            Recorded.of(run)  # one that has only begun gets the time to
+            RecordedRun.of(run)  # one that has only begun gets the time to
         return run.job, run.folder
     try:
         folder.load()
     except FolderError:
         if folder.is_used:
             return name or "", folder
-    found = recorded(name, artifacts)
+    found = find_run(name, artifacts)
     return found.job["metadata"]["name"], found.folder
 
 
-def recorded(name: str | None, artifacts: str | None = None) -> Recorded:
+def find_run(name: str | None, artifacts: str | None = None) -> RecordedRun:
     """Returns a run on this machine and its job.
 
     Args:
@@ -183,11 +183,11 @@ def recorded(name: str | None, artifacts: str | None = None) -> Recorded:
     folder = folder_named(artifacts)
     try:
         if folder is None:
-            return Recorded.of(run_named(name))
+            return RecordedRun.of(run_named(name))
         job = _readable(folder.load())
     except FolderError as problem:
         raise InputError(str(problem)) from None
     held = job["metadata"]["name"]
     if name not in {None, held}:
         raise InputError(f"{folder.path} holds the job {held}, not {name}: write {held}, or name another --artifacts")
-    return Recorded(held, folder, job)
+    return RecordedRun(held, folder, job)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from qtj.terminal.printing import Form, formatted
+from qtj.terminal.output_format import OutputFormat, formatted
 from tests.cli.qtj import qtj
 from tests.cli.test_validate import GOOD
 
@@ -27,8 +27,8 @@ def job(folder: Path) -> str:
     return "job.yaml"
 
 
-@pytest.mark.parametrize("form", [Form.JSON, Form.YAML])
-def test_one_object_is_printed_as_it_is_and_several_as_a_list(form: Form) -> None:
+@pytest.mark.parametrize("form", [OutputFormat.JSON, OutputFormat.YAML])
+def test_one_object_is_printed_as_it_is_and_several_as_a_list(form: OutputFormat) -> None:
     one, two = (yaml.safe_load(formatted(objects, form)) for objects in ([JOB], [JOB, POD]))
 
     assert one == JOB
@@ -36,13 +36,13 @@ def test_one_object_is_printed_as_it_is_and_several_as_a_list(form: Form) -> Non
 
 
 def test_what_lists_prints_a_list_of_one_and_of_none() -> None:
-    assert json.loads(formatted([JOB], Form.JSON, as_list=True))["items"] == [JOB]
-    assert json.loads(formatted([], Form.JSON))["items"] == []
-    assert formatted([], Form.NAME) == ""
+    assert json.loads(formatted([JOB], OutputFormat.JSON, as_list=True))["items"] == [JOB]
+    assert json.loads(formatted([], OutputFormat.JSON))["items"] == []
+    assert formatted([], OutputFormat.NAME) == ""
 
 
 def test_names_are_those_of_kubectl() -> None:
-    assert formatted([JOB, POD], Form.NAME).splitlines() == ["job.x.dev/a", "pod/b"]
+    assert formatted([JOB, POD], OutputFormat.NAME).splitlines() == ["job.x.dev/a", "pod/b"]
 
 
 @pytest.mark.parametrize("command", ["plan", "render"])

@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from qtj.files.manifests import Document
+from qtj.files.documents import Document
 from qtj.local.folder import Folder, FolderError
 from qtj.local.history import INTERRUPTED, phase_of
 from qtj.terminal.errors import InputError
 from qtj_operator.api.conditions import ConditionType, is_true
 from qtj_operator.api.reading import read_status
 
-__all__ = ["Earlier", "Start", "is_to_go_on", "start_of"]
+__all__ = ["EarlierRun", "Start", "is_resumable", "start_of"]
 
 _IMMUTABLE = ("strategy", "template", "replicaSpecs", "circuit", "artifacts", "profiler", "managedBy")
 _OF_NO_CONSEQUENCE = {"suspend", "retry"}
@@ -28,7 +28,7 @@ _EPOCHS = "--epochs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Earlier:
+class EarlierRun:
     """The run there was before.
 
     Attributes:
@@ -44,7 +44,7 @@ class Earlier:
     record: Mapping[str, Any]
 
     @classmethod
-    def of(cls, name: str, folder: Folder) -> "Earlier":
+    def of(cls, name: str, folder: Folder) -> "EarlierRun":
         """Reads what a run has left.
 
         Raises:
@@ -69,17 +69,17 @@ class Start:
         note: What a user should know of that.
     """
 
-    earlier: Earlier | None = None
+    earlier: EarlierRun | None = None
     spec: Mapping[str, Any]
     note: str = ""
 
 
-def is_to_go_on(document: Document, earlier: Earlier | None) -> bool:
+def is_resumable(document: Document, earlier: EarlierRun | None) -> bool:
     """Tells whether a run was interrupted, and is of the same job as it is written now."""
     return earlier is not None and earlier.phase == INTERRUPTED and _is_same(document, earlier)
 
 
-def start_of(document: Document, earlier: Earlier | None, *, resume: bool, along: bool) -> Start:
+def start_of(document: Document, earlier: EarlierRun | None, *, resume: bool, along: bool) -> Start:
     """Returns how the run of a job begins.
 
     Args:
@@ -96,7 +96,7 @@ def start_of(document: Document, earlier: Earlier | None, *, resume: bool, along
         return anew
     if resume:
         return _resumed(document, earlier)
-    if is_to_go_on(document, earlier):
+    if is_resumable(document, earlier):
         note = f"goes on with {earlier.name}, which was interrupted: --fresh begins anew"
         return replace(_resumed(document, earlier), note=note)
     if along and earlier.phase == "Complete" and _is_same(document, earlier):
@@ -104,7 +104,7 @@ def start_of(document: Document, earlier: Earlier | None, *, resume: bool, along
     return replace(anew, note=_left(document, earlier))
 
 
-def _resumed(document: Document, earlier: Earlier) -> Start:
+def _resumed(document: Document, earlier: EarlierRun) -> Start:
     spec = document.manifest["spec"]
     for name in _IMMUTABLE:
         before, now = earlier.record["spec"].get(name), spec.get(name)
@@ -158,13 +158,13 @@ def _epochs(value: Any) -> list[int]:  # noqa: ANN401
     return found
 
 
-def _is_same(document: Document, earlier: Earlier) -> bool:
+def _is_same(document: Document, earlier: EarlierRun) -> bool:
     manifest, record = document.manifest, earlier.record
     same_place = manifest["metadata"]["namespace"] == record["metadata"]["namespace"]
     return same_place and not list(_changed(document, earlier))
 
 
-def _left(document: Document, earlier: Earlier) -> str:
+def _left(document: Document, earlier: EarlierRun) -> str:
     """Returns what becomes of an earlier run that this one does not go on with."""
     if earlier.phase == "Complete":
         return f"begins anew; {earlier.name} stays as it is"
@@ -178,7 +178,7 @@ def _left(document: Document, earlier: Earlier) -> str:
     return f"begins anew{why}; {earlier.name} {was}, and --resume would go on with it"
 
 
-def _changed(document: Document, earlier: Earlier) -> Iterator[str]:
+def _changed(document: Document, earlier: EarlierRun) -> Iterator[str]:
     """Yields what differs in its consequences: fields of the spec, and the ConfigMaps and Secrets it refers to."""
     now, before = document.manifest["spec"], earlier.record["spec"]
     for name in sorted({*now, *before} - _OF_NO_CONSEQUENCE):
@@ -187,7 +187,7 @@ def _changed(document: Document, earlier: Earlier) -> Iterator[str]:
     yield from _changed_configs(document, earlier)
 
 
-def _changed_configs(document: Document, earlier: Earlier) -> Iterator[str]:
+def _changed_configs(document: Document, earlier: EarlierRun) -> Iterator[str]:
     now, before = document.configs, earlier.folder.configs
     if before is not None:
         yield from sorted(name for name in {*now, *before} if now.get(name) != before.get(name))

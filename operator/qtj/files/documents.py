@@ -7,19 +7,19 @@ from typing import Any
 
 import yaml
 
-from qtj.files.configs import KINDS, data_of
-from qtj.files.references import digests_of
+from qtj.files.config_data import KINDS, read_config
+from qtj.files.config_digests import digests_of
 from qtj.files.settings import Setting
-from qtj.files.yaml_nodes import documents_of, value_of
-from qtj.files.yaml_text import called, text_of
+from qtj.files.source import display_name, read_text
+from qtj.files.yaml_reader import documents_of, value_of
+from qtj.terminal.collect import map_with_errors
 from qtj.terminal.errors import InputError
-from qtj.terminal.gather import tried
 from qtj.terminal.text import visible
 from qtj_operator.api.names import API_VERSION, GROUP, KIND
 from qtj_operator.api.reading import dotted
 from qtj_operator.api.spelling import nearest
 
-__all__ = ["Document", "File", "prepared", "read_documents", "read_file"]
+__all__ = ["Document", "File", "read_documents", "read_file", "with_settings"]
 
 FieldPath = Sequence[int | str]
 """Where a field is: names in objects and indexes in lists."""
@@ -53,7 +53,7 @@ class Document:
 
     def line(self, path: FieldPath) -> int:
         """Returns the line on which a field is written; of one that is missing, that of what is around it."""
-        return _found(self.node, path)[0]
+        return _locate(self.node, path)[0]
 
     def error(self, path: FieldPath, sentence: str) -> str:
         """Returns one line on a mistake: where, which field, what."""
@@ -63,12 +63,12 @@ class Document:
         """Returns a value as its author wrote it; None for one that is no single value."""
         setting = self._setting(path)
         node, rest = (setting.node, path[len(setting.path) :]) if setting else (self.node, path)
-        found = _found(node, rest)[1] if node else None
+        found = _locate(node, rest)[1] if node else None
         return str(found.value) if isinstance(found, yaml.ScalarNode) else None
 
     def _made_by(self, path: FieldPath) -> Setting | None:
         """Returns the option on whose way to its own field another was made, which the file does not have."""
-        made = _found(self.node, path)[1] is None
+        made = _locate(self.node, path)[1] is None
         return next((each for each in self.settings if made and each.path[: len(path)] == tuple(path)), None)
 
     def _setting(self, path: FieldPath) -> Setting | None:
@@ -85,7 +85,7 @@ class File:
         jobs: The jobs.
         configs: Data of its ConfigMaps and Secrets, by kind and name.
         others: Kinds and names of what means nothing here.
-        mistakes: What is wrong with it, besides what is wrong with a job: a line each. See `all_checked`.
+        mistakes: What is wrong with it, besides what is wrong with a job: a line each. See `check_file`.
     """
 
     name: str
@@ -104,16 +104,16 @@ def read_file(path: Path, settings: Sequence[Setting] = ()) -> File:
     documents, unreadable = read_documents(path)
     found = [each for each in documents if _is_job(each)]
     rest = [each for each in documents if not _is_job(each)]
-    jobs, misset = tried(lambda job: prepared(job, settings), found)
+    jobs, misset = map_with_errors(lambda job: with_settings(job, settings), found)
     kept = [each for each in rest if each.manifest.get("kind") in KINDS]
-    configs, refused = tried(lambda config: data_of(config.manifest, config), kept)
+    configs, refused = map_with_errors(lambda config: read_config(config.manifest, config), kept)
     for job in jobs:
         job.configs = digests_of(job.manifest, dict(configs))
     mistakes = [*unreadable, *misset, *refused, *_same_names(jobs)]
     if not found and not unreadable:
         mistakes.append(_no_job(path, documents))
-    others = [_called(each) for each in rest if each.manifest.get("kind") not in KINDS]
-    return File(name=called(path), jobs=jobs, configs=dict(configs), others=others, mistakes=mistakes)
+    others = [_object_name(each) for each in rest if each.manifest.get("kind") not in KINDS]
+    return File(name=display_name(path), jobs=jobs, configs=dict(configs), others=others, mistakes=mistakes)
 
 
 def read_documents(path: Path) -> tuple[Sequence[Document], Sequence[str]]:
@@ -122,8 +122,8 @@ def read_documents(path: Path) -> tuple[Sequence[Document], Sequence[str]]:
     Raises:
         InputError: It cannot be read.
     """
-    name = called(path)
-    text = text_of(path)
+    name = display_name(path)
+    text = read_text(path)
     documents: list[Document] = []
     wrong: list[str] = []
     try:
@@ -159,7 +159,7 @@ def _is_job(document: Document) -> bool:
     return kind == KIND or (kind != _TFJOB and bool(ours or near))
 
 
-def prepared(document: Document, settings: Sequence[Setting]) -> Document:
+def with_settings(document: Document, settings: Sequence[Setting]) -> Document:
     """Returns a job as its file has it, with settings in place of those that it had.
 
     Raises:
@@ -190,16 +190,16 @@ def _no_job(path: Path, documents: Sequence[Document]) -> str:
         return tfjob.error(["kind"], f"this is a TFJob: qtj convert {path} makes a {KIND} of it")
     if len(documents) == 1:
         return documents[0].error(["kind"], f"there is no {KIND} in this file: write kind: {KIND}")
-    return f"{called(path)}: there is no {KIND} in this file: write one, with apiVersion: {API_VERSION}"
+    return f"{display_name(path)}: there is no {KIND} in this file: write one, with apiVersion: {API_VERSION}"
 
 
-def _called(document: Document) -> str:
+def _object_name(document: Document) -> str:
     meta = document.manifest.get("metadata")
     name = meta.get("name", "") if isinstance(meta, dict) else ""
     return visible(f"{document.manifest.get('kind')} {name}".strip()).replace("\n", " ")
 
 
-def _found(node: yaml.Node, path: FieldPath) -> tuple[int, yaml.Node | None]:
+def _locate(node: yaml.Node, path: FieldPath) -> tuple[int, yaml.Node | None]:
     """Returns the line on which a field is written, and its value; of one that is missing, the line of its parent."""
     line: int = node.start_mark.line
     for part in path:

@@ -17,13 +17,13 @@ from rich.text import Text
 
 from qtj.terminal.text import visible
 
-__all__ = ["console_on", "show", "steady"]
+__all__ = ["print_text", "safe_console", "safe_stream"]
 
 _GONE = {errno.EIO, errno.EPIPE, errno.EBADF, errno.ENXIO}
 """With these, the reader does not come back. A disk, for one, may have room again later."""
 
 
-def steady(stream: TextIO | None, on_lost: Callable[[OSError], None] = lambda _: None) -> TextIO:
+def safe_stream(stream: TextIO | None, on_lost: Callable[[OSError], None] = lambda _: None) -> TextIO:
     r"""Returns a stream that writes where another does and never raises.
 
     What the encoding has no character for is written as an escape, such as ``\u2501``.
@@ -45,19 +45,19 @@ def steady(stream: TextIO | None, on_lost: Callable[[OSError], None] = lambda _:
     return io.TextIOWrapper(raw, encoding, errors="backslashreplace", write_through=True)
 
 
-def console_on(stream: TextIO | None, on_lost: Callable[[OSError], None] = lambda _: None) -> Console:
+def safe_console(stream: TextIO | None, on_lost: Callable[[OSError], None] = lambda _: None) -> Console:
     """Returns a console that never raises and shows text as it is, without markup and emoji codes.
 
     Args:
-        stream: As in `steady`.
-        on_lost: As in `steady`.
+        stream: As in `safe_stream`.
+        on_lost: As in `safe_stream`.
     """
-    file = steady(stream, on_lost)
+    file = safe_stream(stream, on_lost)
     # Not for rich to decide: FORCE_COLOR makes it take a file for a terminal, and draw over what it has written there.
     return Console(file=file, force_terminal=file.isatty(), highlight=False, markup=False, emoji=False)
 
 
-def show(console: Console, text: str, style: str = "") -> None:
+def print_text(console: Console, text: str, style: str = "") -> None:
     """Prints text of programs and files: as it is, but for what a terminal would obey.
 
     Args:

@@ -1,7 +1,7 @@
 """What a run shows where lines are all there is: each stage, each event, some epochs, and the end once."""
 
 from qtj.local.store import Change
-from qtj.runs.remaining import Remaining
+from qtj.runs.eta import Eta
 from qtj_operator.controller.client import Resource
 
 from .viewed import QCNN, Paper, ending, epoch, event, job, manifest, pod, stepping
@@ -14,20 +14,20 @@ def test_each_stage_is_told_as_it_begins_and_how_long_each_took_at_the_end() -> 
     )
 
     with paper.view as view:
-        view.notice(job(None))
+        view.show_change(job(None))
         paper.now = 2
-        view.notice(job("Running"))
+        view.show_change(job("Running"))
         for paper.now, activity in (
             (3.0, "loading TensorFlow"),
             (3.5, "loading TensorFlow"),
             (9, "compiling"),
             (12, ""),
         ):
-            view.hear(QCNN, activity)
+            view.set_activity(QCNN, activity)
         paper.now = 800
-        view.notice(job("Inferring"))
+        view.show_change(job("Inferring"))
         paper.now = 810.5
-        view.notice(ending("Complete", "inference is done: mse 0.16"))
+        view.show_change(ending("Complete", "inference is done: mse 0.16"))
 
     assert paper.text.splitlines() == [
         "    0.0 s  qcnn  starting",
@@ -46,7 +46,7 @@ def test_a_program_that_says_nothing_of_itself_is_only_known_to_run() -> None:
 
     with paper.view as view:
         for phase in (None, "Pending", "Running", "Complete"):
-            view.notice(job(phase))
+            view.show_change(job(phase))
 
     assert paper.lines[:3] == ["qcnn  starting", "qcnn  running", "qcnn is Complete"]
 
@@ -58,7 +58,7 @@ def test_a_job_without_inference_is_never_inferring() -> None:
         for phase in ("Running", "Inferring", "Complete"):
             status = {"phase": phase, "ready": "1/1", "attempt": 1}
             said = manifest("qcnn", status, inference=None)
-            view.notice(Change("MODIFIED", Resource.QUANTUM_TRAINING_JOBS, 1, said))
+            view.show_change(Change("MODIFIED", Resource.QUANTUM_TRAINING_JOBS, 1, said))
 
     assert [line for line in paper.lines if "inferring" in line] == []
     assert paper.lines[1] == "qcnn is Complete"
@@ -68,10 +68,10 @@ def test_the_next_attempt_speaks_for_itself() -> None:
     paper = Paper()
 
     with paper.view as view:
-        view.notice(job())
-        view.hear(QCNN, "")
-        view.notice(job("Restarting", ready="0/2"))
-        view.notice(job("Running", ready="2/2"))
+        view.show_change(job())
+        view.set_activity(QCNN, "")
+        view.show_change(job("Restarting", ready="0/2"))
+        view.show_change(job("Running", ready="2/2"))
 
     assert paper.lines == ["qcnn  running", "qcnn  training", "qcnn  restarting  ready 0/2", "qcnn  running"]
 
@@ -80,12 +80,12 @@ def test_a_slow_epoch_has_a_line_and_fast_ones_share_one() -> None:
     paper = Paper()
 
     with paper.view as view:
-        view.notice(epoch(0))
+        view.show_change(epoch(0))
         for half_second in range(1, 25):
             paper.now = half_second / 2
-            view.notice(epoch(half_second))
+            view.show_change(epoch(half_second))
         paper.now = 60
-        view.notice(epoch(25))
+        view.show_change(epoch(25))
 
     assert paper.text.splitlines() == [
         "    0.0 s  qcnn  running",
@@ -100,7 +100,7 @@ def test_nothing_is_told_twice_when_nothing_has_changed() -> None:
 
     with paper.view as view:
         for paper.now in range(100):
-            view.notice(epoch(1))
+            view.show_change(epoch(1))
 
     assert len(paper.lines) == 1
 
@@ -109,8 +109,8 @@ def test_the_last_epoch_is_told_before_the_end_however_fast_it_was() -> None:
     paper = Paper()
 
     with paper.view as view:
-        view.notice(epoch(24))
-        view.notice(epoch(25, phase="Complete"))
+        view.show_change(epoch(24))
+        view.show_change(epoch(25, phase="Complete"))
 
     assert paper.lines[1:3] == ["qcnn  epoch 25/25  loss 0.2500  432 examples/s", "qcnn is Complete"]
 
@@ -120,7 +120,7 @@ def test_a_long_epoch_is_told_by_tenths_of_its_steps() -> None:
 
     with paper.view as view:
         for paper.now, step in ((0, 1), (10, 2), (20, 7), (30, 8), (40, 13)):
-            view.notice(stepping(step))
+            view.show_change(stepping(step))
 
     assert paper.lines == ["qcnn  running", "qcnn  epoch 0/1  step 7/60", "qcnn  epoch 0/1  step 13/60"]
 
@@ -130,11 +130,11 @@ def test_replicas_count_while_they_gather_and_not_when_they_leave() -> None:
     left = {"Worker": {"desired": 2, "ready": 1, "succeeded": 1, "failed": 0}}
 
     with paper.view as view:
-        view.notice(job("Running", ready="1/2", name="short"))
-        view.notice(job("Restarting", ready="1/2", name="short"))
-        view.notice(job("Restarting", name="done"))
-        view.notice(job("Running", ready="1/2", replicas=left, name="done"))
-        view.notice(job("Inferring", ready="0/2", name="done"))
+        view.show_change(job("Running", ready="1/2", name="short"))
+        view.show_change(job("Restarting", ready="1/2", name="short"))
+        view.show_change(job("Restarting", name="done"))
+        view.show_change(job("Running", ready="1/2", replicas=left, name="done"))
+        view.show_change(job("Inferring", ready="0/2", name="done"))
 
     assert paper.lines == [
         "short  running", "short  restarting  ready 1/2", "done  restarting", "done  running", "done  inferring",
@@ -146,11 +146,11 @@ def test_how_a_job_ended_is_told_once_whoever_tells_it() -> None:
     end = ending("Failed", "worker 0 ended: it broke")
 
     with paper.view as view:
-        view.notice(job())
-        view.notice(end)
-        view.notice(event("worker 0 ended: it broke", "ReplicaFailed"))
-        view.notice(end)
-    view.end(end.object)
+        view.show_change(job())
+        view.show_change(end)
+        view.show_change(event("worker 0 ended: it broke", "ReplicaFailed"))
+        view.show_change(end)
+    view.show_end(end.object)
 
     assert paper.lines == ["qcnn  running", "qcnn is Failed: worker 0 ended: it broke"]
 
@@ -161,10 +161,10 @@ def test_a_run_that_is_looked_at_after_its_end_tells_its_events_its_last_epoch_a
     end = ending("Complete", "inference is done: mse 0.16", progress=progress)
 
     with paper.view as view:
-        view.notice(end)
-        view.notice(event("2 of 2 replicas are ready", "AllReplicasReady"))
-        view.notice(event("inference is done: mse 0.16", "InferenceDone"))
-    view.end(end.object)
+        view.show_change(end)
+        view.show_change(event("2 of 2 replicas are ready", "AllReplicasReady"))
+        view.show_change(event("inference is done: mse 0.16", "InferenceDone"))
+    view.show_end(end.object)
 
     assert paper.lines == [
         "qcnn  AllReplicasReady: 2 of 2 replicas are ready",
@@ -178,9 +178,9 @@ def test_an_end_that_an_event_has_told_before_is_not_told_again() -> None:
     end = ending("Complete", "inference is done: mse 0.16")
 
     with paper.view as view:
-        view.notice(event("inference is done: mse 0.16", "InferenceDone"))
-        view.notice(end)
-    view.end(end.object)
+        view.show_change(event("inference is done: mse 0.16", "InferenceDone"))
+        view.show_change(end)
+    view.show_end(end.object)
 
     assert paper.lines[:2] == ["qcnn  InferenceDone: inference is done: mse 0.16", "qcnn is Complete"]
 
@@ -190,11 +190,11 @@ def test_an_end_that_an_earlier_run_left_is_told_when_it_stays_so_and_not_before
     end = ending("Complete", "inference is done")
 
     with paper.view as view:
-        view.notice(end)
+        view.show_change(end)
         assert paper.lines == []
-        view.notice(job("Inferring"))
-        view.notice(end)
-    view.end(end.object)
+        view.show_change(job("Inferring"))
+        view.show_change(end)
+    view.show_end(end.object)
 
     assert paper.lines[:2] == ["qcnn  inferring", "qcnn is Complete: inference is done"]
     assert paper.text.count("is Complete") == 1
@@ -206,7 +206,7 @@ def test_a_job_that_goes_on_after_its_suspension_ends_once_more() -> None:
 
     with paper.view as view:
         for change in (job(), suspended, job("Running"), suspended):
-            view.notice(change)
+            view.show_change(change)
 
     assert paper.text.count("qcnn is Suspended: suspended by its spec") == 2
 
@@ -215,7 +215,7 @@ def test_events_come_as_they_are_whatever_is_in_them() -> None:
     paper = Paper()
 
     with paper.view as view:
-        view.notice(event("worker [bold]1[/] :x: \x1b]0;owned\x07 is\ngone"))
+        view.show_change(event("worker [bold]1[/] :x: \x1b]0;owned\x07 is\ngone"))
 
     assert paper.text == ("    0.0 s  qcnn  Restarting: worker [bold]1[/] :x: \\x1b]0;owned\\x07 is\n           gone\n")
 
@@ -224,15 +224,15 @@ def test_a_program_need_not_say_how_many_epochs_there_are() -> None:
     paper = Paper()
 
     with paper.view as view:
-        view.notice(job())
+        view.show_change(job())
         paper.now = 9
-        view.notice(job(progress={"epoch": 3, "loss": 0.5}))
+        view.show_change(job(progress={"epoch": 3, "loss": 0.5}))
 
     assert paper.lines[1] == "qcnn  epoch 3  loss 0.5000"
 
 
 def left(*seen: tuple[float, Change]) -> list[str]:
-    remaining = Remaining()
+    remaining = Eta()
     return [remaining.of("qcnn", change.object["status"], at) for at, change in seen]
 
 
@@ -267,11 +267,11 @@ def test_the_time_left_begins_anew_with_another_attempt_and_ends_with_training()
 def test_a_job_is_suspended_only_once_its_programs_have_ended() -> None:
     paper = Paper()
     for change in (job(), pod("Running"), pod("Running", uid="uid-2"), ending("Suspended", "spec.suspend is true")):
-        paper.view.notice(change)
+        paper.view.show_change(change)
     before = paper.lines[-1]
 
     for change in (pod("Succeeded"), pod(None, uid="uid-2")):
-        paper.view.notice(change)
+        paper.view.show_change(change)
 
     assert before == "qcnn  stopping"
     assert paper.lines[-1] == "qcnn is Suspended: spec.suspend is true"

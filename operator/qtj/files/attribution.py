@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from qtj.files.manifests import Document, prepared
+from qtj.files.documents import Document, with_settings
 from qtj.files.settings import Setting
 from qtj.terminal.errors import InputError
 
-__all__ = ["blamed"]
+__all__ = ["attributed"]
 
 R = TypeVar("R")
 
 
-def blamed(check: Callable[[Document], R], document: Document) -> R:
+def attributed(check: Callable[[Document], R], document: Document) -> R:
     """Returns what a check of a job says.
 
     Raises:
@@ -23,10 +23,10 @@ def blamed(check: Callable[[Document], R], document: Document) -> R:
         return check(document)
     except InputError as problem:
         lines = str(problem).split("\n")
-    raise InputError("\n".join(_blamed(check, document, lines)))
+    raise InputError("\n".join(_attributed(check, document, lines)))
 
 
-def _blamed(check: Callable[[Document], object], document: Document, lines: Sequence[str]) -> Iterator[str]:
+def _attributed(check: Callable[[Document], object], document: Document, lines: Sequence[str]) -> Iterator[str]:
     without = {setting.name: _mistakes_without(check, document, setting) for setting in document.settings}
     for line in lines:
         of_file = line.startswith(f"{document.file}:")
@@ -38,7 +38,7 @@ def _blamed(check: Callable[[Document], object], document: Document, lines: Sequ
 def _mistakes_without(check: Callable[[Document], object], document: Document, setting: Setting) -> Sequence[str]:
     kept = [each for each in document.settings if each is not setting]
     try:
-        check(prepared(document, kept))
+        check(with_settings(document, kept))
     except InputError as problem:
         return str(problem).split("\n")
     return ()

@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 from qtj.terminal.errors import InputError
 
-__all__ = ["STDIN", "called", "text_of"]
+__all__ = ["STDIN", "display_name", "read_text"]
 
 STDIN = "-"
 """The file that stands for stdin."""
@@ -15,18 +15,18 @@ _MOST_BYTES = 3 * 1024 * 1024
 """What an API server reads of one request: `MaxRequestBodyBytes` of apiserver's `NewConfig`."""
 
 
-def called(path: Path) -> str:
+def display_name(path: Path) -> str:
     """Returns what a file is called in messages."""
     return "<stdin>" if str(path) == STDIN else str(path)
 
 
-def text_of(path: Path) -> str:
+def read_text(path: Path) -> str:
     """Returns the text of a file.
 
     Raises:
         InputError: It cannot be read, is too large, or is no text.
     """
-    name = called(path)
+    name = display_name(path)
     if str(path) == STDIN and sys.stdin is None:
         raise InputError(f"{name}: it is closed: name a file")
     try:

@@ -3,22 +3,22 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from qtj.runs.stage import sentence_of
-from qtj.terminal.text import cut
+from qtj.runs.status_text import phase_message
+from qtj.terminal.text import truncate
 from qtj_contract import printable
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.names import inference_name
 from qtj_operator.controller.client import Object
 from qtj_operator.core.last_words import raised_in
 
-__all__ = ["end_of_log"]
+__all__ = ["log_tail"]
 
 _LINES = 10
 _READ_BYTES = 1 << 16
 _LONGEST = 300
 
 
-def end_of_log(job: Object, logs: Sequence[Path]) -> Iterator[str]:
+def log_tail(job: Object, logs: Sequence[Path]) -> Iterator[str]:
     """Yields the end of the log of what failed a job, a replica or its inference, after a line that names both.
 
     Of a job that has not failed there is nothing.
@@ -35,7 +35,7 @@ def end_of_log(job: Object, logs: Sequence[Path]) -> Iterator[str]:
     name = path.stem.partition(".")[0]
     raised = _exception(lines)
     yield f"{name} {f'raised {raised}' if raised else 'failed'}; its log ends so, and all of it is {path}"
-    yield from (f"  | {cut(line, _LONGEST)}" for line in lines[-_LINES:])
+    yield from (f"  | {truncate(line, _LONGEST)}" for line in lines[-_LINES:])
 
 
 def _failed_log(job: Object, logs: Sequence[Path]) -> Path | None:
@@ -45,7 +45,7 @@ def _failed_log(job: Object, logs: Sequence[Path]) -> Path | None:
     if _is_of_inference(job):
         begin = f"{inference_name(job['metadata']['name'])}-"
         return next((path for path in reversed(logs) if path.name.startswith(begin)), None)
-    sentence = sentence_of(status)
+    sentence = phase_message(status)
     failed = [each for each in status.get("failures") or () if each["attempt"] == status.get("attempt")]
     named = [each for each in failed if each["pod"] in sentence] or failed
     wanted = [f"{each['pod']}.{each['attempt']}" for each in named[:1]]

@@ -10,20 +10,20 @@ from urllib.parse import unquote, urlsplit
 from qtj.local.folder import Folder
 from qtj.local.history import INTERRUPTED, phase_of
 from qtj.local.progress_log import progress_history
-from qtj.runs.view import ended
+from qtj.runs.line_view import end_sentence
 from qtj_contract import TerminationMessage
 from qtj_contract.predictions import Predictions, predictions_uri
 from qtj_contract.progress_log import EpochRecord, ProgressHistory
 from qtj_operator.api.reading import read_status
 from qtj_operator.api.status import InferencePhase, Status
 
-__all__ = ["Findings", "findings_of"]
+__all__ = ["RunResults", "results_of"]
 
 _RESULT = "result.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
+class RunResults:
     """All that a report tells.
 
     Attributes:
@@ -47,12 +47,12 @@ class Findings:
     notes: Sequence[str] = ()
 
 
-def findings_of(folder: Path, record: Mapping[str, Any]) -> Findings:
+def results_of(folder: Path, record: Mapping[str, Any]) -> RunResults:
     """Reads what a run has left in its folder."""
     meta, status = record["metadata"], read_status(record)
     name, notes = meta["name"], list[str]()
     phase = phase_of(record, is_active=Folder(folder).is_active)
-    return Findings(
+    return RunResults(
         title=f"{name}/{folder.name}" if folder.name.isdecimal() and folder.parent.name == name else name,
         phase=phase,
         headline=_headline(name, status, phase),
@@ -67,7 +67,7 @@ def findings_of(folder: Path, record: Mapping[str, Any]) -> Findings:
 def _headline(name: str, status: Status, phase: str) -> str:
     if phase == INTERRUPTED:
         return f"{name} was interrupted"
-    return ended({"metadata": {"name": name}, "status": status.to_dict()})
+    return end_sentence({"metadata": {"name": name}, "status": status.to_dict()})
 
 
 def _history(folder: Path, notes: list[str]) -> ProgressHistory:

@@ -4,24 +4,19 @@ One object is printed as it is, several as a List, as kubectl does. `name` is on
 """
 
 import json
-import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 import yaml
 
-from qtj.terminal.text import visible
-
-__all__ = ["Form", "Output", "drop_output", "formatted", "kubectl_name", "say", "say_on_stderr"]
+__all__ = ["Output", "OutputFormat", "formatted", "kubectl_name"]
 
 Printable = Mapping[str, Any]
 
 
-class Form(StrEnum):
+class OutputFormat(StrEnum):
     """A form that programs read."""
 
     JSON = "json"
@@ -30,7 +25,8 @@ class Form(StrEnum):
 
 
 Output = Annotated[
-    Form | None, typer.Option("--output", "-o", help="Print this to stdout for programs to read, and nothing else.")
+    OutputFormat | None,
+    typer.Option("--output", "-o", help="Print this to stdout for programs to read, and nothing else."),
 ]
 
 
@@ -43,7 +39,7 @@ def kubectl_name(obj: Printable) -> str:
 
 def formatted(
     objects: Sequence[Printable],
-    form: Form,
+    form: OutputFormat,
     *,
     name: Callable[[Printable], str] = kubectl_name,
     as_list: bool = False,
@@ -56,39 +52,13 @@ def formatted(
         name: Tells the name of an object.
         as_list: Whether one object is a List too, as of a command that lists what there is.
     """
-    if form == Form.NAME:
+    if form == OutputFormat.NAME:
         return "\n".join(map(name, objects))
     whole = objects[0] if len(objects) == 1 and not as_list else _list_of(objects)
-    if form == Form.JSON:
+    if form == OutputFormat.JSON:
         return json.dumps(whole, indent=4, sort_keys=True)
     text: str = yaml.safe_dump(json.loads(json.dumps(whole)), sort_keys=False, width=120)
     return text.rstrip("\n")
-
-
-def say(text: str) -> None:
-    """Writes lines to stdout, but for what a terminal would obey.
-
-    The reader may have left, as `head` does: the command ends as it would have.
-    """
-    try:
-        if text:
-            typer.echo(visible(text))
-    except BrokenPipeError:
-        drop_output()
-
-
-def say_on_stderr(text: str) -> None:
-    """Writes lines to stderr, but for what a terminal would obey; nothing depends on whether they arrive."""
-    try:
-        typer.echo(visible(text), err=True)
-    except OSError:
-        drop_output(sys.stderr)
-
-
-def drop_output(stream: TextIO | None = None) -> None:
-    """Sends to nowhere what stdout, or another stream, still holds: the interpreter would try again at its end."""
-    with Path(os.devnull).open("w") as nowhere:
-        os.dup2(nowhere.fileno(), (stream or sys.stdout).fileno())
 
 
 def _list_of(objects: Sequence[Printable]) -> Printable:

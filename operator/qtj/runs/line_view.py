@@ -1,4 +1,4 @@
-"""What a run looks like where lines are all there is; on a terminal, `qtj.runs.live` adds bars."""
+"""What a run looks like where lines are all there is; on a terminal, `qtj.runs.live_view` adds bars."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -9,13 +9,13 @@ from typing import Self
 from rich.console import Console
 
 from qtj.local.store import Change
-from qtj.runs.course import Course, in_time
-from qtj.runs.stage import ENDS, sentence_of
-from qtj.terminal.output import show
+from qtj.runs.status_text import FINAL_STAGES, phase_message
+from qtj.runs.timeline import Timeline, duration_text
+from qtj.terminal.console import print_text
 from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.client import Key, Object, Resource
 
-__all__ = ["COLORS", "View", "ended", "key_of"]
+__all__ = ["COLORS", "LineView", "end_sentence", "key_of"]
 
 COLORS = {"complete": "green", "failed": "red", "restarting": "yellow", "suspended": "yellow"}
 _QUIET_SECONDS = 5.0
@@ -23,7 +23,7 @@ _QUIET_SECONDS = 5.0
 _MARGIN = 11
 
 
-class View(AbstractContextManager["View"]):
+class LineView(AbstractContextManager["LineView"]):
     """A line for each event, each stage, and each epoch or tenth of the steps. One clock: the time since the start.
 
     Args:
@@ -37,7 +37,7 @@ class View(AbstractContextManager["View"]):
         self._bell = bell and console.is_terminal
         self._clock = clock
         self._begin = clock()
-        self._courses: dict[Key, Course] = {}
+        self._timelines: dict[Key, Timeline] = {}
         self._told: dict[Key, tuple[object, float]] = {}
         """The last milestone that was told of each job, and when something was told."""
         self._ends: dict[Key, str] = {}
@@ -55,11 +55,11 @@ class View(AbstractContextManager["View"]):
         if self._bell:
             self._console.bell()
 
-    def abandon(self) -> None:
+    def restore_terminal(self) -> None:
         """Leaves the terminal as it was found: this process ends at once."""
         self._console.show_cursor()
 
-    def notice(self, change: Change) -> None:
+    def show_change(self, change: Change) -> None:
         """Shows a change, if it is one for people."""
         if change.resource is Resource.EVENTS and change.type == "ADDED":
             self._event(change.object)
@@ -68,92 +68,95 @@ class View(AbstractContextManager["View"]):
         elif change.resource is Resource.QUANTUM_TRAINING_JOBS and change.type != "DELETED":
             self._job(change.object)
 
-    def hear(self, key: Key, activity: str) -> None:
+    def set_activity(self, key: Key, activity: str) -> None:
         """Takes what the leader of a job says it is doing; "" while it trains."""
-        if course := self._courses.get(key):
-            before = course.stage
-            course.hear(activity, self._now())
-            if course.stage != before:
-                self._staged(key, course, {})  # its numbers come with the next status
+        if timeline := self._timelines.get(key):
+            before = timeline.stage
+            timeline.set_activity(activity, self._now())
+            if timeline.stage != before:
+                self._staged(key, timeline, {})  # its numbers come with the next status
 
-    def say(self, sentence: str, style: str = "") -> None:
+    def print(self, sentence: str, style: str = "") -> None:
         """Shows a sentence."""
         text = sentence.replace("\n", "\n" + " " * _MARGIN)
-        show(self._console, f"{in_time(self._now()):>9}  {text}", style)
+        print_text(self._console, f"{duration_text(self._now()):>9}  {text}", style)
 
-    def end(self, job: Object) -> None:
+    def show_end(self, job: Object) -> None:
         """Tells how a job ended, and what took how long when it is complete, unless that was told before."""
-        key, sentence = key_of(job), ended(job)
+        key, sentence = key_of(job), end_sentence(job)
         if self._ends.get(key) == sentence:
             return
         self._ends[key] = sentence
-        course = self._courses.get(key)
-        if course and course.milestone != self._told.get(key, (None,))[0]:
-            self._passed(key, course)
+        timeline = self._timelines.get(key)
+        if timeline and timeline.milestone != self._told.get(key, (None,))[0]:
+            self._passed(key, timeline)
         head, _, message = sentence.partition(": ")
         is_known = self._last_messages.get(job["metadata"]["name"]) == message
-        self.say(head if is_known else sentence, COLORS.get(course.stage, "") if course else "")
-        if course and course.stage == "complete" and (times := course.times(self._now())):
-            self.say(f"{course.name}  took: {times}")
+        self.print(head if is_known else sentence, COLORS.get(timeline.stage, "") if timeline else "")
+        if timeline and timeline.stage == "complete" and (times := timeline.times(self._now())):
+            self.print(f"{timeline.name}  took: {times}")
 
     def _event(self, event: Object) -> None:
         about = event["involvedObject"]["name"]
-        if all(event["message"] != course.verdict for course in self._courses.values() if course.name == about):
+        known = {each.final_message for each in self._timelines.values() if each.name == about}
+        if event["message"] not in known:
             self._last_messages[about] = event["message"]
             style = "yellow" if event["type"] == "Warning" else ""
-            self.say(f"{about}  {event['reason']}: {event['message']}", style)
+            self.print(f"{about}  {event['reason']}: {event['message']}", style)
 
     def _job(self, job: Object) -> None:
         key, now = key_of(job), self._now()
-        course = self._courses.get(key)
-        if course is None:
-            course = self._courses[key] = Course(job, now)
-            if course.stage not in ENDS:  # else an earlier run left it so, and it may not stay so
-                self._staged(key, course, course.facts if course.stage == "inferring" else {})  # no epoch will follow
+        timeline = self._timelines.get(key)
+        if timeline is None:
+            timeline = self._timelines[key] = Timeline(job, now)
+            if timeline.stage not in FINAL_STAGES:  # else an earlier run left it so, and it may not stay so
+                # No epoch follows an inference.
+                self._staged(key, timeline, timeline.facts if timeline.stage == "inferring" else {})
             return
-        before = course.stage
-        course.see(job, now)
-        self._moved(key, course, before)
+        before = timeline.stage
+        timeline.update(job, now)
+        self._moved(key, timeline, before)
 
     def _pod(self, change: Change) -> None:
         """A program has begun or ended, or its pod is gone."""
         meta = change.object["metadata"]
         key = (meta["namespace"], (meta.get("labels") or {}).get(LABEL_JOB, ""))
-        if course := self._courses.get(key):
-            before = course.stage
+        if timeline := self._timelines.get(key):
+            before = timeline.stage
             phase = (change.object.get("status") or {}).get("phase")
-            course.run(meta["uid"], runs=phase == "Running" and change.type != "DELETED", now=self._now())
-            self._moved(key, course, before)
+            timeline.set_running(meta["uid"], runs=phase == "Running" and change.type != "DELETED", now=self._now())
+            self._moved(key, timeline, before)
 
-    def _moved(self, key: Key, course: Course, before: str) -> None:
+    def _moved(self, key: Key, timeline: Timeline, before: str) -> None:
         milestone, at = self._told.get(key, (None, 0.0))
-        if course.stage != before and course.stage not in ENDS:
+        is_final = timeline.stage in FINAL_STAGES
+        if timeline.stage != before and not is_final:
             self._ends.pop(key, None)
-            self._staged(key, course, course.facts)
-        elif course.milestone != milestone and course.stage not in ENDS and self._now() >= at + _QUIET_SECONDS:
-            self._passed(key, course)
-        if course.stage in ENDS and before not in ENDS:
-            self.end(course.job)
+            self._staged(key, timeline, timeline.facts)
+        elif timeline.milestone != milestone and not is_final and self._now() >= at + _QUIET_SECONDS:
+            self._passed(key, timeline)
+        if is_final and before not in FINAL_STAGES:
+            self.show_end(timeline.job)
 
-    def _staged(self, key: Key, course: Course, facts: Mapping[str, str]) -> None:
+    def _staged(self, key: Key, timeline: Timeline, facts: Mapping[str, str]) -> None:
         """A job has come to another stage."""
-        self._told[key] = (course.milestone, self._now())
-        self.say("  ".join((course.name, course.stage, *facts.values())))
+        self._told[key] = (timeline.milestone, self._now())
+        self.print("  ".join((timeline.name, timeline.stage, *facts.values())))
 
-    def _passed(self, key: Key, course: Course) -> None:
+    def _passed(self, key: Key, timeline: Timeline) -> None:
         """A job has come to another epoch."""
-        if "epoch" in course.facts:
-            self._told[key] = (course.milestone, self._now())
-            self.say("  ".join((course.name, *course.facts.values())))
+        if "epoch" in timeline.facts:
+            self._told[key] = (timeline.milestone, self._now())
+            self.print("  ".join((timeline.name, *timeline.facts.values())))
 
     def _now(self) -> float:
         return self._clock() - self._begin
 
 
-def ended(job: Object) -> str:
+def end_sentence(job: Object) -> str:
     """Returns one line on how a job ended."""
     status = job.get("status") or {}
-    sentence = sentence_of(status)
+    sentence = phase_message(status)
     return f"{job['metadata']['name']} is {status.get('phase', 'Pending')}" + (f": {sentence}" if sentence else "")
 
 

@@ -14,20 +14,20 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from qtj.runs.course import Course, in_time
-from qtj.runs.stage import ENDS, fitting
-from qtj.runs.view import COLORS, View
-from qtj.terminal.text import cut, visible
+from qtj.runs.line_view import COLORS, LineView
+from qtj.runs.status_text import FINAL_STAGES, fit_facts
+from qtj.runs.timeline import Timeline, duration_text
+from qtj.terminal.text import truncate, visible
 from qtj_operator.controller.client import Key
 
-__all__ = ["LiveView", "view_on"]
+__all__ = ["LiveView", "view_for"]
 
 _CLOCK, _GAP = 9, 2
 _BARS = ((120, 24), (60, 12))
 """Columns that a terminal has to have for a bar of so many: the numbers come first."""
 
 
-def view_on(console: Console, *, bell: bool = False, clock: Callable[[], float] = time.monotonic) -> View:
+def view_for(console: Console, *, bell: bool = False, clock: Callable[[], float] = time.monotonic) -> LineView:
     """Returns the view that fits where it is shown.
 
     Args:
@@ -36,10 +36,10 @@ def view_on(console: Console, *, bell: bool = False, clock: Callable[[], float] 
         clock: Tells seconds, and only goes forward.
     """
     can_move = console.is_terminal and not console.is_dumb_terminal
-    return (LiveView if can_move else View)(console, bell=bell, clock=clock)
+    return (LiveView if can_move else LineView)(console, bell=bell, clock=clock)
 
 
-class LiveView(View):
+class LiveView(LineView):
     """A row for each job, drawn again and again by a thread, and events above them."""
 
     def __init__(self, console: Console, *, bell: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
@@ -62,14 +62,14 @@ class LiveView(View):
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
         super().__exit__(kind, error, traceback)
 
-    def _staged(self, key: Key, course: Course, facts: Mapping[str, str]) -> None:
+    def _staged(self, key: Key, timeline: Timeline, facts: Mapping[str, str]) -> None:
         """The row shows it."""
 
-    def _passed(self, key: Key, course: Course) -> None:
+    def _passed(self, key: Key, timeline: Timeline) -> None:
         """The row shows it."""
 
     def _drawn(self, width: int, dots: str) -> Table:
-        return table(list(self._courses.values()), self._now(), width, dots)
+        return live_table(list(self._timelines.values()), self._now(), width, dots)
 
 
 def _end(number: int, _: object) -> NoReturn:
@@ -87,34 +87,34 @@ class _Rows:
         yield self._drawn(options.max_width, "..." if options.ascii_only else "…")
 
 
-def table(courses: Sequence[Course], now: float, width: int, dots: str = "…") -> Table:
+def live_table(timelines: Sequence[Timeline], now: float, width: int, dots: str = "…") -> Table:
     """Returns a row for each job, none wider than the terminal.
 
     Args:
-        courses: The jobs.
-        now: Seconds since the start, as the courses know them.
+        timelines: The jobs.
+        now: Seconds since the start, as the timelines know them.
         width: Columns of the terminal.
         dots: Stands for what has no room.
     """
-    names = [cut(course.name, width // 4, dots) for course in courses]
-    stages = [cut(visible(course.stage), max(width // 2, 10), dots) for course in courses]
+    names = [truncate(timeline.name, width // 4, dots) for timeline in timelines]
+    stages = [truncate(visible(timeline.stage), max(width // 2, 10), dots) for timeline in timelines]
     bar = next((columns for least, columns in _BARS if width >= least), 0)
     taken = [_CLOCK, _widest(names), _widest(stages), *([bar] if bar else [])]
     room = width - sum(taken) - _GAP * len(taken)
     grid = Table.grid(padding=(0, _GAP, 0, 0))
     for _ in range(len(taken) + 1):
         grid.add_column(no_wrap=True)
-    for course, name, stage in zip(courses, names, stages, strict=True):
-        clock = f"{in_time(course.ended if course.ended is not None else now):>{_CLOCK}}"
-        style = COLORS.get(course.stage, "cyan")
-        drawn = [_bar(course, now, bar)] if bar else []
-        grid.add_row(Text(clock), Text(name, "bold"), Text(stage, style), *drawn, Text(fitting(course.facts, room)))
+    for timeline, name, stage in zip(timelines, names, stages, strict=True):
+        clock = f"{duration_text(timeline.ended if timeline.ended is not None else now):>{_CLOCK}}"
+        style = COLORS.get(timeline.stage, "cyan")
+        drawn = [_bar(timeline, now, bar)] if bar else []
+        grid.add_row(Text(clock), Text(name, "bold"), Text(stage, style), *drawn, Text(fit_facts(timeline.facts, room)))
     return grid
 
 
-def _bar(course: Course, now: float, width: int) -> ProgressBar:
-    done, total = course.done
-    waits = course.stage not in ENDS and not done
+def _bar(timeline: Timeline, now: float, width: int) -> ProgressBar:
+    done, total = timeline.done
+    waits = timeline.stage not in FINAL_STAGES and not done
     return ProgressBar(total or 1, done if total else 0, width=width, pulse=waits, animation_time=now)
 
 

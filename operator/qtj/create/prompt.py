@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from rich.prompt import IntPrompt, Prompt
 
-__all__ = ["Kind", "Wanted", "asked"]
+__all__ = ["JobOptions", "Kind", "prompt_for"]
 
 
 class Kind(StrEnum):
@@ -18,7 +18,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class JobOptions:
     """What a user wants of a new job.
 
     Attributes:
@@ -36,13 +36,13 @@ class Wanted:
     artifacts: str | None = None
 
 
-def asked(wanted: Wanted) -> Wanted:
+def prompt_for(wanted: JobOptions) -> JobOptions:
     """Asks a user at a terminal for each part, with what is given as the answer of ENTER."""
     kind = Kind(Prompt.ask("What to train", choices=list(Kind), default=str(wanted.kind)))
     name = Prompt.ask("Name of the job", default=wanted.name or f"my-{kind}")
     workers = IntPrompt.ask("Workers that train together", default=wanted.workers)
     epochs = IntPrompt.ask("Epochs", default=wanted.epochs)
     if kind == Kind.LOOP:  # its program knows no bucket
-        return Wanted(kind=kind, name=name, workers=workers, epochs=epochs)
+        return JobOptions(kind=kind, name=name, workers=workers, epochs=epochs)
     artifacts = Prompt.ask("Bucket for a cluster, gs://BUCKET/PATH (ENTER for later)", default=wanted.artifacts or "")
-    return Wanted(kind=kind, name=name, workers=workers, epochs=epochs, artifacts=artifacts or None)
+    return JobOptions(kind=kind, name=name, workers=workers, epochs=epochs, artifacts=artifacts or None)

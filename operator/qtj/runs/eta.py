@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-__all__ = ["Remaining"]
+__all__ = ["Eta"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class _Seen:
     at: float
 
 
-class Remaining:
+class Eta:
     """Goes by the steps since the first that was seen of an attempt: what came before it was no training.
 
     Of a program that counts no steps, by its epochs.

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qtj.files.yaml_nodes import documents_of
+from qtj.files.yaml_reader import documents_of
 from qtj.terminal.errors import InputError
 from tests.cli.test_validate import GOOD
 from tests.cli.test_yaml import NAMELESS, refusal

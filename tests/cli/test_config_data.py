@@ -25,7 +25,7 @@ def told(folder: Path, *documents: str) -> list[str]:
         (
             "ConfigMap",
             f"data: {{a: {'x' * 1_048_577}}}",
-            "data: this comes to 1,048,577 bytes, and a ConfigMap",
+            "data: this is 1,048,577 bytes, and a ConfigMap",
         ),
         ("Secret", "stringData: {epochs: 3}", 'stringData.epochs: this has to be text: write "3", in quotes'),
         ("Secret", "data: {a: plain}", "data.a: values here are text in base64: write it in stringData as it is"),

@@ -35,7 +35,7 @@ def test_a_look_that_fails_is_a_finding_and_no_traceback() -> None:
     def broken() -> Finding:
         raise RuntimeError("two\nlines")
 
-    assert str(run_check("engine", broken)) == ("warning  engine      it cannot be looked at (RuntimeError: two lines)")
+    assert str(run_check("engine", broken)) == ("warning  engine      it cannot be checked (RuntimeError: two lines)")
 
 
 @pytest.mark.parametrize(

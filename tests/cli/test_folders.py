@@ -26,7 +26,7 @@ def test_the_home_of_nobody_is_a_mistake(command: str) -> None:
     answer = qtj(*command.split(), "--artifacts", "~nouser/x")
 
     assert answer.code == 2
-    assert answer.sentences == ["--artifacts ~nouser/x: ~nouser is nobody's home: name a folder by its whole path"]
+    assert answer.sentences == ["--artifacts ~nouser/x: there is no user nouser: name a folder by its whole path"]
 
 
 @pytest.mark.parametrize("command", [*OF_A_RUN, "doctor", "init loop", f"convert {JOB}"])

@@ -109,7 +109,7 @@ def test_an_interrupted_run_does_not_go_on_in_another_bucket(laptop: Laptop) -> 
     anew = laptop.qtj("run", "job.yaml", "--artifacts", "gs://bucket/new", "--dry-run")
     resumed = laptop.qtj("run", "job.yaml", "--artifacts", "gs://bucket/new", "--resume")
 
-    assert "goes on with" not in anew.output
+    assert "continues" not in anew.output
     assert resumed.errors == "qtj: there is no run of toy in gs://bucket/new to go on with: leave --resume out\n"
 
 
@@ -136,7 +136,7 @@ def test_a_folder_inside_that_of_another_run_is_refused(laptop: Laptop) -> None:
     ended = laptop.qtj("run", "job.yaml", "--fresh", "--artifacts", str(laptop.artifacts(run=1) / "mine"))
 
     assert ended.code == 2
-    assert "lies in the folder of another run" in ended.errors
+    assert "is in the folder of another run" in ended.errors
 
 
 @pytest.mark.parametrize("command", ["list", "prune", "status", "logs"])

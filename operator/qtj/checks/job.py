@@ -67,7 +67,7 @@ def check_job(document: Document, *, here: bool = False) -> Rehearsal:
 
 
 def job_mistakes(document: Document) -> Iterator[str]:
-    """Yields a line for every mistake that the schema or Kubernetes' own models know of."""
+    """Yields a line for every mistake that the schema or Kubernetes' own models find."""
     found: dict[Path, str] = {}
     for path, what in _all_mistakes(document.manifest):
         found.setdefault(path, what)
@@ -165,13 +165,13 @@ def _templates(spec: Any) -> Mapping[Path, Any]:  # noqa: ANN401  what a user wr
 
 
 def _refusal(document: Document, sentence: str) -> str:
-    """Puts before the operator's sentence where the first field is written that it speaks of."""
+    """Puts the place of the first field that the operator's sentence names before it."""
     named = _FIELD.search(sentence)
     path = ["spec", *(named[1].split(".") if named else ())]
     return f"{document.where(path)}: {sentence}"
 
 
 def _number(name: str, line: str) -> int:
-    """Returns the line of a file that a mistake is on; 0 for one that is elsewhere, as in an option."""
+    """Returns the line of a file that a mistake is on; 0 for a mistake elsewhere, such as in an option."""
     number = line.removeprefix(f"{name}:").partition(":")[0]
     return int(number) if number.isdecimal() else 0

@@ -22,7 +22,7 @@ def plan(
     *,
     calibrate: Annotated[bool, typer.Option(help="Train for some seconds to estimate the time of an epoch.")] = True,
 ) -> None:
-    """Say what a job would create and take: objects, memory, time."""
+    """Show what a job would create and need: objects, memory, time."""
     with input_checked():
         from qtj.preview.plan import plan_file  # noqa: PLC0415
 
@@ -44,7 +44,7 @@ def validate(
     ] = None,
     filenames: Annotated[
         list[Path] | None,
-        typer.Option("--filename", "-f", metavar="FILE", help="The same as FILE, as kubectl has it."),
+        typer.Option("--filename", "-f", metavar="FILE", help="The same as FILE, as in kubectl."),
     ] = None,
     output: Output = None,
 ) -> None:
@@ -71,7 +71,7 @@ def convert(
     ] = None,
     filename: Filename = None,
     artifacts: Annotated[
-        str | None, typer.Option(metavar="URI", help="Where artifacts are to go: spec.artifacts.uri.")
+        str | None, typer.Option(metavar="URI", help="Where artifacts are stored: spec.artifacts.uri.")
     ] = None,
     output: Output = None,
 ) -> None:
@@ -90,7 +90,7 @@ def convert(
 
 
 def retry(job: JobName, namespace: Namespace = None, output: Output = None, *, dry_run: DryRun = False) -> None:
-    """Let a job on a cluster that has failed go on from its last checkpoint: raises its spec.retry."""
+    """Let a failed job on a cluster continue from its last checkpoint: raises its spec.retry."""
     with input_checked(), needs_extra("operator", "retry"):
         from qtj.retry import retry_job  # noqa: PLC0415
 

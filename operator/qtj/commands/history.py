@@ -1,4 +1,4 @@
-"""Commands for the runs there were, and the ones under way. Each imports what it needs when it runs."""
+"""Commands for runs, finished or under way. Each imports what it needs when it runs."""
 
 from typing import Annotated
 
@@ -16,7 +16,7 @@ OneJob = Annotated[str | None, typer.Argument(metavar="JOB", help="The job's nam
 
 
 def list_runs(job: OneJob = None, output: Output = None) -> None:
-    """List the runs of this folder, with how each of them stands."""
+    """List the runs of this folder, with the phase of each."""
     with input_checked():
         from qtj.runs.listing import recorded_runs, runs_table  # noqa: PLC0415
 
@@ -30,7 +30,7 @@ def list_runs(job: OneJob = None, output: Output = None) -> None:
 
 
 def status(run: RunName = None, artifacts: Artifacts = None, output: Output = None) -> None:
-    """Say how a run stands and why, how far it is, where its files are, and what can be done next."""
+    """Show the phase of a run and why, its progress, where its files are, and what can be done next."""
     with input_checked():
         from qtj.runs.describe import describe  # noqa: PLC0415
         from qtj.runs.folders import find_run  # noqa: PLC0415
@@ -40,7 +40,7 @@ def status(run: RunName = None, artifacts: Artifacts = None, output: Output = No
 
 
 def attach(run: RunName = None, artifacts: Artifacts = None) -> None:
-    """Follow a run that is under way, as `qtj run` shows it. Ctrl-C leaves it alone: it goes on.
+    """Follow a run that is under way, as `qtj run` shows it. Ctrl-C leaves it alone: it continues.
 
     Exit code: that of the run, or 130 after Ctrl-C.
     """
@@ -56,9 +56,9 @@ def stop(
     run: RunName = None,
     artifacts: Artifacts = None,
     *,
-    now: Annotated[bool, typer.Option("--now", help="Kill its programs instead of telling them to end.")] = False,
+    now: Annotated[bool, typer.Option("--now", help="Kill its programs instead of asking them to end.")] = False,
 ) -> None:
-    """Suspend a run that is under way: its programs store a checkpoint, and `qtj run` of its file goes on."""
+    """Suspend a run that is under way: its programs store a checkpoint, and `qtj run` of its file continues."""
     with input_checked():
         from qtj.runs.folders import find_run  # noqa: PLC0415
         from qtj.runs.stop import stop_run  # noqa: PLC0415

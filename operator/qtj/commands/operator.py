@@ -1,4 +1,4 @@
-"""Commands for whoever runs the operator. Each imports what it needs when it runs, so that `--help` answers at once."""
+"""Commands around the operator. Each imports what it needs when it runs, so that `--help` answers at once."""
 
 import asyncio
 import logging
@@ -39,7 +39,9 @@ def operator(
         LogFormat.PLAIN
     ),
     *,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what the libraries say as well.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Log the messages of the libraries as well.")
+    ] = False,
 ) -> None:
     """Run the operator: in a pod with its service account, elsewhere with your kubeconfig."""
     with needs_extra("operator", "operator"):
@@ -56,8 +58,8 @@ def operator(
         log.critical("%s", error)
         raise typer.Exit(FAILED) from None
     except Exception as error:
-        # In the form that was asked for, so that a log collector gets it whole.
-        log.critical("the operator ends by a defect of its own", exc_info=True)
+        # In the chosen format, so that a log collector gets all of it.
+        log.critical("the operator ends with an unexpected error", exc_info=True)
         raise typer.Exit(FAILED) from error
 
 
@@ -97,7 +99,7 @@ def _log(form: LogFormat, *, verbose: bool) -> None:
     if not verbose:
         logging.getLogger("kopf").setLevel(logging.WARNING)
         for name, level in (("kubernetes", logging.ERROR), ("kubernetes.aio.leaderelection", logging.CRITICAL)):
-            logging.getLogger(name).setLevel(level)  # what these tell of, we say in a sentence
+            logging.getLogger(name).setLevel(level)  # their errors become one sentence
 
 
 COMMANDS = (

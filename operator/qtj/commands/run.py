@@ -33,18 +33,18 @@ def run(
     *,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Go on with the last run, even if it failed or has more epochs now."),
+        typer.Option("--resume", help="Continue the last run, even if it failed or has more epochs now."),
     ] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Begin anew, also when the last run was interrupted.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over, also when the last run was interrupted.")] = False,
     detach: Annotated[
-        bool, typer.Option("--detach", "-d", help="Go on without this terminal: see qtj attach and qtj stop.")
+        bool, typer.Option("--detach", "-d", help="Continue without this terminal: see qtj attach and qtj stop.")
     ] = False,
     dry_run: DryRun = False,
     verbose: Verbose = False,
 ) -> None:
     """Run a job on this machine: pods are processes, the rest is as on a cluster.
 
-    Each run has a folder of its own. Ctrl-C stops it, the next run goes on from its last checkpoint; twice kills it.
+    Each run has a folder of its own. Ctrl-C stops it, the next run continues from its last checkpoint; twice kills it.
 
     Exit code: 0 Complete, 1 Failed, 2 bad input, 130 interrupted.
     """
@@ -78,7 +78,7 @@ def logs(
     ] = None,
     artifacts: Artifacts = None,
     *,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job ends.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow until the job ends.")] = False,
 ) -> None:
     """Show what the replicas of a run wrote."""
     with input_checked():

@@ -60,10 +60,10 @@ def init(
         check_not_empty(artifacts)
         if kind is None and not sys.stdin.isatty():
             raise InputError(f"no kind is named: write qtj init KIND, one of {', '.join(Kind)}")
-        wanted = JobOptions(kind=kind or Kind.QCNN, name=name, workers=workers, epochs=epochs, artifacts=artifacts)
-        wanted = wanted if kind else prompt_for(wanted)
-        files = write_job(wanted, Path())
-    first = "" if wanted.kind == Kind.LOOP or not missing("trainer") else f"{install_command('trainer')}, then "
+        job_options = JobOptions(kind=kind or Kind.QCNN, name=name, workers=workers, epochs=epochs, artifacts=artifacts)
+        job_options = job_options if kind else prompt_for(job_options)
+        files = write_job(job_options, Path())
+    first = "" if job_options.kind == Kind.LOOP or not missing("trainer") else f"{install_command('trainer')}, then "
     print_stdout(f"wrote {' and '.join(map(str, files))}; next: {first}qtj run {files[0]}")
 
 
@@ -74,7 +74,7 @@ def doctor(
     ] = None,
     output: Output = None,
 ) -> None:
-    """Look whether this machine has what qtj run needs, and what the cluster of your kubeconfig says.
+    """Check whether this machine has what qtj run needs, and the cluster of your kubeconfig.
 
     A line for each: ok, warning or missing, and what to do. Exit code: 1 when qtj run lacks something, else 0.
     """

@@ -88,7 +88,7 @@ def convert_file(path: Path, artifacts: str | None) -> list[Converted]:
 
     Args:
         path: The file.
-        artifacts: What is to become spec.artifacts.uri, of which a TFJob says nothing.
+        artifacts: The value of spec.artifacts.uri, which a TFJob does not have.
 
     Raises:
         InputError: The file is at fault, or holds no TFJob; or the artifacts are no address.

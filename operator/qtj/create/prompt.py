@@ -1,4 +1,4 @@
-"""What a user wants of a new job, and the questions that find it out."""
+"""The options of a new job, and the questions that ask for them."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,11 +19,11 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobOptions:
-    """What a user wants of a new job.
+    """The options of a new job.
 
     Attributes:
         kind: What it trains.
-        name: Its name, and that of its files; None for one that says the kind.
+        name: Its name, and that of its files; None for one after the kind.
         workers: How many train together.
         epochs: Epochs to train for.
         artifacts: Where weights and results go on a cluster; None for an address to be replaced.
@@ -36,13 +36,13 @@ class JobOptions:
     artifacts: str | None = None
 
 
-def prompt_for(wanted: JobOptions) -> JobOptions:
-    """Asks a user at a terminal for each part, with what is given as the answer of ENTER."""
-    kind = Kind(Prompt.ask("What to train", choices=list(Kind), default=str(wanted.kind)))
-    name = Prompt.ask("Name of the job", default=wanted.name or f"my-{kind}")
-    workers = IntPrompt.ask("Workers that train together", default=wanted.workers)
-    epochs = IntPrompt.ask("Epochs", default=wanted.epochs)
+def prompt_for(options: JobOptions) -> JobOptions:
+    """Asks for each option at the terminal; ENTER takes the given one."""
+    kind = Kind(Prompt.ask("What to train", choices=list(Kind), default=str(options.kind)))
+    name = Prompt.ask("Name of the job", default=options.name or f"my-{kind}")
+    workers = IntPrompt.ask("Workers that train together", default=options.workers)
+    epochs = IntPrompt.ask("Epochs", default=options.epochs)
     if kind == Kind.LOOP:  # its program knows no bucket
         return JobOptions(kind=kind, name=name, workers=workers, epochs=epochs)
-    artifacts = Prompt.ask("Bucket for a cluster, gs://BUCKET/PATH (ENTER for later)", default=wanted.artifacts or "")
+    artifacts = Prompt.ask("Bucket for a cluster, gs://BUCKET/PATH (ENTER for later)", default=options.artifacts or "")
     return JobOptions(kind=kind, name=name, workers=workers, epochs=epochs, artifacts=artifacts or None)

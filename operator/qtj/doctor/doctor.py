@@ -1,4 +1,4 @@
-"""`qtj doctor`: whether this machine has what `qtj run` needs, and what a cluster and a bucket say."""
+"""`qtj doctor`: checks what `qtj run` needs on this machine, a cluster, and a bucket."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,7 +15,7 @@ __all__ = ["run_doctor"]
 
 
 def run_doctor(form: OutputFormat | None, artifacts: str | None) -> int:
-    """Looks at everything, and prints a line for each thing.
+    """Runs every check, and prints a line for each.
 
     Args:
         form: The form; None for lines for people.
@@ -54,5 +54,5 @@ def _cluster() -> Finding:
     try:
         from qtj.doctor.cluster import cluster  # noqa: PLC0415  an optional library
     except ModuleNotFoundError as problem:
-        return Finding("cluster", Level.WARNING, f"it was not looked for, without {problem.name}")
+        return Finding("cluster", Level.WARNING, f"not checked, without {problem.name}")
     return cluster()

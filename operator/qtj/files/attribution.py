@@ -1,4 +1,4 @@
-"""Who made a mistake: a line of the file, or an option that has changed what the line says."""
+"""Where a mistake was made: on a line of the file, or in a `--set` that replaces what the line has."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
@@ -13,11 +13,11 @@ R = TypeVar("R")
 
 
 def attributed(check: Callable[[Document], R], document: Document) -> R:
-    """Returns what a check of a job says.
+    """Returns the result of a check of a job.
 
     Raises:
-        InputError: There are mistakes. One that goes when a single --set is left out is told with that option, and not
-            with a line of the file.
+        InputError: There are mistakes. One that does not occur without a single --set names that option, and no line of
+            the file.
     """
     try:
         return check(document)
@@ -30,9 +30,9 @@ def _attributed(check: Callable[[Document], object], document: Document, lines: 
     without = {setting.name: _mistakes_without(check, document, setting) for setting in document.settings}
     for line in lines:
         of_file = line.startswith(f"{document.file}:")
-        # Without an option, others may come first and hide this one: then nothing is proved.
-        maker = next((name for name, left in without.items() if line not in left and set(left) <= set(lines)), None)
-        yield f"{maker}: {line.partition(': ')[2]}" if of_file and maker else line
+        # Without an option, other mistakes may hide this one: then nothing is proved.
+        option = next((name for name, left in without.items() if line not in left and set(left) <= set(lines)), None)
+        yield f"{option}: {line.partition(': ')[2]}" if of_file and option else line
 
 
 def _mistakes_without(check: Callable[[Document], object], document: Document, setting: Setting) -> Sequence[str]:

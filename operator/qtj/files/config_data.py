@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets that stand beside a job: what they hold, once an API server would take them.
+"""ConfigMaps and Secrets in the file of a job: their data, where an API server would accept them.
 
 Source: `ValidateConfigMap` and `ValidateSecret` in pkg/apis/core/validation of Kubernetes 1.34.
 """
@@ -25,8 +25,8 @@ def read_config(manifest: Mapping[str, Any], place: Locator) -> tuple[tuple[str,
     """Returns kind, name and data of a ConfigMap or Secret.
 
     Args:
-        manifest: What it says.
-        place: Where it says so.
+        manifest: The object.
+        place: Locates its fields in the file.
 
     Raises:
         InputError: An API server would refuse it.
@@ -61,7 +61,7 @@ def _mistakes(manifest: Mapping[str, Any], kind: str) -> Iterator[Mistake]:
             if what := config_key(key) or _wrong_value(value, encoded=bag == "data" and kind == "Secret"):
                 yield (bag, key), what
     if size > _MOST_BYTES:
-        yield ("data",), f"this comes to {size:,} bytes, and a {kind} may hold {_MOST_BYTES:,}: leave something out"
+        yield ("data",), f"this is {size:,} bytes, and a {kind} may hold {_MOST_BYTES:,}: leave something out"
 
 
 def _wrong_value(value: object, *, encoded: bool) -> str | None:

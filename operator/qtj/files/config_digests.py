@@ -1,4 +1,4 @@
-"""The ConfigMaps and Secrets that a job refers to: whether they are the same as when it ran."""
+"""Digests of the ConfigMaps and Secrets that a job refers to: they show whether one has changed since it ran."""
 
 import hashlib
 import json
@@ -19,11 +19,11 @@ _LENGTH = 16
 
 
 def digests_of(manifest: Mapping[str, Any], configs: Configs) -> Mapping[str, str]:
-    """Returns a digest of what each ConfigMap and Secret holds, by kind and name, such as "ConfigMap settings".
+    """Returns a digest of the data of each ConfigMap and Secret, by kind and name, such as "ConfigMap settings".
 
     Args:
         manifest: The job, which may have mistakes.
-        configs: The ConfigMaps and Secrets that there are; others are left out.
+        configs: The ConfigMaps and Secrets of the file; others are left out.
     """
     named = {each for each in _references(manifest.get("spec")) if each in configs}
     return {f"{kind} {name}": _digest(configs[kind, name]) for kind, name in sorted(named)}

@@ -1,4 +1,4 @@
-"""YAML files with jobs in them: what they say, and on which line."""
+"""YAML files with jobs in them: their objects, and the line of each field."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,10 +33,10 @@ class Document:
     """One document of a file.
 
     Attributes:
-        manifest: What it says.
+        manifest: Its content.
         file: The file.
         node: The same with positions.
-        settings: What the command line says in its place.
+        settings: Fields that the command line sets.
         configs: Digests of the ConfigMaps and Secrets that it refers to, as far as they are in the file.
     """
 
@@ -47,12 +47,12 @@ class Document:
     configs: Mapping[str, str] = field(default_factory=dict)
 
     def where(self, path: FieldPath) -> str:
-        """Says where a field comes from: file and line, or the option that set it."""
+        """Returns where a field is set: file and line, or the option that set it."""
         setting = self._setting(path) or self._made_by(path)
         return setting.name if setting else f"{self.file}:{self.line(path)}"
 
     def line(self, path: FieldPath) -> int:
-        """Returns the line on which a field is written; of one that is missing, that of what is around it."""
+        """Returns the line on which a field is written; for a missing field, that of its parent."""
         return _locate(self.node, path)[0]
 
     def error(self, path: FieldPath, sentence: str) -> str:
@@ -60,19 +60,19 @@ class Document:
         return " ".join(visible(f"{self.where(path)}: {dotted(path)}: {sentence}").split("\n"))
 
     def written(self, path: FieldPath) -> str | None:
-        """Returns a value as its author wrote it; None for one that is no single value."""
+        """Returns a value as its author wrote it; None for a list or an object."""
         setting = self._setting(path)
         node, rest = (setting.node, path[len(setting.path) :]) if setting else (self.node, path)
         found = _locate(node, rest)[1] if node else None
         return str(found.value) if isinstance(found, yaml.ScalarNode) else None
 
     def _made_by(self, path: FieldPath) -> Setting | None:
-        """Returns the option on whose way to its own field another was made, which the file does not have."""
+        """Returns the option that created a field which the file does not have, as a parent of its own."""
         made = _locate(self.node, path)[1] is None
         return next((each for each in self.settings if made and each.path[: len(path)] == tuple(path)), None)
 
     def _setting(self, path: FieldPath) -> Setting | None:
-        """Returns the option that had the last word on a field."""
+        """Returns the last option that set a field."""
         return next((each for each in reversed(self.settings) if tuple(path[: len(each.path)]) == each.path), None)
 
 
@@ -81,10 +81,10 @@ class File:
     """What a file holds.
 
     Attributes:
-        name: What it is called in messages.
+        name: Its name in messages.
         jobs: The jobs.
         configs: Data of its ConfigMaps and Secrets, by kind and name.
-        others: Kinds and names of what means nothing here.
+        others: Kinds and names of other objects, which are not used.
         mistakes: What is wrong with it, besides what is wrong with a job: a line each. See `check_file`.
     """
 
@@ -99,7 +99,7 @@ def read_file(path: Path, settings: Sequence[Setting] = ()) -> File:
     """Reads a file, or stdin where the path is `-`.
 
     Raises:
-        InputError: It cannot be read, or holds no job, and nothing that may have been one.
+        InputError: It cannot be read, or has no job, nor anything that may be one.
     """
     documents, unreadable = read_documents(path)
     found = [each for each in documents if _is_job(each)]
@@ -117,7 +117,7 @@ def read_file(path: Path, settings: Sequence[Setting] = ()) -> File:
 
 
 def read_documents(path: Path) -> tuple[Sequence[Document], Sequence[str]]:
-    """Returns the objects of a file, and a line on each document that is none.
+    """Returns the objects of a file, and a line on each document that is no object.
 
     Raises:
         InputError: It cannot be read.
@@ -152,7 +152,7 @@ def _unfolded(document: Document) -> Iterator[Document]:
 
 
 def _is_job(document: Document) -> bool:
-    """Tells whether a document is a job, even when its kind or its apiVersion is misspelt."""
+    """Returns whether a document is a job, even when its kind or its apiVersion is misspelt."""
     kind, version = (document.manifest.get(name) for name in ("kind", "apiVersion"))
     ours = isinstance(version, str) and version.partition("/")[0] == GROUP
     near = nearest(kind, [KIND]) and (version is None or nearest(version, [API_VERSION]))
@@ -160,7 +160,7 @@ def _is_job(document: Document) -> bool:
 
 
 def with_settings(document: Document, settings: Sequence[Setting]) -> Document:
-    """Returns a job as its file has it, with settings in place of those that it had.
+    """Returns a job as its file has it, with these settings.
 
     Raises:
         InputError: It has no place for one of them.
@@ -174,7 +174,7 @@ def with_settings(document: Document, settings: Sequence[Setting]) -> Document:
 
 
 def _same_names(jobs: Sequence[Document]) -> Iterator[str]:
-    """Tells of each job that is the same object to a cluster as one before it, which it would change."""
+    """Yields a line on each job with the name of one before it: a cluster would take it as a change of that one."""
     seen: list[tuple[object, object]] = []
     for job in jobs:
         meta = job.manifest.get("metadata")
@@ -200,7 +200,7 @@ def _object_name(document: Document) -> str:
 
 
 def _locate(node: yaml.Node, path: FieldPath) -> tuple[int, yaml.Node | None]:
-    """Returns the line on which a field is written, and its value; of one that is missing, the line of its parent."""
+    """Returns the line on which a field is written, and its value; for a missing field, the line of its parent."""
     line: int = node.start_mark.line
     for part in path:
         if isinstance(node, yaml.MappingNode):

@@ -1,4 +1,4 @@
-"""The text of a file, of a pipe, or of stdin: not more than an API server would take, and no waiting for its end."""
+"""The text of a file, of a pipe, or of stdin, up to the size that an API server accepts."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ _MOST_BYTES = 3 * 1024 * 1024
 
 
 def display_name(path: Path) -> str:
-    """Returns what a file is called in messages."""
+    """Returns the name of a file in messages."""
     return "<stdin>" if str(path) == STDIN else str(path)
 
 

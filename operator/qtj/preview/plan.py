@@ -58,7 +58,7 @@ def _as_stored(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plan(job: Job, rehearsal: Rehearsal, pace: Pace | str) -> Mapping[str, Any]:
-    """Returns what is told, for programs; what is not known is null, with the reason in time.unknown."""
+    """Returns the plan, for programs; what is not known is null, with the reason in time.unknown."""
     measured = pace if isinstance(pace, Pace) else None
     return {
         "name": job.name,

@@ -1,6 +1,6 @@
-"""`qtj report`: what came of a job that was run on this machine, as text and as a picture.
+"""`qtj report`: the results of a job that was run on this machine, as text and as a picture.
 
-progress.jsonl, job.json, predictions ──▶ findings ──▶ report_text   ──▶ report.txt
+progress.jsonl, job.json, predictions ──▶ results  ──▶ report_text   ──▶ report.txt
                                              ├───────▶ report_figure ──▶ report.png
                                              └───────▶ report_data   ──▶ stdout, with -o
 """
@@ -20,7 +20,7 @@ __all__ = ["report_for_programs", "report_job"]
 
 
 def report_job(run: str | None, artifacts: str | None) -> Iterator[str]:
-    """Yields the text, writes it to report.txt, draws report.png where there is something to draw, and yields where.
+    """Yields the text, writes it to report.txt, draws report.png where there are data for it, and yields its path.
 
     Raises:
         InputError: The job was not run here, or its folder cannot be written to.
@@ -43,11 +43,11 @@ def report_for_programs(run: str | None, artifacts: str | None, form: OutputForm
         InputError: The job was not run here.
     """
     of = find_run(run, artifacts)
-    return formatted([report_data(results_of(of.folder.path, of.job))], form, name=lambda told: told["run"])
+    return formatted([report_data(results_of(of.folder.path, of.job))], form, name=lambda data: data["run"])
 
 
 def _picture(found: RunResults, path: Path) -> str:
-    """Draws what there is to draw; returns where the picture is, or why there is none."""
+    """Draws the picture; returns its path, or why there is none."""
     if not has_picture(found):
         return "none, for no epoch with a finite loss and no finite prediction is recorded"
     return save_picture(lambda: report_figure(found), path)

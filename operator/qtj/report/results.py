@@ -1,4 +1,4 @@
-"""What is known of a job that was run on this machine: its record, its epochs, its metrics and its predictions."""
+"""The results of a job that was run on this machine: its record, its epochs, its metrics and its predictions."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _RESULT = "result.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResults:
-    """All that a report tells.
+    """What a report shows.
 
     Attributes:
         title: The job, with the number of its run where it has one.
@@ -48,7 +48,7 @@ class RunResults:
 
 
 def results_of(folder: Path, record: Mapping[str, Any]) -> RunResults:
-    """Reads what a run has left in its folder."""
+    """Reads the results of a run from its folder."""
     meta, status = record["metadata"], read_status(record)
     name, notes = meta["name"], list[str]()
     phase = phase_of(record, is_active=Folder(folder).is_active)
@@ -86,13 +86,13 @@ def _result(folder: Path, uid: str | None, notes: list[str]) -> Mapping[str, flo
     text = _text(folder / _RESULT, "the metrics of the training", notes)
     if text is None:
         return {}
-    said = _without_weights(text)
-    told = TerminationMessage.parse(json.dumps(said))
-    if said is None or told is None:
+    result = _without_weights(text)
+    message = TerminationMessage.parse(json.dumps(result))
+    if result is None or message is None:
         notes.append(f"the metrics of the training cannot be read: {folder / _RESULT} is no result of one")
         return {}
-    of = said.get("jobUid")
-    return told.metrics if of is None or of == uid else {}  # another job of the same folder left it
+    owner = result.get("jobUid")
+    return message.metrics if owner is None or owner == uid else {}  # another job that used the same folder wrote it
 
 
 def _without_weights(text: str) -> dict[str, Any] | None:
@@ -104,7 +104,7 @@ def _without_weights(text: str) -> dict[str, Any] | None:
 
 
 def _predictions(status: Status, notes: list[str]) -> Predictions | None:
-    """Returns the predictions that lie beside the weights."""
+    """Returns the predictions that are stored beside the weights."""
     if status.weights is None:
         return None
     uri = predictions_uri(status.weights.uri)

@@ -32,7 +32,7 @@ class Scale:
         devices: Their devices, all together.
         examples_per_second: Training examples per second over all of them: the median of its epochs.
         epochs: How many epochs that is the median of.
-        devices_reported: Whether its program has said how many devices it has; else it is taken for one of each worker.
+        devices_reported: Whether its program reported the number of its devices; else one for each worker is assumed.
         speed_up: Throughput, as a multiple of that of the smallest run.
         efficiency: Speed-up, as a share of what so many more devices would give at best.
     """
@@ -61,11 +61,11 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """What a comparison of runs comes to.
+    """The result of a comparison of runs.
 
     Attributes:
         scales: The runs, the smallest first.
-        notes: Sentences on what is to be known of the figures.
+        notes: Sentences on what limits the comparison.
     """
 
     scales: Sequence[Scale]
@@ -99,7 +99,7 @@ def _named(name: str) -> Sequence[RecordedRun]:
 
 def _why_none(found: Mapping[str, RecordedRun], silent: Sequence[str]) -> str:
     if any(_epochs(found[name]) for name in silent):
-        return "its program tells no examplesPerSecond in its progress, as docs/reference/contract.md describes"
+        return "its program reports no examplesPerSecond in its progress, as docs/reference/contract.md describes"
     return "no epoch of it is recorded yet"
 
 
@@ -111,7 +111,7 @@ def _epochs(run: RecordedRun) -> Sequence[EpochRecord]:
 
 
 def _measured(run: RecordedRun) -> Scale | None:
-    """Returns the throughput of a run; None where its epochs say nothing of it."""
+    """Returns the throughput of a run; None where its epochs do not report it."""
     epochs = [each for each in _epochs(run) if each.examples_per_second]
     if not epochs:
         return None
@@ -160,7 +160,7 @@ def _against(base: Scale, each: Scale) -> Scale:
 
 def _notes(runs: Sequence[RecordedRun], measured: Sequence[Scale], silent: Sequence[str]) -> Iterator[str]:
     if untold := [each.run for each in measured if not each.devices_reported]:
-        yield f"one device is counted for each worker of {', '.join(untold)}, which did not say how many there were"
+        yield f"one device is counted for each worker of {', '.join(untold)}, which did not report their number"
     first, *others = runs
     if unlike := [run.name for run in others if _work(run.job) != _work(first.job)]:
         yield f"other arguments or another circuit than {first.name}, so not the same work: {', '.join(unlike)}"

@@ -64,11 +64,11 @@ def _loss(found: RunResults) -> Iterator[str]:
 
 
 def _gaps(epochs: Sequence[EpochRecord]) -> Iterator[str]:
-    """Says where the curve has gaps, if anybody told a loss at all."""
+    """Yields where the curve has gaps, if any loss was reported."""
     lost = [each for each in epochs if not _is_finite(each.loss)]
     if not lost or all(each.loss is None for each in epochs):
         return
-    what = "was not finite" if all(each.loss is not None for each in lost) else "was not finite, or not told,"
+    what = "was not finite" if all(each.loss is not None for each in lost) else "was not finite, or not reported,"
     numbers = [each.number for each in lost]
     if numbers == [each.number for each in epochs[-len(numbers) :]]:
         yield f"{_INDENT}the loss {what} from epoch {numbers[0]} on"
@@ -79,7 +79,7 @@ def _gaps(epochs: Sequence[EpochRecord]) -> Iterator[str]:
 
 
 def _held_out_loss(epochs: Sequence[EpochRecord]) -> Iterator[str]:
-    """Says where the loss on the held-out set was lowest: from there on, more training fits the training set alone."""
+    """Yields where the loss on the held-out set was lowest: training after that epoch fits the training set alone."""
     known = [(each.validation_loss, each.number) for each in epochs if each.validation_loss is not None]
     if known:
         loss, number = min(known)
@@ -107,7 +107,7 @@ def _is_finite(value: float | None) -> bool:
 
 
 def _curve(values: Sequence[float | None]) -> str:
-    """Draws numbers in one line, of long series every so many, the last one always; a dot is none."""
+    """Draws numbers in one line, of long series every so many, the last one always; a dot is a missing one."""
     step = -(-len(values) // _WIDTH)
     shown = values[::-1][::step][::-1]
     finite = [value for value in values if value is not None and math.isfinite(value)]
@@ -129,7 +129,8 @@ def _predictions(found: Predictions) -> Iterator[str]:
     if not pairs:
         yield f"predictions    {which}, none with a finite prediction"
     elif found.classes:
-        yield f"predictions    {sum(label == said for label, said in pairs)} of {which} are in the right class"
+        right = sum(label == predicted for label, predicted in pairs)
+        yield f"predictions    {right} of {which} are in the right class"
         yield from _by_class(found)
     else:
         errors = errors_of(pairs)

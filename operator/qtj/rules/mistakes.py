@@ -1,4 +1,4 @@
-"""A mistake on its way to its author: the path of a field and a sentence, then one line with the place in the file."""
+"""A mistake: the path of a field and a sentence, which become one line with the place in the file."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -20,7 +20,7 @@ _ABSENT = {MISSING, NO_NAME, NO_SPEC}
 
 
 class Locator(Protocol):
-    """What tells where a field is written; see `qtj.files.documents.Document`."""
+    """Locates fields in a file; see `qtj.files.documents.Document`."""
 
     def error(self, path: list[int | str], sentence: str) -> str:
         """Returns one line on a mistake."""
@@ -42,7 +42,7 @@ def causes(found: Mapping[Path, str]) -> Mapping[Path, str]:
 
 
 def _misspelt(path: Path, found: Mapping[Path, str]) -> bool:
-    """Tells whether a field, or one around it, stands there under a name that nobody knows."""
+    """Returns whether a field, or a parent of it, is there under an unknown name."""
     return any(
         what.startswith((NO_SUCH_FIELD, UNKNOWN_TO_KUBERNETES))
         and other[:-1] == path[: len(other) - 1]

@@ -31,13 +31,13 @@ def attach_to(run: RecordedRun) -> int:
     key = key_of(job)
     try:
         with view_for(console) as view:
-            for change in follow(run.folder, lambda said: view.set_activity(key, said)):
+            for change in follow(run.folder, lambda activity: view.set_activity(key, activity)):
                 view.show_change(change)
                 job = change.object if change.resource is Resource.QUANTUM_TRAINING_JOBS else job
     except FolderError as problem:
         raise InputError(str(problem)) from None
     except KeyboardInterrupt:
-        print_text(console, f"{run.name} goes on: `qtj stop {run.name}` stops it")
+        print_text(console, f"{run.name} continues: `qtj stop {run.name}` stops it")
         return INTERRUPTED
     view.show_end(job)
     for line in (*log_tail(job, run.folder.logs), f"results and logs: {run.folder.path}"):

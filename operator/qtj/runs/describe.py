@@ -15,12 +15,12 @@ __all__ = ["describe"]
 _EVENTS = 5
 _WHY = {
     INTERRUPTED: "qtj run ended before the job did",
-    STOPPING.capitalize(): "its programs are told to end, and have not ended yet",
+    STOPPING.capitalize(): "its programs were asked to end, and have not ended yet",
 }
 
 
 def describe(run: RecordedRun) -> str:
-    """Returns all that a user asks of a run: how it stands and why, how far it is, and where everything is."""
+    """Returns the phase of a run and why, its progress, and its paths, a line each."""
     return "\n".join(f"{name:<11} {value}" for name, value in _facts(run))
 
 
@@ -53,18 +53,18 @@ def _facts(run: RecordedRun) -> Iterator[tuple[str, str]]:
 
 
 def _why(phase: str, status: Mapping[str, Any]) -> str:
-    """Returns why the job stands where it does; one that was stopped has been suspended in good order."""
+    """Returns why the job has its phase; one that was stopped was suspended, and not interrupted."""
     if phase == INTERRUPTED and status.get("phase") == Phase.SUSPENDED:
         return "it was stopped, by Ctrl-C or qtj stop"
     return _WHY.get(phase) or phase_message(status)
 
 
-def _evaluated(said: Mapping[str, Any]) -> str:
+def _evaluated(evaluation: Mapping[str, Any]) -> str:
     """Returns what the evaluator has measured last."""
-    measured = {"validation loss": said.get("validationLoss"), "accuracy": said.get("accuracy")}
+    measured = {"validation loss": evaluation.get("validationLoss"), "accuracy": evaluation.get("accuracy")}
     numbers = ", ".join(f"{name} {value:.4g}" for name, value in measured.items() if value is not None)
-    step = f", step {said['step']}" if said.get("step") else ""
-    return f"epoch {said['epoch']}{step}" + (f": {numbers}" if numbers else "")
+    step = f", step {evaluation['step']}" if evaluation.get("step") else ""
+    return f"epoch {evaluation['epoch']}{step}" + (f": {numbers}" if numbers else "")
 
 
 def _next(run: RecordedRun, phase: str) -> str:
@@ -72,4 +72,4 @@ def _next(run: RecordedRun, phase: str) -> str:
         return f"qtj attach {run.name}, qtj stop {run.name}"
     if phase == "Complete":
         return f"qtj report {run.name}"
-    return f"qtj logs {run.name}; qtj run FILE --resume goes on with the last run of a job"
+    return f"qtj logs {run.name}; qtj run FILE --resume continues the last run of a job"

@@ -1,4 +1,4 @@
-"""How long a training will take yet."""
+"""The time that a training still needs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,21 +16,21 @@ class _Seen:
 
 
 class Eta:
-    """Goes by the steps since the first that was seen of an attempt: what came before it was no training.
+    """Extrapolates from the steps since the first that was seen of an attempt: the time before it was no training.
 
-    Of a program that counts no steps, by its epochs.
+    For a program that counts no steps, from its epochs.
     """
 
     def __init__(self) -> None:
         self._first: dict[str, _Seen] = {}
 
     def of(self, name: str, status: Mapping[str, Any], now: float) -> str:
-        """Returns the time left of a job's training, such as "0:02:10 left", or nothing while it cannot be told.
+        """Returns the time left of a job's training, such as "0:02:10 left", or nothing while it is not known.
 
         Args:
             name: The job.
             status: Its status.
-            now: Seconds of a clock that only goes forward.
+            now: Seconds of a monotonic clock.
         """
         done, wanted = _counted(status.get("progress") or {})
         if status.get("phase") != "Running" or not done or not wanted:

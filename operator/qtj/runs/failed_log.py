@@ -1,4 +1,4 @@
-"""What the log of a failed job says: its last lines, and the exception that ended the program."""
+"""The log of a failed job: its last lines, and the exception that ended the program."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ _LONGEST = 300
 def log_tail(job: Object, logs: Sequence[Path]) -> Iterator[str]:
     """Yields the end of the log of what failed a job, a replica or its inference, after a line that names both.
 
-    Of a job that has not failed there is nothing.
+    A job that has not failed has none.
 
     Args:
         job: The job as it was last.
@@ -58,7 +58,7 @@ def _is_of_inference(job: Object) -> bool:
 
 
 def _lines(path: Path) -> Sequence[str]:
-    """Returns the last lines; of what a progress bar wrote over itself, the last state."""
+    """Returns the last lines; of a progress bar, the last state."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - _READ_BYTES))

@@ -27,10 +27,10 @@ _RUN = re.compile(rf"(?P<job>{NAME_PATTERN.strip('^$')})(/(?P<number>[1-9][0-9]*
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """A run and what it left.
+    """A run on this machine, and its record.
 
     Attributes:
-        name: What it is called on the command line.
+        name: Its name on the command line.
         folder: Its folder.
         job: Its job, as recorded; what cannot be read of its status is left out.
         is_readable: Whether the record is one at all.
@@ -43,14 +43,14 @@ class RecordedRun:
 
     @classmethod
     def of(cls, run: Run) -> "RecordedRun":
-        """Reads a run that is listed.
+        """Reads the record of a run.
 
         Raises:
-            FolderError: It left no record.
+            FolderError: It has no record.
         """
         last = time.monotonic() + _BEGIN_SECONDS
         while run.folder.is_active and not run.folder.is_used and time.monotonic() < last:
-            time.sleep(0.05)  # it has only begun
+            time.sleep(0.05)  # it has just started
         return cls(run.name, run.folder, _readable(run.folder.load()))
 
 
@@ -87,9 +87,9 @@ def folder_named(artifacts: str | None) -> Folder | None:
         raise InputError(f"--artifacts {artifacts}: name a folder, file:///PATH or gs://BUCKET/PATH")
     try:
         return Folder(Path(artifacts).expanduser())
-    except RuntimeError:  # nobody is called that
-        user = Path(artifacts).parts[0]
-        raise InputError(f"--artifacts {artifacts}: {user} is nobody's home: name a folder by its whole path") from None
+    except RuntimeError:  # there is no such user
+        user = Path(artifacts).parts[0].removeprefix("~")
+        raise InputError(f"--artifacts {artifacts}: there is no user {user}: name a folder by its whole path") from None
 
 
 def run_named(name: str | None) -> Run:
@@ -104,12 +104,12 @@ def run_named(name: str | None) -> Run:
         if not runs:
             raise InputError("nothing was run in this folder yet: qtj run FILE begins")
         return max(runs, key=lambda run: run.folder.changed)
-    said = _RUN.fullmatch(name)
-    if not said:
+    match = _RUN.fullmatch(name)
+    if not match:
         raise InputError(f'"{name}" names no run: write JOB for its last run, or JOB/NUMBER, as `qtj list` does')
-    runs = [run for run in history.runs(said["job"]) if said["number"] in {None, str(run.number)}]
+    runs = [run for run in history.runs(match["job"]) if match["number"] in {None, str(run.number)}]
     if not runs:
-        raise InputError(_no_run(name, said["job"], history))
+        raise InputError(_no_run(name, match["job"], history))
     return next((run for run in reversed(runs) if run.has_begun), runs[-1])
 
 
@@ -131,7 +131,7 @@ def _history() -> History:
     """Returns the runs of this folder.
 
     Raises:
-        InputError: Something else is where they would be.
+        InputError: There is something else in the place of their folder.
     """
     history = History()
     if (history.root.exists() or history.root.is_symlink()) and not history.root.is_dir():
@@ -146,7 +146,7 @@ def _no_run(name: str, job: str, history: History) -> str:
 
 
 def job_and_folder(name: str | None, artifacts: str | None = None) -> tuple[str, Folder]:
-    """Returns the job of a run and its folder, where the record is damaged too: its logs are of use all the more.
+    """Returns the job of a run and its folder, also where the record is damaged: its logs are needed then.
 
     Args:
         name: As in `find_run`.
@@ -159,7 +159,7 @@ def job_and_folder(name: str | None, artifacts: str | None = None) -> tuple[str,
     if folder is None:
         run = run_named(name)
         with suppress(FolderError):
-            RecordedRun.of(run)  # one that has only begun gets the time to
+            RecordedRun.of(run)  # one that has just started is given the time to write it
         return run.job, run.folder
     try:
         folder.load()
@@ -174,8 +174,8 @@ def find_run(name: str | None, artifacts: str | None = None) -> RecordedRun:
     """Returns a run on this machine and its job.
 
     Args:
-        name: What the command line calls it.
-        artifacts: What --artifacts says: the folder of a run that is not listed here.
+        name: Its name on the command line.
+        artifacts: The value of --artifacts: the folder of a run that is not listed here.
 
     Raises:
         InputError: There is none.

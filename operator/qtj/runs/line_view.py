@@ -1,4 +1,4 @@
-"""What a run looks like where lines are all there is; on a terminal, `qtj.runs.live_view` adds bars."""
+"""A run as lines, for files, pipes and logs; on a terminal, `qtj.runs.live_view` adds rows with bars."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ __all__ = ["COLORS", "LineView", "end_sentence", "key_of"]
 
 COLORS = {"complete": "green", "failed": "red", "restarting": "yellow", "suspended": "yellow"}
 _QUIET_SECONDS = 5.0
-"""How long a job says nothing of its epochs after it has said something: a fast one has several in a second."""
+"""Pause between two lines on the epochs of one job: a fast one has several epochs in a second."""
 _MARGIN = 11
 
 
@@ -29,7 +29,7 @@ class LineView(AbstractContextManager["LineView"]):
     Args:
         console: Where to write.
         bell: Whether to ring the terminal's bell at the end.
-        clock: Tells seconds, and only goes forward.
+        clock: A monotonic clock, in seconds.
     """
 
     def __init__(self, console: Console, *, bell: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
@@ -38,11 +38,11 @@ class LineView(AbstractContextManager["LineView"]):
         self._clock = clock
         self._begin = clock()
         self._timelines: dict[Key, Timeline] = {}
-        self._told: dict[Key, tuple[object, float]] = {}
-        """The last milestone that was told of each job, and when something was told."""
+        self._printed: dict[Key, tuple[object, float]] = {}
+        """The last milestone that was printed for each job, and when."""
         self._ends: dict[Key, str] = {}
         self._last_messages: dict[str, str] = {}
-        """What the last event of each job said: of a run that is followed later, it comes before the end."""
+        """The message of the last event of each job: for a run that is followed later, it is printed before the end."""
 
     def __enter__(self) -> Self:
         """Begins."""
@@ -56,7 +56,7 @@ class LineView(AbstractContextManager["LineView"]):
             self._console.bell()
 
     def restore_terminal(self) -> None:
-        """Leaves the terminal as it was found: this process ends at once."""
+        """Shows the cursor again: this process ends at once."""
         self._console.show_cursor()
 
     def show_change(self, change: Change) -> None:
@@ -69,12 +69,12 @@ class LineView(AbstractContextManager["LineView"]):
             self._job(change.object)
 
     def set_activity(self, key: Key, activity: str) -> None:
-        """Takes what the leader of a job says it is doing; "" while it trains."""
+        """Takes what the leader of a job reports that it does; "" while it trains."""
         if timeline := self._timelines.get(key):
             before = timeline.stage
             timeline.set_activity(activity, self._now())
             if timeline.stage != before:
-                self._staged(key, timeline, {})  # its numbers come with the next status
+                self._staged(key, timeline, {})  # its numbers are in the next status
 
     def print(self, sentence: str, style: str = "") -> None:
         """Shows a sentence."""
@@ -82,13 +82,13 @@ class LineView(AbstractContextManager["LineView"]):
         print_text(self._console, f"{duration_text(self._now()):>9}  {text}", style)
 
     def show_end(self, job: Object) -> None:
-        """Tells how a job ended, and what took how long when it is complete, unless that was told before."""
+        """Prints how a job ended, unless it did before; and, when it is complete, how long each stage took."""
         key, sentence = key_of(job), end_sentence(job)
         if self._ends.get(key) == sentence:
             return
         self._ends[key] = sentence
         timeline = self._timelines.get(key)
-        if timeline and timeline.milestone != self._told.get(key, (None,))[0]:
+        if timeline and timeline.milestone != self._printed.get(key, (None,))[0]:
             self._passed(key, timeline)
         head, _, message = sentence.partition(": ")
         is_known = self._last_messages.get(job["metadata"]["name"]) == message
@@ -109,7 +109,7 @@ class LineView(AbstractContextManager["LineView"]):
         timeline = self._timelines.get(key)
         if timeline is None:
             timeline = self._timelines[key] = Timeline(job, now)
-            if timeline.stage not in FINAL_STAGES:  # else an earlier run left it so, and it may not stay so
+            if timeline.stage not in FINAL_STAGES:  # else it is from an earlier run, and may change at once
                 # No epoch follows an inference.
                 self._staged(key, timeline, timeline.facts if timeline.stage == "inferring" else {})
             return
@@ -118,7 +118,7 @@ class LineView(AbstractContextManager["LineView"]):
         self._moved(key, timeline, before)
 
     def _pod(self, change: Change) -> None:
-        """A program has begun or ended, or its pod is gone."""
+        """Takes that the program of a pod has started or ended, or that the pod was deleted."""
         meta = change.object["metadata"]
         key = (meta["namespace"], (meta.get("labels") or {}).get(LABEL_JOB, ""))
         if timeline := self._timelines.get(key):
@@ -128,7 +128,7 @@ class LineView(AbstractContextManager["LineView"]):
             self._moved(key, timeline, before)
 
     def _moved(self, key: Key, timeline: Timeline, before: str) -> None:
-        milestone, at = self._told.get(key, (None, 0.0))
+        milestone, at = self._printed.get(key, (None, 0.0))
         is_final = timeline.stage in FINAL_STAGES
         if timeline.stage != before and not is_final:
             self._ends.pop(key, None)
@@ -139,14 +139,14 @@ class LineView(AbstractContextManager["LineView"]):
             self.show_end(timeline.job)
 
     def _staged(self, key: Key, timeline: Timeline, facts: Mapping[str, str]) -> None:
-        """A job has come to another stage."""
-        self._told[key] = (timeline.milestone, self._now())
+        """Prints that a job has reached another stage."""
+        self._printed[key] = (timeline.milestone, self._now())
         self.print("  ".join((timeline.name, timeline.stage, *facts.values())))
 
     def _passed(self, key: Key, timeline: Timeline) -> None:
-        """A job has come to another epoch."""
+        """Prints that a job has reached another epoch."""
         if "epoch" in timeline.facts:
-            self._told[key] = (timeline.milestone, self._now())
+            self._printed[key] = (timeline.milestone, self._now())
             self.print("  ".join((timeline.name, *timeline.facts.values())))
 
     def _now(self) -> float:

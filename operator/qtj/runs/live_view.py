@@ -1,4 +1,4 @@
-"""What a run looks like on a terminal: a row for each job, and lines above them."""
+"""A run on a terminal: a row for each job, redrawn, and lines above the rows."""
 
 import signal
 import sys
@@ -24,7 +24,7 @@ __all__ = ["LiveView", "view_for"]
 
 _CLOCK, _GAP = 9, 2
 _BARS = ((120, 24), (60, 12))
-"""Columns that a terminal has to have for a bar of so many: the numbers come first."""
+"""Columns that a terminal has to have for a bar of so many: the numbers have priority."""
 
 
 def view_for(console: Console, *, bell: bool = False, clock: Callable[[], float] = time.monotonic) -> LineView:
@@ -33,7 +33,7 @@ def view_for(console: Console, *, bell: bool = False, clock: Callable[[], float]
     Args:
         console: Where to write.
         bell: Whether to ring the terminal's bell at the end.
-        clock: Tells seconds, and only goes forward.
+        clock: A monotonic clock, in seconds.
     """
     can_move = console.is_terminal and not console.is_dumb_terminal
     return (LiveView if can_move else LineView)(console, bell=bell, clock=clock)
@@ -78,7 +78,7 @@ def _end(number: int, _: object) -> NoReturn:
 
 
 class _Rows:
-    """Is laid out anew each time it is drawn: the terminal may have another size by then."""
+    """Lays out the rows each time they are drawn: the terminal may have another size by then."""
 
     def __init__(self, drawn: Callable[[int, str], Table]) -> None:
         self._drawn = drawn

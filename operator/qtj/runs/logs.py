@@ -49,7 +49,7 @@ def _write(folder: Folder, chosen: Callable[[Path], bool], *, follow: bool) -> N
 
 
 def _chooser(job: str, replica: str | None) -> Callable[[Path], bool]:
-    """Returns what tells whether a log is asked for: by the pod's name, with or without the job's, and its attempt."""
+    """Returns the filter for a log: by the pod's name, with or without the job's, and its attempt."""
     if replica is None:
         return lambda _: True
     names = (replica, f"{job}-{replica}")

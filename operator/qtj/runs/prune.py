@@ -41,11 +41,11 @@ def old_runs(job: str | None, keep: int) -> Sequence[OldRun]:
 
 
 def _but_last(runs: Sequence[Run], keep: int) -> Iterator[OldRun]:
-    """Yields the old runs of a job; one without a record, which nothing can go on with, counts for nothing."""
+    """Yields the old runs of a job; one without a record, which cannot be continued, is not counted."""
     phases = {run: _last_phase(run) for run in runs if not run.folder.is_active}
-    told = [run for run in runs if phases.get(run, "")]
+    recorded = [run for run in runs if phases.get(run, "")]
     for run, phase in phases.items():
-        if not phase or run in told[: max(len(told) - keep, 0)]:
+        if not phase or run in recorded[: max(len(recorded) - keep, 0)]:
             yield OldRun(run, phase or "without a record", 0 if run.is_elsewhere else _size(run.path))
 
 
@@ -69,7 +69,7 @@ def remove_runs(old: Sequence[OldRun]) -> None:
     for each in old:
         path, folder = each.run.path, each.run.folder
         try:
-            folder.take()  # somebody may have gone on with it since
+            folder.take()  # another process may have continued it since
             if each.run.is_elsewhere:
                 path.unlink()
             else:

@@ -1,12 +1,12 @@
-"""Whether a `qtj run` goes on with an earlier run of its job, or begins anew in a folder of its own.
+"""Whether a `qtj run` continues an earlier run of its job, or starts over in a folder of its own.
 
 the last run     without an option                        --resume                            --fresh
--------------    --------------------------------------   ---------------------------------   -----
-none             begins anew                              refused                             anew
-under way        refused                                  refused                             anew
-interrupted      goes on when its spec is the same        goes on unless the spec forbids     anew
-Failed           begins anew                              goes on, as `spec.retry` does       anew
-Complete         begins anew                              infers again when that changed      anew
+-------------    --------------------------------------   ---------------------------------   -----------
+none             starts over                              refused                             starts over
+under way        refused                                  refused                             starts over
+interrupted      continues when its spec is the same      continues unless the spec forbids   starts over
+Failed           starts over                              continues, as `spec.retry` does     starts over
+Complete         starts over                              infers again when that changed      starts over
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +32,7 @@ class EarlierRun:
     """The run there was before.
 
     Attributes:
-        name: What it is called on the command line.
+        name: Its name on the command line.
         folder: Where it is.
         phase: The phase of its job, or Interrupted.
         record: Its job.
@@ -45,15 +45,15 @@ class EarlierRun:
 
     @classmethod
     def of(cls, name: str, folder: Folder) -> "EarlierRun":
-        """Reads what a run has left.
+        """Reads the record of a run.
 
         Raises:
-            FolderError: It is under way, or left no record.
+            FolderError: It is under way, or has no record.
         """
         if folder.is_active:
             raise FolderError(
                 f"{name} is under way in {folder.path}: follow it with `qtj attach {name}`, stop it with "
-                f"`qtj stop {name}`, or begin another beside it with --fresh"
+                f"`qtj stop {name}`, or start another beside it with --fresh"
             )
         record = folder.load()
         return cls(name=name, folder=folder, phase=phase_of(record, is_active=False), record=record)
@@ -61,12 +61,12 @@ class EarlierRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """How a run begins.
+    """How a run starts.
 
     Attributes:
-        earlier: The run it goes on with; None when it begins anew.
-        spec: The spec it goes on with.
-        note: What a user should know of that.
+        earlier: The run it continues; None when it starts over.
+        spec: Its spec.
+        note: What a user should know about it.
     """
 
     earlier: EarlierRun | None = None
@@ -75,33 +75,33 @@ class Start:
 
 
 def is_resumable(document: Document, earlier: EarlierRun | None) -> bool:
-    """Tells whether a run was interrupted, and is of the same job as it is written now."""
+    """Returns whether a run was interrupted, and is of the same job as it is written now."""
     return earlier is not None and earlier.phase == INTERRUPTED and _is_same(document, earlier)
 
 
-def start_of(document: Document, earlier: EarlierRun | None, *, resume: bool, along: bool) -> Start:
-    """Returns how the run of a job begins.
+def start_of(document: Document, earlier: EarlierRun | None, *, resume: bool, alongside: bool) -> Start:
+    """Returns how the run of a job starts.
 
     Args:
         document: The job.
-        earlier: The last run of a job of this name; None without one, and when the user wants to begin anew.
-        resume: Whether the user wants to go on.
-        along: Whether one of the jobs of the file goes on.
+        earlier: The last run of a job of this name; None without one, and when the user wants to start over.
+        resume: Whether the user wants to continue.
+        alongside: Whether one of the jobs of the file continues.
 
     Raises:
-        InputError: The user wants to go on, and that is not possible.
+        InputError: The user wants to continue, and that is not possible.
     """
-    anew = Start(spec=document.manifest["spec"])
+    start_over = Start(spec=document.manifest["spec"])
     if earlier is None:
-        return anew
+        return start_over
     if resume:
         return _resumed(document, earlier)
     if is_resumable(document, earlier):
-        note = f"goes on with {earlier.name}, which was interrupted: --fresh begins anew"
+        note = f"continues {earlier.name}, which was interrupted: --fresh starts over"
         return replace(_resumed(document, earlier), note=note)
-    if along and earlier.phase == "Complete" and _is_same(document, earlier):
-        return replace(_resumed(document, earlier), note=f"{earlier.name} is Complete already: --fresh trains it anew")
-    return replace(anew, note=_left(document, earlier))
+    if alongside and earlier.phase == "Complete" and _is_same(document, earlier):
+        return replace(_resumed(document, earlier), note=f"{earlier.name} is Complete already: --fresh trains it again")
+    return replace(start_over, note=_note_on_restart(document, earlier))
 
 
 def _resumed(document: Document, earlier: EarlierRun) -> Start:
@@ -109,9 +109,9 @@ def _resumed(document: Document, earlier: EarlierRun) -> Start:
     for name in _IMMUTABLE:
         before, now = earlier.record["spec"].get(name), spec.get(name)
         if why := _forbids(before, now):
-            raise InputError(document.error(["spec", name], f"{why}: undo that, or train anew with --fresh"))
+            raise InputError(document.error(["spec", name], f"{why}: undo that, or train again with --fresh"))
         if before != now and is_true(read_status(earlier.record).conditions, ConditionType.TRAINED):
-            what = f"the training of {earlier.name} is done, so this cannot change any more: train anew with --fresh"
+            what = f"the training of {earlier.name} is done, so this cannot change any more: train again with --fresh"
             raise InputError(document.error(["spec", name], what))
     if earlier.phase == "Failed":
         tried = max(earlier.record["spec"].get("retry") or 0, read_status(earlier.record).retry or 0)
@@ -122,13 +122,13 @@ def _resumed(document: Document, earlier: EarlierRun) -> Start:
 
 
 def _forbids(before: Any, now: Any) -> str | None:  # noqa: ANN401  fields of a spec
-    """Returns why a run cannot go on with another value of a field that cannot change; more epochs are no hindrance."""
+    """Returns why a run cannot continue with another value of a field that cannot change; more epochs are allowed."""
     if before == now:
         return None
     if _mapped(before, lambda _: "") != _mapped(now, lambda _: ""):
-        return "it was changed since the run to go on with"
+        return "it was changed since the run to continue"
     fewer = any(b > n for b, n in zip(_epochs(before), _epochs(now), strict=True))
-    return "it asks for fewer epochs than the run to go on with" if fewer else None
+    return "it asks for fewer epochs than the run to continue" if fewer else None
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401
@@ -164,18 +164,18 @@ def _is_same(document: Document, earlier: EarlierRun) -> bool:
     return same_place and not list(_changed(document, earlier))
 
 
-def _left(document: Document, earlier: EarlierRun) -> str:
-    """Returns what becomes of an earlier run that this one does not go on with."""
+def _note_on_restart(document: Document, earlier: EarlierRun) -> str:
+    """Returns what happens to an earlier run that this one does not continue."""
     if earlier.phase == "Complete":
-        return f"begins anew; {earlier.name} stays as it is"
+        return f"starts over; {earlier.name} stays as it is"
     try:
         _resumed(document, earlier)
     except InputError:
-        return f"begins anew, for the spec has changed since {earlier.name}, which stays as it is"
+        return f"starts over, for the spec has changed since {earlier.name}, which stays as it is"
     was = "failed" if earlier.phase == "Failed" else "was interrupted"
     changed = ", ".join(_changed(document, earlier))
     why = f", for {changed} changed" if changed else ""
-    return f"begins anew{why}; {earlier.name} {was}, and --resume would go on with it"
+    return f"starts over{why}; {earlier.name} {was}, and --resume would continue it"
 
 
 def _changed(document: Document, earlier: EarlierRun) -> Iterator[str]:

@@ -49,11 +49,11 @@ class Options:
         file: The file.
         settings: Fields to set.
         artifacts: Where artifacts go, in place of a folder for each run.
-        resume: Whether to go on with the last run, whatever became of it.
-        fresh: Whether to begin anew, whatever became of the last run.
-        detach: Whether to go on without the terminal.
+        resume: Whether to continue the last run, however it ended.
+        fresh: Whether to start over, however the last run ended.
+        detach: Whether to continue without the terminal.
         output: The form in which stdout has the final object alone; None for lines for people.
-        dry_run: Whether to say what would be done, and do nothing.
+        dry_run: Whether to print what would be done, and do nothing.
         verbose: Whether to log what the operator does.
     """
 
@@ -85,7 +85,7 @@ class _Interrupts:
         """Is called for each signal."""
         self._count += 1
         if self._count == 1:
-            self._view.print("stopping: the programs are told to end, checkpoints stay; once more kills them", "yellow")
+            self._view.print("stopping: the programs are asked to end, checkpoints stay; again kills them", "yellow")
             self._session.stop()
         elif self._count == 2:  # noqa: PLR2004
             self._session.kill()
@@ -121,28 +121,28 @@ def run_file(options: Options) -> int:
 
 
 def _dry_run(notes: Sequence[str], plans: Sequence[RunPlan], rehearsals: Sequence[Rehearsal], options: Options) -> int:
-    """Says what a run would do; nothing is written.
+    """Prints what a run would do; nothing is written.
 
     Raises:
-        InputError: It could not begin, for its folder is not to be written to.
+        InputError: It could not start: its folder cannot be written to.
     """
     lines: list[str] = []
     for plan, rehearsal in zip(plans, rehearsals, strict=True):
         folder = plan.folder
         lines += would_run(plan.job, rehearsal, folder.path, plan.artifacts(folder))
         lines += plan.notes(folder)
-    said = "\n".join((*lines, *notes, "nothing was started: --dry-run"))
+    text = "\n".join((*lines, *notes, "nothing was started: --dry-run"))
     if options.output is None:
-        print_stdout(said)
+        print_stdout(text)
     else:
-        print_stderr(said)
+        print_stderr(text)
         print_stdout(formatted([plan.document.manifest for plan in plans], options.output))
     return COMPLETE
 
 
 def _detached_sentence(prepared: PreparedRun) -> str:
     name = prepared.name
-    return f"{name} goes on by itself: `qtj attach {name}` follows it, `qtj stop {name}` stops it"
+    return f"{name} continues in the background: `qtj attach {name}` follows it, `qtj stop {name}` stops it"
 
 
 def _run_attended(notes: Sequence[str], prepared: Sequence[PreparedRun], configs: Configs, options: Options) -> int:
@@ -157,7 +157,7 @@ def _run_attended(notes: Sequence[str], prepared: Sequence[PreparedRun], configs
 
 
 class _LostTerminal:
-    """What becomes of a run whose terminal is gone, which another thread than that of the run may notice."""
+    """Ends a run whose terminal is closed; another thread than that of the run may notice that."""
 
     def __init__(self) -> None:
         self.hang_up: Callable[[], object] = lambda: None
@@ -171,12 +171,12 @@ class _LostTerminal:
 async def _run(jobs: Sequence[LocalJob], configs: Configs, view: LineView, lost: _LostTerminal) -> Sequence[Object]:
     activities = {job.key: Activity(job.folder.path) for job in jobs}
 
-    def hear(key: Key, said: str) -> None:
-        activities[key].tell(said)
-        view.set_activity(key, said)
+    def set_activity(key: Key, activity: str) -> None:
+        activities[key].tell(activity)
+        view.set_activity(key, activity)
 
     try:
-        session = Session(jobs, configs=configs, on_change=view.show_change, on_activity=hear)
+        session = Session(jobs, configs=configs, on_change=view.show_change, on_activity=set_activity)
     except OSError as problem:
         what = "set TMPDIR to a folder of your own"
         raise InputError(f"cannot use {problem.filename} ({problem.strerror}): {what}") from None
@@ -199,10 +199,10 @@ async def _run(jobs: Sequence[LocalJob], configs: Configs, view: LineView, lost:
 
 
 def _check(file: File, rehearsals: Sequence[Rehearsal], options: Options) -> Sequence[str]:
-    """Finds out what stands in the way of a run; returns what a user should know of one that can begin.
+    """Checks whether a run can start; returns notes for the user.
 
     Raises:
-        InputError: Something does.
+        InputError: It cannot start.
     """
     names = [document.manifest["metadata"]["name"] for document in file.jobs]
     wrong = [
@@ -226,7 +226,7 @@ def _check(file: File, rehearsals: Sequence[Rehearsal], options: Options) -> Seq
 
 
 def _programs(document: Document, rehearsal: Rehearsal, configs: Configs) -> Iterator[str]:
-    """Finds out now whether this machine has the programs, rather than in a pod's status."""
+    """Checks now whether this machine has the programs: a pod's status would show it later."""
     pods = list(rehearsal.pods)
     if rehearsal.inference:
         template = rehearsal.inference["spec"]["template"]
@@ -251,14 +251,14 @@ def _report(
     if phases == {"Complete"}:
         return COMPLETE
     has_failed = "Failed" in phases
-    if all(local.folder.is_used for local in jobs):  # else somebody has removed what there was to go on with
-        flags, begin = (["--resume"], "once the cause is gone, go on with") if has_failed else ([], "to go on")
+    if all(local.folder.is_used for local in jobs):  # else another process has removed the run
+        flags, begin = (["--resume"], "once the cause is removed, continue with") if has_failed else ([], "to continue")
         print_text(console, f"{begin}: {_command(options, *flags)}")
     return FAILED if has_failed else INTERRUPTED
 
 
 def _command(options: Options, *flags: str) -> str:
-    """Returns the command that goes on with this run, to be copied."""
+    """Returns the command that continues this run, to be copied."""
     places = ("--artifacts", options.artifacts) if options.artifacts else ()
     settings = (word for setting in options.settings for word in ("--set", setting))
     words = ["qtj", "run", str(options.file), *flags, *places, *settings]

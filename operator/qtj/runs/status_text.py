@@ -1,4 +1,4 @@
-"""What a job is at, in a word, and the numbers that belong to it."""
+"""The status of a job as text: its stage, such as training, and its numbers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,15 +16,15 @@ STOPPING = "stopping"
 _ASSEMBLING = {Phase.PENDING, Phase.RUNNING, Phase.RESTARTING}
 _FORMS = {"loss": "loss {:.4f}", "accuracy": "accuracy {:.3f}", "examplesPerSecond": "{:.0f} examples/s"}
 _LEAST_FIRST = ("step", "examplesPerSecond", "ready", "accuracy", "left", "loss", "epoch")
-"""What a narrow terminal does without, in this order."""
+"""What a narrow terminal leaves out, in this order."""
 
 
 def stage_of(status: Mapping[str, Any], activity: str | None) -> str:
-    """Returns what a job is at: its phase and, while it runs, what its program says of itself.
+    """Returns the stage of a job: its phase or, while it runs, what its program reports that it does.
 
     Args:
         status: The job's status.
-        activity: What its leader does; "" while it trains, None where it has said nothing.
+        activity: What its leader does; "" while it trains, None where it has reported nothing.
     """
     phase = status.get("phase", Phase.PENDING)
     if phase == Phase.RUNNING and activity is not None:
@@ -33,18 +33,18 @@ def stage_of(status: Mapping[str, Any], activity: str | None) -> str:
 
 
 def facts_of(status: Mapping[str, Any]) -> dict[str, str]:
-    """Returns what there is to say of a job, by its name in the status, in the order of a line."""
-    said = {}
+    """Returns the numbers of a job as text, by their names in the status, in the order of a line."""
+    facts = {}
     present, _, wanted = str(status.get("ready", "")).partition("/")
     if status.get("phase") in _ASSEMBLING and present != wanted and not _has_finished(status):
-        said["ready"] = f"ready {present}/{wanted}"
+        facts["ready"] = f"ready {present}/{wanted}"
     progress = status.get("progress") or {}
     for name, all_of_them in (("epoch", "epochs"), ("step", "steps")):
         if progress.get(all_of_them):
-            said[name] = f"{name} {progress.get(name, 0)}/{progress[all_of_them]}"
+            facts[name] = f"{name} {progress.get(name, 0)}/{progress[all_of_them]}"
         elif name == "epoch" and name in progress:
-            said[name] = f"epoch {progress[name]}"
-    return said | {name: form.format(progress[name]) for name, form in _FORMS.items() if name in progress}
+            facts[name] = f"epoch {progress[name]}"
+    return facts | {name: form.format(progress[name]) for name, form in _FORMS.items() if name in progress}
 
 
 def fit_facts(facts: Mapping[str, str], width: int) -> str:

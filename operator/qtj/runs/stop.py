@@ -11,29 +11,29 @@ from qtj_operator.api.reading import read_status
 __all__ = ["stop_run"]
 
 _PERIOD_SECONDS = 0.1
-_FURTHER = {
+_NEXT = {
     "Complete": "",
-    "Failed": ": `qtj run` of its file with --resume goes on with it",
-    "Suspended": ": `qtj run` of its file goes on with it",
+    "Failed": ": `qtj run` of its file with --resume continues it",
+    "Suspended": ": `qtj run` of its file continues it",
 }
 """What can be done next with a job at rest, by its phase."""
 
 
 def stop_run(run: RecordedRun, *, at_once: bool) -> str:
-    """Asks the `qtj run` that is at work on a run to suspend it, and waits until its programs have ended.
+    """Asks the process of a run to suspend it, and waits until its programs have ended.
 
     Args:
         run: The run.
-        at_once: Whether its programs are killed rather than told to end.
+        at_once: Whether its programs are killed rather than asked to end.
 
     Raises:
-        InputError: Nobody is at work on it.
+        InputError: It is not under way.
     """
     if not run.folder.is_active:
         raise InputError(f"{run.name} is not under way, it is {shown_phase(run)}: `qtj list` shows which are")
     try:
         phase = None
-        while run.folder.is_active and phase not in _FURTHER:
+        while run.folder.is_active and phase not in _NEXT:
             run.folder.ask_to_stop(at_once=at_once)
             while run.folder.is_active and run.folder.is_to_stop:
                 time.sleep(_PERIOD_SECONDS)
@@ -41,4 +41,4 @@ def stop_run(run: RecordedRun, *, at_once: bool) -> str:
         phase = read_status(run.folder.load()).phase
     except FolderError as problem:
         raise InputError(str(problem)) from None
-    return f"{run.name} is {phase}{_FURTHER.get(phase or '', '')}"
+    return f"{run.name} is {phase}{_NEXT.get(phase or '', '')}"

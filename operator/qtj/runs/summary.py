@@ -16,15 +16,15 @@ __all__ = ["began", "epoch_and_loss", "shown_phase"]
 def epoch_and_loss(run: RecordedRun) -> tuple[str, str]:
     """Returns epoch and loss as text, empty where nothing is known: as polled, or as recorded since."""
     status = run.job.get("status") or {}
-    said: Mapping[str, Any] = status.get("progress") or {}
+    progress: Mapping[str, Any] = status.get("progress") or {}
     with suppress(OSError):
         last = progress_history(run.folder.path).epochs[-1:]
         is_of_now = last and last[0].attempt == status.get("attempt", 1)  # one that restarts repeats epochs
-        if last and (is_of_now or not said) and last[0].number > said.get("epoch", 0):
-            said = {"epochs": said.get("epochs"), "epoch": last[0].number, "loss": last[0].loss}
-    done = str(said.get("epoch", 0)) if said else ""
-    epoch = f"{done}/{said['epochs']}" if said.get("epochs") else done
-    return epoch, f"{said['loss']:.4g}" if said.get("loss") is not None else ""
+        if last and (is_of_now or not progress) and last[0].number > progress.get("epoch", 0):
+            progress = {"epochs": progress.get("epochs"), "epoch": last[0].number, "loss": last[0].loss}
+    done = str(progress.get("epoch", 0)) if progress else ""
+    epoch = f"{done}/{progress['epochs']}" if progress.get("epochs") else done
+    return epoch, f"{progress['loss']:.4g}" if progress.get("loss") is not None else ""
 
 
 def shown_phase(run: RecordedRun) -> str:
@@ -41,7 +41,7 @@ def began(job: Mapping[str, Any]) -> str:
         return "-"
     try:
         age = datetime.now(UTC) - datetime.fromisoformat(began)
-    except (TypeError, ValueError):  # somebody has changed the record
+    except (TypeError, ValueError):  # the record was edited
         return "-"
     return f"{_rounded(age)} ago"
 

@@ -13,18 +13,18 @@ _TENTHS = 10
 
 
 class Timeline:
-    """Takes what becomes known of a job, and says what there is to show.
+    """Takes each change of a job, and has what a view shows.
 
     Args:
         job: The job as it was first seen.
-        now: Seconds of a clock that only goes forward, here and below.
+        now: Seconds of a monotonic clock, here and below.
 
     Attributes:
         name: The job's name.
-        stage: What the job is at.
+        stage: The stage of the job, such as training.
         milestone: Changes with each epoch, and with each tenth of the steps.
-        done: Steps or epochs that are done, and how many there are in all; None where nobody has said.
-        ended: When the job came to its end; None before.
+        done: Steps or epochs that are done, and how many there are in all; None where it is not known.
+        ended: When the job ended; None before.
     """
 
     def __init__(self, job: Object, now: float) -> None:
@@ -44,7 +44,7 @@ class Timeline:
         status = job.get("status") or {}
         self.job = job
         if status.get("phase") != "Running":
-            self._activity = None  # the next attempt speaks for itself
+            self._activity = None  # the next attempt reports its own
         self._facts = facts_of(status)
         self._left = self._remaining.of(self.name, status, now)
         progress = status.get("progress") or {}
@@ -54,7 +54,7 @@ class Timeline:
         self._enter(now)
 
     def set_activity(self, activity: str, now: float) -> None:
-        """Takes what the program says it is doing: "" while it trains."""
+        """Takes what the program reports that it does: "" while it trains."""
         self._activity = activity
         self._enter(now)
 
@@ -74,7 +74,7 @@ class Timeline:
         return phase_message(self.job["status"]) if self.stage in {*FINAL_STAGES, STOPPING} else None
 
     def times(self, now: float) -> str:
-        """Returns how long each stage took so far, in the order in which they came."""
+        """Returns how long each stage took so far, in their order."""
         took = dict(self._took)
         if self.stage not in FINAL_STAGES:
             took[self.stage] = took.get(self.stage, 0) + now - self._since
@@ -82,7 +82,7 @@ class Timeline:
 
     @property
     def _infers(self) -> bool:
-        """Whether inference comes after training: without it, the job is complete a moment later."""
+        """Whether inference follows training: without it, the job is complete a moment later."""
         return self.job["spec"].get("inference") is not None
 
     def _enter(self, now: float) -> None:

@@ -1,4 +1,4 @@
-"""Every mistake at once: of several jobs or files, each has its say."""
+"""All mistakes at once: an `InputError` of one job or file does not hide those of the others."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -12,10 +12,10 @@ R = TypeVar("R")
 
 
 def map_or_raise(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
-    """Returns what a function makes of each item.
+    """Returns the result of a function for each item.
 
     Raises:
-        InputError: It refused some: the lines of all of these.
+        InputError: It was raised for some items: the lines of all of these.
     """
     made, wrong = map_with_errors(function, items)
     if wrong:
@@ -24,7 +24,7 @@ def map_or_raise(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
 
 
 def map_with_errors(function: Callable[[T], R], items: Iterable[T]) -> tuple[list[R], list[str]]:
-    """Returns what a function makes of the items that it does not refuse, and the lines on the others."""
+    """Returns the results for the items without an `InputError`, and the lines of these errors."""
     made: list[R] = []
     wrong: list[str] = []
     for item in items:

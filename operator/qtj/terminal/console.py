@@ -1,7 +1,7 @@
 """Output whose reader may leave: a closed terminal, a pipe without a reader, a full disk.
 
-A job is worth more than the lines about it. So nothing that goes wrong with a line is raised where the line is written:
-rich also writes from a thread of its own, where nobody could catch it.
+A job is worth more than the lines about it. So an error of a write is never raised where the line is written: rich also
+writes from a thread of its own, where it could not be caught.
 """
 
 import errno
@@ -20,7 +20,7 @@ from qtj.terminal.text import visible
 __all__ = ["print_text", "safe_console", "safe_stream"]
 
 _GONE = {errno.EIO, errno.EPIPE, errno.EBADF, errno.ENXIO}
-"""With these, the reader does not come back. A disk, for one, may have room again later."""
+"""With these, the reader does not come back. A full disk may have room again later."""
 
 
 def safe_stream(stream: TextIO | None, on_lost: Callable[[OSError], None] = lambda _: None) -> TextIO:
@@ -30,8 +30,8 @@ def safe_stream(stream: TextIO | None, on_lost: Callable[[OSError], None] = lamb
 
     Args:
         stream: Where to write: a stream of this process, or None for one that was closed from the start.
-        on_lost: Called with the first error, once, by the thread that was writing. EIO says that the terminal is gone,
-            EPIPE that nobody reads the pipe any more.
+        on_lost: Called with the first error, once, by the thread that was writing: EIO means that the terminal is
+            closed, EPIPE that the reader of the pipe has left.
     """
     descriptor, encoding = None, "utf-8"
     if stream is not None:
@@ -39,7 +39,7 @@ def safe_stream(stream: TextIO | None, on_lost: Callable[[OSError], None] = lamb
         try:
             descriptor, encoding = stream.fileno(), stream.encoding
         except io.UnsupportedOperation:
-            return stream  # it lies in memory, which does not go away
+            return stream  # it is in memory, which is never closed
     raw = cast("BinaryIO", _Raw(descriptor, on_lost))
     # Unbuffered, as with `python -u`: nothing is left over that could fail at the end of the process.
     return io.TextIOWrapper(raw, encoding, errors="backslashreplace", write_through=True)
@@ -72,7 +72,7 @@ class _Raw(io.RawIOBase):
     def __init__(self, descriptor: int | None, on_lost: Callable[[OSError], None]) -> None:
         self._descriptor = descriptor
         self._on_lost = on_lost
-        # Asked once: a closed terminal is none any more, and rich would change its manners.
+        # Asked once: a closed terminal is none any more, and rich would print in another style.
         self._is_terminal = descriptor is not None and os.isatty(descriptor)
         self._is_gone = descriptor is None
         self._untold = Lock()

@@ -1,4 +1,4 @@
-"""How commands end, and what a user did wrong: one sentence with where, what, and what to do."""
+"""Exit codes, and mistakes of a user: one sentence with where, what, and what to do."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,7 +44,7 @@ def input_checked() -> Iterator[None]:
 
 
 def _check_current_folder() -> None:
-    """Refuses to work in a folder that is gone: no relative path leads anywhere from there."""
+    """Refuses a current folder that was deleted: no relative path can be resolved from there."""
     try:
         Path.cwd()
     except OSError as problem:
@@ -57,13 +57,13 @@ def needs_extra(extra: str, command: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as problem:
-        if str(problem.name).startswith("qtj_"):  # a defect of ours
+        if str(problem.name).startswith("qtj_"):  # an error in this project
             raise
         sentence = f"qtj {command} needs the extra {extra}, and there is no {problem.name}: {install_command(extra)}"
         exit_with_error(sentence, INPUT)
 
 
 def exit_with_error(sentence: str, code: int = FAILED) -> NoReturn:
-    """Says on stderr what is wrong and ends the command."""
+    """Prints on stderr what is wrong and ends the command."""
     print_stderr("\n".join(f"qtj: {line}" for line in sentence.split("\n")))
     raise typer.Exit(code)

@@ -17,7 +17,7 @@ Printable = Mapping[str, Any]
 
 
 class OutputFormat(StrEnum):
-    """A form that programs read."""
+    """A format that programs read."""
 
     JSON = "json"
     YAML = "yaml"
@@ -39,7 +39,7 @@ def kubectl_name(obj: Printable) -> str:
 
 def formatted(
     objects: Sequence[Printable],
-    form: OutputFormat,
+    output_format: OutputFormat,
     *,
     name: Callable[[Printable], str] = kubectl_name,
     as_list: bool = False,
@@ -48,14 +48,14 @@ def formatted(
 
     Args:
         objects: What to print.
-        form: The form.
-        name: Tells the name of an object.
-        as_list: Whether one object is a List too, as of a command that lists what there is.
+        output_format: The format.
+        name: Returns the name of an object.
+        as_list: Whether one object is a List too, as for a command that lists objects.
     """
-    if form == OutputFormat.NAME:
+    if output_format == OutputFormat.NAME:
         return "\n".join(map(name, objects))
     whole = objects[0] if len(objects) == 1 and not as_list else _list_of(objects)
-    if form == OutputFormat.JSON:
+    if output_format == OutputFormat.JSON:
         return json.dumps(whole, indent=4, sort_keys=True)
     text: str = yaml.safe_dump(json.loads(json.dumps(whole)), sort_keys=False, width=120)
     return text.rstrip("\n")

@@ -1,7 +1,7 @@
 """Text of programs and files, as a terminal may show it.
 
 A program's message, a path or a log can hold anything: escape sequences that rename the window, characters that go back
-and write over what stands there, marks that turn the direction of reading. None of it may act on the terminal.
+and overwrite the line, marks that turn the direction of reading. None of it may act on the terminal.
 """
 
 import os

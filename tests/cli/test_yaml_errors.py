@@ -25,7 +25,7 @@ MISALIGNED_DASH = "this dash does not line up with a list above it: indent it as
 @pytest.mark.parametrize(
     ("text", "line", "sentence"),
     [
-        ("a:\n  b: 1\n\tc: 2", 3, "a tab stands where only spaces may: put spaces in its place"),
+        ("a:\n  b: 1\n\tc: 2", 3, "a tab is where only spaces are allowed: put spaces in its place"),
         ("a:\n  b:1\n  c: 2\n", 2, NO_SPACE),
         ("a: 1\nb:2\n", 2, NO_SPACE),
         ("a:\n  - b:1\n    c: 2\n", 2, NO_SPACE),
@@ -67,7 +67,7 @@ MISALIGNED_DASH = "this dash does not line up with a list above it: indent it as
         (
             "a:\n  - b: 1\n  c: 2\n",
             3,
-            "a field stands where an element of the list has to: begin it with - , or indent it",
+            "a field is where an element of the list has to be: begin it with - , or indent it",
         ),
         ("a: @x\n", 1, "a value cannot begin with @: put it in quotes"),
         ("a: `x`\n", 1, "a value cannot begin with `: put it in quotes"),
@@ -91,7 +91,7 @@ MISALIGNED_DASH = "this dash does not line up with a list above it: indent it as
             2,
             "the lines of a merge conflict are left in it: keep one of the two versions",
         ),
-        ("a: ?\n", 1, "mapping keys are not allowed here: correct this line, or what stands before it"),
+        ("a: ?\n", 1, "mapping keys are not allowed here: correct this line, or the one above it"),
     ],
 )
 def test_a_mistake_is_told_where_it_is_and_with_what_to_do(text: str, line: int, sentence: str) -> None:

@@ -12,11 +12,10 @@ from importlib.metadata import version
 from pathlib import Path
 from string import Template
 
-import yaml
-
 from qtj.checks.job import job_mistakes
 from qtj.create.prompt import JobOptions, Kind
 from qtj.files.documents import Document
+from qtj.files.yaml_reader import documents_of, value_of
 from qtj.terminal.errors import InputError
 from qtj_operator.api.names import NAME_PATTERN
 
@@ -122,7 +121,7 @@ def _files(options: JobOptions) -> dict[str, str]:
     job, file = f"{name}.yaml", f"{name.replace('-', '_')}.py"
     if not re.fullmatch(NAME_PATTERN, name):
         raise InputError(f'--name "{name}": a name must start with a letter and hold only a-z, 0-9 and -')
-    if not isinstance(yaml.safe_load(name), str):
+    if not isinstance(value_of(next(documents_of(name, name))), str):
         raise InputError(f"--name {name}: YAML reads that as a value: choose another name")
     if recipe.program and (hidden := _hidden_by(Path(file).stem, recipe.program)):
         raise InputError(f"--name {name}: {file} would hide {hidden}: choose another name")
@@ -132,10 +131,10 @@ def _files(options: JobOptions) -> dict[str, str]:
         )
     text = _job(options, recipe, name, file)
     try:
-        document = Document(yaml.safe_load(text), job, next(iter(yaml.compose_all(text, yaml.SafeLoader))))
-    except yaml.YAMLError:  # all else in it is ours
+        node = next(documents_of(job, text))
+    except InputError:  # all else in it is ours
         raise InputError(f"--artifacts {options.artifacts}: write an address, gs://BUCKET/PATH") from None
-    if wrong := list(job_mistakes(document)):
+    if wrong := list(job_mistakes(Document(value_of(node), job, node))):
         raise InputError("\n".join(wrong))
     return {job: text} if recipe.program is None else {job: text, file: _program(recipe.program, file, options.epochs)}
 

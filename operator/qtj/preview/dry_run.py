@@ -8,10 +8,10 @@ from qtj.local.rehearsal import Rehearsal
 from qtj.terminal.errors import InputError
 from qtj.terminal.text import name_list
 
-__all__ = ["would_run"]
+__all__ = ["dry_run_lines"]
 
 
-def would_run(job: str, rehearsal: Rehearsal, folder: Path, artifacts: str) -> Iterator[str]:
+def dry_run_lines(job: str, rehearsal: Rehearsal, folder: Path, artifacts: str) -> Iterator[str]:
     """Yields lines on a job that was checked.
 
     Args:

@@ -83,22 +83,22 @@ def scaling_of(names: Sequence[str]) -> Scaling:
     """
     if not names:
         raise InputError("name the jobs or runs to compare, such as qcnn or qcnn/1: `qtj list` shows them")
-    found = {run.name: run for name in names for run in _named(name)}
+    found = {run.name: run for name in names for run in _runs_of(name)}
     measured = {name: scale for name, run in found.items() if (scale := _measured(run))}
-    silent = [name for name in found if name not in measured]
+    unmeasured = [name for name in found if name not in measured]
     for name in names:
         if not any(run == name or run.startswith(f"{name}/") for run in measured):
-            raise InputError(f"{name} has no recorded throughput: {_why_none(found, silent)}")
+            raise InputError(f"{name} has no recorded throughput: {_why_none(found, unmeasured)}")
     scales = _scaled(list(measured.values()))
-    return Scaling(scales, list(_notes([found[each.run] for each in scales], scales, silent)))
+    return Scaling(scales, list(_notes([found[each.run] for each in scales], scales, unmeasured)))
 
 
-def _named(name: str) -> Sequence[RecordedRun]:
+def _runs_of(name: str) -> Sequence[RecordedRun]:
     return [find_run(name)] if "/" in name else recorded_runs(name)
 
 
-def _why_none(found: Mapping[str, RecordedRun], silent: Sequence[str]) -> str:
-    if any(_epochs(found[name]) for name in silent):
+def _why_none(found: Mapping[str, RecordedRun], unmeasured: Sequence[str]) -> str:
+    if any(_epochs(found[name]) for name in unmeasured):
         return "its program reports no examplesPerSecond in its progress, as docs/reference/contract.md describes"
     return "no epoch of it is recorded yet"
 
@@ -150,25 +150,25 @@ def _scaled(measured: Sequence[Scale]) -> Sequence[Scale]:
     """Compares each with the smallest: of several with as few devices, the fastest."""
     ordered = sorted(measured, key=lambda each: (each.devices, each.workers, -each.examples_per_second, each.run))
     base = min(ordered, key=lambda each: (each.devices, -each.examples_per_second))
-    return [_against(base, each) for each in ordered]
+    return [_compared_with(base, each) for each in ordered]
 
 
-def _against(base: Scale, each: Scale) -> Scale:
+def _compared_with(base: Scale, each: Scale) -> Scale:
     speed_up = each.examples_per_second / base.examples_per_second
     return replace(each, speed_up=speed_up, efficiency=speed_up * base.devices / each.devices)
 
 
-def _notes(runs: Sequence[RecordedRun], measured: Sequence[Scale], silent: Sequence[str]) -> Iterator[str]:
-    if untold := [each.run for each in measured if not each.devices_reported]:
-        yield f"one device is counted for each worker of {', '.join(untold)}, which did not report their number"
+def _notes(runs: Sequence[RecordedRun], measured: Sequence[Scale], unmeasured: Sequence[str]) -> Iterator[str]:
+    if assumed := [each.run for each in measured if not each.devices_reported]:
+        yield f"one device is counted for each worker of {', '.join(assumed)}, which did not report their number"
     first, *others = runs
-    if unlike := [run.name for run in others if _work(run.job) != _work(first.job)]:
-        yield f"other arguments or another circuit than {first.name}, so not the same work: {', '.join(unlike)}"
-    if silent:
-        yield f"left out, for no throughput is recorded: {', '.join(silent)}"
+    if different := [run.name for run in others if _workload(run.job) != _workload(first.job)]:
+        yield f"other arguments or another circuit than {first.name}, so not the same work: {', '.join(different)}"
+    if unmeasured:
+        yield f"left out, for no throughput is recorded: {', '.join(unmeasured)}"
 
 
-def _work(job: Mapping[str, Any]) -> Any:  # noqa: ANN401  JSON, to be compared
+def _workload(job: Mapping[str, Any]) -> Any:  # noqa: ANN401  JSON, to be compared
     """Returns what decides the work of a training, whatever it is spread over."""
     spec = job.get("spec") or {}
     containers = ((spec.get("template") or {}).get("spec") or {}).get("containers") or [{}]

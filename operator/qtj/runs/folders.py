@@ -51,10 +51,10 @@ class RecordedRun:
         last = time.monotonic() + _BEGIN_SECONDS
         while run.folder.is_active and not run.folder.is_used and time.monotonic() < last:
             time.sleep(0.05)  # it has just started
-        return cls(run.name, run.folder, _readable(run.folder.load()))
+        return cls(run.name, run.folder, _with_readable_status(run.folder.load()))
 
 
-def _readable(record: dict[str, Any]) -> dict[str, Any]:
+def _with_readable_status(record: dict[str, Any]) -> dict[str, Any]:
     return {**record, "status": read_status(record).to_dict()}
 
 
@@ -184,7 +184,7 @@ def find_run(name: str | None, artifacts: str | None = None) -> RecordedRun:
     try:
         if folder is None:
             return RecordedRun.of(run_named(name))
-        job = _readable(folder.load())
+        job = _with_readable_status(folder.load())
     except FolderError as problem:
         raise InputError(str(problem)) from None
     held = job["metadata"]["name"]

@@ -23,7 +23,7 @@ def show_logs(run: str | None, replica: str | None, artifacts: str | None, *, fo
         InputError: There are none.
     """
     job, folder = job_and_folder(run, artifacts)
-    chosen = _chooser(job, replica)
+    chosen = _log_filter(job, replica)
     if not follow and not any(map(chosen, folder.logs)):
         known = ", ".join(path.stem for path in folder.logs) or "none"
         raise InputError(f"{folder.path} has no log of {replica or 'any replica'}: there are {known}")
@@ -48,7 +48,7 @@ def _write(folder: Folder, chosen: Callable[[Path], bool], *, follow: bool) -> N
         time.sleep(_PERIOD_SECONDS)
 
 
-def _chooser(job: str, replica: str | None) -> Callable[[Path], bool]:
+def _log_filter(job: str, replica: str | None) -> Callable[[Path], bool]:
     """Returns the filter for a log: by the pod's name, with or without the job's, and its attempt."""
     if replica is None:
         return lambda _: True

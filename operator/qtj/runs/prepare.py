@@ -19,9 +19,9 @@ from qtj.terminal.errors import InputError
 __all__ = ["PreparedRun", "RunPlan", "claim", "detach", "plan_runs"]
 
 _PERIOD_SECONDS = 0.05
-_MUCH = 1 << 16
+_MOST_OUTPUT_BYTES = 1 << 16
 """Bytes of the output of a run that ended early."""
-_STANDARD = 2
+_LAST_STANDARD_STREAM = 2
 """The last descriptor of stdin, stdout and stderr."""
 
 
@@ -193,13 +193,13 @@ def detach(folders: Sequence[Folder]) -> bool:
         while folders[0].version == before:
             time.sleep(_PERIOD_SECONDS)
             if os.waitpid(child, os.WNOHANG)[0]:
-                raise InputError(_mistakes(os.pread(output, _MUCH, offset)))
+                raise InputError(_mistakes(os.pread(output, _MOST_OUTPUT_BYTES, offset)))
         return False
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (output, 1), (output, 2)):
         os.dup2(source, target)
-    _close_others({folder.lock for folder in folders})
+    _close_other_files({folder.lock for folder in folders})
     return True
 
 
@@ -210,9 +210,9 @@ def _mistakes(output: bytes) -> str:
     return "\n".join(sentences or lines)
 
 
-def _close_others(kept: Collection[int | None]) -> None:
+def _close_other_files(kept: Collection[int | None]) -> None:
     """Closes what was inherited from a shell: a lock or a pipe of a process that does not expect it to be kept."""
     for number in [int(path.name) for path in Path("/dev/fd").iterdir()]:
-        if number > _STANDARD and number not in kept:
+        if number > _LAST_STANDARD_STREAM and number not in kept:
             with suppress(OSError):  # that of the folder which was listed
                 os.close(number)

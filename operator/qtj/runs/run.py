@@ -25,7 +25,7 @@ from qtj.local.addresses import NoFreePortError
 from qtj.local.program import CannotStartError, Configs, program_of
 from qtj.local.rehearsal import Rehearsal
 from qtj.local.session import LocalJob, Session
-from qtj.preview.dry_run import would_run
+from qtj.preview.dry_run import dry_run_lines
 from qtj.runs.failed_log import log_tail
 from qtj.runs.line_view import LineView
 from qtj.runs.live_view import view_for
@@ -129,7 +129,7 @@ def _dry_run(notes: Sequence[str], plans: Sequence[RunPlan], rehearsals: Sequenc
     lines: list[str] = []
     for plan, rehearsal in zip(plans, rehearsals, strict=True):
         folder = plan.folder
-        lines += would_run(plan.job, rehearsal, folder.path, plan.artifacts(folder))
+        lines += dry_run_lines(plan.job, rehearsal, folder.path, plan.artifacts(folder))
         lines += plan.notes(folder)
     text = "\n".join((*lines, *notes, "nothing was started: --dry-run"))
     if options.output is None:

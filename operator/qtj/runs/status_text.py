@@ -15,7 +15,7 @@ STOPPING = "stopping"
 
 _ASSEMBLING = {Phase.PENDING, Phase.RUNNING, Phase.RESTARTING}
 _FORMS = {"loss": "loss {:.4f}", "accuracy": "accuracy {:.3f}", "examplesPerSecond": "{:.0f} examples/s"}
-_LEAST_FIRST = ("step", "examplesPerSecond", "ready", "accuracy", "left", "loss", "epoch")
+_DROP_ORDER = ("step", "examplesPerSecond", "ready", "accuracy", "left", "loss", "epoch")
 """What a narrow terminal leaves out, in this order."""
 
 
@@ -50,7 +50,7 @@ def facts_of(status: Mapping[str, Any]) -> dict[str, str]:
 def fit_facts(facts: Mapping[str, str], width: int) -> str:
     """Returns as many facts as have room, the most important ones."""
     kept = dict(facts)
-    for name in _LEAST_FIRST:
+    for name in _DROP_ORDER:
         if len("  ".join(kept.values())) > width:
             kept.pop(name, None)
     return "  ".join(kept.values())

@@ -30,7 +30,7 @@ class Timeline:
     def __init__(self, job: Object, now: float) -> None:
         self.name: str = job["metadata"]["name"]
         self.ended: float | None = None
-        self._remaining = Eta()
+        self._eta = Eta()
         self._activity: str | None = None
         self._running: set[str] = set()
         self.job = job
@@ -46,7 +46,7 @@ class Timeline:
         if status.get("phase") != "Running":
             self._activity = None  # the next attempt reports its own
         self._facts = facts_of(status)
-        self._left = self._remaining.of(self.name, status, now)
+        self._left = self._eta.of(self.name, status, now)
         progress = status.get("progress") or {}
         step, steps = progress.get("step", 0), progress.get("steps")
         self.done = (step, steps) if steps else (progress.get("epoch", 0), progress.get("epochs"))

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from qtj.report.figure import has_picture, report_figure
-from qtj.report.findings import Findings
+from qtj.report.results import RunResults
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
 from qtj_operator.api.status import Phase, Status
@@ -17,9 +17,9 @@ ANIMALS = Predictions(classes=("cat", "dog"), labels=[0, 0, 1], predictions=[0, 
 LINE = Predictions(labels=[0.0, 2.0], predictions=[1.0, 2.0], examples=2)
 
 
-def found(epochs: Sequence[EpochRecord] = (), predictions: Predictions | None = None, title: str = "own") -> Findings:
+def found(epochs: Sequence[EpochRecord] = (), predictions: Predictions | None = None, title: str = "own") -> RunResults:
     status = Status(phase=Phase.COMPLETE)
-    return Findings(
+    return RunResults(
         title=title,
         phase=Phase.COMPLETE,
         headline=f"{title} is Complete",
@@ -34,7 +34,7 @@ def epochs(*losses: float | None, attempt: int = 1) -> list[EpochRecord]:
     return [EpochRecord(number, attempt, loss) for number, loss in enumerate(losses, start=1)]
 
 
-def drawn(findings: Findings) -> Figure:
+def drawn(findings: RunResults) -> Figure:
     """The picture, drawn to its end."""
     figure = report_figure(findings)
     figure.canvas.draw()

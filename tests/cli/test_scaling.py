@@ -166,7 +166,7 @@ def test_devices_that_nobody_told_are_counted_one_for_each_worker_and_that_is_sa
     found = scaling_of(["own"])
 
     assert [each.devices for each in found.scales] == [2]
-    assert found.notes == ["one device is counted for each worker of own/1, which did not say how many there were"]
+    assert found.notes == ["one device is counted for each worker of own/1, which did not report their number"]
 
 
 def test_runs_that_did_other_work_are_named(runs: Runs) -> None:
@@ -191,8 +191,11 @@ def test_a_run_of_a_job_without_throughput_is_left_out_and_named(runs: Runs) -> 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["mute"], "mute has no recorded throughput: its program tells no examplesPerSecond in its progress, as docs/"),
-        (["qcnn", "mute/1"], "mute/1 has no recorded throughput: its program tells no examplesPerSecond"),
+        (
+            ["mute"],
+            "mute has no recorded throughput: its program reports no examplesPerSecond in its progress, as docs/",
+        ),
+        (["qcnn", "mute/1"], "mute/1 has no recorded throughput: its program reports no examplesPerSecond"),
         (["new/1"], "new/1 has no recorded throughput: no epoch of it is recorded yet"),
         (["qcnm"], "the job qcnm was not run in this folder: write qcnn"),
         (["qcnn/7"], "there is no run qcnn/7 in this folder: there are qcnn/1"),

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from qtj.local.store import Change
-from qtj.runs.live import view_on
+from qtj.runs.live_view import view_for
 from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.client import Key, Resource
 
@@ -27,7 +27,7 @@ class Paper:
             file=self._text, force_terminal=terminal, width=width, height=25, highlight=False,
             _environ={"TERM": "xterm", **environment},
         )  # fmt: skip
-        self.view = view_on(self.console, bell=bell, clock=lambda: self.now)
+        self.view = view_for(self.console, bell=bell, clock=lambda: self.now)
 
     @property
     def text(self) -> str:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from qtj.local.store import Change
 from qtj.runs import run
-from qtj.runs.live import LiveView
+from qtj.runs.live_view import LiveView
 
 REPOSITORY = Path(__file__).parents[2]
 PICTURE = REPOSITORY / "docs/reference/run.svg"
@@ -36,7 +36,7 @@ class Painter(LiveView):
     def notice(self, change: Change) -> None:
         """Takes notice of a change, and paints once."""
         super().notice(change)
-        done = [course.done for course in self._courses.values()]
+        done = [timeline.done for timeline in self._timelines.values()]
         if not self._is_painted and any(total and 2 * step >= total for step, total in done):
             self._is_painted = True
             self._paper.print(self._drawn(COLUMNS, "…"))

@@ -34,7 +34,7 @@ def broken_resources(resources: Mapping[str, Any]) -> Iterator[Mistake]:
 
 
 def _amount(quantity: object) -> Decimal | None:
-    """Returns what a quantity comes to, or None for what is not one."""
+    """Returns the amount of a quantity, or None for what is not one."""
     if isinstance(quantity, bool) or not _QUANTITY.fullmatch(str(quantity)):
         return None
     try:

@@ -5,16 +5,11 @@ from typing import Any
 import pytest
 
 from qtj_contract import TerminationMessage
-from qtj_operator.api.status import ReplicaStatus, Status
 from qtj_operator.core.ending import Ending
 from qtj_operator.core.failures import MAX_FAILURES
 from tests.core.world import NOW, World, deleted_by, later, running_job, starting_job, trained_job
 
 LOST_A_PEER = Ending(exit_code=75, reason="Error", text="", time=NOW)
-
-
-def workers_of(status: Status) -> ReplicaStatus:
-    return (status.replicas or {})["Worker"]
 
 
 def failed_message(world: World) -> str:
@@ -194,25 +189,25 @@ def test_disruptions_end_the_job_where_its_author_limits_them() -> None:
 def test_a_finished_worker_whose_pod_goes_is_not_missed() -> None:
     world = running_job().with_pod("worker-1", exit_code=0).recorded()
 
-    assert workers_of(world.job.status).succeeded_indexes == "1"
+    assert world.job.status.replicas["Worker"].succeeded_indexes == "1"  # type: ignore[index]
     for gone in (world.without_pod("worker-1"), world.with_pod("worker-1", exit_code=0, deleting=True, disrupted=True)):
         decision = gone.decide()
         assert (decision.status.attempt, decision.actions, decision.status.phase) == (1, (), "Running")
-        assert workers_of(decision.status).succeeded == 1
+        assert decision.status.replicas["Worker"].succeeded == 1  # type: ignore[index]
 
 
 def test_a_worker_that_was_told_to_stop_and_obeyed_has_not_finished() -> None:
     status = running_job().with_pod("worker-1", exit_code=0, deleting=True).decide().status
 
     assert (status.attempt, status.disruptions) == (2, 1)
-    assert workers_of(status).succeeded_indexes is None
+    assert status.replicas["Worker"].succeeded_indexes is None  # type: ignore[index]
 
 
 def test_in_the_next_attempt_nobody_has_finished_yet() -> None:
     world = running_job().with_pod("worker-1", exit_code=0).recorded().with_pod("worker-0", exit_code=137).recorded()
 
     assert world.job.status.attempt == 2
-    assert workers_of(world.job.status).succeeded_indexes is None
+    assert world.job.status.replicas["Worker"].succeeded_indexes is None  # type: ignore[index]
     assert len(world.without_pods().decide().actions) == 2
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from typer.core import TyperGroup
 from typer.main import get_command
 
 from qtj.commands.main import GROUPS, app
@@ -30,8 +31,9 @@ def test_h_is_help_and_ends_with_examples(name: str) -> None:
 def test_an_example_of_the_help_is_a_command_line_that_is_accepted(name: str, example: str) -> None:
     program, command, *words = shlex.split(re.findall(r"qtj [^|<>)]+", example)[0])
     application = get_command(app)
+    assert isinstance(application, TyperGroup)
 
-    context = application.commands[command].make_context(command, words)  # type: ignore[attr-defined]  it is a group
+    context = application.commands[command].make_context(command, words)
 
     assert (program, command) == ("qtj", name)
     assert not context.args

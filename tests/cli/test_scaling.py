@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
+from matplotlib.lines import Line2D
 
 from qtj.report.scaling import scaling_of
 from qtj.report.scaling_report import scaling_figure
@@ -236,6 +238,11 @@ def test_without_matplotlib_there_is_the_table_alone(runs: Runs, monkeypatch: py
     assert qtj("report", "--scaling", "qcnn").output.splitlines()[-1].startswith("picture: none, for matplotlib is")
 
 
+def points_of(line: Line2D) -> list[list[float]]:
+    points: list[list[float]] = np.asarray(line.get_xydata()).tolist()
+    return points
+
+
 def test_the_picture_shows_throughput_and_efficiency_against_devices(runs: Runs) -> None:
     runs.add(100)
     runs.add(150, run="qcnn/2", workers=2)
@@ -244,7 +251,7 @@ def test_the_picture_shows_throughput_and_efficiency_against_devices(runs: Runs)
     figure.canvas.draw()
 
     throughput, efficiency = figure.axes
-    assert list(throughput.lines[0].get_xydata().tolist()) == [[1, 100], [2, 150]]  # type: ignore[union-attr]
-    assert throughput.lines[1].get_xydata().tolist() == [[0, 0], [2, 200]]  # type: ignore[union-attr]
-    assert efficiency.lines[0].get_xydata().tolist() == [[1, 1], [2, 0.75]]  # type: ignore[union-attr]
+    assert points_of(throughput.lines[0]) == [[1, 100], [2, 150]]
+    assert points_of(throughput.lines[1]) == [[0, 0], [2, 200]]
+    assert points_of(efficiency.lines[0]) == [[1, 1], [2, 0.75]]
     assert [text.get_text() for text in throughput.texts] == ["qcnn/1", "qcnn/2"]

@@ -65,8 +65,8 @@ def event(message: str, reason: str = "Restarting", *, name: str = "qcnn") -> Ch
 def pod(phase: str | None, *, name: str = "qcnn", uid: str = "uid-1") -> Change:
     """A change of a pod; without a phase, its end."""
     meta = {"name": f"{name}-worker-0", "namespace": "default", "uid": uid, "labels": {LABEL_JOB: name}}
-    what = "MODIFIED" if phase else "DELETED"
-    return Change(what, Resource.PODS, 3, {"metadata": meta, "status": {"phase": phase or "Running"}})
+    seen = {"metadata": meta, "status": {"phase": phase or "Running"}}
+    return Change("MODIFIED" if phase else "DELETED", Resource.PODS, 3, seen)
 
 
 def manifest(name: str, status: dict[str, Any], **spec: Any) -> dict[str, Any]:

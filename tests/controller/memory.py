@@ -128,7 +128,7 @@ class Kubelet:
             if "deletionTimestamp" in self._pod(name)["metadata"]:
                 self._client.remove(Resource.PODS, self._namespace, name)
 
-    async def runs_inference(self, job: str, exit_code: int, says: TerminationMessage) -> None:
+    async def runs_inference(self, job: str, exit_code: int, says: TerminationMessage | None) -> None:
         """The inference Job's pod ends, and the Job with it."""
         name = f"{job}-inference"
         found = await self._client.get(Resource.JOBS, self._namespace, name)

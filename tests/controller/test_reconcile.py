@@ -118,7 +118,8 @@ async def test_a_job_of_another_controller_is_not_touched(unreadable: dict[str, 
     lab = Lab()
     await lab.applies(managedBy="kueue.x-k8s.io/multikueue", **unreadable)
     for status in ({}, {"phase": "Running", "attempt": 3, "ofALaterVersion": True}):
-        lab.cluster.edit(Resource.QUANTUM_TRAINING_JOBS, *KEY, **({"status": status} if status else {}))
+        written: dict[str, Any] = {"status": status} if status else {}
+        lab.cluster.edit(Resource.QUANTUM_TRAINING_JOBS, *KEY, **written)
 
         assert await lab.passes() is None
         assert await lab.status() == status

@@ -7,7 +7,7 @@ import pytest
 from qtj_contract import TerminationMessage
 from qtj_operator.core.ending import Ending
 from qtj_operator.core.failures import MAX_FAILURES
-from tests.core.world import NOW, World, later, running_job, starting_job, trained_job
+from tests.core.world import NOW, World, deleted_by, later, running_job, starting_job, trained_job
 
 LOST_A_PEER = Ending(exit_code=75, reason="Error", text="", time=NOW)
 
@@ -478,7 +478,7 @@ def test_a_member_whose_sidecar_runs_on_is_lost_all_the_same() -> None:
 def test_a_gang_starts_again_only_when_its_sidecars_are_gone_too() -> None:
     world = running_job(workers=2).with_pod("worker-1", exit_code=137, sidecar=True).recorded()
 
-    assert [action.name for action in world.decide().actions] == ["qcnn-worker-0", "qcnn-worker-1"]  # type: ignore[union-attr]
+    assert deleted_by(world.decide()) == ["qcnn-worker-0", "qcnn-worker-1"]
 
 
 def test_a_sidecar_that_runs_is_no_peer_that_could_explain_a_loss() -> None:

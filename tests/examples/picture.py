@@ -6,6 +6,7 @@ import re
 import sys
 import tempfile
 from pathlib import Path
+from unittest.mock import patch
 
 from rich.console import Console
 
@@ -47,8 +48,7 @@ class Painter(LiveView):
 def main() -> None:
     """Runs the example in a folder of its own."""
     os.environ["TERM"] = "xterm-256color"
-    run.view_on = lambda *_, **__: Painter()  # type: ignore[assignment]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, patch("qtj.runs.run.view_on", lambda *_, **__: Painter()):
         os.chdir(folder)
         sys.exit(run.run_file(run.Options(file=REPOSITORY / "examples/qcnn.yaml")))
 

@@ -45,13 +45,14 @@ class History:
 
     def allows(self, reason: str | None) -> bool:
         """Tells whether the job may have failed for this reason."""
-        return {
+        allowed: dict[Reason, bool] = {
             Reason.REPLICA_FAILED: self.final > 0,
             Reason.BACKOFF_LIMIT_EXCEEDED: self.failures > min(p.get("backoffLimit", 3) for p in self.policies),
             Reason.INFERENCE_FAILED: self.inference_failed,
             Reason.DEADLINE_EXCEEDED: any("activeDeadlineSeconds" in p for p in self.policies),
             Reason.PENDING_DEADLINE_EXCEEDED: any("pendingDeadlineSeconds" in p for p in self.policies),
-        }.get(Reason(reason or ""), False)
+        }
+        return allowed.get(Reason(reason or ""), False)
 
     @property
     def expires(self) -> bool:

@@ -7,6 +7,7 @@ import subprocess
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,8 +29,8 @@ def here(laptop: Laptop, monkeypatch: pytest.MonkeyPatch) -> Laptop:
     return laptop
 
 
-def ran(laptop: Laptop, times: int = 1, **spec: object) -> None:
-    laptop.write(toy_job(epochs=1, **spec))  # type: ignore[arg-type]
+def ran(laptop: Laptop, times: int = 1, **spec: Any) -> None:
+    laptop.write(toy_job(epochs=1, **spec))
     for _ in range(times):
         assert laptop.qtj("run", "job.yaml").code == 0
 
@@ -163,12 +164,12 @@ def test_links_that_lead_nowhere_hide_no_other_run(laptop: Laptop) -> None:
     assert (runs / "4/job.json").is_file()
 
 
-def test_two_runs_elsewhere_at_once_are_both_listed(here: Laptop) -> None:
+def test_two_runs_elsewhere_at_once_are_both_listed(here: Laptop, monkeypatch: pytest.MonkeyPatch) -> None:
     history = History()
+    monkeypatch.setattr(history, "_next_number", lambda _: 1)  # as two that look at the same moment
     for number in range(5):
         (here.folder / f"data{number}").mkdir()
         (here.folder / f"data{number}/.qtj-run").touch()
-        history._next_number = lambda _: 1  # type: ignore[method-assign]  as two that look at the same moment
         history.link("toy", Folder(here.folder / f"data{number}"))
 
     assert [run.number for run in History().runs("toy")] == [1, 2, 3, 4, 5]

@@ -84,7 +84,12 @@ def test_room_is_looked_at_when_it_is_used() -> None:
 
 def test_an_engine_that_asks_for_no_more_looks_at_nothing() -> None:
     looks: list[int] = []
-    budget, one = Budget(lambda: looks.append(1) or MIB), engine()
+
+    def room() -> int:
+        looks.append(1)
+        return MIB
+
+    budget, one = Budget(room), engine()
 
     for batch in (8, 4, 8, 1):
         budget.lend(one, batch)
@@ -110,9 +115,9 @@ def test_engines_of_different_sizes_work_in_the_same_place(*, larger_first: bool
     for each, size in zip(engines, sizes, strict=True):
         inputs, weights = np.linspace(-1, 1, 3 * size).reshape(3, size), np.linspace(0, 1, 21)
         values, serial = each.values(inputs, weights)
-        serials.append((each, inputs, weights, np.ones_like(values), serial))
+        serials.append((each.gradients, (inputs, weights, np.ones_like(values), serial)))
 
-    found = [each.gradients(*rest) for each, *rest in serials]
+    found = [taken_back(*numbers) for taken_back, numbers in serials]
 
     for (one, other), (mine, yours) in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, mine)

@@ -34,9 +34,9 @@ class Painter(LiveView):
         if not self._is_painted and "artifacts go to" not in sentence:
             self._paper.print(f"{self._now():7.1f} s  {sentence}", style=style, highlight=False)
 
-    def notice(self, change: Change) -> None:
-        """Takes notice of a change, and paints once."""
-        super().notice(change)
+    def show_change(self, change: Change) -> None:
+        """Shows a change, and paints once."""
+        super().show_change(change)
         done = [timeline.done for timeline in self._timelines.values()]
         if not self._is_painted and any(total and 2 * step >= total for step, total in done):
             self._is_painted = True

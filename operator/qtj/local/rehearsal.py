@@ -7,10 +7,10 @@ from typing import Any
 
 from qtj.local.client import MachineClient, MemoryClient
 from qtj.local.store import Store
-from qtj_contract import Progress
 from qtj_operator.api.job import Job
 from qtj_operator.api.status import Phase, WeightsStatus
-from qtj_operator.controller.client import Key, Object, Resource
+from qtj_operator.controller.client import Object, Resource
+from qtj_operator.controller.progress import NoProgress
 from qtj_operator.controller.reconcile import Reconciler, utc_now
 from qtj_operator.core.invalid_spec import invalid_inference
 from qtj_operator.manifests.inference import inference_job
@@ -46,13 +46,6 @@ class Rehearsal:
         return [*self.services, *self.pod_groups, *self.pods, *inference]
 
 
-class _Silence:
-    """A `ProgressSource` that knows nothing."""
-
-    def latest(self, _key: Key, _address: str | None, *, evaluator: bool = False) -> Progress | None:  # noqa: ARG002
-        return None
-
-
 def rehearse(manifest: Object, *, here: bool = False) -> Rehearsal:
     """Lets the operator take up a job.
 
@@ -70,7 +63,7 @@ async def _rehearse(manifest: Object, store: Store, client: MemoryClient) -> Reh
     key = (meta["namespace"], meta["name"])
     spec = {name: value for name, value in manifest["spec"].items() if name != "suspend"}
     store.create(Resource.QUANTUM_TRAINING_JOBS, {**manifest, "spec": spec})
-    reconciler = Reconciler(client, _Silence())
+    reconciler = Reconciler(client, NoProgress())
     for _ in range(_ENOUGH):
         await reconciler.reconcile(key)
     raw = await client.get(Resource.QUANTUM_TRAINING_JOBS, *key) or {}

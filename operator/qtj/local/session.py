@@ -32,6 +32,7 @@ from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.pace import Pace
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler, utc_now
+from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.runtime import Runtime
 from qtj_operator.core.decision import Decision
 
@@ -92,9 +93,12 @@ class Session:
         self._controller = JobController(self._store, utc_now)
         self._queue: WorkQueue[Key] = WorkQueue()
         self._poller = LocalPoller(self._queue.add, self._progress_port, on_activity)
-        self._metrics = Metrics(lambda: len(self._queue))
+        self._known = JobRegistry()
+        self._metrics = Metrics(lambda: len(self._queue), self._known.count)
         self._client = MachineClient(self._store, self._artifacts)
-        self._reconciler = Reconciler(self._client, self._poller, metrics=self._metrics, pace=_AtOnce())
+        self._reconciler = Reconciler(
+            self._client, self._poller, jobs=self._known, metrics=self._metrics, pace=_AtOnce()
+        )
         self._kubelet = Kubelet(self._store, self._machine(configs or {}))
         self._changed = asyncio.Event()
         self._last: dict[Key, Object] = {}
@@ -134,7 +138,9 @@ class Session:
 
     async def run(self) -> None:
         """Runs until every job has ended or is suspended, and no program of theirs is left."""
-        runtime = Runtime(self._client, self._reconciler.reconcile, self._queue, None, self._metrics)
+        runtime = Runtime(
+            self._client, self._reconciler.reconcile, self._queue, None, jobs=self._known, metrics=self._metrics
+        )
         background = [asyncio.create_task(each) for each in (runtime.run(), self._poller.run())]
         try:
             for job in self._jobs.values():

@@ -79,6 +79,10 @@ class Store:
         """
         return self._found((resource, namespace, name))
 
+    def has(self, resource: Resource, namespace: str, name: str) -> bool:
+        """Tells whether there is such an object."""
+        return (resource, namespace, name) in self._objects
+
     def select(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         """Yields the objects that carry all of `labels`, by name."""
         for address in self._addresses(resource):

@@ -148,11 +148,20 @@ class Job:
 
     @property
     def named_weights(self) -> str | None:
-        """The whole address of the weights that the spec names; None when it names none."""
-        artifacts = self.spec.artifacts
-        if artifacts.weights is None or "://" in artifacts.weights:
-            return artifacts.weights
-        return f"{artifacts.uri.rstrip('/')}/{artifacts.weights}"
+        """The whole address of the weights that the spec names, by the spec; None when it names none."""
+        return self.weights_below(self.spec.artifacts.uri)
+
+    def weights_below(self, folder: str) -> str | None:
+        """Returns the whole address of the weights that the spec names; None when it names none.
+
+        Args:
+            folder: The address of the artifacts. Weights below those of the spec are at the same place below it.
+        """
+        uri, weights = self.spec.artifacts.uri, self.spec.artifacts.weights
+        if weights is None:
+            return None
+        below = weights.removeprefix(f"{uri.rstrip('/')}/")
+        return below if "://" in below else f"{folder.rstrip('/')}/{below}"
 
     @property
     def queued(self) -> bool:

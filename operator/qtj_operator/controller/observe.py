@@ -12,12 +12,13 @@ from qtj_operator.controller.client import Client, Key, Object, ProgressSource, 
 from qtj_operator.controller.parse import parse_inference, parse_pod, parse_service
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.observed import Observed
+from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.pod import Pod
 
 __all__ = ["observe"]
 
 
-async def observe(client: Client, progress: ProgressSource, job: Job) -> Observed:
+async def observe(client: Client, progress: ProgressSource, job: Job, platform: Platform = CLUSTER) -> Observed:
     """Returns the job with every child that it controls; an object that merely carries our labels is not one."""
     labels = {LABEL_JOB: job.name}
     # Pods are read after the inference Job: one that is seen complete then has its pod, with the result, in sight.
@@ -30,6 +31,7 @@ async def observe(client: Client, progress: ProgressSource, job: Job) -> Observe
     mains = {role.task_type: _main_name(job, role) for role, _ in job.spec.replica_specs}
     seen = Observed(
         job=job,
+        platform=platform,
         pods=tuple(_replica_pod(pod, mains) for pod in pods if is_controlled_by(pod, job.uid)),
         services={s.name: s for s in (parse_service(raw) for raw in services if is_controlled_by(raw, job.uid))},
         pod_group=pod_group,

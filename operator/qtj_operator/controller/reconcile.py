@@ -23,6 +23,7 @@ from qtj_operator.controller.repairs import Repairs
 from qtj_operator.core.decide import decide, refuse
 from qtj_operator.core.decision import Create, Decision, Event, Restore, earliest
 from qtj_operator.core.events import events_between
+from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.status import failed_by_obstacle, has_run, is_blocked, with_obstacle
 
 __all__ = ["Reconciler", "utc_now"]
@@ -48,6 +49,7 @@ class Reconciler:
         pace: How often numbers are written.
         refusals: What the API server has refused.
         repairs: How often what others edit is brought back.
+        platform: What pods run on.
     """
 
     client: Client
@@ -58,6 +60,7 @@ class Reconciler:
     pace: Pace = field(default_factory=Pace)
     refusals: Refusals = field(default_factory=Refusals)
     repairs: Repairs = field(default_factory=Repairs)
+    platform: Platform = CLUSTER
 
     async def reconcile(self, key: Key) -> timedelta | None:
         """Does one pass over the job and returns after what time to look again, if nothing happens before.
@@ -94,7 +97,8 @@ class Reconciler:
             job = Job.parse(raw)
         except InvalidJob as error:
             return _refused(raw, str(error), now)
-        seen = await with_nodes(self.client, await observe(self.client, self.progress, job), now)
+        seen = await observe(self.client, self.progress, job, self.platform)
+        seen = await with_nodes(self.client, seen, now)
         decision = self.repairs.throttled((job.namespace, job.name), decide(seen, now), now)
         decision = await self._act(job, decision, now)
         return self.pace.throttled((job.namespace, job.name), job.status, decision, now)

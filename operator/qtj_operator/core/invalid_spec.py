@@ -19,6 +19,7 @@ from qtj_operator.api.reading import dotted, faults
 from qtj_operator.api.template import read_template
 from qtj_operator.core.decision import Move
 from qtj_operator.core.observed import Observed
+from qtj_operator.core.platform import Platform
 from qtj_operator.manifests.tf_config import tf_config
 
 __all__ = ["fault", "invalid_inference", "invalid_spec"]
@@ -30,6 +31,7 @@ class Asked:
 
     Attributes:
         job: The job.
+        platform: What its pods run on.
         templates: Pod templates by where they stand.
         states: Statevectors that there are at once.
         replicas: How many train together; 0 for inference.
@@ -38,6 +40,7 @@ class Asked:
     """
 
     job: Job
+    platform: Platform
     templates: Mapping[str, Mapping[str, Any]]
     states: int = STATES
     replicas: int = 0
@@ -50,20 +53,20 @@ Check = Callable[[Asked], str | None]
 
 def invalid_spec(seen: Observed, _now: datetime) -> Move | None:
     """Says what is wrong once, before any pod exists, and leaves it at that."""
-    sentence = fault(seen.job)
+    sentence = fault(seen.job, seen.platform)
     return None if sentence is None else Move(conditions=(conditions.failed(Reason.INVALID_SPEC, sentence),))
 
 
-def fault(job: Job) -> str | None:
+def fault(job: Job, platform: Platform) -> str | None:
     """Returns what is wrong with the spec, in a sentence for its author; None when nothing is."""
-    return _complaint(_of_training(job)) or tf_config_too_long(job)
+    return _complaint(_of_training(job, platform)) or tf_config_too_long(job)
 
 
-def _of_training(job: Job) -> Asked:
-    return Asked(job=job, templates=_templates(job), replicas=job.training_size)
+def _of_training(job: Job, platform: Platform) -> Asked:
+    return Asked(job=job, platform=platform, templates=_templates(job), replicas=job.training_size)
 
 
-def invalid_inference(job: Job) -> str | None:
+def invalid_inference(job: Job, platform: Platform) -> str | None:
     """Returns what is wrong with inference's own template, which may be edited until it is used; else None."""
     template, where = job.inference.template if job.inference else None, "spec.inference.template"
     if template is None:
@@ -74,7 +77,8 @@ def invalid_inference(job: Job) -> str | None:
         path, what = next(faults(error))
         return f"{dotted((where, *path))}: {what}"
     loss = "inference could not read the weights"
-    return _complaint(Asked(job=job, templates={where: template}, states=1, whose="for inference", loss=loss))
+    asked = Asked(job=job, platform=platform, templates={where: template}, states=1, whose="for inference", loss=loss)
+    return _complaint(asked)
 
 
 def _complaint(asked: Asked) -> str | None:
@@ -105,7 +109,7 @@ def artifacts_that_vanish(asked: Asked) -> str | None:
     """file:// artifacts inside the container, or on a volume that is the pod's own, would vanish with it."""
     uri = asked.job.spec.artifacts.uri
     url = urlsplit(uri)
-    if url.scheme != "file":
+    if url.scheme != "file" or asked.platform.keeps_files:
         return None
     for where, pod, main in _programs(asked.templates):
         volume = _volume_at(PurePosixPath(url.path), pod, main)

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from qtj_operator.api.names import KIND
-from qtj_operator.api.status import ENDED, Phase
+from qtj_operator.api.status import FINISHED, Phase
 
 __all__ = ["is_at_rest", "is_over", "is_record", "moved", "without_digest"]
 
@@ -44,7 +44,7 @@ def without_digest(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_over(record: Mapping[str, Any]) -> bool:
     """Tells whether the job is complete or has failed."""
-    return (record.get("status") or {}).get("phase") in ENDED
+    return (record.get("status") or {}).get("phase") in FINISHED
 
 
 def is_at_rest(record: Mapping[str, Any]) -> bool:

@@ -9,12 +9,12 @@ from qtj.files.manifests import read_file
 from qtj.files.settings import Setting
 from qtj.local.addresses import NoFreePortError
 from qtj.local.calibration import LIMIT_SECONDS, Pace, calibrate
-from qtj.local.memory import machine_memory
 from qtj.local.program import CannotStartError, Configs
 from qtj.local.rehearsal import Rehearsal
 from qtj.terminal.printing import Form, formatted, kubectl_name, say
 from qtj.terminal.text import names
 from qtj_contract import STATES
+from qtj_contract.control_groups import memory_limit
 from qtj_contract.quantities import in_words
 from qtj_operator.api.job import Job, is_trainer, main_container
 from qtj_operator.api.memory import program_bytes, state_bytes
@@ -126,7 +126,7 @@ def _limit(rehearsal: Rehearsal) -> str | None:
 def _too_large_here(job: Job, needed: int) -> str:
     """Returns the end of the line on memory when `qtj run` has too little of it for all replicas side by side."""
     holders = sum(1 for replica in job.replicas() if replica.role != Role.PS)
-    present = machine_memory()
+    present = memory_limit()
     if needed * holders <= present:
         return ""
     each = f"{holders} such replicas" if holders > 1 else "that"

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, PlainSerializer, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+from qtj_contract.timestamps import rfc3339
+
 __all__ = ["Model", "Timestamp"]
 
 
@@ -41,7 +43,7 @@ class Model(BaseModel):
 
 Timestamp = Annotated[
     datetime,
-    PlainSerializer(lambda moment: moment.strftime("%Y-%m-%dT%H:%M:%SZ"), return_type=str),
+    PlainSerializer(rfc3339, return_type=str),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
 """A moment to the second in UTC, as Kubernetes writes it."""

@@ -9,7 +9,7 @@ from pydantic import Field
 from qtj_operator.api.model import Model, Timestamp
 
 __all__ = [
-    "ENDED",
+    "FINISHED",
     "Condition",
     "Failure",
     "InferencePhase",
@@ -34,8 +34,8 @@ class Phase(StrEnum):
     FAILED = "Failed"
 
 
-ENDED = frozenset({Phase.COMPLETE, Phase.FAILED})
-"""Phases of a job that is over."""
+FINISHED = frozenset({Phase.COMPLETE, Phase.FAILED})
+"""Phases of a job that is complete or has failed."""
 
 
 class Condition(Model):

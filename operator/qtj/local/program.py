@@ -18,7 +18,8 @@ from qtj.local.startable import CannotStartError, refuse_unstartable
 from qtj.local.variables import Configs, as_text, expanded, variables_of
 from qtj_contract import Env
 from qtj_contract.quantities import amount_of
-from qtj_operator.api.job import TRAINER_IMAGE, is_trainer, main_container
+from qtj_operator.api.job import is_trainer, main_container
+from qtj_operator.api.template import TRAINER_IMAGE
 from qtj_operator.controller.client import Object
 
 __all__ = ["CannotStartError", "Configs", "Program", "program_of", "with_command"]

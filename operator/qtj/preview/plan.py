@@ -111,7 +111,7 @@ def _needed(job: Job, rehearsal: Rehearsal) -> int | None:
 
 
 def _program(job: Job, circuit: Circuit, rehearsal: Rehearsal) -> int:
-    return program_bytes(circuit, _main(rehearsal), replicas=job.training_size)
+    return program_bytes(circuit, is_trainer=is_trainer(_main(rehearsal)), replicas=job.training_size)
 
 
 def _main(rehearsal: Rehearsal) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from qtj_contract import Progress
-from qtj_operator.api.job import Job, main_container
+from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, LABEL_ROLE, Role, inference_name
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import Client, Key, Object, ProgressSource, Resource
@@ -56,8 +56,7 @@ def _main_name(job: Job, role: Role) -> str:
 
     Linkerd does unless `proxy-await` is disabled, Istio with `holdApplicationUntilProxyStarts`.
     """
-    name: str = main_container(job.template(role)["spec"]["containers"])["name"]
-    return name
+    return job.template(role).spec.main.name
 
 
 def _replica_pod(raw: Object, mains: Mapping[str, str]) -> Pod:

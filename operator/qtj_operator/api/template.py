@@ -20,6 +20,8 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
+from qtj_operator.api.model import null_as
+
 __all__ = [
     "TRAINER_IMAGE",
     "Container",
@@ -41,8 +43,8 @@ TRAINER_IMAGE = "qtj-trainer"
 """How the image of this project's trainer is called, in whatever registry."""
 
 T = TypeVar("T")
-_List = Annotated[list[T], BeforeValidator(lambda value: [] if value is None else value)]
-_Fields = Annotated[dict[str, Any], BeforeValidator(lambda value: {} if value is None else value)]
+_List = Annotated[list[T], null_as([])]
+_Fields = Annotated[dict[str, Any], null_as({})]
 
 
 class _Part(BaseModel):
@@ -116,7 +118,7 @@ class Container(_Part):
     env: _List[Variable] = []
     ports: _List[Port] = []
     volume_mounts: _List[Mount] = []
-    resources: Annotated[Resources, BeforeValidator(lambda value: {} if value is None else value)] = Resources()
+    resources: Annotated[Resources, null_as({})] = Resources()
     security_context: _Fields = {}
     termination_message_path: Any = None
     restart_policy: Any = None
@@ -154,7 +156,7 @@ class Metadata(_Part):
 class PodTemplate(_Part):
     """A PodTemplateSpec, not expanded: every future field of a pod is passed on."""
 
-    metadata: Annotated[Metadata, BeforeValidator(lambda value: {} if value is None else value)] = Metadata()
+    metadata: Annotated[Metadata, null_as({})] = Metadata()
     spec: PodSpec
 
 

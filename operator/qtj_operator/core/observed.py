@@ -82,7 +82,7 @@ class Observed:
     @property
     def failures(self) -> tuple[Failure, ...]:
         """Replicas that ended badly, as the status keeps them."""
-        return self.job.status.failures or ()
+        return self.job.status.failures
 
     @cached_property
     def current(self) -> tuple[Pod, ...]:
@@ -97,7 +97,7 @@ class Observed:
     @cached_property
     def finished(self) -> frozenset[ReplicaId]:
         """Replicas of the current attempt whose success is on record: their pods may go, and do not come again."""
-        recorded = self.job.status.replicas or {}
+        recorded = self.job.status.replicas
         return frozenset(
             ReplicaId(role, index)
             for role, spec in self.job.spec.replica_specs

@@ -57,12 +57,14 @@ def test_a_spec_keeps_its_template_as_it_was_written() -> None:
 
 
 def test_a_pod_is_built_without_a_change_to_the_template() -> None:
-    template = a_template(a_container(env=[{"name": "A", "value": "1"}], ports=[{"containerPort": 80}]), volumes=[])
+    template = a_template(
+        a_container(env=[{"name": "A", "valueFrom": {"fieldRef": {}}}], ports=[{"containerPort": 80}]), volumes=[]
+    )
     before = deepcopy(template)
     job = a_job(template=template)
 
     built = replica_pod(job, job.leader, 1)
-    built["spec"]["containers"][0]["env"][-1]["value"] = "2"
+    built["spec"]["containers"][0]["env"][-1]["valueFrom"]["fieldRef"] = {"fieldPath": "spec.nodeName"}
     built["spec"]["containers"][0]["ports"][0]["containerPort"] = 81
 
     assert job.template(Role.WORKER).written == before

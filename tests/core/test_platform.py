@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from qtj_operator.api.status import WeightsStatus
 from qtj_operator.core.invalid_spec import fault, invalid_inference
 from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.started import started
-from tests.core.world import NOW, new_job
+from qtj_operator.core.trained import trained
+from tests.core.world import NOW, new_job, running_job
 from tests.jobs import a_job, a_template
 
 MACHINE = Platform(keeps_files=True, artifacts={("lab", "qcnn"): "file:///home/ada/qtj-artifacts/qcnn/1"})
@@ -48,3 +50,13 @@ def test_weights_below_the_artifacts_are_where_the_platform_has_the_artifacts(we
 
 def test_a_job_that_names_no_weights_has_none_on_any_platform() -> None:
     assert MACHINE.named_weights(a_job()) is None
+
+
+def test_weights_that_the_spec_names_are_recorded_where_the_platform_has_them() -> None:
+    artifacts = {"uri": "gs://bucket/qcnn", "weights": "w.h5"}
+    seen = running_job(artifacts=artifacts).with_pod("worker-0", exit_code=0)
+
+    move = trained(replace(seen, platform=MACHINE), NOW)
+
+    assert move is not None
+    assert move.change.weights == WeightsStatus(uri="file:///home/ada/qtj-artifacts/qcnn/1/w.h5")

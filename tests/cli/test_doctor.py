@@ -12,7 +12,7 @@ import pytest
 from qtj.doctor import machine, software
 from qtj.doctor.doctor import run_doctor
 from qtj.doctor.finding import Finding, Level, run_check
-from qtj.local.machine import usable_processors
+from qtj_contract.control_groups import usable_processors
 
 QTJ = (sys.executable, "-c", "from qtj import app; app(prog_name='qtj')")
 

@@ -288,7 +288,7 @@ def test_a_missing_evaluator_comes_again_and_restarts_nobody() -> None:
 
 
 def test_a_job_does_not_wait_for_its_evaluator_to_run() -> None:
-    world = evaluated_job().with_status(conditions=None).with_pod("evaluator-0")
+    world = evaluated_job().with_status(conditions=()).with_pod("evaluator-0")
 
     assert world.decide().status.phase == "Running"
 

@@ -189,25 +189,25 @@ def test_disruptions_end_the_job_where_its_author_limits_them() -> None:
 def test_a_finished_worker_whose_pod_goes_is_not_missed() -> None:
     world = running_job().with_pod("worker-1", exit_code=0).recorded()
 
-    assert world.job.status.replicas["Worker"].succeeded_indexes == "1"  # type: ignore[index]
+    assert world.job.status.replicas["Worker"].succeeded_indexes == "1"
     for gone in (world.without_pod("worker-1"), world.with_pod("worker-1", exit_code=0, deleting=True, disrupted=True)):
         decision = gone.decide()
         assert (decision.status.attempt, decision.actions, decision.status.phase) == (1, (), "Running")
-        assert decision.status.replicas["Worker"].succeeded == 1  # type: ignore[index]
+        assert decision.status.replicas["Worker"].succeeded == 1
 
 
 def test_a_worker_that_was_told_to_stop_and_obeyed_has_not_finished() -> None:
     status = running_job().with_pod("worker-1", exit_code=0, deleting=True).decide().status
 
     assert (status.attempt, status.disruptions) == (2, 1)
-    assert status.replicas["Worker"].succeeded_indexes is None  # type: ignore[index]
+    assert status.replicas["Worker"].succeeded_indexes is None
 
 
 def test_in_the_next_attempt_nobody_has_finished_yet() -> None:
     world = running_job().with_pod("worker-1", exit_code=0).recorded().with_pod("worker-0", exit_code=137).recorded()
 
     assert world.job.status.attempt == 2
-    assert world.job.status.replicas["Worker"].succeeded_indexes is None  # type: ignore[index]
+    assert world.job.status.replicas["Worker"].succeeded_indexes is None
     assert len(world.without_pods().decide().actions) == 2
 
 
@@ -268,7 +268,7 @@ def test_a_running_gang_that_misses_a_member_is_lost_although_there_is_no_pod_to
     decision = running_job(backoff_limit=0).without_pod("worker-1").decide()
 
     assert (decision.status.attempt, decision.status.restarts, decision.status.disruptions) == (2, 0, 1)
-    assert decision.status.failures is None
+    assert decision.status.failures == ()
     assert decision.events[0].message == "qcnn-worker-1 is gone; all replicas start again as attempt 2"
 
 

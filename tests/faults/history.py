@@ -12,6 +12,7 @@ from qtj_operator.api.names import LABEL_ATTEMPT
 from qtj_operator.api.run_policy import CleanPodPolicy
 from qtj_operator.api.status import InferencePhase, Phase
 from qtj_operator.controller.client import Resource
+from qtj_operator.core.pod import FINISHED
 from tests.faults.actors import NAMESPACE
 from tests.faults.invariants import wanted_run
 
@@ -112,7 +113,7 @@ def _wrong_result(job: Job) -> Iterator[str]:
 def _wrong_leftovers(store: Store, job: Job) -> Iterator[str]:
     policy = job.policy.clean_pod_policy or CleanPodPolicy.RUNNING
     pods = [pod for pod in store.select(Resource.PODS, NAMESPACE, {}) if LABEL_ATTEMPT in pod["metadata"]["labels"]]
-    active = [pod["metadata"]["name"] for pod in pods if pod["status"]["phase"] not in {"Succeeded", "Failed"}]
+    active = [pod["metadata"]["name"] for pod in pods if pod["status"]["phase"] not in FINISHED]
     kept = policy == CleanPodPolicy.NONE and job.status.phase != Phase.SUSPENDED
     if active and not kept:
         yield f"{active} still run"

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from qtj.doctor.finding import Finding, Level
-from qtj.local.machine import ends_with_its_parent, usable_processors
-from qtj.local.memory import machine_memory
+from qtj.local.machine import ends_with_its_parent
+from qtj_contract.control_groups import memory_limit, usable_processors
 from qtj_contract.quantities import in_words
 
 __all__ = ["CHECKS"]
@@ -50,7 +50,7 @@ def _processors() -> Finding:
 
 
 def _memory() -> Finding:
-    usable = machine_memory()
+    usable = memory_limit()
     found = f"{in_words(usable)} for this process"
     if usable >= _LITTLE_MEMORY:
         return Finding("memory", Level.OK, found)

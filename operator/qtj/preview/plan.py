@@ -9,13 +9,13 @@ from qtj.files.documents import read_file
 from qtj.files.settings import Setting
 from qtj.local.addresses import NoFreePortError
 from qtj.local.calibration import LIMIT_SECONDS, Pace, calibrate
-from qtj.local.memory import machine_memory
 from qtj.local.program import CannotStartError, Configs
 from qtj.local.rehearsal import Rehearsal
 from qtj.terminal.output_format import OutputFormat, formatted, kubectl_name
 from qtj.terminal.streams import print_stdout
 from qtj.terminal.text import name_list
 from qtj_contract import STATES
+from qtj_contract.control_groups import memory_limit
 from qtj_contract.quantities import in_words
 from qtj_operator.api.job import Job, is_trainer, main_container
 from qtj_operator.api.memory import program_bytes, state_bytes
@@ -112,7 +112,7 @@ def _needed(job: Job, rehearsal: Rehearsal) -> int | None:
 
 
 def _program(job: Job, circuit: Circuit, rehearsal: Rehearsal) -> int:
-    return program_bytes(circuit, _main(rehearsal), replicas=job.training_size)
+    return program_bytes(circuit, is_trainer=is_trainer(_main(rehearsal)), replicas=job.training_size)
 
 
 def _main(rehearsal: Rehearsal) -> Mapping[str, Any]:
@@ -127,7 +127,7 @@ def _limit(rehearsal: Rehearsal) -> str | None:
 def _too_large_here(job: Job, needed: int) -> str:
     """Returns the end of the line on memory when `qtj run` has too little of it for all replicas side by side."""
     holders = sum(1 for replica in job.replicas() if replica.role != Role.PS)
-    present = machine_memory()
+    present = memory_limit()
     if needed * holders <= present:
         return ""
     each = f"{holders} such replicas" if holders > 1 else "that"

@@ -19,10 +19,10 @@ from qtj.local.history import INTERRUPTED, phase_of
 from qtj.terminal.errors import InputError
 from qtj_operator.api.conditions import ConditionType, is_true
 from qtj_operator.api.reading import read_status
+from qtj_operator.api.spec import IMMUTABLE
 
 __all__ = ["EarlierRun", "Start", "is_resumable", "start_of"]
 
-_IMMUTABLE = ("strategy", "template", "replicaSpecs", "circuit", "artifacts", "profiler", "managedBy")
 _OF_NO_CONSEQUENCE = {"suspend", "retry"}
 _EPOCHS = "--epochs"
 
@@ -106,7 +106,7 @@ def start_of(document: Document, earlier: EarlierRun | None, *, resume: bool, al
 
 def _resumed(document: Document, earlier: EarlierRun) -> Start:
     spec = document.manifest["spec"]
-    for name in _IMMUTABLE:
+    for name in IMMUTABLE:
         before, now = earlier.record["spec"].get(name), spec.get(name)
         if why := _forbids(before, now):
             raise InputError(document.error(["spec", name], f"{why}: undo that, or train again with --fresh"))

@@ -8,7 +8,8 @@ waiting is done here, on the same ports and before TensorFlow opens them:
     leader      connects to each follower until all have greeted, then tells all to go, and from which checkpoint;
                 or, where the terms of one are not its own, why all of them end
 
-A follower without its leader goes on listening. A leader whose follower went away connects again.
+A follower without its leader goes on listening. A leader whose follower went away connects again. Processes may meet
+more than once: a follower stops listening before it closes the connection, and the leader waits for that.
 """
 
 import json
@@ -20,7 +21,7 @@ from contextlib import ExitStack, suppress
 from math import inf
 from queue import SimpleQueue
 from socketserver import StreamRequestHandler, ThreadingTCPServer
-from threading import Thread
+from threading import Event, Thread
 
 from qtj_trainer.errors import TryAgainError, UserError
 from qtj_trainer.replicate.cluster import Cluster, Member
@@ -106,6 +107,8 @@ def _gather(followers: list[Member], word: str, terms: Terms) -> None:
         line = _STOP + refusal.encode() if refusal else _GO + word.encode()
         for each, connection in reached.items():
             _send(each, connection, line + b"\n")
+        for connection in reached.values():
+            _await_end(connection)
     if refusal:
         raise UserError(refusal)
 
@@ -141,6 +144,13 @@ def _send(member: Member, connection: socket.socket, line: bytes) -> None:
         raise TryAgainError(f"{member} went away before training began: all have to start again") from problem
 
 
+def _await_end(connection: socket.socket) -> None:
+    """Returns when a follower no longer listens: else the next meeting would connect to the server of this one."""
+    connection.settimeout(_TIMEOUT)
+    with suppress(OSError):
+        connection.recv(1)
+
+
 def _gone(connection: socket.socket) -> bool:
     """Tells whether the other side has closed: then there is an end to read, otherwise nothing."""
     try:
@@ -154,6 +164,7 @@ def _gone(connection: socket.socket) -> bool:
 def _follow(me: Member, terms: Terms) -> str:
     """Listens until the leader says go, and returns what else it says."""
     heard: SimpleQueue[bytes] = SimpleQueue()
+    closed = Event()
 
     class Greeting(StreamRequestHandler):
         def handle(self) -> None:
@@ -162,6 +173,7 @@ def _follow(me: Member, terms: Terms) -> str:
                 line = self.rfile.readline(_LIMIT)
                 if line.startswith((_GO, _STOP)) and line.endswith(b"\n"):
                     heard.put(line)
+                    closed.wait()
 
     try:
         server = _Server(me.port, Greeting)
@@ -171,6 +183,7 @@ def _follow(me: Member, terms: Terms) -> str:
         Thread(target=server.serve_forever, args=(_PAUSE,), name="rendezvous", daemon=True).start()
         line = heard.get()
         server.shutdown()
+    closed.set()
     _, _, said = line.decode().rstrip("\n").partition(" ")
     if line.startswith(_STOP):
         raise UserError(said)

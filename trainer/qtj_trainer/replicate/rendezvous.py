@@ -27,7 +27,7 @@ from qtj_trainer.errors import TryAgainError, UserError
 from qtj_trainer.replicate.cluster import Cluster, Member
 from qtj_trainer.replicate.terms import Terms, difference
 
-__all__ = ["meet", "meet_servers"]
+__all__ = ["hear_leader", "meet"]
 
 _HERE = b"here "
 _GO = b"go "
@@ -45,7 +45,33 @@ log = logging.getLogger("qtj_trainer")
 
 
 def meet(cluster: Cluster, word: str = "", terms: Terms | None = None) -> str:
-    """Returns when every process of the cluster has called it.
+    """Returns when all are there with whom this process trains; the log says so.
+
+    A coordinator does not wait until its servers have called it as well, but until it has seen them listen.
+
+    Args:
+        cluster: Who meets.
+        word: What the leader has to say to all, one line; that of others is not heard.
+        terms: What all that take each step together must have alike.
+
+    Returns:
+        The word of the leader.
+
+    Raises:
+        UserError: If the port of this process is taken, or in all processes if the terms of one differ.
+        TryAgainError: If a follower went away after all had come.
+    """
+    if cluster.is_coordinated:
+        _meet_servers(cluster)
+    else:
+        word = hear_leader(cluster, word, terms)
+    if cluster.size > 1:
+        log.info("all %d processes have met", cluster.size)
+    return word
+
+
+def hear_leader(cluster: Cluster, word: str = "", terms: Terms | None = None) -> str:
+    """Returns the word of the leader, when every process of the cluster has called it.
 
     Args:
         cluster: Who meets.
@@ -66,7 +92,7 @@ def meet(cluster: Cluster, word: str = "", terms: Terms | None = None) -> str:
     return word
 
 
-def meet_servers(cluster: Cluster) -> None:
+def _meet_servers(cluster: Cluster) -> None:
     """Returns when each server of a coordinator has been seen to listen. They do not wait for it."""
     missing, told = set(cluster.others), time.monotonic() + _PATIENCE
     while missing := {each for each in missing if not _listens(each)}:

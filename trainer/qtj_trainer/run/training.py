@@ -158,15 +158,13 @@ class Training(ABC):
                 raise it at the same step.
             StoppedError: If SIGTERM has arrived.
         """
-        stop = self.replica.stop
-        stop.expect(seconds)
-        is_stopping = settled and stop.is_told()
-        if is_stopping:
-            stop.patience = inf  # from here on the main thread ends the process
+        self.replica.stop.expect(seconds)
+        self._is_stopping(settled=settled)  # SIGTERM has arrived before: what follows may take its time
         if position.ends_epoch or self._checkpoints.is_due(position):
             self._numbers.check_finite(position.step)
         if position.ends_epoch:
             self.end_epoch(position)
+        is_stopping = self._is_stopping(settled=settled)
         self._keep(position, is_stopping=is_stopping)
         if is_stopping:
             me = self.replica.cluster.me or "the training"
@@ -179,6 +177,14 @@ class Training(ABC):
     def clear(self) -> None:
         """Deletes the checkpoints: the job has its result."""
         self._checkpoints.clear()
+
+    def _is_stopping(self, *, settled: bool) -> bool:
+        """Returns whether the process ends at this position; if so, only the main thread ends it from now on."""
+        stop = self.replica.stop
+        if settled and stop.is_told():
+            stop.patience = inf
+            return True
+        return False
 
     def _keep(self, position: Position, *, is_stopping: bool = False) -> None:
         """Stores a checkpoint if one is due, or if the process ends here."""

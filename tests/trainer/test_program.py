@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import qtj_contract as contract
-from tests.trainer.processes import REPOSITORY, Ended, Process, Trainer, tf_configs
+from tests.trainer.processes import REPOSITORY, Ended, Process, Trainer
 
 EXAMPLE = REPOSITORY / "examples" / "own_program.py"
 CIRCUIT = REPOSITORY / "examples" / "own_circuit.py"
@@ -222,10 +222,14 @@ def test_a_mistake_with_the_helper_is_one_sentence(
 
 
 def test_a_keras_3_model_on_several_workers_is_refused_before_it_trains(trainer: Trainer, tmp_path: Path) -> None:
-    ended = run(trainer, tmp_path, KERAS_3, TF_CONFIG=next(iter(tf_configs(worker=2).values())))
+    program = tmp_path / "program.py"
+    program.write_text(KERAS_3)
+    workers = trainer.start_programs(2, program, QTJ_ARTIFACTS_URI=str(tmp_path / "artifacts"))
 
-    assert (ended.code, epochs_in(ended.output)) == (1, [])
-    assert "a Keras 3 model trains in one process on one device" in ended.error
+    ended = [each.end() for each in workers]
+
+    assert [(each.code, epochs_in(each.output)) for each in ended] == [(1, [])] * 2
+    assert all("a Keras 3 model trains in one process on one device" in each.error for each in ended)
 
 
 def test_metrics_may_be_missing(trainer: Trainer, tmp_path: Path) -> None:

@@ -2,8 +2,11 @@
 
 import socket
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from threading import Thread
+from typing import TypeVar
 
 import pytest
 
@@ -12,6 +15,8 @@ from qtj_trainer.replicate.cluster import Cluster, Member
 from qtj_trainer.replicate.rendezvous import meet
 from qtj_trainer.replicate.terms import Terms
 from tests.trainer.processes import eventually, free_ports, listens
+
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -22,12 +27,17 @@ def clusters() -> list[Cluster]:
 
 
 def meeting(cluster: Cluster, word: str = "", terms: Terms | None = None) -> Future[str]:
-    """Starts a worker's part; in a daemon thread, so that a meeting that fails does not hold up the tests."""
-    future: Future[str] = Future()
+    """Starts a worker's part."""
+    return started(partial(meet, cluster, word, terms))
+
+
+def started(part: Callable[[], T]) -> Future[T]:
+    """Runs in a daemon thread, so that a meeting that fails does not hold up the tests."""
+    future: Future[T] = Future()
 
     def attend() -> None:
         try:
-            future.set_result(meet(cluster, word, terms))
+            future.set_result(part())
         except TrainerError as problem:
             future.set_exception(problem)
 
@@ -125,6 +135,15 @@ def test_the_port_is_free_afterwards(clusters: list[Cluster]) -> None:
     assert ended(*[meeting(cluster) for cluster in clusters])
 
     socket.create_server(("127.0.0.1", port_of(clusters[1]))).close()
+
+
+def test_those_who_have_met_can_meet_again_at_once(clusters: list[Cluster]) -> None:
+    def meet_twice(cluster: Cluster) -> list[str]:
+        return [meet(cluster, word) for word in ("first", "second")]
+
+    meetings = [started(partial(meet_twice, cluster)) for cluster in clusters]
+
+    assert [each.result(30) for each in meetings] == [["first", "second"]] * 3
 
 
 def test_a_taken_port_is_named(clusters: list[Cluster]) -> None:

@@ -8,7 +8,8 @@ waiting is done here, on the same ports and before TensorFlow opens them:
     leader      connects to each follower until all have greeted, then tells all to go, and from which checkpoint;
                 or, where the terms of one are not its own, why all of them end
 
-A follower without its leader goes on listening. A leader whose follower went away connects again.
+A follower without its leader goes on listening. A leader whose follower went away connects again. Processes may meet
+more than once: a follower stops listening before it closes the connection, and the leader waits for that.
 
 Written here because every barrier of a library starts after TensorFlow's cluster has, which is the wait to avoid, or
 needs a server of its own.
@@ -23,13 +24,13 @@ from contextlib import ExitStack, suppress
 from math import inf
 from queue import SimpleQueue
 from socketserver import StreamRequestHandler, ThreadingTCPServer
-from threading import Thread
+from threading import Event, Thread
 
 from qtj_trainer.errors import TryAgainError, UserError
 from qtj_trainer.replicate.cluster import Cluster, Member
 from qtj_trainer.replicate.terms import Terms, difference
 
-__all__ = ["meet", "meet_servers"]
+__all__ = ["hear_leader", "meet"]
 
 _HERE = b"here "
 _GO = b"go "
@@ -47,7 +48,33 @@ log = logging.getLogger("qtj_trainer")
 
 
 def meet(cluster: Cluster, word: str = "", terms: Terms | None = None) -> str:
-    """Returns when every process of the cluster has called it.
+    """Returns when all are there with whom this process trains; the log says so.
+
+    A coordinator does not wait until its servers have called it as well, but until it has seen them listen.
+
+    Args:
+        cluster: Who meets.
+        word: What the leader has to say to all, one line; that of others is not heard.
+        terms: What all that take each step together must have alike.
+
+    Returns:
+        The word of the leader.
+
+    Raises:
+        UserError: If the port of this process is taken, or in all processes if the terms of one differ.
+        TryAgainError: If a follower went away after all had come.
+    """
+    if cluster.is_coordinated:
+        _meet_servers(cluster)
+    else:
+        word = hear_leader(cluster, word, terms)
+    if cluster.size > 1:
+        log.info("all %d processes have met", cluster.size)
+    return word
+
+
+def hear_leader(cluster: Cluster, word: str = "", terms: Terms | None = None) -> str:
+    """Returns the word of the leader, when every process of the cluster has called it.
 
     Args:
         cluster: Who meets.
@@ -68,7 +95,7 @@ def meet(cluster: Cluster, word: str = "", terms: Terms | None = None) -> str:
     return word
 
 
-def meet_servers(cluster: Cluster) -> None:
+def _meet_servers(cluster: Cluster) -> None:
     """Returns when each server of a coordinator has been seen to listen. They do not wait for it."""
     missing, told = set(cluster.others), time.monotonic() + _PATIENCE
     while missing := {each for each in missing if not _listens(each)}:
@@ -109,6 +136,8 @@ def _gather(followers: list[Member], word: str, terms: Terms) -> None:
         line = _STOP + refusal.encode() if refusal else _GO + word.encode()
         for each, connection in reached.items():
             _send(each, connection, line + b"\n")
+        for connection in reached.values():
+            _await_end(connection)
     if refusal:
         raise UserError(refusal)
 
@@ -144,6 +173,13 @@ def _send(member: Member, connection: socket.socket, line: bytes) -> None:
         raise TryAgainError(f"{member} went away before training began: all have to start again") from problem
 
 
+def _await_end(connection: socket.socket) -> None:
+    """Returns when a follower no longer listens: else the next meeting would connect to the server of this one."""
+    connection.settimeout(_TIMEOUT)
+    with suppress(OSError):
+        connection.recv(1)
+
+
 def _gone(connection: socket.socket) -> bool:
     """Tells whether the other side has closed: then there is an end to read, otherwise nothing."""
     try:
@@ -157,6 +193,7 @@ def _gone(connection: socket.socket) -> bool:
 def _follow(me: Member, terms: Terms) -> str:
     """Listens until the leader says go, and returns what else it says."""
     heard: SimpleQueue[bytes] = SimpleQueue()
+    closed = Event()
 
     class Greeting(StreamRequestHandler):
         def handle(self) -> None:
@@ -165,6 +202,7 @@ def _follow(me: Member, terms: Terms) -> str:
                 line = self.rfile.readline(_LIMIT)
                 if line.startswith((_GO, _STOP)) and line.endswith(b"\n"):
                     heard.put(line)
+                    closed.wait()
 
     try:
         server = _Server(me.port, Greeting)
@@ -174,6 +212,7 @@ def _follow(me: Member, terms: Terms) -> str:
         Thread(target=server.serve_forever, args=(_PAUSE,), name="rendezvous", daemon=True).start()
         line = heard.get()
         server.shutdown()
+    closed.set()
     _, _, said = line.decode().rstrip("\n").partition(" ")
     if line.startswith(_STOP):
         raise UserError(said)

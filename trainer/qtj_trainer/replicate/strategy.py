@@ -19,7 +19,7 @@ from qtj_contract.control_groups import cpu_limit
 from qtj_trainer.errors import DivergedError, TryAgainError, UserError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.replicate.quiet import without_plugin_noise
-from qtj_trainer.replicate.rendezvous import meet, meet_servers
+from qtj_trainer.replicate.rendezvous import meet
 from qtj_trainer.replicate.terms import Terms
 from qtj_trainer.tracer import mend_tracer, serve_profiles
 
@@ -74,12 +74,7 @@ def start_tensorflow(
     prepare_tensorflow()
     chosen = _devices(devices)
     with peers_watched(cluster):
-        if cluster.is_coordinated:
-            meet_servers(cluster)
-        else:
-            word = meet(cluster, word, terms)
-        if cluster.size > 1:
-            log.info("all %d processes have met", cluster.size)
+        word = meet(cluster, word, terms)
         strategy = _strategy(cluster, chosen)
     serve_profiles(profiler_port)
     return strategy, word

@@ -3,7 +3,8 @@
 from typing import Any, Protocol
 
 from qtj_trainer.replicate.cluster import Cluster
-from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints, State
+from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints
+from qtj_trainer.run.training import Numbers
 
 __all__ = ["REMEDY", "Adapter"]
 
@@ -11,7 +12,7 @@ REMEDY = "lower the optimizer's learning rate, or look for such numbers in the d
 """What helps against training that diverges."""
 
 
-class Adapter(Protocol):
+class Adapter(Numbers, Protocol):
     """A model, or a state, as `Program` sees it; to `Checkpoints`, what is trained."""
 
     suffix: str
@@ -30,15 +31,6 @@ class Adapter(Protocol):
         Raises:
             UserError: If one of them does not find it.
         """
-
-    def state(self) -> State:
-        """Returns all numbers that training changes."""
-
-    def restore(self, state: State) -> None:
-        """Puts back what `state` has returned."""
-
-    def check_finite(self, step: int) -> None:
-        """Raises DivergedError if a weight is not finite after a step."""
 
     def warn_if_unchanged(self) -> None:
         """Says in the log if nothing of it has changed since this was made."""

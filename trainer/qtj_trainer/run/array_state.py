@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from qtj_trainer.errors import UserError
 from qtj_trainer.replicate.cluster import Cluster
-from qtj_trainer.replicate.rendezvous import meet
+from qtj_trainer.replicate.rendezvous import hear_leader
 from qtj_trainer.run.adapter import REMEDY
 from qtj_trainer.run.artifacts import arrays_from_bytes, arrays_to_bytes
 from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints
@@ -65,7 +65,7 @@ class ArrayState:
             agree(found.position.step if found else 0, self._strategy)
             return found
         mine = found.name if found else ""
-        chosen = meet(cluster, mine)
+        chosen = hear_leader(cluster, mine)
         if chosen == mine:
             return found
         return checkpoints.read(chosen) if chosen else None

@@ -22,7 +22,7 @@ from qtj_trainer.errors import StoppedError, TrainerError, UserError
 from qtj_trainer.run.evaluate import check_evaluator
 from qtj_trainer.run.infer import infer
 from qtj_trainer.run.signals import Stop, leave
-from qtj_trainer.run.termination import leave_message
+from qtj_trainer.run.termination import leave_error, leave_message
 from qtj_trainer.run.train import train
 from qtj_trainer.workloads import WORKLOADS, Workload
 
@@ -108,8 +108,7 @@ def _run(stop: Stop) -> int:
 
 
 def _fail(sentence: str, code: int) -> int:
-    typer.echo(f"error: {sentence}", err=True)
-    leave_message(os.environ, contract.TerminationMessage(error=sentence))
+    leave_error(os.environ, sentence)
     return code
 
 

@@ -1,6 +1,5 @@
 """The epochs of a loop of one's own: what `Program.epochs` gives, one after the other."""
 
-import logging
 import time
 from collections.abc import Iterable, Iterator, Sized
 from dataclasses import fields
@@ -9,8 +8,8 @@ from typing import Any, TypeVar, cast
 import qtj_contract as contract
 from qtj_trainer.errors import UserError
 from qtj_trainer.run.position import Epoch, Position
+from qtj_trainer.run.program_training import ProgramTraining
 from qtj_trainer.run.progress_log import epoch_line
-from qtj_trainer.run.training import Training
 
 __all__ = ["RunningEpoch", "running_epochs"]
 
@@ -19,14 +18,12 @@ Item = TypeVar("Item")
 _KEPT_BY_THE_JOB = {field.name for field in fields(contract.Progress)} - {"loss", "accuracy"}
 """Names of the contract that are no scores: a score of one of them would be another number than the job's."""
 
-log = logging.getLogger("qtj_trainer")
 
-
-def running_epochs(training: Training, start: Position, epochs: int) -> "Iterator[RunningEpoch]":
+def running_epochs(training: ProgramTraining) -> "Iterator[RunningEpoch]":
     """Yields the epochs that are left, and tells and stores each as it ends."""
-    position = start
-    for _ in range(start.epochs, epochs):
-        epoch = RunningEpoch(training, position, epochs)
+    position = training.start
+    for _ in range(training.start.epochs, training.epochs):
+        epoch = RunningEpoch(training, position)
         yield epoch
         position = epoch._end()  # noqa: SLF001  not for programs
     training.over()
@@ -39,10 +36,9 @@ class RunningEpoch:
         number: Its number, from 1.
     """
 
-    def __init__(self, training: Training, start: Position, epochs: int) -> None:
+    def __init__(self, training: ProgramTraining, start: Position) -> None:
         self.number = start.epochs + 1
         self._training = training
-        self._epochs = epochs
         self._last = start.last
         self._first_step = start.last.step if start.last else 0
         self._step = start.step
@@ -75,7 +71,7 @@ class RunningEpoch:
         self._check_under_way("steps")
         if isinstance(items, int):
             items = cast("Iterable[Item]", range(items))
-        with self._training.mistakes_told():
+        with self._training.mistakes_reported():
             if isinstance(items, Iterator):
                 raise UserError(
                     f"epoch.steps() cannot begin a {type(items).__name__} in its middle: give it a list, a data loader"
@@ -89,7 +85,7 @@ class RunningEpoch:
             self._expected += len(items)
             known = self._training.telemetry.progress.steps or 0  # of all parts of an epoch; this may be the first one
             self._training.expect_steps(
-                max(known, self._first_step + self._expected * (self._epochs - self.number + 1))
+                max(known, self._first_step + self._expected * (self._training.epochs - self.number + 1))
             )
         self._end_step_left()
         self._steps_are_items = True
@@ -132,7 +128,7 @@ class RunningEpoch:
             UserError: If it is not called at the end of its epoch, or a name is the job's.
         """
         self._check_under_way("report")
-        with self._training.mistakes_told():
+        with self._training.mistakes_reported():
             if self._told:
                 raise UserError(f"epoch.report() was called twice in epoch {self.number}: call it once, at its end")
             _check_names(scores)
@@ -142,15 +138,14 @@ class RunningEpoch:
         value = mean if loss is None else self._training.checked("loss", loss, step)
         checked = {name: self._training.checked(name, score, step) for name, score in scores.items()}
         self._told = Epoch(self.number, step, value, checked, 0.0)
-        self._training.tell_epoch(self._told)
-        log.info("epoch %s", epoch_line(self._told, self._epochs))
+        self._training.report_epoch(Position(step, self._told), epoch_line(self._told, self._training.epochs))
 
     @property
     def _position(self) -> Position:
         return Position(self._step, self._last, (self._count, self._total))
 
     def _check_under_way(self, method: str) -> None:
-        with self._training.mistakes_told():
+        with self._training.mistakes_reported():
             if self._is_over:
                 raise UserError(
                     f"epoch.{method}() came after the end of epoch {self.number}: call it in the body of the loop over"
@@ -160,7 +155,7 @@ class RunningEpoch:
     def _end_step(self) -> None:
         self._step += 1
         self._is_within_step = False
-        with self._training.mistakes_told():
+        with self._training.mistakes_reported():
             if self._told and self._step > self._told.step:
                 raise UserError(
                     f"epoch.report() came before the last step of epoch {self.number}: call it after the loop over its"
@@ -182,7 +177,7 @@ class RunningEpoch:
         self._is_over = True
         if self._training.telemetry.progress.steps is not None:
             steps = self._told.step - self._first_step
-            self._training.expect_steps(self._told.step + steps * (self._epochs - self.number))
+            self._training.expect_steps(self._told.step + steps * (self._training.epochs - self.number))
         position = Position(self._told.step, self._told)
         self._training.reach(position, time.perf_counter() - self._since)
         return position

@@ -21,10 +21,7 @@ from qtj_trainer.run.artifacts import Address, Result, read_verified
 from qtj_trainer.run.checkpoints import Checkpoint
 from qtj_trainer.run.garbage import none_collected
 from qtj_trainer.run.job import Run
-from qtj_trainer.run.position import Position
 from qtj_trainer.run.resources import check_memory
-from qtj_trainer.run.telemetry import Telemetry
-from qtj_trainer.run.termination import leave_message
 from qtj_trainer.workloads.options import Options
 
 if TYPE_CHECKING:
@@ -68,22 +65,22 @@ def evaluate(run: Run) -> Result:
     """
     run = run.completed()
     check_memory(run.workload.memory(run.options))
-    telemetry = run.telemetry(Position(), "loading TensorFlow")
+    run.replica.serve(run.no_progress(), "loading TensorFlow")
     with none_collected():
-        loop = _loop(run, telemetry)
+        loop = _loop(run)
 
     from qtj_trainer.run.board import Board  # noqa: PLC0415  after TensorFlow was set up
     from qtj_trainer.run.undecodable import inputs_named  # noqa: PLC0415
 
-    with Board(run.store, run.job_uid, parts=(_PART,)) as board, inputs_named(*loop.examples):
-        return _Evaluator(run, loop, telemetry, board).follow()
+    with Board(run.replica.store, run.replica.job_uid, parts=(_PART,)) as board, inputs_named(*loop.examples):
+        return _Evaluator(run, loop, board).follow()
 
 
-def _loop(run: Run, telemetry: Telemetry) -> "Loop":
+def _loop(run: Run) -> "Loop":
     from qtj_trainer.replicate.strategy import start_tensorflow  # noqa: PLC0415
 
     strategy, _ = start_tensorflow(Cluster.alone(), devices=run.options.devices)
-    telemetry.activity = "preparing"
+    run.replica.telemetry.activity = "preparing"
 
     from qtj_trainer.run.synchronous import Synchronous  # noqa: PLC0415
 
@@ -98,43 +95,41 @@ class _Evaluator:
     Attributes:
         run: The run.
         loop: Holds the model; it takes no step.
-        telemetry: What the progress endpoint says.
         board: The curves.
     """
 
     run: Run
     loop: "Loop"
-    telemetry: Telemetry
     board: "Board"
 
     def follow(self) -> Result:
         """Judges whatever is stored, until that is the result."""
-        self.telemetry.activity = _WAITING
+        self.run.replica.telemetry.activity = _WAITING
         for found in self._news():
-            self.telemetry.activity = "evaluating"
+            self.run.replica.telemetry.activity = "evaluating"
             if isinstance(found, Result):
-                with self.run.stop.held_up():
+                with self.run.replica.stop.held_up():
                     self._judge_weights(found)
                 return found
             self._judge_checkpoint(found)
-            self.telemetry.activity = _WAITING
+            self.run.replica.telemetry.activity = _WAITING
         raise StoppedError("the evaluator was told to end")
 
     def _news(self) -> Iterator[Checkpoint | Result]:
         """Yields each new checkpoint, and the job's result last; ends without one when the process is told to end."""
         step = 0
         while True:
-            told = self.run.stop.is_told()
+            told = self.run.replica.stop.is_told()
             if not told and (checkpoint := self._next(step)):
                 step = checkpoint.position.step
                 yield checkpoint
-            elif result := self.run.result_so_far():
+            elif result := self.run.replica.result_so_far():
                 yield result
                 return
             elif told:
                 return
             else:
-                self.run.stop.wait(_LOOK)
+                self.run.replica.stop.wait(_LOOK)
 
     def _next(self, step: int) -> Checkpoint | None:
         try:
@@ -147,7 +142,7 @@ class _Evaluator:
         began = time.perf_counter()
         self.loop.restore(checkpoint.state)
         self._tell(checkpoint.position.step, checkpoint.position.epochs)
-        self.run.stop.expect(time.perf_counter() - began)
+        self.run.replica.stop.expect(time.perf_counter() - began)
 
     def _judge_weights(self, result: Result) -> None:
         """Judges what was trained: the checkpoint of the last step was deleted when the result was there."""
@@ -158,14 +153,16 @@ class _Evaluator:
         done = result.progress or contract.Progress(epoch=self.run.options.epochs)
         epoch = result.epoch or done.epoch
         step = epoch * self.loop.steps if result.epoch else done.step or 0
-        said = contract.TerminationMessage(metrics=self._tell(step, epoch), progress=self.telemetry.progress)
-        leave_message(self.run.environment, said)
+        said = contract.TerminationMessage(
+            metrics=self._tell(step, epoch), progress=self.run.replica.telemetry.progress
+        )
+        self.run.replica.leave_message(said)
 
     def _tell(self, step: int, epoch: int) -> dict[str, float]:
         """Measures what the model holds, and tells it: in the log, at the progress endpoint, and in TensorBoard."""
         loss, scores = self.loop.validate()
         epochs, accuracy = self.run.options.epochs, self.run.workload.accuracy
-        self.telemetry.progress = contract.Progress(
+        self.run.replica.telemetry.progress = contract.Progress(
             epoch=epoch,
             epochs=epochs,
             step=step,

@@ -10,12 +10,12 @@ from qtj_trainer.run.position import Epoch
 from qtj_trainer.weights import is_of_keras_2
 
 if TYPE_CHECKING:
-    from qtj_trainer.run.training import Training
+    from qtj_trainer.run.program_training import ProgramTraining
 
 __all__ = ["training_callback"]
 
 
-def training_callback(training: "Training", model: object) -> Any:  # noqa: ANN401  a callback of the model's Keras
+def training_callback(training: "ProgramTraining", model: object) -> Any:  # noqa: ANN401  a callback of the model's Keras
     """Returns what tells a training what `fit` does."""
     if is_of_keras_2(model):
         base = tf_keras.callbacks.Callback
@@ -32,7 +32,7 @@ class _Told:
     params: Mapping[str, Any]
     """Set by Keras, before training begins."""
 
-    def __init__(self, training: "Training") -> None:
+    def __init__(self, training: "ProgramTraining") -> None:
         super().__init__()
         self._training = training
         self._step = training.last.step if training.last else 0
@@ -44,7 +44,7 @@ class _Told:
         """
         del logs
         training = self._training
-        with training.mistakes_told():
+        with training.mistakes_reported():
             if self.params["epochs"] > training.epochs:
                 raise UserError(
                     f"fit(epochs={self.params['epochs']}) goes on after Program(epochs={training.epochs}): give both"
@@ -58,7 +58,7 @@ class _Told:
         """Refuses an epoch that is not the next one: its number would be told of two, or of none."""
         del logs
         done = self._training.epochs_done
-        with self._training.mistakes_told():
+        with self._training.mistakes_reported():
             if epoch != done:
                 raise UserError(
                     f"fit begins epoch {epoch + 1} after epoch {done}: give it initial_epoch={done}, which"
@@ -80,4 +80,4 @@ class _Told:
         """Hands over what the epoch came to."""
         self._check(logs)
         scores = {name: float(value) for name, value in (logs or {}).items()}
-        self._training.end_epoch(Epoch(epoch + 1, self._step, scores.get("loss", float("nan")), scores, 0.0))
+        self._training.end_fitted_epoch(Epoch(epoch + 1, self._step, scores.get("loss", float("nan")), scores, 0.0))

@@ -140,7 +140,7 @@ class Loop(ABC):
         loss, *scores = (float(total / count) for total in sums)
         return loss, dict(zip(self._workload.scores, scores, strict=True))
 
-    def check_weights(self, step: int) -> None:
+    def check_finite(self, step: int) -> None:
         """Checks the weights after a step, which hold the same in all processes.
 
         Raises:

@@ -31,22 +31,16 @@ def store_outcome(run: Run, loop: "Loop", held_out: Arrays, end: Position) -> Re
     With early stopping, the result has the weights of the best epoch, and names the last ones too.
     """
     assert end.last  # noqa: S101  at least one epoch is asked for
-    _, examples = store_object(run.store, "held-out", "npz", arrays_to_bytes(held_out))
+    _, examples = store_object(run.replica.store, "held-out", "npz", arrays_to_bytes(held_out))
     last = weights = _stored(run, loop, examples, end.last)
     if end.best:
         loop.take_best()
         weights = _stored(run, loop, examples, end.best)
         log.info("weights after epoch %d, the last: %s", end.epochs, last.uri)
     chosen = end.best or end.last
-    result = Result(
-        job_uid=run.job_uid,
-        weights=weights,
-        metrics=_metrics(chosen),
-        progress=run.progress(end, loop.steps, loop.devices),
-        epoch=chosen.number,
-        last_weights=last if end.best else None,
+    result = run.replica.store_result(
+        weights, _metrics(chosen), epoch=chosen.number, last_weights=last if end.best else None
     )
-    result.store(run.store)
     log.info("weights %s", weights.uri)
     return result
 
@@ -58,7 +52,7 @@ def _metrics(epoch: Epoch) -> dict[str, float]:
 def _stored(run: Run, loop: "Loop", held_out: Address, epoch: Epoch) -> contract.Weights:
     """Stores the model's weights as they are after an epoch, with their record."""
     metrics = _metrics(epoch)
-    name, weights = store_object(run.store, "weights", "h5", dump_weights(loop.model))
+    name, weights = store_object(run.replica.store, "weights", "h5", dump_weights(loop.model))
     record = Record(
         workload=run.workload.name,
         options=asdict(run.workload.as_run(run.options, loop.model)),
@@ -67,16 +61,16 @@ def _stored(run: Run, loop: "Loop", held_out: Address, epoch: Epoch) -> contract
         held_out=held_out,
         metrics=metrics,
         versions=_versions(),
-        image=run.environment.get(contract.Env.IMAGE, ""),
-        cluster=run.cluster.addresses(),
-        job=run.environment.get(contract.Env.JOB, ""),
-        attempt=run.environment.get(contract.Env.ATTEMPT, ""),
-        circuits=store_circuits(run.store, name, loop.model),
+        image=run.replica.environment.get(contract.Env.IMAGE, ""),
+        cluster=run.replica.cluster.addresses(),
+        job=run.replica.environment.get(contract.Env.JOB, ""),
+        attempt=run.replica.environment.get(contract.Env.ATTEMPT, ""),
+        circuits=store_circuits(run.replica.store, name, loop.model),
         epoch=epoch.number,
     )
-    record.store(run.store, name)
+    record.store(run.replica.store, name)
     if circuit := run.workload.drawing(run.options):
-        run.store.write(name.replace(".h5", ".txt"), circuit.encode())
+        run.replica.store.write(name.replace(".h5", ".txt"), circuit.encode())
     return contract.Weights(uri=weights.uri, sha256=weights.sha256)
 
 

@@ -28,7 +28,6 @@ together, or of Keras 3 (`keras`) in one process on one device. With several wor
 they exchange is the loop's own affair; the leader alone stores.
 """
 
-import atexit
 import logging
 import os
 from collections.abc import Iterator, Mapping
@@ -38,13 +37,14 @@ import qtj_contract as contract
 from qtj_trainer.errors import UserError
 from qtj_trainer.run.adapter import Adapter
 from qtj_trainer.run.array_state import ArrayState
+from qtj_trainer.run.artifacts import Result
 from qtj_trainer.run.epochs import RunningEpoch, running_epochs
 from qtj_trainer.run.keras_model import KerasModel, Model, is_keras_model
 from qtj_trainer.run.metrics import numbers
 from qtj_trainer.run.position import Epoch
+from qtj_trainer.run.program_training import ProgramTraining, store_result
 from qtj_trainer.run.session import Session
-from qtj_trainer.run.telemetry import Telemetry, port_from
-from qtj_trainer.run.training import Training, store_result
+from qtj_trainer.run.telemetry import Telemetry
 from qtj_trainer.run.tree import State
 from qtj_trainer.tracer import serve_profiles
 from qtj_trainer.workloads.options import Options
@@ -74,8 +74,9 @@ class Program:
     ) -> None:
         """Takes up the job. To be made before TensorFlow or JAX is imported, which start threads.
 
-        A job that has trained before ends here, with the same last word. Without a job all works as well, below
-        qtj-artifacts/program.
+        A job that has trained before ends here, with the same last word. Artifacts that the leader cannot write, or a
+        profiler port that is taken, end the process with one sentence. With several workers, this waits until each of
+        them has made its `Program`. Without a job all works as well, below qtj-artifacts/program.
 
         Args:
             epochs: Epochs that will be asked for.
@@ -85,12 +86,12 @@ class Program:
         """
         # No default of the signature: help() prints those, secrets and all.
         self._session = Session(os.environ if environment is None else environment)
-        self._training: Training | None = None
+        self._training: ProgramTraining | None = None
         self._model: Model = None
         """The model that was restored."""
         self._has_loaded = False
         self._has_loop = False
-        with self._session.mistakes_told():
+        with self._session.mistakes_reported():
             _check_arguments(epochs=epochs, checkpoint_every=checkpoint_every, checkpoint_steps=checkpoint_steps)
             self._options = Options(epochs=epochs, checkpoint_every=checkpoint_every, checkpoint_steps=checkpoint_steps)
             self._session.begin(epochs)
@@ -103,7 +104,7 @@ class Program:
     @property
     def telemetry(self) -> Telemetry:
         """What the progress endpoint says."""
-        return self._session.telemetry
+        return self._session.replica.telemetry
 
     @property
     def last(self) -> Epoch | None:
@@ -122,7 +123,7 @@ class Program:
         Returns:
             What was given, where it can be changed; else its like. Arrays of JAX cannot.
         """
-        with self._session.mistakes_told():
+        with self._session.mistakes_reported():
             if not self.inferring:
                 raise UserError("load() is for inference, and this is a training: ask program.inferring before it")
             uri, data = self._session.stored_weights()
@@ -136,12 +137,12 @@ class Program:
         Args:
             metrics: Finite numbers by name; any other fails the inference.
         """
-        with self._session.mistakes_told():
+        with self._session.mistakes_reported():
             if not self.inferring:
                 raise UserError("report() is for inference, and this is a training: end it with finish()")
             if not self._has_loaded:
                 raise UserError(_EVALUATES_NOT)
-            self._session.say(contract.TerminationMessage(metrics=numbers(metrics)))
+            self._session.replica.leave_message(contract.TerminationMessage(metrics=numbers(metrics)))
         self._session.end()
 
     def state(self, **parts: Any) -> State:  # noqa: ANN401  arrays of any framework
@@ -161,13 +162,13 @@ class Program:
         """
         state = State(**parts)
         if not self.inferring:
-            with self._session.mistakes_told():
+            with self._session.mistakes_reported():
                 if self._training:
                     raise UserError("state() comes once, and before it no restore(model): give it all that is trained")
-                if self._session.cluster.is_coordinated:
+                if self._session.replica.cluster.is_coordinated:
                     raise UserError("a loop of one's own takes each step on all workers: use no parameter servers")
                 adapter = ArrayState(state)
-            self._begin(adapter, counts_steps=False)
+            self._training = ProgramTraining(self._session, adapter, self._options)
         return state
 
     def epochs(self) -> Iterator[RunningEpoch]:
@@ -179,7 +180,7 @@ class Program:
         Told to end by SIGTERM, the process ends at the end of an epoch or of a step of `epoch.steps`, with a checkpoint
         after it, where the last one took less than ten seconds; else at once.
         """
-        with self._session.mistakes_told():
+        with self._session.mistakes_reported():
             if self.inferring:
                 raise UserError(_EVALUATES_NOT)
             if self._training is None:
@@ -190,7 +191,7 @@ class Program:
                     " all of them and look at epoch.number within it"
                 )
         self._has_loop = True
-        return running_epochs(self._training, self._start, self._options.epochs)
+        return running_epochs(self._training)
 
     def restore(self, model: Model) -> int:
         """Puts the last checkpoint into a compiled Keras model and its optimizer.
@@ -201,7 +202,7 @@ class Program:
         Returns:
             Epochs that are done: `initial_epoch` for `fit`.
         """
-        with self._session.mistakes_told():
+        with self._session.mistakes_reported():
             if self.inferring:
                 raise UserError(_EVALUATES_NOT)
             if self._options.checkpoint_steps:
@@ -210,11 +211,11 @@ class Program:
                     " epochs: leave it out"
                 )
             adapter = KerasModel(model)
-            adapter.prepare(self._session.cluster)
-            serve_profiles(port_from(self._session.environment, contract.Env.PROFILER_PORT))
+            adapter.prepare(self._session.replica.cluster)
+            serve_profiles(self._session.replica.profiler_port)
         self._model = model
-        self._begin(adapter)
-        return self._start.epochs
+        self._training = ProgramTraining(self._session, adapter, self._options)
+        return self._training.start.epochs
 
     def callback(self) -> Any:  # noqa: ANN401  a callback of the model's Keras
         """Returns what tells progress and stores checkpoints while `fit` runs.
@@ -224,7 +225,7 @@ class Program:
         """
         from qtj_trainer.run.keras_callback import training_callback  # noqa: PLC0415
 
-        with self._session.mistakes_told():
+        with self._session.mistakes_reported():
             if self._training is None or self._model is None:
                 raise UserError("callback() comes before restore(model): call restore once the model is compiled")
         return training_callback(self._training, self._model)
@@ -242,46 +243,20 @@ class Program:
         """
         if self.inferring:
             self.report(metrics or {})
-        with self._session.mistakes_told():
+        with self._session.mistakes_reported():
             adapter = _adapted(weights)
             adapter.check_finite(self.telemetry.progress.step or 0)
-            self.telemetry.activity = "storing"
-            if self._session.cluster.leads:
-                with self._session.stop.held_up():
-                    result = store_result(self._session, adapter, metrics or {})
-                    self._tell_how_far()
-                    if self._training:  # a program without checkpoints need not ask for one
-                        self._training.clear()
-                    self._session.say(result.message())
-            adapter.farewell(self._session.cluster)
+            replica = self._session.replica
+            replica.finish(lambda: self._store(adapter, metrics or {}), lambda: adapter.farewell(replica.cluster))
         self._session.end()
 
-    def _begin(self, adapter: Adapter, *, counts_steps: bool = True) -> None:
-        self._training = Training(self._session, adapter, self._options, counts_steps=counts_steps)
-        self._start = self._training.resume()
-        atexit.register(self._tell_unfinished)
-
-    def _tell_how_far(self) -> None:
-        """Says why a result has fewer epochs than were asked for."""
-        training = self._training
-        if training is None or training.epochs_done == training.epochs:
-            return
-        if self._model is not None and training.epochs_done == self._start.epochs:
-            log.warning("no epoch was told: give fit callbacks=[program.callback()], for progress and checkpoints")
-            return
-        log.info("training ended after %d of %d epochs", training.epochs_done, training.epochs)
-
-    def _tell_unfinished(self) -> None:
-        """Warns at the end of the interpreter, which `finish` and every error of a program leave out.
-
-        No more than a warning: the program cannot see whether spec.artifacts.weights names weights that it has stored
-        itself, and `atexit` does not know the exit code that it asked for, which may be that of a retry.
-        """
-        if self._training and self._training.epochs_done == self._training.epochs and self._session.cluster.leads:
-            log.warning(
-                "the training is done, and program.finish(...) was never called: the job has no weights but those that"
-                " spec.artifacts.weights names"
-            )
+    def _store(self, adapter: Adapter, metrics: Mapping[str, Any]) -> Result:
+        """Stores weights and result, and deletes the checkpoints."""
+        result = store_result(self._session.replica, adapter, metrics)
+        if self._training:  # a program without checkpoints need not ask for one
+            self._training.log_early_end()
+            self._training.clear()
+        return result
 
 
 def _adapted(thing: Any) -> Adapter:  # noqa: ANN401  a model of any framework, or arrays

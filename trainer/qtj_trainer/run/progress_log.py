@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import qtj_contract as contract
 from qtj_contract.progress_log import append_progress
 from qtj_trainer.run.position import Epoch
 
-__all__ = ["epoch_line", "log_progress"]
+__all__ = ["epoch_line", "held_out_line", "log_progress"]
 
 
 def log_progress(environment: Mapping[str, str], progress: contract.Progress) -> None:
@@ -27,3 +28,11 @@ def epoch_line(epoch: Epoch, epochs: int) -> str:
     losses = {"loss": epoch.loss} if math.isfinite(epoch.loss) else {}
     numbers = [f"{name} {value:.4f}" for name, value in (losses | epoch.scores).items()]
     return "  ".join([f"{epoch.number:{len(str(epochs))}}/{epochs}", *numbers])
+
+
+def held_out_line(epoch: Epoch, epochs: int) -> str:
+    """Returns an epoch as a line of the log, with its speed, and with its scores as those of the held-out set."""
+    loss = {} if epoch.validation_loss is None else {"loss": epoch.validation_loss}
+    held_out = "  ".join(f"{name} {value:.4f}" for name, value in (loss | epoch.scores).items())
+    trained = epoch_line(replace(epoch, scores={}), epochs)
+    return f"{trained}  {epoch.examples_per_second:.0f} examples/s  held-out: {held_out}"

@@ -1,12 +1,19 @@
-"""The last word of a process: its termination message."""
+"""The termination message of a process."""
 
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 import qtj_contract as contract
 
-__all__ = ["leave_message"]
+__all__ = ["leave_error", "leave_message"]
+
+
+def leave_error(environment: Mapping[str, str], sentence: str) -> None:
+    """Writes why the process ends, to stderr and as the termination message."""
+    print(f"error: {sentence}", file=sys.stderr, flush=True)  # noqa: T201  programs may show no log
+    leave_message(environment, contract.TerminationMessage(error=sentence))
 
 
 def leave_message(environment: Mapping[str, str], message: contract.TerminationMessage) -> None:

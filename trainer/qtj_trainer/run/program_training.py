@@ -1,0 +1,125 @@
+"""The training of a program of one's own, whatever framework it is of."""
+
+import atexit
+import logging
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any
+
+import qtj_contract as contract
+from qtj_trainer.run.adapter import REMEDY, Adapter
+from qtj_trainer.run.artifacts import Result, store_object
+from qtj_trainer.run.checkpoints import Checkpoints
+from qtj_trainer.run.diverged import check_number
+from qtj_trainer.run.exported import store_circuits
+from qtj_trainer.run.keras_model import KerasModel
+from qtj_trainer.run.metrics import number_of, numbers
+from qtj_trainer.run.position import Epoch, Position
+from qtj_trainer.run.replica import Replica
+from qtj_trainer.run.session import Session
+from qtj_trainer.run.training import Shown, Training
+from qtj_trainer.workloads.options import Options
+
+__all__ = ["ProgramTraining", "store_result"]
+
+log = logging.getLogger("qtj_trainer")
+
+_SOON = 10.0
+"""Seconds: a process that is told to end does not wait for what takes longer, as it would be killed before."""
+
+
+class ProgramTraining(Training):
+    """The training of a program. A mistake of the program ends the process with one sentence.
+
+    Attributes:
+        start: The position of the checkpoint that it was resumed from, or the beginning.
+    """
+
+    def __init__(self, session: Session, adapter: Adapter, options: Options) -> None:
+        replica = session.replica
+        super().__init__(replica, Checkpoints(replica.store, replica.job_uid, adapter, options), options.epochs)
+        self._session = session
+        self._adapter = adapter
+        self.counts_steps = self._is_fitted = isinstance(adapter, KerasModel)
+        with self.mistakes_reported():
+            self.start = self.begin(adapter, adapter.newest(self._checkpoints, replica.cluster))
+        atexit.register(self._warn_if_unfinished)
+
+    def mistakes_reported(self) -> AbstractContextManager[None]:
+        """Ends the process with the sentence of an error of ours."""
+        return self._session.mistakes_reported()
+
+    def checked(self, name: str, value: Any, step: int) -> float:  # noqa: ANN401  a number of any framework
+        """Returns a loss or a score of a step; ends the process if it is none, or not finite."""
+        with self.mistakes_reported():
+            number = number_of(name, value)
+            check_number(name, number, step, REMEDY)
+        return number
+
+    def end_step(self, step: int) -> None:
+        """Counts a step."""
+        self.counts_steps = True
+        self.telemetry.progress, self.telemetry.activity = replace(self.telemetry.progress, step=step), ""
+
+    def end_fitted_epoch(self, epoch: Epoch) -> None:
+        """Reports an epoch of `fit`, and stores its checkpoint. SIGTERM ends `fit` at once, so none is looked for."""
+        position = Position(epoch.step, epoch)
+        with self.mistakes_reported():
+            self._adapter.check_finite(epoch.step)
+            self.report_epoch(position)
+            self._keep(position)
+
+    def reach(self, position: Position, seconds: float, *, settled: bool = True) -> None:
+        """Does what is due at a position, see `Training.reach`. After a long step, the next SIGTERM ends at once."""
+        with self.mistakes_reported():
+            super().reach(position, seconds, settled=settled)
+        if seconds > _SOON:
+            self.over()
+
+    def end_epoch(self, position: Position) -> None:
+        """Warns if the first epoch has changed nothing. It was reported before."""
+        if position.epochs == 1:
+            self._adapter.warn_if_unchanged()
+
+    def over(self) -> None:
+        """Lets SIGTERM end the process at once from now on: there is no end of a step to wait for."""
+        self.replica.stop.patience = 0.0
+
+    def log_early_end(self) -> None:
+        """Logs why a result has fewer epochs than were asked for."""
+        if self.epochs_done == self.epochs:
+            return
+        if self._is_fitted and self.epochs_done == self.start.epochs:
+            log.warning("no epoch was told: give fit callbacks=[program.callback()], for progress and checkpoints")
+            return
+        log.info("training ended after %d of %d epochs", self.epochs_done, self.epochs)
+
+    def _warn_if_unfinished(self) -> None:
+        """Warns at the end of the interpreter, which neither `finish` nor an error of the program reaches.
+
+        No more than a warning: the program cannot see whether spec.artifacts.weights names weights that it has stored
+        itself, and `atexit` does not know the exit code that it asked for, which may be that of a retry.
+        """
+        if self.epochs_done == self.epochs and self.replica.cluster.leads:
+            log.warning(
+                "the training is done, and program.finish(...) was never called: the job has no weights but those that"
+                " spec.artifacts.weights names"
+            )
+
+    def shown(self, epoch: Epoch) -> Shown:
+        """Returns the scores with the names that Keras has for accuracy and loss."""
+        scores = epoch.scores
+        return Shown(scores.get("val_accuracy"), scores.get("accuracy"), scores.get("val_loss"))
+
+
+def store_result(replica: Replica, adapter: Adapter, metrics: Mapping[str, Any]) -> Result:
+    """Stores weights, and then the result that names them.
+
+    Raises:
+        UserError: If the store refuses them, or a metric is no finite number: the weights are stored by then.
+    """
+    name, weights = store_object(replica.store, "weights", adapter.suffix, adapter.dump())
+    store_circuits(replica.store, name, getattr(adapter, "model", None))
+    found = numbers(metrics)  # after the weights: a mistake here must not cost them
+    return replica.store_result(contract.Weights(uri=weights.uri, sha256=weights.sha256), found)

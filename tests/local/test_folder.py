@@ -1,4 +1,4 @@
-"""The folder of a run by itself: whose it is, what its record may be, and who has it."""
+"""The folder of a run by itself: whose it is, and who has it."""
 
 import fcntl
 import json
@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 
 from qtj.local.folder import Folder, FolderError
-
-POD = {"metadata": {"name": "toy-worker-0", "labels": {"quantumtraining.dev/attempt": "2"}}}
 
 
 def record(**status: Any) -> dict[str, Any]:
@@ -59,6 +57,7 @@ def test_a_later_mark_replaces_a_longer_one(folder: Folder) -> None:
     folder.claim(bucket="gs://b")
 
     assert Folder(folder.path).bucket == "gs://b"
+    assert json.loads((folder.path / ".qtj-run").read_text())["folder"] == str(folder.path)
 
 
 @pytest.mark.parametrize("mark", ["", "{", "[]", "null", '{"artifacts": 5, "configs": "x"}'])
@@ -120,93 +119,6 @@ def test_a_disk_without_locks_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     assert Folder(tmp_path / "run").lock is None
 
 
-def test_a_record_is_read_as_it_was_saved(folder: Folder) -> None:
-    folder.save(record(phase="Running"))
-
-    assert folder.load() == record(phase="Running")
-    assert sorted(path.name for path in folder.path.iterdir()) == [".qtj-run", "job.json", "logs"]
-
-
-def test_two_records_have_two_versions(folder: Folder) -> None:
-    folder.save(record(phase="Running"))
-    before = folder.version
-    folder.save(record(phase="Failure"))
-
-    assert folder.version != before
-
-
-def test_a_record_that_cannot_be_written_is_a_complaint_until_one_can(folder: Folder) -> None:
-    folder.save(record(phase="Running"))
-    (folder.path / ".job.json").mkdir()
-
-    folder.save(record(phase="Complete"))
-
-    assert str(folder.complaint).startswith(f"cannot write {folder.path / 'job.json'} (Is a directory): make room")
-    assert folder.load()["status"] == {"phase": "Running"}
-
-    (folder.path / ".job.json").rmdir()
-    folder.save(record(phase="Complete"))
-
-    assert folder.complaint is None
-    assert folder.load()["status"] == {"phase": "Complete"}
-
-
-def test_a_record_that_failed_half_way_leaves_nothing_behind(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", refuse)
-    folder.save(record())
-
-    assert "No space left on device" in str(folder.complaint)
-    assert not (folder.path / ".job.json").exists()
-
-
-def test_a_folder_without_a_run_says_so(tmp_path: Path) -> None:
-    with pytest.raises(FolderError, match=r"^there is no run in .*: nothing was run there yet$"):
-        Folder(tmp_path).load()
-
-
-def test_a_run_that_ended_before_its_record_says_so(folder: Folder) -> None:
-    with pytest.raises(FolderError, match=r"^the run in .* ended before it began: run it anew$"):
-        folder.load()
-
-
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", "[" * 100_000, '{"kind": "Pod"}', json.dumps({**record(), "metadata": {"name": "toy"}})]
-)
-def test_a_damaged_record_is_a_sentence(folder: Folder, text: str) -> None:
-    (folder.path / "job.json").write_text(text)
-
-    with pytest.raises(FolderError, match=r"^.*job\.json is no record of a job: it was changed since, so begin anew"):
-        folder.load()
-
-
-def test_a_record_that_cannot_be_read_is_a_sentence(folder: Folder) -> None:
-    (folder.path / "job.json").mkdir()
-
-    with pytest.raises(FolderError, match=r"^cannot read .*job\.json \(Is a directory\): make it readable$"):
-        folder.load()
-
-
-def test_weights_move_with_the_folder(folder: Folder, tmp_path: Path) -> None:
-    weights = {"uri": (folder.path / "weights/a b.h5").as_uri(), "sha256": "1f3c"}
-    folder.save(record(weights=weights))
-    folder.release()
-    folder.path.rename(tmp_path / "elsewhere")
-    moved = Folder(tmp_path / "elsewhere")
-
-    assert moved.load()["status"]["weights"] == {
-        "uri": (tmp_path / "elsewhere/weights/a b.h5").as_uri(),
-        "sha256": "1f3c",
-    }
-
-    moved.claim()  # from now on the mark names the new place
-    moved.release()
-
-    assert moved.load()["status"]["weights"]["uri"] == (tmp_path / "elsewhere/weights/a b.h5").as_uri()
-
-
 def test_a_run_that_never_began_leaves_no_folder(folder: Folder) -> None:
     (folder.path / "run.log").touch()
 
@@ -231,34 +143,6 @@ def test_files_of_somebody_else_are_not_given_up(folder: Folder) -> None:
     folder.give_up()
 
     assert (folder.path / "thesis.tex").exists()
-
-
-def test_each_attempt_of_a_replica_has_a_log(folder: Folder) -> None:
-    folder.log(POD)(b"second\n")
-    folder.log(POD)(b"line\n")
-    folder.log({"metadata": {"name": "toy-inference", "labels": {}}})(b"mse 0.1\n")
-
-    assert [path.name for path in folder.logs] == ["toy-worker-0.2.log", "toy-inference.log"]
-    assert folder.logs[0].read_bytes() == b"second\nline\n"
-
-
-def test_output_that_cannot_be_written_is_lost_and_nothing_else(folder: Folder) -> None:
-    (folder.path / "logs/toy-worker-0.2.log").mkdir()
-    (folder.path / "events.jsonl").mkdir()
-
-    folder.log(POD)(b"lost\n")
-    folder.tell({"reason": "Lost"})
-
-    assert (folder.path / "logs/toy-worker-0.2.log").is_dir()
-    assert (folder.path / "events.jsonl").is_dir()
-
-
-def test_an_event_after_a_torn_line_is_on_a_line_of_its_own(folder: Folder) -> None:
-    (folder.path / "events.jsonl").write_text('{"reason": "Tor')
-
-    folder.tell({"reason": "AllReplicasReady"})
-
-    assert json.loads((folder.path / "events.jsonl").read_text().splitlines()[-1]) == {"reason": "AllReplicasReady"}
 
 
 def test_a_stop_is_asked_for_once_and_a_kill_is_more_than_a_stop(folder: Folder) -> None:
@@ -287,3 +171,37 @@ def test_what_an_earlier_run_was_asked_for_does_not_stop_the_next(folder: Folder
 def test_a_run_that_is_gone_cannot_be_asked_to_stop(tmp_path: Path) -> None:
     with pytest.raises(FolderError, match=r"^cannot write to .*gone \(No such file or directory\)"):
         Folder(tmp_path / "gone").ask_to_stop(at_once=False)
+
+
+def test_the_folder_of_a_run_may_lie_deeper_than_anything_there(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "a/b/c")
+
+    folder.claim()
+
+    assert folder.is_ours
+    folder.release()
+
+
+def test_the_lock_of_a_folder_without_a_run_cannot_be_taken(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        Folder(tmp_path).take()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_others_may_read_the_mark_and_not_write_it(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        folder = Folder(tmp_path)
+        folder.claim()
+    finally:
+        os.umask(before)
+
+    assert (tmp_path / ".qtj-run").stat().st_mode & 0o777 == 0o644
+    folder.release()
+
+
+def test_a_run_that_never_began_and_said_nothing_leaves_no_folder_either(folder: Folder) -> None:
+    folder.give_up()
+
+    assert not folder.path.exists()

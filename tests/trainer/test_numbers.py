@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -14,14 +13,14 @@ from qtj_trainer.run.position import Epoch, Gradient, Position
 INF, NAN = float("inf"), float("nan")
 
 
-@pytest.mark.parametrize("value", [0.5, np.float32(0.5), np.array(0.5), np.array([[0.5]]), jnp.float32(0.5), "0.5"])
-def test_a_number_of_any_framework_is_a_number(value: Any) -> None:
+@pytest.mark.parametrize("value", [0.5, np.float32(0.5), np.array(0.5), np.array([[0.5]]), "0.5"])
+def test_a_number_of_any_kind_is_a_number(value: Any) -> None:
     found = number_of("loss", value)
 
     assert (type(found), found) == (float, 0.5)
 
 
-@pytest.mark.parametrize("value", [None, "much", [0.5], np.zeros(2), jnp.zeros(2), np.array([]), object, 1j])
+@pytest.mark.parametrize("value", [None, "much", [0.5], np.zeros(2), np.array([]), object, 1j])
 def test_what_is_no_number_is_quoted(value: Any) -> None:
     with pytest.raises(UserError) as refused:
         number_of("loss of step 3", value)
@@ -35,7 +34,7 @@ def test_a_metric_that_is_no_number_is_named() -> None:
 
 
 def test_metrics_are_told_as_they_are() -> None:
-    assert numbers({"accuracy": np.int64(1), "mse": jnp.float32(0.25)}) == {"accuracy": 1.0, "mse": 0.25}
+    assert numbers({"accuracy": np.int64(1), "mse": np.float32(0.25)}) == {"accuracy": 1.0, "mse": 0.25}
     assert finite({}) == {}
 
 

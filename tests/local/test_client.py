@@ -49,7 +49,7 @@ async def test_what_is_created_is_there(client: MemoryClient, store: Store) -> N
 
 
 async def test_a_patch_changes_what_its_paths_name(client: MemoryClient, store: Store) -> None:
-    operations = [
+    operations: list[dict[str, Any]] = [
         {"op": "test", "path": "/spec/x", "value": 1},
         {"op": "add", "path": "/spec/x", "value": 2},
         {"op": "add", "path": "/metadata/labels/c", "value": "d"},

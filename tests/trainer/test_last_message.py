@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 import qtj_contract as contract
-from qtj_trainer.run import termination
 from qtj_trainer.run.termination import leave_message
 
 MESSAGE = contract.TerminationMessage(error="something is wrong: correct it")
@@ -41,7 +40,7 @@ def test_without_the_variable_the_message_is_left_in_a_pod_alone(
     log = tmp_path / "termination-log"
     if is_pod:
         log.touch()  # as a kubelet mounts it
-    monkeypatch.setattr(termination.contract, "TERMINATION_MESSAGE_PATH", str(log))
+    monkeypatch.setattr(contract, "TERMINATION_MESSAGE_PATH", str(log))
 
     leave_message({}, MESSAGE)
 

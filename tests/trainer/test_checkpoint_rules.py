@@ -130,6 +130,7 @@ def test_an_epoch_counts_at_its_end_alone(store: Store) -> None:
     assert each.is_due(after(2))
     assert not each.is_due(Position(7, after(2).last, (0.5,)))
     assert not each.is_due(Position())
+    assert not made_of(store, checkpoint_every=0).is_due(after(2))
 
 
 def test_a_training_that_has_reached_its_last_epoch_goes_on_from_there(store: Store) -> None:

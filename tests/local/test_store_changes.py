@@ -207,7 +207,9 @@ def test_a_pod_that_is_run_is_only_marked_and_the_first_deletion_decides_when(st
     assert names(store) == []
 
 
-def test_a_restored_object_is_as_it_was(store: Store) -> None:
+def test_a_restored_object_is_as_it_was(store: Store, seen: list[Change]) -> None:
+    store.create(PODS, manifest("a"))
+    assert names(store) == ["a"]
     old = {**manifest("old", uid="uid-1", generation=7), "status": {"phase": "Running"}}
 
     store.restore(PODS, old)
@@ -215,7 +217,8 @@ def test_a_restored_object_is_as_it_was(store: Store) -> None:
     found = store.find(PODS, "lab", "old")
     assert (found["metadata"]["uid"], found["metadata"]["generation"]) == ("uid-1", 7)
     assert found["status"] == {"phase": "Running"}
-    assert names(store) == ["old"]
+    assert names(store) == ["a", "old"]
+    assert seen[-1].type == "ADDED"
 
 
 def test_admission_may_change_a_new_object_and_refuse_it() -> None:

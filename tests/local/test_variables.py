@@ -17,6 +17,7 @@ POD = {
         "uid": "uid-1",
     },
     "spec": {"nodeName": "laptop", "containers": []},
+    "status": {"phase": "Pending"},
 }
 
 
@@ -48,6 +49,7 @@ def refusal(*env: dict[str, Any], **container: Any) -> CannotStartError:
         ("spec.nodeName", "laptop"),
         ("spec.serviceAccountName", ""),
         ("spec.nodeName.deeper", ""),
+        ("status.phase", "Pending"),
         ("status.podIP", "127.0.0.1"),
         ("status.hostIP", "127.0.0.1"),
     ],

@@ -107,6 +107,13 @@ test-faults: $(STAMP) ## The whole controller with a fault at every write, event
 mutation: $(STAMP) ## Break the decisions in every small way, and count what the tests notice (up to an hour)
 	nice -n 19 $(BIN)/python -m tests.mutation
 
+.PHONY: coverage
+coverage: $(STAMP) ## What the unit and trainer tests run of the code, by package; fails below the floor (an hour)
+	@$(CLUSTER) tools || [ -z "$${CI:-}" ]
+	rm -rf $(VENV)/coverage && mkdir $(VENV)/coverage
+	$(BIN)/coverage run -m pytest -n auto --maxprocesses 4 --dist worksteal -m "not slow"
+	$(BIN)/python -m tests.coverage
+
 .PHONY: test-trainer
 test-trainer: $(STAMP) ## Tests of the trainer
 	@$(CLUSTER) tools || [ -z "$${CI:-}" ]

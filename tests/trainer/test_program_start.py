@@ -21,7 +21,7 @@ def activity_at(port: int) -> str:
         suppress(OSError),
         urllib.request.urlopen(f"http://127.0.0.1:{port}{contract.PROGRESS_PATH}", timeout=5) as answer,
     ):
-        return contract.activity_in(answer.read().decode())
+        return contract.activity_in(answer.read().decode()) or ""
     return ""
 
 

@@ -15,7 +15,10 @@ from typing import ClassVar
 
 import qtj_contract as contract
 
-__all__ = ["DivergedError", "StoppedError", "TrainerError", "TryAgainError", "UserError"]
+__all__ = ["DivergedError", "StoppedError", "TrainerError", "TryAgainError", "UserError", "reason_of"]
+
+_LONGEST = 200
+"""Characters that are shown of another library's message."""
 
 
 class TrainerError(Exception):
@@ -48,3 +51,8 @@ class StoppedError(TrainerError):
     """Another run will go on where this one was told to end."""
 
     exit_code = 128 + signal.SIGTERM
+
+
+def reason_of(problem: Exception) -> str:
+    """Returns what a library's exception says, as a part of a sentence: on one line, and not longer than that."""
+    return (" ".join(str(problem).split()) or type(problem).__name__)[:_LONGEST]

@@ -121,7 +121,7 @@ class ArrayState:
             said = json.loads(str(arrays.pop(_STRUCTURE)))
             self._check_names(said)
             return rebuild(said, arrays, self._tree)
-        except (ValueError, TypeError, KeyError, OSError) as problem:
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:  # a structure may be any JSON
             raise UserError(f"{otherwise}: {problem}") from problem
 
     def farewell(self, cluster: Cluster) -> None:

@@ -21,7 +21,7 @@ from typing import Any, Self, get_origin, get_type_hints
 import numpy as np
 
 import qtj_contract as contract
-from qtj_trainer.errors import UserError
+from qtj_trainer.errors import UserError, reason_of
 from qtj_trainer.storage import MissingObjectError, Store, read_uri
 from qtj_trainer.workloads import Arrays
 
@@ -218,9 +218,16 @@ def arrays_to_bytes(arrays: Arrays) -> bytes:
 
 
 def arrays_from_bytes(data: bytes) -> Arrays:
-    """Decodes columns, refusing pickled objects."""
-    with np.load(io.BytesIO(data), allow_pickle=False) as columns:
-        return dict(columns)
+    """Decodes columns, refusing pickled objects.
+
+    Raises:
+        ValueError: If the bytes are no such columns, or are damaged.
+    """
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as columns:
+            return dict(columns)
+    except Exception as problem:  # a damaged archive raises whatever its many decoders come upon
+        raise ValueError(f"it cannot be read as an archive of arrays ({reason_of(problem)})") from problem
 
 
 def _check_types(made: Address | Record) -> None:

@@ -20,7 +20,6 @@ import hashlib
 import json
 import logging
 import re
-import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -261,7 +260,7 @@ def _decode(data: bytes) -> tuple[str, str, Position, State]:
         about = json.loads(str(arrays.pop(_ABOUT)))
         state = [arrays[str(each)] for each in range(len(arrays))]
         return about["training"], about.get("data", ""), _position(about["position"]), state
-    except (ValueError, TypeError, KeyError, OSError, zipfile.BadZipFile) as problem:
+    except (KeyError, TypeError, ValueError) as problem:
         raise _UnusableError("is of another version of the trainer") from problem
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qtj_trainer.errors import UserError
+from qtj_trainer.errors import UserError, reason_of
 
 __all__ = ["Table", "read_csv", "read_npz"]
 
@@ -22,8 +22,6 @@ _CSV = "it must be text in UTF-8, with a row of numbers for each example, separa
 _LABEL = "label"
 _NUMBERING = re.compile(r"id|index|unnamed: \d+")
 """Names of columns that number the rows, the last one as pandas gives it."""
-_LONGEST = 200
-"""Characters that are shown of what went wrong."""
 
 _Row = tuple[int, list[str]]
 """A line's number, from 1, and its cells."""
@@ -101,8 +99,7 @@ def _arrays(name: str, data: bytes) -> dict[str, Any]:
     try:
         found = _decoded(data)
     except Exception as problem:  # a damaged archive raises whatever its many decoders come upon
-        why = " ".join(str(problem).split()) or type(problem).__name__
-        raise UserError(f"{name} cannot be read ({why[:_LONGEST]}): {_NPZ}") from problem
+        raise UserError(f"{name} cannot be read ({reason_of(problem)}): {_NPZ}") from problem
     if found is None:
         raise UserError(f"{name} is a single array: {_NPZ}")
     if any(each not in found for each in _ARRAYS):

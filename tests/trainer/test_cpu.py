@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj_trainer.cpu import cpu_limit
+from qtj_contract.cpu_limit import cpu_limit
 
 
 @pytest.mark.parametrize(

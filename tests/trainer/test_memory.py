@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj_trainer.memory import free_memory, memory_limit
+from qtj_contract.memory_limit import free_memory, memory_limit
 
 VERSION_2 = ("0::/\n", "memory.max", "memory.current", "inactive_file")
 VERSION_1 = (

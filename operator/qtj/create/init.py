@@ -8,7 +8,6 @@ import re
 import sys
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
-from importlib.metadata import version
 from pathlib import Path
 from string import Template
 
@@ -18,6 +17,7 @@ from qtj.checks.check import mistakes
 from qtj.create.wanted import Kind, Wanted
 from qtj.files.manifests import Document
 from qtj.terminal.errors import InputError
+from qtj_contract.version import installed_version
 from qtj_operator.api.names import NAME_PATTERN
 
 __all__ = ["write_job"]
@@ -172,7 +172,7 @@ def _job(wanted: Wanted, recipe: _Recipe, name: str, file: str) -> str:
         workers=wanted.workers,
         memory=recipe.memory,
         program=program,
-        version=version("quantumtrainingjob"),
+        version=installed_version(),
     )
 
 

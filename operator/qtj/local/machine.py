@@ -6,6 +6,8 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
+from qtj_contract.cpu_limit import cpu_limit
+
 __all__ = ["ends_with_its_parent", "usable_processors"]
 
 _GROUPS = Path("/sys/fs/cgroup")
@@ -15,9 +17,6 @@ _PR_GET_PDEATHSIG, _PR_GET_CHILD_SUBREAPER = 2, 37
 
 def usable_processors(groups: Path = _GROUPS, own: Path = Path("/proc/self/cgroup")) -> int:
     """Returns the processors that this process may run on, or the least limit of its control groups."""
-    # Imported here, for importing the trainer's package sets variables of TensorFlow.
-    from qtj_trainer.cpu import cpu_limit  # noqa: PLC0415
-
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min([allowed, *filter(None, map(cpu_limit, _groups(groups, own)))])
 

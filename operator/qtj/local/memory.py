@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from qtj_contract.memory_limit import memory_limit
+
 __all__ = ["machine_memory"]
 
 
@@ -12,7 +14,4 @@ def machine_memory(mounts: Path = Path("/sys/fs/cgroup"), own: Path = Path("/pro
         mounts: Where control groups are mounted, version 1 or 2.
         own: What names those of this process.
     """
-    # Imported here, for importing the trainer's package sets variables of TensorFlow.
-    from qtj_trainer.memory import memory_limit  # noqa: PLC0415
-
     return memory_limit(mounts, own)

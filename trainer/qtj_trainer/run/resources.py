@@ -3,9 +3,9 @@
 import logging
 
 from qtj_contract.memory import ReplicaMemory
+from qtj_contract.memory_limit import memory_limit
 from qtj_contract.quantities import in_words
 from qtj_trainer.errors import UserError
-from qtj_trainer.memory import memory_limit
 
 __all__ = ["check_memory"]
 

@@ -5,7 +5,7 @@ from threading import Lock
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from qtj_trainer.memory import free_memory
+from qtj_contract.memory_limit import free_memory
 from qtj_trainer.simulate.fused.engine import Engine
 
 __all__ = ["BUDGET", "Budget"]

@@ -196,7 +196,10 @@ COMPILE = $(BIN)/uv pip compile -q $(UPGRADE) --universal --python-version 3.11 
 requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (UPGRADE=--upgrade for newer versions)
 	$(COMPILE) pyproject.toml --extra dev -o requirements/dev.txt
 	$(COMPILE) operator/qtj_operator/pyproject.toml --extra cluster -c requirements/dev.txt -o requirements/operator.txt
-	$(COMPILE) trainer/qtj_trainer/pyproject.toml -c requirements/dev.txt -o requirements/trainer.txt
+	@# Without the programs for GPUs, a third of TensorFlow: the image has none of the libraries that load them.
+	sed -n 's/^ *"tensorflow\(==[0-9.]*\)",$$/tensorflow-cpu\1/p' trainer/qtj_trainer/pyproject.toml \
+	  | $(COMPILE:--universal=--python-platform=x86_64-manylinux_2_28) trainer/qtj_trainer/pyproject.toml - \
+	    --no-emit-package tensorflow -c requirements/dev.txt -o requirements/trainer.txt
 	$(COMPILE) trainer/qtj_trainer/pyproject.toml --extra gpu -c requirements/dev.txt -o requirements/gpu.txt
 	$(COMPILE) pyproject.toml --extra bench -o requirements/bench.txt
 	echo 'hatchling==1.28.0' | $(COMPILE) - -c requirements/dev.txt -o requirements/build.txt

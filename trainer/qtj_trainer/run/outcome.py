@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import qtj_contract as contract
 from qtj_contract.version import installed_version
+from qtj_trainer.libraries import tensorflow_version
 from qtj_trainer.run.artifacts import Address, Record, Result, arrays_to_bytes, store_object
 from qtj_trainer.run.exported import store_circuits
 from qtj_trainer.run.job import Run
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["store_outcome"]
 
-_LIBRARIES = ("tensorflow", "tensorflow-quantum", "tf-keras", "cirq-core", "numpy")
+_LIBRARIES = ("tensorflow-quantum", "tf-keras", "cirq-core", "numpy")
 
 log = logging.getLogger("qtj_trainer")
 
@@ -91,4 +92,7 @@ def _versions() -> dict[str, str]:
             return "unknown"
 
     libraries = {library: known(partial(metadata.version, library)) for library in _LIBRARIES}
-    return {"python": platform.python_version(), **libraries, "quantumtrainingjob": known(installed_version)}
+    tensorflow = {"tensorflow": tensorflow_version() or "unknown"}
+    return {
+        "python": platform.python_version(), **tensorflow, **libraries, "quantumtrainingjob": known(installed_version)
+    }  # fmt: skip

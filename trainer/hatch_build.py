@@ -1,4 +1,8 @@
-"""Compiles the native libraries into the trainer's wheel; without a C compiler there is no wheel."""
+"""Compiles the native libraries into the trainer's wheel; without a C compiler there is no wheel.
+
+A checkout that is installed as it is (`pip install -e`) does without: TensorFlow Quantum then simulates, more slowly,
+and no profiles are served.
+"""
 
 import importlib.util
 import subprocess
@@ -14,12 +18,20 @@ _ENGINE = Path("simulate", "fused", "build.py")
 class NativeLibraries(BuildHookInterface[Any]):
     """Puts the native libraries beside their sources."""
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002  the hook's signature
-        """Compiles before the files of the wheel are collected; the wheel fits any Python 3 of this platform."""
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compiles before the files of the wheel are collected; the wheel fits any Python 3 of this platform.
+
+        Args:
+            version: "editable" for a checkout that is installed as it is, or "standard".
+            build_data: What the wheel is made of.
+        """
         try:
             libraries = _compiled(Path(self.root, _ENGINE))
         except (FileNotFoundError, subprocess.CalledProcessError) as problem:
-            self.app.abort(f"the trainer's native libraries cannot be compiled: {problem}")
+            sentence = f"the trainer's native libraries cannot be compiled: {problem}"
+            if version != "editable":
+                self.app.abort(sentence)
+            self.app.display_warning(f"{sentence}; TensorFlow Quantum will simulate, without profiles")
             return
         build_data["artifacts"].extend(str(library.relative_to(self.root)) for library in libraries)
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")

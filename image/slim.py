@@ -70,7 +70,7 @@ IMAGES = {
 
 
 def remove_distribution(name: str) -> None:
-    """Removes every file of a distribution."""
+    """Removes every file of a distribution, and its folders: an empty one would be imported as a namespace."""
     try:
         found = distribution(name)
     except PackageNotFoundError:
@@ -78,8 +78,10 @@ def remove_distribution(name: str) -> None:
     for file in found.files or ():
         path = Path(str(found.locate_file(file)))
         path.unlink(missing_ok=True)
-        if path.parent != SITE and path.parent.is_dir() and not any(path.parent.iterdir()):
-            path.parent.rmdir()
+        for folder in path.parents:
+            if folder == SITE or not folder.is_dir() or any(folder.iterdir()):
+                break
+            folder.rmdir()
 
 
 def remove(pattern: str) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 USER = "65532:65532"  # nobody in particular: images name a user so that `runAsNonRoot` holds
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", ".dockerignore", "operator", "trainer", "examples")
+SOURCES = ("LICENSE", ".dockerignore", "operator/qtj_contract", "operator/qtj_operator", "trainer", "examples")
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,8 @@ def source_files() -> list[Path]:
     """The files of the checkout that our images copy."""
     roots = (REPO / name for name in SOURCES)
     files = (path for root in roots for path in ([root] if root.is_file() else root.rglob("*")))
-    return sorted(path for path in files if path.is_file() and "__pycache__" not in path.parts)
+    ignored = {".pyc", ".so"}  # as .dockerignore has it
+    return sorted(path for path in files if path.is_file() and path.suffix not in ignored)
 
 
 def provide(names: Sequence[str], nodes: Sequence[Node]) -> None:

@@ -1,8 +1,8 @@
 """What is counted of jobs."""
 
 import asyncio
-from importlib.metadata import version
 
+from qtj_contract.version import installed_version
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
@@ -88,4 +88,4 @@ def test_an_operator_that_stands_by_has_no_time_of_a_resync() -> None:
 
 
 def test_the_version_is_shown() -> None:
-    assert Metrics().registry.get_sample_value("qtj_build_info", {"version": version("quantumtrainingjob")}) == 1
+    assert Metrics().registry.get_sample_value("qtj_build_info", {"version": installed_version()}) == 1

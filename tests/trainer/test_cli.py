@@ -191,5 +191,5 @@ def test_a_python_without_the_trainers_libraries_is_told_in_a_sentence() -> None
     assert ended.returncode == 1
     assert ended.stderr == (
         "error: typer, numpy, prometheus_client, cirq, tensorflow, tf_keras, tensorflow_quantum cannot be imported: "
-        "pip install '.[trainer]' in a checkout of qtj\n"
+        "pip install ./operator/qtj_contract ./trainer/qtj_trainer in a checkout of qtj\n"
     )

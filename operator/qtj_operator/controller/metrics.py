@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from importlib.metadata import version
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, disable_created_metrics
 
+from qtj_contract.version import installed_version
 from qtj_operator.api.conditions import ConditionType, Reason, find, is_true
 from qtj_operator.api.status import Phase, Status
 
@@ -63,9 +63,7 @@ class Metrics:
         )
         self._resynced: Gauge | None = None
         self._leads = Gauge("qtj_leader", "1 where the operator works, 0 where it stands by.", registry=self.registry)
-        Info("qtj_build", "Which operator this is.", registry=self.registry).info(
-            {"version": version("quantumtrainingjob")}
-        )
+        Info("qtj_build", "Which operator this is.", registry=self.registry).info({"version": installed_version()})
         self._count_jobs(jobs)
         queue = Gauge("qtj_queue_depth", "Jobs that wait for a pass.", registry=self.registry)
         queue.set_function(depth)

@@ -2,11 +2,15 @@
 
 import logging
 import platform
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from importlib import metadata
 from typing import TYPE_CHECKING
 
 import qtj_contract as contract
+from qtj_contract.version import installed_version
+from qtj_trainer.libraries import tensorflow_version
 from qtj_trainer.run.artifacts import Address, Record, Result, arrays_to_bytes, store_object
 from qtj_trainer.run.exported import store_circuits
 from qtj_trainer.run.job import Run
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["store_outcome"]
 
-_LIBRARIES = ("tensorflow", "tensorflow-quantum", "tf-keras", "cirq-core", "numpy", "quantumtrainingjob")
+_LIBRARIES = ("tensorflow-quantum", "tf-keras", "cirq-core", "numpy")
 
 log = logging.getLogger("qtj_trainer")
 
@@ -75,10 +79,14 @@ def _stored(run: Run, loop: "Loop", held_out: Address, epoch: Epoch) -> contract
 
 
 def _versions() -> dict[str, str]:
-    def version(library: str) -> str:
+    def known(version: Callable[[], str]) -> str:
         try:
-            return metadata.version(library)
+            return version()
         except metadata.PackageNotFoundError:  # run from its sources
             return "unknown"
 
-    return {"python": platform.python_version(), **{library: version(library) for library in _LIBRARIES}}
+    libraries = {library: known(partial(metadata.version, library)) for library in _LIBRARIES}
+    tensorflow = {"tensorflow": tensorflow_version() or "unknown"}
+    return {
+        "python": platform.python_version(), **tensorflow, **libraries, "quantumtrainingjob": known(installed_version)
+    }  # fmt: skip

@@ -10,10 +10,11 @@ import logging
 import sys
 from contextlib import suppress
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
+
+from qtj_trainer.libraries import tensorflow_version
 
 __all__ = ["LIBRARY", "mend_tracer", "serve_profiles"]
 
@@ -40,7 +41,7 @@ def mend_tracer() -> bool:
     Returns:
         Whether traces of this process are safe.
     """
-    if "tensorflow" in sys.modules or not _tensorflow().startswith(_MENDED) or not _calls_grow():
+    if "tensorflow" in sys.modules or not tensorflow_version().startswith(_MENDED) or not _calls_grow():
         return False
     try:
         ctypes.CDLL(str(LIBRARY), mode=ctypes.RTLD_GLOBAL)
@@ -61,7 +62,7 @@ def serve_profiles(port: int | None) -> None:
         log.warning(
             "port %d serves no profiles: a profile can kill a process with TensorFlow %s, unless that is 2.18 as PyPI"
             " has it and %s is loaded first; python -m qtj_trainer.simulate.fused.build compiles it",
-            port, _tensorflow() or "of unknown version", LIBRARY.name,
+            port, tensorflow_version() or "of unknown version", LIBRARY.name,
         )  # fmt: skip
         return
     import tensorflow as tf  # noqa: PLC0415
@@ -87,10 +88,3 @@ def _has_new_strings() -> bool:
     import tensorflow as tf  # noqa: PLC0415
 
     return bool(tf.sysconfig.CXX11_ABI_FLAG)
-
-
-def _tensorflow() -> str:
-    try:
-        return version("tensorflow")
-    except PackageNotFoundError:
-        return ""

@@ -39,10 +39,10 @@ class NativeEngine(BuildHookInterface[Any]):
         build_data["tag"] = f"py3-none-{platform}"
 
     def _compiled(self, module: Any) -> list[Path]:  # noqa: ANN401  the module is loaded by its path
-        made = [library for library in (module.TARGET, module.TRACER) if library.exists()]
+        made = [library for library in (module.TARGET, module.OPERATIONS, module.TRACER) if library.exists()]
         if made and module.compiler() is None:
             return made
-        return [module.build(), module.build_tracer()]
+        return [module.build(), module.build_operations(), module.build_tracer()]
 
     def _programs(self) -> dict[str, str]:
         """Returns the examples that `qtj init` writes; where an image is built there are none, and no need."""

@@ -95,12 +95,13 @@ def wheel(folder: Path, name: str, *members: str) -> Path:
 def test_a_wheel_with_its_libraries_and_a_manylinux_tag_may_be_published(tmp_path: Path) -> None:
     name = f"quantumtrainingjob-{VERSION}-py3-none-manylinux_2_34_aarch64.whl"
 
-    assert faults(wheel(tmp_path, name, "a/libqtj_fused.so", "b/libqtj_tracer.so")) == []
+    assert faults(wheel(tmp_path, name, "a/libqtj_fused.so", "a/libqtj_op.so", "b/libqtj_tracer.so")) == []
 
 
 def test_a_wheel_that_was_built_without_a_compiler_is_refused(tmp_path: Path) -> None:
     assert faults(wheel(tmp_path, "quantumtrainingjob-0.0.1-py3-none-any.whl", "a/libqtj_tracer.so")) == [
         "it has no libqtj_fused.so",
+        "it has no libqtj_op.so",
         f"it is not of version {VERSION} for every Python 3",
         "its name has no manylinux tag, so package indexes refuse it",
     ]

@@ -9,7 +9,7 @@ from tests.cluster.images import project_version
 
 __all__ = ["faults", "main"]
 
-_LIBRARIES = ("libqtj_fused.so", "libqtj_tracer.so")
+_LIBRARIES = ("libqtj_fused.so", "libqtj_op.so", "libqtj_tracer.so")
 
 
 def faults(wheel: Path) -> list[str]:

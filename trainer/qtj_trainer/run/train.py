@@ -96,9 +96,7 @@ def _result(run: Run) -> Result | None:
 
 def _memory(run: Run) -> ReplicaMemory | None:
     """Returns what this process takes: of parameter servers, each worker computes whole batches."""
-    if run.cluster.is_coordinated:
-        return run.workload.memory(run.options.on_parameter_servers())
-    return run.workload.memory(run.options, run.cluster.size)
+    return run.workload.memory(run.options, 1 if run.cluster.is_coordinated else run.cluster.size)
 
 
 def _train_and_store(run: Run) -> Result | None:

@@ -83,6 +83,7 @@ lint: $(STAMP) ## Style, layers, and whether generated files are up to date
 	$(BIN)/qtj crd --docs --check $(API_DOCS)
 	$(BIN)/python -m tests.reference --check
 	$(BIN)/python -m tests.release check
+	$(BIN)/python deploy/monitoring/dashboard.py --check
 
 .PHONY: check-workflows
 check-workflows: ## The workflows of .github, with actionlint (needs Go); `make unit` does it too
@@ -162,6 +163,10 @@ crds: $(STAMP) ## Generate crds/ and the API reference from the models
 .PHONY: reference
 reference: $(STAMP) ## Generate the Python reference from the docstrings
 	$(BIN)/python -m tests.reference
+
+.PHONY: dashboard
+dashboard: $(STAMP) ## Generate the Grafana dashboard
+	$(BIN)/python deploy/monitoring/dashboard.py
 
 .PHONY: format
 format: $(STAMP) ## Format the code

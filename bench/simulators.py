@@ -102,7 +102,7 @@ def tfq(case: Case, _: int) -> Simulator:
     coefficients = tf.constant(data["coefficients"] / case.batch, tf.float32)
     forward = tf.function(lambda: operation(inputs, tf.convert_to_tensor(weights)))
 
-    @tf.function
+    @tf.function  # type: ignore[untyped-decorator]  # TensorFlow carries no types
     def gradient() -> Any:
         with tf.GradientTape() as tape:
             loss = tf.reduce_sum(operation(inputs, tf.convert_to_tensor(weights)) * coefficients)
@@ -157,7 +157,7 @@ def lightning(case: Case, _: int) -> Simulator:
     names = {"x": qml.RX, "y": qml.RY, "z": qml.RZ, "xx": qml.IsingXX, "yy": qml.IsingYY, "zz": qml.IsingZZ}
     observable = qml.Hamiltonian(data["coefficients"], [qml.PauliZ(k) for k in case.readouts])
 
-    @qml.qnode(device, diff_method="adjoint")
+    @qml.qnode(device, diff_method="adjoint")  # type: ignore[untyped-decorator]  # PennyLane carries no types
     def loss(parameters: Any, theta: float, turned: int) -> Any:
         for k in range(case.qubits):
             qml.Hadamard(k)

@@ -1,4 +1,4 @@
-"""Batch normalisation over the batches of all replicas, built from all_reduce alone."""
+"""Batch normalisation over the batches of all replicas, with nothing but all_reduce."""
 
 from qtj_trainer.replicate import Input, Replicator, all_reduce
 
@@ -10,7 +10,7 @@ BATCH = 8
 
 
 def normalised(x: tf.Tensor) -> tf.Tensor:
-    """Subtracts the mean of the global batch and divides by its standard deviation; gradients know of both."""
+    """Subtracts the mean of the global batch and divides by its standard deviation; gradients include both."""
     mean = all_reduce(tf.reduce_mean(x, axis=0), "mean")
     variance = all_reduce(tf.reduce_mean((x - mean) ** 2, axis=0), "mean")
     return (x - mean) / tf.sqrt(variance + 1e-6)

@@ -1,8 +1,8 @@
-"""A training loop of one's own in JAX, without data: the ground state of an Ising chain, by slopes with noise.
+"""Your own training loop in JAX, without data: the ground state of an Ising chain, by gradients with noise.
 
 The alternating circuit of QAOA learns to have the lowest energy (a variational quantum eigensolver, arXiv:1304.3061).
-Its slopes scatter as if each were measured with so many shots. The random key is part of the state, so that a loop that
-was interrupted comes to the same digits. Alone it runs as any program: python examples/jax_loop.py
+Its gradients have the noise of a measurement with SHOTS shots. The random key is part of the state, so a loop that
+was interrupted gets the same digits. The program also runs without a job: python examples/jax_loop.py
 """
 
 from qtj_trainer import Program
@@ -38,7 +38,7 @@ def energy(angles: jax.Array) -> jax.Array:
 
 @jax.jit
 def step(angles: jax.Array, key: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Goes down the slopes, which scatter; returns angles, key and the energy before."""
+    """Takes one step of gradient descent with noise; returns angles, key and the energy before the step."""
     key, draw = jax.random.split(key)
     value, slopes = jax.value_and_grad(energy)(angles)
     noise = jax.random.normal(draw, angles.shape) * jnp.sqrt(QUBITS / SHOTS)

@@ -1,4 +1,4 @@
-"""Makes a small folder of images in four classes, to try examples/images.yaml with: python make_images.py FOLDER."""
+"""Makes a small folder of images in four classes, for examples/images.yaml: python make_images.py FOLDER."""
 
 from argparse import ArgumentParser
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""A circuit of one's own: a classifier that takes its data in again in each layer (arXiv:1907.02085) and learns a disc.
+"""Your own circuit: a classifier that uses its data in each layer (arXiv:1907.02085), and learns a disc.
 
-Alone it runs as any program: python examples/own_circuit.py
+It also runs without a job: python examples/own_circuit.py
 """
 
 from qtj_trainer import Program
@@ -17,7 +17,7 @@ from qtj_trainer.simulate import PQC  # noqa: E402
 
 
 def circuit(data: list[sympy.Symbol], weights: list[sympy.Symbol]) -> cirq.Circuit:
-    """Turns all qubits by the data, then by what is learned, and entangles neighbours; once for each layer."""
+    """In each layer, rotates all qubits by the data, then by learned angles, and entangles neighbours."""
     line, weight, made = cirq.LineQubit.range(QUBITS), iter(weights), cirq.Circuit()
     for _ in range(LAYERS):
         for k, qubit in enumerate(line):

@@ -1,7 +1,7 @@
-"""A training loop of one's own, with the standard library alone: the whole contract in one file.
+"""Your own training loop, with the standard library only: the whole contract in one file.
 
-It fits a line. Each worker has examples of its own, and worker 0, which leads, averages the gradients of all. Alone it
-runs as any program: python examples/own_loop.py
+It fits a line. Each worker has its own examples. Worker 0 leads, and averages the gradients of all workers. The program
+also runs without a job: python examples/own_loop.py
 """
 
 import hashlib
@@ -66,7 +66,7 @@ def connected(addresses: list[str], index: int) -> list[TextIO]:
 
 
 def average(mine: list[float], peers: list[TextIO], *, leads: bool) -> list[float]:
-    """Averages numbers over all workers; ends for another attempt when one of them has gone."""
+    """Averages numbers over all workers; if one of them is gone, exits so that another attempt starts."""
     try:
         if leads:
             rows = [mine, *(json.loads(peer.readline()) for peer in peers)]
@@ -88,11 +88,11 @@ class Progress(BaseHTTPRequestHandler):
         self.wfile.write(json.dumps(progress).encode())
 
     def log_message(self, *_: object) -> None:
-        """Says nothing."""
+        """Logs nothing."""
 
 
 def infer(uri: str) -> NoReturn:
-    """Measures the weights that are stored: the Job of spec.inference."""
+    """Evaluates the stored weights, in the Job of spec.inference."""
     weights = folder(uri).read_bytes()
     if hashlib.sha256(weights).hexdigest() != os.environ["QTJ_WEIGHTS_SHA256"]:
         leave(FINAL, error=f"{uri} is not what the training stored: its checksum differs")
@@ -127,7 +127,7 @@ def train(artifacts: Path, addresses: list[str], index: int) -> NoReturn:
 
 
 def main() -> None:
-    """Reads what the operator has written into the environment; without a job, trains alone."""
+    """Reads the environment variables that the operator has set; without a job, trains with one worker."""
     if uri := os.environ.get("QTJ_WEIGHTS_URI"):
         infer(uri)
     config = json.loads(os.environ.get("TF_CONFIG") or '{"cluster": {"worker": [":0"]}, "task": {"index": 0}}')

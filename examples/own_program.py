@@ -1,9 +1,9 @@
-"""A Keras program of one's own. Without the marked lines it trains as well: TF_CONFIG is all it needs."""
+"""Your own Keras program. Without the numbered lines it also trains: it then needs only TF_CONFIG."""
 
 from qtj_trainer import Program  # 1  before TensorFlow, which starts threads
 
 EPOCHS = 5
-program = Program(epochs=EPOCHS)  # 2  SIGTERM, progress, and an end at once where the job has its result
+program = Program(epochs=EPOCHS)  # 2  SIGTERM, progress; exits at once if the job already has its result
 
 import tensorflow as tf  # noqa: E402
 
@@ -15,10 +15,10 @@ data = tf.data.Dataset.from_tensor_slices((x, y)).batch(32)
 with strategy.scope():
     model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
     model.compile(tf.keras.optimizers.SGD(0.1), loss="mse")
-    if program.inferring:  # the Job of spec.inference: judge exactly the weights that are stored
+    if program.inferring:  # the Job of spec.inference: evaluate exactly the stored weights
         program.load(model)
         program.report({"mse": model.evaluate(data, verbose=0)})
-    first = program.restore(model)  # 3  the epochs that are done
+    first = program.restore(model)  # 3  the number of finished epochs
 
 model.fit(data, epochs=EPOCHS, initial_epoch=first, callbacks=[program.callback()], verbose=2)  # 4
 program.finish(model, {"mse": model.evaluate(data, verbose=0)})  # 5  weights, result, the end

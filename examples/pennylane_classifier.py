@@ -1,6 +1,6 @@
-"""A variational classifier in PennyLane and JAX: it takes its data in again in each layer, and learns a disc.
+"""A variational classifier in PennyLane and JAX: it uses its data in each layer, and learns a disc.
 
-It needs PennyLane and Optax, which the extra `examples` installs. Alone it runs as any program:
+It needs PennyLane and Optax, which the extra `examples` installs. It also runs without a job:
 python examples/pennylane_classifier.py
 """
 
@@ -20,7 +20,7 @@ jax.config.update("jax_enable_x64", True)  # noqa: FBT003  as PennyLane computes
 
 @qml.qnode(qml.device("default.qubit", wires=QUBITS), interface="jax")
 def circuit(weights: jax.Array, points: jax.Array) -> object:
-    """Turns all qubits by the data and entangles them by what is learned, once for each layer."""
+    """In each layer, rotates all qubits by the data, and entangles them by learned angles."""
     for layer in weights:
         qml.AngleEmbedding(points, wires=range(QUBITS), rotation="X")
         qml.StronglyEntanglingLayers(layer[None], wires=range(QUBITS))

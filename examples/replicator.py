@@ -1,4 +1,4 @@
-"""A line learned by all replicas together: unchanged on one device, on two (QTJ_DEVICES=2), and by two workers."""
+"""All replicas learn a line together. The program is the same for one device, two (QTJ_DEVICES=2), and two workers."""
 
 from qtj_trainer.replicate import Input, Replicator, all_gather, broadcast
 

@@ -1,7 +1,7 @@
-"""A program of TFJob times, in the manner of TensorFlow's guides to several workers and to TensorFlow Quantum.
+"""A program as for a TFJob, similar to TensorFlow's guides to several workers and to TensorFlow Quantum.
 
-It reads TF_CONFIG, through MultiWorkerMirroredStrategy, and where to put its weights. It knows no operator: no exit
-code of its own, no termination message, nothing of this project. Alone it runs as any program:
+It reads TF_CONFIG, through MultiWorkerMirroredStrategy, and the path for its weights. It uses nothing of this project:
+no exit codes, no termination message, no library. It also runs without a job:
 
     python examples/tutorial.py --weights weights.h5
 """

@@ -1,4 +1,4 @@
-"""The second program of the tutorial: loads the weights that the first has saved, and says how good they are.
+"""The second program of the tutorial: loads the weights that the first program has saved, and evaluates them.
 
 python examples/tutorial_inference.py --weights weights.h5
 """

@@ -3,13 +3,13 @@
 Layers, each importing only from those below it::
 
     commands                      each command with its options
-    create, doctor, report        new jobs; what is missing here; what came of a run
-    runs, retry                   runs on this machine; a job on a cluster that goes on
-    preview                       what a job would take and create
-    checks                        everything that can be found wrong with a job
-    files                         YAML with jobs in it, and which line says what
-    rules                         what Kubernetes takes in a pod template
-    terminal                      text, errors, and output for other programs
+    create, doctor, report        new jobs; checks of this machine; the results of a run
+    runs, retry                   runs on this machine; a failed job on a cluster, restarted
+    preview                       what a job would create and need
+    checks                        all checks of a job before it is started
+    files                         files with jobs: YAML with the line of each field
+    rules                         Kubernetes' own rules for a pod template
+    terminal                      text, errors and output, for all commands
     local                         a cluster in memory, with pods that are processes
 """
 
@@ -21,8 +21,8 @@ __all__ = ["app"]
 
 
 def app(prog_name: str | None = None) -> None:
-    """Runs the command line: imported first, for a Ctrl-C may come while all else is being imported."""
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a letter that its encoding lacks is written as an escape
+    """Runs the command line. This is imported first: Ctrl-C may be pressed during the other imports."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a character that its encoding lacks is written as an escape
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         from qtj.commands.main import app as commands  # noqa: PLC0415
@@ -31,9 +31,9 @@ def app(prog_name: str | None = None) -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except OSError as problem:
-        if problem.errno != errno.ENOSPC:  # a disk that is full is nobody's defect
+        if problem.errno != errno.ENOSPC:  # a full disk is no error of the program
             raise
-        from qtj.terminal.printing import drop_output  # noqa: PLC0415
+        from qtj.terminal.streams import drop_output  # noqa: PLC0415
 
         drop_output()
-        sys.exit(f"qtj: what the command says cannot be written ({problem.strerror}): make room")
+        sys.exit(f"qtj: the output cannot be written ({problem.strerror}): make room")

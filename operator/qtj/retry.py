@@ -1,4 +1,4 @@
-"""`qtj retry`: a job on a cluster that has failed goes on."""
+"""`qtj retry`: lets a failed job on a cluster continue."""
 
 import asyncio
 import logging
@@ -16,11 +16,11 @@ __all__ = ["Retried", "current_namespace", "raise_retry", "retry_job"]
 
 @dataclass(frozen=True, slots=True)
 class Retried:
-    """A job that goes on.
+    """A job that was retried.
 
     Attributes:
         job: The job, with its new `spec.retry`.
-        sentence: What follows.
+        sentence: What happens next.
     """
 
     job: Object
@@ -38,7 +38,7 @@ def retry_job(name: str, namespace: str | None, *, dry_run: bool = False) -> Ret
     Raises:
         InputError: There is no such job, it has not failed, or the API server refuses.
     """
-    logging.getLogger("kubernetes").setLevel(logging.CRITICAL)  # what it tells of, we say in a sentence
+    logging.getLogger("kubernetes").setLevel(logging.CRITICAL)  # its errors become one sentence
     try:
         return asyncio.run(_retry(name, namespace, dry_run=dry_run))
     except ApiError as error:
@@ -78,10 +78,10 @@ async def raise_retry(client: Client, key: Key, *, dry_run: bool = False) -> Ret
 def _what_follows(job: Object, *, dry_run: bool) -> str:
     name, spec, status = job["metadata"]["name"], job["spec"], job["status"]
     trained = any(each["type"] == "Trained" and each["status"] == "True" for each in status.get("conditions") or ())
-    begins = f"attempt {status['attempt'] + 1} begins, from the last checkpoint if there is one"
+    next_attempt = f"attempt {status['attempt'] + 1} starts, from the last checkpoint if there is one"
     held = ", once the job is no longer suspended" if spec.get("suspend") else ""
     becomes = f"would be {spec['retry']} (nothing was changed: --dry-run)" if dry_run else f"is {spec['retry']} now"
-    return f"spec.retry of {name} {becomes}: {'inference runs again' if trained else begins}{held}"
+    return f"spec.retry of {name} {becomes}: {'inference runs again' if trained else next_attempt}{held}"
 
 
 def current_namespace() -> str:

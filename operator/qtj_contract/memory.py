@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from qtj_contract.statevector import STATES, statevector_bytes
 
-__all__ = ["PROGRAM_BYTES", "Circuits", "ReplicaMemory", "memory_of"]
+__all__ = ["EXAMPLES_IN_LANES", "PROGRAM_BYTES", "TILE_BITS", "Circuits", "ReplicaMemory", "memory_of"]
 
 PROGRAM_BYTES = 350 << 20
 """What a trainer has before its first circuit: TensorFlow 2.18, Cirq, the model, the data. All of it is private memory,
@@ -35,10 +35,13 @@ _ANGLE_BYTES = 512
 
 _LANES = 16
 """Floats in the widest vector there is (AVX-512)."""
-_SIDE_BY_SIDE = 12
-"""Up to so many qubits, each lane of a vector has an example of its own."""
-_TILE_BITS = 14
-"""Vectors in a tile, as a power of 2. A state of a single tile is not divided over the threads."""
+EXAMPLES_IN_LANES = 12
+"""Up to so many qubits, each lane of a vector has an example of its own: that is faster than one after the other."""
+TILE_BITS = 14
+"""Vectors in a tile of the fused engine, as a power of 2. A state of a single tile is not divided over the threads.
+
+A tile of 2^14 vectors of 16 complex numbers takes 2 MiB; two of them stay in the part of L3 that a processor has for
+each core. Sweeps read ahead, so L3 is as good as L2, and larger tiles lie in memory in longer runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,11 +116,11 @@ def _with_tfq(asked: Circuits) -> ReplicaMemory:
 
 def _with_fused(asked: Circuits) -> ReplicaMemory:
     """The states that are worked on are there once for all layers (docs/design/engine.md)."""
-    side_by_side = asked.qubits <= _SIDE_BY_SIDE and asked.batch > 1
+    side_by_side = asked.qubits <= EXAMPLES_IN_LANES and asked.batch > 1
     lanes = _LANES if side_by_side else 1
     state = lanes * statevector_bytes(asked.qubits)
     units = -(-asked.batch // lanes)
-    tiles = max(asked.qubits - _LANES.bit_length() + 1 - _TILE_BITS, 0)
+    tiles = max(asked.qubits - _LANES.bit_length() + 1 - TILE_BITS, 0)
     buffers = 0 if tiles else asked.buffers
     divided = 1 << tiles >= 2 * asked.threads or (tiles and units < asked.threads)
     workers = 1 if divided else min(asked.threads, units)

@@ -10,10 +10,11 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, BinaryIO
 
 from qtj_contract.progress import Progress
+from qtj_contract.timestamps import rfc3339
 
 __all__ = [
     "EpochRecord",
@@ -70,8 +71,7 @@ class ProgressHistory:
 def progress_line(said: Progress, attempt: int, at: datetime) -> str:
     """Returns the line that records a progress, its end included."""
     lost = {"loss": None} if said.loss is not None and not math.isfinite(said.loss) else {}
-    time = f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
-    return json.dumps({"attempt": attempt, "time": time, **said.to_dict(), **lost}) + "\n"
+    return json.dumps({"attempt": attempt, "time": rfc3339(at), **said.to_dict(), **lost}) + "\n"
 
 
 def append_progress(record: BinaryIO, said: Progress, attempt: int, at: datetime) -> None:

@@ -1,29 +1,40 @@
-"""Numbers of bytes, as Kubernetes and as people write them. The trainer imports this too: standard library only."""
+"""Quantities as Kubernetes writes them, and numbers of bytes for people."""
 
+import re
 from decimal import Decimal
 
-__all__ = ["bytes_of", "in_words"]
+__all__ = ["amount_of", "bytes_of", "in_words"]
+
+_GRAMMAR = re.compile(r"(?P<number>[-+]?[0-9.]{1,100})(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]{1,3}|)")
+"""That of apimachinery's resource.Quantity, with as many digits as anybody writes."""
 
 _UNITS = {
-    **{f"{prefix}i": 1024**power for power, prefix in enumerate("KMGTPE", start=1)},
-    **{prefix: 1000**power for power, prefix in enumerate("kMGTPE", start=1)},
-    "m": Decimal("0.001"),
-    "": 1,
+    **{f"{prefix}i": Decimal(1024**power) for power, prefix in enumerate("KMGTPE", start=1)},
+    **{prefix: Decimal(1000**power) for power, prefix in enumerate("kMGTPE", start=1)},
+    **{prefix: Decimal(10) ** (-3 * power) for power, prefix in enumerate("mun", start=1)},
 }
 
 
-def bytes_of(quantity: object) -> int | None:
-    """Returns the bytes that a Kubernetes quantity such as 16Gi means, or None for what is not one.
+def amount_of(quantity: object) -> Decimal | None:
+    """Returns what a Kubernetes quantity such as 500m, 2 or 16Gi comes to, or None for what is not one.
 
-    The grammar is that of apimachinery's resource.Quantity.
+    Args:
+        quantity: As YAML has it: text or a number.
     """
-    text = str(quantity).strip()
-    number = text.rstrip("KMGTPEikm")
-    unit = text[len(number) :]
-    try:
-        return int(Decimal(number) * _UNITS[unit])
-    except (ArithmeticError, ValueError, KeyError):  # neither a number, nor a finite one, nor a unit
+    found = None if isinstance(quantity, bool) else _GRAMMAR.fullmatch(str(quantity))
+    if found is None:
         return None
+    unit = _UNITS.get(found["suffix"])
+    try:
+        return Decimal(found[0]) if unit is None else Decimal(found["number"]) * unit
+    except ArithmeticError:  # 1.2.3
+        return None
+
+
+def bytes_of(quantity: object) -> int | None:
+    """Returns the whole bytes that a Kubernetes quantity such as 16Gi means, or None for what is not one."""
+    amount = amount_of(quantity)
+    return None if amount is None else int(amount)
 
 
 def in_words(count: float) -> str:

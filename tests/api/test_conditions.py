@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_true, merge, phase_of
-from qtj_operator.api.status import Condition, Phase
+from qtj_operator.api.status import Condition, Phase, Status
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(minutes=5)
@@ -72,7 +72,7 @@ def test_a_condition_is_found_by_its_type() -> None:
 
     assert find(known, TRAINED) == known[0]
     assert find(known, FAILED) is None
-    assert find(None, TRAINED) is None
+    assert find((), TRAINED) is None
 
 
 def test_only_a_condition_with_status_true_is_true() -> None:
@@ -80,7 +80,7 @@ def test_only_a_condition_with_status_true_is_true() -> None:
 
     assert is_true(known, TRAINED)
     assert not is_true(known, FAILED)
-    assert not is_true(None, FAILED)
+    assert not is_true((), FAILED)
 
 
 @pytest.mark.parametrize(
@@ -123,9 +123,16 @@ def test_the_phase_follows_from_the_conditions(facts: list[Fact], phase: Phase, 
 
 
 def test_a_job_without_conditions_is_pending() -> None:
-    assert phase_of(None) == (Phase.PENDING, None)
+    assert phase_of(()) == (Phase.PENDING, None)
 
 
 @pytest.mark.parametrize("reason", Reason)
 def test_a_reason_is_one_camel_case_word(reason: Reason) -> None:
     assert re.fullmatch(r"([A-Z][a-z]+)+", reason)
+
+
+def test_a_status_leaves_out_what_is_empty_and_reads_null_as_empty() -> None:
+    read = Status.read({"conditions": None, "failures": None, "replicas": None})
+
+    assert (read.conditions, read.failures, read.replicas) == ((), (), {})
+    assert read.to_dict() == Status().to_dict() == {}

@@ -172,8 +172,8 @@ def test_a_slip_in_a_template_is_named_by_its_place(container: dict[str, Any], w
 def test_a_template_field_of_the_future_is_passed_on() -> None:
     job = a_job(template=a_template(a_container(resizePolicy=[{"resourceName": "cpu"}]), hostUsers=False))
 
-    assert job.template(Role.WORKER)["spec"]["hostUsers"] is False
-    assert job.template(Role.WORKER)["spec"]["containers"][0]["resizePolicy"] == [{"resourceName": "cpu"}]
+    assert job.template(Role.WORKER).written["spec"]["hostUsers"] is False
+    assert job.template(Role.WORKER).written["spec"]["containers"][0]["resizePolicy"] == [{"resourceName": "cpu"}]
 
 
 @pytest.mark.parametrize("uri", ["gs://bucket", "gs://bucket/", "gs://my.bucket_1/a b/ü", "file:///mnt/runs"])
@@ -204,8 +204,8 @@ def test_inference_runs_in_the_leaders_template_unless_it_has_its_own() -> None:
     own, leaders = a_template(a_container(image="small")), a_template(a_container(image="gpu"))
     roles = {"Chief": {"template": leaders}, "Worker": {}}
 
-    assert a_job(replicaSpecs=roles, inference={}).inference_template == leaders
-    assert a_job(replicaSpecs=roles, inference={"template": own}).inference_template == own
+    assert a_job(replicaSpecs=roles, inference={}).inference_template.written == leaders
+    assert a_job(replicaSpecs=roles, inference={"template": own}).inference_template.written == own
 
 
 def test_what_is_left_out_has_a_meaning() -> None:
@@ -243,8 +243,8 @@ def test_a_roles_own_template_replaces_the_jobs() -> None:
     own = a_template(a_container(image="gpu"))
     job = a_job(replicaSpecs={"Chief": {}, "Worker": {"template": own}})
 
-    assert job.template(Role.WORKER) == own
-    assert job.template(Role.CHIEF) == a_template()
+    assert job.template(Role.WORKER).written == own
+    assert job.template(Role.CHIEF).written == a_template()
 
 
 def test_the_program_runs_in_the_container_called_trainer_or_else_the_first() -> None:

@@ -1,10 +1,17 @@
 """The CRD's schema as an API server applies it to a new object; of the keywords those that this schema has."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-TYPES = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool, "number": (int, float)}
+TYPES: dict[str, type | tuple[type, ...]] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "integer": int,
+    "boolean": bool,
+    "number": (int, float),
+}
 
 
 def refused(value: Any, schema: dict[str, Any], where: str = "") -> Iterator[str]:
@@ -15,7 +22,7 @@ def refused(value: Any, schema: dict[str, Any], where: str = "") -> Iterator[str
         return
     if "enum" in schema and value not in schema["enum"]:
         yield f"{where}: {value!r} is none of {schema['enum']}"
-    if "pattern" in schema and not re.search(schema["pattern"], value):
+    if "pattern" in schema and not re.search(schema["pattern"], str(value)):
         yield f"{where}: {value!r} does not match"
     yield from _limits(value, schema, where)
     yield from _below(value, schema, where)
@@ -33,7 +40,8 @@ def _below(value: Any, schema: dict[str, Any], where: str) -> Iterator[str]:
 
 
 def _limits(value: Any, schema: dict[str, Any], where: str) -> Iterator[str]:
-    for name, size in {"Length": len, "Items": len, "imum": lambda number: number}.items():
+    sizes: dict[str, Callable[[Any], float]] = {"Length": len, "Items": len, "imum": float}
+    for name, size in sizes.items():
         lowest, highest = (schema.get(f"{end}{name}") for end in ("min", "max"))
         if (lowest is not None and size(value) < lowest) or (highest is not None and size(value) > highest):
             yield f"{where}: {value!r} is beyond its limits"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj.files.yaml_nodes import documents_of, value_of
+from qtj.files.yaml_reader import documents_of, value_of
 from tests.cli.qtj import qtj
 from tests.cli.test_several_jobs import OTHER
 from tests.cli.test_validate import GOOD
@@ -97,3 +97,9 @@ def test_a_broken_tfjob_hides_no_mistake_of_another(folder: Path) -> None:
         "tfjobs.yaml:5",
         "tfjobs.yaml:2",
     ]
+
+
+def test_too_many_values_are_reported_once_and_nothing_more_is_read() -> None:
+    text = f"[{'1,' * 100_001}]\n---\na: 1\n---\nb: @x\n"
+
+    assert refusal(text) == "it:1: these are more than 100,000 values, aliases written out: write fewer"

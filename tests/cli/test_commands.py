@@ -77,7 +77,7 @@ def test_a_crd_that_cannot_be_written_is_a_sentence() -> None:
         ),
         (
             ("--set", "spec.template.spec.containers[0].command=[python]", "--resume"),
-            "there is no run of qcnn in this folder to go on with: leave --resume out",
+            "there is no run of qcnn in this folder to continue: leave --resume out",
         ),
         (
             ("--set", "spec.template.spec.containers[0].command=[python]", "--artifacts", "/dev/null/x"),

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from qtj.doctor import machine, software
-from qtj.doctor.doctor import look
-from qtj.doctor.finding import Finding, Level, found
-from qtj.local.machine import usable_processors
+from qtj.doctor.doctor import run_doctor
+from qtj.doctor.finding import Finding, Level, run_check
+from qtj_contract.control_groups import usable_processors
 
 QTJ = (sys.executable, "-c", "from qtj import app; app(prog_name='qtj')")
 
@@ -35,7 +35,7 @@ def test_a_look_that_fails_is_a_finding_and_no_traceback() -> None:
     def broken() -> Finding:
         raise RuntimeError("two\nlines")
 
-    assert str(found("engine", broken)) == ("warning  engine      it cannot be looked at (RuntimeError: two lines)")
+    assert str(run_check("engine", broken)) == ("warning  engine      it cannot be checked (RuntimeError: two lines)")
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_folder_is_written_to_before_it_is_called_fine(folder: Path, name: str
     if prepared == "gone":
         (folder / "here").rmdir()
 
-    assert found(name, machine.CHECKS[name]).level == level
+    assert run_check(name, machine.CHECKS[name]).level == level
 
 
 def test_artifacts_are_tried_by_an_object_that_goes_again(folder: Path) -> None:
@@ -68,7 +68,7 @@ def test_only_what_a_run_needs_makes_it_fail(
     finding = Finding("Python", level, "3.9", "install another")
     monkeypatch.setattr("qtj.doctor.doctor._findings", lambda _: iter([replace(finding, level=Level.OK), finding]))
 
-    ended = look(None, None)
+    ended = run_doctor(None, None)
 
     assert ended == code
     assert capsys.readouterr().out.splitlines()[1] == f"{level:<8} Python      3.9: install another"

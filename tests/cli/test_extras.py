@@ -16,7 +16,7 @@ import sys
 
 class Absent:
     def find_spec(self, name, *_):
-        if name.partition(".")[0] in {"aiohttp", "kopf", "kubernetes", "pythonjsonlogger"}:
+        if name.partition(".")[0] in {"aiohttp", "kopf", "kubernetes", "pythonjsonlogger", "qtj_trainer"}:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Absent())
@@ -26,7 +26,7 @@ app(prog_name="qtj")
 
 
 def bare_qtj(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Runs `qtj` where the libraries of the operator are absent."""
+    """Runs `qtj` where neither the libraries of the operator nor the trainer are installed."""
     return subprocess.run(
         [sys.executable, "-c", BARE, *arguments], capture_output=True, text=True, check=False, env={**os.environ}
     )
@@ -47,6 +47,13 @@ def test_help_and_validation_need_no_extra() -> None:
     helped, validated = bare_qtj("operator", "-h"), bare_qtj("validate", str(REPOSITORY / "examples/qcnn.yaml"))
 
     assert (helped.returncode, validated.returncode) == (0, 0), helped.stderr + validated.stderr
+
+
+def test_a_plan_reads_the_limits_of_this_machine_without_the_trainer() -> None:
+    planned = bare_qtj("plan", str(REPOSITORY / "examples/qcnn.yaml"), "--no-calibrate")
+
+    assert planned.returncode == 0, planned.stderr
+    assert "at least" in planned.stdout
 
 
 def test_nothing_of_an_extra_is_missing_where_all_is_installed() -> None:

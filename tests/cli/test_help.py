@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from typer.core import TyperGroup
 from typer.main import get_command
 
 from qtj.commands.main import GROUPS, app
@@ -30,8 +31,9 @@ def test_h_is_help_and_ends_with_examples(name: str) -> None:
 def test_an_example_of_the_help_is_a_command_line_that_is_accepted(name: str, example: str) -> None:
     program, command, *words = shlex.split(re.findall(r"qtj [^|<>)]+", example)[0])
     application = get_command(app)
+    assert isinstance(application, TyperGroup)
 
-    context = application.commands[command].make_context(command, words)  # type: ignore[attr-defined]  it is a group
+    context = application.commands[command].make_context(command, words)
 
     assert (program, command) == ("qtj", name)
     assert not context.args
@@ -40,9 +42,9 @@ def test_an_example_of_the_help_is_a_command_line_that_is_accepted(name: str, ex
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["rnu", "job.yaml"], "no such command 'rnu': did you mean 'run'? (qtj --help tells more)"),
-        (["plan", "--sett"], "no such option: --sett: did you mean --set? (qtj plan --help tells more)"),
-        (["retry"], "missing argument 'JOB' (qtj retry --help tells more)"),
+        (["rnu", "job.yaml"], "no such command 'rnu': did you mean 'run'? (see qtj --help)"),
+        (["plan", "--sett"], "no such option: --sett: did you mean --set? (see qtj plan --help)"),
+        (["retry"], "missing argument 'JOB' (see qtj retry --help)"),
         (["run"], "no file is named: write FILE or -f FILE, or - to read stdin"),
         (["validate"], "no file is named: write FILE or -f FILE, or - to read stdin"),
         (["run", "a", "-f", "b"], "two files are named, a and b: name one, as FILE or with -f FILE"),

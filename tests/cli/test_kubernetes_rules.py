@@ -31,7 +31,7 @@ def told(folder: Path, good: str, bad: str) -> list[str]:
         ("labels: {size: 010}", 'metadata.labels.size: this has to be text: write "010", in quotes'),
         ("labels: {a/b/c: d}", "metadata.labels.a/b/c: before the slash"),
         ("annotations: {a b: c}", 'metadata.annotations.a b: "a b" is no key'),
-        (f"annotations: {{a: {'x' * 262_144}}}", "metadata.annotations: these come to 262,145 bytes"),
+        (f"annotations: {{a: {'x' * 262_144}}}", "metadata.annotations: these are 262,145 bytes"),
     ],
 )
 def test_metadata_that_kubernetes_refuses_is_told(folder: Path, written: str, sentence: str) -> None:
@@ -74,7 +74,7 @@ def test_a_name_that_is_no_text_says_what_a_name_is(folder: Path, name: str, sen
         ('env: [{name: "", value: x}]', "env[0].name", '"" may hold only printable ASCII characters'),
         ("env: [{name: A, value: 1}]", "env[0].value", 'this has to be text: write "1", in quotes'),
         ("env: [{name: A, value: yes}]", "env[0].value", 'this has to be text: write "yes", in quotes'),
-        ('env: [{name: A, value: "\\0"}]', "env[0].value", "this holds a NUL character, which no program can be told"),
+        ('env: [{name: A, value: "\\0"}]', "env[0].value", "this holds a NUL character, which no program can be given"),
         ("env: [{name: A, valueFrom: {}}]", "env[0].valueFrom", "name one source here: fieldRef, resourceFieldRef"),
         (
             "env: [{name: A, value: x, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]",

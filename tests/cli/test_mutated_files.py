@@ -10,9 +10,9 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 
-from qtj.checks.check import all_checked
+from qtj.checks.job import check_file
 from qtj.create.convert import as_yaml, convert_file
-from qtj.files.manifests import read_file
+from qtj.files.documents import read_file
 from qtj.terminal.errors import InputError
 from qtj_operator.api.crd import crd
 from tests.cli.mutations import examples, mutated
@@ -55,7 +55,7 @@ def test_a_mutated_example_is_valid_or_told_in_sentences(tmp_path: Path, here: b
         path.write_text(yaml.safe_dump(job, allow_unicode=True))
         try:
             file = read_file(path)
-            all_checked(file, here=here)
+            check_file(file, here=here)
         except InputError as problem:
             outcomes[False] += 1
             check_sentences(problem)

@@ -32,10 +32,10 @@ class Left:
         (self.place / ".qtj-run").touch()
         self.status: dict[str, Any] = {"phase": "Complete", "conditions": [COMPLETE], "attempt": 1}
 
-    def epochs(self, *losses: float | None, attempt: int = 1, first: int = 1, **more: float) -> None:
+    def epochs(self, *losses: float | None, attempt: int = 1, first: int = 1, **more: Any) -> None:
         with (self.place / "progress.jsonl").open("a") as log:
             for number, loss in enumerate(losses, start=first):
-                log.write(progress_line(Progress(epoch=number, loss=loss, **more), attempt, NOON))  # type: ignore[arg-type]
+                log.write(progress_line(Progress(epoch=number, loss=loss, **more), attempt, NOON))
 
     def predictions(self, found: Predictions | str) -> None:
         self.weights((self.place / "weights/1f3c.h5").as_uri())
@@ -95,7 +95,7 @@ def test_the_report_tells_of_loss_metrics_and_predictions_and_draws_them(left: L
 
 def test_the_report_tells_the_training_set_from_the_held_out_set(left: Left) -> None:
     for number, held_out in enumerate((0.5, 0.25, 0.75), start=1):
-        told = {"validation_loss": held_out, "accuracy": 0.5, "training_accuracy": 0.25 * number}
+        told: dict[str, Any] = {"validation_loss": held_out, "accuracy": 0.5, "training_accuracy": 0.25 * number}
         left.epochs(1 / number, first=number, **told)
 
     assert left.report()[4:9] == [

@@ -3,12 +3,15 @@
 import math
 import tracemalloc
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from qtj.report.figure import has_picture, report_figure
-from qtj.report.findings import Findings
+from qtj.report.results import RunResults
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
 from qtj_operator.api.status import Phase, Status
@@ -17,9 +20,9 @@ ANIMALS = Predictions(classes=("cat", "dog"), labels=[0, 0, 1], predictions=[0, 
 LINE = Predictions(labels=[0.0, 2.0], predictions=[1.0, 2.0], examples=2)
 
 
-def found(epochs: Sequence[EpochRecord] = (), predictions: Predictions | None = None, title: str = "own") -> Findings:
+def found(epochs: Sequence[EpochRecord] = (), predictions: Predictions | None = None, title: str = "own") -> RunResults:
     status = Status(phase=Phase.COMPLETE)
-    return Findings(
+    return RunResults(
         title=title,
         phase=Phase.COMPLETE,
         headline=f"{title} is Complete",
@@ -34,11 +37,17 @@ def epochs(*losses: float | None, attempt: int = 1) -> list[EpochRecord]:
     return [EpochRecord(number, attempt, loss) for number, loss in enumerate(losses, start=1)]
 
 
-def drawn(findings: Findings) -> Figure:
+def drawn(findings: RunResults) -> Figure:
     """The picture, drawn to its end."""
     figure = report_figure(findings)
     figure.canvas.draw()
     return figure
+
+
+def numbers_of(line: Line2D) -> tuple[list[float], list[float]]:
+    """Where a line goes: across and up."""
+    across, up = (np.asarray(numbers, float).tolist() for numbers in (line.get_xdata(), line.get_ydata()))
+    return across, up
 
 
 def test_the_job_and_its_run_are_the_title() -> None:
@@ -60,7 +69,7 @@ def test_loss_and_predictions_have_a_panel_each() -> None:
         ({"training_accuracy": 0.5, "accuracy": 0.25}, ["training set", "held-out set"]),
     ],
 )
-def test_accuracy_has_a_panel_between_loss_and_predictions(told: dict[str, float], curves: list[str]) -> None:
+def test_accuracy_has_a_panel_between_loss_and_predictions(told: dict[str, Any], curves: list[str]) -> None:
     history = [EpochRecord(number, 1, 0.5, **told) for number in (1, 2)]
 
     _, accuracy, predictions = drawn(found(history, ANIMALS)).axes
@@ -105,7 +114,7 @@ def test_epochs_are_whole_numbers(count: int) -> None:
 def test_what_is_not_finite_is_a_gap() -> None:
     [loss] = drawn(found(epochs(0.5, math.inf, None, 0.25))).axes
 
-    shown = [float(value) for value in loss.lines[0].get_ydata()]
+    _, shown = numbers_of(loss.lines[0])
     assert [math.isnan(value) for value in shown] == [False, True, True, False]
 
 
@@ -113,7 +122,7 @@ def test_a_restart_is_a_line_between_two_epochs() -> None:
     [loss] = drawn(found([EpochRecord(1, 1, 0.5), EpochRecord(2, 1, 0.4), EpochRecord(3, 2, 0.3)])).axes
 
     _, restart = loss.lines
-    assert list(restart.get_xdata()) == [2.5, 2.5]
+    assert numbers_of(restart)[0] == [2.5, 2.5]
     legend = loss.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["training set", "attempt 2"]
@@ -126,7 +135,7 @@ def test_the_losses_of_both_sets_share_their_panel() -> None:
 
     _, held_out = loss.lines
     assert held_out.get_label() == "held-out set"
-    first, second = (float(value) for value in held_out.get_ydata())
+    _, (first, second) = numbers_of(held_out)
     assert (first, math.isnan(second)) == (0.75, True)
 
 
@@ -155,8 +164,8 @@ def test_a_regression_is_drawn_as_predictions_against_labels() -> None:
     [panel] = drawn(found(predictions=LINE)).axes
 
     assert (panel.get_xlabel(), panel.get_ylabel()) == ("label", "prediction")
-    assert [list(line.get_xdata()) for line in panel.lines] == [[0.0, 2.0], [0.0, 2.0]]
-    assert list(panel.lines[0].get_ydata()) == [1.0, 2.0]
+    assert [numbers_of(line)[0] for line in panel.lines] == [[0.0, 2.0], [0.0, 2.0]]
+    assert numbers_of(panel.lines[0])[1] == [1.0, 2.0]
 
 
 def test_more_classes_than_a_matrix_has_room_for_are_points() -> None:
@@ -168,5 +177,5 @@ def test_more_classes_than_a_matrix_has_room_for_are_points() -> None:
     tracemalloc.stop()
 
     assert peak < 100 * 2**20, "a matrix of 30,000 classes takes gigabytes"
-    assert [(list(points.get_xdata()), list(points.get_ydata())) for points in panel.lines] == [([0, 1], [0, 29_999])]
+    assert [numbers_of(points) for points in panel.lines] == [([0, 1], [0, 29_999])]
     assert panel.get_title() == "Held-out examples: 1 of 2 right"

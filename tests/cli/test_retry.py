@@ -21,7 +21,7 @@ async def test_a_failed_job_goes_on_as_another_attempt() -> None:
     said = await raise_retry(lab.cluster, KEY)
     await lab.settles()
 
-    assert said.sentence == "spec.retry of qcnn is 1 now: attempt 2 begins, from the last checkpoint if there is one"
+    assert said.sentence == "spec.retry of qcnn is 1 now: attempt 2 starts, from the last checkpoint if there is one"
     assert ((await lab.status())["attempt"], await lab.phase()) == (2, "Restarting")
 
 

@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
+from matplotlib.lines import Line2D
 
 from qtj.report.scaling import scaling_of
 from qtj.report.scaling_report import scaling_figure
@@ -166,7 +168,7 @@ def test_devices_that_nobody_told_are_counted_one_for_each_worker_and_that_is_sa
     found = scaling_of(["own"])
 
     assert [each.devices for each in found.scales] == [2]
-    assert found.notes == ["one device is counted for each worker of own/1, which did not say how many there were"]
+    assert found.notes == ["one device is counted for each worker of own/1, which did not report their number"]
 
 
 def test_runs_that_did_other_work_are_named(runs: Runs) -> None:
@@ -191,8 +193,11 @@ def test_a_run_of_a_job_without_throughput_is_left_out_and_named(runs: Runs) -> 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["mute"], "mute has no recorded throughput: its program tells no examplesPerSecond in its progress, as docs/"),
-        (["qcnn", "mute/1"], "mute/1 has no recorded throughput: its program tells no examplesPerSecond"),
+        (
+            ["mute"],
+            "mute has no recorded throughput: its program reports no examplesPerSecond in its progress, as docs/",
+        ),
+        (["qcnn", "mute/1"], "mute/1 has no recorded throughput: its program reports no examplesPerSecond"),
         (["new/1"], "new/1 has no recorded throughput: no epoch of it is recorded yet"),
         (["qcnm"], "the job qcnm was not run in this folder: write qcnn"),
         (["qcnn/7"], "there is no run qcnn/7 in this folder: there are qcnn/1"),
@@ -233,6 +238,11 @@ def test_without_matplotlib_there_is_the_table_alone(runs: Runs, monkeypatch: py
     assert qtj("report", "--scaling", "qcnn").output.splitlines()[-1].startswith("picture: none, for matplotlib is")
 
 
+def points_of(line: Line2D) -> list[list[float]]:
+    points: list[list[float]] = np.asarray(line.get_xydata()).tolist()
+    return points
+
+
 def test_the_picture_shows_throughput_and_efficiency_against_devices(runs: Runs) -> None:
     runs.add(100)
     runs.add(150, run="qcnn/2", workers=2)
@@ -241,7 +251,7 @@ def test_the_picture_shows_throughput_and_efficiency_against_devices(runs: Runs)
     figure.canvas.draw()
 
     throughput, efficiency = figure.axes
-    assert list(throughput.lines[0].get_xydata().tolist()) == [[1, 100], [2, 150]]  # type: ignore[union-attr]
-    assert throughput.lines[1].get_xydata().tolist() == [[0, 0], [2, 200]]  # type: ignore[union-attr]
-    assert efficiency.lines[0].get_xydata().tolist() == [[1, 1], [2, 0.75]]  # type: ignore[union-attr]
+    assert points_of(throughput.lines[0]) == [[1, 100], [2, 150]]
+    assert points_of(throughput.lines[1]) == [[0, 0], [2, 200]]
+    assert points_of(efficiency.lines[0]) == [[1, 1], [2, 0.75]]
     assert [text.get_text() for text in throughput.texts] == ["qcnn/1", "qcnn/2"]

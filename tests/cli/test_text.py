@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from qtj.terminal.output import console_on, show
-from qtj.terminal.text import cut, log_on_terminal, shell_word, visible
+from qtj.terminal.console import print_text, safe_console
+from qtj.terminal.text import log_on_terminal, shell_word, truncate, visible
 
 from .qtj import qtj
 from .test_validate import GOOD
@@ -46,7 +46,7 @@ def test_no_command_hands_on_what_a_file_would_tell_the_terminal(command: str, t
 def test_neither_emoji_codes_nor_markup_of_a_program_mean_anything() -> None:
     paper = io.StringIO()
 
-    show(console_on(paper), "a[:x:] and [bold]b[/bold] and [link=http://x]c")
+    print_text(safe_console(paper), "a[:x:] and [bold]b[/bold] and [link=http://x]c")
 
     assert paper.getvalue() == "a[:x:] and [bold]b[/bold] and [link=http://x]c\n"
 
@@ -69,12 +69,12 @@ def test_a_log_on_a_terminal_keeps_its_colours_and_loses_its_commands(written: b
 @pytest.mark.parametrize("text", ["qcnn", "a-long-name-of-a-job", "量子機械学習", "e\u0301te\u0301 a\u0300 Paris"])
 @pytest.mark.parametrize("width", [0, 1, 2, 5, 8, 40])
 def test_cut_text_never_takes_more_columns_than_there_are(text: str, width: int) -> None:
-    assert cell_len(cut(text, width)) <= width
-    assert cell_len(cut(text, width, "...")) <= width
+    assert cell_len(truncate(text, width)) <= width
+    assert cell_len(truncate(text, width, "...")) <= width
 
 
 def test_text_that_fits_is_not_cut() -> None:
-    assert (cut("qcnn", 4), cut("qcnn-pure", 5)) == ("qcnn", "qcnn…")
+    assert (truncate("qcnn", 4), truncate("qcnn-pure", 5)) == ("qcnn", "qcnn…")
 
 
 @pytest.mark.parametrize("word", ["plain", "two words", "a\nb", "it's \x1b[1m", "back\\slash\t", "é\x85"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj.files.yaml_nodes import documents_of, value_of
+from qtj.files.yaml_reader import documents_of, value_of
 from qtj.terminal.errors import InputError
 from tests.cli.qtj import qtj
 from tests.cli.test_validate import GOOD
@@ -101,7 +101,7 @@ def test_a_plain_value_means_what_kubectl_takes_it_for(plain: str, value: object
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("a: 1\n\tb: 2", "it:2: this is not YAML: a tab stands where only spaces may: put spaces in its place"),
+        ("a: 1\n\tb: 2", "it:2: this is not YAML: a tab is where only spaces are allowed: put spaces in its place"),
         ("a: 1\nb: \0", "it:2: this holds the character U+0000, which YAML does not allow: remove it"),
         ("a:\n  on: 1", 'it:2: YAML takes on for a value, and no name: write "on", in quotes'),
         (

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from qtj.local.store import Change
-from qtj.runs.live import view_on
+from qtj.runs.live_view import view_for
 from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.client import Key, Resource
 
@@ -27,7 +27,7 @@ class Paper:
             file=self._text, force_terminal=terminal, width=width, height=25, highlight=False,
             _environ={"TERM": "xterm", **environment},
         )  # fmt: skip
-        self.view = view_on(self.console, bell=bell, clock=lambda: self.now)
+        self.view = view_for(self.console, bell=bell, clock=lambda: self.now)
 
     @property
     def text(self) -> str:
@@ -65,8 +65,8 @@ def event(message: str, reason: str = "Restarting", *, name: str = "qcnn") -> Ch
 def pod(phase: str | None, *, name: str = "qcnn", uid: str = "uid-1") -> Change:
     """A change of a pod; without a phase, its end."""
     meta = {"name": f"{name}-worker-0", "namespace": "default", "uid": uid, "labels": {LABEL_JOB: name}}
-    what = "MODIFIED" if phase else "DELETED"
-    return Change(what, Resource.PODS, 3, {"metadata": meta, "status": {"phase": phase or "Running"}})
+    seen = {"metadata": meta, "status": {"phase": phase or "Running"}}
+    return Change("MODIFIED" if phase else "DELETED", Resource.PODS, 3, seen)
 
 
 def manifest(name: str, status: dict[str, Any], **spec: Any) -> dict[str, Any]:

@@ -35,6 +35,7 @@ DEBIAN_PACKAGES: Mapping[str, str] = {  # what we look for -> the package that h
     "buildah": "buildah",
     "skopeo": "skopeo",
     "/usr/lib/cni/bridge": "containernetworking-plugins",
+    "promtool": "prometheus",
 }
 COLD_GIB = 15  # sources, compilers' output and images, the first time
 GIB = 2**30

@@ -17,7 +17,7 @@ from .paths import HERE, cache, digest
 from .shell import ClusterError, run, stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
 TOOLS = HERE / "tools"
 RENAMED = {"server": "etcd"}  # go install names a program after its folder
@@ -77,7 +77,7 @@ def actionlint() -> str:
     return program(WORKFLOWS, "actionlint")
 
 
-def build_all(names: Iterable[str] = ()) -> None:
+def build_all(names: Sequence[str] = ()) -> None:
     """Builds the named groups, or all."""
     for name in names or GROUPS:
         build(GROUPS[name])

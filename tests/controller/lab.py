@@ -5,8 +5,10 @@ from typing import Any
 
 from qtj_contract import Progress, TerminationMessage, Weights
 from qtj_operator.controller.client import Object, Resource
+from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.reconcile import Reconciler
-from tests.controller.memory import Cluster, Kubelet, RecordingClient, Silence
+from qtj_operator.controller.registry import JobRegistry
+from tests.controller.memory import Cluster, Kubelet, RecordingClient, Replicas
 from tests.jobs import job_object
 
 __all__ = ["KEY", "MEASURED", "TRAINED", "WEIGHTS", "Lab", "complete", "restarted", "running"]
@@ -29,8 +31,11 @@ class Lab:
         self.cluster = Cluster(lambda: self.now)
         self.client = RecordingClient(self.cluster)
         self.kubelet = Kubelet(self.cluster)
-        self.progress = Silence()
-        self.reconciler = Reconciler(self.client, self.progress, lambda: self.now)
+        self.progress = Replicas()
+        self.jobs = JobRegistry()
+        self.reconciler = Reconciler(
+            self.client, self.progress, lambda: self.now, self.jobs, Metrics(jobs=self.jobs.count)
+        )
 
     async def applies(self, **spec: Any) -> None:
         """The user creates the job."""

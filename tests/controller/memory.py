@@ -12,7 +12,7 @@ from qtj.local.store import Store
 from qtj_contract import Progress, TerminationMessage
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
 
-__all__ = ["Cluster", "Kubelet", "RecordingClient", "Silence"]
+__all__ = ["Cluster", "Kubelet", "RecordingClient", "Replicas"]
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
@@ -86,18 +86,29 @@ class RecordingClient:
         await self.inner.replace_status(resource, obj)
 
 
-class Silence:
-    """A `qtj_operator.controller.client.ProgressSource` that says what it is told and notes whom it was asked about."""
+class Replicas:
+    """A `qtj_operator.controller.client.ProgressSource` that reports what the test sets, and notes whom it follows.
+
+    Attributes:
+        leader: What a leader reports.
+        evaluator: What an evaluator reports.
+        followed: Addresses by job, and by whether the replica is the evaluator.
+    """
 
     def __init__(self) -> None:
-        self.says: Progress | None = None
-        self.asked: list[tuple[Key, str | None]] = []
-        self.evaluator_says: Progress | None = None
-        self.asked_evaluator: list[tuple[Key, str | None]] = []
+        self.leader: Progress | None = None
+        self.evaluator: Progress | None = None
+        self.followed: dict[tuple[Key, bool], str] = {}
 
-    def latest(self, key: Key, address: str | None, *, evaluator: bool = False) -> Progress | None:
-        (self.asked_evaluator if evaluator else self.asked).append((key, address))
-        return self.evaluator_says if evaluator else self.says
+    def follow(self, key: Key, address: str, *, evaluator: bool = False) -> None:
+        self.followed[key, evaluator] = address
+
+    def latest(self, key: Key, *, evaluator: bool = False) -> Progress | None:
+        assert (key, evaluator) in self.followed, "only who is followed is asked"
+        return self.evaluator if evaluator else self.leader
+
+    def forget(self, key: Key, *, evaluator: bool = False) -> None:
+        self.followed.pop((key, evaluator), None)
 
 
 class Kubelet:
@@ -128,7 +139,7 @@ class Kubelet:
             if "deletionTimestamp" in self._pod(name)["metadata"]:
                 self._client.remove(Resource.PODS, self._namespace, name)
 
-    async def runs_inference(self, job: str, exit_code: int, says: TerminationMessage) -> None:
+    async def runs_inference(self, job: str, exit_code: int, says: TerminationMessage | None) -> None:
         """The inference Job's pod ends, and the Job with it."""
         name = f"{job}-inference"
         found = await self._client.get(Resource.JOBS, self._namespace, name)

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
-import kopf
 import pytest
 from aiohttp import web
 from kubernetes.aio import client as kubernetes
@@ -137,8 +136,7 @@ async def test_neither_a_refusal_nor_an_answer_from_a_cache_tells_the_time(serve
 
 
 async def test_the_watches_ask_by_the_same_name(server: Server) -> None:
-    watching = session(kopf.ConnectionInfo(server=f"http://127.0.0.1:{server.port}", token="secret"))
-    async with watching.aiohttp_session as http:
+    async with session({"Authorization": "Bearer secret"}) as http:
         await http.get(f"http://127.0.0.1:{server.port}/api")
 
     (asked,) = server.asked

@@ -242,7 +242,8 @@ async def test_a_patch_creates_nothing(client: Client, lab: str) -> None:
 async def test_a_change_of_the_spec_is_a_new_generation(client: Client, lab: str) -> None:
     await client.create(JOBS, job_object(namespace=lab))
     seen = []
-    for fields in ({"suspend": True}, {"suspend": True}, None, {"inference": {}}):
+    edits: tuple[dict[str, Any] | None, ...] = ({"suspend": True}, {"suspend": True}, None, {"inference": {}})
+    for fields in edits:
         version = await version_of(client, JOBS, lab, "qcnn")
         patch = labelled() if fields is None else replacing(version, **fields)
         await client.patch(JOBS, lab, "qcnn", patch)

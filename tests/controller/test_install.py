@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 import yaml
 from prometheus_client import generate_latest
 
+from qtj_contract import Progress
 from qtj_operator.controller.metrics import Metrics
 from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Programs, wait_until
 from tests.controller.test_operator import EXAMPLE, SOON, WORKERS, running
@@ -180,8 +181,9 @@ def test_alerts_ask_for_metrics_that_there_are(programs: Programs, tmp_path: Pat
     with metrics.timed():
         pass
     exposed = set(re.findall(r"^(qtj_\w+)", generate_latest(metrics.registry).decode(), re.MULTILINE))
+    exposed |= {f"qtj_training_{field.name}" for field in fields(Progress)}
     (rules,) = of_kind(overlay(programs, "monitoring", tmp_path), "PrometheusRule")
 
     asked = [rule["expr"] for group in rules["spec"]["groups"] for rule in group["rules"]]
     assert set(re.findall(r"qtj_\w+", " ".join(asked))) <= exposed
-    assert len(asked) == 5
+    assert len(asked) == 6

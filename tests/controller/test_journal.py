@@ -36,7 +36,7 @@ async def test_progress_has_no_line(said: pytest.LogCaptureFixture) -> None:
     await running(lab)
     said.clear()
     for epoch in range(3):
-        lab.progress.says = Progress(epoch=epoch, epochs=25, step=epoch, loss=0.5, accuracy=0.5)
+        lab.progress.leader = Progress(epoch=epoch, epochs=25, step=epoch, loss=0.5, accuracy=0.5)
         lab.waits(seconds=5)
         await lab.settles()
 

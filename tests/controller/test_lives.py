@@ -101,17 +101,17 @@ async def test_progress_shows_while_the_leader_runs_and_nobody_asks_afterwards()
     lab = Lab()
     await running(lab)
     lab.waits(seconds=2)
-    lab.progress.says = Progress(epoch=3, epochs=25, step=120, loss=0.5)
+    lab.progress.leader = Progress(epoch=3, epochs=25, step=120, loss=0.5)
     await lab.settles()
     shown = (await lab.status())["progress"]["epoch"]
-    asked = lab.progress.asked[-1]
+    followed = dict(lab.progress.followed)
 
     lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
     await lab.settles()
 
     assert shown == 3
-    assert asked == (("lab", "qcnn"), "10.0.0.7")
-    assert lab.progress.asked[-1] == (("lab", "qcnn"), None)
+    assert followed == {(("lab", "qcnn"), False): "10.0.0.7"}
+    assert lab.progress.followed == {}
 
 
 async def test_a_service_that_somebody_deletes_or_edits_comes_back() -> None:

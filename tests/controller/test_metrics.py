@@ -38,7 +38,7 @@ async def test_a_job_whose_deletion_no_watch_told_of_is_found_by_the_resync() ->
     await running(lab)
     lab.cluster.remove(Resource.QUANTUM_TRAINING_JOBS, *KEY)
     queue: WorkQueue[tuple[str, str]] = WorkQueue()
-    runtime = Runtime(lab.client, lab.reconciler.reconcile, queue, None, lab.reconciler.metrics)
+    runtime = Runtime(lab.client, lab.reconciler.reconcile, queue, None, jobs=lab.jobs, metrics=lab.reconciler.metrics)
 
     task = asyncio.create_task(runtime.run())
     await asyncio.sleep(0.1)

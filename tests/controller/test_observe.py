@@ -8,12 +8,13 @@ from qtj_operator.api.job import Job
 from qtj_operator.api.status import WeightsStatus
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.observe import observe
+from qtj_operator.controller.progress import NoProgress
 from qtj_operator.core.observed import Observed
 from qtj_operator.manifests.inference import inference_job
 from qtj_operator.manifests.manifest import Manifest
 from qtj_operator.manifests.pod import replica_pod
 from qtj_operator.manifests.service import replica_service
-from tests.controller.memory import Cluster, Kubelet, RecordingClient, Silence
+from tests.controller.memory import Cluster, Kubelet, RecordingClient, Replicas
 from tests.jobs import a_container, a_job, a_template
 
 JOB = a_job(workers=2, inference={})
@@ -43,7 +44,7 @@ async def gang(job: Job = JOB) -> Cluster:
 
 
 async def seen(cluster: Cluster) -> Observed:
-    return await observe(cluster, Silence(), first_attempt(JOB))
+    return await observe(cluster, NoProgress(), first_attempt(JOB))
 
 
 async def test_every_child_is_seen() -> None:
@@ -143,7 +144,7 @@ async def test_an_inference_job_that_ends_while_we_read_is_not_seen_complete_wit
     cluster = await gang()
     await cluster.create(Resource.JOBS, inference())
 
-    world = await observe(EndsBetween(cluster), Silence(), JOB)
+    world = await observe(EndsBetween(cluster), NoProgress(), JOB)
 
     assert world.inference is not None
     assert not world.inference.complete or world.inference.result is not None
@@ -152,57 +153,57 @@ async def test_an_inference_job_that_ends_while_we_read_is_not_seen_complete_wit
 async def test_the_progress_is_that_of_the_leader_that_runs() -> None:
     cluster = await gang()
     Kubelet(cluster).starts()
-    progress = Silence()
-    progress.says = Progress(epoch=1, epochs=2, step=3)
+    progress = Replicas()
+    progress.leader = Progress(epoch=1, epochs=2, step=3)
 
     world = await observe(cluster, progress, first_attempt(JOB))
 
-    assert world.progress == progress.says
-    assert progress.asked == [(("lab", "qcnn"), "10.0.0.7")]
+    assert world.progress == progress.leader
+    assert progress.followed == {(("lab", "qcnn"), False): "10.0.0.7"}
 
 
 async def test_a_leader_that_is_not_ready_is_not_asked() -> None:
     cluster = await gang()
     cluster.edit(Resource.PODS, "lab", "qcnn-worker-0", status={"phase": "Running", "podIP": "10.0.0.7"})
-    progress = Silence()
+    progress = Replicas()
 
     await observe(cluster, progress, first_attempt(JOB))
 
-    assert progress.asked == [(("lab", "qcnn"), None)]
+    assert progress.followed == {}
 
 
 async def test_the_evaluator_is_asked_beside_the_leader() -> None:
     job = a_job(workers=2, evaluator=True)
     cluster = await gang(job)
     Kubelet(cluster).starts()
-    progress = Silence()
-    progress.evaluator_says = Progress(epoch=1, step=7, validation_loss=0.25)
+    progress = Replicas()
+    progress.evaluator = Progress(epoch=1, step=7, validation_loss=0.25)
 
     world = await observe(cluster, progress, first_attempt(job))
 
-    assert (world.progress, world.evaluation) == (None, progress.evaluator_says)
-    assert progress.asked_evaluator == [(("lab", "qcnn"), "10.0.0.7")]
+    assert (world.progress, world.evaluation) == (None, progress.evaluator)
+    assert progress.followed[("lab", "qcnn"), True] == "10.0.0.7"
 
 
 async def test_a_job_without_an_evaluator_asks_none() -> None:
     cluster = await gang()
     Kubelet(cluster).starts()
-    progress = Silence()
+    progress = Replicas()
 
     await observe(cluster, progress, first_attempt(JOB))
 
-    assert progress.asked_evaluator == [(("lab", "qcnn"), None)]
+    assert (("lab", "qcnn"), True) not in progress.followed
 
 
 async def test_a_leader_that_is_on_its_way_out_is_not_asked() -> None:
     cluster = await gang()
     Kubelet(cluster).starts()
     cluster.store.delete(Resource.PODS, "lab", "qcnn-worker-0")
-    progress = Silence()
+    progress = Replicas()
 
     await observe(cluster, progress, first_attempt(JOB))
 
-    assert progress.asked == [(("lab", "qcnn"), None)]
+    assert progress.followed == {}
 
 
 def behind_a_proxy(pod: dict[str, Any]) -> None:
@@ -221,7 +222,7 @@ async def test_a_proxy_that_a_mesh_puts_first_does_not_speak_for_the_program() -
     cluster = await gang(job)
     cluster.store.update(Resource.PODS, "lab", "qcnn-worker-0", behind_a_proxy)
 
-    world = await observe(cluster, Silence(), first_attempt(job))
+    world = await observe(cluster, NoProgress(), first_attempt(job))
 
     assert world.leader is not None
     assert (world.leader.succeeded, world.leader.lingers) == (True, True)
@@ -240,7 +241,7 @@ async def test_nor_does_it_for_inference() -> None:
     await cluster.create(Resource.PODS, {"metadata": meta, "spec": template["spec"]})
     cluster.store.update(Resource.PODS, "lab", "qcnn-inference-x", behind_a_proxy)
 
-    world = await observe(cluster, Silence(), first_attempt(job))
+    world = await observe(cluster, NoProgress(), first_attempt(job))
 
     assert world.inference is not None
     assert world.inference.done

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from tests.controller.lab import KEY, MEASURED, TRAINED, Lab, running
 from tests.controller.memory import RecordingClient
 
 FORBIDDEN = ApiError(403, "Forbidden", "services \"x\" is forbidden: ValidatingAdmissionPolicy 'frozen' denied request")
-EDITED = {"selector": {}, "ports": []}
+EDITED: dict[str, Any] = {"selector": {}, "ports": []}
 
 
 async def test_a_refused_deletion_takes_the_end_of_a_job_not_back() -> None:

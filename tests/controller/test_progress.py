@@ -65,19 +65,20 @@ async def test_what_the_leader_says_is_known_and_its_job_is_looked_at() -> None:
     said = Progress(epoch=3, epochs=25, step=120, loss=0.25)
     hints: list[Key] = []
     poller = ProgressPoller(hints.append)
-    assert poller.latest(KEY, LEADER) is None
+    poller.follow(KEY, LEADER)
+    assert poller.latest(KEY) is None
 
     async with leader(said.to_json), polling(poller):
         await soon(lambda: bool(hints))
 
-    assert poller.latest(KEY, LEADER) == said
+    assert poller.latest(KEY) == said
     assert hints == [KEY]
 
 
 async def test_a_leader_cannot_send_the_operator_to_others() -> None:
     asked: list[str] = []
     poller = ProgressPoller(lambda _: None)
-    poller.latest(KEY, LEADER)
+    poller.follow(KEY, LEADER)
 
     def elsewhere() -> str:
         asked.append("leader")
@@ -103,27 +104,29 @@ async def _fetched(poller: ProgressPoller) -> bytes | None:
 async def test_a_leader_that_has_ended_is_forgotten() -> None:
     hints: list[Key] = []
     poller = ProgressPoller(hints.append)
-    poller.latest(KEY, LEADER)
+    poller.follow(KEY, LEADER)
     async with leader(Progress(epoch=1, epochs=2, step=3).to_json), polling(poller):
         await soon(lambda: bool(hints))
 
-    assert poller.latest(KEY, None) is None
-    assert poller.latest(KEY, LEADER) is None, "what an earlier attempt said counts for nothing"
+    poller.forget(KEY)
+    poller.follow(KEY, LEADER)
+
+    assert poller.latest(KEY) is None, "what an earlier attempt said counts for nothing"
 
 
 async def test_leader_and_evaluator_of_a_job_are_known_apart() -> None:
     told, measured = Progress(epoch=3, loss=0.5), Progress(epoch=2, validation_loss=0.25)
     hints: list[Key] = []
     poller = ProgressPoller(hints.append)
-    poller.latest(KEY, LEADER)
-    poller.latest(KEY, OTHER, evaluator=True)
+    poller.follow(KEY, LEADER)
+    poller.follow(KEY, OTHER, evaluator=True)
 
     async with leader(told.to_json), leader(measured.to_json, OTHER), polling(poller):
         await soon(lambda: hints == [KEY, KEY])
 
-    assert (poller.latest(KEY, LEADER), poller.latest(KEY, OTHER, evaluator=True)) == (told, measured)
-    assert poller.latest(KEY, None) is None
-    assert poller.latest(KEY, OTHER, evaluator=True) == measured
+    assert (poller.latest(KEY), poller.latest(KEY, evaluator=True)) == (told, measured)
+    poller.forget(KEY)
+    assert (poller.latest(KEY), poller.latest(KEY, evaluator=True)) == (None, measured)
 
 
 @asynccontextmanager
@@ -170,32 +173,32 @@ async def test_nonsense_is_no_progress_and_ends_nothing(said: str | bytes) -> No
         return said
 
     poller = ProgressPoller(lambda _: None)
-    poller.latest(KEY, LEADER)
+    poller.follow(KEY, LEADER)
     async with leader(nonsense), polling(poller) as task:
         await soon(lambda: bool(asked))
         await asyncio.sleep(0.1)
 
         assert not task.done()
-    assert poller.latest(KEY, LEADER) is None
+    assert poller.latest(KEY) is None
 
 
 async def test_a_leader_out_of_reach_has_no_progress_and_ends_nothing() -> None:
     poller = ProgressPoller(lambda _: None)
-    poller.latest(KEY, LEADER)
+    poller.follow(KEY, LEADER)
 
     async with polling(poller) as task:
         await asyncio.sleep(0.2)
 
         assert not task.done()
-    assert poller.latest(KEY, LEADER) is None
+    assert poller.latest(KEY) is None
 
 
 async def test_a_leader_that_never_answers_holds_up_no_other() -> None:
     hints: list[Key] = []
     poller = ProgressPoller(hints.append)
     silent = await asyncio.start_server(_never, "127.0.0.3", METRICS_PORT)
-    poller.latest(("lab", "silent"), "127.0.0.3")
-    poller.latest(KEY, LEADER)
+    poller.follow(("lab", "silent"), "127.0.0.3")
+    poller.follow(KEY, LEADER)
 
     async with leader(Progress(epoch=1, epochs=2, step=3).to_json), polling(poller):
         await soon(lambda: hints == [KEY], seconds=1)

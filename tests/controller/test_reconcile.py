@@ -10,10 +10,11 @@ import pytest
 from qtj_operator.api.conditions import Reason
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.events import emit
+from qtj_operator.controller.progress import NoProgress
 from qtj_operator.controller.reconcile import Reconciler
 from qtj_operator.core.decision import Event
 from tests.controller.lab import KEY, TRAINED, Lab, complete, running
-from tests.controller.memory import RecordingClient, Silence
+from tests.controller.memory import RecordingClient
 from tests.jobs import a_container, a_template
 
 UNAVAILABLE = ApiError(503, "ServiceUnavailable", "try again")
@@ -76,10 +77,12 @@ async def test_the_first_pass_only_records_and_the_second_acts_before_it_records
 
 async def test_a_job_that_is_gone_is_left_alone_and_nobody_asks_for_its_progress() -> None:
     lab = Lab()
+    lab.progress.follow(KEY, "10.0.0.7")
+    lab.progress.follow(KEY, "10.0.0.8", evaluator=True)
 
     assert await lab.passes() is None
     assert lab.client.calls == ["get quantumtrainingjobs qcnn"]
-    assert lab.progress.asked == [(KEY, None)]
+    assert lab.progress.followed == {}
 
 
 async def test_a_job_that_is_being_deleted_is_left_alone() -> None:
@@ -89,10 +92,11 @@ async def test_a_job_that_is_being_deleted_is_left_alone() -> None:
         Resource.QUANTUM_TRAINING_JOBS, *KEY, metadata={**(await lab.job())["metadata"], "finalizers": ["x/y"]}
     )
     lab.cluster.store.delete(Resource.QUANTUM_TRAINING_JOBS, *KEY)
+    lab.progress.follow(KEY, "10.0.0.7")
 
     assert await lab.passes() is None
     assert lab.client.writes == []
-    assert lab.progress.asked == [(KEY, None)]
+    assert lab.progress.followed == {}
 
 
 async def test_an_object_that_cannot_be_read_fails_with_one_sentence_and_costs_nothing_more() -> None:
@@ -117,14 +121,16 @@ async def test_an_object_that_cannot_be_read_fails_with_one_sentence_and_costs_n
 async def test_a_job_of_another_controller_is_not_touched(unreadable: dict[str, Any]) -> None:
     lab = Lab()
     await lab.applies(managedBy="kueue.x-k8s.io/multikueue", **unreadable)
+    lab.progress.follow(KEY, "10.0.0.7")
     for status in ({}, {"phase": "Running", "attempt": 3, "ofALaterVersion": True}):
-        lab.cluster.edit(Resource.QUANTUM_TRAINING_JOBS, *KEY, **({"status": status} if status else {}))
+        written: dict[str, Any] = {"status": status} if status else {}
+        lab.cluster.edit(Resource.QUANTUM_TRAINING_JOBS, *KEY, **written)
 
         assert await lab.passes() is None
         assert await lab.status() == status
 
     assert lab.client.writes == []
-    assert set(lab.progress.asked) == {(KEY, None)}
+    assert lab.progress.followed == {}
 
 
 async def test_a_job_that_runs_is_left_as_it_is_when_it_can_no_longer_be_read(
@@ -563,7 +569,7 @@ async def test_answers_that_get_lost_create_nothing_twice() -> None:
                 raise ApiError(0, "Unreachable", "connection reset")
 
     lab = Lab()
-    lossy = Reconciler(LossyClient(lab.cluster), Silence(), lambda: lab.now)
+    lossy = Reconciler(LossyClient(lab.cluster), NoProgress(), lambda: lab.now)
     await lab.applies()
     for _ in range(10):
         with contextlib.suppress(ApiError):

@@ -8,10 +8,12 @@ from prometheus_client import generate_latest
 
 from qtj_operator.controller.client import ApiError, Key, Resource
 from qtj_operator.controller.metrics import Metrics
+from qtj_operator.controller.progress import NoProgress
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler
+from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.runtime import Runtime
-from tests.controller.memory import Cluster, RecordingClient, Silence
+from tests.controller.memory import Cluster, RecordingClient
 from tests.controller.virtual_time import run
 from tests.jobs import job_object
 
@@ -34,7 +36,7 @@ class Operator:
             self.passes.setdefault(key[1], []).append(moment)
             return await reconcile(key)
 
-        runtime = Runtime(self.client, noted, self.queue, self.namespace, self.metrics)
+        runtime = Runtime(self.client, noted, self.queue, self.namespace, jobs=JobRegistry(), metrics=self.metrics)
         task = asyncio.create_task(runtime.run())
         done, _ = await asyncio.wait([task], timeout=seconds)
         assert not done, f"the operator ended: {task}"
@@ -175,7 +177,7 @@ def test_a_list_that_fails_is_tried_again_and_ends_nothing() -> None:
 def test_a_real_pass_is_driven_to_its_end() -> None:
     async def story() -> RecordingClient:
         operator = await an_operator("a", "b")
-        await operator.runs(Reconciler(operator.client, Silence()).reconcile, seconds=5)
+        await operator.runs(Reconciler(operator.client, NoProgress()).reconcile, seconds=5)
         return operator.client
 
     cluster = run(story()).inner

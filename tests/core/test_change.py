@@ -29,13 +29,13 @@ from tests.core.world import (
 
 def test_a_misspelt_field_of_a_change_is_refused() -> None:
     with pytest.raises(TypeError, match="atempt"):
-        StatusChange(atempt=2)  # type: ignore[call-arg]
+        StatusChange(atempt=2)  # type: ignore[call-arg]  # a misspelling, on purpose
     with pytest.raises(TypeError, match="inferrence"):
-        Report(inferrence=None)  # type: ignore[call-arg]
+        Report(inferrence=None)  # type: ignore[call-arg]  # on purpose
 
 
 def test_a_value_of_another_type_is_refused_by_mypy() -> None:
-    assert StatusChange(attempt="2").values() == {"attempt": "2"}  # type: ignore[arg-type]
+    assert StatusChange(attempt="2").values() == {"attempt": "2"}  # type: ignore[arg-type]  # its absence is an error
 
 
 def test_a_misspelt_field_of_any_model_is_refused_where_a_copy_gets_another_value() -> None:
@@ -68,7 +68,7 @@ def test_each_field_of_a_change_is_one_of_the_status_and_has_its_type(change: ty
     recorded = get_type_hints(Status)
     for name, hint in get_type_hints(change).items():
         kinds = set(get_args(hint)) - {Keep}
-        assert kinds <= set(get_args(recorded[name])), name
+        assert kinds <= {recorded[name], *get_args(recorded[name])}, name
 
 
 @pytest.mark.parametrize("verdict", [Act, Wait])
@@ -79,7 +79,7 @@ def test_only_a_move_changes_the_record(verdict: type[Any]) -> None:
 
 def test_a_move_takes_no_actions() -> None:
     with pytest.raises(TypeError, match="actions"):
-        Move(StatusChange(), actions=())  # type: ignore[call-arg]
+        Move(StatusChange(), actions=())  # type: ignore[call-arg]  # on purpose
 
 
 def test_nothing_to_do_is_a_wait() -> None:

@@ -1,12 +1,9 @@
 """The order of the policies, and what holds for all of them."""
 
-import ast
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import qtj_operator
 from qtj_contract import TerminationMessage
 from qtj_operator.core.decide import INFERENCE, NEW, OVER, TRAINING, Stage, stage_of
 from tests.core.world import (
@@ -22,10 +19,6 @@ from tests.core.world import (
     trained_job,
 )
 
-PURE = ("api", "manifests", "core")
-SOURCES = [file for layer in PURE for file in (Path(qtj_operator.__file__).parent / layer).glob("*.py")]
-IMPURE_MODULES = {"time", "random", "os", "secrets", "uuid", "socket", "subprocess", "threading", "logging"}
-IMPURE_CALLS = {"now", "utcnow", "today", "open", "print", "read_text", "write_text"}
 SAID = TerminationMessage(weights=WEIGHTS)
 OVERDUE: dict[str, Any] = {"runPolicy": {"activeDeadlineSeconds": 60}}
 
@@ -126,30 +119,6 @@ def test_a_whole_life_without_incident() -> None:
         "Inferring",
         "Complete",
     ]
-
-
-@pytest.mark.parametrize("source", SOURCES, ids=lambda file: f"{file.parent.name}/{file.name}")
-def test_decisions_and_builders_know_no_clock_no_chance_and_no_files(source: Path) -> None:
-    tree = ast.parse(source.read_text())
-    imported = {
-        name.split(".")[0]
-        for node in ast.walk(tree)
-        for name in (
-            [alias.name for alias in node.names]
-            if isinstance(node, ast.Import)
-            else [node.module or ""]
-            if isinstance(node, ast.ImportFrom)
-            else []
-        )
-    }
-    called = {
-        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-    }
-
-    assert imported & IMPURE_MODULES == set()
-    assert called & IMPURE_CALLS == set()
 
 
 def test_the_alarm_of_a_policy_and_that_of_a_deadline_are_both_kept() -> None:

@@ -15,7 +15,7 @@ def test_a_pod_is_recorded_once_however_often_it_is_handed_over() -> None:
 
 
 def test_without_a_failure_there_is_no_record() -> None:
-    assert with_failures(running_job(), (), NOW) is None
+    assert with_failures(running_job(), (), NOW) == ()
 
 
 def test_the_oldest_go_when_there_are_too_many_but_first_those_whose_pod_is_gone() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from qtj_operator.core import invalid_spec
+from qtj_operator.core.platform import CLUSTER
 from qtj_operator.manifests.tf_config import tf_config
 from tests.core.world import later, new_job, running_job
 from tests.jobs import a_container, a_template
@@ -226,7 +227,7 @@ def test_inference_needs_less_memory_than_training() -> None:
     ours = template(image="qtj-trainer", resources={"limits": {"memory": "360Mi"}})
     job = new_job(circuit={"qubits": 4}, inference={"template": ours}).job
 
-    assert invalid_spec.invalid_inference(job) is None
+    assert invalid_spec.invalid_inference(job, CLUSTER) is None
 
 
 def test_a_circuit_may_need_exactly_its_limit() -> None:

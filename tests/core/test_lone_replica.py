@@ -1,15 +1,17 @@
 """A replica that the others can do without: it is replaced, and they go on."""
 
+from typing import Any
+
 import pytest
 
 from qtj_operator.core.decision import Create, Delete, Event, Kind
 from qtj_operator.core.failures import MAX_FAILURES
-from tests.core.world import World, later, parameter_servers, running_job, trained_job
+from tests.core.world import World, deleted_by, later, parameter_servers, running_job, trained_job
 
 
-def training_job(*, backoff_limit: int | None = None, **shape: object) -> World:
+def training_job(*, backoff_limit: int | None = None, **shape: Any) -> World:
     """A chief, a parameter server and two workers, all running."""
-    return running_job(backoff_limit=backoff_limit, **parameter_servers(**shape))  # type: ignore[arg-type]
+    return running_job(backoff_limit=backoff_limit, **parameter_servers(**shape))
 
 
 def evaluated_job(*, backoff_limit: int | None = None) -> World:
@@ -207,7 +209,7 @@ def test_a_lost_evaluator_is_replaced_alone_and_costs_the_job_nothing() -> None:
     status = world.decide().status
 
     assert (status.attempt, status.restarts, status.phase) == (1, 0, "Running")
-    assert [action.name for action in world.recorded().decide().actions] == ["qcnn-evaluator-0"]  # type: ignore[union-attr]
+    assert deleted_by(world.recorded().decide()) == ["qcnn-evaluator-0"]
 
 
 def test_an_evaluator_that_fails_again_and_again_is_left_at_that() -> None:
@@ -286,7 +288,7 @@ def test_a_missing_evaluator_comes_again_and_restarts_nobody() -> None:
 
 
 def test_a_job_does_not_wait_for_its_evaluator_to_run() -> None:
-    world = evaluated_job().with_status(conditions=None).with_pod("evaluator-0")
+    world = evaluated_job().with_status(conditions=()).with_pod("evaluator-0")
 
     assert world.decide().status.phase == "Running"
 
@@ -302,7 +304,7 @@ def test_a_job_completes_without_its_evaluator_and_the_evaluator_is_stopped() ->
 
     assert world.job.status.phase == "Complete"
     assert world.decide().wake_at == later(seconds=30)
-    assert [action.name for action in world.decide(later(seconds=30)).actions] == ["qcnn-evaluator-0"]  # type: ignore[union-attr]
+    assert deleted_by(world.decide(later(seconds=30))) == ["qcnn-evaluator-0"]
 
 
 def failed_again(number: int) -> World:

@@ -7,7 +7,7 @@ import pytest
 from qtj_contract import TerminationMessage
 from qtj_operator.core.ending import Ending
 from qtj_operator.core.failures import MAX_FAILURES
-from tests.core.world import NOW, World, later, running_job, starting_job, trained_job
+from tests.core.world import NOW, World, deleted_by, later, running_job, starting_job, trained_job
 
 LOST_A_PEER = Ending(exit_code=75, reason="Error", text="", time=NOW)
 
@@ -189,25 +189,25 @@ def test_disruptions_end_the_job_where_its_author_limits_them() -> None:
 def test_a_finished_worker_whose_pod_goes_is_not_missed() -> None:
     world = running_job().with_pod("worker-1", exit_code=0).recorded()
 
-    assert world.job.status.replicas["Worker"].succeeded_indexes == "1"  # type: ignore[index]
+    assert world.job.status.replicas["Worker"].succeeded_indexes == "1"
     for gone in (world.without_pod("worker-1"), world.with_pod("worker-1", exit_code=0, deleting=True, disrupted=True)):
         decision = gone.decide()
         assert (decision.status.attempt, decision.actions, decision.status.phase) == (1, (), "Running")
-        assert decision.status.replicas["Worker"].succeeded == 1  # type: ignore[index]
+        assert decision.status.replicas["Worker"].succeeded == 1
 
 
 def test_a_worker_that_was_told_to_stop_and_obeyed_has_not_finished() -> None:
     status = running_job().with_pod("worker-1", exit_code=0, deleting=True).decide().status
 
     assert (status.attempt, status.disruptions) == (2, 1)
-    assert status.replicas["Worker"].succeeded_indexes is None  # type: ignore[index]
+    assert status.replicas["Worker"].succeeded_indexes is None
 
 
 def test_in_the_next_attempt_nobody_has_finished_yet() -> None:
     world = running_job().with_pod("worker-1", exit_code=0).recorded().with_pod("worker-0", exit_code=137).recorded()
 
     assert world.job.status.attempt == 2
-    assert world.job.status.replicas["Worker"].succeeded_indexes is None  # type: ignore[index]
+    assert world.job.status.replicas["Worker"].succeeded_indexes is None
     assert len(world.without_pods().decide().actions) == 2
 
 
@@ -268,7 +268,7 @@ def test_a_running_gang_that_misses_a_member_is_lost_although_there_is_no_pod_to
     decision = running_job(backoff_limit=0).without_pod("worker-1").decide()
 
     assert (decision.status.attempt, decision.status.restarts, decision.status.disruptions) == (2, 0, 1)
-    assert decision.status.failures is None
+    assert decision.status.failures == ()
     assert decision.events[0].message == "qcnn-worker-1 is gone; all replicas start again as attempt 2"
 
 
@@ -478,7 +478,7 @@ def test_a_member_whose_sidecar_runs_on_is_lost_all_the_same() -> None:
 def test_a_gang_starts_again_only_when_its_sidecars_are_gone_too() -> None:
     world = running_job(workers=2).with_pod("worker-1", exit_code=137, sidecar=True).recorded()
 
-    assert [action.name for action in world.decide().actions] == ["qcnn-worker-0", "qcnn-worker-1"]  # type: ignore[union-attr]
+    assert deleted_by(world.decide()) == ["qcnn-worker-0", "qcnn-worker-1"]
 
 
 def test_a_sidecar_that_runs_is_no_peer_that_could_explain_a_loss() -> None:

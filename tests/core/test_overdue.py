@@ -8,6 +8,7 @@ from tests.core.world import (
     NOW,
     World,
     complete_job,
+    deleted_by,
     inferring_job,
     later,
     new_job,
@@ -88,7 +89,7 @@ def test_inference_is_part_of_the_job_and_is_stopped_at_the_deadline() -> None:
     failed = world.recorded(later(seconds=60))
 
     assert failed.job.status.reason == "DeadlineExceeded"
-    assert [action.kind for action in failed.decide(later(seconds=60)).actions] == ["Job"]  # type: ignore[union-attr]
+    assert deleted_by(failed.decide(later(seconds=60))) == ["qcnn-inference"]
 
 
 def test_an_inference_that_was_cut_off_is_not_begun_again() -> None:

@@ -351,7 +351,7 @@ def _reworded(status: Status, **change: str) -> tuple[Condition, ...]:
         ({"replicas": {"Worker": ReplicaStatus(desired=2, ready=1, succeeded=0, failed=0)}}, True),
         ({"conditions": _reworded(running_job().job.status, message="1 of 2")}, True),
         ({"conditions": _reworded(running_job().job.status, reason="Starting"), "ready": "1/2"}, False),
-        ({"conditions": None}, False),
+        ({"conditions": ()}, False),
         ({"attempt": 2, "ready": "1/2"}, False),
     ],
 )

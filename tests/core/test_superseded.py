@@ -36,7 +36,7 @@ def test_an_old_pods_end_counts_for_nothing() -> None:
     decision = running_job(attempt=2).with_pods(attempt=1, exit_code=1).decide()
 
     assert decision.status.phase == "Restarting"
-    assert decision.status.failures is None
+    assert decision.status.failures == ()
 
 
 def test_an_old_leaders_success_counts_for_nothing() -> None:

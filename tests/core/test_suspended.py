@@ -166,7 +166,7 @@ def test_pods_that_are_told_to_stop_are_neither_failures_nor_disruptions() -> No
 
     status = resumed(world.recorded()).recorded().job.status
 
-    assert (status.attempt, status.restarts, status.disruptions, status.failures) == (2, 0, None, None)
+    assert (status.attempt, status.restarts, status.disruptions, status.failures) == (2, 0, None, ())
 
 
 def test_a_leader_that_succeeded_just_before_is_not_trained_again() -> None:

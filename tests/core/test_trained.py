@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from qtj_contract import Progress, TerminationMessage, Weights
+from qtj_operator.core.decision import Create
 from tests.core.world import WEIGHTS, new_job, parameter_servers, running_job, trained_job
 
 SAID = TerminationMessage(
@@ -27,7 +28,7 @@ def test_the_leaders_success_counts_even_if_a_worker_failed_at_the_same_time() -
     world = running_job().with_pod("worker-1", exit_code=1).with_pod("worker-0", exit_code=0, says=SAID)
 
     assert world.decide().status.weights is not None
-    assert world.decide().status.failures is None
+    assert world.decide().status.failures == ()
     assert world.recorded().decide().status.phase == "Complete"
 
 
@@ -163,9 +164,10 @@ def test_a_program_that_names_no_weights_may_still_tell_its_progress() -> None:
 
 
 def test_training_is_not_run_again_when_the_leaders_pod_is_gone() -> None:
-    decision = trained_job(inference={}).without_pods().decide()
+    [action] = trained_job(inference={}).without_pods().decide().actions
 
-    assert all(action.manifest["kind"] == "Job" for action in decision.actions)  # type: ignore[union-attr]
+    assert isinstance(action, Create)
+    assert action.manifest["kind"] == "Job"
 
 
 def test_training_ends_even_when_the_pod_was_being_deleted() -> None:

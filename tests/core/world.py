@@ -14,7 +14,7 @@ from qtj_operator.api.names import replica_name
 from qtj_operator.api.spec import Inference, Spec
 from qtj_operator.controller.parse import parse_service
 from qtj_operator.core.decide import decide
-from qtj_operator.core.decision import Decision
+from qtj_operator.core.decision import Decision, Delete
 from qtj_operator.core.ending import Ending
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.observed import Observed
@@ -29,6 +29,7 @@ __all__ = [
     "WEIGHTS",
     "World",
     "complete_job",
+    "deleted_by",
     "inferring_job",
     "later",
     "new_job",
@@ -167,6 +168,13 @@ def complete_job(**job: Any) -> World:
     return world.with_inference(complete=True, says=TerminationMessage(metrics={"mse": 0.2})).recorded()
 
 
+def deleted_by(decision: Decision) -> list[str]:
+    """The names of what a pass deletes; it does nothing else."""
+    deletes = [action for action in decision.actions if isinstance(action, Delete)]
+    assert len(deletes) == len(decision.actions), decision.actions
+    return [delete.name for delete in deletes]
+
+
 def pods_of(names: Mapping[str, Any]) -> tuple[Pod, ...]:
     """Pods of a two-worker job by replica: `pods_of({"worker-0": {"ready": True}})`."""
     job = a_job(workers=2)
@@ -243,13 +251,13 @@ def _inference(
     overdue: bool = False,
     deleting: bool = False,
     suspended: bool = False,
-    says: object = "",
+    says: TerminationMessage | str = "",
     **pod: Any,
 ) -> InferenceRun:
     inference, weights = job.inference or Inference(), job.status.weights
     pod = {"exit_code": 0 if complete else 1 if failed else None, **pod}
     ran = replace(
-        _pod(job, _called(job.leader), says=says, **pod),  # type: ignore[arg-type]
+        _pod(job, _called(job.leader), says=says, **pod),
         name=f"{job.name}-inference-x7k2p",
         replica=None,
     )

@@ -11,6 +11,7 @@ from tests.e2e.checks import Checks
 from tests.e2e.diagnose import diagnose
 from tests.e2e.install import install_operator, install_storage, remove_namespace
 from tests.e2e.kubectl import KubectlError
+from tests.e2e.monitoring.scenario import monitored
 from tests.e2e.operator_killed import killed_operator
 from tests.e2e.outage import outage
 from tests.e2e.upgrade import upgrade
@@ -26,6 +27,7 @@ ALONE: Mapping[str, Scenario] = {
     "example": qcnn.run,
     "kill": chaos.killed_worker,
     "same-status": lambda checks, world: same_status.run(checks, world.namespace),
+    "monitoring": monitored,
 }
 """What is measured, or compared, has cluster and machine for itself."""
 TOGETHER: Mapping[str, Scenario] = {

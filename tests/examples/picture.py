@@ -6,12 +6,13 @@ import re
 import sys
 import tempfile
 from pathlib import Path
+from unittest.mock import patch
 
 from rich.console import Console
 
 from qtj.local.store import Change
 from qtj.runs import run
-from qtj.runs.live import LiveView
+from qtj.runs.live_view import LiveView
 
 REPOSITORY = Path(__file__).parents[2]
 PICTURE = REPOSITORY / "docs/reference/run.svg"
@@ -33,10 +34,10 @@ class Painter(LiveView):
         if not self._is_painted and "artifacts go to" not in sentence:
             self._paper.print(f"{self._now():7.1f} s  {sentence}", style=style, highlight=False)
 
-    def notice(self, change: Change) -> None:
-        """Takes notice of a change, and paints once."""
-        super().notice(change)
-        done = [course.done for course in self._courses.values()]
+    def show_change(self, change: Change) -> None:
+        """Shows a change, and paints once."""
+        super().show_change(change)
+        done = [timeline.done for timeline in self._timelines.values()]
         if not self._is_painted and any(total and 2 * step >= total for step, total in done):
             self._is_painted = True
             self._paper.print(self._drawn(COLUMNS, "…"))
@@ -47,8 +48,7 @@ class Painter(LiveView):
 def main() -> None:
     """Runs the example in a folder of its own."""
     os.environ["TERM"] = "xterm-256color"
-    run.view_on = lambda *_, **__: Painter()  # type: ignore[assignment]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, patch("qtj.runs.run.view_on", lambda *_, **__: Painter()):
         os.chdir(folder)
         sys.exit(run.run_file(run.Options(file=REPOSITORY / "examples/qcnn.yaml")))
 

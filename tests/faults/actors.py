@@ -7,8 +7,10 @@ from typing import Any, Protocol
 
 from qtj.local.store import Store
 from qtj_contract import EXIT_RETRY, TerminationMessage, Weights
+from qtj_contract.timestamps import rfc3339
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INFERENCE, LABEL_ROLE
 from qtj_operator.controller.client import Resource
+from qtj_operator.core.pod import FINISHED
 from tests.faults.admission import Gatekeeper
 from tests.faults.kueue import Kueue
 
@@ -87,7 +89,7 @@ def end(
     word = reason or ("Error" if code else "Completed")
     terminated = {"exitCode": code, "reason": word, "message": said.to_json() if said else ""}
     if at is not None:
-        terminated["finishedAt"] = at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        terminated["finishedAt"] = rfc3339(at)
 
     def ended(obj: Pod) -> None:
         others = [known for known in obj["status"].get("conditions", ()) if not known["type"].endswith("Ready")]
@@ -126,7 +128,7 @@ class Kubelet:
 
     def _care(self, pod: Pod, pods: list[Pod]) -> bool:
         name, phase = pod["metadata"]["name"], pod["status"]["phase"]
-        if phase in {"Succeeded", "Failed"}:
+        if phase in FINISHED:
             return False
         if self._is_dead(pod):
             return False

@@ -12,6 +12,7 @@ from qtj_operator.api.names import LABEL_ATTEMPT
 from qtj_operator.api.run_policy import CleanPodPolicy
 from qtj_operator.api.status import InferencePhase, Phase
 from qtj_operator.controller.client import Resource
+from qtj_operator.core.pod import FINISHED
 from tests.faults.actors import NAMESPACE
 from tests.faults.invariants import wanted_run
 
@@ -45,13 +46,14 @@ class History:
 
     def allows(self, reason: str | None) -> bool:
         """Tells whether the job may have failed for this reason."""
-        return {
+        allowed: dict[Reason, bool] = {
             Reason.REPLICA_FAILED: self.final > 0,
             Reason.BACKOFF_LIMIT_EXCEEDED: self.failures > min(p.get("backoffLimit", 3) for p in self.policies),
             Reason.INFERENCE_FAILED: self.inference_failed,
             Reason.DEADLINE_EXCEEDED: any("activeDeadlineSeconds" in p for p in self.policies),
             Reason.PENDING_DEADLINE_EXCEEDED: any("pendingDeadlineSeconds" in p for p in self.policies),
-        }.get(Reason(reason or ""), False)
+        }
+        return allowed.get(Reason(reason or ""), False)
 
     @property
     def expires(self) -> bool:
@@ -111,7 +113,7 @@ def _wrong_result(job: Job) -> Iterator[str]:
 def _wrong_leftovers(store: Store, job: Job) -> Iterator[str]:
     policy = job.policy.clean_pod_policy or CleanPodPolicy.RUNNING
     pods = [pod for pod in store.select(Resource.PODS, NAMESPACE, {}) if LABEL_ATTEMPT in pod["metadata"]["labels"]]
-    active = [pod["metadata"]["name"] for pod in pods if pod["status"]["phase"] not in {"Succeeded", "Failed"}]
+    active = [pod["metadata"]["name"] for pod in pods if pod["status"]["phase"] not in FINISHED]
     kept = policy == CleanPodPolicy.NONE and job.status.phase != Phase.SUSPENDED
     if active and not kept:
         yield f"{active} still run"

@@ -10,6 +10,7 @@ from typing import Any
 
 from qtj.local.store import Store
 from qtj_operator.controller.client import Resource
+from qtj_operator.core.pod import FINISHED
 
 TRACKING = "batch.kubernetes.io/job-tracking"
 
@@ -46,7 +47,7 @@ class Housekeeping:
 
 def _is_free(pod: Obj, job: Obj | None) -> bool:
     over = job is None or any(c["status"] == "True" for c in job.get("status", {}).get("conditions", ()))
-    return over or pod["status"]["phase"] in {"Succeeded", "Failed"}
+    return over or pod["status"]["phase"] in FINISHED
 
 
 def _never_runs(pod: Obj) -> bool:

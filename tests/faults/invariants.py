@@ -78,7 +78,7 @@ class Invariants:
             pods = (child for (kind, _), child in self._children.items() if kind is Resource.PODS)
             self._known_finished |= {_replica(pod) for pod in pods if _has_finished(pod)}
         self._demand(not (done.moves_record and done.children_changed), "a pass moved the record and did more")
-        did_something = done.status_written or done.children_changed or done.refused or done.late
+        did_something = done.status_written or done.children_changed > 0 or done.refused or done.late
         self._demand(did_something or not done.events, "it told of nothing")
         self._demand(done.events <= EVENTS_OF_A_PASS, f"{done.events} events in one pass")
 

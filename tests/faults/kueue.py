@@ -30,6 +30,7 @@ from typing import Any
 
 from qtj.local.store import Store
 from qtj_operator.controller.client import Object, Resource
+from qtj_operator.core.pod import FINISHED
 
 _PREFIX = "kueue.x-k8s.io"
 FINALIZER = MANAGED = f"{_PREFIX}/managed"
@@ -216,7 +217,7 @@ def _runnable(pod: Obj) -> bool:
 
 
 def _ended(pod: Obj) -> bool:
-    return pod["status"]["phase"] in {"Succeeded", "Failed"}
+    return pod["status"]["phase"] in FINISHED
 
 
 def _gated(pod: Object) -> bool:

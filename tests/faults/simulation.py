@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 from qtj.local.jobs import JobController
 from qtj.local.store import Change, Store
-from qtj_contract import Progress
 from qtj_operator.api.names import LABEL_JOB, LABEL_ROLE, Role
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
+from qtj_operator.controller.progress import NoProgress
 from qtj_operator.controller.reconcile import Reconciler
 from tests.faults import admission, housekeeping, kueue
 from tests.faults.actors import NAMESPACE, Deed, Kubelet, Pod, Script, User
@@ -36,13 +36,6 @@ FIRST_DELAY, LAST_DELAY = 0.2, 60
 
 FOLLOWS_SERVER = True
 """Whether the operator takes the time from the API server, so that the clock of its own machine does not matter."""
-
-
-class NoProgress:
-    """A `ProgressSource` that knows nothing."""
-
-    def latest(self, _key: Key, _address: str | None, *, evaluator: bool = False) -> Progress | None:  # noqa: ARG002
-        return None
 
 
 class Actor(Protocol):

@@ -68,7 +68,7 @@ class World(Simulation):
     @property
     def phase(self) -> str | None:
         """The job's phase."""
-        phase: str | None = self.job and self.job.get("status", {}).get("phase")
+        phase: str | None = self.job.get("status", {}).get("phase") if self.job else None
         return phase
 
     @property

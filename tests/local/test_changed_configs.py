@@ -39,7 +39,7 @@ def test_a_run_whose_variables_changed_begins_anew_and_says_why(laptop: Laptop, 
     told = laptop.qtj("run", "job.yaml", "--dry-run")
     resumed = laptop.qtj("run", "job.yaml", "--dry-run", "--resume")
 
-    assert f"toy  begins anew, for {kind} settings changed; toy/1 was interrupted, and --resume would" in told.output
+    assert f"toy  starts over, for {kind} settings changed; toy/1 was interrupted, and --resume would" in told.output
     assert f"record     {laptop.folder / 'qtj-artifacts/toy/2'}" in told.output
     assert f"toy  {kind} settings changed since toy/1, and its programs get the present values" in resumed.output
     assert f"record     {laptop.folder / 'qtj-artifacts/toy/1'}" in resumed.output
@@ -52,4 +52,4 @@ def test_a_run_whose_variables_are_the_same_goes_on(laptop: Laptop) -> None:
 
     told = laptop.qtj("run", "job.yaml", "--dry-run")
 
-    assert "toy  goes on with toy/1, which was interrupted: --fresh begins anew" in told.output
+    assert "toy  continues toy/1, which was interrupted: --fresh starts over" in told.output

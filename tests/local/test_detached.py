@@ -77,7 +77,9 @@ def test_a_detached_run_outlives_the_command_that_began_it(laptop: Laptop) -> No
     attached = laptop.qtj("attach")
 
     assert begun.code == 0, begun.errors
-    assert begun.output == "toy/1 goes on by itself: `qtj attach toy/1` follows it, `qtj stop toy/1` stops it\n"
+    assert (
+        begun.output == "toy/1 continues in the background: `qtj attach toy/1` follows it, `qtj stop toy/1` stops it\n"
+    )
     assert attached.code == 0, attached.errors
     assert "epoch 20/20  loss 0.0500" in attached.output
     assert "toy is Complete: inference is done: mse 0.5" in attached.output
@@ -106,7 +108,7 @@ def test_who_is_attached_leaves_without_ending_the_run(laptop: Laptop) -> None:
     listed = laptop.qtj("list")
 
     assert "toy  " in first
-    assert (left.code, left.output.splitlines()[-1]) == (130, "toy/1 goes on: `qtj stop toy/1` stops it")
+    assert (left.code, left.output.splitlines()[-1]) == (130, "toy/1 continues: `qtj stop toy/1` stops it")
     assert "toy/1   Running" in listed.output
     assert laptop.qtj("stop").code == 0
 
@@ -121,7 +123,7 @@ def test_a_run_is_stopped_from_elsewhere_and_goes_on_later(laptop: Laptop, flags
     again = laptop.qtj("stop", "toy")
     status = json.loads(laptop.qtj("status", "toy", "-o", "json").output)["status"]
 
-    assert (stopped.code, stopped.output) == (0, "toy/1 is Suspended: `qtj run` of its file goes on with it\n")
+    assert (stopped.code, stopped.output) == (0, "toy/1 is Suspended: `qtj run` of its file continues it\n")
     assert status["phase"] == "Suspended"
     eventually(lambda: not laptop.processes(), seconds=5)
     assert (again.code, again.errors) == (
@@ -138,7 +140,7 @@ def test_one_of_two_jobs_is_stopped_and_the_other_goes_on(laptop: Laptop) -> Non
     stopped = laptop.qtj("stop", "first")
     attached = laptop.qtj("attach", "second")
 
-    assert stopped.output == "first/1 is Suspended: `qtj run` of its file goes on with it\n"
+    assert stopped.output == "first/1 is Suspended: `qtj run` of its file continues it\n"
     assert "second is Complete" in attached.output
 
 

@@ -32,7 +32,7 @@ def phases(changes: list[Change]) -> list[str]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Folder]:
+def folder(tmp_path: Path) -> Folder:
     """The folder of a run that is over."""
     folder = Folder(tmp_path)
     folder.claim()

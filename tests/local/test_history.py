@@ -74,7 +74,7 @@ def test_another_run_of_a_complete_job_has_a_folder_of_its_own(laptop: Laptop) -
     again = laptop.qtj("run", "job.yaml")
 
     assert again.code == 0, again.errors
-    assert "toy  begins anew; toy/1 stays as it is" in again.output
+    assert "toy  starts over; toy/1 stays as it is" in again.output
     assert files_of(laptop.artifacts(run=1)) == before
     assert f"results and logs: {laptop.artifacts(run=2)}" in again.output
 
@@ -90,9 +90,9 @@ def test_an_interrupted_job_goes_on_after_its_checkpoint_without_being_told_to(l
 
     assert stopped.code == 130
     assert stopped.status["phase"] == "Suspended"
-    assert "to go on: qtj run job.yaml" in stopped.errors
+    assert "to continue: qtj run job.yaml" in stopped.errors
     assert again.code == 0, again.errors
-    assert "toy  goes on with toy/1, which was interrupted: --fresh begins anew" in again.errors
+    assert "toy  continues toy/1, which was interrupted: --fresh starts over" in again.errors
     assert again.job["metadata"]["uid"] == stopped.job["metadata"]["uid"]
     assert (again.status["attempt"], again.status["restarts"]) == (2, 0)
     assert not (laptop.artifacts() / "logs/toy-worker-0.2.log").read_text().startswith("begins after epoch 0")
@@ -117,7 +117,7 @@ def test_a_changed_job_begins_anew_and_says_why(laptop: Laptop) -> None:
     ended = laptop.qtj("run", "job.yaml")
 
     assert ended.code == 0, ended.errors
-    assert "toy  begins anew, for the spec has changed since toy/1, which stays as it is" in ended.output
+    assert "toy  starts over, for the spec has changed since toy/1, which stays as it is" in ended.output
     assert laptop.artifacts().name == "2"
 
 
@@ -131,7 +131,7 @@ def test_of_two_jobs_the_complete_one_is_not_trained_again_when_the_other_goes_o
     ended = laptop.qtj("run", "job.yaml")
 
     assert ended.code == 0, ended.errors
-    assert "short  short/1 is Complete already: --fresh trains it anew" in ended.output
+    assert "short  short/1 is Complete already: --fresh trains it again" in ended.output
     assert [laptop.artifacts(job).name for job in ("short", "long")] == ["1", "1"]
 
 
@@ -153,7 +153,7 @@ def test_a_failed_job_goes_on_from_its_last_checkpoint_once_its_cause_is_gone(la
     laptop.write(toy_job(20, "--break-after", "3"))
     failed = laptop.qtj("run", "job.yaml", "-o", "json")
     assert (failed.code, failed.status["phase"]) == (1, "Failed")
-    assert "once the cause is gone, go on with: qtj run job.yaml --resume" in failed.errors
+    assert "once the cause is removed, continue with: qtj run job.yaml --resume" in failed.errors
     (laptop.folder / "mended").touch()
 
     ended = laptop.qtj("run", "job.yaml", "--resume", "-o", "json")
@@ -185,8 +185,8 @@ def test_an_interrupted_job_can_be_given_more_epochs(laptop: Laptop) -> None:
     other = laptop.qtj("run", "job.yaml", "--resume", "--set", f"{where}=[train, --epochs=40, --deaf]")
     ended = laptop.qtj("run", "job.yaml", "--resume", "--set", f"{where}=[train, --epochs=32]", "-o", "json")
 
-    assert "it asks for fewer epochs than the run to go on with" in fewer.errors
-    assert "it was changed since the run to go on with: undo that, or train anew with --fresh" in other.errors
+    assert "it asks for fewer epochs than the run to continue" in fewer.errors
+    assert "it was changed since the run to continue: undo that, or train again with --fresh" in other.errors
     assert ended.code == 0, ended.errors
     assert (ended.status["progress"]["epochs"], ended.status["attempt"]) == (32, 2)
     assert laptop.artifacts().name == "1"
@@ -212,8 +212,8 @@ def test_resume_refuses_a_job_that_was_changed_and_one_that_never_ran(laptop: La
     changed = laptop.qtj("run", "job.yaml", "--resume", "--set", "spec.replicaSpecs.Worker.replicas=3")
 
     assert (never.code, changed.code) == (2, 2)
-    assert "there is no run of toy in this folder to go on with: leave --resume out" in never.errors
-    assert "spec.replicaSpecs: it was changed since the run to go on with" in changed.errors
+    assert "there is no run of toy in this folder to continue: leave --resume out" in never.errors
+    assert "spec.replicaSpecs: it was changed since the run to continue" in changed.errors
 
 
 def test_artifacts_go_where_the_user_says_and_the_run_is_listed_all_the_same(laptop: Laptop) -> None:
@@ -236,7 +236,7 @@ def test_what_goes_on_with_a_run_is_told_with_its_options(laptop: Laptop) -> Non
     ended = running.end()
 
     command = ["qtj", "run", "job.yaml", "--artifacts", "my runs", "--set", "spec.circuit={qubits: 4}"]
-    assert ended.output.splitlines()[-1] == f"to go on: {shlex.join(command)}"
+    assert ended.output.splitlines()[-1] == f"to continue: {shlex.join(command)}"
 
 
 @pytest.mark.parametrize("command", ["logs", "report", "status"])

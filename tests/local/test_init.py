@@ -105,7 +105,8 @@ def test_on_a_terminal_it_asks(laptop: Laptop) -> None:
             "qtj-trainer",
             "--name qtj-trainer: qtj_trainer.py would hide the library qtj_trainer: choose another name",
         ),
-        ("qcnn", "true", "--name true: YAML takes that for a value: choose another name"),
+        ("qcnn", "true", "--name true: YAML reads that as a value: choose another name"),
+        ("qcnn", "y", "--name y: YAML reads that as a value: choose another name"),
     ],
 )
 def test_a_name_that_would_break_what_is_written_is_refused(

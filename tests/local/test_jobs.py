@@ -7,6 +7,7 @@ import pytest
 
 from qtj.local.jobs import JobController
 from qtj.local.store import Store
+from qtj_contract.timestamps import rfc3339
 from qtj_operator.controller.client import Resource
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -39,7 +40,7 @@ class World:
     def ends(self, code: int) -> None:
         """The pod that runs ends."""
         (pod,) = (pod for pod in self.pods if pod["status"]["phase"] == "Pending")
-        terminated = {"exitCode": code, "finishedAt": self.now.strftime("%Y-%m-%dT%H:%M:%SZ")}
+        terminated = {"exitCode": code, "finishedAt": rfc3339(self.now)}
         status = {
             "phase": "Failed" if code else "Succeeded",
             "containerStatuses": [{"name": "trainer", "state": {"terminated": terminated}}],

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj.local.memory import machine_memory
+from qtj_contract.control_groups import memory_limit
 
 LESS = 123 * 2**20
 
@@ -15,7 +15,7 @@ def limited(folder: Path, own: str, limits: dict[str, str]) -> int:
     for name, limit in limits.items():
         (folder / "cgroup" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "cgroup" / name).write_text(limit)
-    return machine_memory(folder / "cgroup", folder / "own")
+    return memory_limit(folder / "cgroup", folder / "own")
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_the_least_limit_around_this_process_counts(tmp_path: Path, own: str, fi
 
 @pytest.mark.parametrize("limit", ["max\n", str(2**63 - 4096), ""])
 def test_without_a_limit_it_is_that_of_the_machine(tmp_path: Path, limit: str) -> None:
-    machine = machine_memory(tmp_path, tmp_path / "none")
+    machine = memory_limit(tmp_path, tmp_path / "none")
 
     assert (
         limited(tmp_path, "4:memory:/\n0::/\n", {"memory.max": limit, "memory/memory.limit_in_bytes": limit}) == machine

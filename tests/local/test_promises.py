@@ -95,7 +95,7 @@ def test_a_job_that_failed_begins_anew_unless_it_is_resumed(laptop: Laptop) -> N
 
     anew, resumed = (laptop.qtj("run", "job.yaml", "--dry-run", *flags) for flags in ((), ("--resume",)))
 
-    assert "toy  begins anew; toy/1 failed, and --resume would go on with it" in anew.output
+    assert "toy  starts over; toy/1 failed, and --resume would continue it" in anew.output
     assert f"record     {laptop.folder / 'qtj-artifacts/toy/2'}" in anew.output
     assert f"record     {laptop.folder / 'qtj-artifacts/toy/1'}" in resumed.output
 

@@ -46,7 +46,7 @@ def test_an_epoch_and_a_loss_are_enough_for_a_view_and_a_curve(laptop: Laptop) -
     assert ended.code == 0, ended.errors
     assert re.search(r"^ +[\d.]+ s  toy  .*epoch \d+$", ended.output, re.MULTILINE)
     assert "               1 after epoch 1, 0.5 after epoch 2\n" in report.output
-    assert "               the loss was not finite, or not told, from epoch 3 on\n" in report.output
+    assert "               the loss was not finite, or not reported, from epoch 3 on\n" in report.output
 
 
 def test_a_job_under_way_has_a_report(laptop: Laptop) -> None:

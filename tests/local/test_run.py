@@ -233,7 +233,7 @@ def test_output_that_the_disk_has_no_room_for_is_a_sentence(laptop: Laptop) -> N
     ended = laptop.run_apart(f"{shlex.join(QTJ)} render job.yaml > /dev/full")
 
     assert ended.returncode == 1
-    assert ended.stderr == "qtj: what the command says cannot be written (No space left on device): make room\n"
+    assert ended.stderr == "qtj: the output cannot be written (No space left on device): make room\n"
 
 
 UNKNOWING = """

@@ -7,14 +7,15 @@ import subprocess
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from qtj.files.manifests import read_file
+from qtj.files.documents import read_file
 from qtj.local.folder import Folder, FolderError
 from qtj.local.history import History
-from qtj.runs.prepare import claimed, planned
-from qtj.runs.runs import removed, superfluous
+from qtj.runs.prepare import claim, plan_runs
+from qtj.runs.prune import old_runs, remove_runs
 from qtj.terminal.errors import InputError
 from tests.local.laptop import QTJ, Laptop, eventually, toy_job
 
@@ -28,20 +29,20 @@ def here(laptop: Laptop, monkeypatch: pytest.MonkeyPatch) -> Laptop:
     return laptop
 
 
-def ran(laptop: Laptop, times: int = 1, **spec: object) -> None:
-    laptop.write(toy_job(epochs=1, **spec))  # type: ignore[arg-type]
+def ran(laptop: Laptop, times: int = 1, **spec: Any) -> None:
+    laptop.write(toy_job(epochs=1, **spec))
     for _ in range(times):
         assert laptop.qtj("run", "job.yaml").code == 0
 
 
 def test_what_somebody_has_gone_on_with_since_is_not_removed(here: Laptop) -> None:
     ran(here, times=2)
-    old = superfluous(None, keep=1)
+    old = old_runs(None, keep=1)
     folder = Folder(here.artifacts(run=1))
     folder.take()  # as a qtj run that went on with it while its user was asked
 
     with pytest.raises(InputError, match="toy/1 stays: another qtj run is at work"):
-        removed(old)
+        remove_runs(old)
 
     assert (here.artifacts(run=1) / "job.json").is_file()
 
@@ -109,7 +110,7 @@ def test_an_interrupted_run_does_not_go_on_in_another_bucket(laptop: Laptop) -> 
     anew = laptop.qtj("run", "job.yaml", "--artifacts", "gs://bucket/new", "--dry-run")
     resumed = laptop.qtj("run", "job.yaml", "--artifacts", "gs://bucket/new", "--resume")
 
-    assert "goes on with" not in anew.output
+    assert "continues" not in anew.output
     assert resumed.errors == "qtj: there is no run of toy in gs://bucket/new to go on with: leave --resume out\n"
 
 
@@ -119,12 +120,12 @@ def test_a_run_that_another_command_has_completed_meanwhile_is_not_put_back(here
     eventually(lambda: here.epoch() >= 1)
     running.interrupt()
     running.end()
-    (plan,) = planned(read_file(Path("job.yaml")).jobs, None, resume=False, fresh=False)
+    (plan,) = plan_runs(read_file(Path("job.yaml")).jobs, None, resume=False, fresh=False)
     assert here.qtj("run", "job.yaml").code == 0
     record = (here.artifacts() / "job.json").read_bytes()
 
     with ExitStack() as stack, pytest.raises(InputError, match="toy/1 has gone on meanwhile"):
-        claimed(plan, stack)
+        claim(plan, stack)
 
     assert (here.artifacts() / "job.json").read_bytes() == record
     assert not Folder(here.artifacts()).is_active
@@ -136,7 +137,7 @@ def test_a_folder_inside_that_of_another_run_is_refused(laptop: Laptop) -> None:
     ended = laptop.qtj("run", "job.yaml", "--fresh", "--artifacts", str(laptop.artifacts(run=1) / "mine"))
 
     assert ended.code == 2
-    assert "lies in the folder of another run" in ended.errors
+    assert "is in the folder of another run" in ended.errors
 
 
 @pytest.mark.parametrize("command", ["list", "prune", "status", "logs"])
@@ -163,12 +164,12 @@ def test_links_that_lead_nowhere_hide_no_other_run(laptop: Laptop) -> None:
     assert (runs / "4/job.json").is_file()
 
 
-def test_two_runs_elsewhere_at_once_are_both_listed(here: Laptop) -> None:
+def test_two_runs_elsewhere_at_once_are_both_listed(here: Laptop, monkeypatch: pytest.MonkeyPatch) -> None:
     history = History()
+    monkeypatch.setattr(history, "_next_number", lambda _: 1)  # as two that look at the same moment
     for number in range(5):
         (here.folder / f"data{number}").mkdir()
         (here.folder / f"data{number}/.qtj-run").touch()
-        history._next_number = lambda _: 1  # type: ignore[method-assign]  as two that look at the same moment
         history.link("toy", Folder(here.folder / f"data{number}"))
 
     assert [run.number for run in History().runs("toy")] == [1, 2, 3, 4, 5]

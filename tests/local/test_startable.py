@@ -88,6 +88,6 @@ def test_a_relative_command_lies_below_the_working_directory(tmp_path: Path) -> 
 def test_numbers_of_a_configmap_are_text() -> None:
     pod = pod_with({"name": "B", "value": "$(the_1)"}, envFrom=[{"configMapRef": {"name": "c"}, "prefix": "the_"}])
 
-    environment = program_of(pod, configs={("ConfigMap", "c"): {1: 2}}, replaced={}).environment  # type: ignore[dict-item]
+    environment = program_of(pod, configs={("ConfigMap", "c"): {1: 2}}, replaced={}).environment  # type: ignore[dict-item]  # as YAML reads them
 
     assert (environment["the_1"], environment["B"]) == ("2", "2")

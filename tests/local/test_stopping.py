@@ -33,7 +33,7 @@ def test_what_is_stopping_is_told_to_be_until_its_programs_have_ended(laptop: La
     (laptop.folder / "enough").touch()
     ended = running.end()
 
-    assert "phase       Stopping\nwhy         its programs are told to end, and have not ended yet\n" in status.output
+    assert "phase       Stopping\nwhy         its programs were asked to end, and have not ended yet\n" in status.output
     assert "toy/1   Stopping" in listed.output
     assert [line[11:] for line in ended.output.splitlines()][-4:-2] == [
         "toy  stopping",

@@ -30,7 +30,7 @@ def test_a_job_from_stdin_needs_the_same_input_again(laptop: Laptop) -> None:
     line = last_line(laptop, "--artifacts", "a\nb")
 
     assert line == (
-        r"once the cause is gone, go on with: qtj run - --resume --artifacts $'a\x0ab', with the same input"
+        r"once the cause is removed, continue with: qtj run - --resume --artifacts $'a\x0ab', with the same input"
     )
 
 

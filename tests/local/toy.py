@@ -85,14 +85,16 @@ def break_after(epoch: int) -> None:
         raise ZeroDivisionError("the toy has a bug")
 
 
-def follow(host: str, port: str) -> None:
+def connected(host: str, port: int) -> socket.socket:
     while True:
         try:
-            leader = socket.create_connection((host, int(port)))
-            break
+            return socket.create_connection((host, port))
         except OSError:
             time.sleep(0.02)
-    if leader.recv(4) != b"done":
+
+
+def follow(host: str, port: str) -> None:
+    if connected(host, int(port)).recv(4) != b"done":
         sys.exit(75)
 
 

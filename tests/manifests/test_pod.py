@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from qtj_contract import Env
 from qtj_operator.api.status import WeightsStatus
+from qtj_operator.api.template import read_template
 from qtj_operator.manifests.inference import inference_job
 from qtj_operator.manifests.pod import pod_template, replica_pod
 from tests.jobs import JOB_UID, a_container, a_job, a_template
@@ -233,7 +234,7 @@ def test_the_users_template_is_never_touched(
 def test_nothing_of_the_users_container_is_lost(container: dict[str, Any]) -> None:
     given_ = a_container(**container)
 
-    (built,) = pod_template(a_template(given_), {})["spec"]["containers"]
+    (built,) = pod_template(read_template(a_template(given_)), {})["spec"]["containers"]
 
     assert built.keys() >= given_.keys()
     assert {key: built[key] for key in ("name", "image")} == {key: given_[key] for key in ("name", "image")}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from qtj.create.init import write_job
-from qtj.create.wanted import Kind, Wanted
+from qtj.create.prompt import JobOptions, Kind
 from tests.release.version import set_version, strays
 
 FILES = {
@@ -52,6 +52,6 @@ def test_a_new_version_reaches_pyproject_and_images_and_no_history(checkout: Pat
 
 
 def test_a_job_that_qtj_init_writes_names_the_trainer_that_is_installed(tmp_path: Path) -> None:
-    (job,) = write_job(Wanted(kind=Kind.QCNN, workers=2, epochs=1), tmp_path)
+    (job,) = write_job(JobOptions(kind=Kind.QCNN, workers=2, epochs=1), tmp_path)
 
     assert f"image: localhost/qtj-trainer:{version('quantumtrainingjob')} #" in job.read_text()

@@ -45,9 +45,8 @@ class Driver:
             patch.setenv("CC", compiler)
             build(folder / "libqtj_fused.so", flags, machine)
         source = Path(__file__).with_suffix(".c")
-        command = [*shlex.split(compiler), "-O1", *flags, source, folder / "libqtj_fused.so", "-Wl,-rpath,$ORIGIN"]
-        command += ["-I", SOURCES]
-        subprocess.run([*command, "-o", folder / "driver"], check=True)
+        files: list[str | Path] = [source, folder / "libqtj_fused.so", "-Wl,-rpath,$ORIGIN", "-o", folder / "driver"]
+        subprocess.run([*shlex.split(compiler), "-O1", *flags, "-I", SOURCES, *files], check=True)
         return cls(folder, runner)
 
     def results(self, plan: Plan, threads: int, numbers: Numbers) -> Array:

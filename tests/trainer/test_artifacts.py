@@ -2,6 +2,7 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -138,7 +139,12 @@ def test_a_column_may_have_any_name(name: str) -> None:
 
 
 def test_columns_have_the_bytes_that_numpy_gives_them() -> None:
-    columns = {"w": np.arange(6.0).reshape(2, 3).T, "layers/0/b": np.float32(1), "text": np.array("é"), "0": np.ones(0)}
+    columns: dict[str, Any] = {
+        "w": np.arange(6.0).reshape(2, 3).T,
+        "layers/0/b": np.float32(1),
+        "text": np.array("é"),
+        "0": np.ones(0),
+    }
     file = io.BytesIO()
     np.savez(file, **columns)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj_trainer.cpu import cpu_limit
+from qtj_contract.control_groups import cpu_limit
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from qtj_trainer.cpu import cpu_limit
 def test_version_2(tmp_path: Path, text: str, limit: int | None) -> None:
     (tmp_path / "cpu.max").write_text(text)
 
-    assert cpu_limit(tmp_path) == limit
+    assert cpu_limit(tmp_path, tmp_path / "own") == limit
 
 
 @pytest.mark.parametrize(("quota", "limit"), [("400000\n", 4), ("-1\n", None)])
@@ -22,8 +22,30 @@ def test_version_1(tmp_path: Path, quota: str, limit: int | None) -> None:
     (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text(quota)
     (tmp_path / "cpu" / "cpu.cfs_period_us").write_text("100000\n")
 
-    assert cpu_limit(tmp_path) == limit
+    assert cpu_limit(tmp_path, tmp_path / "own") == limit
 
 
 def test_no_control_groups_no_limit(tmp_path: Path) -> None:
-    assert cpu_limit(tmp_path) is None
+    assert cpu_limit(tmp_path, tmp_path / "own") is None
+
+
+@pytest.mark.parametrize(
+    ("own", "file"), [("0::/a/b\n", "a/cpu.max"), ("0::/a/b\n", "a/b/cpu.max"), ("0::/a/b\n", "cpu.max")]
+)
+def test_the_least_limit_of_the_groups_around_counts_in_version_2(tmp_path: Path, own: str, file: str) -> None:
+    (tmp_path / "a/b").mkdir(parents=True)
+    (tmp_path / "own").write_text(own)
+    for each in ("cpu.max", "a/cpu.max", "a/b/cpu.max"):
+        (tmp_path / each).write_text(f"{2 if each == file else 4}00000 100000\n")
+
+    assert cpu_limit(tmp_path, tmp_path / "own") == 2
+
+
+def test_the_group_of_the_controller_counts_in_version_1(tmp_path: Path) -> None:
+    (tmp_path / "own").write_text("7:memory:/b\n4:cpu,cpuacct:/a\n0::/\n")
+    for group, quota in (("a", 200000), ("b", 100000)):
+        (tmp_path / "cpu" / group).mkdir(parents=True)
+        (tmp_path / "cpu" / group / "cpu.cfs_quota_us").write_text(f"{quota}\n")
+        (tmp_path / "cpu" / group / "cpu.cfs_period_us").write_text("100000\n")
+
+    assert cpu_limit(tmp_path, tmp_path / "own") == 2

@@ -26,14 +26,14 @@ from tests.trainer.qiskit_reader import expectation_values
 LINE = cirq.LineQubit.range(4)
 
 
-class Opaque(cirq.Gate):
+class Opaque(cirq.Gate):  # type: ignore[misc]  # Cirq is not followed
     """One qubit, and no way to be written as JSON."""
 
     def _num_qubits_(self) -> int:
         return 1
 
     def _unitary_(self) -> NDArray[Any]:
-        return cirq.unitary(cirq.T)
+        return np.asarray(cirq.unitary(cirq.T))
 
 
 def check(folder: Path, names: list[str], layer: PQC) -> None:

@@ -191,7 +191,7 @@ def test_threads_share_a_state_when_examples_are_few_and_the_batch_when_they_are
     case = Case(*hybrid_circuit(10))
     random = np.random.default_rng(1)
     weights = random.uniform(0, 2, 21)
-    tiled = {"examples_in_lanes": False, "tile_bits": 8 - int(np.log2(lanes())), "keep_bytes": 0}
+    tiled: dict[str, Any] = {"examples_in_lanes": False, "tile_bits": 8 - int(np.log2(lanes())), "keep_bytes": 0}
     one, four = (engine_of(case, threads=threads, **tiled) for threads in (1, 4))
 
     for batch in (1, 6, 2):

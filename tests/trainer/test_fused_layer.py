@@ -14,6 +14,7 @@ import tensorflow as tf
 import tf_keras
 from numpy.typing import NDArray
 
+from qtj_trainer.engines import EngineName
 from qtj_trainer.simulate import PQC
 from qtj_trainer.workloads.qcnn import HybridCircuit, Qcnn, QcnnOptions, hybrid_circuit
 from tests.trainer.processes import REPOSITORY
@@ -66,16 +67,16 @@ def test_the_model_of_the_manual_learns() -> None:
 
 
 def test_a_graph_is_traced_once_for_all_batches() -> None:
-    layer, traces = layer_of(hybrid_circuit(4)), []
+    layer, traces = layer_of(hybrid_circuit(4)), list[Any]()
 
-    @tf.function(input_signature=[tf.TensorSpec([None, 4])])
-    def loss(inputs: tf.Tensor) -> tf.Tensor:
+    def slope(inputs: tf.Tensor) -> tf.Tensor:
         traces.append(inputs.shape)
         with tf.GradientTape() as tape:
             total = tf.reduce_sum(layer(inputs) ** 2)
         return tape.gradient(total, layer.trainable_variables[0])
 
-    results = [loss(turns(examples, 4)).numpy() for examples in (3, 5, 17)]
+    graph = tf.function(slope, input_signature=[tf.TensorSpec([None, 4])])
+    results = [graph(turns(examples, 4)).numpy() for examples in (3, 5, 17)]
 
     assert len(traces) == 1
     assert all(np.all(np.isfinite(result)) and np.any(result) for result in results)
@@ -240,14 +241,14 @@ def test_a_saved_model_comes_back_with_its_circuit(tmp_path: Path) -> None:
 
 
 def test_the_qcnn_learns_the_same_with_both_engines() -> None:
-    options = {"qubits": 4, "rounds": 4, "seed": 1}
+    options: dict[str, Any] = {"qubits": 4, "rounds": 4, "seed": 1}
     split = Qcnn().split(QcnnOptions(**options))
     examples = Qcnn().encode(split.training, QcnnOptions(**options))
     losses = {}
-    for engine in ("fused", "tfq"):
+    for engine in EngineName:
         model = Qcnn().model(QcnnOptions(engine=engine, **options))
         model.compile(tf_keras.optimizers.Adam(0.02, jit_compile=False), "mse")
         fitted = model.fit(examples.inputs, examples.labels, epochs=3, batch_size=4, shuffle=False, verbose=0)
         losses[engine] = fitted.history["loss"]
 
-    assert losses["fused"] == pytest.approx(losses["tfq"], rel=1e-3)
+    assert losses[EngineName.FUSED] == pytest.approx(losses[EngineName.TFQ], rel=1e-3)

@@ -18,6 +18,7 @@ import tf_keras
 
 from qtj_trainer.simulate import PQC
 from qtj_trainer.simulate.fused.engine import lanes, lent_memory
+from qtj_trainer.simulate.fused.gates import UnsupportedError
 from qtj_trainer.simulate.fused.library import OPERATIONS, library
 from qtj_trainer.simulate.fused.op import FusedOp
 from qtj_trainer.simulate.specification import specified
@@ -87,7 +88,7 @@ def test_a_saved_model_trains_on(tmp_path: Path, layer: PQC) -> None:
 
 
 def test_a_training_step_has_no_python_in_it(layer: PQC) -> None:
-    @tf.function(input_signature=[tf.TensorSpec([None, QUBITS])])
+    @tf.function(input_signature=[tf.TensorSpec([None, QUBITS])])  # type: ignore[untyped-decorator]
     def step(inputs: tf.Tensor) -> tf.Tensor:
         with tf.GradientTape() as tape:
             loss = tf.reduce_sum(layer(inputs) ** 2)
@@ -313,5 +314,5 @@ def test_a_missing_library_of_operations_is_beyond_the_engine(monkeypatch: pytes
 
     monkeypatch.setattr(op, "OPERATIONS", tmp_path / "libqtj_op.so")
 
-    with pytest.raises(op.UnsupportedError, match=r"cannot load libqtj_op\.so: install a wheel, or run python -m"):
+    with pytest.raises(UnsupportedError, match=r"cannot load libqtj_op\.so: install a wheel, or run python -m"):
         op._operations.__wrapped__()

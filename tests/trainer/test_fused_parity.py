@@ -36,7 +36,8 @@ def matrix_of(gate: Gate) -> Matrix:
     angle = gate.angle
     turns = angle.constant + sum(slope * (0.1 + len(name) % 3) for name, slope in angle.slopes) if angle else 0
     phases = np.exp(1j * np.pi * turns * np.array(gate.eigenvalues))
-    return np.einsum("k,kij->ij", phases, gate.projectors)
+    matrix: Matrix = np.einsum("k,kij->ij", phases, gate.projectors)
+    return matrix
 
 
 def applied(blocks: list[Block], qubits: int) -> Matrix:

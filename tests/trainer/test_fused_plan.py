@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from qtj_trainer.simulate.fused.blocks import Block
 from qtj_trainer.simulate.fused.gates import UnsupportedError, elementary
-from qtj_trainer.simulate.fused.nodes import BlockNode
+from qtj_trainer.simulate.fused.nodes import BlockNode, Node
 from qtj_trainer.simulate.fused.plan import Plan, make_plan
 from qtj_trainer.simulate.fused.program import compile_plans
 from qtj_trainer.simulate.fused.schedule import schedule
@@ -87,7 +87,7 @@ def layers_of(plan: Plan) -> list[list[BlockNode]]:
 def test_blocks_that_are_taken_back_together_act_side_by_side_and_last_in_their_layer(times: int) -> None:
     plan = hybrid_plan(9, times=times)
     (work,) = plan.passes
-    in_circuit = [*plan.blocks, *plan.observables.pairs]
+    in_circuit: list[Node] = [*plan.blocks, *plan.observables.pairs]
     together = layers_of(plan)
 
     assert len(together) >= times
@@ -162,7 +162,7 @@ def test_each_node_is_done_once_in_order_and_inside_its_tile(
         assert following is None or layout == following.layout
 
 
-class _Stubborn(cirq.Gate):
+class _Stubborn(cirq.Gate):  # type: ignore[misc]  # Cirq is not followed
     """Fails where Cirq's own decompositions do, when a matrix has lost precision."""
 
     def _num_qubits_(self) -> int:

@@ -161,7 +161,9 @@ def test_the_beginning_has_passes_of_its_own_and_each_holds_what_its_tile_can_do
 
 
 def test_work_without_nodes_is_one_pass_that_does_nothing() -> None:
-    first, passes = schedule([], [], Shape(0, 3, 3))
+    nodes: list[Block] = []
+
+    first, passes = schedule(nodes, nodes, Shape(0, 3, 3))
 
     assert (first, [each.nodes for each in passes]) == ([], [()])
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj_trainer.memory import memory_limit
+from qtj_contract.control_groups import memory_limit
 from qtj_trainer.simulate.fused.library import library
 
 VERSION_2 = ("0::/\n", "memory.max", "memory.current", "inactive_file")

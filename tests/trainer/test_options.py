@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, replace
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,7 @@ UNUSED = "which does not use it"
         ({"patience": -1}, "--patience is -1: it must be at least 0"),
     ],
 )
-def test_an_option_without_effect_or_out_of_its_range_is_refused(chosen: dict[str, float], sentence: str) -> None:
+def test_an_option_without_effect_or_out_of_its_range_is_refused(chosen: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UserError) as told:
         Options(**chosen)
 
@@ -74,7 +75,7 @@ def test_a_training_with_defaults_goes_on_from_checkpoints_of_the_first_version(
         {"clip_norm": 1.0},
     ],
 )  # fmt: skip
-def test_what_changes_the_numbers_makes_another_training(chosen: dict[str, float]) -> None:
+def test_what_changes_the_numbers_makes_another_training(chosen: dict[str, Any]) -> None:
     assert Options(**chosen).of_consequence() != Options().of_consequence()
 
 

@@ -66,7 +66,7 @@ def test_angles_and_labels_are_read(tmp_path: Path, name: str, data: bytes) -> N
 
     np.testing.assert_array_equal(read.angles, ANGLES.astype(np.float32))
     np.testing.assert_array_equal(read.labels, LABELS)
-    assert (read.angles.dtype, read.labels.dtype) == (np.float32, np.float32)
+    assert {read.angles.dtype, read.labels.dtype} == {np.dtype(np.float32)}
 
 
 NPZ = "it must hold the arrays angles and labels, as numpy.savez writes them"

@@ -107,7 +107,7 @@ def test_a_checkpoint_is_resumed_from_where_its_data_has_moved(tmp_path: Path) -
 @pytest.mark.parametrize("engine", list(EngineName))
 def test_a_batch_of_own_data_takes_the_memory_of_its_examples(tmp_path: Path, engine: EngineName) -> None:
     np.savez(tmp_path / "a.npz", **examples(20_000))
-    chosen = {"batch_size": 4096, "engine": engine}
+    chosen: dict[str, Any] = {"batch_size": 4096, "engine": engine}
 
     of_file = Qcnn().memory(QcnnOptions(data=str(tmp_path / "a.npz"), **chosen).completed())
     generated = Qcnn().memory(QcnnOptions(qubits=QUBITS, rounds=100_000, **chosen))

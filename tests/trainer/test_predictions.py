@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from qtj_contract.predictions import Predictions
 from qtj_trainer.run.predictions import predictions_of, store_predictions
@@ -17,7 +18,7 @@ from qtj_trainer.workloads.qcnn import QcnnOptions
 from tests.trainer.processes import Trainer
 
 
-def floats(*values: float) -> np.ndarray:
+def floats(*values: float) -> NDArray[np.float32]:
     return np.array(values, np.float32)
 
 

@@ -16,14 +16,14 @@ A, B = cirq.LineQubit.range(2)
 T = sympy.Symbol("t0")
 
 
-class Opaque(cirq.Gate):
+class Opaque(cirq.Gate):  # type: ignore[misc]  # Cirq is not followed
     """Three qubits, and nothing known of them but a matrix."""
 
     def _num_qubits_(self) -> int:
         return 3
 
     def _unitary_(self) -> NDArray[np.complex128]:
-        return cirq.unitary(cirq.CCZ)
+        return np.asarray(cirq.unitary(cirq.CCZ))
 
     def __str__(self) -> str:
         return "Opaque"

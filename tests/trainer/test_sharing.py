@@ -10,7 +10,11 @@ from qtj_trainer.errors import UserError
 from qtj_trainer.run.array_state import ArrayState
 from qtj_trainer.run.sharing import shared_parts
 from qtj_trainer.run.tree import State
-from tests.trainer.test_tree import FakeAdam, FakeTensor, Moments
+from tests.trainer.test_tree import FakeAdam, FakeTensor, Moments, module
+
+
+def moments(count: float, mean: float) -> Moments:
+    return Moments(np.full(1, count), {"w": np.full(1, mean)})
 
 
 def resumed(trained: State, fresh: State) -> State:
@@ -67,7 +71,7 @@ def test_a_view_stays_one_if_it_was_one() -> None:
     [
         ([], [0.5], [0.5, 0.25]),
         ({"w": np.zeros(1)}, {"w": np.full(1, 2.0)}, {"w": np.full(1, 3.0)}),
-        (Moments(np.zeros(1), {"w": np.zeros(1)}), Moments(np.ones(1), {"w": np.ones(1)}), Moments(*[np.ones(1)] * 2)),
+        (moments(0, 0), moments(1, 1), moments(2, 3)),
     ],
 )
 def test_two_names_of_one_container_take_parts_of_their_own(shared: Any, one: Any, two: Any) -> None:
@@ -85,11 +89,7 @@ def test_two_names_of_one_generator_draw_on_by_themselves() -> None:
 
 
 def test_two_names_of_one_tensor_take_numbers_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Torch:
-        Tensor = FakeTensor
-        from_numpy = FakeTensor.from_numpy
-
-    monkeypatch.setitem(sys.modules, "torch", Torch)  # type: ignore[arg-type]  what is asked of the module
+    monkeypatch.setitem(sys.modules, "torch", module("torch", Tensor=FakeTensor, from_numpy=FakeTensor.from_numpy))
     w = FakeTensor([0, 0])
 
     state = resumed(State(params=FakeTensor([5, 5]), best=FakeTensor([3, 3])), State(params=w, best=w.detach()))
@@ -111,7 +111,7 @@ def test_two_names_of_one_object_take_states_of_their_own() -> None:
 def test_two_names_of_one_variable_that_had_other_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     class Variable:
         def __init__(self, values: float) -> None:
-            self.values = np.float32([values])
+            self.values = np.array([values], np.float32)
 
         def numpy(self) -> Any:
             return self.values
@@ -119,11 +119,7 @@ def test_two_names_of_one_variable_that_had_other_numbers_are_refused(monkeypatc
         def assign(self, values: Any) -> None:
             self.values = values
 
-    class TensorFlow:
-        pass
-
-    monkeypatch.setattr(TensorFlow, "Variable", Variable, raising=False)
-    monkeypatch.setitem(sys.modules, "tensorflow", TensorFlow)  # type: ignore[arg-type]  what is asked of the module
+    monkeypatch.setitem(sys.modules, "tensorflow", module("tensorflow", Variable=Variable))
     v, same = Variable(0), Variable(4)
 
     assert resumed(State(a=same, b=same), State(a=v, b=v)).b.values == 4

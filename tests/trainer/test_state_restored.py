@@ -43,7 +43,7 @@ def test_variables_that_are_not_here_are_no_match() -> None:
 
 @pytest.mark.parametrize("fixed", [np.broadcast_to(np.float32(0), (3,)), np.asarray(jnp.zeros(3))])
 def test_an_array_that_is_read_only_is_replaced(fixed: Any) -> None:
-    state = resumed(State(w=np.float32([1, 2, 3])), State(w=fixed))
+    state = resumed(State(w=np.array([1, 2, 3], np.float32)), State(w=fixed))
 
     assert state.w.tolist() == [1, 2, 3]
     assert fixed.tolist() == [0, 0, 0]

@@ -17,7 +17,7 @@ RARELY = ("--checkpoint-every", "1000")
 def test_a_training_told_to_end_loses_no_step(trainer: Trainer, tmp_path: Path, size: int) -> None:
     arguments = (*TRAINING, *RARELY, "--artifacts", str(tmp_path))
     leader, *_ = trainer.start_cluster(size, *arguments, QTJ_JOB_UID="uid-1")
-    eventually(lambda: progress_of(leader).step > 50)
+    eventually(lambda: (progress_of(leader).step or 0) > 50)
     leader.popen.send_signal(signal.SIGTERM)
     told = leader.end()
     step = max(int(file.name[:9]) for file in tmp_path.glob("checkpoints/uid-1/*.npz"))

@@ -218,6 +218,7 @@ def test_every_replica_can_be_watched(pair: tuple[Process, Process]) -> None:
             progress = contract.Progress.parse(answer.read().decode())
         assert progress is not None
         assert progress.epoch >= 1
+        assert progress.step is not None
         assert progress.step >= progress.epoch
         assert progress.accuracy is not None
         assert progress.training_accuracy is not None

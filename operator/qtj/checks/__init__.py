@@ -1,1 +1,1 @@
-"""Everything that can be found wrong with a job before it is started."""
+"""All checks of a job before it is started: `qtj validate`, and the first step of `run`, `plan` and `render`."""

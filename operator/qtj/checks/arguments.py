@@ -1,6 +1,6 @@
-"""Mistakes in the arguments of this project's trainer: it is asked itself, before there is a pod.
+"""Mistakes in the arguments of this project's trainer: its own parser checks them, before there is a pod.
 
-It runs as a process, for importing it sets variables that programs of one's own would inherit.
+It runs as a process, because importing it sets variables that a user's programs would inherit.
 """
 
 import importlib.util
@@ -27,32 +27,32 @@ _EVALUATOR = json.dumps({"cluster": {}, "task": {"type": Role.EVALUATOR.task_typ
 
 
 def argument_mistakes(spec: Mapping[str, Any], templates: Mapping[Path, Any]) -> Iterator[tuple[Path, str]]:
-    """Yields what the trainer does not understand, where it is installed.
+    """Yields the trainer's errors about its arguments, where it is installed.
 
     Args:
         spec: A spec that its models accept.
-        templates: Its pod templates, by where they stand.
+        templates: Its pod templates, by their paths.
     """
     if importlib.util.find_spec("tensorflow_quantum") is None:  # the trainer needs it to answer
         return
-    told = _told(spec)
-    for path, arguments in _asked(spec, templates):
-        if sentence := _answer(arguments, told):
+    environment = _trainer_environment(spec)
+    for path, arguments in _trainer_arguments(spec, templates):
+        if sentence := _complaint(arguments, environment):
             yield path, sentence
 
 
-def _told(spec: Mapping[str, Any]) -> Mapping[str, str]:
-    """Returns what a pod's environment says of the job.
+def _trainer_environment(spec: Mapping[str, Any]) -> Mapping[str, str]:
+    """Returns the variables of a pod that describe the job.
 
-    Where there is an evaluator, all are asked as if they were it: what none of them stores, it cannot judge.
+    Where there is an evaluator, all arguments are checked as its own: it needs what the others store.
     """
     circuit = spec.get("circuit")
-    told = circuit_environment(Circuit.model_validate(circuit) if circuit else None)
-    return {**told, Env.TF_CONFIG: _EVALUATOR} if Role.EVALUATOR in spec["replicaSpecs"] else told
+    environment = circuit_environment(Circuit.model_validate(circuit) if circuit else None)
+    return {**environment, Env.TF_CONFIG: _EVALUATOR} if Role.EVALUATOR in spec["replicaSpecs"] else environment
 
 
-def _asked(spec: Mapping[str, Any], templates: Mapping[Path, Any]) -> Iterator[tuple[Path, Sequence[str]]]:
-    """Yields the arguments that the trainer gets in the job's pods, by where they stand."""
+def _trainer_arguments(spec: Mapping[str, Any], templates: Mapping[Path, Any]) -> Iterator[tuple[Path, Sequence[str]]]:
+    """Yields the arguments of the trainer in the job's pods, with their paths."""
     inference = spec.get("inference") or {}
     own = inference.get("args")
     unused = {_INFERENCE} if own is not None else set()
@@ -69,17 +69,17 @@ def _asked(spec: Mapping[str, Any], templates: Mapping[Path, Any]) -> Iterator[t
         yield ("spec", "inference", "args"), own
 
 
-def _answer(arguments: Sequence[str], told: Mapping[str, str]) -> str | None:
-    """Returns what the trainer says against its arguments, in a pod whose environment tells it so much."""
+def _complaint(arguments: Sequence[str], environment: Mapping[str, str]) -> str | None:
+    """Returns the trainer's error about its arguments, in a pod with these variables; None without one."""
     if any("$(" in argument for argument in arguments):  # variables are known in the pod
         return None
     ours = {name: value for name, value in os.environ.items() if name not in set(Env)}
-    asked = subprocess.run(  # noqa: S603  this Python
+    answer = subprocess.run(  # noqa: S603  this Python
         [sys.executable, "-m", "qtj_trainer", "--check", *arguments],
-        env={**ours, **told, Env.TERMINATION_LOG: os.devnull},
+        env={**ours, **environment, Env.TERMINATION_LOG: os.devnull},
         capture_output=True,
         text=True,
         check=False,
     )
-    words = asked.stderr.strip().rpartition("error: ")[2]
-    return " ".join(words.split()) if asked.returncode else None
+    words = answer.stderr.strip().rpartition("error: ")[2]
+    return " ".join(words.split()) if answer.returncode else None

@@ -1,13 +1,15 @@
 """`qtj validate`: every mistake in every file, each with its line."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from qtj.checks.check import all_checked
-from qtj.files.manifests import read_file
-from qtj.terminal.gather import each_of
+from qtj.checks.job import check_file
+from qtj.files.documents import read_file
+from qtj.terminal.collect import map_or_raise
+from qtj.terminal.errors import InputError
 
-__all__ = ["validate_files"]
+__all__ = ["validate_files", "validation_of"]
 
 
 def validate_files(paths: Sequence[Path]) -> str:
@@ -16,10 +18,19 @@ def validate_files(paths: Sequence[Path]) -> str:
     Raises:
         InputError: Something is wrong, one line for each mistake of all files.
     """
-    return "\n".join(each_of(_validated, paths))
+    return "\n".join(map_or_raise(_validated, paths))
+
+
+def validation_of(path: Path) -> Mapping[str, Any]:
+    """Returns, for programs, whether a file is valid, and its mistakes: a sentence each."""
+    try:
+        validate_files([path])
+    except InputError as problem:
+        return {"file": str(path), "valid": False, "mistakes": str(problem).splitlines()}
+    return {"file": str(path), "valid": True, "mistakes": []}
 
 
 def _validated(path: Path) -> str:
     file = read_file(path)
-    all_checked(file)
+    check_file(file)
     return "\n".join(f"{file.name}: {job.manifest['metadata']['name']} is valid" for job in file.jobs)

@@ -1,1 +1,1 @@
-"""The commands of `qtj`, with their options; each imports what it needs when it runs."""
+"""The command line: each command with its options and its help. A command imports what it needs when it runs."""

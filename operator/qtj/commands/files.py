@@ -8,7 +8,8 @@ import typer
 from qtj.commands.group import Command
 from qtj.commands.parameters import DryRun, File, Filename, JobName, Namespace, Settings, one_file
 from qtj.terminal.errors import InputError, input_checked, needs_extra
-from qtj.terminal.printing import Output, formatted, say, say_on_stderr
+from qtj.terminal.output_format import Output, formatted
+from qtj.terminal.streams import print_stderr, print_stdout
 
 __all__ = ["COMMANDS"]
 
@@ -21,7 +22,7 @@ def plan(
     *,
     calibrate: Annotated[bool, typer.Option(help="Train for some seconds to estimate the time of an epoch.")] = True,
 ) -> None:
-    """Say what a job would create and take: objects, memory, time."""
+    """Show what a job would create and need: objects, memory, time."""
     with input_checked():
         from qtj.preview.plan import plan_file  # noqa: PLC0415
 
@@ -33,7 +34,7 @@ def render(file: File = None, filename: Filename = None, settings: Settings = No
     with input_checked():
         from qtj.preview.render import render_file  # noqa: PLC0415
 
-        say(render_file(one_file(file, filename), settings or [], output))
+        print_stdout(render_file(one_file(file, filename), settings or [], output))
 
 
 def validate(
@@ -43,26 +44,25 @@ def validate(
     ] = None,
     filenames: Annotated[
         list[Path] | None,
-        typer.Option("--filename", "-f", metavar="FILE", help="The same as FILE, as kubectl has it."),
+        typer.Option("--filename", "-f", metavar="FILE", help="The same as FILE, as in kubectl."),
     ] = None,
     output: Output = None,
 ) -> None:
     """Check files as the API server and the operator would, and the fields of pod templates besides."""
     with input_checked():
-        from qtj.checks.validate import validate_files  # noqa: PLC0415
-        from qtj.checks.verdict import verdict_on  # noqa: PLC0415
+        from qtj.checks.validate import validate_files, validation_of  # noqa: PLC0415
 
         named = [*(files or ()), *(filenames or ())]
         if not named:
             raise InputError("no file is named: write FILE or -f FILE, or - to read stdin")
         if output:
-            verdicts = [verdict_on(path) for path in named]
-            say(formatted(verdicts, output, name=lambda verdict: verdict["file"], as_list=True))
-            wrong = [mistake for verdict in verdicts for mistake in verdict["mistakes"]]
+            found = [validation_of(path) for path in named]
+            print_stdout(formatted(found, output, name=lambda each: each["file"], as_list=True))
+            wrong = [mistake for each in found for mistake in each["mistakes"]]
             if wrong:
                 raise InputError("\n".join(wrong))
         else:
-            say(validate_files(named))
+            print_stdout(validate_files(named))
 
 
 def convert(
@@ -71,29 +71,31 @@ def convert(
     ] = None,
     filename: Filename = None,
     artifacts: Annotated[
-        str | None, typer.Option(metavar="URI", help="Where artifacts are to go: spec.artifacts.uri.")
+        str | None, typer.Option(metavar="URI", help="Where artifacts are stored: spec.artifacts.uri.")
     ] = None,
     output: Output = None,
 ) -> None:
     """Turn a TFJob into a QuantumTrainingJob: the job to stdout, what has no counterpart to stderr."""
     with input_checked():
         from qtj.create.convert import as_yaml, convert_file  # noqa: PLC0415
-        from qtj.runs.places import refuse_empty  # noqa: PLC0415
+        from qtj.runs.folders import check_not_empty  # noqa: PLC0415
 
-        refuse_empty(artifacts)
+        check_not_empty(artifacts)
         converted = convert_file(one_file(file, filename), artifacts)
-        say(formatted([each.manifest for each in converted], output) if output else as_yaml(converted).rstrip("\n"))
+        print_stdout(
+            formatted([each.manifest for each in converted], output) if output else as_yaml(converted).rstrip("\n")
+        )
     for note in (note for each in converted for note in each.notes):
-        say_on_stderr(f"qtj: {note}")
+        print_stderr(f"qtj: {note}")
 
 
 def retry(job: JobName, namespace: Namespace = None, output: Output = None, *, dry_run: DryRun = False) -> None:
-    """Let a job on a cluster that has failed go on from its last checkpoint: raises its spec.retry."""
+    """Let a failed job on a cluster continue from its last checkpoint: raises its spec.retry."""
     with input_checked(), needs_extra("operator", "retry"):
         from qtj.retry import retry_job  # noqa: PLC0415
 
         retried = retry_job(job, namespace, dry_run=dry_run)
-        say(formatted([retried.job], output) if output else retried.sentence)
+        print_stdout(formatted([retried.job], output) if output else retried.sentence)
 
 
 COMMANDS = (

@@ -1,4 +1,4 @@
-"""The `qtj` command as a whole: how commands are registered, and what a mistake in the words of one is answered."""
+"""The `qtj` command as a whole: how commands are registered, and the sentence for a mistake in a command line."""
 
 import os
 import re
@@ -13,12 +13,12 @@ from typer.completion import completion_init  # type: ignore[attr-defined]
 from typer.core import TyperGroup
 
 from qtj.terminal.errors import COMPLETE, INTERRUPTED
-from qtj.terminal.printing import say_on_stderr
+from qtj.terminal.streams import print_stderr
 
 __all__ = ["COMPLETE_VARIABLE", "Command", "Group", "register"]
 
 COMPLETE_VARIABLE = "_QTJ_COMPLETE"
-"""Is set when a shell asks how a command line may go on."""
+"""Set when a shell asks how to complete a command line."""
 
 _SUGGESTION = re.compile(r"[.]? (?:Did you mean|\(Possible options:) (?P<words>[^?)]+)[?)]$")
 
@@ -28,7 +28,7 @@ _PLAIN_WORDS = (
     ("Input should be greater than or equal to (.*)", r"this has to be \1 or more"),
     (r"\s+", " "),
 )
-"""What pydantic and Typer say, as expressions, and what to say in their place."""
+"""Messages of pydantic and Typer, as expressions, and their replacements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,27 +70,27 @@ class Group(TyperGroup):
         except typer.Abort:  # Ctrl-C or Ctrl-D at a question
             code = INTERRUPTED
         except typer.TyperException as problem:
-            _tell(problem)
+            _print_mistake(problem)
             code = problem.exit_code
         except SystemExit as ending:
             if not isinstance(ending.__context__, BrokenPipeError):
                 raise
-            # Nobody reads any more: so Typer and rich end the process then, with 1, which says here that a job failed.
+            # The reader has left: so Typer and rich end the process then, with 1, which says here that a job failed.
             code = COMPLETE
         sys.exit(code)
 
 
-def _in_plain_words(said: str) -> str:
-    """Returns what Typer says, but for the words of the library that it checks values with."""
+def _in_plain_words(message: str) -> str:
+    """Returns a message of Typer without the wording of pydantic, which checks its values."""
     for raw, plain in _PLAIN_WORDS:
-        said = re.sub(raw, plain, said)
-    return said
+        message = re.sub(raw, plain, message)
+    return message
 
 
-def _tell(problem: typer.TyperException) -> None:
-    """Says what is wrong with the command line; a command without any argument has shown its help instead."""
-    said = _in_plain_words(problem.format_message().rstrip("."))
+def _print_mistake(problem: typer.TyperException) -> None:
+    """Prints what is wrong with the command line; a command without any argument has printed its help instead."""
+    message = _in_plain_words(problem.format_message().rstrip("."))
     context = getattr(problem, "ctx", None)
-    if said.strip() and context is not None:
-        sentence = _SUGGESTION.sub(r": did you mean \g<words>?", said[0].lower() + said[1:])
-        say_on_stderr(f"qtj: {sentence} ({context.command_path} --help tells more)")
+    if message.strip() and context is not None:
+        sentence = _SUGGESTION.sub(r": did you mean \g<words>?", message[0].lower() + message[1:])
+        print_stderr(f"qtj: {sentence} (see {context.command_path} --help)")

@@ -1,4 +1,4 @@
-"""Commands for the runs there were, and the ones under way. Each imports what it needs when it runs."""
+"""Commands for runs, finished or under way. Each imports what it needs when it runs."""
 
 from typing import Annotated
 
@@ -7,7 +7,8 @@ import typer
 from qtj.commands.group import Command
 from qtj.commands.parameters import Artifacts, RunName
 from qtj.terminal.errors import input_checked
-from qtj.terminal.printing import Output, formatted, say
+from qtj.terminal.output_format import Output, formatted
+from qtj.terminal.streams import print_stdout
 
 __all__ = ["COMMANDS"]
 
@@ -15,39 +16,39 @@ OneJob = Annotated[str | None, typer.Argument(metavar="JOB", help="The job's nam
 
 
 def list_runs(job: OneJob = None, output: Output = None) -> None:
-    """List the runs of this folder, with how each of them stands."""
+    """List the runs of this folder, with the phase of each."""
     with input_checked():
-        from qtj.runs.runs import listed, table  # noqa: PLC0415
+        from qtj.runs.listing import recorded_runs, runs_table  # noqa: PLC0415
 
-        runs = listed(job)
+        runs = recorded_runs(job)
         names = {id(run.job): run.name for run in runs}
         if output:
             objects = [run.job for run in runs if run.is_readable]
-            say(formatted(objects, output, name=lambda obj: names[id(obj)], as_list=True))
+            print_stdout(formatted(objects, output, name=lambda obj: names[id(obj)], as_list=True))
         else:
-            say(table(runs) if runs else "no run is in this folder yet: qtj run FILE begins")
+            print_stdout(runs_table(runs) if runs else "no run is in this folder yet: qtj run FILE begins")
 
 
 def status(run: RunName = None, artifacts: Artifacts = None, output: Output = None) -> None:
-    """Say how a run stands and why, how far it is, where its files are, and what can be done next."""
+    """Show the phase of a run and why, its progress, where its files are, and what can be done next."""
     with input_checked():
-        from qtj.runs.places import recorded  # noqa: PLC0415
-        from qtj.runs.runs import described  # noqa: PLC0415
+        from qtj.runs.describe import describe  # noqa: PLC0415
+        from qtj.runs.folders import find_run  # noqa: PLC0415
 
-        found = recorded(run, artifacts)
-        say(formatted([found.job], output, name=lambda _: found.name) if output else described(found))
+        found = find_run(run, artifacts)
+        print_stdout(formatted([found.job], output, name=lambda _: found.name) if output else describe(found))
 
 
 def attach(run: RunName = None, artifacts: Artifacts = None) -> None:
-    """Follow a run that is under way, as `qtj run` shows it. Ctrl-C leaves it alone: it goes on.
+    """Follow a run that is under way, as `qtj run` shows it. Ctrl-C leaves it alone: it continues.
 
     Exit code: that of the run, or 130 after Ctrl-C.
     """
     with input_checked():
         from qtj.runs.attach import attach_to  # noqa: PLC0415
-        from qtj.runs.places import recorded  # noqa: PLC0415
+        from qtj.runs.folders import find_run  # noqa: PLC0415
 
-        code = attach_to(recorded(run, artifacts))
+        code = attach_to(find_run(run, artifacts))
     raise typer.Exit(code)
 
 
@@ -55,14 +56,14 @@ def stop(
     run: RunName = None,
     artifacts: Artifacts = None,
     *,
-    now: Annotated[bool, typer.Option("--now", help="Kill its programs instead of telling them to end.")] = False,
+    now: Annotated[bool, typer.Option("--now", help="Kill its programs instead of asking them to end.")] = False,
 ) -> None:
-    """Suspend a run that is under way: its programs store a checkpoint, and `qtj run` of its file goes on."""
+    """Suspend a run that is under way: its programs store a checkpoint, and `qtj run` of its file continues."""
     with input_checked():
-        from qtj.runs.places import recorded  # noqa: PLC0415
-        from qtj.runs.runs import stopped  # noqa: PLC0415
+        from qtj.runs.folders import find_run  # noqa: PLC0415
+        from qtj.runs.stop import stop_run  # noqa: PLC0415
 
-        say(stopped(recorded(run, artifacts), at_once=now))
+        print_stdout(stop_run(find_run(run, artifacts), at_once=now))
 
 
 def prune(
@@ -73,20 +74,20 @@ def prune(
 ) -> None:
     """Remove old runs with their logs and artifacts, after asking. Runs under way stay, and what is in a bucket."""
     with input_checked():
-        from qtj.runs.runs import removed, superfluous  # noqa: PLC0415
+        from qtj.runs.prune import old_runs, remove_runs  # noqa: PLC0415
         from qtj_contract.quantities import in_words  # noqa: PLC0415
 
-        old = superfluous(job, keep)
+        old = old_runs(job, keep)
         if not old:
-            say("there is no old run to remove")
+            print_stdout("there is no old run to remove")
             return
         for each in old:
             what = f"the link alone, {each.run.path.readlink()} stays" if each.run.is_elsewhere else in_words(each.size)
-            say(f"{each.run.name}  {each.phase}  {what}")
+            print_stdout(f"{each.run.name}  {each.phase}  {what}")
         if not yes and not typer.confirm(f"Remove {len(old)} of them for ever?" if len(old) > 1 else "Remove it?"):
-            say("nothing was removed")
+            print_stdout("nothing was removed")
             return
-        removed(old)
+        remove_runs(old)
 
 
 COMMANDS = (

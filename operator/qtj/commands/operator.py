@@ -1,4 +1,4 @@
-"""Commands for whoever runs the operator. Each imports what it needs when it runs, so that `--help` answers at once."""
+"""Commands around the operator. Each imports what it needs when it runs, so that `--help` answers at once."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from qtj.commands.group import Command
-from qtj.terminal.errors import FAILED, INPUT, end, needs_extra
+from qtj.terminal.errors import FAILED, INPUT, exit_with_error, needs_extra
 
 __all__ = ["COMMANDS"]
 
@@ -39,7 +39,9 @@ def operator(
         LogFormat.PLAIN
     ),
     *,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what the libraries say as well.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Log the messages of the libraries as well.")
+    ] = False,
 ) -> None:
     """Run the operator: in a pod with its service account, elsewhere with your kubeconfig."""
     with needs_extra("operator", "operator"):
@@ -52,12 +54,12 @@ def operator(
         asyncio.run(run_operator(Settings(namespace=namespace, port=port, lease_namespace=lease_namespace)))
     except (ApiError, PortError) as error:
         if log_format == LogFormat.PLAIN:
-            end(str(error))
+            exit_with_error(str(error))
         log.critical("%s", error)
         raise typer.Exit(FAILED) from None
     except Exception as error:
-        # In the form that was asked for, so that a log collector gets it whole.
-        log.critical("the operator ends by a defect of its own", exc_info=True)
+        # In the chosen format, so that a log collector gets all of it.
+        log.critical("the operator ends with an unexpected error", exc_info=True)
         raise typer.Exit(FAILED) from error
 
 
@@ -76,12 +78,12 @@ def crd(
     text = reference() if docs else crd_yaml()
     if check is not None:
         if not check.is_file() or check.read_text() != text:
-            end(f"{check} differs from the models in operator/qtj_operator/api: run `make crds`")
+            exit_with_error(f"{check} differs from the models in operator/qtj_operator/api: run `make crds`")
     elif output is not None:
         try:
             output.write_text(text)
         except OSError as problem:
-            end(f"cannot write {output} ({problem.strerror}): name a file in a folder that exists", INPUT)
+            exit_with_error(f"cannot write {output} ({problem.strerror}): name a file in a folder that exists", INPUT)
     else:
         typer.echo(text, nl=False)
 
@@ -97,7 +99,7 @@ def _log(form: LogFormat, *, verbose: bool) -> None:
     if not verbose:
         logging.getLogger("kopf").setLevel(logging.WARNING)
         for name, level in (("kubernetes", logging.ERROR), ("kubernetes.aio.leaderelection", logging.CRITICAL)):
-            logging.getLogger(name).setLevel(level)  # what these tell of, we say in a sentence
+            logging.getLogger(name).setLevel(level)  # their errors become one sentence
 
 
 COMMANDS = (

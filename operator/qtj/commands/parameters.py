@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share: declared once, so that they are called and explained alike."""
+"""Arguments and options that several commands share: declared once, so that names and help are the same."""
 
 from pathlib import Path
 from typing import Annotated
@@ -27,7 +27,7 @@ File = Annotated[
 ]
 Filename = Annotated[
     Path | None,
-    typer.Option("--filename", "-f", metavar="FILE", help="The same as FILE, as kubectl has it."),
+    typer.Option("--filename", "-f", metavar="FILE", help="The same as FILE, as in kubectl."),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -57,7 +57,7 @@ RunName = Annotated[
     str | None,
     typer.Argument(
         metavar="RUN",
-        help="A job's name for its last run, or JOB/NUMBER, as `qtj list` has it.",
+        help="A job's name for its last run, or JOB/NUMBER, as `qtj list` shows it.",
         show_default="the last run of all",
         autocompletion=_runs,
     ),
@@ -66,8 +66,8 @@ RunNames = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="RUN...",
-        help="A job's name for its last run, or JOB/NUMBER, as `qtj list` has it. With --scaling, a job's name is for "
-        "all of its runs, and there may be several.",
+        help="A job's name for its last run, or JOB/NUMBER, as `qtj list` shows it. With --scaling, a job's name is "
+        "for all of its runs, and there may be several.",
         show_default="the last run of all",
         autocompletion=_runs,
     ),
@@ -78,7 +78,7 @@ Namespace = Annotated[
     typer.Option("--namespace", "-n", help="Where the job is.", show_default="that of the current context"),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Check all that shows without doing anything, and say what would be done.")
+    bool, typer.Option("--dry-run", help="Check all that shows without doing anything, and print what would be done.")
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log what the operator does.")]
 

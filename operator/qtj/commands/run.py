@@ -18,7 +18,8 @@ from qtj.commands.parameters import (
     one_file,
 )
 from qtj.terminal.errors import InputError, input_checked
-from qtj.terminal.printing import Form, Output, formatted, say
+from qtj.terminal.output_format import Output, OutputFormat, formatted
+from qtj.terminal.streams import print_stdout
 
 __all__ = ["COMMANDS"]
 
@@ -32,18 +33,18 @@ def run(
     *,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Go on with the last run, even if it failed or has more epochs now."),
+        typer.Option("--resume", help="Continue the last run, even if it failed or has more epochs now."),
     ] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Begin anew, also when the last run was interrupted.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over, also when the last run was interrupted.")] = False,
     detach: Annotated[
-        bool, typer.Option("--detach", "-d", help="Go on without this terminal: see qtj attach and qtj stop.")
+        bool, typer.Option("--detach", "-d", help="Continue without this terminal: see qtj attach and qtj stop.")
     ] = False,
     dry_run: DryRun = False,
     verbose: Verbose = False,
 ) -> None:
     """Run a job on this machine: pods are processes, the rest is as on a cluster.
 
-    Each run has a folder of its own. Ctrl-C stops it, the next run goes on from its last checkpoint; twice kills it.
+    Each run has a folder of its own. Ctrl-C stops it, the next run continues from its last checkpoint; twice kills it.
 
     Exit code: 0 Complete, 1 Failed, 2 bad input, 130 interrupted.
     """
@@ -77,7 +78,7 @@ def logs(
     ] = None,
     artifacts: Artifacts = None,
     *,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job ends.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow until the job ends.")] = False,
 ) -> None:
     """Show what the replicas of a run wrote."""
     with input_checked():
@@ -101,24 +102,24 @@ def report(
     """
     with input_checked():
         if scaling:
-            say(_scaling(runs or (), artifacts, output))
+            print_stdout(_scaling(runs or (), artifacts, output))
             return
         if runs and len(runs) > 1:
             raise InputError(f"{len(runs)} runs are named: name one, or compare them with --scaling")
         _report(runs[0] if runs else None, artifacts, output)
 
 
-def _report(run: str | None, artifacts: str | None, output: Form | None) -> None:
+def _report(run: str | None, artifacts: str | None, output: OutputFormat | None) -> None:
     from qtj.report.report import report_for_programs, report_job  # noqa: PLC0415
 
     if output:
-        say(report_for_programs(run, artifacts, output))
+        print_stdout(report_for_programs(run, artifacts, output))
         return
     for part in report_job(run, artifacts):
-        say(part)
+        print_stdout(part)
 
 
-def _scaling(names: Sequence[str], artifacts: str | None, output: Form | None) -> str:
+def _scaling(names: Sequence[str], artifacts: str | None, output: OutputFormat | None) -> str:
     from qtj.local.history import History  # noqa: PLC0415
     from qtj.report.scaling import scaling_of  # noqa: PLC0415
     from qtj.report.scaling_report import report_scaling  # noqa: PLC0415

@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from qtj.commands.group import COMPLETE_VARIABLE, Command
-from qtj.create.wanted import Kind, Wanted, asked
+from qtj.create.prompt import JobOptions, Kind, prompt_for
 from qtj.local.extras import install_command, missing
 from qtj.terminal.errors import InputError, input_checked
-from qtj.terminal.printing import Output, say
+from qtj.terminal.output_format import Output
+from qtj.terminal.streams import print_stdout
 
 __all__ = ["COMMANDS"]
 
@@ -28,7 +29,7 @@ def completion(shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", h
     """Print what makes the TAB key complete commands, options and files; put it where your shell reads it."""
     from typer.completion import get_completion_script  # type: ignore[attr-defined]  # noqa: PLC0415
 
-    say(get_completion_script(prog_name="qtj", complete_var=COMPLETE_VARIABLE, shell=shell.value))
+    print_stdout(get_completion_script(prog_name="qtj", complete_var=COMPLETE_VARIABLE, shell=shell.value))
 
 
 def init(
@@ -54,16 +55,16 @@ def init(
     """
     with input_checked():
         from qtj.create.init import write_job  # noqa: PLC0415
-        from qtj.runs.places import refuse_empty  # noqa: PLC0415
+        from qtj.runs.folders import check_not_empty  # noqa: PLC0415
 
-        refuse_empty(artifacts)
+        check_not_empty(artifacts)
         if kind is None and not sys.stdin.isatty():
             raise InputError(f"no kind is named: write qtj init KIND, one of {', '.join(Kind)}")
-        wanted = Wanted(kind=kind or Kind.QCNN, name=name, workers=workers, epochs=epochs, artifacts=artifacts)
-        wanted = wanted if kind else asked(wanted)
-        files = write_job(wanted, Path())
-    first = "" if wanted.kind == Kind.LOOP or not missing("trainer") else f"{install_command('trainer')}, then "
-    say(f"wrote {' and '.join(map(str, files))}; next: {first}qtj run {files[0]}")
+        job_options = JobOptions(kind=kind or Kind.QCNN, name=name, workers=workers, epochs=epochs, artifacts=artifacts)
+        job_options = job_options if kind else prompt_for(job_options)
+        files = write_job(job_options, Path())
+    first = "" if job_options.kind == Kind.LOOP or not missing("trainer") else f"{install_command('trainer')}, then "
+    print_stdout(f"wrote {' and '.join(map(str, files))}; next: {first}qtj run {files[0]}")
 
 
 def doctor(
@@ -73,16 +74,16 @@ def doctor(
     ] = None,
     output: Output = None,
 ) -> None:
-    """Look whether this machine has what qtj run needs, and what the cluster of your kubeconfig says.
+    """Check whether this machine has what qtj run needs, and the cluster of your kubeconfig.
 
     A line for each: ok, warning or missing, and what to do. Exit code: 1 when qtj run lacks something, else 0.
     """
     with input_checked():
-        from qtj.doctor.doctor import look  # noqa: PLC0415
-        from qtj.runs.places import refuse_empty  # noqa: PLC0415
+        from qtj.doctor.doctor import run_doctor  # noqa: PLC0415
+        from qtj.runs.folders import check_not_empty  # noqa: PLC0415
 
-        refuse_empty(artifacts)
-        code = look(output, artifacts)
+        check_not_empty(artifacts)
+        code = run_doctor(output, artifacts)
     raise typer.Exit(code)
 
 

@@ -1,1 +1,1 @@
-"""New jobs: `qtj init` and `qtj convert`."""
+"""Files with new jobs: `qtj init` from a template, `qtj convert` from a TFJob."""

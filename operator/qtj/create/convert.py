@@ -12,11 +12,11 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from qtj.checks.check import mistakes
-from qtj.files.manifests import Document, read_documents
-from qtj.files.yaml_text import called
+from qtj.checks.job import job_mistakes
+from qtj.files.documents import Document, read_documents
+from qtj.files.source import display_name
+from qtj.terminal.collect import map_with_errors
 from qtj.terminal.errors import InputError
-from qtj.terminal.gather import tried
 from qtj_contract import Env
 from qtj_operator.api.artifacts import Artifacts
 from qtj_operator.api.job import main_container
@@ -26,7 +26,7 @@ from qtj_operator.api.reading import faults
 __all__ = ["Converted", "as_yaml", "convert_file"]
 
 _MAIN, _OURS = "tensorflow", "trainer"
-"""The container that runs the program: what a TFJob calls it, and what we do."""
+"""The container that runs the program: in a TFJob, and in a QuantumTrainingJob."""
 
 _ROLES = {
     "chief": Role.CHIEF,
@@ -54,8 +54,8 @@ _RESTARTS = {
     "Always": "a replica that succeeds is never started again here",
     "OnFailure": "an exit code between 1 and 127 (but 75) is final here: a program that wants another try ends with 75",
 }
-_AS_HERE = ("Never", "ExitCode")
-"""Policies that mean here what they meant there."""
+_SAME_MEANING = ("Never", "ExitCode")
+"""Policies with the same meaning in a QuantumTrainingJob."""
 
 _REMARKS = {
     ("enableDynamicWorker",): "the number of replicas is fixed here",
@@ -88,7 +88,7 @@ def convert_file(path: Path, artifacts: str | None) -> list[Converted]:
 
     Args:
         path: The file.
-        artifacts: What is to become spec.artifacts.uri, of which a TFJob says nothing.
+        artifacts: The value of spec.artifacts.uri, which a TFJob does not have.
 
     Raises:
         InputError: The file is at fault, or holds no TFJob; or the artifacts are no address.
@@ -98,8 +98,8 @@ def convert_file(path: Path, artifacts: str | None) -> list[Converted]:
     documents, unreadable = read_documents(path)
     found = [each for each in documents if each.manifest.get("kind") == "TFJob"]
     if not found and not unreadable:
-        raise InputError(f"{called(path)}: there is no TFJob in this file: name one that has one")
-    converted, refused = tried(lambda document: _converted(document, artifacts), found)
+        raise InputError(f"{display_name(path)}: there is no TFJob in this file: name one that has one")
+    converted, refused = map_with_errors(lambda document: _converted(document, artifacts), found)
     if wrong := [*unreadable, *refused]:
         raise InputError("\n".join(wrong))
     return converted
@@ -139,7 +139,7 @@ def _converted(document: Document, artifacts: str | None) -> Converted:
     kept = {name: meta[name] for name in ("name", "namespace", "labels", "annotations") if name in meta}
     job = {"apiVersion": API_VERSION, "kind": KIND, "metadata": kept, "spec": spec}
     notes += (document.error(("spec", *path), why) for path, why in _remarks(old))
-    notes += _still_wrong(document, job)
+    notes += _remaining_mistakes(document, job)
     return Converted(job, notes)
 
 
@@ -151,7 +151,7 @@ def _role(document: Document, name: str, old: object, notes: list[str]) -> tuple
     if not isinstance(old, dict) or not isinstance(old.get("template"), dict):
         raise InputError(document.error([*path, "template"], "a replica needs a pod template"))
     policy = old.get("restartPolicy") or "Never"
-    if policy not in _AS_HERE:
+    if policy not in _SAME_MEANING:
         what = _RESTARTS.get(str(policy), f"{policy} is none of Always, OnFailure, Never and ExitCode: left out")
         notes.append(document.error([*path, "restartPolicy"], what))
     unknown = sorted(set(old) - {"replicas", "template", "restartPolicy"})
@@ -162,7 +162,7 @@ def _role(document: Document, name: str, old: object, notes: list[str]) -> tuple
 
 
 def _template(old: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
-    """Returns the template with what we do another way, and what was changed."""
+    """Returns the template as a QuantumTrainingJob needs it, and what was changed."""
     template, changes = deepcopy(dict(old)), []
     spec = _mapping(template.get("spec"))
     if spec.pop("restartPolicy", "Never") != "Never":
@@ -170,15 +170,15 @@ def _template(old: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
     for container in _mappings(spec.get("containers")):
         if container.get("name") == _MAIN:
             container["name"] = _OURS
-        if _dropped(container, "env", {str(name) for name in Env}):
+        if _drop_items(container, "env", {str(name) for name in Env}):
             changes.append("TF_CONFIG and QTJ_* are the operator's to write: left out")
-        if _dropped(container, "ports", {"tfjob-port"}):
+        if _drop_items(container, "ports", {"tfjob-port"}):
             changes.append("the port tfjob-port is left out: gRPC is on port 2222")
     return template, changes
 
 
 def _may_be_root(template: Mapping[str, Any]) -> bool:
-    """Tells whether only the image decides who runs the program."""
+    """Returns whether only the image decides which user runs the program."""
     spec = _mapping(template.get("spec"))
     main = main_container(_mappings(spec.get("containers")) or [{}])
     security = {**_mapping(spec.get("securityContext")), **_mapping(main.get("securityContext"))}
@@ -193,8 +193,8 @@ def _mappings(written: object) -> list[dict[str, Any]]:
     return [each for each in written if isinstance(each, dict)] if isinstance(written, list) else []
 
 
-def _dropped(container: dict[str, Any], name: str, unwanted: set[str]) -> bool:
-    """Takes items of these names out of a list of the container; returns whether there were any."""
+def _drop_items(container: dict[str, Any], name: str, unwanted: set[str]) -> bool:
+    """Removes items of these names from a list of the container; returns whether there were any."""
     items = container.get(name) or []
     if not any(item.get("name") in unwanted for item in _mappings(items)):
         return False
@@ -239,7 +239,7 @@ def _scheduling(run: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, An
 
 
 def _remarks(old: Mapping[str, Any]) -> Iterator[tuple[Sequence[str], str]]:
-    """Yields fields that nothing was made of, and why."""
+    """Yields fields that were not converted, and why."""
     run = _mapping(old.get("runPolicy"))
     fields = [
         *((name,) for name in old if name not in {"tfReplicaSpecs", "runPolicy", "successPolicy", *_RUN_POLICY}),
@@ -250,9 +250,9 @@ def _remarks(old: Mapping[str, Any]) -> Iterator[tuple[Sequence[str], str]]:
         yield path, _REMARKS.get(path, _NO_COUNTERPART)
 
 
-def _still_wrong(document: Document, job: dict[str, Any]) -> Iterator[str]:
+def _remaining_mistakes(document: Document, job: dict[str, Any]) -> Iterator[str]:
     """Yields the rules of a QuantumTrainingJob that the result breaks."""
-    for line in mistakes(Document(deepcopy(job), document.file, document.node)):
+    for line in job_mistakes(Document(deepcopy(job), document.file, document.node)):
         what = line.removeprefix(f"{document.file}:").partition(": ")[2]
         if not what.startswith("spec.artifacts"):
             yield f"{document.file}: still to correct in the result: {what}"

@@ -1,4 +1,4 @@
-"""`qtj init`: a job of one's own to begin with, as YAML and, but for the built-in model, a program beside it.
+"""`qtj init`: a new job to start from, as YAML and, but for the built-in model, a program beside it.
 
 The programs are those of examples/: a wheel has them in its folder `programs`, a checkout where they are.
 """
@@ -12,11 +12,10 @@ from importlib.metadata import version
 from pathlib import Path
 from string import Template
 
-import yaml
-
-from qtj.checks.check import mistakes
-from qtj.create.wanted import Kind, Wanted
-from qtj.files.manifests import Document
+from qtj.checks.job import job_mistakes
+from qtj.create.prompt import JobOptions, Kind
+from qtj.files.documents import Document
+from qtj.files.yaml_reader import documents_of, value_of
 from qtj.terminal.errors import InputError
 from qtj_operator.api.names import NAME_PATTERN
 
@@ -25,7 +24,7 @@ __all__ = ["write_job"]
 
 @dataclass(frozen=True, slots=True)
 class _Recipe:
-    """What the files of a kind differ in.
+    """The differences between the files of the kinds.
 
     Attributes:
         title: What it trains, for the first line.
@@ -94,13 +93,13 @@ _BUILT_IN = (
 )
 
 
-def write_job(wanted: Wanted, folder: Path) -> list[Path]:
+def write_job(options: JobOptions, folder: Path) -> list[Path]:
     """Writes the files of a new job; returns them.
 
     Raises:
         InputError: The job would not be valid, or a file is already there. Nothing was written then.
     """
-    files = _files(wanted)
+    files = _files(options)
     for name in files:
         if (folder / name).exists() or (folder / name).is_symlink():
             raise InputError(f"{name} is already here: give the new job another name with --name, or move the file")
@@ -117,27 +116,27 @@ def write_job(wanted: Wanted, folder: Path) -> list[Path]:
     return made
 
 
-def _files(wanted: Wanted) -> dict[str, str]:
-    recipe, name = _RECIPES[wanted.kind], wanted.name or f"my-{wanted.kind}"
+def _files(options: JobOptions) -> dict[str, str]:
+    recipe, name = _RECIPES[options.kind], options.name or f"my-{options.kind}"
     job, file = f"{name}.yaml", f"{name.replace('-', '_')}.py"
     if not re.fullmatch(NAME_PATTERN, name):
         raise InputError(f'--name "{name}": a name must start with a letter and hold only a-z, 0-9 and -')
-    if not isinstance(yaml.safe_load(name), str):
-        raise InputError(f"--name {name}: YAML takes that for a value: choose another name")
+    if not isinstance(value_of(next(documents_of(name, name))), str):
+        raise InputError(f"--name {name}: YAML reads that as a value: choose another name")
     if recipe.program and (hidden := _hidden_by(Path(file).stem, recipe.program)):
         raise InputError(f"--name {name}: {file} would hide {hidden}: choose another name")
-    if recipe.keeps_files and wanted.artifacts:
+    if recipe.keeps_files and options.artifacts:
         raise InputError(
-            f"--artifacts {wanted.artifacts}: the program of {wanted.kind} stores into a folder: leave it out"
+            f"--artifacts {options.artifacts}: the program of {options.kind} stores into a folder: leave it out"
         )
-    text = _job(wanted, recipe, name, file)
+    text = _job(options, recipe, name, file)
     try:
-        document = Document(yaml.safe_load(text), job, next(iter(yaml.compose_all(text, yaml.SafeLoader))))
-    except yaml.YAMLError:  # all else in it is ours
-        raise InputError(f"--artifacts {wanted.artifacts}: write an address, gs://BUCKET/PATH") from None
-    if wrong := list(mistakes(document)):
+        node = next(documents_of(job, text))
+    except InputError:  # all else in it is ours
+        raise InputError(f"--artifacts {options.artifacts}: write an address, gs://BUCKET/PATH") from None
+    if wrong := list(job_mistakes(Document(value_of(node), job, node))):
         raise InputError("\n".join(wrong))
-    return {job: text} if recipe.program is None else {job: text, file: _program(recipe.program, file, wanted.epochs)}
+    return {job: text} if recipe.program is None else {job: text, file: _program(recipe.program, file, options.epochs)}
 
 
 def _hidden_by(module: str, program: str) -> str | None:
@@ -158,18 +157,18 @@ def _imported(program: str) -> set[str]:
     return {name.partition(".")[0] for name in (*plain, *parts)}
 
 
-def _job(wanted: Wanted, recipe: _Recipe, name: str, file: str) -> str:
-    program = Template(_OWN if recipe.program else _BUILT_IN).substitute(file=file, epochs=wanted.epochs)
+def _job(options: JobOptions, recipe: _Recipe, name: str, file: str) -> str:
+    program = Template(_OWN if recipe.program else _BUILT_IN).substitute(file=file, epochs=options.epochs)
     again = "{} # the same program once more, to judge the weights that are stored"
     return _JOB.substitute(
         title=recipe.title,
         name=name,
         circuit=f"  circuit:\n    qubits: {recipe.qubits}\n" if recipe.qubits else "",
-        artifacts=wanted.artifacts
+        artifacts=options.artifacts
         or (f"file:///artifacts/{name}" if recipe.keeps_files else f"gs://your-bucket/{name}"),
         volume=_VOLUME.substitute(name=name) if recipe.keeps_files else "",
         inference=again if recipe.program else "{args: [infer]} # judges the weights that are stored",
-        workers=wanted.workers,
+        workers=options.workers,
         memory=recipe.memory,
         program=program,
         version=version("quantumtrainingjob"),

@@ -1,1 +1,1 @@
-"""`qtj doctor`: what this machine, a cluster and a bucket lack."""
+"""`qtj doctor`: checks of this machine, its software, a cluster and a bucket."""

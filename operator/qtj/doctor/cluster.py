@@ -10,7 +10,7 @@ from kubernetes.aio import client as kubernetes
 
 from qtj.doctor.finding import Finding, Level
 from qtj.retry import current_namespace
-from qtj.terminal.text import cut
+from qtj.terminal.text import truncate
 from qtj_operator.api.crd import crd
 from qtj_operator.api.names import GROUP, PLURAL, VERSION
 from qtj_operator.cluster.api import connect
@@ -21,14 +21,14 @@ __all__ = ["cluster"]
 
 _SECONDS = 5.0
 _LONGEST = 120
-"""Characters of what a library says of a connection: some of them tell all of a certificate."""
+"""Characters of an error of a connection: some libraries quote a whole certificate."""
 _CHECK = "cluster"
 _FORBIDDEN, _NOT_FOUND = 403, 404
 
 
 def cluster() -> Finding:
     """Asks the cluster of the current context, and waits some seconds at most. `qtj run` needs none."""
-    logging.getLogger("kubernetes").setLevel(logging.CRITICAL)  # what it tells of, we say in a sentence
+    logging.getLogger("kubernetes").setLevel(logging.CRITICAL)  # its errors become one sentence
     try:
         return asyncio.run(asyncio.wait_for(_ask(), _SECONDS))
     except ApiError as problem:
@@ -38,7 +38,7 @@ def cluster() -> Finding:
     except kubernetes.ApiException as problem:
         return Finding(_CHECK, Level.WARNING, f"the API server refuses ({problem.status} {problem.reason})")
     except (aiohttp.ClientError, OSError) as problem:
-        return _unreachable(cut(" ".join(str(problem).split()), _LONGEST))
+        return _unreachable(truncate(" ".join(str(problem).split()), _LONGEST))
 
 
 def _unreachable(why: str) -> Finding:
@@ -62,7 +62,7 @@ async def _ask() -> Finding:
 
 
 async def _complaint_of_crd(transport: kubernetes.ApiClient) -> str:
-    """Says what is wrong with the CustomResourceDefinition; users may not all read it, but see what it serves."""
+    """Returns what is wrong with the CustomResourceDefinition; users may not all read it, but see what it serves."""
     try:
         served = await kubernetes.CustomObjectsApi(transport).get_api_resources(GROUP, VERSION)
         if not any(each.name == PLURAL for each in served.resources):

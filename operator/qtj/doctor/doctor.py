@@ -1,4 +1,4 @@
-"""`qtj doctor`: whether this machine has what `qtj run` needs, and what a cluster and a bucket say."""
+"""`qtj doctor`: checks what `qtj run` needs on this machine, a cluster, and a bucket."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -6,15 +6,16 @@ from dataclasses import asdict
 from functools import partial
 
 from qtj.doctor import machine, software
-from qtj.doctor.finding import Finding, Level, found
+from qtj.doctor.finding import Finding, Level, run_check
 from qtj.terminal.errors import COMPLETE, FAILED
-from qtj.terminal.printing import Form, formatted, say
+from qtj.terminal.output_format import OutputFormat, formatted
+from qtj.terminal.streams import print_stdout
 
-__all__ = ["look"]
+__all__ = ["run_doctor"]
 
 
-def look(form: Form | None, artifacts: str | None) -> int:
-    """Looks at everything, and prints a line for each thing.
+def run_doctor(form: OutputFormat | None, artifacts: str | None) -> int:
+    """Runs every check, and prints a line for each.
 
     Args:
         form: The form; None for lines for people.
@@ -27,9 +28,11 @@ def look(form: Form | None, artifacts: str | None) -> int:
     for finding in _findings(artifacts):
         findings.append(finding)
         if form is None:
-            say(str(finding))
+            print_stdout(str(finding))
     if form:
-        say(formatted([asdict(each) for each in findings], form, name=lambda each: str(each["check"]), as_list=True))
+        print_stdout(
+            formatted([asdict(each) for each in findings], form, name=lambda each: str(each["check"]), as_list=True)
+        )
     return FAILED if any(each.level == Level.MISSING for each in findings) else COMPLETE
 
 
@@ -42,7 +45,7 @@ def _findings(artifacts: str | None) -> Iterator[Finding]:
     if artifacts is not None:
         checks["artifacts"] = partial(software.artifacts, artifacts)
     with ThreadPoolExecutor() as pool:  # the slow ones take seconds each
-        running: list[Future[Finding]] = [pool.submit(found, name, check) for name, check in checks.items()]
+        running: list[Future[Finding]] = [pool.submit(run_check, name, check) for name, check in checks.items()]
         for each in running:
             yield each.result()
 
@@ -51,5 +54,5 @@ def _cluster() -> Finding:
     try:
         from qtj.doctor.cluster import cluster  # noqa: PLC0415  an optional library
     except ModuleNotFoundError as problem:
-        return Finding("cluster", Level.WARNING, f"it was not looked for, without {problem.name}")
+        return Finding("cluster", Level.WARNING, f"not checked, without {problem.name}")
     return cluster()

@@ -1,10 +1,10 @@
-"""What `qtj doctor` finds: a line each."""
+"""The result of one check of `qtj doctor`, and its line."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Finding", "Level", "found"]
+__all__ = ["Finding", "Level", "run_check"]
 
 
 class Level(StrEnum):
@@ -17,12 +17,12 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes:
-        check: What was looked at, in a word or two.
-        level: How much it matters; what is missing stands in the way of `qtj run`.
-        message: What was found.
+        check: What was checked, as a short name.
+        level: How much it matters; `qtj run` needs what is missing.
+        message: The result.
         remedy: What to do; empty where nothing is to be done.
     """
 
@@ -36,10 +36,10 @@ class Finding:
         return f"{self.level:<8} {self.check:<11} {self.message}{f': {self.remedy}' if self.remedy else ''}"
 
 
-def found(check: str, look: Callable[[], Finding]) -> Finding:
-    """Looks; and says so where even that fails, for a doctor has to cope with whatever is broken."""
+def run_check(check: str, check_it: Callable[[], Finding]) -> Finding:
+    """Runs a check. One that raises is a warning: the cause may be what is broken on this machine."""
     try:
-        return look()
+        return check_it()
     except Exception as problem:  # noqa: BLE001
-        said = " ".join(str(problem).split()) or "no more is known"
-        return Finding(check, Level.WARNING, f"it cannot be looked at ({type(problem).__name__}: {said})")
+        reason = " ".join(str(problem).split()) or "no more is known"
+        return Finding(check, Level.WARNING, f"it cannot be checked ({type(problem).__name__}: {reason})")

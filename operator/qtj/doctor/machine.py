@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from qtj.doctor.finding import Finding, Level
-from qtj.local.machine import ends_with_its_parent, usable_processors
-from qtj.local.memory import machine_memory
+from qtj.local.machine import ends_with_its_parent
+from qtj_contract.control_groups import memory_limit, usable_processors
 from qtj_contract.quantities import in_words
 
 __all__ = ["CHECKS"]
@@ -22,19 +22,19 @@ _LITTLE_DISK, _NO_DISK = _GIB, 10 * 1024**2
 
 
 def _python() -> Finding:
-    said = f"{platform.python_version()}, {sys.executable}"
+    found = f"{platform.python_version()}, {sys.executable}"
     version = sys.version_info[:2]
     if (3, 11) <= version < (3, 13):
-        return Finding("Python", Level.OK, said)
-    return Finding("Python", Level.MISSING, said, "install Python 3.11 or 3.12, for TensorFlow Quantum has no other")
+        return Finding("Python", Level.OK, found)
+    return Finding("Python", Level.MISSING, found, "install Python 3.11 or 3.12, for TensorFlow Quantum has no other")
 
 
 def _platform() -> Finding:
-    said = f"{platform.system()} {platform.release()} on {platform.machine()}"
+    found = f"{platform.system()} {platform.release()} on {platform.machine()}"
     if (platform.system(), platform.machine()) == ("Linux", "x86_64"):
-        return Finding("platform", Level.OK, said)
+        return Finding("platform", Level.OK, found)
     remedy = "the trainer needs Linux on x86-64; qtj run of programs without TensorFlow Quantum is not tested elsewhere"
-    return Finding("platform", Level.WARNING, said, remedy)
+    return Finding("platform", Level.WARNING, found, remedy)
 
 
 def _kernel() -> Finding:
@@ -50,11 +50,11 @@ def _processors() -> Finding:
 
 
 def _memory() -> Finding:
-    usable = machine_memory()
-    said = f"{in_words(usable)} for this process"
+    usable = memory_limit()
+    found = f"{in_words(usable)} for this process"
     if usable >= _LITTLE_MEMORY:
-        return Finding("memory", Level.OK, said)
-    return Finding("memory", Level.WARNING, said, "run with one worker: each takes about 0.6 GiB for TensorFlow alone")
+        return Finding("memory", Level.OK, found)
+    return Finding("memory", Level.WARNING, found, "run with one worker: each takes about 0.6 GiB for TensorFlow alone")
 
 
 def _folder() -> Finding:
@@ -75,10 +75,10 @@ def _room(check: str, folder: Path, remedy: str) -> Finding:
             free = shutil.disk_usage(folder).free
     except OSError as problem:
         return Finding(check, Level.MISSING, f"{folder} cannot be written to ({problem.strerror})", remedy)
-    said = f"{in_words(free)} free in {folder}"
+    found = f"{in_words(free)} free in {folder}"
     if free < _LITTLE_DISK:
-        return Finding(check, Level.MISSING if free < _NO_DISK else Level.WARNING, said, remedy)
-    return Finding(check, Level.OK, said)
+        return Finding(check, Level.MISSING if free < _NO_DISK else Level.WARNING, found, remedy)
+    return Finding(check, Level.OK, found)
 
 
 CHECKS: Mapping[str, Callable[[], Finding]] = {
@@ -90,4 +90,4 @@ CHECKS: Mapping[str, Callable[[], Finding]] = {
     "folder": _folder,
     "TMPDIR": _temporary,
 }
-"""By the word that each is called by."""
+"""By the name that the line of each begins with."""

@@ -47,7 +47,7 @@ def _extra(name: str) -> Finding:
 
 
 def _with_trainer(check: str, look: Callable[[], Finding]) -> Finding:
-    """Looks where the extra is there: its absence is told once."""
+    """Looks where the extra is there: that it is missing is reported once."""
     if missing("trainer"):
         return Finding(check, Level.WARNING, "not looked at, without the extra trainer")
     return look()
@@ -102,4 +102,4 @@ CHECKS: Mapping[str, Callable[[], Finding]] = {
     "TensorFlow": partial(_with_trainer, "TensorFlow", _tensorflow),
     "engine": partial(_with_trainer, "engine", _engine),
 }
-"""By the word that each is called by."""
+"""By the name that the line of each begins with."""

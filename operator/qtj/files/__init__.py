@@ -1,1 +1,1 @@
-"""Files with jobs in them: YAML, and which line says what."""
+"""Reads files with jobs: YAML as kubectl reads it, the line of each field, and `--set`."""

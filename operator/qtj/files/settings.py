@@ -1,4 +1,4 @@
-"""`--set PATH=VALUE`: a field that the command line gives another value."""
+"""`--set PATH=VALUE`: a field that the command line sets."""
 
 import re
 from copy import deepcopy
@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from qtj.files.yaml_nodes import documents_of, value_of
+from qtj.files.yaml_reader import documents_of, value_of
 from qtj.terminal.errors import InputError
 from qtj.terminal.text import visible
 from qtj_operator.api.reading import dotted
@@ -21,7 +21,7 @@ _ROOTS = ("metadata", "spec")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One of them.
+    """One `--set`.
 
     Attributes:
         text: What the user wrote.
@@ -37,7 +37,7 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """What the option is called in messages."""
+        """The name of the option in messages."""
         return f"--set {visible(self.text)}"
 
     @classmethod
@@ -45,7 +45,7 @@ class Setting:
         """Reads PATH=VALUE; the value is YAML.
 
         Raises:
-            InputError: It is something else.
+            InputError: It is not of this form.
         """
         name, equals, value = text.partition("=")
         tokens = list(_TOKEN.finditer(name))
@@ -59,7 +59,7 @@ class Setting:
         return cls(text, path, None if node is None else value_of(node), node)
 
     def apply(self, manifest: dict[str, Any]) -> None:
-        """Sets the field, and makes the objects around it where they are missing.
+        """Sets the field, and creates its parents where they are missing.
 
         Raises:
             InputError: The path leads through something that has no such field.

@@ -1,6 +1,6 @@
 """The controller's client over a `Store`: requests that end between two steps of the event loop."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import getitem
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from qtj.local.store import Store
 from qtj_operator.controller.client import ApiError, Object, Resource
 
-__all__ = ["MachineClient", "MemoryClient"]
+__all__ = ["MemoryClient"]
 
 
 class MemoryClient:
@@ -47,44 +47,6 @@ class MemoryClient:
     async def replace_status(self, resource: Resource, obj: Object) -> None:
         """See `Client.replace_status`."""
         self._store.replace(resource, obj, status=True)
-
-
-class MachineClient(MemoryClient):
-    """The client of an operator whose pods are processes of one machine.
-
-    A cluster loses a folder with the pod that wrote it, so the operator refuses file:// artifacts on no shared volume.
-    Here every folder stays, and `qtj run` says where artifacts go, whatever the spec says: the operator is shown a
-    bucket in place of such a folder, and the weights that the spec names where they really are. It writes no spec, so
-    the object stays as its author wrote it.
-
-    Args:
-        store: The cluster.
-        artifacts: Returns where the artifacts of a job go here, by its namespace and name.
-    """
-
-    def __init__(self, store: Store, artifacts: Callable[[str, str], str]) -> None:
-        super().__init__(store)
-        self._artifacts = artifacts
-
-    async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
-        """See `Client.get`."""
-        found = await super().get(resource, namespace, name)
-        if found is None or resource is not Resource.QUANTUM_TRAINING_JOBS:
-            return found
-        written = found["spec"].get("artifacts") or {}
-        uri, weights = written.get("uri"), written.get("weights")
-        if uri is None:
-            return found
-        shown = {"uri": f"gs://this-machine/{name}" if uri.startswith("file:///") else uri}
-        if weights is not None:
-            shown["weights"] = _here(weights, uri, self._artifacts(namespace or "", name))
-        return {**found, "spec": {**found["spec"], "artifacts": {**written, **shown}}}
-
-
-def _here(weights: str, uri: str, here: str) -> str:
-    """Returns where weights are on this machine: below the artifacts, or where an address elsewhere says."""
-    below = weights.removeprefix(f"{uri.rstrip('/')}/")
-    return below if "://" in below else f"{here.rstrip('/')}/{below}"
 
 
 def _apply(operations: Sequence[Object], obj: dict[str, Any]) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 
 from qtj.local.activity import activity_in_folder
 from qtj.local.folder import EVENTS, Folder, FolderError
+from qtj.local.records import is_over
 from qtj.local.store import Change
 from qtj_operator.api.reading import read_status
-from qtj_operator.api.status import ENDED, Phase
+from qtj_operator.api.status import Phase
 from qtj_operator.controller.client import Resource
 
 __all__ = ["events_of", "follow"]
@@ -38,7 +39,7 @@ def follow(folder: Folder, on_activity: Callable[[str], None] = lambda _: None) 
             else:
                 seen, number = version, number + 1
             if record:
-                is_last |= record["status"].get("phase") in ENDED  # another job of its qtj run may go on for long
+                is_last |= is_over(record)  # another job of its qtj run may go on for long
                 yield Change("MODIFIED", Resource.QUANTUM_TRAINING_JOBS, number, record)
         events, position = _events_since(folder, position)
         for event in events:

@@ -12,7 +12,7 @@ from typing import Any
 
 from qtj.local.folder import Folder, FolderError
 from qtj_operator.api.reading import read_status
-from qtj_operator.api.status import ENDED, Phase
+from qtj_operator.api.status import FINISHED, Phase
 
 __all__ = ["INTERRUPTED", "History", "Run", "phase_of"]
 
@@ -62,7 +62,7 @@ class Run:
 def phase_of(record: Mapping[str, Any], *, is_active: bool) -> str:
     """Returns the phase of a run's job as it is recorded, or that the run was interrupted."""
     phase = read_status(record).phase or Phase.PENDING
-    return phase if is_active or phase in ENDED else INTERRUPTED
+    return phase if is_active or phase in FINISHED else INTERRUPTED
 
 
 class History:

@@ -182,7 +182,7 @@ class Kubelet:
             **{
                 str(variable): str(self._local_port(pod, port))
                 for variable, port in _own_ports(pod).items()
-                if self._is_service(namespace, name)
+                if self._store.has(Resource.SERVICES, namespace, name)
             },
         }
         program = program_of(
@@ -194,14 +194,11 @@ class Kubelet:
         progress = {str(Env.PROGRESS_LOG): str(self._machine.progress(namespace, job))}
         return replace(program, environment={**program.environment, **progress})
 
-    def _is_service(self, namespace: str, name: str) -> bool:
-        return any(s["metadata"]["name"] == name for s in self._store.select(Resource.SERVICES, namespace, {}))
-
     def _local_port(self, pod: Object, port: int) -> int:
         """Returns where the pod's port is on this machine: elsewhere only when a Service stands for it."""
         meta = pod["metadata"]
         known = {p["containerPort"] for p in main_container(pod["spec"]["containers"]).get("ports") or ()}
-        if port in known and self._is_service(meta["namespace"], meta["name"]):
+        if port in known and self._store.has(Resource.SERVICES, meta["namespace"], meta["name"]):
             return self._machine.addresses.port(meta["namespace"], meta["name"], port)
         return port
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from qtj_operator.controller.client import Object, Resource
+from qtj_operator.core.pod import FINISHED
 
 __all__ = ["LONGEST_GRACE_SECONDS", "copied", "essence", "grace_of", "is_held", "is_run", "owners_of", "replaced"]
 
@@ -67,5 +68,5 @@ def is_held(resource: Resource, obj: Object) -> bool:
 
 def is_run(resource: Resource, obj: Object) -> bool:
     """Whether it is a pod that a kubelet has and that has not ended."""
-    ended = obj.get("status", {}).get("phase") in {"Succeeded", "Failed"}
-    return resource is Resource.PODS and "nodeName" in obj.get("spec", {}) and not ended
+    finished = obj.get("status", {}).get("phase") in FINISHED
+    return resource is Resource.PODS and "nodeName" in obj.get("spec", {}) and not finished

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from qtj.local.addresses import HOST
+from qtj_contract.timestamps import rfc3339
 from qtj_operator.api.job import main_container
 from qtj_operator.controller.client import Object
 
@@ -15,7 +16,7 @@ def running(pod: Object) -> Mapping[str, Any]:
     """Returns the status of a pod whose program has begun."""
     container = main_container(pod["spec"]["containers"])
     unprobed = not any(container.get(probe) for probe in ("readinessProbe", "startupProbe"))
-    now = _now()
+    now = rfc3339(datetime.now(UTC))
     return {
         "phase": "Running",
         "podIP": HOST,
@@ -37,7 +38,7 @@ def ended(pod: Object, code: int, message: str, reason: str = "Error") -> Mappin
     """
     container = main_container(pod["spec"]["containers"])
     reason = reason if code else "Completed"
-    terminated = {"exitCode": code, "reason": reason, "message": message, "finishedAt": _now()}
+    terminated = {"exitCode": code, "reason": reason, "message": message, "finishedAt": rfc3339(datetime.now(UTC))}
     return {
         "phase": "Failed" if code else "Succeeded",
         "conditions": conditions(ready=False),
@@ -58,7 +59,3 @@ def conditions(*, ready: bool) -> list[dict[str, str]]:
 
 def _container(container: Object, state: Mapping[str, Any], *, ready: bool) -> Mapping[str, Any]:
     return {"name": container["name"], "image": container["image"], "state": state, "ready": ready, "restartCount": 0}
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -10,7 +10,6 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from math import ceil
 from pathlib import Path
 
@@ -18,7 +17,9 @@ from qtj.local.extras import how_to_get_the_trainer
 from qtj.local.startable import CannotStartError, refuse_unstartable
 from qtj.local.variables import Configs, as_text, expanded, variables_of
 from qtj_contract import Env
-from qtj_operator.api.job import TRAINER_IMAGE, is_trainer, main_container
+from qtj_contract.quantities import amount_of
+from qtj_operator.api.job import is_trainer, main_container
+from qtj_operator.api.template import TRAINER_IMAGE
 from qtj_operator.controller.client import Object
 
 __all__ = ["CannotStartError", "Configs", "Program", "program_of", "with_command"]
@@ -137,13 +138,8 @@ def _is_ours(name: str) -> bool:
 
 def _threads(container: Object) -> dict[str, str]:
     """Returns what a CPU limit comes to here: no more threads than it has processors, as a hint to the libraries."""
-    limit = str(((container.get("resources") or {}).get("limits") or {}).get("cpu", ""))
-    try:
-        processors = Decimal(limit.removesuffix("m")) / (1000 if limit.endswith("m") else 1)
-        count = str(max(ceil(processors), 1))
-    except (ArithmeticError, ValueError):  # none, or one that no kubelet would take
-        return {}
-    return dict.fromkeys(_THREADS, count)
+    limit = amount_of(((container.get("resources") or {}).get("limits") or {}).get("cpu"))
+    return {} if limit is None else dict.fromkeys(_THREADS, str(max(ceil(limit), 1)))
 
 
 def _folder(container: Object) -> Path:

@@ -1,12 +1,14 @@
-"""The record of a run as its folder holds it: what makes it one, and what it says of a folder that has moved since."""
+"""The record of a run: what makes it one, how far its job is, and what of it holds when the job goes on."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from qtj_operator.api.names import KIND
+from qtj_operator.api.status import FINISHED, Phase
 
-__all__ = ["is_record", "moved"]
+__all__ = ["is_at_rest", "is_over", "is_record", "moved", "without_digest"]
 
 
 def is_record(job: object) -> bool:
@@ -29,3 +31,25 @@ def moved(record: dict[str, Any], before: Path, now: Path) -> dict[str, Any]:
         return record
     here = {**weights, "uri": (now / path.relative_to(before)).as_uri()}
     return {**record, "status": {**status, "weights": here}}
+
+
+def without_digest(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a record without the digest of its spec.
+
+    `qtj run` lets a job go on with more epochs, and the operator would take that for an edit that it does not allow.
+    """
+    status = {name: value for name, value in record.get("status", {}).items() if name != "specDigest"}
+    return {**record, "status": status}
+
+
+def is_over(record: Mapping[str, Any]) -> bool:
+    """Tells whether the job is complete or has failed."""
+    return (record.get("status") or {}).get("phase") in FINISHED
+
+
+def is_at_rest(record: Mapping[str, Any]) -> bool:
+    """Tells whether nothing more happens to the job as its spec stands."""
+    status = record.get("status") or {}
+    if status.get("observedGeneration") != record["metadata"]["generation"]:
+        return False
+    return is_over(record) or (status.get("phase") == Phase.SUSPENDED and bool(record["spec"].get("suspend")))

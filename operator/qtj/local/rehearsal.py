@@ -5,14 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from qtj.local.client import MachineClient, MemoryClient
+from qtj.local.client import MemoryClient
 from qtj.local.store import Store
-from qtj_contract import Progress
 from qtj_operator.api.job import Job
 from qtj_operator.api.status import Phase, WeightsStatus
-from qtj_operator.controller.client import Key, Object, Resource
+from qtj_operator.controller.client import Object, Resource
+from qtj_operator.controller.progress import NoProgress
 from qtj_operator.controller.reconcile import Reconciler, utc_now
 from qtj_operator.core.invalid_spec import invalid_inference
+from qtj_operator.core.platform import Platform
 from qtj_operator.manifests.inference import inference_job
 
 __all__ = ["Rehearsal", "rehearse"]
@@ -46,13 +47,6 @@ class Rehearsal:
         return [*self.services, *self.pod_groups, *self.pods, *inference]
 
 
-class _Silence:
-    """A `ProgressSource` that knows nothing."""
-
-    def latest(self, _key: Key, _address: str | None, *, evaluator: bool = False) -> Progress | None:  # noqa: ARG002
-        return None
-
-
 def rehearse(manifest: Object, *, here: bool = False) -> Rehearsal:
     """Lets the operator take up a job.
 
@@ -60,21 +54,21 @@ def rehearse(manifest: Object, *, here: bool = False) -> Rehearsal:
         manifest: A job that its models accept.
         here: Whether it is to run on this machine rather than on a cluster.
     """
+    return asyncio.run(_rehearse(manifest, Platform(keeps_files=here)))
+
+
+async def _rehearse(manifest: Object, platform: Platform) -> Rehearsal:
     store = Store(utc_now)
-    client = MachineClient(store, lambda *_: manifest["spec"]["artifacts"]["uri"]) if here else MemoryClient(store)
-    return asyncio.run(_rehearse(manifest, store, client))
-
-
-async def _rehearse(manifest: Object, store: Store, client: MemoryClient) -> Rehearsal:
+    client = MemoryClient(store)
     meta = manifest["metadata"]
     key = (meta["namespace"], meta["name"])
     spec = {name: value for name, value in manifest["spec"].items() if name != "suspend"}
     store.create(Resource.QUANTUM_TRAINING_JOBS, {**manifest, "spec": spec})
-    reconciler = Reconciler(client, _Silence())
+    reconciler = Reconciler(client, NoProgress(), platform=platform)
     for _ in range(_ENOUGH):
         await reconciler.reconcile(key)
     raw = await client.get(Resource.QUANTUM_TRAINING_JOBS, *key) or {}
-    wrong = invalid_inference(Job.parse(raw))
+    wrong = invalid_inference(Job.parse(raw), platform)
     return Rehearsal(
         services=[_as_applied(each) for each in store.select(Resource.SERVICES, None, {})],
         pod_groups=[_as_applied(each) for each in store.select(Resource.POD_GROUPS, None, {})],

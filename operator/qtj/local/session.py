@@ -14,26 +14,30 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from qtj.local.addresses import Addresses, PortLease
-from qtj.local.client import MachineClient
+from qtj.local.client import MemoryClient
 from qtj.local.folder import Folder, FolderError
 from qtj.local.jobs import JobController
 from qtj.local.kubelet import Kubelet, Machine
 from qtj.local.poller import LocalPoller
 from qtj.local.program import Configs
 from qtj.local.progress_log import ProgressLog
+from qtj.local.records import is_at_rest, is_over, without_digest
 from qtj.local.store import Change, Store
 from qtj_operator.api.job import METRICS_PORT, Job, ReplicaId
 from qtj_operator.api.names import LABEL_JOB, Role, replica_name
-from qtj_operator.api.status import ENDED, Phase, Status
+from qtj_operator.api.status import Status
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.pace import Pace
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler, utc_now
+from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.runtime import Runtime
 from qtj_operator.core.decision import Decision
+from qtj_operator.core.platform import Platform
 
 __all__ = ["LocalJob", "Session"]
 
@@ -88,13 +92,21 @@ class Session:
         self._on_change = on_change
         self._store = Store(utc_now, self._notice, lambda: str(uuid.uuid4()))
         self._lease = PortLease()
-        self._addresses = Addresses(self._lease, self._is_service)
+        self._addresses = Addresses(self._lease, partial(self._store.has, Resource.SERVICES))
         self._controller = JobController(self._store, utc_now)
         self._queue: WorkQueue[Key] = WorkQueue()
         self._poller = LocalPoller(self._queue.add, self._progress_port, on_activity)
-        self._metrics = Metrics(lambda: len(self._queue))
-        self._client = MachineClient(self._store, self._artifacts)
-        self._reconciler = Reconciler(self._client, self._poller, metrics=self._metrics, pace=_AtOnce())
+        self._known = JobRegistry()
+        self._metrics = Metrics(lambda: len(self._queue), self._known.count)
+        self._client = MemoryClient(self._store)
+        self._reconciler = Reconciler(
+            self._client,
+            self._poller,
+            jobs=self._known,
+            metrics=self._metrics,
+            pace=_AtOnce(),
+            platform=Platform(keeps_files=True, artifacts={key: job.artifacts for key, job in self._jobs.items()}),
+        )
         self._kubelet = Kubelet(self._store, self._machine(configs or {}))
         self._changed = asyncio.Event()
         self._last: dict[Key, Object] = {}
@@ -120,21 +132,23 @@ class Session:
 
     def _stop(self, *, at_once: bool) -> None:
         for key, job in self._last.items():
-            if not _is_over(job):
+            if not is_over(job):
                 with suppress(FolderError):  # then other commands do not know of it
                     self._jobs[key].folder.ask_to_stop(at_once=at_once)
             self._suspend(key, at_once=at_once)
 
     def _suspend(self, key: Key, *, at_once: bool = False) -> None:
         job = self._last[key]
-        if not _is_over(job):
+        if not is_over(job):
             self._edit(*key, {**job["spec"], "suspend": True})
         if at_once:
             self._kubelet.kill(key)
 
     async def run(self) -> None:
         """Runs until every job has ended or is suspended, and no program of theirs is left."""
-        runtime = Runtime(self._client, self._reconciler.reconcile, self._queue, None, self._metrics)
+        runtime = Runtime(
+            self._client, self._reconciler.reconcile, self._queue, None, jobs=self._known, metrics=self._metrics
+        )
         background = [asyncio.create_task(each) for each in (runtime.run(), self._poller.run())]
         try:
             for job in self._jobs.values():
@@ -148,7 +162,7 @@ class Session:
         if job.record is None:
             self._store.create(Resource.QUANTUM_TRAINING_JOBS, job.manifest)
         else:
-            self._store.restore(Resource.QUANTUM_TRAINING_JOBS, _elsewhere(job.record))
+            self._store.restore(Resource.QUANTUM_TRAINING_JOBS, without_digest(job.record))
             self._edit(*job.key, job.manifest["spec"])
 
     def _edit(self, namespace: str, name: str, spec: Object) -> None:
@@ -191,11 +205,11 @@ class Session:
             return False
         now = asyncio.get_running_loop().time()
         self._rested = self._rested or now
-        over = all(_is_over(self._last[key]) or key in self._gone for key in self._jobs)
+        over = all(is_over(self._last[key]) or key in self._gone for key in self._jobs)
         return not self._kubelet.running or (over and now > self._rested + _LEAVE_SECONDS)
 
     def _rests(self, key: Key) -> bool:
-        return key in self._gone or _is_at_rest(self._last[key])
+        return key in self._gone or is_at_rest(self._last[key])
 
     async def _shut_down(self, background: Sequence[asyncio.Task[None]]) -> None:
         for task in background:
@@ -262,9 +276,6 @@ class Session:
         meta = pod["metadata"]
         return self._jobs[meta["namespace"], meta["labels"][LABEL_JOB]].folder.log(pod)
 
-    def _is_service(self, namespace: str, name: str) -> bool:
-        return any(s["metadata"]["name"] == name for s in self._store.select(Resource.SERVICES, namespace, {}))
-
     def _progress_port(self, key: Key, evaluator: bool) -> int:  # noqa: FBT001  as the poller calls it
         job = Job.parse(self._store.find(Resource.QUANTUM_TRAINING_JOBS, *key))
         asked = ReplicaId(Role.EVALUATOR, 0) if evaluator else job.leader
@@ -278,21 +289,3 @@ class _AtOnce(Pace):
     def throttled(self, key: Key, before: Status, decision: Decision, now: datetime) -> Decision:  # noqa: ARG002
         """See `Pace.throttled`."""
         return decision
-
-
-def _elsewhere(record: Object) -> Object:
-    """Returns the record without the digest of its spec: the folder that the weights are in may have moved since."""
-    status = {name: value for name, value in record.get("status", {}).items() if name != "specDigest"}
-    return {**record, "status": status}
-
-
-def _is_over(job: Object) -> bool:
-    return (job.get("status") or {}).get("phase") in ENDED
-
-
-def _is_at_rest(job: Object) -> bool:
-    """Whether nothing more happens to the job as its spec stands."""
-    status = job.get("status") or {}
-    if status.get("observedGeneration") != job["metadata"]["generation"]:
-        return False
-    return _is_over(job) or (status.get("phase") == Phase.SUSPENDED and bool(job["spec"].get("suspend")))

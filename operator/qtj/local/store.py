@@ -22,6 +22,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal, cast
 
 from qtj.local.objects import copied, essence, grace_of, is_held, is_run, owners_of, replaced
+from qtj_contract.timestamps import rfc3339
 from qtj_operator.controller.client import ApiError, Object, Resource
 
 __all__ = ["Change", "Store"]
@@ -78,6 +79,10 @@ class Store:
             ApiError: 404 NotFound.
         """
         return self._found((resource, namespace, name))
+
+    def has(self, resource: Resource, namespace: str, name: str) -> bool:
+        """Tells whether there is such an object."""
+        return (resource, namespace, name) in self._objects
 
     def select(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         """Yields the objects that carry all of `labels`, by name."""
@@ -267,7 +272,7 @@ class Store:
         self._on_change(change)
 
     def _now(self, later: timedelta = timedelta(0)) -> str:
-        return (self._clock() + later).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return rfc3339(self._clock() + later)
 
 
 def _address(resource: Resource, obj: Object) -> Address:

@@ -1,1 +1,1 @@
-"""What a job would take and create: `qtj plan`, `qtj render`, `qtj run --dry-run`."""
+"""What a job would create and need, without starting it: `qtj plan`, `qtj render`, `qtj run --dry-run`."""

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from qtj.local.rehearsal import Rehearsal
 from qtj.terminal.errors import InputError
-from qtj.terminal.text import names
+from qtj.terminal.text import name_list
 
-__all__ = ["would_run"]
+__all__ = ["dry_run_lines"]
 
 
-def would_run(job: str, rehearsal: Rehearsal, folder: Path, artifacts: str) -> Iterator[str]:
+def dry_run_lines(job: str, rehearsal: Rehearsal, folder: Path, artifacts: str) -> Iterator[str]:
     """Yields lines on a job that was checked.
 
     Args:
@@ -25,7 +25,7 @@ def would_run(job: str, rehearsal: Rehearsal, folder: Path, artifacts: str) -> I
     """
     _refuse_unwritable(folder)
     yield f"{job} would train here"
-    yield f"  processes  {names(rehearsal.pods)}"
+    yield f"  processes  {name_list(rehearsal.pods)}"
     if rehearsal.inference:
         yield f"  inference  {rehearsal.inference['metadata']['name']}, once the weights are stored"
     yield f"  artifacts  {artifacts}"

@@ -4,17 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from qtj.checks.check import all_checked
-from qtj.files.manifests import read_file
+from qtj.checks.job import check_file
+from qtj.files.documents import read_file
 from qtj.files.settings import Setting
 from qtj.local.addresses import NoFreePortError
 from qtj.local.calibration import LIMIT_SECONDS, Pace, calibrate
-from qtj.local.memory import machine_memory
 from qtj.local.program import CannotStartError, Configs
 from qtj.local.rehearsal import Rehearsal
-from qtj.terminal.printing import Form, formatted, kubectl_name, say
-from qtj.terminal.text import names
+from qtj.terminal.output_format import OutputFormat, formatted, kubectl_name
+from qtj.terminal.streams import print_stdout
+from qtj.terminal.text import name_list
 from qtj_contract import STATES
+from qtj_contract.control_groups import memory_limit
 from qtj_contract.quantities import in_words
 from qtj_operator.api.job import Job, is_trainer, main_container
 from qtj_operator.api.memory import program_bytes, state_bytes
@@ -26,7 +27,7 @@ __all__ = ["plan_file"]
 _STRATEGY = "MultiWorkerMirrored"
 
 
-def plan_file(path: Path, settings: Sequence[str], *, calibrated: bool, form: Form | None = None) -> None:
+def plan_file(path: Path, settings: Sequence[str], *, calibrated: bool, form: OutputFormat | None = None) -> None:
     """Prints what each job of a file would create and take.
 
     Args:
@@ -40,16 +41,16 @@ def plan_file(path: Path, settings: Sequence[str], *, calibrated: bool, form: Fo
     """
     file = read_file(path, [Setting.parse(text) for text in settings])
     plans = []
-    for document, rehearsal in zip(file.jobs, all_checked(file), strict=True):
+    for document, rehearsal in zip(file.jobs, check_file(file), strict=True):
         job = Job.parse(_as_stored(document.manifest))
         if form is None:
-            say("\n".join(_lines(job, rehearsal)))
+            print_stdout("\n".join(_lines(job, rehearsal)))
         pace = _pace(rehearsal, file.configs) if calibrated else "not measured: --no-calibrate"
         if form is None and calibrated:
-            say(f"  time       {_time(pace)}")
+            print_stdout(f"  time       {_time(pace)}")
         plans.append(_plan(job, rehearsal, pace))
     if form:
-        say(formatted(plans, form, name=lambda plan: "\n".join(plan["creates"])))
+        print_stdout(formatted(plans, form, name=lambda plan: "\n".join(plan["creates"])))
 
 
 def _as_stored(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def _as_stored(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plan(job: Job, rehearsal: Rehearsal, pace: Pace | str) -> Mapping[str, Any]:
-    """Returns what is told, for programs; what is not known is null, with the reason in time.unknown."""
+    """Returns the plan, for programs; what is not known is null, with the reason in time.unknown."""
     measured = pace if isinstance(pace, Pace) else None
     return {
         "name": job.name,
@@ -77,8 +78,8 @@ def _plan(job: Job, rehearsal: Rehearsal, pace: Pace | str) -> Mapping[str, Any]
 
 def _lines(job: Job, rehearsal: Rehearsal) -> Iterator[str]:
     yield f"{job.name}: {job.spec.strategy or _STRATEGY}, {job.size} replica{'s' if job.size > 1 else ''}"
-    yield f"  Services   {names(rehearsal.services)}"
-    yield f"  Pods       {names(rehearsal.pods)}"
+    yield f"  Services   {name_list(rehearsal.services)}"
+    yield f"  Pods       {name_list(rehearsal.pods)}"
     if rehearsal.inference:
         yield f"  Job        {rehearsal.inference['metadata']['name']}, once {_when(job)}"
     yield f"  artifacts  {job.spec.artifacts.uri} on a cluster, qtj-artifacts/{job.name}/NUMBER with qtj run"
@@ -111,7 +112,7 @@ def _needed(job: Job, rehearsal: Rehearsal) -> int | None:
 
 
 def _program(job: Job, circuit: Circuit, rehearsal: Rehearsal) -> int:
-    return program_bytes(circuit, _main(rehearsal), replicas=job.training_size)
+    return program_bytes(circuit, is_trainer=is_trainer(_main(rehearsal)), replicas=job.training_size)
 
 
 def _main(rehearsal: Rehearsal) -> Mapping[str, Any]:
@@ -126,7 +127,7 @@ def _limit(rehearsal: Rehearsal) -> str | None:
 def _too_large_here(job: Job, needed: int) -> str:
     """Returns the end of the line on memory when `qtj run` has too little of it for all replicas side by side."""
     holders = sum(1 for replica in job.replicas() if replica.role != Role.PS)
-    present = machine_memory()
+    present = memory_limit()
     if needed * holders <= present:
         return ""
     each = f"{holders} such replicas" if holders > 1 else "that"

@@ -6,18 +6,18 @@ from typing import Any
 
 import yaml
 
-from qtj.checks.check import all_checked
-from qtj.files.manifests import read_file
+from qtj.checks.job import check_file
+from qtj.files.documents import read_file
 from qtj.files.settings import Setting
 from qtj.local.rehearsal import Rehearsal
-from qtj.terminal.printing import Form, formatted
+from qtj.terminal.output_format import OutputFormat, formatted
 
 __all__ = ["render_file"]
 
 _PLACEHOLDER = "# Weights and their digest are known only after training: the values here stand for them.\n"
 
 
-def render_file(path: Path, settings: list[str], form: Form | None = None) -> str:
+def render_file(path: Path, settings: list[str], form: OutputFormat | None = None) -> str:
     """Returns the manifests of all jobs of a file.
 
     Args:
@@ -29,7 +29,7 @@ def render_file(path: Path, settings: list[str], form: Form | None = None) -> st
         InputError: The file is at fault.
     """
     file = read_file(path, [Setting.parse(text) for text in settings])
-    rehearsals = all_checked(file)
+    rehearsals = check_file(file)
     if form:
         return formatted([each for rehearsal in rehearsals for each in rehearsal.created], form, as_list=True)
     return "".join(document for rehearsal in rehearsals for document in _documents(rehearsal)).rstrip("\n")

@@ -1,1 +1,1 @@
-"""`qtj report`: what came of a job."""
+"""`qtj report`: the results of a run, or of several, as text, as a picture and for programs."""

@@ -4,16 +4,16 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from qtj.report.findings import Findings
-from qtj.report.scores import LISTED_CLASSES, confusion, errors_of, judged
+from qtj.report.results import RunResults
+from qtj.report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
 
 __all__ = ["report_data"]
 
 
-def report_data(found: Findings) -> Mapping[str, Any]:
-    """Returns what a report tells, unrounded; a number that is not known, or not finite, is null."""
+def report_data(found: RunResults) -> Mapping[str, Any]:
+    """Returns the content of a report, unrounded; a number that is not known, or not finite, is null."""
     progress = found.status.progress
     return {
         "run": found.title,
@@ -41,12 +41,12 @@ def _epoch(record: EpochRecord) -> Mapping[str, Any]:
 
 
 def _scores(found: Predictions) -> Mapping[str, Any]:
-    """Returns what predictions are worth; those of them that are not finite count in `stored` alone."""
-    pairs = judged(found)
+    """Returns the scores of predictions; those that are not finite count in `stored` alone."""
+    pairs = finite_pairs(found)
     counts = {"examples": found.examples, "stored": len(found.labels), "judged": len(pairs)}
     if found.classes:
         few = len(found.classes) <= LISTED_CLASSES
-        right = sum(label == said for label, said in pairs)
+        right = sum(label == predicted for label, predicted in pairs)
         matrix = confusion(found) if few else None
         return {**counts, "classes": list(found.classes), "right": right, "confusion": matrix}
     errors = errors_of(pairs) if pairs else None

@@ -1,12 +1,12 @@
-"""The report as a picture: panels for loss, accuracy and predictions, each only where there is something."""
+"""The report as a picture: panels for loss, accuracy and predictions, each only where there are data."""
 
 import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeGuard
 
-from qtj.report.findings import Findings
-from qtj.report.scores import LISTED_CLASSES, confusion, errors_of, judged
+from qtj.report.results import RunResults
+from qtj.report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
 
@@ -20,13 +20,13 @@ _LARGEST = 1e200
 """Matplotlib cannot compute ticks for an axis that spans all that a number can hold."""
 
 
-def has_picture(found: Findings) -> bool:
-    """Tells whether there is anything to draw."""
+def has_picture(found: RunResults) -> bool:
+    """Returns whether there are data to draw."""
     return _has_curve(found.epochs) or _has_accuracy(found.epochs) or bool(_drawn_pairs(found.predictions))
 
 
-def report_figure(found: Findings) -> "Figure":
-    """Draws the panels that there is something for; see `has_picture`.
+def report_figure(found: RunResults) -> "Figure":
+    """Draws the panels that have data; see `has_picture`.
 
     Raises:
         ImportError: Matplotlib is not installed.
@@ -58,7 +58,7 @@ def _has_accuracy(epochs: Sequence[EpochRecord]) -> bool:
 
 
 def _drawn_pairs(predictions: Predictions | None) -> Sequence[tuple[float, float]]:
-    return [pair for pair in judged(predictions) if all(map(_is_drawable, pair))] if predictions else ()
+    return [pair for pair in finite_pairs(predictions) if all(map(_is_drawable, pair))] if predictions else ()
 
 
 def _is_drawable(value: float | None) -> TypeGuard[float]:
@@ -101,13 +101,13 @@ def _draw_curves(
 
 
 def _draw_classes(axes: "Axes", predictions: Predictions) -> None:
-    pairs = judged(predictions)
-    right = sum(label == said for label, said in pairs)
+    pairs = finite_pairs(predictions)
+    right = sum(label == predicted for label, predicted in pairs)
     title = f"Held-out examples: {right} of {len(predictions.labels)} right"
     axes.set(xlabel="prediction", ylabel="label", title=title)
     if len(predictions.classes) > LISTED_CLASSES:
-        labels, said = zip(*pairs, strict=True)
-        axes.plot(said, labels, ".", alpha=0.6)
+        labels, predicted = zip(*pairs, strict=True)
+        axes.plot(predicted, labels, ".", alpha=0.6)
     else:
         _draw_confusion(axes, predictions)
 
@@ -125,8 +125,8 @@ def _draw_confusion(axes: "Axes", predictions: Predictions) -> None:
 
 
 def _draw_regression(axes: "Axes", pairs: Sequence[tuple[float, float]]) -> None:
-    labels, said = zip(*pairs, strict=True)
-    axes.plot(labels, said, ".", alpha=0.6, label="held-out examples")
+    labels, predicted = zip(*pairs, strict=True)
+    axes.plot(labels, predicted, ".", alpha=0.6, label="held-out examples")
     ends = (min(labels), max(labels))
     axes.plot(ends, ends, color="gray", linestyle=":", label="exact")
     title = f"Root mean square error {errors_of(pairs).root_mean_square:.4g}"

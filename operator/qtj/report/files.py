@@ -18,7 +18,7 @@ _GET_MATPLOTLIB = "in a checkout of this project, `make venv`, or `pip install '
 
 @contextmanager
 def report_written(folder: Path) -> Iterator[None]:
-    """Says what to do where the files of a report cannot be written to a folder.
+    """Turns an error on writing the files of a report into one sentence.
 
     Raises:
         InputError: They cannot.
@@ -32,13 +32,13 @@ def report_written(folder: Path) -> Iterator[None]:
 
 
 def save_picture(draw: Callable[[], "Figure"], path: Path) -> str:
-    """Draws a picture and saves it; returns where it is, or why there is none.
+    """Draws a picture and saves it; returns its path, or why there is none.
 
     Raises:
         OSError: It cannot be saved.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a letter that the font lacks, say: the text has it
+        warnings.simplefilter("ignore")  # such as on a character that the font lacks: the text has it
         try:
             draw().savefig(path, dpi=120)
         except ImportError:

@@ -9,8 +9,8 @@ from statistics import median
 from typing import Any
 
 from qtj.local.progress_log import progress_history
-from qtj.runs.places import Recorded, recorded
-from qtj.runs.runs import listed
+from qtj.runs.folders import RecordedRun, find_run
+from qtj.runs.listing import recorded_runs
 from qtj.terminal.errors import InputError
 from qtj_contract.progress_log import EpochRecord
 from qtj_operator.api.job import main_container
@@ -32,7 +32,7 @@ class Scale:
         devices: Their devices, all together.
         examples_per_second: Training examples per second over all of them: the median of its epochs.
         epochs: How many epochs that is the median of.
-        told: Whether its program has said how many devices it has; else it is taken for one of each worker.
+        devices_reported: Whether its program reported the number of its devices; else one for each worker is assumed.
         speed_up: Throughput, as a multiple of that of the smallest run.
         efficiency: Speed-up, as a share of what so many more devices would give at best.
     """
@@ -42,7 +42,7 @@ class Scale:
     devices: int
     examples_per_second: float
     epochs: int
-    told: bool
+    devices_reported: bool
     speed_up: float = 1.0
     efficiency: float = 1.0
 
@@ -61,11 +61,11 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """What a comparison of runs comes to.
+    """The result of a comparison of runs.
 
     Attributes:
         scales: The runs, the smallest first.
-        notes: Sentences on what is to be known of the figures.
+        notes: Sentences on what limits the comparison.
     """
 
     scales: Sequence[Scale]
@@ -83,35 +83,35 @@ def scaling_of(names: Sequence[str]) -> Scaling:
     """
     if not names:
         raise InputError("name the jobs or runs to compare, such as qcnn or qcnn/1: `qtj list` shows them")
-    found = {run.name: run for name in names for run in _named(name)}
+    found = {run.name: run for name in names for run in _runs_of(name)}
     measured = {name: scale for name, run in found.items() if (scale := _measured(run))}
-    silent = [name for name in found if name not in measured]
+    unmeasured = [name for name in found if name not in measured]
     for name in names:
         if not any(run == name or run.startswith(f"{name}/") for run in measured):
-            raise InputError(f"{name} has no recorded throughput: {_why_none(found, silent)}")
+            raise InputError(f"{name} has no recorded throughput: {_why_none(found, unmeasured)}")
     scales = _scaled(list(measured.values()))
-    return Scaling(scales, list(_notes([found[each.run] for each in scales], scales, silent)))
+    return Scaling(scales, list(_notes([found[each.run] for each in scales], scales, unmeasured)))
 
 
-def _named(name: str) -> Sequence[Recorded]:
-    return [recorded(name)] if "/" in name else listed(name)
+def _runs_of(name: str) -> Sequence[RecordedRun]:
+    return [find_run(name)] if "/" in name else recorded_runs(name)
 
 
-def _why_none(found: Mapping[str, Recorded], silent: Sequence[str]) -> str:
-    if any(_epochs(found[name]) for name in silent):
-        return "its program tells no examplesPerSecond in its progress, as docs/reference/contract.md describes"
+def _why_none(found: Mapping[str, RecordedRun], unmeasured: Sequence[str]) -> str:
+    if any(_epochs(found[name]) for name in unmeasured):
+        return "its program reports no examplesPerSecond in its progress, as docs/reference/contract.md describes"
     return "no epoch of it is recorded yet"
 
 
-def _epochs(run: Recorded) -> Sequence[EpochRecord]:
+def _epochs(run: RecordedRun) -> Sequence[EpochRecord]:
     try:
         return progress_history(run.folder.path).epochs
     except OSError as problem:
         raise InputError(f"the epochs of {run.name} cannot be read ({problem.strerror})") from None
 
 
-def _measured(run: Recorded) -> Scale | None:
-    """Returns the throughput of a run; None where its epochs say nothing of it."""
+def _measured(run: RecordedRun) -> Scale | None:
+    """Returns the throughput of a run; None where its epochs do not report it."""
     epochs = [each for each in _epochs(run) if each.examples_per_second]
     if not epochs:
         return None
@@ -123,7 +123,7 @@ def _measured(run: Recorded) -> Scale | None:
         run=run.name,
         workers=workers,
         devices=devices or workers,
-        told=devices is not None,
+        devices_reported=devices is not None,
         examples_per_second=median(each.examples_per_second or 0 for each in steady),
         epochs=len(steady),
     )
@@ -150,25 +150,25 @@ def _scaled(measured: Sequence[Scale]) -> Sequence[Scale]:
     """Compares each with the smallest: of several with as few devices, the fastest."""
     ordered = sorted(measured, key=lambda each: (each.devices, each.workers, -each.examples_per_second, each.run))
     base = min(ordered, key=lambda each: (each.devices, -each.examples_per_second))
-    return [_against(base, each) for each in ordered]
+    return [_compared_with(base, each) for each in ordered]
 
 
-def _against(base: Scale, each: Scale) -> Scale:
+def _compared_with(base: Scale, each: Scale) -> Scale:
     speed_up = each.examples_per_second / base.examples_per_second
     return replace(each, speed_up=speed_up, efficiency=speed_up * base.devices / each.devices)
 
 
-def _notes(runs: Sequence[Recorded], measured: Sequence[Scale], silent: Sequence[str]) -> Iterator[str]:
-    if untold := [each.run for each in measured if not each.told]:
-        yield f"one device is counted for each worker of {', '.join(untold)}, which did not say how many there were"
+def _notes(runs: Sequence[RecordedRun], measured: Sequence[Scale], unmeasured: Sequence[str]) -> Iterator[str]:
+    if assumed := [each.run for each in measured if not each.devices_reported]:
+        yield f"one device is counted for each worker of {', '.join(assumed)}, which did not report their number"
     first, *others = runs
-    if unlike := [run.name for run in others if _work(run.job) != _work(first.job)]:
-        yield f"other arguments or another circuit than {first.name}, so not the same work: {', '.join(unlike)}"
-    if silent:
-        yield f"left out, for no throughput is recorded: {', '.join(silent)}"
+    if different := [run.name for run in others if _workload(run.job) != _workload(first.job)]:
+        yield f"other arguments or another circuit than {first.name}, so not the same work: {', '.join(different)}"
+    if unmeasured:
+        yield f"left out, for no throughput is recorded: {', '.join(unmeasured)}"
 
 
-def _work(job: Mapping[str, Any]) -> Any:  # noqa: ANN401  JSON, to be compared
+def _workload(job: Mapping[str, Any]) -> Any:  # noqa: ANN401  JSON, to be compared
     """Returns what decides the work of a training, whatever it is spread over."""
     spec = job.get("spec") or {}
     containers = ((spec.get("template") or {}).get("spec") or {}).get("containers") or [{}]

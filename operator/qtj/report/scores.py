@@ -1,4 +1,4 @@
-"""What predictions are worth: right and wrong for classes, errors for measurements."""
+"""Scores of predictions: a confusion matrix for classes, errors for a regression."""
 
 import math
 from collections.abc import Sequence
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from qtj_contract.predictions import Predictions
 
-__all__ = ["LISTED_CLASSES", "Errors", "confusion", "errors_of", "judged"]
+__all__ = ["LISTED_CLASSES", "Errors", "confusion", "errors_of", "finite_pairs"]
 
 LISTED_CLASSES = 20
-"""Classes up to which each is told of by itself: a text and a picture have no room for more."""
+"""Classes up to which each is listed: a text and a picture have no room for more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,27 +27,27 @@ class Errors:
     determination: float | None
 
 
-def judged(predictions: Predictions) -> Sequence[tuple[float, float]]:
+def finite_pairs(predictions: Predictions) -> Sequence[tuple[float, float]]:
     """Returns label and prediction of each example that has a finite prediction."""
     pairs = zip(predictions.labels, predictions.predictions, strict=True)
-    return [(label, said) for label, said in pairs if said is not None]
+    return [(label, predicted) for label, predicted in pairs if predicted is not None]
 
 
 def confusion(predictions: Predictions) -> Sequence[Sequence[int]]:
-    """Counts examples: a row for each class they are of, a column for each they were taken for.
+    """Counts examples: a row for each class, a column for each predicted one.
 
     For up to `LISTED_CLASSES`: the matrix of many thousand classes has no room in memory.
     """
     size = len(predictions.classes)
     counts = [[0] * size for _ in range(size)]
-    for label, said in judged(predictions):
-        counts[int(label)][int(said)] += 1
+    for label, predicted in finite_pairs(predictions):
+        counts[int(label)][int(predicted)] += 1
     return counts
 
 
 def errors_of(pairs: Sequence[tuple[float, float]]) -> Errors:
     """Returns the errors of labels and predictions, of which there must be some."""
-    errors = [said - label for label, said in pairs]
+    errors = [predicted - label for label, predicted in pairs]
     squares = sum(error * error for error in errors)
     mean = sum(label for label, _ in pairs) / len(pairs)
     spread = sum((label - mean) * (label - mean) for label, _ in pairs)

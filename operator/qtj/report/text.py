@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from qtj.report.findings import Findings
-from qtj.report.scores import LISTED_CLASSES, confusion, errors_of, judged
+from qtj.report.results import RunResults
+from qtj.report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
 
@@ -18,7 +18,7 @@ _NAMED_EPOCHS = 5
 _INDENT = " " * 15
 
 
-def report_text(found: Findings) -> Iterator[str]:
+def report_text(found: RunResults) -> Iterator[str]:
     """Yields the lines."""
     yield found.headline
     yield from _epochs(found)
@@ -33,7 +33,7 @@ def report_text(found: Findings) -> Iterator[str]:
     yield from found.notes
 
 
-def _epochs(found: Findings) -> Iterator[str]:
+def _epochs(found: RunResults) -> Iterator[str]:
     progress = found.status.progress
     done = max(progress.epoch if progress else 0, found.epochs[-1].number if found.epochs else 0)
     if not done:
@@ -52,7 +52,7 @@ def _epochs(found: Findings) -> Iterator[str]:
         yield f"{_INDENT}{missed} of them ended between two polls and are not recorded"
 
 
-def _loss(found: Findings) -> Iterator[str]:
+def _loss(found: RunResults) -> Iterator[str]:
     known = [(each.number, each.loss) for each in found.epochs if _is_finite(each.loss)]
     if known:
         yield f"loss           {_curve([each.loss for each in found.epochs])}"
@@ -64,11 +64,11 @@ def _loss(found: Findings) -> Iterator[str]:
 
 
 def _gaps(epochs: Sequence[EpochRecord]) -> Iterator[str]:
-    """Says where the curve has gaps, if anybody told a loss at all."""
+    """Yields where the curve has gaps, if any loss was reported."""
     lost = [each for each in epochs if not _is_finite(each.loss)]
     if not lost or all(each.loss is None for each in epochs):
         return
-    what = "was not finite" if all(each.loss is not None for each in lost) else "was not finite, or not told,"
+    what = "was not finite" if all(each.loss is not None for each in lost) else "was not finite, or not reported,"
     numbers = [each.number for each in lost]
     if numbers == [each.number for each in epochs[-len(numbers) :]]:
         yield f"{_INDENT}the loss {what} from epoch {numbers[0]} on"
@@ -79,7 +79,7 @@ def _gaps(epochs: Sequence[EpochRecord]) -> Iterator[str]:
 
 
 def _held_out_loss(epochs: Sequence[EpochRecord]) -> Iterator[str]:
-    """Says where the loss on the held-out set was lowest: from there on, more training fits the training set alone."""
+    """Yields where the loss on the held-out set was lowest: training after that epoch fits the training set alone."""
     known = [(each.validation_loss, each.number) for each in epochs if each.validation_loss is not None]
     if known:
         loss, number = min(known)
@@ -107,7 +107,7 @@ def _is_finite(value: float | None) -> bool:
 
 
 def _curve(values: Sequence[float | None]) -> str:
-    """Draws numbers in one line, of long series every so many, the last one always; a dot is none."""
+    """Draws numbers in one line, of long series every so many, the last one always; a dot is a missing one."""
     step = -(-len(values) // _WIDTH)
     shown = values[::-1][::step][::-1]
     finite = [value for value in values if value is not None and math.isfinite(value)]
@@ -123,13 +123,14 @@ def _curve(values: Sequence[float | None]) -> str:
 
 
 def _predictions(found: Predictions) -> Iterator[str]:
-    pairs = judged(found)
+    pairs = finite_pairs(found)
     shown, some = len(found.labels), found.examples > len(found.labels)
     which = f"the first {shown} of {found.examples} held-out examples" if some else f"{shown} held-out examples"
     if not pairs:
         yield f"predictions    {which}, none with a finite prediction"
     elif found.classes:
-        yield f"predictions    {sum(label == said for label, said in pairs)} of {which} are in the right class"
+        right = sum(label == predicted for label, predicted in pairs)
+        yield f"predictions    {right} of {which} are in the right class"
         yield from _by_class(found)
     else:
         errors = errors_of(pairs)

@@ -1,1 +1,1 @@
-"""What Kubernetes takes in a pod template, rule by rule."""
+"""Kubernetes' own validation of a pod template, as far as it can be known without a cluster."""

@@ -15,7 +15,7 @@ from qtj_operator.api.reading import MISSING, one_of
 __all__ = ["broken_container", "choice"]
 
 _PORTS = range(1, 65_536)
-_NO_NUL = "this holds a NUL character, which no program can be told: remove it"
+_NO_NUL = "this holds a NUL character, which no program can be given: remove it"
 
 _ENV_SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 _ENV_FROM_SOURCES = ("configMapRef", "secretRef")

@@ -28,7 +28,7 @@ def broken_metadata(metadata: Any) -> Iterator[Mistake]:  # noqa: ANN401  what a
             yield ("annotations", key), what
     size = sum(len(text.encode(errors="replace")) for each in annotations.items() for text in each if text)
     if size > _MOST_BYTES:
-        yield ("annotations",), f"these come to {size:,} bytes, and Kubernetes takes {_MOST_BYTES:,}: shorten them"
+        yield ("annotations",), f"these are {size:,} bytes, and Kubernetes takes {_MOST_BYTES:,}: shorten them"
 
 
 def broken_labels(labels: Any) -> Iterator[Mistake]:  # noqa: ANN401

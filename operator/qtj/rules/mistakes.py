@@ -1,4 +1,4 @@
-"""A mistake on its way to its author: the path of a field and a sentence, then one line with the place in the file."""
+"""A mistake: the path of a field and a sentence, which become one line with the place in the file."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -6,7 +6,7 @@ from typing import Protocol
 from qtj_operator.api.reading import MISSING, NO_SUCH_FIELD, TEXT
 from qtj_operator.api.spelling import nearest
 
-__all__ = ["NO_NAME", "NO_SPEC", "UNKNOWN_TO_KUBERNETES", "Mistake", "Path", "Place", "causes", "told"]
+__all__ = ["NO_NAME", "NO_SPEC", "UNKNOWN_TO_KUBERNETES", "Locator", "Mistake", "Path", "causes", "mistake_line"]
 
 Path = tuple[int | str, ...]
 Mistake = tuple[Path, str]
@@ -19,8 +19,8 @@ NO_SPEC = "write what to train here"
 _ABSENT = {MISSING, NO_NAME, NO_SPEC}
 
 
-class Place(Protocol):
-    """What tells where a field is written; see `qtj.files.manifests.Document`."""
+class Locator(Protocol):
+    """Locates fields in a file; see `qtj.files.documents.Document`."""
 
     def error(self, path: list[int | str], sentence: str) -> str:
         """Returns one line on a mistake."""
@@ -29,7 +29,7 @@ class Place(Protocol):
         """Returns a value as its author wrote it."""
 
 
-def told(place: Place, path: Path, what: str) -> str:
+def mistake_line(place: Locator, path: Path, what: str) -> str:
     """Returns the line on a mistake; what should be text is shown as it has to be written."""
     if what == TEXT and (plain := place.written(list(path))):
         what = f'this has to be text: write "{plain}", in quotes'
@@ -42,7 +42,7 @@ def causes(found: Mapping[Path, str]) -> Mapping[Path, str]:
 
 
 def _misspelt(path: Path, found: Mapping[Path, str]) -> bool:
-    """Tells whether a field, or one around it, stands there under a name that nobody knows."""
+    """Returns whether a field, or a parent of it, is there under an unknown name."""
     return any(
         what.startswith((NO_SUCH_FIELD, UNKNOWN_TO_KUBERNETES))
         and other[:-1] == path[: len(other) - 1]

@@ -1,19 +1,14 @@
 """Rules about requests and limits: names of resources, quantities, and no request above its limit."""
 
-import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from kubernetes.utils.quantity import parse_quantity
-
 from qtj.rules.mistakes import Mistake
+from qtj_contract.quantities import amount_of
 from qtj_operator.api.spelling import meant
 
 __all__ = ["broken_resources"]
-
-_QUANTITY = re.compile(r"\+?[0-9.]{1,100}([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]{1,3})?")
-"""The grammar of apimachinery's resource.Quantity; a resource is never less than nothing."""
 
 _RESOURCES = ("cpu", "memory", "ephemeral-storage")
 
@@ -34,11 +29,6 @@ def broken_resources(resources: Mapping[str, Any]) -> Iterator[Mistake]:
 
 
 def _amount(quantity: object) -> Decimal | None:
-    """Returns what a quantity comes to, or None for what is not one."""
-    if isinstance(quantity, bool) or not _QUANTITY.fullmatch(str(quantity)):
-        return None
-    try:
-        amount: Decimal = parse_quantity(str(quantity))
-    except ValueError:  # 1.2.3
-        return None
-    return amount
+    """Returns what a quantity comes to, or None for what is not one: a resource is never less than nothing."""
+    amount = amount_of(quantity)
+    return None if amount is None or amount.is_signed() else amount

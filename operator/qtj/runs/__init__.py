@@ -1,1 +1,1 @@
-"""Runs on this machine: begun, shown, followed, gone on with."""
+"""Runs on this machine: `qtj run`, `list`, `status`, `logs`, `attach`, `stop` and `prune`."""

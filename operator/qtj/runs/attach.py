@@ -4,12 +4,12 @@ import sys
 
 from qtj.local.folder import FolderError
 from qtj.local.follow import follow
-from qtj.runs.failure import end_of_log
-from qtj.runs.live import view_on
-from qtj.runs.places import Recorded
-from qtj.runs.view import key_of
+from qtj.runs.failed_log import log_tail
+from qtj.runs.folders import RecordedRun
+from qtj.runs.line_view import key_of
+from qtj.runs.live_view import view_for
+from qtj.terminal.console import print_text, safe_console
 from qtj.terminal.errors import COMPLETE, FAILED, INTERRUPTED, InputError
-from qtj.terminal.output import console_on, show
 from qtj_operator.controller.client import Object, Resource
 
 __all__ = ["attach_to"]
@@ -17,7 +17,7 @@ __all__ = ["attach_to"]
 _CODES = {"Complete": COMPLETE, "Failed": FAILED}
 
 
-def attach_to(run: Recorded) -> int:
+def attach_to(run: RecordedRun) -> int:
     """Shows a run until it ends, or until Ctrl-C, which leaves it alone.
 
     Returns:
@@ -26,20 +26,20 @@ def attach_to(run: Recorded) -> int:
     Raises:
         InputError: Its record cannot be read.
     """
-    console = console_on(sys.stdout)
+    console = safe_console(sys.stdout)
     job: Object = run.job
     key = key_of(job)
     try:
-        with view_on(console) as view:
-            for change in follow(run.folder, lambda said: view.hear(key, said)):
-                view.notice(change)
+        with view_for(console) as view:
+            for change in follow(run.folder, lambda activity: view.set_activity(key, activity)):
+                view.show_change(change)
                 job = change.object if change.resource is Resource.QUANTUM_TRAINING_JOBS else job
     except FolderError as problem:
         raise InputError(str(problem)) from None
     except KeyboardInterrupt:
-        show(console, f"{run.name} goes on: `qtj stop {run.name}` stops it")
+        print_text(console, f"{run.name} continues: `qtj stop {run.name}` stops it")
         return INTERRUPTED
-    view.end(job)
-    for line in (*end_of_log(job, run.folder.logs), f"results and logs: {run.folder.path}"):
-        show(console, line)
+    view.show_end(job)
+    for line in (*log_tail(job, run.folder.logs), f"results and logs: {run.folder.path}"):
+        print_text(console, line)
     return _CODES.get((job.get("status") or {}).get("phase", ""), INTERRUPTED)

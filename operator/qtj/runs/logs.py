@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from qtj.local.folder import Folder
-from qtj.runs.places import written
+from qtj.runs.folders import job_and_folder
 from qtj.terminal.errors import InputError
 from qtj.terminal.text import log_on_terminal
 
@@ -22,8 +22,8 @@ def show_logs(run: str | None, replica: str | None, artifacts: str | None, *, fo
     Raises:
         InputError: There are none.
     """
-    job, folder = written(run, artifacts)
-    chosen = _chooser(job, replica)
+    job, folder = job_and_folder(run, artifacts)
+    chosen = _log_filter(job, replica)
     if not follow and not any(map(chosen, folder.logs)):
         known = ", ".join(path.stem for path in folder.logs) or "none"
         raise InputError(f"{folder.path} has no log of {replica or 'any replica'}: there are {known}")
@@ -48,8 +48,8 @@ def _write(folder: Folder, chosen: Callable[[Path], bool], *, follow: bool) -> N
         time.sleep(_PERIOD_SECONDS)
 
 
-def _chooser(job: str, replica: str | None) -> Callable[[Path], bool]:
-    """Returns what tells whether a log is asked for: by the pod's name, with or without the job's, and its attempt."""
+def _log_filter(job: str, replica: str | None) -> Callable[[Path], bool]:
+    """Returns the filter for a log: by the pod's name, with or without the job's, and its attempt."""
     if replica is None:
         return lambda _: True
     names = (replica, f"{job}-{replica}")

@@ -8,30 +8,30 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from qtj.files.manifests import Document
+from qtj.files.documents import Document
 from qtj.local.folder import OUTPUT, Folder, FolderError
 from qtj.local.history import History
 from qtj.local.session import LocalJob
-from qtj.runs.going_on import Earlier, Start, is_to_go_on, start_of
-from qtj.runs.places import folder_named
+from qtj.runs.folders import folder_named
+from qtj.runs.resume_policy import EarlierRun, Start, is_resumable, start_of
 from qtj.terminal.errors import InputError
 
-__all__ = ["Plan", "Prepared", "claimed", "detached", "planned"]
+__all__ = ["PreparedRun", "RunPlan", "claim", "detach", "plan_runs"]
 
 _PERIOD_SECONDS = 0.05
-_MUCH = 1 << 16
-"""Bytes of what a run has said before it ended."""
-_STANDARD = 2
+_MOST_OUTPUT_BYTES = 1 << 16
+"""Bytes of the output of a run that ended early."""
+_LAST_STANDARD_STREAM = 2
 """The last descriptor of stdin, stdout and stderr."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """How a job is to run.
+class RunPlan:
+    """How a job will run.
 
     Attributes:
         document: The job.
-        start: Whether it goes on, and with what.
+        start: Whether it continues a run, and which.
         place: The folder that --artifacts names; None without one.
         bucket: The bucket that its artifacts go to; None without one.
     """
@@ -48,7 +48,7 @@ class Plan:
 
     @property
     def folder(self) -> Folder:
-        """Where it runs, if nobody takes that folder before."""
+        """Where it runs, unless another process takes that folder first."""
         return self.start.earlier.folder if self.start.earlier else self.place or History().next_folder(self.job)
 
     def artifacts(self, folder: Folder) -> str:
@@ -65,13 +65,13 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedRun:
     """A job that can run, whose folder is ours.
 
     Attributes:
         name: What its run is called on the command line.
         job: The job.
-        notes: What a user should know of how it begins.
+        notes: What a user should know about its start.
     """
 
     name: str
@@ -79,17 +79,17 @@ class Prepared:
     notes: Sequence[str]
 
 
-def planned(documents: Sequence[Document], artifacts: str | None, *, resume: bool, fresh: bool) -> Sequence[Plan]:
-    """Returns how jobs are to run; nothing is written yet.
+def plan_runs(documents: Sequence[Document], artifacts: str | None, *, resume: bool, fresh: bool) -> Sequence[RunPlan]:
+    """Returns how jobs will run; nothing is written yet.
 
     Args:
         documents: The jobs.
-        artifacts: What --artifacts says.
-        resume: Whether the user wants to go on.
-        fresh: Whether the user wants to begin anew.
+        artifacts: The value of --artifacts.
+        resume: Whether the user wants to continue.
+        fresh: Whether the user wants to start over.
 
     Raises:
-        InputError: One cannot begin as asked.
+        InputError: One cannot start as asked.
     """
     place = folder_named(artifacts)
     try:
@@ -99,32 +99,32 @@ def planned(documents: Sequence[Document], artifacts: str | None, *, resume: boo
     if bucket := artifacts if place is None else None:
         found = [each if each and each.folder.bucket == bucket else None for each in found]
     if resume and None in found:
-        raise InputError(_nothing_left(documents[found.index(None)], place, bucket))
-    along = any(map(is_to_go_on, documents, found))
-    starts = (start_of(*each, resume=resume, along=along) for each in zip(documents, found, strict=True))
+        raise InputError(_nothing_to_resume(documents[found.index(None)], place, bucket))
+    alongside = any(map(is_resumable, documents, found))
+    starts = (start_of(*each, resume=resume, alongside=alongside) for each in zip(documents, found, strict=True))
     return [_plan(document, start, place, artifacts) for document, start in zip(documents, starts, strict=True)]
 
 
-def _plan(document: Document, start: Start, place: Folder | None, artifacts: str | None) -> Plan:
+def _plan(document: Document, start: Start, place: Folder | None, artifacts: str | None) -> RunPlan:
     if place and not start.earlier:
         if place.is_used:
             raise InputError(f"{place.path} holds an earlier run, and nothing is overwritten: name another --artifacts")
         if any(Folder(parent).is_ours for parent in place.path.parents):
-            raise InputError(f"{place.path} lies in the folder of another run: name another --artifacts")
+            raise InputError(f"{place.path} is in the folder of another run: name another --artifacts")
         if place.is_foreign:
             raise InputError(
                 f"{place.path} is not empty and holds no run of qtj: name an empty folder, or one that does not exist, "
                 "with --artifacts"
             )
     earlier = start.earlier.folder.bucket if start.earlier and artifacts is None else None
-    return Plan(document, start, place, artifacts if artifacts and place is None else earlier)
+    return RunPlan(document, start, place, artifacts if artifacts and place is None else earlier)
 
 
-def claimed(plan: Plan, stack: ExitStack) -> Prepared:
-    """Takes possession of a folder until the stack unwinds.
+def claim(plan: RunPlan, stack: ExitStack) -> PreparedRun:
+    """Locks a folder until the stack unwinds.
 
     Raises:
-        InputError: It cannot be written to, or somebody else has it.
+        InputError: It cannot be written to, or another process has it.
     """
     history, start = History(), plan.start
     try:
@@ -132,7 +132,7 @@ def claimed(plan: Plan, stack: ExitStack) -> Prepared:
         folder.claim(plan.bucket, plan.document.configs)
         if start.earlier and folder.load() != start.earlier.record:
             folder.release()
-            raise InputError(f"{start.earlier.name} has gone on meanwhile: give the command again")
+            raise InputError(f"{start.earlier.name} was continued by another command: give the command again")
     except FolderError as problem:
         raise InputError(str(problem)) from None
     stack.callback(folder.release if start.earlier or plan.place else folder.give_up)
@@ -144,41 +144,41 @@ def claimed(plan: Plan, stack: ExitStack) -> Prepared:
         artifacts=plan.artifacts(folder),
         record=dict(start.earlier.record) if start.earlier else None,
     )
-    return Prepared(history.name_of(plan.job, folder), job, list(plan.notes(folder)))
+    return PreparedRun(history.name_of(plan.job, folder), job, list(plan.notes(folder)))
 
 
-def _nothing_left(document: Document, place: Folder | None, bucket: str | None) -> str:
+def _nothing_to_resume(document: Document, place: Folder | None, bucket: str | None) -> str:
     job = document.manifest["metadata"]["name"]
     where = place.path if place else bucket or "this folder"
-    return f"there is no run of {job} in {where} to go on with: leave --resume out"
+    return f"there is no run of {job} in {where} to continue: leave --resume out"
 
 
-def _earlier(document: Document, place: Folder | None) -> Earlier | None:
-    """Returns the last run of a job; of one that left no record nothing is known, and nothing can be resumed."""
+def _earlier(document: Document, place: Folder | None) -> EarlierRun | None:
+    """Returns the last run of a job; one without a record cannot be resumed."""
     job = document.manifest["metadata"]["name"]
     history = History()
     if place is None:
         run = history.latest(job)
-        return Earlier.of(run.name, run.folder) if run else None
+        return EarlierRun.of(run.name, run.folder) if run else None
     if not place.is_active and not place.is_used:
         return None
-    earlier = Earlier.of(history.name_of(job, place), place)
+    earlier = EarlierRun.of(history.name_of(job, place), place)
     if (held := earlier.record["metadata"]["name"]) != job:
         raise FolderError(f"{place.path} holds a run of the job {held}, not of {job}: name another --artifacts")
     return earlier
 
 
-def detached(folders: Sequence[Folder]) -> bool:
-    """Goes on in a process that no terminal can end, which keeps the claims of this one.
+def detach(folders: Sequence[Folder]) -> bool:
+    """Continues in a process that no terminal can end, which keeps the claims of this one.
 
     Args:
-        folders: The folders of the run. The first takes what that process has to say: `run.log`.
+        folders: The folders of the run. The first holds the output of that process: `run.log`.
 
     Returns:
-        Whether this is that process. The other one returns once the run has begun.
+        Whether this is that process. The other one returns once the run has started.
 
     Raises:
-        InputError: It has not begun; the message is what it had to say.
+        InputError: It has not started; the message is its output.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -187,32 +187,32 @@ def detached(folders: Sequence[Folder]) -> bool:
         output = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o644)
     except OSError as problem:
         raise InputError(f"cannot write to {path} ({problem.strerror}): make room, or move it away") from None
-    said, before = os.fstat(output).st_size, folders[0].version
+    offset, before = os.fstat(output).st_size, folders[0].version
     child = os.fork()
     if child:
         while folders[0].version == before:
             time.sleep(_PERIOD_SECONDS)
             if os.waitpid(child, os.WNOHANG)[0]:
-                raise InputError(_mistakes(os.pread(output, _MUCH, said)))
+                raise InputError(_mistakes(os.pread(output, _MOST_OUTPUT_BYTES, offset)))
         return False
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (output, 1), (output, 2)):
         os.dup2(source, target)
-    _close_others({folder.lock for folder in folders})
+    _close_other_files({folder.lock for folder in folders})
     return True
 
 
 def _mistakes(output: bytes) -> str:
-    """Returns what a process has told of its user's mistakes, or else all that it has said."""
+    """Returns the user's mistakes that a process has printed, or else all its output."""
     lines = output.decode(errors="replace").splitlines()
-    told = [line.removeprefix("qtj: ") for line in lines if line.startswith("qtj: ")]
-    return "\n".join(told or lines)
+    sentences = [line.removeprefix("qtj: ") for line in lines if line.startswith("qtj: ")]
+    return "\n".join(sentences or lines)
 
 
-def _close_others(kept: Collection[int | None]) -> None:
-    """Closes what was inherited from a shell: a lock or a pipe of somebody who does not expect it to be kept."""
+def _close_other_files(kept: Collection[int | None]) -> None:
+    """Closes what was inherited from a shell: a lock or a pipe of a process that does not expect it to be kept."""
     for number in [int(path.name) for path in Path("/dev/fd").iterdir()]:
-        if number > _STANDARD and number not in kept:
+        if number > _LAST_STANDARD_STREAM and number not in kept:
             with suppress(OSError):  # that of the folder which was listed
                 os.close(number)

@@ -15,25 +15,26 @@ from pathlib import Path
 
 from rich.console import Console
 
-from qtj.checks.check import all_checked, checked
-from qtj.files.blame import blamed
-from qtj.files.manifests import Document, File, read_file
+from qtj.checks.job import check_file, check_job
+from qtj.files.attribution import attributed
+from qtj.files.documents import Document, File, read_file
 from qtj.files.settings import Setting
-from qtj.files.yaml_text import STDIN
+from qtj.files.source import STDIN
 from qtj.local.activity import Activity
 from qtj.local.addresses import NoFreePortError
 from qtj.local.program import CannotStartError, Configs, program_of
 from qtj.local.rehearsal import Rehearsal
 from qtj.local.session import LocalJob, Session
-from qtj.preview.dry_run import would_run
-from qtj.runs.failure import end_of_log
-from qtj.runs.live import view_on
-from qtj.runs.prepare import Plan, Prepared, claimed, detached, planned
-from qtj.runs.view import View
+from qtj.preview.dry_run import dry_run_lines
+from qtj.runs.failed_log import log_tail
+from qtj.runs.line_view import LineView
+from qtj.runs.live_view import view_for
+from qtj.runs.prepare import PreparedRun, RunPlan, claim, detach, plan_runs
+from qtj.terminal.collect import map_with_errors
+from qtj.terminal.console import print_text, safe_console
 from qtj.terminal.errors import COMPLETE, FAILED, INTERRUPTED, InputError
-from qtj.terminal.gather import tried
-from qtj.terminal.output import console_on, show
-from qtj.terminal.printing import Form, formatted, say, say_on_stderr
+from qtj.terminal.output_format import OutputFormat, formatted
+from qtj.terminal.streams import print_stderr, print_stdout
 from qtj.terminal.text import shell_word
 from qtj_operator.controller.client import Key, Object
 
@@ -48,11 +49,11 @@ class Options:
         file: The file.
         settings: Fields to set.
         artifacts: Where artifacts go, in place of a folder for each run.
-        resume: Whether to go on with the last run, whatever became of it.
-        fresh: Whether to begin anew, whatever became of the last run.
-        detach: Whether to go on without the terminal.
+        resume: Whether to continue the last run, however it ended.
+        fresh: Whether to start over, however the last run ended.
+        detach: Whether to continue without the terminal.
         output: The form in which stdout has the final object alone; None for lines for people.
-        dry_run: Whether to say what would be done, and do nothing.
+        dry_run: Whether to print what would be done, and do nothing.
         verbose: Whether to log what the operator does.
     """
 
@@ -62,7 +63,7 @@ class Options:
     resume: bool = False
     fresh: bool = False
     detach: bool = False
-    output: Form | None = None
+    output: OutputFormat | None = None
     dry_run: bool = False
     verbose: bool = False
 
@@ -70,7 +71,7 @@ class Options:
 class _Interrupts:
     """Ctrl-C: the first time a graceful stop, the second time a kill, the third time the end of this process."""
 
-    def __init__(self, session: Session, view: View) -> None:
+    def __init__(self, session: Session, view: LineView) -> None:
         self._session = session
         self._view = view
         self._count = 0
@@ -84,12 +85,12 @@ class _Interrupts:
         """Is called for each signal."""
         self._count += 1
         if self._count == 1:
-            self._view.say("stopping: the programs are told to end, checkpoints stay; once more kills them", "yellow")
+            self._view.print("stopping: the programs are asked to end, checkpoints stay; again kills them", "yellow")
             self._session.stop()
         elif self._count == 2:  # noqa: PLR2004
             self._session.kill()
         else:
-            self._view.abandon()
+            self._view.restore_terminal()
             os._exit(INTERRUPTED)  # whatever holds it up; the supervisors see to the programs
 
 
@@ -104,76 +105,78 @@ def run_file(options: Options) -> int:
     """
     logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(name)s: %(message)s")
     file = read_file(options.file, [Setting.parse(text) for text in options.settings])
-    rehearsals = all_checked(file, here=True)
+    rehearsals = check_file(file, here=True)
     notes = _check(file, rehearsals, options)
-    plans = planned(file.jobs, options.artifacts, resume=options.resume, fresh=options.fresh)
+    plans = plan_runs(file.jobs, options.artifacts, resume=options.resume, fresh=options.fresh)
     if options.dry_run:
         return _dry_run(notes, plans, rehearsals, options)
     with ExitStack() as stack:
-        prepared = [claimed(plan, stack) for plan in plans]
-        if options.detach and not detached([each.job.folder for each in prepared]):
-            say("\n".join(_farewell(each) for each in prepared))
+        prepared = [claim(plan, stack) for plan in plans]
+        if options.detach and not detach([each.job.folder for each in prepared]):
+            print_stdout("\n".join(_detached_sentence(each) for each in prepared))
             return COMPLETE
-        return _attended([*notes, *(note for each in prepared for note in each.notes)], prepared, file.configs, options)
+        return _run_attended(
+            [*notes, *(note for each in prepared for note in each.notes)], prepared, file.configs, options
+        )
 
 
-def _dry_run(notes: Sequence[str], plans: Sequence[Plan], rehearsals: Sequence[Rehearsal], options: Options) -> int:
-    """Says what a run would do; nothing is written.
+def _dry_run(notes: Sequence[str], plans: Sequence[RunPlan], rehearsals: Sequence[Rehearsal], options: Options) -> int:
+    """Prints what a run would do; nothing is written.
 
     Raises:
-        InputError: It could not begin, for its folder is not to be written to.
+        InputError: It could not start: its folder cannot be written to.
     """
     lines: list[str] = []
     for plan, rehearsal in zip(plans, rehearsals, strict=True):
         folder = plan.folder
-        lines += would_run(plan.job, rehearsal, folder.path, plan.artifacts(folder))
+        lines += dry_run_lines(plan.job, rehearsal, folder.path, plan.artifacts(folder))
         lines += plan.notes(folder)
-    said = "\n".join((*lines, *notes, "nothing was started: --dry-run"))
+    text = "\n".join((*lines, *notes, "nothing was started: --dry-run"))
     if options.output is None:
-        say(said)
+        print_stdout(text)
     else:
-        say_on_stderr(said)
-        say(formatted([plan.document.manifest for plan in plans], options.output))
+        print_stderr(text)
+        print_stdout(formatted([plan.document.manifest for plan in plans], options.output))
     return COMPLETE
 
 
-def _farewell(prepared: Prepared) -> str:
+def _detached_sentence(prepared: PreparedRun) -> str:
     name = prepared.name
-    return f"{name} goes on by itself: `qtj attach {name}` follows it, `qtj stop {name}` stops it"
+    return f"{name} continues in the background: `qtj attach {name}` follows it, `qtj stop {name}` stops it"
 
 
-def _attended(notes: Sequence[str], prepared: Sequence[Prepared], configs: Configs, options: Options) -> int:
-    lost = _Lost()
-    console = console_on(sys.stderr if options.output else sys.stdout, lost)
+def _run_attended(notes: Sequence[str], prepared: Sequence[PreparedRun], configs: Configs, options: Options) -> int:
+    lost = _LostTerminal()
+    console = safe_console(sys.stderr if options.output else sys.stdout, lost)
     jobs = [each.job for each in prepared]
-    with view_on(console, bell=bool(os.environ.get("QTJ_BELL"))) as view:
+    with view_for(console, bell=bool(os.environ.get("QTJ_BELL"))) as view:
         for note in notes:
-            view.say(note)
+            view.print(note)
         final = asyncio.run(_run(jobs, configs, view, lost))
     return _report(final, jobs, options, console, view)
 
 
-class _Lost:
-    """What becomes of a run whose terminal is gone, which another thread than that of the run may notice."""
+class _LostTerminal:
+    """Ends a run whose terminal is closed; another thread than that of the run may notice that."""
 
     def __init__(self) -> None:
         self.hang_up: Callable[[], object] = lambda: None
 
     def __call__(self, problem: OSError) -> None:
-        """See `steady`."""
+        """See `safe_stream`."""
         if problem.errno == errno.EIO:
             self.hang_up()
 
 
-async def _run(jobs: Sequence[LocalJob], configs: Configs, view: View, lost: _Lost) -> Sequence[Object]:
+async def _run(jobs: Sequence[LocalJob], configs: Configs, view: LineView, lost: _LostTerminal) -> Sequence[Object]:
     activities = {job.key: Activity(job.folder.path) for job in jobs}
 
-    def hear(key: Key, said: str) -> None:
-        activities[key].tell(said)
-        view.hear(key, said)
+    def set_activity(key: Key, activity: str) -> None:
+        activities[key].tell(activity)
+        view.set_activity(key, activity)
 
     try:
-        session = Session(jobs, configs=configs, on_change=view.notice, on_activity=hear)
+        session = Session(jobs, configs=configs, on_change=view.show_change, on_activity=set_activity)
     except OSError as problem:
         what = "set TMPDIR to a folder of your own"
         raise InputError(f"cannot use {problem.filename} ({problem.strerror}): {what}") from None
@@ -196,10 +199,10 @@ async def _run(jobs: Sequence[LocalJob], configs: Configs, view: View, lost: _Lo
 
 
 def _check(file: File, rehearsals: Sequence[Rehearsal], options: Options) -> Sequence[str]:
-    """Finds out what stands in the way of a run; returns what a user should know of one that can begin.
+    """Checks whether a run can start; returns notes for the user.
 
     Raises:
-        InputError: Something does.
+        InputError: It cannot start.
     """
     names = [document.manifest["metadata"]["name"] for document in file.jobs]
     wrong = [
@@ -212,10 +215,10 @@ def _check(file: File, rehearsals: Sequence[Rehearsal], options: Options) -> Seq
     known = dict(zip(map(id, file.jobs), rehearsals, strict=True))
 
     def programs(document: Document) -> Sequence[str]:
-        rehearsal = known.get(id(document)) or checked(document, here=True)
+        rehearsal = known.get(id(document)) or check_job(document, here=True)
         return list(_programs(document, rehearsal, file.configs))
 
-    notes, unstartable = tried(partial(blamed, programs), file.jobs)
+    notes, unstartable = map_with_errors(partial(attributed, programs), file.jobs)
     if wrong + unstartable:
         raise InputError("\n".join(wrong + unstartable))
     others = (f"{each} means nothing on this machine" for each in file.others)
@@ -223,7 +226,7 @@ def _check(file: File, rehearsals: Sequence[Rehearsal], options: Options) -> Seq
 
 
 def _programs(document: Document, rehearsal: Rehearsal, configs: Configs) -> Iterator[str]:
-    """Finds out now whether this machine has the programs, rather than in a pod's status."""
+    """Checks now whether this machine has the programs: a pod's status would show it later."""
     pods = list(rehearsal.pods)
     if rehearsal.inference:
         template = rehearsal.inference["spec"]["template"]
@@ -235,25 +238,27 @@ def _programs(document: Document, rehearsal: Rehearsal, configs: Configs) -> Ite
             raise InputError(f"{document.where(['spec', 'template', 'spec', 'containers'])}: {problem}") from None
 
 
-def _report(final: Sequence[Object], jobs: Sequence[LocalJob], options: Options, console: Console, view: View) -> int:
+def _report(
+    final: Sequence[Object], jobs: Sequence[LocalJob], options: Options, console: Console, view: LineView
+) -> int:
     for job, local in zip(final, jobs, strict=True):
-        view.end(job)
-        for line in filter(None, (*end_of_log(job, local.folder.logs), local.folder.complaint, _places(local))):
-            show(console, line)
+        view.show_end(job)
+        for line in filter(None, (*log_tail(job, local.folder.logs), local.folder.complaint, _result_paths(local))):
+            print_text(console, line)
     if options.output:
-        say(formatted(final, options.output))
+        print_stdout(formatted(final, options.output))
     phases = {(job.get("status") or {}).get("phase") for job in final}
     if phases == {"Complete"}:
         return COMPLETE
     has_failed = "Failed" in phases
-    if all(local.folder.is_used for local in jobs):  # else somebody has removed what there was to go on with
-        flags, begin = (["--resume"], "once the cause is gone, go on with") if has_failed else ([], "to go on")
-        show(console, f"{begin}: {_command(options, *flags)}")
+    if all(local.folder.is_used for local in jobs):  # else another process has removed the run
+        flags, begin = (["--resume"], "once the cause is removed, continue with") if has_failed else ([], "to continue")
+        print_text(console, f"{begin}: {_command(options, *flags)}")
     return FAILED if has_failed else INTERRUPTED
 
 
 def _command(options: Options, *flags: str) -> str:
-    """Returns the command that goes on with this run, to be copied."""
+    """Returns the command that continues this run, to be copied."""
     places = ("--artifacts", options.artifacts) if options.artifacts else ()
     settings = (word for setting in options.settings for word in ("--set", setting))
     words = ["qtj", "run", str(options.file), *flags, *places, *settings]
@@ -261,7 +266,7 @@ def _command(options: Options, *flags: str) -> str:
     return " ".join(map(shell_word, words)) + again
 
 
-def _places(job: LocalJob) -> str:
+def _result_paths(job: LocalJob) -> str:
     folder = job.folder.path
     return (
         f"results and logs: {folder}"

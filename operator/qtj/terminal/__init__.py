@@ -1,1 +1,1 @@
-"""What every command shares at the terminal: text, errors, output for programs."""
+"""What all commands use to print: safe text, errors and exit codes, stdout and stderr, `-o`."""

@@ -1,4 +1,4 @@
-"""How commands end, and what a user did wrong: one sentence with where, what, and what to do."""
+"""Exit codes, and mistakes of a user: one sentence with where, what, and what to do."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,10 +8,20 @@ from typing import NoReturn
 import typer
 
 from qtj.local.extras import install_command
-from qtj.terminal.printing import say_on_stderr
+from qtj.terminal.streams import print_stderr
 from qtj_operator.api.spelling import meant
 
-__all__ = ["COMPLETE", "FAILED", "INPUT", "INTERRUPTED", "InputError", "end", "input_checked", "meant", "needs_extra"]
+__all__ = [
+    "COMPLETE",
+    "FAILED",
+    "INPUT",
+    "INTERRUPTED",
+    "InputError",
+    "exit_with_error",
+    "input_checked",
+    "meant",
+    "needs_extra",
+]
 
 COMPLETE, FAILED, INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes of `qtj`."""
@@ -25,16 +35,16 @@ class InputError(Exception):
 def input_checked() -> Iterator[None]:
     """Ends the command with one sentence for each mistake of the user's, and without one on Ctrl-C."""
     try:
-        _refuse_lost_folder()
+        _check_current_folder()
         yield
     except InputError as problem:
-        end(str(problem), INPUT)
+        exit_with_error(str(problem), INPUT)
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _refuse_lost_folder() -> None:
-    """Refuses to work in a folder that is gone: no relative path leads anywhere from there."""
+def _check_current_folder() -> None:
+    """Refuses a current folder that was deleted: no relative path can be resolved from there."""
     try:
         Path.cwd()
     except OSError as problem:
@@ -47,13 +57,13 @@ def needs_extra(extra: str, command: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as problem:
-        if str(problem.name).startswith("qtj_"):  # a defect of ours
+        if str(problem.name).startswith("qtj_"):  # an error in this project
             raise
         sentence = f"qtj {command} needs the extra {extra}, and there is no {problem.name}: {install_command(extra)}"
-        end(sentence, INPUT)
+        exit_with_error(sentence, INPUT)
 
 
-def end(sentence: str, code: int = FAILED) -> NoReturn:
-    """Says on stderr what is wrong and ends the command."""
-    say_on_stderr("\n".join(f"qtj: {line}" for line in sentence.split("\n")))
+def exit_with_error(sentence: str, code: int = FAILED) -> NoReturn:
+    """Prints on stderr what is wrong and ends the command."""
+    print_stderr("\n".join(f"qtj: {line}" for line in sentence.split("\n")))
     raise typer.Exit(code)

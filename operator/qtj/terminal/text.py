@@ -1,7 +1,7 @@
 """Text of programs and files, as a terminal may show it.
 
 A program's message, a path or a log can hold anything: escape sequences that rename the window, characters that go back
-and write over what stands there, marks that turn the direction of reading. None of it may act on the terminal.
+and overwrite the line, marks that turn the direction of reading. None of it may act on the terminal.
 """
 
 import os
@@ -15,7 +15,7 @@ from rich.cells import cell_len, set_cell_size
 
 from qtj_contract import printable
 
-__all__ = ["columns", "cut", "log_on_terminal", "names", "shell_word", "visible"]
+__all__ = ["columns", "log_on_terminal", "name_list", "shell_word", "truncate", "visible"]
 
 _FEW = 4
 
@@ -52,7 +52,7 @@ def _escaped(letter: str) -> str:
     return letter if letter.isprintable() else "".join(f"\\x{byte:02x}" for byte in os.fsencode(letter))
 
 
-def cut(text: str, width: int, end: str = "…") -> str:
+def truncate(text: str, width: int, end: str = "…") -> str:
     """Returns text that takes no more columns than `width`, with `end` where something was left out."""
     if cell_len(text) <= width:
         return text
@@ -65,7 +65,7 @@ def columns(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("   ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
-def names(manifests: Sequence[Mapping[str, Any]]) -> str:
+def name_list(manifests: Sequence[Mapping[str, Any]]) -> str:
     """Returns the names of objects in one line: of many, the first and the last one and how many there are."""
     all_of_them = [each["metadata"]["name"] for each in manifests]
     if len(all_of_them) <= _FEW:

@@ -163,31 +163,31 @@ def spec_applied(message: str) -> Fact:
     return Fact(ConditionType.SPEC_IGNORED, status=False, reason=Reason.SPEC_APPLIED, message=message)
 
 
-def find(conditions: Iterable[Condition] | None, kind: ConditionType) -> Condition | None:
+def find(conditions: Iterable[Condition], kind: ConditionType) -> Condition | None:
     """Returns the condition of type `kind`, or None."""
-    return next((condition for condition in conditions or () if condition.type == kind), None)
+    return next((condition for condition in conditions if condition.type == kind), None)
 
 
-def is_true(conditions: Iterable[Condition] | None, kind: ConditionType) -> bool:
+def is_true(conditions: Iterable[Condition], kind: ConditionType) -> bool:
     """Tells whether the condition of type `kind` is there and true."""
     condition = find(conditions, kind)
     return condition is not None and condition.status == "True"
 
 
-def is_over(conditions: Iterable[Condition] | None) -> bool:
+def is_over(conditions: Iterable[Condition]) -> bool:
     """Tells whether the job is complete or has failed."""
     return is_true(conditions, ConditionType.COMPLETE) or is_true(conditions, ConditionType.FAILED)
 
 
 def merge(
-    conditions: Iterable[Condition] | None, facts: Iterable[Fact], generation: int, now: datetime
+    conditions: Iterable[Condition], facts: Iterable[Fact], generation: int, now: datetime
 ) -> tuple[Condition, ...]:
     """Returns the conditions with `facts` laid over them, in the order of `ConditionType`, and then those of others.
 
     The transition time moves only when the status does, as the Kubernetes API conventions ask. A condition of ours that
     still holds speaks of this generation too: `kubectl wait` passes over one that speaks of an earlier generation.
     """
-    merged = {condition.type: condition for condition in conditions or ()}
+    merged = {condition.type: condition for condition in conditions}
     for kind in ConditionType:
         if kind in merged:
             merged[kind] = merged[kind].changed(observed_generation=generation)
@@ -219,9 +219,9 @@ _TOLD_BY = {ConditionType.TRAINED: ConditionType.COMPLETE}
 """What a job that has trained waits for says more than that it has trained."""
 
 
-def phase_of(conditions: Iterable[Condition] | None) -> tuple[Phase, str | None]:
+def phase_of(conditions: Iterable[Condition]) -> tuple[Phase, str | None]:
     """Returns the phase that the conditions amount to, and the reason of the one that decided."""
-    known = {condition.type: condition for condition in conditions or ()}
+    known = {condition.type: condition for condition in conditions}
 
     for kind, phase in _DECISIVE.items():
         if kind in known and known[kind].status == "True":

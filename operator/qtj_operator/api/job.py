@@ -14,24 +14,19 @@ from qtj_operator.api.reading import read_leniently, read_spec, read_status
 from qtj_operator.api.run_policy import BackoffScope, RunPolicy
 from qtj_operator.api.spec import IMMUTABLE, Inference, Spec, Strategy
 from qtj_operator.api.status import Status
+from qtj_operator.api.template import PodTemplate, main_name, read_template, runs_trainer
 
 __all__ = [
     "GRPC_PORT",
     "METRICS_PORT",
-    "TRAINER_IMAGE",
     "Job",
     "ReplicaId",
     "is_managed_elsewhere",
     "is_trainer",
     "main_container",
-    "main_name",
 ]
 
 C = TypeVar("C", bound=Mapping[str, Any])
-
-_MAIN_CONTAINER = "trainer"
-TRAINER_IMAGE = "qtj-trainer"
-"""How the image of this project's trainer is called, in whatever registry."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -148,11 +143,20 @@ class Job:
 
     @property
     def named_weights(self) -> str | None:
-        """The whole address of the weights that the spec names; None when it names none."""
-        artifacts = self.spec.artifacts
-        if artifacts.weights is None or "://" in artifacts.weights:
-            return artifacts.weights
-        return f"{artifacts.uri.rstrip('/')}/{artifacts.weights}"
+        """The whole address of the weights that the spec names, by the spec; None when it names none."""
+        return self.weights_below(self.spec.artifacts.uri)
+
+    def weights_below(self, folder: str) -> str | None:
+        """Returns the whole address of the weights that the spec names; None when it names none.
+
+        Args:
+            folder: The address of the artifacts. Weights below those of the spec are at the same place below it.
+        """
+        uri, weights = self.spec.artifacts.uri, self.spec.artifacts.weights
+        if weights is None:
+            return None
+        below = weights.removeprefix(f"{uri.rstrip('/')}/")
+        return below if "://" in below else f"{folder.rstrip('/')}/{below}"
 
     @property
     def queued(self) -> bool:
@@ -208,16 +212,20 @@ class Job:
         """What to run after training, if anything."""
         return self.spec.inference
 
-    def template(self, role: Role) -> Mapping[str, Any]:
+    def template(self, role: Role) -> PodTemplate:
         """Returns the pod template of a role: its own, or the job's."""
         own = next(spec.template for known, spec in self.spec.replica_specs if known == role)
         return self.spec.template if own is None else own
 
     @property
-    def inference_template(self) -> Mapping[str, Any]:
-        """The pod template of inference: its own, or the leading replica's."""
+    def inference_template(self) -> PodTemplate:
+        """The pod template of inference: its own, or the leading replica's.
+
+        Raises:
+            ValidationError: Its own cannot be read.
+        """
         own = self.inference and self.inference.template
-        return own or self.template(self.leader.role)
+        return read_template(own) if own else self.template(self.leader.role)
 
 
 def is_managed_elsewhere(raw: Mapping[str, Any]) -> bool:
@@ -231,15 +239,9 @@ def main_container(containers: Sequence[C]) -> C:
     return containers[names.index(main_name(names))]
 
 
-def main_name(names: Sequence[str]) -> str:
-    """Returns the name of the container that runs the training program."""
-    return _MAIN_CONTAINER if _MAIN_CONTAINER in names else names[0]
-
-
 def is_trainer(container: Mapping[str, Any]) -> bool:
     """Tells whether a container runs the trainer of this project."""
-    repository = str(container.get("image") or "").partition("@")[0]
-    return repository.rpartition("/")[2].partition(":")[0] == TRAINER_IMAGE and not container.get("command")
+    return runs_trainer(container.get("image"), container.get("command"))
 
 
 def _digest(written: Mapping[str, Any]) -> str:

@@ -1,11 +1,7 @@
 """How much memory a replica needs at least, from what the job says of its circuit."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from qtj_contract import statevector_bytes
 from qtj_contract.memory import Circuits, memory_of
-from qtj_operator.api.job import is_trainer
 from qtj_operator.api.spec import Circuit, Precision
 
 __all__ = ["program_bytes", "state_bytes"]
@@ -19,13 +15,13 @@ def state_bytes(circuit: Circuit) -> int:
     return statevector_bytes(circuit.qubits, bytes_per_amplitude=amplitude)
 
 
-def program_bytes(circuit: Circuit, container: Mapping[str, Any], *, replicas: int = 1) -> int:
+def program_bytes(circuit: Circuit, *, is_trainer: bool, replicas: int = 1) -> int:
     """Returns the bytes of the trainer of this project beside the statevectors; 0 for another program.
 
     Args:
         circuit: The circuit.
-        container: The container that the program runs in.
+        is_trainer: Whether the program is the trainer of this project.
         replicas: How many take each step together; 0 for inference.
     """
     asked = Circuits(qubits=circuit.qubits, filters=circuit.filters or 1, replicas=replicas)
-    return memory_of(asked).program if is_trainer(container) else 0
+    return memory_of(asked).program if is_trainer else 0

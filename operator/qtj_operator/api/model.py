@@ -4,10 +4,17 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, PlainSerializer, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-__all__ = ["Model", "Timestamp"]
+from qtj_contract.timestamps import rfc3339
+
+__all__ = ["Model", "Timestamp", "null_as"]
+
+
+def null_as(empty: object) -> BeforeValidator:
+    """Returns the annotation of a field whose null reads as `empty`: to an API server it counts as left out."""
+    return BeforeValidator(lambda value: empty if value is None else value)
 
 
 class Model(BaseModel):
@@ -41,7 +48,7 @@ class Model(BaseModel):
 
 Timestamp = Annotated[
     datetime,
-    PlainSerializer(lambda moment: moment.strftime("%Y-%m-%dT%H:%M:%SZ"), return_type=str),
+    PlainSerializer(rfc3339, return_type=str),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
 """A moment to the second in UTC, as Kubernetes writes it."""

@@ -17,7 +17,7 @@ from qtj_operator.api.model import Model
 from qtj_operator.api.names import MANAGER, MAX_REPLICAS, Role
 from qtj_operator.api.rules import Rule, checked, enforce, validations
 from qtj_operator.api.run_policy import LONGEST, RunPolicy
-from qtj_operator.api.template import PodTemplate, UnreadPodTemplate
+from qtj_operator.api.template import ReadPodTemplate, UnreadPodTemplate
 
 __all__ = [
     "IMMUTABLE",
@@ -75,7 +75,7 @@ class ReplicaSpec(Model):
     replicas: StrictInt | None = Field(
         None, description=f"How many replicas of this role. {REPLICAS} when left out.", ge=1, le=MAX_REPLICAS
     )
-    template: PodTemplate | None = Field(
+    template: ReadPodTemplate | None = Field(
         None, description="Pod template of this role alone. The job's `template` when left out."
     )
 
@@ -235,7 +235,7 @@ class Spec(Model):
             "Mirrored: one pod, all its devices. None: the program sees to it; TF_CONFIG is written all the same."
         ),
     )
-    template: PodTemplate = Field(
+    template: ReadPodTemplate = Field(
         description="Pod template of every replica and of the inference Job, unless they have their own."
     )
     replica_specs: Annotated[ReplicaSpecs, checked(_SOME_ROLE)] = Field(

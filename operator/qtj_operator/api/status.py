@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Literal
+from operator import not_
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
-from qtj_operator.api.model import Model, Timestamp
+from qtj_operator.api.model import Model, Timestamp, null_as
 
 __all__ = [
-    "ENDED",
+    "FINISHED",
     "Condition",
     "Failure",
     "InferencePhase",
@@ -20,6 +21,14 @@ __all__ = [
     "Status",
     "WeightsStatus",
 ]
+
+
+T = TypeVar("T")
+_Items = Annotated[tuple[T, ...], null_as(()), Field(exclude_if=not_)]
+"""A list that is empty where the object has none, and left out where it is empty."""
+
+_ByName = Annotated[Mapping[str, T], null_as({}), Field(exclude_if=not_)]
+"""The same of an object of objects."""
 
 
 class Phase(StrEnum):
@@ -34,8 +43,8 @@ class Phase(StrEnum):
     FAILED = "Failed"
 
 
-ENDED = frozenset({Phase.COMPLETE, Phase.FAILED})
-"""Phases of a job that is over."""
+FINISHED = frozenset({Phase.COMPLETE, Phase.FAILED})
+"""Phases of a job that is complete or has failed."""
 
 
 class Condition(Model):
@@ -144,8 +153,8 @@ class Status(Model):
     )
     reason: str | None = Field(None, description="Reason of the condition that the phase follows from.")
     ready: str | None = Field(None, description="Ready replicas of all, for example 2/2.")
-    conditions: tuple[Condition, ...] | None = Field(
-        None,
+    conditions: _Items[Condition] = Field(
+        (),
         description="Running, Suspended, Trained, Complete, Failed and SpecIgnored, as kubectl wait reads them.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
     )
@@ -187,8 +196,8 @@ class Status(Model):
         description="Digest of the fields that cannot be changed once the job has started, as they were then.",
     )
     completion_time: Timestamp | None = Field(None, description="When the job ended.")
-    replicas: Mapping[str, ReplicaStatus] | None = Field(None, description="Counts by role.")
-    failures: tuple[Failure, ...] | None = Field(None, description="The last replicas that ended badly, newest last.")
+    replicas: _ByName[ReplicaStatus] = Field({}, description="Counts by role.")
+    failures: _Items[Failure] = Field((), description="The last replicas that ended badly, newest last.")
     progress: ProgressStatus | None = Field(None, description="How far training is.")
     evaluation: ProgressStatus | None = Field(
         None, description="What the Evaluator has measured last, and at which epoch and step of the training."

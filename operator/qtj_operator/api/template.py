@@ -1,79 +1,183 @@
-"""The pod template: the few fields that the operator itself reads, and everything else untouched.
+"""The pod template: the few fields that the operator itself reads, and all of it as the user wrote it.
 
-Kubernetes checks the pod when it is created. What is checked here is only what the builders rely on, so that a slip in
-a template ends in a sentence for the user and not in a defect of the operator.
+Kubernetes checks the pod when it is created. What is checked here is only what the operator relies on, so that a slip
+in a template ends in a sentence for the user and not in a defect of the operator.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 
-__all__ = ["PodTemplate", "UnreadPodTemplate", "read_template"]
+from qtj_operator.api.model import null_as
 
+__all__ = [
+    "TRAINER_IMAGE",
+    "Container",
+    "Metadata",
+    "PodSpec",
+    "PodTemplate",
+    "Port",
+    "ReadPodTemplate",
+    "UnreadPodTemplate",
+    "Volume",
+    "main_name",
+    "read_template",
+    "runs_trainer",
+]
 
+_MAIN_CONTAINER = "trainer"
 _MOST_CONTAINERS = 32
+TRAINER_IMAGE = "qtj-trainer"
+"""How the image of this project's trainer is called, in whatever registry."""
+
+T = TypeVar("T")
+_List = Annotated[list[T], null_as([])]
+_Fields = Annotated[dict[str, Any], null_as({})]
 
 
 class _Part(BaseModel):
     """A part of the template; a field that is null counts as left out, as it does for Kubernetes."""
 
-    model_config = ConfigDict(alias_generator=to_camel, extra="allow")
+    model_config = ConfigDict(alias_generator=to_camel, extra="allow", frozen=True)
+
+    _written: Mapping[str, Any] = PrivateAttr(default_factory=dict)
+
+    @property
+    def written(self) -> Mapping[str, Any]:
+        """The part as its author wrote it."""
+        return self._written
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _read(cls, written: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401  JSON
+        part = handler(written)
+        if part is not written:
+            part._written = written  # noqa: SLF001  a part of this class
+        return part
+
+    @model_serializer
+    def _write(self) -> Mapping[str, Any]:
+        return self._written
 
 
-class _Variable(_Part):
+class Variable(_Part):
+    """A variable of a container."""
+
     name: str
 
 
-class _Mount(_Part):
+class Port(_Part):
+    """A port of a container."""
+
+    container_port: Any = None
+    name: Any = None
+
+
+class Mount(_Part):
+    """Where a container mounts a volume."""
+
     mount_path: str
+    name: Any = None
 
 
-class _Volume(_Part):
+class Volume(_Part):
+    """A volume of the pod."""
+
     name: str
 
+    @property
+    def kind(self) -> str:
+        """The name of its source; one that names none is an emptyDir."""
+        return next((key for key, value in self.written.items() if key != "name" and value is not None), "emptyDir")
 
-class _Resources(_Part):
-    limits: dict[str, Any] | None = None
+
+class Resources(_Part):
+    """What a container may take."""
+
+    limits: _Fields = {}
 
 
-class _Container(_Part):
+class Container(_Part):
+    """A container of the pod."""
+
     name: str = Field(min_length=1)
     image: str = Field(min_length=1)
-    env: list[_Variable] | None = None
-    ports: list[dict[str, Any]] | None = None
-    volume_mounts: list[_Mount] | None = None
-    resources: _Resources | None = None
-    security_context: dict[str, Any] | None = None
+    command: Any = None
+    env: _List[Variable] = []
+    ports: _List[Port] = []
+    volume_mounts: _List[Mount] = []
+    resources: Annotated[Resources, null_as({})] = Resources()
+    security_context: _Fields = {}
+    termination_message_path: Any = None
+    restart_policy: Any = None
+    restart_policy_rules: Any = None
+
+    @property
+    def is_trainer(self) -> bool:
+        """Whether it runs the trainer of this project."""
+        return runs_trainer(self.image, self.command)
 
 
-class _PodSpec(_Part):
-    containers: list[_Container] = Field(min_length=1, max_length=_MOST_CONTAINERS)
-    init_containers: list[_Container] | None = None
-    volumes: list[_Volume] | None = None
-    security_context: dict[str, Any] | None = None
+class PodSpec(_Part):
+    """The pod."""
+
+    containers: list[Container] = Field(min_length=1, max_length=_MOST_CONTAINERS)
+    init_containers: _List[Container] = []
+    volumes: _List[Volume] = []
+    security_context: _Fields = {}
     restart_policy: Literal["Never"] | None = None
 
-
-class _Metadata(_Part):
-    labels: dict[str, Any] | None = None
-    annotations: dict[str, Any] | None = None
-
-
-class _Template(_Part):
-    metadata: _Metadata | None = None
-    spec: _PodSpec
+    @property
+    def main(self) -> Container:
+        """The container that runs the training program."""
+        names = [container.name for container in self.containers]
+        return self.containers[names.index(main_name(names))]
 
 
-def read_template(template: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns the template as it is, once the builders can rely on it.
+class Metadata(_Part):
+    """Labels and annotations of the pod."""
+
+    labels: _Fields = {}
+    annotations: _Fields = {}
+
+
+class PodTemplate(_Part):
+    """A PodTemplateSpec, not expanded: every future field of a pod is passed on."""
+
+    metadata: Annotated[Metadata, null_as({})] = Metadata()
+    spec: PodSpec
+
+
+def read_template(written: Any) -> PodTemplate:  # noqa: ANN401  whatever a user wrote
+    """Reads a template.
 
     Raises:
-        ValidationError: They cannot.
+        ValidationError: The builders cannot rely on it.
     """
-    _Template.model_validate(template)
-    return template
+    return PodTemplate.model_validate(written)
+
+
+def main_name(names: Sequence[str]) -> str:
+    """Returns the name of the container that runs the training program."""
+    return _MAIN_CONTAINER if _MAIN_CONTAINER in names else names[0]
+
+
+def runs_trainer(image: object, command: object) -> bool:
+    """Tells whether a container of this image and command runs the trainer of this project."""
+    repository = str(image or "").partition("@")[0]
+    return repository.rpartition("/")[2].partition(":")[0] == TRAINER_IMAGE and not command
 
 
 _SCHEMA: dict[str, Any] = {
@@ -115,9 +219,9 @@ _SCHEMA: dict[str, Any] = {
     "x-kubernetes-preserve-unknown-fields": True,
 }
 
-PodTemplate = Annotated[Mapping[str, Any], AfterValidator(read_template), WithJsonSchema(_SCHEMA)]
-"""A PodTemplateSpec, not expanded: the schema stays small and every future pod field works."""
+ReadPodTemplate = Annotated[PodTemplate, BeforeValidator(read_template), WithJsonSchema(_SCHEMA)]
+"""A template in a spec: the schema stays small, and what the user wrote stays as it is."""
 
 UnreadPodTemplate = Annotated[Mapping[str, Any], WithJsonSchema(_SCHEMA)]
-"""A PodTemplate that may still be edited while the job trains: a slip in it must not make the whole job unreadable, so
-`read_template` has to be called before it is used."""
+"""A template that may still be edited while the job trains: a slip in it must not make the whole job unreadable, so it
+is read by `read_template` when it is used."""

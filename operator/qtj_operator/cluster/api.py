@@ -147,7 +147,7 @@ class ApiClient:
         try:
             code, answer, wait = await self._send(verb, url, body)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise ApiError(0, "Unreachable", f"the API server cannot be reached: {error or 'timeout'}") from error
+            raise ApiError(0, "Unreachable", f"the API server cannot be reached: {str(error) or 'timeout'}") from error
         finally:
             self._metrics.requested(verb, resource.value[1], code)
         if code >= 400:  # noqa: PLR2004

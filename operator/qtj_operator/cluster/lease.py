@@ -136,7 +136,7 @@ async def _answered(request: Awaitable[T]) -> T:
         async with asyncio.timeout(_ANSWER_SECONDS):
             return await request
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        why = f"the API server cannot be reached: {error or 'timeout'}"
+        why = f"the API server cannot be reached: {str(error) or 'timeout'}"
         raise kubernetes.ApiException(status=0, reason=why) from error
 
 

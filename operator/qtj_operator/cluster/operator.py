@@ -17,6 +17,7 @@ from qtj_operator.controller.client import ApiError, Client, Key, Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler
+from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.runtime import Runtime
 
 __all__ = ["Settings", "check_installed", "run_operator"]
@@ -69,19 +70,22 @@ async def run_operator(settings: Settings) -> None:
     where = f"namespace {settings.namespace}" if settings.namespace else "all namespaces"
     log.info("version %s starts, for %s", version("quantumtrainingjob"), where)
     queue: WorkQueue[Key] = WorkQueue()
-    metrics = Metrics(lambda: len(queue))
+    jobs = JobRegistry()
+    metrics = Metrics(lambda: len(queue), jobs.count)
     client = await connect(metrics)
     try:
-        await _run(client, queue, metrics, settings)
+        await _run(client, queue, jobs, metrics, settings)
     finally:
         await client.close()
 
 
-async def _run(client: ApiClient, queue: WorkQueue[Key], metrics: Metrics, settings: Settings) -> None:
+async def _run(
+    client: ApiClient, queue: WorkQueue[Key], jobs: JobRegistry, metrics: Metrics, settings: Settings
+) -> None:
     state = _State()
     poller = ProgressPoller(queue.add)
-    reconciler = Reconciler(client, poller, client.now, metrics)
-    runtime = Runtime(client, reconciler.reconcile, queue, settings.namespace, metrics)
+    reconciler = Reconciler(client, poller, client.now, jobs, metrics)
+    runtime = Runtime(client, reconciler.reconcile, queue, settings.namespace, jobs=jobs, metrics=metrics)
     if settings.port:
         await serve(settings.port, metrics.registry, alive=lambda: runtime.alive, ready=lambda: state.ready)
 

@@ -1,32 +1,36 @@
-"""The HTTP session that kopf watches by: an answer that breaks off is a connection that failed, and is asked for again.
+"""The HTTP session of the watches: an answer that breaks off is a connection that failed, and is asked for again.
 
 kopf (1.45) repeats a request whose connection fails, but takes an answer for whole once its headers are there: where a
 connection breaks within the list of the server's resources, the error would end the operator.
 """
 
+from collections.abc import Mapping
+from ssl import SSLContext
+
 import aiohttp
-import kopf
 
 from qtj_operator.cluster.agent import USER_AGENT
 
 __all__ = ["session"]
 
 
-def session(info: kopf.ConnectionInfo) -> kopf.AiohttpSession:
-    """Returns a session by kopf's own credentials; kopf closes it."""
-    connector = aiohttp.TCPConnector(limit=0, ssl=info.as_ssl_context())
-    return kopf.AiohttpSession(
-        server=info.server,
-        default_namespace=info.default_namespace,
-        priority=info.priority,
-        expiration=info.expiration,
-        aiohttp_session=aiohttp.ClientSession(
-            connector=connector,
-            headers={**info.as_http_headers(), "User-Agent": USER_AGENT},
-            proxy=info.proxy_url,
-            trust_env=info.trust_env,
-            middlewares=(_whole,),
-        ),
+def session(
+    headers: Mapping[str, str], *, ssl: SSLContext | bool = True, proxy: str | None = None, trust_env: bool = False
+) -> aiohttp.ClientSession:
+    """Returns a session; whoever asks for it closes it.
+
+    Args:
+        headers: The credentials.
+        ssl: How the server is known; True for the default.
+        proxy: The URL of the proxy, if there is one.
+        trust_env: Whether the environment may name a proxy.
+    """
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0, ssl=ssl),
+        headers={**headers, "User-Agent": USER_AGENT},
+        proxy=proxy,
+        trust_env=trust_env,
+        middlewares=(_whole,),
     )
 
 

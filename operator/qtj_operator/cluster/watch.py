@@ -1,4 +1,4 @@
-"""Watches the cluster with kopf, which only this module and its session import.
+"""Watches the cluster with kopf, which only this module imports.
 
 Of kopf's handlers only `on.event` is used, and it does nothing but put a key into the queue. Its other handlers keep
 their state in annotations and finalizers of the user's object, which belongs to the user (and to Argo CD), and they
@@ -78,7 +78,20 @@ def _handlers(registry: kopf.OperatorRegistry, hint: Callable[[Key], None]) -> N
     @kopf.on.login(registry=registry)
     async def login(**kwargs: Any) -> Any:  # noqa: ANN401
         info = kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
-        return info and session(info)
+        return info and _credentials(info)
+
+
+def _credentials(info: kopf.ConnectionInfo) -> kopf.AiohttpSession:
+    """Returns kopf's own credentials with a session of ours, which kopf closes."""
+    return kopf.AiohttpSession(
+        server=info.server,
+        default_namespace=info.default_namespace,
+        priority=info.priority,
+        expiration=info.expiration,
+        aiohttp_session=session(
+            info.as_http_headers(), ssl=info.as_ssl_context(), proxy=info.proxy_url, trust_env=info.trust_env
+        ),
+    )
 
 
 def _settings() -> kopf.OperatorSettings:

@@ -7,13 +7,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+
+from qtj_operator.api.model import null_as
 
 __all__ = ["ContainerStatus", "JobObject", "NodeObject", "PodObject", "ServiceObject", "Terminated", "is_controlled_by"]
 
 T = TypeVar("T")
-Items = Annotated[tuple[T, ...], BeforeValidator(lambda value: value or ())]
+Items = Annotated[tuple[T, ...], null_as(())]
 
 
 class _Part(BaseModel):

@@ -111,12 +111,20 @@ class Client(Protocol):
 class ProgressSource(Protocol):
     """Where the progress of running jobs comes from."""
 
-    def latest(self, key: Key, address: str | None, *, evaluator: bool = False) -> Progress | None:
-        """Returns what the job's leader said last, or its evaluator.
+    def follow(self, key: Key, address: str, *, evaluator: bool = False) -> None:
+        """Asks a replica from now on.
 
         Args:
-            key: Namespace and name of the job.
-            address: IP address of that replica while it runs, to be asked from now on; None to ask no more.
-            evaluator: Whether it is the evaluator.
+            key: Namespace and name of its job.
+            address: Its IP address; another one than before replaces that.
+            evaluator: Whether it is the job's evaluator, and not its leader.
         """
+        ...
+
+    def latest(self, key: Key, *, evaluator: bool = False) -> Progress | None:
+        """Returns what a replica that is followed reported last; None while it has reported nothing."""
+        ...
+
+    def forget(self, key: Key, *, evaluator: bool = False) -> None:
+        """Asks a replica no more, and drops what it has reported."""
         ...

@@ -3,6 +3,7 @@
 import hashlib
 from datetime import datetime
 
+from qtj_contract.timestamps import rfc3339
 from qtj_operator.api.names import API_VERSION, KIND, MANAGED_BY
 from qtj_operator.controller.client import ApiError, Client, Object, Resource
 from qtj_operator.core.decision import Event
@@ -25,7 +26,7 @@ def _manifest(raw: Object, event: Event, now: datetime) -> Object:
     meta, status = raw["metadata"], raw.get("status", {})
     said = (meta["uid"], str(status.get("attempt")), str(status.get("retry")), event.type, event.reason, event.message)
     digest = hashlib.sha256("\0".join(said).encode()).hexdigest()[:16]
-    moment = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    moment = rfc3339(now)
     return {
         "apiVersion": "v1",
         "kind": "Event",

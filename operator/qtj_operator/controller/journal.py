@@ -37,7 +37,7 @@ def _lines(before: Status, decision: Decision) -> Iterator[str]:
     if before.phase is None:
         yield "is created"
     if (before.phase, before.attempt) != (after.phase, after.attempt):
-        why = next((each.message for each in after.conditions or () if each.reason == after.reason), "")
+        why = next((each.message for each in after.conditions if each.reason == after.reason), "")
         yield f"is {after.phase}, attempt {after.attempt or 0}" + (f": {why}" if why else "")
     # A lone replica starts again without a new phase or attempt of its job.
     yield from (event.message for event in decision.events if event.reason == Reason.REPLICA_REPLACED)

@@ -1,7 +1,7 @@
 """Prometheus metrics of the operator."""
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,7 +12,6 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 
 from qtj_operator.api.conditions import ConditionType, Reason, find, is_true
 from qtj_operator.api.status import Phase, Status
-from qtj_operator.controller.client import Key
 
 __all__ = ["Metrics", "Outcome"]
 
@@ -43,10 +42,11 @@ class Metrics:
     """What the operator counts, in a registry of its own so that two operators in one process do not mix.
 
     Args:
-        depth: Tells how many jobs wait for a pass.
+        depth: Returns how many jobs wait for a pass.
+        jobs: Returns how many jobs are in a phase.
     """
 
-    def __init__(self, depth: Callable[[], int] = lambda: 0) -> None:
+    def __init__(self, depth: Callable[[], int] = lambda: 0, jobs: Callable[[Phase], int] = lambda _: 0) -> None:
         disable_created_metrics()  # a second series for each, that nobody reads
         self.registry = CollectorRegistry()
         self._passes = Histogram(
@@ -66,15 +66,14 @@ class Metrics:
         Info("qtj_build", "Which operator this is.", registry=self.registry).info(
             {"version": version("quantumtrainingjob")}
         )
-        self._count_jobs()
+        self._count_jobs(jobs)
         queue = Gauge("qtj_queue_depth", "Jobs that wait for a pass.", registry=self.registry)
         queue.set_function(depth)
 
-    def _count_jobs(self) -> None:
-        self._phases: dict[Key, str] = {}
+    def _count_jobs(self, jobs: Callable[[Phase], int]) -> None:
         phases = Gauge("qtj_jobs", "Jobs by phase, as the leader sees them.", ["phase"], registry=self.registry)
         for phase in Phase:
-            phases.labels(phase).set_function(partial(self._in_phase, phase))
+            phases.labels(phase).set_function(partial(jobs, phase))
         self._restarts = Counter("qtj_restarts", "Restarts that count against backoffLimit.", registry=self.registry)
         self._disruptions = Counter(
             "qtj_disruptions", "Restarts after preemption, eviction or a lost node.", registry=self.registry
@@ -115,19 +114,6 @@ class Metrics:
         """Notes that this operator works from now on; it ends when it no longer may."""
         self._leads.set(1)
 
-    @property
-    def jobs(self) -> Collection[Key]:
-        """The jobs that are counted."""
-        return self._phases.keys()
-
-    def seen(self, key: Key, phase: str | None) -> None:
-        """Notes the phase of a job, which has none before its first status."""
-        self._phases[key] = phase or Phase.PENDING
-
-    def forget(self, key: Key) -> bool:
-        """Counts a job no longer; returns whether it was counted."""
-        return self._phases.pop(key, None) is not None
-
     def moved(self, before: Status, after: Status) -> None:
         """Counts what a new status tells beyond the one before."""
         self._restarts.inc(max((after.restarts or 0) - (before.restarts or 0), 0))
@@ -135,6 +121,3 @@ class Metrics:
         failed = find(after.conditions, ConditionType.FAILED)
         if failed and failed.status == "True" and not is_true(before.conditions, ConditionType.FAILED):
             self._failed.labels(failed.reason).inc()
-
-    def _in_phase(self, phase: Phase) -> int:
-        return sum(each == phase for each in self._phases.values())

@@ -4,19 +4,21 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from qtj_operator.api.job import Job, main_container
+from qtj_contract import Progress
+from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, LABEL_ROLE, Role, inference_name
 from qtj_operator.controller.children import is_controlled_by
-from qtj_operator.controller.client import Client, Object, ProgressSource, Resource
+from qtj_operator.controller.client import Client, Key, Object, ProgressSource, Resource
 from qtj_operator.controller.parse import parse_inference, parse_pod, parse_service
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.observed import Observed
+from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.pod import Pod
 
 __all__ = ["observe"]
 
 
-async def observe(client: Client, progress: ProgressSource, job: Job) -> Observed:
+async def observe(client: Client, progress: ProgressSource, job: Job, platform: Platform = CLUSTER) -> Observed:
     """Returns the job with every child that it controls; an object that merely carries our labels is not one."""
     labels = {LABEL_JOB: job.name}
     # Pods are read after the inference Job: one that is seen complete then has its pod, with the result, in sight.
@@ -29,20 +31,24 @@ async def observe(client: Client, progress: ProgressSource, job: Job) -> Observe
     mains = {role.task_type: _main_name(job, role) for role, _ in job.spec.replica_specs}
     seen = Observed(
         job=job,
+        platform=platform,
         pods=tuple(_replica_pod(pod, mains) for pod in pods if is_controlled_by(pod, job.uid)),
         services={s.name: s for s in (parse_service(raw) for raw in services if is_controlled_by(raw, job.uid))},
         pod_group=pod_group,
         inference=_inference(job, inference, pods),
     )
     key = (job.namespace, job.name)
-    told = progress.latest(key, _address(seen.leader))
-    measured = progress.latest(key, _address(seen.evaluator), evaluator=True)
-    return replace(seen, progress=told, evaluation=measured)
+    reported = _reported(progress, key, seen.leader)
+    return replace(seen, progress=reported, evaluation=_reported(progress, key, seen.evaluator, evaluator=True))
 
 
-def _address(pod: Pod | None) -> str | None:
-    """Returns where a replica can be asked, while it can."""
-    return pod.address if pod and pod.ready and not pod.deleting else None
+def _reported(progress: ProgressSource, key: Key, pod: Pod | None, *, evaluator: bool = False) -> Progress | None:
+    """Follows a replica while it can be asked, and returns what it has reported."""
+    if pod is None or pod.address is None or not pod.ready or pod.deleting:
+        progress.forget(key, evaluator=evaluator)
+        return None
+    progress.follow(key, pod.address, evaluator=evaluator)
+    return progress.latest(key, evaluator=evaluator)
 
 
 def _main_name(job: Job, role: Role) -> str:
@@ -50,8 +56,7 @@ def _main_name(job: Job, role: Role) -> str:
 
     Linkerd does unless `proxy-await` is disabled, Istio with `holdApplicationUntilProxyStarts`.
     """
-    name: str = main_container(job.template(role)["spec"]["containers"])["name"]
-    return name
+    return job.template(role).spec.main.name
 
 
 def _replica_pod(raw: Object, mains: Mapping[str, str]) -> Pod:

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from qtj_operator.api.job import ReplicaId, main_name
+from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_INFERENCE, LABEL_ROLE, Role
+from qtj_operator.api.template import main_name
 from qtj_operator.controller.children import (
     ContainerStatus,
     JobObject,

@@ -7,12 +7,26 @@ from collections.abc import Callable
 from qtj_contract import Progress
 from qtj_operator.controller.client import Key
 
-__all__ = ["Poller"]
+__all__ = ["NoProgress", "Poller"]
 
 _PARALLEL = 32
 
 _Asked = tuple[Key, bool]
 """A job, and whether its evaluator is asked rather than its leader."""
+
+
+class NoProgress:
+    """A `qtj_operator.controller.client.ProgressSource` that asks nobody."""
+
+    def follow(self, key: Key, address: str, *, evaluator: bool = False) -> None:
+        """Does nothing."""
+
+    def latest(self, _key: Key, *, evaluator: bool = False) -> None:  # noqa: ARG002
+        """Returns None."""
+        return
+
+    def forget(self, key: Key, *, evaluator: bool = False) -> None:
+        """Does nothing."""
 
 
 class Poller(ABC):
@@ -31,15 +45,18 @@ class Poller(ABC):
         self._addresses: dict[_Asked, str] = {}
         self._latest: dict[_Asked, Progress] = {}
 
-    def latest(self, key: Key, address: str | None, *, evaluator: bool = False) -> Progress | None:
+    def follow(self, key: Key, address: str, *, evaluator: bool = False) -> None:
+        """See `ProgressSource.follow`."""
+        self._addresses[key, evaluator] = address
+
+    def latest(self, key: Key, *, evaluator: bool = False) -> Progress | None:
         """See `ProgressSource.latest`."""
-        asked = (key, evaluator)
-        if address is None:
-            self._addresses.pop(asked, None)
-            self._latest.pop(asked, None)
-        else:
-            self._addresses[asked] = address
-        return self._latest.get(asked)
+        return self._latest.get((key, evaluator))
+
+    def forget(self, key: Key, *, evaluator: bool = False) -> None:
+        """See `ProgressSource.forget`."""
+        self._addresses.pop((key, evaluator), None)
+        self._latest.pop((key, evaluator), None)
 
     async def run(self) -> None:
         """Polls until cancelled."""

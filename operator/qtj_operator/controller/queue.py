@@ -2,6 +2,9 @@
 
 What a watch says is only a hint that a key is worth a look, so hints may be merged freely. A key that is added while
 its pass is running is looked at again afterwards, because that pass may have read too early.
+
+It does what client-go's work queue does for controllers in Go. Written here because the queues of asyncio and kopf hand
+out a key again while its pass is running, and know neither a time nor a back-off for each key.
 """
 
 import asyncio

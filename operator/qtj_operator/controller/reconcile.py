@@ -18,10 +18,12 @@ from qtj_operator.controller.nodes import with_nodes
 from qtj_operator.controller.observe import observe
 from qtj_operator.controller.pace import Pace
 from qtj_operator.controller.refusals import Refusals
+from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.repairs import Repairs
 from qtj_operator.core.decide import decide, refuse
 from qtj_operator.core.decision import Create, Decision, Event, Restore, earliest
 from qtj_operator.core.events import events_between
+from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.status import failed_by_obstacle, has_run, is_blocked, with_obstacle
 
 __all__ = ["Reconciler", "utc_now"]
@@ -42,19 +44,23 @@ class Reconciler:
         client: The cluster.
         progress: Where the progress of running jobs comes from.
         clock: Tells the time.
-        metrics: Where jobs are counted.
+        jobs: The jobs that are known.
+        metrics: What is counted.
         pace: How often numbers are written.
         refusals: What the API server has refused.
         repairs: How often what others edit is brought back.
+        platform: What pods run on.
     """
 
     client: Client
     progress: ProgressSource
     clock: Callable[[], datetime] = utc_now
+    jobs: JobRegistry = field(default_factory=JobRegistry)
     metrics: Metrics = field(default_factory=Metrics)
     pace: Pace = field(default_factory=Pace)
     refusals: Refusals = field(default_factory=Refusals)
     repairs: Repairs = field(default_factory=Repairs)
+    platform: Platform = CLUSTER
 
     async def reconcile(self, key: Key) -> timedelta | None:
         """Does one pass over the job and returns after what time to look again, if nothing happens before.
@@ -66,7 +72,7 @@ class Reconciler:
         if raw is None or "deletionTimestamp" in raw["metadata"] or is_managed_elsewhere(raw):
             self._forget(key, raw)
             return None
-        self.metrics.seen(key, raw.get("status", {}).get("phase"))
+        self.jobs.add(key, raw.get("status", {}).get("phase"))
         now = self.clock()
         decision = await self._decide_and_act(raw, now)
         if decision is None:
@@ -77,12 +83,12 @@ class Reconciler:
         return None if decision.wake_at is None else max(decision.wake_at - now, timedelta(seconds=1))
 
     def _forget(self, key: Key, raw: Object | None) -> None:
-        self.progress.latest(key, None)
-        self.progress.latest(key, None, evaluator=True)
+        self.progress.forget(key)
+        self.progress.forget(key, evaluator=True)
         self.pace.forget(key)
         self.refusals.forget(key)
         self.repairs.forget(key)
-        known = self.metrics.forget(key)
+        known = self.jobs.remove(key)
         if known and (raw is None or "deletionTimestamp" in raw["metadata"]):
             log_deleted(key)
 
@@ -91,7 +97,8 @@ class Reconciler:
             job = Job.parse(raw)
         except InvalidJob as error:
             return _refused(raw, str(error), now)
-        seen = await with_nodes(self.client, await observe(self.client, self.progress, job), now)
+        seen = await observe(self.client, self.progress, job, self.platform)
+        seen = await with_nodes(self.client, seen, now)
         decision = self.repairs.throttled((job.namespace, job.name), decide(seen, now), now)
         decision = await self._act(job, decision, now)
         return self.pace.throttled((job.namespace, job.name), job.status, decision, now)

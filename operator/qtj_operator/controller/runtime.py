@@ -10,6 +10,7 @@ from qtj_operator.controller.client import ApiError, Client, Key, Resource
 from qtj_operator.controller.journal import log_fields
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
+from qtj_operator.controller.registry import JobRegistry
 
 __all__ = ["Runtime"]
 
@@ -30,6 +31,7 @@ class Runtime:
         reconcile: One pass over one job; see `qtj_operator.controller.reconcile`.
         queue: Keys of jobs that are worth a look; the watches fill it.
         namespace: The only namespace to look after; None for all.
+        jobs: The jobs that are known: a resync looks at each, also at one that is gone.
         metrics: Where passes are counted.
     """
 
@@ -39,12 +41,15 @@ class Runtime:
         reconcile: Callable[[Key], Awaitable[timedelta | None]],
         queue: WorkQueue[Key],
         namespace: str | None,
+        *,
+        jobs: JobRegistry,
         metrics: Metrics,
     ) -> None:
         self._client = client
         self._reconcile = reconcile
         self._queue = queue
         self._namespace = namespace
+        self._jobs = jobs
         self._metrics = metrics
         self._beat: float | None = None
 
@@ -104,7 +109,7 @@ class Runtime:
                 log.warning("jobs cannot be listed: %s", error)
             else:
                 listed = [(job["metadata"]["namespace"], job["metadata"]["name"]) for job in jobs]
-                for key in dict.fromkeys((*listed, *self._metrics.jobs)):
+                for key in dict.fromkeys((*listed, *self._jobs)):
                     self._queue.add(key)
                 self._metrics.resynced()
             await asyncio.sleep(_RESYNC_SECONDS)

@@ -27,12 +27,12 @@ _WARNINGS = {
 
 def events_between(before: Status, after: Status) -> tuple[Event, ...]:
     """Returns the events that say how `before` became `after`; none when they agree."""
-    known = {condition.type: (condition.status, condition.reason) for condition in before.conditions or ()}
+    known = {condition.type: (condition.status, condition.reason) for condition in before.conditions}
     restarts = before.attempt != after.attempt
     failed = is_true(after.conditions, ConditionType.FAILED)
     return tuple(
         Event("Warning" if _is_warning(condition) else "Normal", condition.reason, condition.message)
-        for condition in after.conditions or ()
+        for condition in after.conditions
         if condition.type in _OURS
         and known.get(condition.type) != (condition.status, condition.reason)
         and not _is_silent(condition, restarts=restarts, failed=failed)

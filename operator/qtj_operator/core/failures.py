@@ -17,7 +17,7 @@ MAX_FAILURES = 10
 """Failures kept in the status: enough to see a pattern, too few to make the object grow."""
 
 
-def with_failures(seen: Observed, pods: Iterable[Pod], now: datetime) -> tuple[Failure, ...] | None:
+def with_failures(seen: Observed, pods: Iterable[Pod], now: datetime) -> tuple[Failure, ...]:
     """Returns the failures of the status and those of `pods`, each pod once.
 
     When there are too many, those go first whose pod is gone: one that is still seen must not be counted again.
@@ -28,7 +28,7 @@ def with_failures(seen: Observed, pods: Iterable[Pod], now: datetime) -> tuple[F
     present = {pod.uid for pod in seen.pods}
     order = sorted(range(len(failures)), key=lambda place: failures[place].uid in present)
     kept = order[max(len(failures) - MAX_FAILURES, 0) :]
-    return tuple(failures[place] for place in sorted(kept)) or None
+    return tuple(failures[place] for place in sorted(kept))
 
 
 def give_up(seen: Observed, lost: Sequence[Pod], reason: Reason, why: str, now: datetime) -> Move:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
-from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
@@ -13,12 +12,13 @@ from qtj_contract import STATES, Env
 from qtj_contract.quantities import bytes_of, in_words
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Reason
-from qtj_operator.api.job import Job, main_container
+from qtj_operator.api.job import Job
 from qtj_operator.api.memory import program_bytes, state_bytes
 from qtj_operator.api.reading import dotted, faults
-from qtj_operator.api.template import read_template
+from qtj_operator.api.template import Container, PodSpec, PodTemplate, Volume, read_template
 from qtj_operator.core.decision import Move
 from qtj_operator.core.observed import Observed
+from qtj_operator.core.platform import Platform
 from qtj_operator.manifests.tf_config import tf_config
 
 __all__ = ["fault", "invalid_inference", "invalid_spec"]
@@ -30,6 +30,7 @@ class Asked:
 
     Attributes:
         job: The job.
+        platform: What its pods run on.
         templates: Pod templates by where they stand.
         states: Statevectors that there are at once.
         replicas: How many train together; 0 for inference.
@@ -38,7 +39,8 @@ class Asked:
     """
 
     job: Job
-    templates: Mapping[str, Mapping[str, Any]]
+    platform: Platform
+    templates: Mapping[str, PodTemplate]
     states: int = STATES
     replicas: int = 0
     whose: str = "per replica"
@@ -50,31 +52,32 @@ Check = Callable[[Asked], str | None]
 
 def invalid_spec(seen: Observed, _now: datetime) -> Move | None:
     """Says what is wrong once, before any pod exists, and leaves it at that."""
-    sentence = fault(seen.job)
+    sentence = fault(seen.job, seen.platform)
     return None if sentence is None else Move(conditions=(conditions.failed(Reason.INVALID_SPEC, sentence),))
 
 
-def fault(job: Job) -> str | None:
+def fault(job: Job, platform: Platform) -> str | None:
     """Returns what is wrong with the spec, in a sentence for its author; None when nothing is."""
-    return _complaint(_of_training(job)) or tf_config_too_long(job)
+    return _complaint(_of_training(job, platform)) or tf_config_too_long(job)
 
 
-def _of_training(job: Job) -> Asked:
-    return Asked(job=job, templates=_templates(job), replicas=job.training_size)
+def _of_training(job: Job, platform: Platform) -> Asked:
+    return Asked(job=job, platform=platform, templates=_templates(job), replicas=job.training_size)
 
 
-def invalid_inference(job: Job) -> str | None:
+def invalid_inference(job: Job, platform: Platform) -> str | None:
     """Returns what is wrong with inference's own template, which may be edited until it is used; else None."""
-    template, where = job.inference.template if job.inference else None, "spec.inference.template"
-    if template is None:
+    written, where = job.inference.template if job.inference else None, "spec.inference.template"
+    if written is None:
         return None
     try:
-        read_template(template)
+        template = read_template(written)
     except ValidationError as error:
         path, what = next(faults(error))
         return f"{dotted((where, *path))}: {what}"
     loss = "inference could not read the weights"
-    return _complaint(Asked(job=job, templates={where: template}, states=1, whose="for inference", loss=loss))
+    asked = Asked(job=job, platform=platform, templates={where: template}, states=1, whose="for inference", loss=loss)
+    return _complaint(asked)
 
 
 def _complaint(asked: Asked) -> str | None:
@@ -84,7 +87,7 @@ def _complaint(asked: Asked) -> str | None:
 def restarted_by_the_kubelet(asked: Asked) -> str | None:
     """From Kubernetes 1.35 on, the kubelet would start a program again whose end counts as its replica's."""
     for where, _, main in _programs(asked.templates):
-        if main.get("restartPolicy") or main.get("restartPolicyRules"):
+        if main.restart_policy or main.restart_policy_rules:
             return f"{where} sets restartPolicy: remove it, the operator restarts replicas"
     return None
 
@@ -92,10 +95,10 @@ def restarted_by_the_kubelet(asked: Asked) -> str | None:
 def reserved_variable(asked: Asked) -> str | None:
     """A container sets TF_CONFIG or another variable of ours: one of the two values would be silently lost."""
     for where, container in _containers(asked.templates):
-        for variable in container.get("env") or ():
-            if variable.get("name") in set(Env):
+        for variable in container.env:
+            if variable.name in set(Env):
                 return (
-                    f"{where} sets {variable['name']}, which the operator writes for every replica: "
+                    f"{where} sets {variable.name}, which the operator writes for every replica: "
                     "remove it from the template"
                 )
     return None
@@ -105,13 +108,12 @@ def artifacts_that_vanish(asked: Asked) -> str | None:
     """file:// artifacts inside the container, or on a volume that is the pod's own, would vanish with it."""
     uri = asked.job.spec.artifacts.uri
     url = urlsplit(uri)
-    if url.scheme != "file":
+    if url.scheme != "file" or asked.platform.keeps_files:
         return None
     for where, pod, main in _programs(asked.templates):
         volume = _volume_at(PurePosixPath(url.path), pod, main)
-        kind = None if volume is None else _vanishing(volume)
-        if volume is None or kind:
-            lies = "no volume" if volume is None else f"the {kind} volume {volume['name']}"
+        if volume is None or volume.kind in _OWN_VOLUMES:
+            lies = "no volume" if volume is None else f"the {volume.kind} volume {volume.name}"
             return (
                 f"artifacts.uri {uri} lies on {lies} that {where} mounts, so {asked.loss}: "
                 "mount a shared volume there, or use gs://"
@@ -123,21 +125,15 @@ _OWN_VOLUMES = {"emptyDir", "configMap", "secret", "downwardAPI", "projected", "
 """Kinds of volumes that come and go with their pod, or that no program can write."""
 
 
-def _volume_at(folder: PurePosixPath, pod: Mapping[str, Any], main: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _volume_at(folder: PurePosixPath, pod: PodSpec, main: Container) -> Volume | None:
     """Returns the volume in which `folder` lies: of mounts within one another, the innermost holds it."""
-    mounts = {PurePosixPath(mount["mountPath"]): mount.get("name") for mount in main.get("volumeMounts") or ()}
+    mounts = {PurePosixPath(mount.mount_path): mount.name for mount in main.volume_mounts}
     around = [path for path in mounts if folder.is_relative_to(path)]
     if not around:
         return None
     name = mounts[max(around, key=lambda path: len(path.parts))]
-    unknown = {"name": name, "unknown": {}}  # the API server refuses the pod, and says so better
-    return next((volume for volume in pod.get("volumes") or () if volume["name"] == name), unknown)
-
-
-def _vanishing(volume: Mapping[str, Any]) -> str | None:
-    """Returns the kind of a volume that goes with its pod; one that names no kind is an emptyDir."""
-    kind = next((key for key, value in volume.items() if key != "name" and value is not None), "emptyDir")
-    return kind if kind in _OWN_VOLUMES else None
+    unknown = Volume.model_validate({"name": str(name), "unknown": {}})  # the API server refuses it, and says so better
+    return next((volume for volume in pod.volumes if volume.name == name), unknown)
 
 
 def too_large_for_its_memory(asked: Asked) -> str | None:
@@ -147,9 +143,9 @@ def too_large_for_its_memory(asked: Asked) -> str | None:
         return None
     state, states = state_bytes(circuit), asked.states
     for where, _, main in _programs(asked.templates):
-        limit = ((main.get("resources") or {}).get("limits") or {}).get("memory")
+        limit = main.resources.limits.get("memory")
         allowed = bytes_of(limit)
-        program = program_bytes(circuit, main, replicas=asked.replicas)
+        program = program_bytes(circuit, is_trainer=main.is_trainer, replicas=asked.replicas)
         needed = states * state + program
         if allowed is not None and needed > allowed:
             beside = f", and {in_words(program)} for the trainer" if program else ""
@@ -183,7 +179,7 @@ _CHECKS: tuple[Check, ...] = (
 )
 
 
-def _templates(job: Job) -> Mapping[str, Mapping[str, Any]]:
+def _templates(job: Job) -> Mapping[str, PodTemplate]:
     """Returns the templates that replicas use, by where they stand."""
     return {
         "spec.template" if spec.template is None else f"spec.replicaSpecs.{role}.template": job.template(role)
@@ -191,15 +187,16 @@ def _templates(job: Job) -> Mapping[str, Mapping[str, Any]]:
     }
 
 
-def _programs(templates: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+def _programs(templates: Mapping[str, PodTemplate]) -> Iterator[tuple[str, PodSpec, Container]]:
     """Yields of each template where it stands, the pod, and its container that runs the training program."""
     for where, template in templates.items():
-        main = main_container(template["spec"]["containers"])
-        yield f"{where}.spec.containers[{main['name']}]", template["spec"], main
+        main = template.spec.main
+        yield f"{where}.spec.containers[{main.name}]", template.spec, main
 
 
-def _containers(templates: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _containers(templates: Mapping[str, PodTemplate]) -> Iterator[tuple[str, Container]]:
     for where, template in templates.items():
-        for field in ("initContainers", "containers"):
-            for container in template["spec"].get(field) or ():
-                yield f"{where}.spec.{field}[{container['name']}]", container
+        pod = template.spec
+        for field, containers in (("initContainers", pod.init_containers), ("containers", pod.containers)):
+            for container in containers:
+                yield f"{where}.spec.{field}[{container.name}]", container

@@ -24,7 +24,7 @@ def judged_again(seen: Observed, _now: datetime) -> Move | None:
         return None
     again = conditions.not_failed(Reason.SPEC_CHANGED, "the spec is judged again")
     if not seen.attempt:
-        return None if fault(seen.job) else Move(conditions=(again,))
+        return None if fault(seen.job, seen.platform) else Move(conditions=(again,))
     refused = failed.reason == Reason.CHILD_REJECTED and not has_run(seen.job.status)
     if not refused or seen.job.generation == seen.job.status.observed_generation:
         return None

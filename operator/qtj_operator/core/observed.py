@@ -32,6 +32,7 @@ from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import Role, replica_name
 from qtj_operator.api.status import Failure
 from qtj_operator.core.inference_run import InferenceRun
+from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.service import Service
 
@@ -45,6 +46,7 @@ class Observed:
     What follows from it is computed once: a gang may have a thousand members, and many policies ask for them.
 
     Attributes:
+        platform: What its pods run on.
         pods: Replica pods that this job controls, of any attempt.
         services: Services that this job controls, by name.
         pod_group: Whether this job's PodGroup exists.
@@ -54,6 +56,7 @@ class Observed:
     """
 
     job: Job
+    platform: Platform = CLUSTER
     pods: tuple[Pod, ...] = ()
     services: Mapping[str, Service]
     pod_group: bool = False
@@ -79,7 +82,7 @@ class Observed:
     @property
     def failures(self) -> tuple[Failure, ...]:
         """Replicas that ended badly, as the status keeps them."""
-        return self.job.status.failures or ()
+        return self.job.status.failures
 
     @cached_property
     def current(self) -> tuple[Pod, ...]:
@@ -94,7 +97,7 @@ class Observed:
     @cached_property
     def finished(self) -> frozenset[ReplicaId]:
         """Replicas of the current attempt whose success is on record: their pods may go, and do not come again."""
-        recorded = self.job.status.replicas or {}
+        recorded = self.job.status.replicas
         return frozenset(
             ReplicaId(role, index)
             for role, spec in self.job.spec.replica_specs

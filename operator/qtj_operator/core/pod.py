@@ -12,7 +12,10 @@ from qtj_operator.api.job import ReplicaId
 from qtj_operator.core.ending import Ending
 from qtj_operator.core.last_words import last_words
 
-__all__ = ["Pod", "Waiting"]
+__all__ = ["FINISHED", "Pod", "Waiting"]
+
+FINISHED = frozenset({"Succeeded", "Failed"})
+"""Phases of a pod of which no container runs any more."""
 
 _ENDS_OF_DELETED = {None, 0, 137, 143}
 """Exit codes of a program that was told to stop: it may obey in silence, or SIGTERM or SIGKILL ended it."""
@@ -90,7 +93,7 @@ class Pod:
     @property
     def stopped(self) -> bool:
         """Whether none of its containers runs any more."""
-        return self.phase in {"Succeeded", "Failed"}
+        return self.phase in FINISHED
 
     @property
     def lingers(self) -> bool:

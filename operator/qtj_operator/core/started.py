@@ -17,6 +17,6 @@ def started(seen: Observed, now: datetime) -> Move:
     What is wrong with inference's own template may still be mended, but not only when training is over.
     """
     first = StatusChange(attempt=1, restarts=0, start_time=now, active_since=now, attempt_start_time=now)
-    wrong = invalid_inference(seen.job)
+    wrong = invalid_inference(seen.job, seen.platform)
     warning = Event("Warning", Reason.INVALID_SPEC, f"training starts, but inference will fail: {wrong}")
     return Move(first, events=(warning,) if wrong else ())

@@ -90,7 +90,7 @@ def with_obstacle(before: Status, after: Status, reason: Reason, message: str, n
         fact = conditions.not_complete(reason, message)
         return closed(_with_inference(after, InferencePhase.PENDING), (fact,), after.observed_generation or 0, now)
     known = find(before.conditions, ConditionType.RUNNING)
-    others = [condition for condition in after.conditions or () if condition.type != ConditionType.RUNNING]
+    others = [condition for condition in after.conditions if condition.type != ConditionType.RUNNING]
     base = after.changed(conditions=(*((known,) if known else ()), *others))
     return closed(base, (conditions.not_running(reason, message),), after.observed_generation or 0, now)
 
@@ -160,10 +160,9 @@ def _with_inference(status: Status, phase: InferencePhase) -> Status:
 
 def _without_numbers(status: Status) -> Status:
     """Returns the status without its counts; who has succeeded is more than a number, for the pods may go any time."""
-    unworded = tuple(condition.changed(message="") for condition in status.conditions or ())
+    unworded = tuple(condition.changed(message="") for condition in status.conditions)
     replicas = {
-        role: counts.changed(desired=0, ready=0, succeeded=0, failed=0)
-        for role, counts in (status.replicas or {}).items()
+        role: counts.changed(desired=0, ready=0, succeeded=0, failed=0) for role, counts in status.replicas.items()
     }
     return status.changed(conditions=unworded, replicas=replicas, ready=None, progress=None, evaluation=None)
 

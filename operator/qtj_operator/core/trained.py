@@ -40,7 +40,8 @@ def trained(seen: Observed, _now: datetime) -> Move | None:
 def _result(seen: Observed) -> tuple[WeightsStatus | None, StatusChange] | None:
     """Returns what the leader has achieved, from its pod or the record; None while it has not ended well."""
     leader = seen.leader
-    named = WeightsStatus(uri=seen.job.named_weights) if seen.job.named_weights else None
+    address = seen.platform.named_weights(seen.job)
+    named = WeightsStatus(uri=address) if address else None
     if leader is None or not leader.succeeded:
         known = seen.job.status.weights or named
         return (known, StatusChange(weights=known)) if seen.job.leader in seen.finished else None

@@ -26,10 +26,10 @@ def inference_job(job: Job, inference: Inference, weights: WeightsStatus | None)
     """Returns the Job: its template, told which weights to load and how to check them, as far as that is known."""
     labels = {LABEL_INFERENCE: inference_run(inference, weights)}
     environment = {**job_environment(job, job.status.attempt or 1), **_weights_environment(weights)}
-    template = pod_template(job.inference_template, environment)
+    read = job.inference_template
+    template = pod_template(read, environment)
     own = metadata(job, inference_name(job.name), labels)
-    theirs = template.get("metadata") or {}
-    template["metadata"] = {**theirs, "labels": {**(theirs.get("labels") or {}), **own["labels"]}}
+    template["metadata"] = {**read.metadata.written, "labels": {**read.metadata.labels, **own["labels"]}}
     own["labels"].update(queue(job))  # of the Job alone: Kueue takes a pod that names a queue for one without owner
     _say_what_to_run(template["spec"], inference)
     deadline = inference.active_deadline_seconds
@@ -40,7 +40,7 @@ def inference_job(job: Job, inference: Inference, weights: WeightsStatus | None)
         "spec": {
             "backoffLimit": inference.retries,
             **({"activeDeadlineSeconds": deadline} if deadline else {}),
-            "podFailurePolicy": _failure_policy(main_container(template["spec"]["containers"])["name"]),
+            "podFailurePolicy": _failure_policy(read.spec.main.name),
             "template": template,
         },
     }

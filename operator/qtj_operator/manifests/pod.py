@@ -1,6 +1,6 @@
 """The pod of one replica, and what every pod of ours has beyond the user's template."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -8,6 +8,7 @@ from qtj_contract import TERMINATION_MESSAGE_PATH, Env
 from qtj_operator.api.job import METRICS_PORT, Job, ReplicaId, main_container
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, replica_name
 from qtj_operator.api.spec import Circuit
+from qtj_operator.api.template import Container, Metadata, PodTemplate, Port
 from qtj_operator.manifests.manifest import Manifest, metadata
 from qtj_operator.manifests.queueing import queueing
 from qtj_operator.manifests.service import replica_ports
@@ -33,12 +34,13 @@ def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
         Env.PROFILER_PORT: str(job.profiler_port),
         Env.METRICS_PORT: str(METRICS_PORT),
     }
-    template = pod_template(job.template(replica.role), environment)
-    _add_ports(main_container(template["spec"]["containers"]), replica_ports(job))
+    template = job.template(replica.role)
+    spec = pod_template(template, environment)["spec"]
+    main_container(spec["containers"])["ports"] = _ports(template.spec.main.ports, replica_ports(job))
     own = metadata(job, replica_name(job.name, replica.role, replica.index), labels)
     queue_labels, queue_annotations = queueing(job, replica.role, attempt)
     own |= {"labels": {**own["labels"], **queue_labels}, "annotations": queue_annotations}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": _merged(template, own), "spec": template["spec"]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": _merged(template.metadata, own), "spec": spec}
 
 
 def job_environment(job: Job, attempt: int) -> dict[str, str]:
@@ -60,65 +62,64 @@ def circuit_environment(circuit: Circuit | None) -> dict[str, str]:
     return {name: str(value) for name, value in said.items() if value is not None}
 
 
-def pod_template(template: Mapping[str, Any], environment: Mapping[str, str]) -> Manifest:
+def pod_template(template: PodTemplate, environment: Mapping[str, str]) -> Manifest:
     """Returns the user's template with our environment and, where the user says nothing, safe defaults.
 
     The defaults meet the "restricted" Pod Security Standard and keep the API token out of the pod: training needs no
     Kubernetes API.
     """
-    pod = deepcopy(dict(template))
-    spec = pod["spec"]
+    built = deepcopy(dict(template.written))
+    spec, read = built["spec"], template.spec
     spec["restartPolicy"] = "Never"
     spec.setdefault("automountServiceAccountToken", False)
-    security = spec["securityContext"] = dict(spec.get("securityContext") or {})
-    security.setdefault("runAsNonRoot", True)
-    security.setdefault("seccompProfile", {"type": "RuntimeDefault"})
-    for container in _containers(spec):
-        _harden(container)
-        container.setdefault("terminationMessagePolicy", "FallbackToLogsOnError")
-        _add_environment(container, environment)
-    return pod
+    secure = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    spec["securityContext"] = _completed(read.security_context, secure)
+    for field, containers in (("initContainers", read.init_containers), ("containers", read.containers)):
+        if containers:
+            spec[field] = [_container(each, environment) for each in containers]
+    return built
 
 
-def _containers(spec: Manifest) -> Iterable[Manifest]:
-    return [*(spec.get("initContainers") or ()), *spec["containers"]]
+def _container(container: Container, environment: Mapping[str, str]) -> Manifest:
+    built = deepcopy(dict(container.written))
+    secure = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    built["securityContext"] = _completed(container.security_context, secure)
+    built.setdefault("terminationMessagePolicy", "FallbackToLogsOnError")
+    built["env"] = _variables(container, environment)
+    return built
 
 
-def _harden(container: Manifest) -> None:
-    security = container["securityContext"] = dict(container.get("securityContext") or {})
-    security.setdefault("allowPrivilegeEscalation", False)
-    security.setdefault("capabilities", {"drop": ["ALL"]})
+def _completed(theirs: Mapping[str, Any], defaults: Mapping[str, Any]) -> Manifest:
+    missing = {name: value for name, value in defaults.items() if name not in theirs}
+    return {**deepcopy(dict(theirs)), **missing}
 
 
-def _add_environment(container: Manifest, environment: Mapping[str, str]) -> None:
+def _variables(container: Container, environment: Mapping[str, str]) -> Sequence[Manifest]:
     """Puts our variables first: a user's own variable may refer to one with $(NAME), and wins under the same name."""
-    log = container.get("terminationMessagePath") or TERMINATION_MESSAGE_PATH
-    ours = {**environment, Env.IMAGE: str(container.get("image") or ""), Env.TERMINATION_LOG: log}
-    theirs = container.get("env") or []
-    taken = {variable["name"] for variable in theirs}
-    container["env"] = [
+    log = container.termination_message_path or TERMINATION_MESSAGE_PATH
+    ours = {**environment, Env.IMAGE: container.image, Env.TERMINATION_LOG: log}
+    taken = {variable.name for variable in container.env}
+    return [
         *({"name": str(name), "value": value} for name, value in ours.items() if name not in taken),
-        *theirs,
+        *(deepcopy(dict(variable.written)) for variable in container.env),
     ]
 
 
-def _add_ports(container: Manifest, ports: Mapping[str, int]) -> None:
+def _ports(theirs: Sequence[Port], ours: Mapping[str, int]) -> Sequence[Manifest]:
     """Adds our ports; one whose name the user gave to a port of their own goes without, for names are for people."""
-    theirs = container.get("ports") or []
-    numbers, names = {port.get("containerPort") for port in theirs}, {port.get("name") for port in theirs}
-    container["ports"] = [
-        *theirs,
+    numbers, names = {port.container_port for port in theirs}, {port.name for port in theirs}
+    return [
+        *(deepcopy(dict(port.written)) for port in theirs),
         *(
             {"containerPort": port} if name in names else {"name": name, "containerPort": port}
-            for name, port in ports.items()
+            for name, port in ours.items()
             if port not in numbers
         ),
     ]
 
 
-def _merged(template: Manifest, own: Manifest) -> Manifest:
+def _merged(theirs: Metadata, own: Manifest) -> Manifest:
     """Lays our metadata over the template's: the user's labels and annotations stay, ours cannot be taken."""
-    theirs = template.get("metadata") or {}
-    merged = {**own, "labels": {**(theirs.get("labels") or {}), **own["labels"]}}
-    annotations = {**(theirs.get("annotations") or {}), **merged.pop("annotations")}
+    merged = {**own, "labels": {**theirs.labels, **own["labels"]}}
+    annotations = {**theirs.annotations, **merged.pop("annotations")}
     return {**merged, **({"annotations": annotations} if annotations else {})}

@@ -9,6 +9,9 @@ waiting is done here, on the same ports and before TensorFlow opens them:
                 or, where the terms of one are not its own, why all of them end
 
 A follower without its leader goes on listening. A leader whose follower went away connects again.
+
+Written here because every barrier of a library starts after TensorFlow's cluster has, which is the wait to avoid, or
+needs a server of its own.
 """
 
 import json

@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from qtj_trainer.cpu import cpu_limit
+from qtj_contract.control_groups import cpu_limit
 from qtj_trainer.errors import DivergedError, TryAgainError, UserError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.replicate.quiet import without_plugin_noise
@@ -89,6 +89,8 @@ def prepare_tensorflow() -> None:
     """Sets up what has to be settled before TensorFlow is used, in a process with or without a strategy."""
     log.info("TensorFlow %s is ready", tf.__version__)
     tf.get_logger().setLevel("ERROR")
+    # TensorFlow counts the processors of the node: a container that may use 2 of 64 would run 64 threads, and be halted
+    # by the kernel for most of each scheduling period.
     if threads := cpu_limit():
         tf.config.threading.set_intra_op_parallelism_threads(threads)
     for gpu in tf.config.list_physical_devices("GPU"):  # otherwise the first process takes all the memory of each

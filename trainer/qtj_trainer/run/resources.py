@@ -2,10 +2,10 @@
 
 import logging
 
+from qtj_contract.control_groups import memory_limit
 from qtj_contract.memory import ReplicaMemory
 from qtj_contract.quantities import in_words
 from qtj_trainer.errors import UserError
-from qtj_trainer.memory import memory_limit
 
 __all__ = ["check_memory"]
 

@@ -44,7 +44,10 @@ class FusedOp:
         library().qtj_use_threads(default_threads())
         self.plan = make_plan(asked, Tuning(lanes()))
         self._readouts = len(asked.readouts)
-        self._attributes = {"plan": packed(compile_plans(_plans(asked, self.plan))), "layer": next(_numbers)}
+        self._attributes: dict[str, Any] = {
+            "plan": packed(compile_plans(_plans(asked, self.plan))),
+            "layer": next(_numbers),
+        }
         finalize(self, library().qtj_rest, self._attributes["layer"])
 
     def __call__(self, inputs: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:

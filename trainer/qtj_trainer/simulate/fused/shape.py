@@ -2,15 +2,12 @@
 
 from dataclasses import dataclass
 
+from qtj_contract.memory import EXAMPLES_IN_LANES, TILE_BITS
+
 __all__ = ["FEWEST_QUBITS", "Shape", "Tuning", "shape_for", "tunings_for"]
 
 FEWEST_QUBITS = 2
 """A block acts on two, so a state has at least two."""
-_TILE_BITS = 14
-"""A tile of 2^14 vectors of 16 complex numbers takes 2 MiB; two of them stay in the part of L3 that a processor has for
-each core. Sweeps read ahead, so L3 is as good as L2, and larger tiles lie in memory in longer runs."""
-_EXAMPLES_IN_LANES = 12
-"""Up to so many qubits, examples side by side are faster than one after the other."""
 _FULL = 0.75
 """The part of the lanes that has to be filled for it: examples side by side take as long as so many one by one."""
 _MOST_VECTOR_BITS = 30
@@ -84,7 +81,7 @@ def shape_for(qubits: int, tuning: Tuning) -> Shape:
     if vector_bits > _MOST_VECTOR_BITS:
         most = _MOST_VECTOR_BITS + lane_bits
         raise ValueError(f"{qubits} qubits are too many for the fused engine, which takes {most} at most here")
-    tile_bits = _TILE_BITS if tuning.tile_bits is None else tuning.tile_bits
+    tile_bits = TILE_BITS if tuning.tile_bits is None else tuning.tile_bits
     return Shape(lane_bits, vector_bits, min(vector_bits, tile_bits) if lane_bits else vector_bits)
 
 
@@ -100,7 +97,7 @@ def _lane_bits(qubits: int, tuning: Tuning) -> int:
     lane_bits = tuning.lanes.bit_length() - 1
     examples = tuning.examples_in_lanes
     if examples is None:
-        examples = qubits <= _EXAMPLES_IN_LANES and (tuning.batch is None or _fill(tuning.batch, tuning.lanes))
+        examples = qubits <= EXAMPLES_IN_LANES and (tuning.batch is None or _fill(tuning.batch, tuning.lanes))
     return 0 if examples or qubits < lane_bits + FEWEST_QUBITS else lane_bits
 
 

@@ -86,6 +86,7 @@ EXPORT size_t qtj_free_memory(const char *mounts, const char *own, const char *m
     size_t least = available < 0 ? SIZE_MAX : (size_t)available * 1024;
     FILE *groups = fopen(own, "r");
     char line[MAX_PATH];
+    least = room_up_to_the_root(mounts, "", &VERSION_2, room_up_to_the_root(mounts, "", &VERSION_1, least));
     while (groups && fgets(line, sizeof line, groups)) least = room_of_line(mounts, line, least);
     if (groups) fclose(groups);
     return least == SIZE_MAX ? 0 : least;

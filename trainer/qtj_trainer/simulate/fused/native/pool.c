@@ -1,7 +1,10 @@
 /* Threads that outlive a call: starting one costs more than a small batch takes. One pool serves the whole process, one
  * call at a time. A job has as many indices as threads were asked for. Each has its thread; but those whose thread has not
  * woken up when the caller is done with its own, or could not be started, the caller does itself, so that a second thread
- * never costs much. Results depend on the number of indices alone. */
+ * never costs much. Results depend on the number of indices alone.
+ *
+ * Written here because OpenMP waits at the end of a region for every thread, also for one that has not woken up, and
+ * needs a runtime library on the machine. */
 #include "engine.h"
 
 #include <pthread.h>

@@ -1,0 +1,186 @@
+"""Writes dashboard.json, the Grafana dashboard of the operator and of the trainings: `make dashboard`.
+
+Each panel is one question with the PromQL that answers it. Its place on the page follows from its place in `ROWS`.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["ROWS", "Panel", "dashboard"]
+
+TARGET = Path(__file__).with_name("dashboard.json")
+_SOURCE = {"type": "prometheus", "uid": "${datasource}"}
+_COLUMNS = 24
+_HEIGHT = 7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One graph.
+
+    Attributes:
+        title: What is seen.
+        query: PromQL; `$job` stands for the jobs that are chosen at the top of the page.
+        legend: Name of a line, with labels in `{{braces}}`.
+        unit: Grafana's name of the unit.
+        stacked: Whether the lines add up to a whole.
+    """
+
+    title: str
+    query: str
+    legend: str = ""
+    unit: str = "short"
+    stacked: bool = False
+
+
+_SELECTED = '{quantum_job=~"$job"}'
+_LEADER = "max by (quantum_job)"
+
+ROWS: dict[str, tuple[Panel, ...]] = {
+    "Jobs": (
+        Panel(title="Jobs by phase", query="max by (phase) (qtj_jobs)", legend="{{phase}}", stacked=True),
+        Panel(
+            title="Failed jobs by reason, in an hour",
+            query="sum by (reason) (increase(qtj_jobs_failed_total[1h]))",
+            legend="{{reason}}",
+        ),
+        Panel(
+            title="Restarts and disruptions, in an hour",
+            query='label_replace(sum(increase(qtj_restarts_total[1h])), "kind", "restarts", "", "") or '
+            'label_replace(sum(increase(qtj_disruptions_total[1h])), "kind", "disruptions", "", "")',
+            legend="{{kind}}",
+        ),
+        Panel(
+            title="From creation to all replicas running (90th percentile)",
+            query="histogram_quantile(0.9, sum by (le) (increase(qtj_submit_to_running_seconds_bucket[1h])))",
+            unit="s",
+        ),
+    ),
+    "Training": (
+        Panel(title="Loss", query=f"{_LEADER} (qtj_training_loss{_SELECTED})", legend="{{quantum_job}}"),
+        Panel(
+            title="Validation loss",
+            query=f"{_LEADER} (qtj_training_validation_loss{_SELECTED})",
+            legend="{{quantum_job}}",
+        ),
+        Panel(
+            title="Accuracy on the held-out set",
+            query=f"{_LEADER} (qtj_training_accuracy{_SELECTED})",
+            legend="{{quantum_job}}",
+            unit="percentunit",
+        ),
+        Panel(
+            title="Epochs finished, of those asked for",
+            query=f"{_LEADER} (qtj_training_epoch{_SELECTED}) / {_LEADER} (qtj_training_epochs{_SELECTED})",
+            legend="{{quantum_job}}",
+            unit="percentunit",
+        ),
+        Panel(
+            title="Examples per second",
+            query=f"{_LEADER} (qtj_training_examples_per_second{_SELECTED})",
+            legend="{{quantum_job}}",
+        ),
+        Panel(
+            title="Variance of the gradient (vanishing: a barren plateau)",
+            query=f"{_LEADER} (qtj_training_gradient_variance{_SELECTED})",
+            legend="{{quantum_job}}",
+            unit="sci",
+        ),
+    ),
+    "Operator": (
+        Panel(title="Who leads", query="max by (pod) (qtj_leader)", legend="{{pod}}"),
+        Panel(title="Jobs that wait for a pass", query="max(qtj_queue_depth)"),
+        Panel(
+            title="Passes per second",
+            query="sum by (result) (rate(qtj_reconcile_duration_seconds_count[5m]))",
+            legend="{{result}}",
+            unit="ops",
+        ),
+        Panel(
+            title="Time of a pass (99th percentile)",
+            query="histogram_quantile(0.99, sum by (le) (rate(qtj_reconcile_duration_seconds_bucket[5m])))",
+            unit="s",
+        ),
+        Panel(
+            title="Requests to the API server per second",
+            query="sum by (verb, code) (rate(qtj_api_requests_total[5m]))",
+            legend="{{verb}} {{code}}",
+            unit="reqps",
+        ),
+        Panel(
+            title="Time since the last list of all jobs",
+            query="time() - max(qtj_last_resync_timestamp_seconds)",
+            unit="s",
+        ),
+    ),
+}
+
+
+def dashboard() -> dict[str, Any]:
+    """Returns the dashboard as Grafana imports it."""
+    return {
+        "title": "Quantum training",
+        "uid": "quantumtraining",
+        "tags": ["quantumtraining"],
+        "schemaVersion": 39,
+        "refresh": "30s",
+        "time": {"from": "now-3h", "to": "now"},
+        "templating": {"list": [_source_choice(), _job_choice()]},
+        "panels": list(_panels()),
+    }
+
+
+def _source_choice() -> dict[str, Any]:
+    return {"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus"}
+
+
+def _job_choice() -> dict[str, Any]:
+    return {
+        "name": "job",
+        "label": "Jobs",
+        "type": "query",
+        "datasource": _SOURCE,
+        "query": "label_values(qtj_training_epoch, quantum_job)",
+        "includeAll": True,
+        "allValue": ".+",
+        "multi": True,
+        "refresh": 2,
+    }
+
+
+def _panels() -> Iterator[dict[str, Any]]:
+    top = 0
+    for name, panels in ROWS.items():
+        yield {"type": "row", "title": name, "gridPos": {"x": 0, "y": top, "w": _COLUMNS, "h": 1}, "panels": []}
+        in_a_line = 2 if len(panels) % 3 else 3
+        width = _COLUMNS // in_a_line
+        for number, panel in enumerate(panels):
+            line, column = divmod(number, in_a_line)
+            yield _graph(panel, {"x": column * width, "y": top + 1 + line * _HEIGHT, "w": width, "h": _HEIGHT})
+        top += 1 + -(-len(panels) // in_a_line) * _HEIGHT
+
+
+def _graph(panel: Panel, place: dict[str, int]) -> dict[str, Any]:
+    stacking = {"stacking": {"mode": "normal"}, "fillOpacity": 40} if panel.stacked else {}
+    return {
+        "type": "timeseries",
+        "title": panel.title,
+        "gridPos": place,
+        "datasource": _SOURCE,
+        "fieldConfig": {"defaults": {"unit": panel.unit, "custom": stacking}, "overrides": []},
+        "targets": [{"refId": "A", "datasource": _SOURCE, "expr": panel.query, "legendFormat": panel.legend}],
+    }
+
+
+def _text() -> str:
+    return json.dumps(dashboard(), indent=2) + "\n"
+
+
+if __name__ == "__main__":
+    if "--check" in sys.argv:
+        sys.exit(TARGET.read_text() != _text() and f"{TARGET.name} is not what {__file__} writes: run `make dashboard`")
+    TARGET.write_text(_text())

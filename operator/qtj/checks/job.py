@@ -1,0 +1,177 @@
+"""Checks a job before anything is started: all that its schema, the operator and Kubernetes' models would refuse."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic.alias_generators import to_camel
+
+from qtj.checks.arguments import argument_mistakes
+from qtj.files.attribution import attributed
+from qtj.files.documents import Document, File
+from qtj.local.rehearsal import Rehearsal, rehearse
+from qtj.rules.mistakes import NO_NAME, NO_SPEC, Mistake, Path, causes, mistake_line
+from qtj.terminal.collect import map_with_errors
+from qtj.terminal.errors import InputError
+from qtj_operator.api.crd import crd
+from qtj_operator.api.names import API_VERSION, KIND, MAX_NAME_LENGTH, NAME_PATTERN
+from qtj_operator.api.reading import MAPPING, NO_SUCH_FIELD, TEXT, faults
+from qtj_operator.api.spec import Spec
+from qtj_operator.api.spelling import meant
+from qtj_operator.api.template import read_template
+
+__all__ = ["check_file", "check_job", "job_mistakes"]
+
+_TOP = {"apiVersion", "kind", "metadata", "spec", "status"}
+_FIELD = re.compile(rf"\b(?:spec\.)?((?:{'|'.join(map(to_camel, Spec.model_fields))})(?:\.\w+)*)")
+_SUSPENDED = "this is true, so nothing would run: write false, for example by --set spec.suspend=false"
+
+
+def check_file(file: File, *, here: bool = False) -> list[Rehearsal]:
+    """Checks a file and each of its jobs, these as `check_job` does.
+
+    Raises:
+        InputError: The operator or the API server would refuse something: all mistakes, in the order of the lines.
+    """
+    rehearsals, wrong = map_with_errors(partial(attributed, partial(check_job, here=here)), file.jobs)
+    if lines := [*file.mistakes, *wrong]:
+        raise InputError("\n".join(sorted(lines, key=lambda line: _number(file.name, line))))
+    return rehearsals
+
+
+def check_job(document: Document, *, here: bool = False) -> Rehearsal:
+    """Checks a job and returns what the operator would create for it.
+
+    Args:
+        document: The job.
+        here: Whether it is to run on this machine rather than on a cluster.
+
+    Raises:
+        InputError: The operator or the API server would refuse it, or there is nothing to run.
+    """
+    found = list(job_mistakes(document))
+    if found:
+        raise InputError("\n".join(found))
+    spec = document.manifest["spec"]
+    if here and spec.get("suspend"):
+        raise InputError(document.error(["spec", "suspend"], _SUSPENDED))
+    rehearsal = rehearse(document.manifest, here=here)
+    if rehearsal.refusal:
+        raise InputError(_refusal(document, rehearsal.refusal))
+    misunderstood = [document.error(*each) for each in argument_mistakes(spec, _templates(spec))]
+    if misunderstood:
+        raise InputError("\n".join(misunderstood))
+    return rehearsal
+
+
+def job_mistakes(document: Document) -> Iterator[str]:
+    """Yields a line for every mistake that the schema or Kubernetes' own models find."""
+    found: dict[Path, str] = {}
+    for path, what in _all_mistakes(document.manifest):
+        found.setdefault(path, what)
+    for path, what in sorted(causes(found).items(), key=lambda each: document.line(each[0])):
+        yield mistake_line(document, path, what)
+
+
+def _all_mistakes(manifest: Mapping[str, Any]) -> Iterator[Mistake]:
+    for name in sorted(set(manifest) - _TOP):
+        yield (name,), NO_SUCH_FIELD + meant(name, _TOP)
+    for name, value in (("apiVersion", API_VERSION), ("kind", KIND)):
+        if manifest.get(name) != value:
+            yield (name,), f"it must be {value}"
+    yield from _metadata_mistakes(manifest.get("metadata"))
+    spec = manifest.get("spec")
+    if isinstance(spec, dict) and spec:
+        yield from _spec_mistakes(spec)
+    else:
+        yield ("spec",), MAPPING if spec else NO_SPEC
+    yield from _kubernetes_mistakes(manifest)
+
+
+def _metadata_mistakes(metadata: object) -> Iterator[Mistake]:
+    if isinstance(metadata, dict):
+        if what := _wrong_name(metadata.get("name")):
+            yield ("metadata", "name"), what
+    elif metadata is None:
+        yield ("metadata", "name"), NO_NAME
+    else:
+        yield ("metadata",), MAPPING
+
+
+def _wrong_name(name: object) -> str | None:
+    if name is None or name == "":
+        return NO_NAME
+    if isinstance(name, int | float) and not isinstance(name, bool):
+        return f"this has to be text, and in quotes it would be no name either: begin with a letter, as in job-{name}"
+    if not isinstance(name, str):
+        return TEXT
+    if len(name) > MAX_NAME_LENGTH:
+        return f"a name may have at most {MAX_NAME_LENGTH} characters, this one has {len(name)}"
+    if not re.fullmatch(NAME_PATTERN, name):
+        return f'"{name}" must start with a letter and hold only a-z, 0-9 and -, and not end with -'
+    return None
+
+
+def _spec_mistakes(spec: Mapping[str, Any]) -> Iterator[Mistake]:
+    try:
+        Spec.read(spec)
+    except ValidationError as error:
+        for path, what in faults(error):
+            unknown = what == NO_SUCH_FIELD
+            yield ("spec", *path), what + (meant(path[-1], _fields(("spec", *path[:-1]))) if unknown else "")
+    inference = spec.get("inference")
+    if isinstance(inference, dict) and isinstance(inference.get("template"), dict):
+        try:  # unread by the model, for it may be edited until it is used
+            read_template(inference["template"])
+        except ValidationError as error:
+            yield from ((("spec", "inference", "template", *path), what) for path, what in faults(error))
+
+
+def _fields(path: Iterable[int | str]) -> Iterable[str]:
+    """Returns the names of the fields of an object in the schema."""
+    schema: dict[str, Any] = crd()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    for part in path:
+        schema = schema["items"] if isinstance(part, int) else schema["properties"][part]
+    return list(schema["properties"])
+
+
+def _kubernetes_mistakes(manifest: Mapping[str, Any]) -> Iterator[Mistake]:
+    try:
+        from qtj.rules.pod_fields import (  # noqa: PLC0415  a second, and an optional library
+            metadata_mistakes,
+            template_mistakes,
+        )
+    except ImportError:
+        return
+    yield from ((("metadata", *path), what) for path, what in metadata_mistakes(manifest.get("metadata")))
+    for path, template in _templates(manifest.get("spec")).items():
+        yield from (((*path, *rest), what) for rest, what in template_mistakes(template))
+
+
+def _templates(spec: Any) -> Mapping[Path, Any]:  # noqa: ANN401  what a user wrote
+    if not isinstance(spec, dict):
+        return {}
+    templates: dict[Path, Any] = {("spec", "template"): spec.get("template")}
+    roles = spec.get("replicaSpecs")
+    for role, replica in (roles if isinstance(roles, dict) else {}).items():
+        if isinstance(replica, dict) and "template" in replica:
+            templates["spec", "replicaSpecs", role, "template"] = replica["template"]
+    inference = spec.get("inference")
+    if isinstance(inference, dict) and "template" in inference:
+        templates["spec", "inference", "template"] = inference["template"]
+    return templates
+
+
+def _refusal(document: Document, sentence: str) -> str:
+    """Puts the place of the first field that the operator's sentence names before it."""
+    named = _FIELD.search(sentence)
+    path = ["spec", *(named[1].split(".") if named else ())]
+    return f"{document.where(path)}: {sentence}"
+
+
+def _number(name: str, line: str) -> int:
+    """Returns the line of a file that a mistake is on; 0 for a mistake elsewhere, such as in an option."""
+    number = line.removeprefix(f"{name}:").partition(":")[0]
+    return int(number) if number.isdecimal() else 0

@@ -1,0 +1,81 @@
+"""ConfigMaps and Secrets in the file of a job: their data, where an API server would accept them.
+
+Source: `ValidateConfigMap` and `ValidateSecret` in pkg/apis/core/validation of Kubernetes 1.34.
+"""
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from qtj.rules.mistakes import Locator, Mistake, mistake_line
+from qtj.rules.names import config_key, dns_subdomain
+from qtj.terminal.errors import InputError
+from qtj_operator.api.reading import MAPPING, TEXT
+
+__all__ = ["KINDS", "read_config"]
+
+KINDS = ("ConfigMap", "Secret")
+
+_MOST_BYTES = 1024 * 1024
+"""`MaxSecretSize` of Kubernetes' core API, for both kinds."""
+
+
+def read_config(manifest: Mapping[str, Any], place: Locator) -> tuple[tuple[str, str], Mapping[str, str]]:
+    """Returns kind, name and data of a ConfigMap or Secret.
+
+    Args:
+        manifest: The object.
+        place: Locates its fields in the file.
+
+    Raises:
+        InputError: An API server would refuse it.
+    """
+    kind = str(manifest["kind"])
+    wrong = [mistake_line(place, path, what) for path, what in _mistakes(manifest, kind)]
+    if wrong:
+        raise InputError("\n".join(wrong))
+    data = dict(manifest.get("data") or {})
+    if kind == "Secret":
+        data = {key: _decoded(value) or "" for key, value in data.items()} | (manifest.get("stringData") or {})
+    return (kind, manifest["metadata"]["name"]), {key: value or "" for key, value in data.items()}
+
+
+def _mistakes(manifest: Mapping[str, Any], kind: str) -> Iterator[Mistake]:
+    meta = manifest.get("metadata")
+    name = meta.get("name") if isinstance(meta, dict) else None
+    if not name:
+        yield ("metadata", "name"), f"give the {kind} a name"
+    elif not isinstance(name, str):
+        yield ("metadata", "name"), TEXT
+    elif wrong := dns_subdomain(name):
+        yield ("metadata", "name"), wrong
+    size = 0
+    for bag in ("data", "stringData") if kind == "Secret" else ("data",):
+        entries = manifest.get(bag) or {}
+        if not isinstance(entries, dict):
+            yield (bag,), MAPPING
+            continue
+        for key, value in entries.items():
+            size += len(str(value or "").encode(errors="replace"))
+            if what := config_key(key) or _wrong_value(value, encoded=bag == "data" and kind == "Secret"):
+                yield (bag, key), what
+    if size > _MOST_BYTES:
+        yield ("data",), f"this is {size:,} bytes, and a {kind} may hold {_MOST_BYTES:,}: leave something out"
+
+
+def _wrong_value(value: object, *, encoded: bool) -> str | None:
+    if value is None:  # as empty text
+        return None
+    if not isinstance(value, str):
+        return TEXT
+    if encoded and _decoded(value) is None:
+        return "values here are text in base64: write it in stringData as it is"
+    return None
+
+
+def _decoded(value: str | None) -> str | None:
+    try:
+        return base64.b64decode((value or "").replace("\n", ""), validate=True).decode()
+    except (binascii.Error, UnicodeError, ValueError):
+        return None

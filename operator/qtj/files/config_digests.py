@@ -1,0 +1,45 @@
+"""Digests of the ConfigMaps and Secrets that a job refers to: they show whether one has changed since it ran."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from qtj.local.variables import Configs
+
+__all__ = ["digests_of"]
+
+_KINDS = {
+    "configMapRef": "ConfigMap",
+    "configMapKeyRef": "ConfigMap",
+    "secretRef": "Secret",
+    "secretKeyRef": "Secret",
+}
+_LENGTH = 16
+
+
+def digests_of(manifest: Mapping[str, Any], configs: Configs) -> Mapping[str, str]:
+    """Returns a digest of the data of each ConfigMap and Secret, by kind and name, such as "ConfigMap settings".
+
+    Args:
+        manifest: The job, which may have mistakes.
+        configs: The ConfigMaps and Secrets of the file; others are left out.
+    """
+    named = {each for each in _references(manifest.get("spec")) if each in configs}
+    return {f"{kind} {name}": _digest(configs[kind, name]) for kind, name in sorted(named)}
+
+
+def _references(value: object) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, each in value.items():
+            name = each.get("name") if key in _KINDS and isinstance(each, dict) else None
+            if isinstance(name, str):
+                yield _KINDS[key], name
+            yield from _references(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _references(each)
+
+
+def _digest(data: Mapping[str, str]) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:_LENGTH]

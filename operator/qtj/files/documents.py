@@ -1,0 +1,216 @@
+"""YAML files with jobs in them: their objects, and the line of each field."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from qtj.files.config_data import KINDS, read_config
+from qtj.files.config_digests import digests_of
+from qtj.files.settings import Setting
+from qtj.files.source import display_name, read_text
+from qtj.files.yaml_reader import documents_of, value_of
+from qtj.terminal.collect import map_with_errors
+from qtj.terminal.errors import InputError
+from qtj.terminal.text import visible
+from qtj_operator.api.names import API_VERSION, GROUP, KIND
+from qtj_operator.api.reading import dotted
+from qtj_operator.api.spelling import nearest
+
+__all__ = ["Document", "File", "read_documents", "read_file", "with_settings"]
+
+FieldPath = Sequence[int | str]
+"""Where a field is: names in objects and indexes in lists."""
+
+_NAMESPACE = "default"
+_TFJOB = "TFJob"
+
+
+@dataclass(slots=True)
+class Document:
+    """One document of a file.
+
+    Attributes:
+        manifest: Its content.
+        file: The file.
+        node: The same with positions.
+        settings: Fields that the command line sets.
+        configs: Digests of the ConfigMaps and Secrets that it refers to, as far as they are in the file.
+    """
+
+    manifest: dict[str, Any]
+    file: str
+    node: yaml.Node
+    settings: Sequence[Setting] = ()
+    configs: Mapping[str, str] = field(default_factory=dict)
+
+    def where(self, path: FieldPath) -> str:
+        """Returns where a field is set: file and line, or the option that set it."""
+        setting = self._setting(path) or self._made_by(path)
+        return setting.name if setting else f"{self.file}:{self.line(path)}"
+
+    def line(self, path: FieldPath) -> int:
+        """Returns the line on which a field is written; for a missing field, that of its parent."""
+        return _locate(self.node, path)[0]
+
+    def error(self, path: FieldPath, sentence: str) -> str:
+        """Returns one line on a mistake: where, which field, what."""
+        return " ".join(visible(f"{self.where(path)}: {dotted(path)}: {sentence}").split("\n"))
+
+    def written(self, path: FieldPath) -> str | None:
+        """Returns a value as its author wrote it; None for a list or an object."""
+        setting = self._setting(path)
+        node, rest = (setting.node, path[len(setting.path) :]) if setting else (self.node, path)
+        found = _locate(node, rest)[1] if node else None
+        return str(found.value) if isinstance(found, yaml.ScalarNode) else None
+
+    def _made_by(self, path: FieldPath) -> Setting | None:
+        """Returns the option that created a field which the file does not have, as a parent of its own."""
+        made = _locate(self.node, path)[1] is None
+        return next((each for each in self.settings if made and each.path[: len(path)] == tuple(path)), None)
+
+    def _setting(self, path: FieldPath) -> Setting | None:
+        """Returns the last option that set a field."""
+        return next((each for each in reversed(self.settings) if tuple(path[: len(each.path)]) == each.path), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """What a file holds.
+
+    Attributes:
+        name: Its name in messages.
+        jobs: The jobs.
+        configs: Data of its ConfigMaps and Secrets, by kind and name.
+        others: Kinds and names of other objects, which are not used.
+        mistakes: What is wrong with it, besides what is wrong with a job: a line each. See `check_file`.
+    """
+
+    name: str
+    jobs: Sequence[Document]
+    configs: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
+    others: Sequence[str] = ()
+    mistakes: Sequence[str] = ()
+
+
+def read_file(path: Path, settings: Sequence[Setting] = ()) -> File:
+    """Reads a file, or stdin where the path is `-`.
+
+    Raises:
+        InputError: It cannot be read, or has no job, nor anything that may be one.
+    """
+    documents, unreadable = read_documents(path)
+    found = [each for each in documents if _is_job(each)]
+    rest = [each for each in documents if not _is_job(each)]
+    jobs, misset = map_with_errors(lambda job: with_settings(job, settings), found)
+    kept = [each for each in rest if each.manifest.get("kind") in KINDS]
+    configs, refused = map_with_errors(lambda config: read_config(config.manifest, config), kept)
+    for job in jobs:
+        job.configs = digests_of(job.manifest, dict(configs))
+    mistakes = [*unreadable, *misset, *refused, *_same_names(jobs)]
+    if not found and not unreadable:
+        mistakes.append(_no_job(path, documents))
+    others = [_object_name(each) for each in rest if each.manifest.get("kind") not in KINDS]
+    return File(name=display_name(path), jobs=jobs, configs=dict(configs), others=others, mistakes=mistakes)
+
+
+def read_documents(path: Path) -> tuple[Sequence[Document], Sequence[str]]:
+    """Returns the objects of a file, and a line on each document that is no object.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    name = display_name(path)
+    text = read_text(path)
+    documents: list[Document] = []
+    wrong: list[str] = []
+    try:
+        for node in documents_of(name, text):
+            manifest = value_of(node)
+            if isinstance(manifest, dict):
+                documents += _unfolded(Document(manifest, name, node))
+            elif manifest is not None:
+                what = "this is no Kubernetes object: write apiVersion, kind, metadata and spec"
+                wrong.append(f"{name}:{node.start_mark.line + 1}: {what}")
+    except InputError as problem:
+        wrong += str(problem).split("\n")
+    return documents, wrong
+
+
+def _unfolded(document: Document) -> Iterator[Document]:
+    """Yields the items of a List, as kubectl reads them, or else the document itself."""
+    items = document.manifest.get("items")
+    if document.manifest.get("kind") != "List" or not isinstance(items, list):
+        yield document
+        return
+    nodes = next(value for key, value in document.node.value if key.value == "items").value
+    for item, node in zip(items, nodes, strict=True):
+        if isinstance(item, dict):
+            yield from _unfolded(Document(item, document.file, node))
+
+
+def _is_job(document: Document) -> bool:
+    """Returns whether a document is a job, even when its kind or its apiVersion is misspelt."""
+    kind, version = (document.manifest.get(name) for name in ("kind", "apiVersion"))
+    ours = isinstance(version, str) and version.partition("/")[0] == GROUP
+    near = nearest(kind, [KIND]) and (version is None or nearest(version, [API_VERSION]))
+    return kind == KIND or (kind != _TFJOB and bool(ours or near))
+
+
+def with_settings(document: Document, settings: Sequence[Setting]) -> Document:
+    """Returns a job as its file has it, with these settings.
+
+    Raises:
+        InputError: It has no place for one of them.
+    """
+    job = replace(document, manifest=value_of(document.node), settings=settings)
+    for setting in settings:
+        setting.apply(job.manifest)
+    if isinstance(job.manifest.get("metadata"), dict) and job.manifest["metadata"].get("namespace") is None:
+        job.manifest["metadata"]["namespace"] = _NAMESPACE
+    return job
+
+
+def _same_names(jobs: Sequence[Document]) -> Iterator[str]:
+    """Yields a line on each job with the name of one before it: a cluster would take it as a change of that one."""
+    seen: list[tuple[object, object]] = []
+    for job in jobs:
+        meta = job.manifest.get("metadata")
+        address = (meta.get("namespace"), meta.get("name")) if isinstance(meta, dict) else (None, None)
+        if isinstance(address[1], str) and address in seen:
+            yield job.error(["metadata", "name"], f"two jobs of this file are called {address[1]}: rename one")
+        seen.append(address)
+
+
+def _no_job(path: Path, documents: Sequence[Document]) -> str:
+    tfjob = next((each for each in documents if each.manifest.get("kind") == _TFJOB), None)
+    if tfjob:
+        return tfjob.error(["kind"], f"this is a TFJob: qtj convert {path} makes a {KIND} of it")
+    if len(documents) == 1:
+        return documents[0].error(["kind"], f"there is no {KIND} in this file: write kind: {KIND}")
+    return f"{display_name(path)}: there is no {KIND} in this file: write one, with apiVersion: {API_VERSION}"
+
+
+def _object_name(document: Document) -> str:
+    meta = document.manifest.get("metadata")
+    name = meta.get("name", "") if isinstance(meta, dict) else ""
+    return visible(f"{document.manifest.get('kind')} {name}".strip()).replace("\n", " ")
+
+
+def _locate(node: yaml.Node, path: FieldPath) -> tuple[int, yaml.Node | None]:
+    """Returns the line on which a field is written, and its value; for a missing field, the line of its parent."""
+    line: int = node.start_mark.line
+    for part in path:
+        if isinstance(node, yaml.MappingNode):
+            found = next(((key, value) for key, value in node.value if key.value == str(part)), None)
+            if found is None:
+                return line + 1, None
+            line, node = found[0].start_mark.line, found[1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            node = node.value[part]
+            line = node.start_mark.line
+        else:
+            return line + 1, None
+    return line + 1, node

@@ -1,0 +1,132 @@
+"""The results of a job that was run on this machine: its record, its epochs, its metrics and its predictions."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from qtj.local.folder import Folder
+from qtj.local.history import INTERRUPTED, phase_of
+from qtj.local.progress_log import progress_history
+from qtj.runs.line_view import end_sentence
+from qtj_contract import TerminationMessage
+from qtj_contract.predictions import Predictions, predictions_uri
+from qtj_contract.progress_log import EpochRecord, ProgressHistory
+from qtj_operator.api.reading import read_status
+from qtj_operator.api.status import InferencePhase, Status
+
+__all__ = ["RunResults", "results_of"]
+
+_RESULT = "result.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResults:
+    """What a report shows.
+
+    Attributes:
+        title: The job, with the number of its run where it has one.
+        phase: Its phase, or Interrupted.
+        headline: How it ended, or how it is.
+        status: Its status.
+        epochs: Its epochs, in order.
+        metrics: What was measured at its end, by name.
+        predictions: What its inference predicted, where that is here.
+        notes: Sentences on what is elsewhere, or cannot be read.
+    """
+
+    title: str
+    phase: str
+    headline: str
+    status: Status
+    epochs: Sequence[EpochRecord] = ()
+    metrics: Mapping[str, float]
+    predictions: Predictions | None = None
+    notes: Sequence[str] = ()
+
+
+def results_of(folder: Path, record: Mapping[str, Any]) -> RunResults:
+    """Reads the results of a run from its folder."""
+    meta, status = record["metadata"], read_status(record)
+    name, notes = meta["name"], list[str]()
+    phase = phase_of(record, is_active=Folder(folder).is_active)
+    return RunResults(
+        title=f"{name}/{folder.name}" if folder.name.isdecimal() and folder.parent.name == name else name,
+        phase=phase,
+        headline=_headline(name, status, phase),
+        status=status,
+        epochs=_history(folder, notes).epochs,
+        metrics=(status.inference and status.inference.metrics) or _result(folder, meta.get("uid"), notes),
+        predictions=_predictions(status, notes),
+        notes=notes,
+    )
+
+
+def _headline(name: str, status: Status, phase: str) -> str:
+    if phase == INTERRUPTED:
+        return f"{name} was interrupted"
+    return end_sentence({"metadata": {"name": name}, "status": status.to_dict()})
+
+
+def _history(folder: Path, notes: list[str]) -> ProgressHistory:
+    try:
+        history = progress_history(folder)
+    except OSError as problem:
+        notes.append(f"the epochs cannot be read from {problem.filename} ({problem.strerror})")
+        return ProgressHistory()
+    if history.unreadable:
+        notes.append(f"lines of progress.jsonl that cannot be read and are left out: {history.unreadable}")
+    return history
+
+
+def _result(folder: Path, uid: str | None, notes: list[str]) -> Mapping[str, float]:
+    """Returns the metrics of result.json, which is here unless the artifacts went to a bucket."""
+    text = _text(folder / _RESULT, "the metrics of the training", notes)
+    if text is None:
+        return {}
+    result = _without_weights(text)
+    message = TerminationMessage.parse(json.dumps(result))
+    if result is None or message is None:
+        notes.append(f"the metrics of the training cannot be read: {folder / _RESULT} is no result of one")
+        return {}
+    owner = result.get("jobUid")
+    return message.metrics if owner is None or owner == uid else {}  # another job that used the same folder wrote it
+
+
+def _without_weights(text: str) -> dict[str, Any] | None:
+    """Returns a result without what no termination message has: weights that are named below the artifacts."""
+    try:
+        return {name: value for name, value in json.loads(text).items() if name != "weights"}
+    except (ValueError, AttributeError, RecursionError):
+        return None
+
+
+def _predictions(status: Status, notes: list[str]) -> Predictions | None:
+    """Returns the predictions that are stored beside the weights."""
+    if status.weights is None:
+        return None
+    uri = predictions_uri(status.weights.uri)
+    if not uri.startswith("file://"):
+        if status.inference and status.inference.phase == InferencePhase.COMPLETE:
+            notes.append(f"predictions, where inference has stored some, are in the bucket: {uri}")
+        return None
+    path = Path(unquote(urlsplit(uri).path))
+    text = _text(path, "the predictions", notes)
+    try:
+        return None if text is None else Predictions.parse(text)
+    except ValueError:
+        notes.append(f"the predictions cannot be read: {path} is not what docs/reference/contract.md describes")
+        return None
+
+
+def _text(path: Path, what: str, notes: list[str]) -> str | None:
+    """Returns the text of a file; None when it is not there, or cannot be read."""
+    try:
+        return path.read_text("utf-8", errors="replace")
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        notes.append(f"{what} cannot be read from {path} ({problem.strerror})")
+        return None

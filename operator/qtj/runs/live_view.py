@@ -1,0 +1,122 @@
+"""A run on a terminal: a row for each job, redrawn, and lines above the rows."""
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import NoReturn, Self
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from qtj.runs.line_view import COLORS, LineView
+from qtj.runs.status_text import FINAL_STAGES, fit_facts
+from qtj.runs.timeline import Timeline, duration_text
+from qtj.terminal.text import truncate, visible
+from qtj_operator.controller.client import Key
+
+__all__ = ["LiveView", "view_for"]
+
+_CLOCK, _GAP = 9, 2
+_BARS = ((120, 24), (60, 12))
+"""Columns that a terminal has to have for a bar of so many: the numbers have priority."""
+
+
+def view_for(console: Console, *, bell: bool = False, clock: Callable[[], float] = time.monotonic) -> LineView:
+    """Returns the view that fits where it is shown.
+
+    Args:
+        console: Where to write.
+        bell: Whether to ring the terminal's bell at the end.
+        clock: A monotonic clock, in seconds.
+    """
+    can_move = console.is_terminal and not console.is_dumb_terminal
+    return (LiveView if can_move else LineView)(console, bell=bell, clock=clock)
+
+
+class LiveView(LineView):
+    """A row for each job, drawn again and again by a thread, and events above them."""
+
+    def __init__(self, console: Console, *, bell: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(console, bell=bell, clock=clock)
+        self._live = Live(_Rows(self._drawn), console=console, refresh_per_second=10)
+
+    def __enter__(self) -> Self:
+        """Begins to draw."""
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, _end)
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Leaves the rows as they are."""
+        self._live.stop()
+        if signal.getsignal(signal.SIGTERM) is _end:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        super().__exit__(kind, error, traceback)
+
+    def _staged(self, key: Key, timeline: Timeline, facts: Mapping[str, str]) -> None:
+        """The row shows it."""
+
+    def _passed(self, key: Key, timeline: Timeline) -> None:
+        """The row shows it."""
+
+    def _drawn(self, width: int, dots: str) -> Table:
+        return live_table(list(self._timelines.values()), self._now(), width, dots)
+
+
+def _end(number: int, _: object) -> NoReturn:
+    """Ends the process as the signal would, but by way of `__exit__`, which gives the terminal its cursor back."""
+    sys.exit(128 + number)
+
+
+class _Rows:
+    """Lays out the rows each time they are drawn: the terminal may have another size by then."""
+
+    def __init__(self, drawn: Callable[[int, str], Table]) -> None:
+        self._drawn = drawn
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self._drawn(options.max_width, "..." if options.ascii_only else "…")
+
+
+def live_table(timelines: Sequence[Timeline], now: float, width: int, dots: str = "…") -> Table:
+    """Returns a row for each job, none wider than the terminal.
+
+    Args:
+        timelines: The jobs.
+        now: Seconds since the start, as the timelines know them.
+        width: Columns of the terminal.
+        dots: Stands for what has no room.
+    """
+    names = [truncate(timeline.name, width // 4, dots) for timeline in timelines]
+    stages = [truncate(visible(timeline.stage), max(width // 2, 10), dots) for timeline in timelines]
+    bar = next((columns for least, columns in _BARS if width >= least), 0)
+    taken = [_CLOCK, _widest(names), _widest(stages), *([bar] if bar else [])]
+    room = width - sum(taken) - _GAP * len(taken)
+    grid = Table.grid(padding=(0, _GAP, 0, 0))
+    for _ in range(len(taken) + 1):
+        grid.add_column(no_wrap=True)
+    for timeline, name, stage in zip(timelines, names, stages, strict=True):
+        clock = f"{duration_text(timeline.ended if timeline.ended is not None else now):>{_CLOCK}}"
+        style = COLORS.get(timeline.stage, "cyan")
+        drawn = [_bar(timeline, now, bar)] if bar else []
+        grid.add_row(Text(clock), Text(name, "bold"), Text(stage, style), *drawn, Text(fit_facts(timeline.facts, room)))
+    return grid
+
+
+def _bar(timeline: Timeline, now: float, width: int) -> ProgressBar:
+    done, total = timeline.done
+    waits = timeline.stage not in FINAL_STAGES and not done
+    return ProgressBar(total or 1, done if total else 0, width=width, pulse=waits, animation_time=now)
+
+
+def _widest(texts: Sequence[str]) -> int:
+    return max(map(cell_len, texts), default=0)

@@ -1,0 +1,193 @@
+"""Whether a `qtj run` continues an earlier run of its job, or starts over in a folder of its own.
+
+the last run     without an option                        --resume                            --fresh
+-------------    --------------------------------------   ---------------------------------   -----------
+none             starts over                              refused                             starts over
+under way        refused                                  refused                             starts over
+interrupted      continues when its spec is the same      continues unless the spec forbids   starts over
+Failed           starts over                              continues, as `spec.retry` does     starts over
+Complete         starts over                              infers again when that changed      starts over
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from qtj.files.documents import Document
+from qtj.local.folder import Folder, FolderError
+from qtj.local.history import INTERRUPTED, phase_of
+from qtj.terminal.errors import InputError
+from qtj_operator.api.conditions import ConditionType, is_true
+from qtj_operator.api.reading import read_status
+from qtj_operator.api.spec import IMMUTABLE
+
+__all__ = ["EarlierRun", "Start", "is_resumable", "start_of"]
+
+_OF_NO_CONSEQUENCE = {"suspend", "retry"}
+_EPOCHS = "--epochs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierRun:
+    """The run there was before.
+
+    Attributes:
+        name: Its name on the command line.
+        folder: Where it is.
+        phase: The phase of its job, or Interrupted.
+        record: Its job.
+    """
+
+    name: str
+    folder: Folder
+    phase: str
+    record: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, name: str, folder: Folder) -> "EarlierRun":
+        """Reads the record of a run.
+
+        Raises:
+            FolderError: It is under way, or has no record.
+        """
+        if folder.is_active:
+            raise FolderError(
+                f"{name} is under way in {folder.path}: follow it with `qtj attach {name}`, stop it with "
+                f"`qtj stop {name}`, or start another beside it with --fresh"
+            )
+        record = folder.load()
+        return cls(name=name, folder=folder, phase=phase_of(record, is_active=False), record=record)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """How a run starts.
+
+    Attributes:
+        earlier: The run it continues; None when it starts over.
+        spec: Its spec.
+        note: What a user should know about it.
+    """
+
+    earlier: EarlierRun | None = None
+    spec: Mapping[str, Any]
+    note: str = ""
+
+
+def is_resumable(document: Document, earlier: EarlierRun | None) -> bool:
+    """Returns whether a run was interrupted, and is of the same job as it is written now."""
+    return earlier is not None and earlier.phase == INTERRUPTED and _is_same(document, earlier)
+
+
+def start_of(document: Document, earlier: EarlierRun | None, *, resume: bool, alongside: bool) -> Start:
+    """Returns how the run of a job starts.
+
+    Args:
+        document: The job.
+        earlier: The last run of a job of this name; None without one, and when the user wants to start over.
+        resume: Whether the user wants to continue.
+        alongside: Whether one of the jobs of the file continues.
+
+    Raises:
+        InputError: The user wants to continue, and that is not possible.
+    """
+    start_over = Start(spec=document.manifest["spec"])
+    if earlier is None:
+        return start_over
+    if resume:
+        return _resumed(document, earlier)
+    if is_resumable(document, earlier):
+        note = f"continues {earlier.name}, which was interrupted: --fresh starts over"
+        return replace(_resumed(document, earlier), note=note)
+    if alongside and earlier.phase == "Complete" and _is_same(document, earlier):
+        return replace(_resumed(document, earlier), note=f"{earlier.name} is Complete already: --fresh trains it again")
+    return replace(start_over, note=_note_on_restart(document, earlier))
+
+
+def _resumed(document: Document, earlier: EarlierRun) -> Start:
+    spec = document.manifest["spec"]
+    for name in IMMUTABLE:
+        before, now = earlier.record["spec"].get(name), spec.get(name)
+        if why := _forbids(before, now):
+            raise InputError(document.error(["spec", name], f"{why}: undo that, or train again with --fresh"))
+        if before != now and is_true(read_status(earlier.record).conditions, ConditionType.TRAINED):
+            what = f"the training of {earlier.name} is done, so this cannot change any more: train again with --fresh"
+            raise InputError(document.error(["spec", name], what))
+    if earlier.phase == "Failed":
+        tried = max(earlier.record["spec"].get("retry") or 0, read_status(earlier.record).retry or 0)
+        spec = {**spec, "retry": max(tried + 1, spec.get("retry") or 0)}
+    changed = ", ".join(_changed_configs(document, earlier))
+    note = f"{changed} changed since {earlier.name}, and its programs get the present values" if changed else ""
+    return Start(earlier=earlier, spec=spec, note=note)
+
+
+def _forbids(before: Any, now: Any) -> str | None:  # noqa: ANN401  fields of a spec
+    """Returns why a run cannot continue with another value of a field that cannot change; more epochs are allowed."""
+    if before == now:
+        return None
+    if _mapped(before, lambda _: "") != _mapped(now, lambda _: ""):
+        return "it was changed since the run to continue"
+    fewer = any(b > n for b, n in zip(_epochs(before), _epochs(now), strict=True))
+    return "it asks for fewer epochs than the run to continue" if fewer else None
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401
+    """Returns a field's value with other numbers of epochs in it."""
+    if isinstance(value, dict):
+        return {key: _mapped(each, change) for key, each in value.items()}
+    if not isinstance(value, list):
+        return value
+    items = [_mapped(each, change) for each in value]
+    for index, item in enumerate(items):
+        if isinstance(item, str) and item.startswith(f"{_EPOCHS}="):
+            items[index] = f"{_EPOCHS}={change(item.partition('=')[2])}"
+        elif index and items[index - 1] == _EPOCHS:
+            items[index] = change(str(item))
+    return items
+
+
+def _epochs(value: Any) -> list[int]:  # noqa: ANN401
+    """Returns the numbers of epochs in a field's value, in order."""
+    found: list[int] = []
+
+    def keep(text: str) -> str:
+        found.append(int(text) if text.isdecimal() else 0)
+        return text
+
+    _mapped(value, keep)
+    return found
+
+
+def _is_same(document: Document, earlier: EarlierRun) -> bool:
+    manifest, record = document.manifest, earlier.record
+    same_place = manifest["metadata"]["namespace"] == record["metadata"]["namespace"]
+    return same_place and not list(_changed(document, earlier))
+
+
+def _note_on_restart(document: Document, earlier: EarlierRun) -> str:
+    """Returns what happens to an earlier run that this one does not continue."""
+    if earlier.phase == "Complete":
+        return f"starts over; {earlier.name} stays as it is"
+    try:
+        _resumed(document, earlier)
+    except InputError:
+        return f"starts over, for the spec has changed since {earlier.name}, which stays as it is"
+    was = "failed" if earlier.phase == "Failed" else "was interrupted"
+    changed = ", ".join(_changed(document, earlier))
+    why = f", for {changed} changed" if changed else ""
+    return f"starts over{why}; {earlier.name} {was}, and --resume would continue it"
+
+
+def _changed(document: Document, earlier: EarlierRun) -> Iterator[str]:
+    """Yields what differs in its consequences: fields of the spec, and the ConfigMaps and Secrets it refers to."""
+    now, before = document.manifest["spec"], earlier.record["spec"]
+    for name in sorted({*now, *before} - _OF_NO_CONSEQUENCE):
+        if now.get(name) != before.get(name):
+            yield f"spec.{name}"
+    yield from _changed_configs(document, earlier)
+
+
+def _changed_configs(document: Document, earlier: EarlierRun) -> Iterator[str]:
+    now, before = document.configs, earlier.folder.configs
+    if before is not None:
+        yield from sorted(name for name in {*now, *before} if now.get(name) != before.get(name))

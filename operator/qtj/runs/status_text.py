@@ -1,0 +1,67 @@
+"""The status of a job as text: its stage, such as training, and its numbers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from qtj_operator.api.status import Phase
+
+__all__ = ["FINAL_STAGES", "STOPPING", "facts_of", "fit_facts", "phase_message", "stage_of"]
+
+_STAGES = {Phase.PENDING: "starting", Phase.RUNNING: "running"}
+FINAL_STAGES = {"complete", "failed", "suspended"}
+"""Stages after which nothing more happens to a job, unless its author asks for it."""
+STOPPING = "stopping"
+"""A job is suspended, and its programs have not ended yet."""
+
+_ASSEMBLING = {Phase.PENDING, Phase.RUNNING, Phase.RESTARTING}
+_FORMS = {"loss": "loss {:.4f}", "accuracy": "accuracy {:.3f}", "examplesPerSecond": "{:.0f} examples/s"}
+_DROP_ORDER = ("step", "examplesPerSecond", "ready", "accuracy", "left", "loss", "epoch")
+"""What a narrow terminal leaves out, in this order."""
+
+
+def stage_of(status: Mapping[str, Any], activity: str | None) -> str:
+    """Returns the stage of a job: its phase or, while it runs, what its program reports that it does.
+
+    Args:
+        status: The job's status.
+        activity: What its leader does; "" while it trains, None where it has reported nothing.
+    """
+    phase = status.get("phase", Phase.PENDING)
+    if phase == Phase.RUNNING and activity is not None:
+        return activity or "training"
+    return _STAGES.get(phase, str(phase).lower())
+
+
+def facts_of(status: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the numbers of a job as text, by their names in the status, in the order of a line."""
+    facts = {}
+    present, _, wanted = str(status.get("ready", "")).partition("/")
+    if status.get("phase") in _ASSEMBLING and present != wanted and not _has_finished(status):
+        facts["ready"] = f"ready {present}/{wanted}"
+    progress = status.get("progress") or {}
+    for name, all_of_them in (("epoch", "epochs"), ("step", "steps")):
+        if progress.get(all_of_them):
+            facts[name] = f"{name} {progress.get(name, 0)}/{progress[all_of_them]}"
+        elif name == "epoch" and name in progress:
+            facts[name] = f"epoch {progress[name]}"
+    return facts | {name: form.format(progress[name]) for name, form in _FORMS.items() if name in progress}
+
+
+def fit_facts(facts: Mapping[str, str], width: int) -> str:
+    """Returns as many facts as have room, the most important ones."""
+    kept = dict(facts)
+    for name in _DROP_ORDER:
+        if len("  ".join(kept.values())) > width:
+            kept.pop(name, None)
+    return "  ".join(kept.values())
+
+
+def phase_message(status: Mapping[str, Any]) -> str:
+    """Returns the sentence of the condition that the phase follows from; none is empty."""
+    conditions = status.get("conditions") or ()
+    return next((str(each["message"]) for each in conditions if each["type"] == status.get("phase")), "")
+
+
+def _has_finished(status: Mapping[str, Any]) -> bool:
+    """Whether a replica is not ready any more because it is done."""
+    return any(each.get("succeeded") for each in (status.get("replicas") or {}).values())

@@ -1,0 +1,54 @@
+"""What `qtj list` and `qtj status` both show of a run: its phase, its epoch and loss, and when it began."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from qtj.local.history import phase_of
+from qtj.local.progress_log import progress_history
+from qtj.runs.folders import RecordedRun
+from qtj.runs.status_text import STOPPING
+
+__all__ = ["began", "epoch_and_loss", "shown_phase"]
+
+
+def epoch_and_loss(run: RecordedRun) -> tuple[str, str]:
+    """Returns epoch and loss as text, empty where nothing is known: as polled, or as recorded since."""
+    status = run.job.get("status") or {}
+    progress: Mapping[str, Any] = status.get("progress") or {}
+    with suppress(OSError):
+        last = progress_history(run.folder.path).epochs[-1:]
+        is_of_now = last and last[0].attempt == status.get("attempt", 1)  # one that restarts repeats epochs
+        if last and (is_of_now or not progress) and last[0].number > progress.get("epoch", 0):
+            progress = {"epochs": progress.get("epochs"), "epoch": last[0].number, "loss": last[0].loss}
+    done = str(progress.get("epoch", 0)) if progress else ""
+    epoch = f"{done}/{progress['epochs']}" if progress.get("epochs") else done
+    return epoch, f"{progress['loss']:.4g}" if progress.get("loss") is not None else ""
+
+
+def shown_phase(run: RecordedRun) -> str:
+    if not run.is_readable:
+        return "unreadable"
+    if run.folder.is_active and run.folder.is_to_stop:
+        return STOPPING.capitalize()
+    return phase_of(run.job, is_active=run.folder.is_active)
+
+
+def began(job: Mapping[str, Any]) -> str:
+    began = (job.get("status") or {}).get("startTime") or job["metadata"].get("creationTimestamp")
+    if not began:
+        return "-"
+    try:
+        age = datetime.now(UTC) - datetime.fromisoformat(began)
+    except (TypeError, ValueError):  # the record was edited
+        return "-"
+    return f"{_rounded(age)} ago"
+
+
+def _rounded(age: timedelta) -> str:
+    seconds = max(int(age.total_seconds()), 0)
+    for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds // length}{unit}"
+    return f"{seconds}s"

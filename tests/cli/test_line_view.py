@@ -1,0 +1,278 @@
+"""What a run shows where lines are all there is: each stage, each event, some epochs, and the end once."""
+
+from qtj.local.store import Change
+from qtj.runs.eta import Eta
+from qtj_operator.controller.client import Resource
+
+from .viewed import QCNN, Paper, ending, epoch, event, job, manifest, pod, stepping
+
+
+def test_each_stage_is_told_as_it_begins_and_how_long_each_took_at_the_end() -> None:
+    paper = Paper()
+    times = (
+        "starting 2.0 s, running 1.0 s, loading TensorFlow 6.0 s, compiling 3.0 s, training 0:13:08, inferring 10.5 s"
+    )
+
+    with paper.view as view:
+        view.show_change(job(None))
+        paper.now = 2
+        view.show_change(job("Running"))
+        for paper.now, activity in (
+            (3.0, "loading TensorFlow"),
+            (3.5, "loading TensorFlow"),
+            (9, "compiling"),
+            (12, ""),
+        ):
+            view.set_activity(QCNN, activity)
+        paper.now = 800
+        view.show_change(job("Inferring"))
+        paper.now = 810.5
+        view.show_change(ending("Complete", "inference is done: mse 0.16"))
+
+    assert paper.text.splitlines() == [
+        "    0.0 s  qcnn  starting",
+        "    2.0 s  qcnn  running",
+        "    3.0 s  qcnn  loading TensorFlow",
+        "    9.0 s  qcnn  compiling",
+        "   12.0 s  qcnn  training",
+        "  0:13:20  qcnn  inferring",
+        "  0:13:30  qcnn is Complete: inference is done: mse 0.16",
+        f"  0:13:30  qcnn  took: {times}",
+    ]
+
+
+def test_a_program_that_says_nothing_of_itself_is_only_known_to_run() -> None:
+    paper = Paper()
+
+    with paper.view as view:
+        for phase in (None, "Pending", "Running", "Complete"):
+            view.show_change(job(phase))
+
+    assert paper.lines[:3] == ["qcnn  starting", "qcnn  running", "qcnn is Complete"]
+
+
+def test_a_job_without_inference_is_never_inferring() -> None:
+    paper = Paper()
+
+    with paper.view as view:
+        for phase in ("Running", "Inferring", "Complete"):
+            status = {"phase": phase, "ready": "1/1", "attempt": 1}
+            said = manifest("qcnn", status, inference=None)
+            view.show_change(Change("MODIFIED", Resource.QUANTUM_TRAINING_JOBS, 1, said))
+
+    assert [line for line in paper.lines if "inferring" in line] == []
+    assert paper.lines[1] == "qcnn is Complete"
+
+
+def test_the_next_attempt_speaks_for_itself() -> None:
+    paper = Paper()
+
+    with paper.view as view:
+        view.show_change(job())
+        view.set_activity(QCNN, "")
+        view.show_change(job("Restarting", ready="0/2"))
+        view.show_change(job("Running", ready="2/2"))
+
+    assert paper.lines == ["qcnn  running", "qcnn  training", "qcnn  restarting  ready 0/2", "qcnn  running"]
+
+
+def test_a_slow_epoch_has_a_line_and_fast_ones_share_one() -> None:
+    paper = Paper()
+
+    with paper.view as view:
+        view.show_change(epoch(0))
+        for half_second in range(1, 25):
+            paper.now = half_second / 2
+            view.show_change(epoch(half_second))
+        paper.now = 60
+        view.show_change(epoch(25))
+
+    assert paper.text.splitlines() == [
+        "    0.0 s  qcnn  running",
+        "    5.0 s  qcnn  epoch 10/25  loss 0.2500  432 examples/s",
+        "   10.0 s  qcnn  epoch 20/25  loss 0.2500  432 examples/s",
+        "   60.0 s  qcnn  epoch 25/25  loss 0.2500  432 examples/s",
+    ]
+
+
+def test_nothing_is_told_twice_when_nothing_has_changed() -> None:
+    paper = Paper()
+
+    with paper.view as view:
+        for paper.now in range(100):
+            view.show_change(epoch(1))
+
+    assert len(paper.lines) == 1
+
+
+def test_the_last_epoch_is_told_before_the_end_however_fast_it_was() -> None:
+    paper = Paper()
+
+    with paper.view as view:
+        view.show_change(epoch(24))
+        view.show_change(epoch(25, phase="Complete"))
+
+    assert paper.lines[1:3] == ["qcnn  epoch 25/25  loss 0.2500  432 examples/s", "qcnn is Complete"]
+
+
+def test_a_long_epoch_is_told_by_tenths_of_its_steps() -> None:
+    paper = Paper()
+
+    with paper.view as view:
+        for paper.now, step in ((0, 1), (10, 2), (20, 7), (30, 8), (40, 13)):
+            view.show_change(stepping(step))
+
+    assert paper.lines == ["qcnn  running", "qcnn  epoch 0/1  step 7/60", "qcnn  epoch 0/1  step 13/60"]
+
+
+def test_replicas_count_while_they_gather_and_not_when_they_leave() -> None:
+    paper = Paper()
+    left = {"Worker": {"desired": 2, "ready": 1, "succeeded": 1, "failed": 0}}
+
+    with paper.view as view:
+        view.show_change(job("Running", ready="1/2", name="short"))
+        view.show_change(job("Restarting", ready="1/2", name="short"))
+        view.show_change(job("Restarting", name="done"))
+        view.show_change(job("Running", ready="1/2", replicas=left, name="done"))
+        view.show_change(job("Inferring", ready="0/2", name="done"))
+
+    assert paper.lines == [
+        "short  running", "short  restarting  ready 1/2", "done  restarting", "done  running", "done  inferring",
+    ]  # fmt: skip
+
+
+def test_how_a_job_ended_is_told_once_whoever_tells_it() -> None:
+    paper = Paper()
+    end = ending("Failed", "worker 0 ended: it broke")
+
+    with paper.view as view:
+        view.show_change(job())
+        view.show_change(end)
+        view.show_change(event("worker 0 ended: it broke", "ReplicaFailed"))
+        view.show_change(end)
+    view.show_end(end.object)
+
+    assert paper.lines == ["qcnn  running", "qcnn is Failed: worker 0 ended: it broke"]
+
+
+def test_a_run_that_is_looked_at_after_its_end_tells_its_events_its_last_epoch_and_the_end_once() -> None:
+    paper = Paper()
+    progress = {"epoch": 25, "epochs": 25, "step": 175}
+    end = ending("Complete", "inference is done: mse 0.16", progress=progress)
+
+    with paper.view as view:
+        view.show_change(end)
+        view.show_change(event("2 of 2 replicas are ready", "AllReplicasReady"))
+        view.show_change(event("inference is done: mse 0.16", "InferenceDone"))
+    view.show_end(end.object)
+
+    assert paper.lines == [
+        "qcnn  AllReplicasReady: 2 of 2 replicas are ready",
+        "qcnn  epoch 25/25",
+        "qcnn is Complete: inference is done: mse 0.16",
+    ]
+
+
+def test_an_end_that_an_event_has_told_before_is_not_told_again() -> None:
+    paper = Paper()
+    end = ending("Complete", "inference is done: mse 0.16")
+
+    with paper.view as view:
+        view.show_change(event("inference is done: mse 0.16", "InferenceDone"))
+        view.show_change(end)
+    view.show_end(end.object)
+
+    assert paper.lines[:2] == ["qcnn  InferenceDone: inference is done: mse 0.16", "qcnn is Complete"]
+
+
+def test_an_end_that_an_earlier_run_left_is_told_when_it_stays_so_and_not_before() -> None:
+    paper = Paper()
+    end = ending("Complete", "inference is done")
+
+    with paper.view as view:
+        view.show_change(end)
+        assert paper.lines == []
+        view.show_change(job("Inferring"))
+        view.show_change(end)
+    view.show_end(end.object)
+
+    assert paper.lines[:2] == ["qcnn  inferring", "qcnn is Complete: inference is done"]
+    assert paper.text.count("is Complete") == 1
+
+
+def test_a_job_that_goes_on_after_its_suspension_ends_once_more() -> None:
+    paper = Paper()
+    suspended = ending("Suspended", "suspended by its spec")
+
+    with paper.view as view:
+        for change in (job(), suspended, job("Running"), suspended):
+            view.show_change(change)
+
+    assert paper.text.count("qcnn is Suspended: suspended by its spec") == 2
+
+
+def test_events_come_as_they_are_whatever_is_in_them() -> None:
+    paper = Paper()
+
+    with paper.view as view:
+        view.show_change(event("worker [bold]1[/] :x: \x1b]0;owned\x07 is\ngone"))
+
+    assert paper.text == ("    0.0 s  qcnn  Restarting: worker [bold]1[/] :x: \\x1b]0;owned\\x07 is\n           gone\n")
+
+
+def test_a_program_need_not_say_how_many_epochs_there_are() -> None:
+    paper = Paper()
+
+    with paper.view as view:
+        view.show_change(job())
+        paper.now = 9
+        view.show_change(job(progress={"epoch": 3, "loss": 0.5}))
+
+    assert paper.lines[1] == "qcnn  epoch 3  loss 0.5000"
+
+
+def left(*seen: tuple[float, Change]) -> list[str]:
+    remaining = Eta()
+    return [remaining.of("qcnn", change.object["status"], at) for at, change in seen]
+
+
+def test_the_time_left_follows_from_the_steps_since_the_first_one_seen() -> None:
+    assert left((5, stepping(0)), (10, stepping(1)), (16, stepping(4)), (40, stepping(16))) == [
+        "", "", "0:01:52 left", "0:01:28 left",
+    ]  # fmt: skip
+
+
+def test_without_steps_the_time_left_follows_from_the_epochs() -> None:
+    def epochs(done: int) -> Change:
+        return job(progress={"epoch": done, "epochs": 10})
+
+    assert left((5, epochs(0)), (10, epochs(1)), (20, epochs(2)), (30, epochs(3)), (99, epochs(10))) == [
+        "", "", "0:01:20 left", "0:01:10 left", "",
+    ]  # fmt: skip
+
+
+def test_the_time_left_begins_anew_with_another_attempt_and_ends_with_training() -> None:
+    seen = left(
+        (0, stepping(10)),
+        (10, stepping(20)),
+        (50, stepping(12, attempt=2)),
+        (60, stepping(13, attempt=2)),
+        (99, stepping(60, attempt=2)),
+        (99, stepping(50, attempt=2, phase="Inferring")),
+    )
+
+    assert seen == ["", "0:00:40 left", "", "0:07:50 left", "", ""]
+
+
+def test_a_job_is_suspended_only_once_its_programs_have_ended() -> None:
+    paper = Paper()
+    for change in (job(), pod("Running"), pod("Running", uid="uid-2"), ending("Suspended", "spec.suspend is true")):
+        paper.view.show_change(change)
+    before = paper.lines[-1]
+
+    for change in (pod("Succeeded"), pod(None, uid="uid-2")):
+        paper.view.show_change(change)
+
+    assert before == "qcnn  stopping"
+    assert paper.lines[-1] == "qcnn is Suspended: spec.suspend is true"
+    assert paper.text.count("is Suspended") == 1

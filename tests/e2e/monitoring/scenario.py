@@ -1,0 +1,94 @@
+"""A real Prometheus scrapes operator and training: each query of the dashboard finds data, and no alert fires."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import yaml
+
+from tests.e2e.checks import Checks
+from tests.e2e.install import OPERATOR
+from tests.e2e.kubectl import ROOT, get, wait_until
+from tests.e2e.monitoring.prometheus import Prometheus, Target, running
+from tests.e2e.trial import Trial
+from tests.e2e.world import JOB_LABEL, World
+
+__all__ = ["monitored"]
+
+_CASES = Path(__file__).with_name("alerts_test.yaml")
+_MONITORS = ROOT / "deploy/monitoring"
+_PREFIX = "__meta_kubernetes_pod_label_"
+
+
+def monitored(checks: Checks, world: World) -> None:
+    """Tries the alerts on made-up series, then scrapes while a job trains."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        rules = _rules(folder)
+        checks.equal("promtool takes the alerts, and they fire when they should", _tried(folder), "")
+        trial = Trial.begin(checks, world, "monitored")
+        trial.trains(epochs=1)
+        with running(folder, [*_operators(), *_trainers(world.namespace, "monitored")], rules) as server:
+            wait_until("Prometheus answers", server.ready, 60)
+            _ask(checks, server)
+        trial.completes()
+
+
+def _rules(folder: Path) -> Path:
+    """Writes the rules as Prometheus reads them; in a cluster its operator does that."""
+    path = folder / "rules.yaml"
+    path.write_text(yaml.safe_dump(yaml.safe_load((_MONITORS / "alerts.yaml").read_text())["spec"]))
+    shutil.copy(_CASES, folder)
+    return path
+
+
+def _tried(folder: Path) -> str:
+    """Returns what promtool finds wrong."""
+    for words in (("check", "rules", "rules.yaml"), ("test", "rules", _CASES.name)):
+        done = subprocess.run(("promtool", *words), cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode:
+            return done.stdout + done.stderr
+    return ""
+
+
+def _operators() -> Iterator[Target]:
+    """What the ServiceMonitor selects: the pods behind the operator's Service, ready or not."""
+    for pod in get(*OPERATOR, "pods", "-l", "app.kubernetes.io/name=qtj-operator")["items"]:
+        metadata = pod["metadata"]
+        yield Target(f"{pod['status']['podIP']}:8080", {"namespace": metadata["namespace"], "pod": metadata["name"]})
+
+
+def _trainers(namespace: str, job: str) -> Iterator[Target]:
+    """What the PodMonitor selects, with the labels that its relabelings make."""
+    monitor = yaml.safe_load((_MONITORS / "trainers.yaml").read_text())["spec"]
+    (endpoint,) = monitor["podMetricsEndpoints"]
+    (chosen,) = monitor["selector"]["matchExpressions"]
+    for pod in get("-n", namespace, "pods", "-l", f"{JOB_LABEL}={job},{chosen['key']}")["items"]:
+        labels = {f"{_PREFIX}{name}".replace(".", "_").replace("/", "_"): text for name, text in _labels(pod).items()}
+        ports = {port["name"]: port["containerPort"] for port in pod["spec"]["containers"][0]["ports"]}
+        made = {rule["targetLabel"]: labels[rule["sourceLabels"][0]] for rule in endpoint["relabelings"]}
+        yield Target(f"{pod['status']['podIP']}:{ports[endpoint['port']]}", {"namespace": namespace, **made})
+
+
+def _labels(pod: dict[str, dict[str, dict[str, str]]]) -> dict[str, str]:
+    return pod["metadata"]["labels"]
+
+
+def _ask(checks: Checks, server: Prometheus) -> None:
+    wait_until("every target was scraped", lambda: server.samples("min(up) == 1"), 60)
+    for title, query in _queries():
+        wait_until(f"the panel {title!r} has data", partial(server.samples, query), 60)
+        checks.note(f"the panel {title!r} has data: {len(server.samples(query))} lines")
+    firing = server.samples('ALERTS{alertstate="firing"}')
+    checks.equal("nothing alerts", [each["metric"]["alertname"] for each in firing], [])
+
+
+def _queries() -> Iterator[tuple[str, str]]:
+    """Yields each panel's title and query as Grafana sends it when all jobs are chosen."""
+    for panel in json.loads((_MONITORS / "dashboard.json").read_text())["panels"]:
+        for target in panel.get("targets", ()):
+            yield panel["title"], target["expr"].replace("$job", ".+")

@@ -68,6 +68,17 @@ def test_values_of_fewer_examples_are_no_help_to_a_gradient() -> None:
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("other", ["inputs", "weights"])
+def test_values_of_other_symbols_are_no_help_to_a_gradient(other: str) -> None:
+    engine, inputs, weights = Engine(plan_of(4)), np.linspace(-1, 1, 80).reshape(20, 4), np.full(21, 0.3)
+    upstream = np.ones((20, 3))
+    expected = engine.gradients(inputs, weights, upstream)
+    engine.values(inputs + (other == "inputs"), weights + (other == "weights"))
+
+    for one, other_one in zip(engine.gradients(inputs, weights, upstream), expected, strict=True):
+        np.testing.assert_array_equal(one, other_one)
+
+
 def test_more_threads_than_there_may_be_are_as_many_as_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "100000")
 

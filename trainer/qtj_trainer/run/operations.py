@@ -16,7 +16,6 @@ __all__ = ["load_operations"]
 
 def load_operations(workload: Workload, options: Options) -> None:
     """Makes the graph of one training step and one scoring, as the coordinator does, and throws it away."""
-    options = options.on_parameter_servers()
     examples = workload.encode(workload.split(options).training, options)
     loop = Synchronous(workload, options, tf.distribute.get_strategy(), training=examples, held_out=examples)
     loop.trace(next(iter(batches(examples, 1))))

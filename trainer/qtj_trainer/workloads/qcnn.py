@@ -134,10 +134,6 @@ class QcnnOptions(Options):
         ignored = {"data", "rounds"} if self.data_sha256 else set()
         return {name: value for name, value in values.items() if name not in ignored}
 
-    def on_parameter_servers(self) -> Self:
-        """With TensorFlow Quantum: a process can run the operations of another with that alone."""
-        return replace(self, engine=EngineName.TFQ)
-
 
 class Qcnn(Workload):
     """The QCNN of the TensorFlow Quantum tutorial."""

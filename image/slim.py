@@ -24,7 +24,7 @@ class Slimming:
     Attributes:
         distributions: Whole ones, which another one asks for and no module imports.
         removed: Files and folders, as patterns below the folder of all packages.
-        loaded: Folders of which only the modules stay that are imported at the start.
+        loaded: Folders from which every module is removed that is not imported at the start.
         imported: Modules that are compiled, with all that they import. The others are compiled when they are imported.
     """
 
@@ -85,8 +85,16 @@ def remove_distribution(name: str) -> None:
 
 
 def remove(pattern: str) -> None:
-    """Removes the files and folders that a pattern names."""
-    for path in sorted(SITE.glob(pattern)):
+    """Removes the files and folders that a pattern names.
+
+    Raises:
+        SystemExit: One that is named without a wildcard is missing, for example after an upgrade: the image would grow
+            unnoticed.
+    """
+    found = sorted(SITE.glob(pattern))
+    if not found and "*" not in pattern:
+        sys.exit(f"nothing matches {pattern}: correct the list in {__file__}")
+    for path in found:
         if path.is_dir():
             shutil.rmtree(path)
         else:
@@ -103,12 +111,16 @@ def modules() -> Iterator[Path]:
 
 def keep_loaded(folder: str) -> None:
     """Removes the modules of a folder that are not imported."""
+    if not (SITE / folder).is_dir():
+        sys.exit(f"there is no folder {folder}: correct the list in {__file__}")
     for path in set((SITE / folder).glob("*.py")) - set(modules()):
         path.unlink()
 
 
 def main() -> None:
     """Slims this Python's environment."""
+    if sys.argv[1:2] not in [[name] for name in IMAGES]:
+        sys.exit(f"usage: slim.py {'|'.join(IMAGES)}")
     slimming = IMAGES[sys.argv[1]]
     for name in slimming.distributions:
         remove_distribution(name)

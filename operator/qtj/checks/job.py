@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 from pydantic import ValidationError
@@ -138,13 +139,13 @@ def _fields(path: Iterable[int | str]) -> Iterable[str]:
 
 
 def _kubernetes_mistakes(manifest: Mapping[str, Any]) -> Iterator[Mistake]:
-    try:
-        from qtj.rules.pod_fields import (  # noqa: PLC0415  a second, and an optional library
-            metadata_mistakes,
-            template_mistakes,
-        )
-    except ImportError:
+    if find_spec("kubernetes") is None:
         return
+    from qtj.rules.pod_fields import (  # noqa: PLC0415  a second, and an optional library
+        metadata_mistakes,
+        template_mistakes,
+    )
+
     yield from ((("metadata", *path), what) for path, what in metadata_mistakes(manifest.get("metadata")))
     for path, template in _templates(manifest.get("spec")).items():
         yield from (((*path, *rest), what) for rest, what in template_mistakes(template))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from qtj.checks.job import check_file, check_job
+from qtj.checks.job import check_file
 from qtj.files.attribution import attributed
 from qtj.files.documents import Document, File, read_file
 from qtj.files.settings import Setting
@@ -212,11 +212,10 @@ def _check(file: File, rehearsals: Sequence[Rehearsal], options: Options) -> Seq
     ]
     if options.artifacts is not None and len(names) > 1:
         wrong.append(f"{file.name} has {len(names)} jobs, and --artifacts names one place: leave it out")
-    known = dict(zip(map(id, file.jobs), rehearsals, strict=True))
+    rehearsed = dict(zip(map(id, file.jobs), rehearsals, strict=True))
 
     def programs(document: Document) -> Sequence[str]:
-        rehearsal = known.get(id(document)) or check_job(document, here=True)
-        return list(_programs(document, rehearsal, file.configs))
+        return list(_programs(document, rehearsed[id(document)], file.configs))
 
     notes, unstartable = map_with_errors(partial(attributed, programs), file.jobs)
     if wrong + unstartable:

@@ -1,6 +1,5 @@
 """The fused engine as a TensorFlow operation: `native/op.c`, and the gradient of it."""
 
-from contextlib import suppress
 from functools import cache
 from itertools import count
 from typing import Any, NoReturn
@@ -74,12 +73,15 @@ def _operations() -> Any:  # noqa: ANN401  a module that TensorFlow makes
         UnsupportedError: If they were never built, or this TensorFlow cannot load them.
     """
     library()
-    with suppress(tf.errors.NotFoundError):
+    cause = "it lacks functions of the C interface"
+    try:
         loaded = tf.load_op_library(str(OPERATIONS))
-        if hasattr(loaded, "qtj_expectation"):
+        if hasattr(loaded, "qtj_expectation") and hasattr(loaded, "qtj_expectation_grad"):
             return loaded
+    except tf.errors.NotFoundError as problem:
+        cause = problem.message
     raise UnsupportedError(
-        f"TensorFlow {tf.__version__} cannot load {OPERATIONS.name}: install a wheel, or run python -m"
+        f"TensorFlow {tf.__version__} cannot load {OPERATIONS.name} ({cause}): install a wheel, or run python -m"
         " qtj_trainer.simulate.fused.build where there is a C compiler"
     )
 

@@ -84,6 +84,7 @@ lint: $(STAMP) ## Style, layers, and whether generated files are up to date
 	$(BIN)/python -m tests.reference --check
 	$(BIN)/python -m tests.release check
 	$(BIN)/python deploy/monitoring/dashboard.py --check
+	$(BIN)/python deploy/helm/files.py --check
 
 .PHONY: check-workflows
 check-workflows: ## The workflows of .github, with actionlint (needs Go); `make unit` does it too
@@ -159,6 +160,7 @@ $(STAMP): requirements/dev.txt requirements/uv.txt pyproject.toml
 crds: $(STAMP) ## Generate crds/ and the API reference from the models
 	$(BIN)/qtj crd --output $(CRD)
 	$(BIN)/qtj crd --docs --output $(API_DOCS)
+	$(BIN)/python deploy/helm/files.py
 
 .PHONY: reference
 reference: $(STAMP) ## Generate the Python reference from the docstrings
@@ -167,6 +169,11 @@ reference: $(STAMP) ## Generate the Python reference from the docstrings
 .PHONY: dashboard
 dashboard: $(STAMP) ## Generate the Grafana dashboard
 	$(BIN)/python deploy/monitoring/dashboard.py
+	$(BIN)/python deploy/helm/files.py
+
+.PHONY: chart
+chart: $(STAMP) ## Copy what the Helm chart shares with the kustomizations into it
+	$(BIN)/python deploy/helm/files.py
 
 .PHONY: format
 format: $(STAMP) ## Format the code

@@ -1,4 +1,4 @@
-"""The version is written in pyproject.toml. Files that a person applies as they are name our images with it."""
+"""The version is written in pyproject.toml. The chart, and files that name our images, repeat it."""
 
 import re
 import subprocess
@@ -12,28 +12,30 @@ ROOT = Path(__file__).parents[2]
 VERSION = project_version()
 TRAINER_IMAGE = f"localhost/qtj-trainer:{VERSION}"
 
-_IMAGE = re.compile(r"(?:(?<=qtj-operator:)|(?<=qtj-trainer:))\d+\.\d+\.\d+")
+_REPEATED = re.compile(r"(?m)(?:(?<=qtj-operator:)|(?<=qtj-trainer:)|(?<=^version: )|(?<=^appVersion: ))\d+\.\d+\.\d+")
+"""Behind the name of an image, and in the Chart.yaml of Helm, which reads no other file."""
 _OTHERS = ("CHANGELOG.md", "requirements/", "tests/cluster/tools/", "tests/release/")
 """Where versions are those of the past, of other projects, or of the tests of this."""
 
 
 def strays(root: Path = ROOT) -> list[str]:
-    """Returns what names an image with another version than pyproject.toml, or repeats the version, as FILE:LINE."""
+    """Returns what has another version than pyproject.toml, or repeats the version elsewhere, as FILE:LINE."""
     version = project_version((root / "pyproject.toml").read_text())
     repeated = re.compile(rf"(?<![\d.]){re.escape(version)}(?![\d.])")
     return [
         f"{path}:{number}"
         for path in _files(root)
         for number, line in enumerate((root / path).read_text().splitlines(), start=1)
-        if set(_IMAGE.findall(line)) - {version} or (path != "pyproject.toml" and repeated.search(_IMAGE.sub("", line)))
+        if set(_REPEATED.findall(line)) - {version}
+        or (path != "pyproject.toml" and repeated.search(_REPEATED.sub("", line)))
     ]
 
 
 def set_version(new: str, root: Path = ROOT) -> None:
-    """Writes a version into pyproject.toml and wherever an image of ours is named."""
+    """Writes a version into pyproject.toml, into the chart, and wherever an image of ours is named."""
     for path in _files(root):
         text = (root / path).read_text()
-        changed = _IMAGE.sub(new, text)
+        changed = _REPEATED.sub(new, text)
         if path == "pyproject.toml":
             changed = re.sub(r'(?m)^version = ".*"$', f'version = "{new}"', changed, count=1)
         if changed != text:

@@ -16,6 +16,7 @@ from tests.controller.test_operator import EXAMPLE, READY, SOON, WORKERS, Cluste
 from tests.deploy.chart import CHART, DEPLOY, Helm
 
 QUANTUM = OPERATOR.split(":")[2]
+EARLIER = "0.0.9"
 ADDED = "retry"
 """A field of the spec that the earlier release of these tests does not have."""
 _COUNT = itertools.count(1)
@@ -56,7 +57,7 @@ def earlier(tmp_path: Path) -> Path:
     chart = tmp_path / "earlier"
     shutil.copytree(CHART, chart)
     description = yaml.safe_load((chart / "Chart.yaml").read_text())
-    (chart / "Chart.yaml").write_text(yaml.safe_dump(description | {"version": "0.0.9", "appVersion": "0.0.9"}))
+    (chart / "Chart.yaml").write_text(yaml.safe_dump(description | {"version": EARLIER, "appVersion": EARLIER}))
     crd = yaml.safe_load((chart / "files/crd.yaml").read_text())
     del crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"][ADDED]
     (chart / "files/crd.yaml").write_text(yaml.safe_dump(crd))
@@ -101,12 +102,12 @@ def test_a_job_runs_through_an_upgrade_and_a_rollback(
 
         installer.do("upgrade", *release, str(CHART))
         assert knows(server, ADDED)
-        assert image(server) != "localhost/qtj-operator:0.0.9"
+        assert image(server) != f"localhost/qtj-operator:{EARLIER}"
         assert (uids(server, QUANTUM), cluster.status()) == (before, status)
 
         installer.do("rollback", "qtj-operator", "1", "--namespace", QUANTUM)
         assert not knows(server, ADDED)
-        assert image(server) == "localhost/qtj-operator:0.0.9"
+        assert image(server) == f"localhost/qtj-operator:{EARLIER}"
         assert (uids(server, QUANTUM), cluster.status()) == (before, status)
 
 

@@ -86,6 +86,7 @@ lint: $(STAMP) ## Style, layers, and whether generated files are up to date
 	$(BIN)/python -m tests.reference --check
 	$(BIN)/python -m tests.release check
 	$(BIN)/python deploy/monitoring/dashboard.py --check
+	$(BIN)/python deploy/helm/files.py --check
 
 .PHONY: check-workflows
 check-workflows: ## The workflows of .github, with actionlint (needs Go); `make unit` does it too
@@ -99,6 +100,8 @@ types: $(STAMP) ## Static types
 .PHONY: unit
 unit: $(STAMP) ## Tests of the operator and of the tooling
 	@$(CLUSTER) tools || [ -z "$${CI:-}" ]
+	@which shellcheck > /dev/null 2>&1 || ! command -v apt-get > /dev/null \
+	  || { apt-get update -qq && apt-get install -y -qq --no-install-recommends shellcheck; } > /dev/null 2>&1 || [ -z "$${CI:-}" ]
 	$(PYTEST) -m "not slow" --ignore=tests/trainer
 
 .PHONY: test-faults
@@ -168,6 +171,7 @@ $(STAMP): requirements/dev.txt requirements/uv.txt pyproject.toml $(DISTRIBUTION
 crds: $(STAMP) ## Generate crds/ and the API reference from the models
 	$(BIN)/qtj crd --output $(CRD)
 	$(BIN)/qtj crd --docs --output $(API_DOCS)
+	$(BIN)/python deploy/helm/files.py
 
 .PHONY: reference
 reference: $(STAMP) ## Generate the Python reference from the docstrings
@@ -176,6 +180,11 @@ reference: $(STAMP) ## Generate the Python reference from the docstrings
 .PHONY: dashboard
 dashboard: $(STAMP) ## Generate the Grafana dashboard
 	$(BIN)/python deploy/monitoring/dashboard.py
+	$(BIN)/python deploy/helm/files.py
+
+.PHONY: chart
+chart: $(STAMP) ## Copy what the Helm chart shares with the kustomizations into it
+	$(BIN)/python deploy/helm/files.py
 
 .PHONY: format
 format: $(STAMP) ## Format the code

@@ -15,6 +15,7 @@ FILES = {
     'dependencies = ["quantumtrainingjob-part[more]==1.2.3"]\n',
     "part/pyproject.toml": '[project]\nname = "x-part"\nversion = "1.2.3"\n',
     "job.yaml": "image: localhost/qtj-trainer:1.2.3\n",
+    "Chart.yaml": "version: 1.2.3\nappVersion: 1.2.3\n",
     "CHANGELOG.md": "## 0.9.0\n\n- The image is qtj-trainer:0.9.0\n",
 }
 
@@ -53,13 +54,19 @@ def test_a_distribution_with_another_version_is_found(checkout: Path, right: str
     assert strays(checkout) == [stray]
 
 
+def test_a_chart_with_another_version_is_found(checkout: Path) -> None:
+    (checkout / "Chart.yaml").write_text("version: 1.2.3\nappVersion: 1.2.4\n")
+
+    assert strays(checkout) == ["Chart.yaml:2"]
+
+
 def test_a_version_that_is_repeated_is_found(checkout: Path) -> None:
     (checkout / "job.yaml").write_text("address: 10.1.2.3\n__version__: 1.2.3\n")
 
     assert strays(checkout) == ["job.yaml:2"]
 
 
-def test_a_new_version_reaches_pyproject_and_images_and_no_history(checkout: Path) -> None:
+def test_a_new_version_reaches_pyproject_the_chart_and_images_and_no_history(checkout: Path) -> None:
     set_version("2.0.0", checkout)
 
     assert strays(checkout) == []
@@ -67,6 +74,7 @@ def test_a_new_version_reaches_pyproject_and_images_and_no_history(checkout: Pat
     assert '"quantumtrainingjob-part[more]==2.0.0"' in (checkout / "pyproject.toml").read_text()
     assert 'version = "2.0.0"' in (checkout / "part/pyproject.toml").read_text()
     assert (checkout / "job.yaml").read_text() == "image: localhost/qtj-trainer:2.0.0\n"
+    assert (checkout / "Chart.yaml").read_text() == "version: 2.0.0\nappVersion: 2.0.0\n"
     assert (checkout / "CHANGELOG.md").read_text() == FILES["CHANGELOG.md"]
 
 

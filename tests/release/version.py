@@ -1,4 +1,4 @@
-"""The version is written in pyproject.toml. The other distributions, and files that name our images, follow it."""
+"""The version is written in pyproject.toml. The other distributions, the chart, and what names our images follow it."""
 
 import re
 import subprocess
@@ -12,8 +12,11 @@ ROOT = Path(__file__).parents[2]
 VERSION = project_version()
 TRAINER_IMAGE = f"localhost/qtj-trainer:{VERSION}"
 
-_OURS = re.compile(r"(qtj-(?:operator|trainer):|quantumtrainingjob-\w+(?:\[\w+])?==)(\d+\.\d+\.\d+)")
-"""Our version behind the name of an image or of a distribution."""
+_OURS = re.compile(
+    r"(qtj-(?:operator|trainer):|quantumtrainingjob-\w+(?:\[\w+])?==|^version: |^appVersion: )(\d+\.\d+\.\d+)",
+    re.MULTILINE,
+)
+"""Our version behind the name of an image or of a distribution, and in the Chart.yaml of Helm."""
 _DECLARED = re.compile(r'^(version = )"(\d+\.\d+\.\d+)"$', re.MULTILINE)
 """The version of a distribution, in its pyproject.toml."""
 _OTHERS = ("CHANGELOG.md", "requirements/", "tests/cluster/tools/", "tests/release/")

@@ -500,7 +500,7 @@ async def test_an_event_says_who_what_and_when() -> None:
 async def test_an_event_that_was_written_is_not_written_again() -> None:
     lab = Lab()
     await running(lab)
-    said = Event("Warning", Reason.SERVICE_REPAIRED, "brought back what had been edited: qcnn-worker-0")
+    said = Event("Warning", Reason.SERVICE_REPAIRED, "restored edited Services: qcnn-worker-0")
 
     for minute in range(3):
         await emit(lab.client, await lab.job(), said, lab.now + timedelta(minutes=minute))

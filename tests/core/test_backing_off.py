@@ -32,7 +32,7 @@ def test_the_pause_says_what_it_waits_for() -> None:
     status = waiting_job(3).decide().status
 
     assert (status.phase, status.reason) == ("Restarting", "BackingOff")
-    assert "attempt 2 begins 3 s after the last one ended" in [c.message for c in status.conditions or ()]
+    assert "attempt 2 starts 3 s after the previous one ended" in [c.message for c in status.conditions or ()]
 
 
 def test_the_pause_is_not_told_for_the_restart_was() -> None:

@@ -158,9 +158,7 @@ def test_once_training_has_ended_services_are_left_as_they_are() -> None:
 def test_all_services_that_were_edited_are_named_in_one_event() -> None:
     decision = running_job().with_service("worker-0", ports=[]).with_service("worker-1", ports=[]).decide()
 
-    assert [event.message for event in decision.events] == [
-        "brought back what had been edited: qcnn-worker-0, qcnn-worker-1"
-    ]
+    assert [event.message for event in decision.events] == ["restored edited Services: qcnn-worker-0, qcnn-worker-1"]
 
 
 def test_fields_that_the_api_server_adds_are_no_edit() -> None:

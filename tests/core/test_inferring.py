@@ -170,8 +170,8 @@ def test_an_inference_that_took_too_long_says_what_its_deadline_was() -> None:
 
     assert (world.decide().status.phase, world.decide().status.reason) == ("Failed", "InferenceFailed")
     assert world.decide().events[0].message == (
-        "qcnn-inference was stopped because it was not done after 60 s, as spec.inference.activeDeadlineSeconds "
-        "demands: raise it, or give inference less to do"
+        "qcnn-inference was stopped because it was not done after 60 s (spec.inference.activeDeadlineSeconds): "
+        "raise it, or reduce the work"
     )
 
 
@@ -197,7 +197,7 @@ QUBITS: dict[str, Any] = {"circuit": {"qubits": 20}}
             {},
             {"artifacts": {"uri": "file:///data/x"}},
             (
-                "artifacts.uri file:///data/x lies on no volume that spec.inference.template.spec.containers[trainer] "
+                "artifacts.uri file:///data/x is on no volume that spec.inference.template.spec.containers[trainer] "
                 "mounts, so inference could not read the weights: mount a shared volume there, or use gs://"
             ),
         ),
@@ -359,7 +359,7 @@ def test_an_inference_job_without_a_pod_is_waited_for_and_then_told() -> None:
     assert early.events == ()
     assert late.status.reason == "ChildRejected"
     assert [event.message for event in late.events] == [
-        "qcnn-inference has no pod: kubectl describe job qcnn-inference says why none is created"
+        "qcnn-inference has no pod: kubectl describe job qcnn-inference shows why none is created"
     ]
 
 

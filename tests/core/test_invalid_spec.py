@@ -60,8 +60,8 @@ def test_artifacts_in_a_folder_of_the_container_are_refused() -> None:
     said = sentence(artifacts={"uri": "file:///results/qcnn"})
 
     assert said == (
-        "artifacts.uri file:///results/qcnn lies on no volume that spec.template.spec.containers[trainer] mounts, so "
-        "the weights would vanish with the pod: mount a shared volume there, or use gs://"
+        "artifacts.uri file:///results/qcnn is on no volume that spec.template.spec.containers[trainer] mounts, so "
+        "the weights would be lost with the pod: mount a shared volume there, or use gs://"
     )
 
 
@@ -78,7 +78,7 @@ def test_artifacts_on_a_volume_are_fine(path: str) -> None:
 def test_a_volume_somewhere_else_does_not_help(path: str) -> None:
     mounted = template(volumeMounts=[{"name": "shared", "mountPath": path}])
 
-    assert "lies on no volume" in sentence(artifacts={"uri": "file:///results/qcnn"}, template=mounted)
+    assert "is on no volume" in sentence(artifacts={"uri": "file:///results/qcnn"}, template=mounted)
 
 
 def mounting(*mounts: str, **volumes: dict[str, Any] | None) -> dict[str, Any]:
@@ -93,8 +93,8 @@ def test_artifacts_on_a_volume_that_goes_with_the_pod_are_refused(kind: str) -> 
     said = sentence(artifacts={"uri": "file:///data/x"}, template=mounting("own:/data", own={kind: {}}))
 
     assert said == (
-        f"artifacts.uri file:///data/x lies on the {kind} volume own that spec.template.spec.containers[trainer] "
-        "mounts, so the weights would vanish with the pod: mount a shared volume there, or use gs://"
+        f"artifacts.uri file:///data/x is on the {kind} volume own that spec.template.spec.containers[trainer] "
+        "mounts, so the weights would be lost with the pod: mount a shared volume there, or use gs://"
     )
 
 
@@ -102,7 +102,7 @@ def test_a_volume_without_a_kind_is_an_empty_folder_to_kubernetes() -> None:
     for volume in ({}, {"persistentVolumeClaim": None}):
         said = sentence(artifacts={"uri": "file:///data/x"}, template=mounting("own:/data", own=volume))
 
-        assert "lies on the emptyDir volume own" in said
+        assert "is on the emptyDir volume own" in said
 
 
 @pytest.mark.parametrize("kind", ["persistentVolumeClaim", "nfs", "hostPath", "csi"])

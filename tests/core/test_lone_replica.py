@@ -70,7 +70,7 @@ def test_a_replacement_is_told_as_a_warning() -> None:
     (event,) = training_job().with_pod("worker-1", exit_code=139, says="out of luck").decide().events
 
     assert (event.type, event.reason) == ("Warning", "ReplicaReplaced")
-    assert event.message == "qcnn-worker-1 ended (exit code 139): out of luck; it is replaced, the others go on"
+    assert event.message == "qcnn-worker-1 ended (exit code 139): out of luck; it is replaced, the others continue"
 
 
 def test_each_replacement_spends_one_of_the_budget() -> None:
@@ -248,7 +248,7 @@ def test_an_evaluator_that_is_not_replaced_is_told_once_as_a_warning() -> None:
 
     assert (event.type, event.reason) == ("Warning", "EvaluatorFailed")
     assert event.message == (
-        "qcnn-evaluator-0 ended (exit code 3): it left no message; it is not replaced, training goes on"
+        "qcnn-evaluator-0 ended (exit code 3): it left no message; it is not replaced, training continues"
     )
 
 

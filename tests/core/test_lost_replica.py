@@ -269,7 +269,7 @@ def test_a_running_gang_that_misses_a_member_is_lost_although_there_is_no_pod_to
 
     assert (decision.status.attempt, decision.status.restarts, decision.status.disruptions) == (2, 0, 1)
     assert decision.status.failures == ()
-    assert decision.events[0].message == "qcnn-worker-1 is gone; all replicas start again as attempt 2"
+    assert decision.events[0].message == "qcnn-worker-1 is gone; all replicas restart as attempt 2"
 
 
 def test_a_gang_of_which_nothing_is_left_starts_again() -> None:
@@ -393,7 +393,7 @@ def test_restarting_is_told_as_a_warning() -> None:
     assert (event.type, event.reason) == ("Warning", "Restarting")
     assert event.message == (
         "qcnn-worker-1 ended (exit code 137, OOMKilled): it needed more memory than resources.limits.memory allows: "
-        "raise that, or lower the batch, the qubits or the filters; all replicas start again as attempt 2"
+        "raise that, or lower the batch, the qubits or the filters; all replicas restart as attempt 2"
     )
 
 

@@ -44,9 +44,7 @@ def test_a_job_that_is_not_complete_at_its_deadline_fails() -> None:
     world = running_job(**ACTIVE)
 
     assert failure(world, seconds=60) == ("Failed", "DeadlineExceeded")
-    assert failed_message(world, seconds=60) == (
-        "the job was not complete within 60 s, as activeDeadlineSeconds demands"
-    )
+    assert failed_message(world, seconds=60) == ("the job was not complete within 60 s (activeDeadlineSeconds)")
 
 
 def test_the_verdict_is_recorded_before_the_pods_go() -> None:
@@ -142,8 +140,8 @@ def test_the_message_says_what_they_waited_for() -> None:
     world = starting_job(**PENDING).with_pod("worker-1", unscheduled="0/3 nodes are available").recorded()
 
     assert failed_message(world, seconds=20) == (
-        "the replicas were not all running after 20 s, as pendingDeadlineSeconds demands: "
-        "no node takes qcnn-worker-1: 0/3 nodes are available"
+        "the replicas were not all running after 20 s (pendingDeadlineSeconds): "
+        "no node can run qcnn-worker-1: 0/3 nodes are available"
     )
 
 

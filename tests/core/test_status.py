@@ -180,7 +180,7 @@ def test_a_pod_that_no_node_takes_is_explained_by_the_scheduler() -> None:
     world = starting_job().with_pod("worker-1", unscheduled="0/3 nodes are available: 3 Insufficient cpu.")
 
     assert running(world).reason == "Unschedulable"
-    assert running(world).message == "no node takes qcnn-worker-1: 0/3 nodes are available: 3 Insufficient cpu."
+    assert running(world).message == "no node can run qcnn-worker-1: 0/3 nodes are available: 3 Insufficient cpu."
 
 
 def test_an_obstacle_outlives_a_restart() -> None:

@@ -55,7 +55,7 @@ def test_a_suspension_and_its_end_are_said_in_a_sentence() -> None:
     assert said["Suspended"] == ("True", "spec.suspend is true")
     assert said["Running"] == ("False", "the job is suspended")
     assert then["Suspended"] == ("False", "spec.suspend is no longer true")
-    assert then["Running"] == ("False", "attempt 2 begins")
+    assert then["Running"] == ("False", "attempt 2 starts")
 
 
 def test_then_the_pods_go() -> None:

@@ -43,9 +43,9 @@ def drained_node(checks: Checks, world: World) -> None:
     checks.equal("the replicas are spread", sorted(trial.nodes()), ["node-1", _VICTIM])
     kubectl("drain", _VICTIM, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=90s")
     try:
-        trial.wait("says that no node takes it", lambda status: status.get("reason") == "Unschedulable")
+        trial.wait("reports that no node can run it", lambda status: status.get("reason") == "Unschedulable")
         said = next(c["message"] for c in trial.status["conditions"] if c["reason"] == "Unschedulable")
-        checks.that(f"it says why it waits: {said}", "no node takes drained-worker-" in said)
+        checks.that(f"it says why it waits: {said}", "no node can run drained-worker-" in said)
     finally:
         kubectl("uncordon", _VICTIM)
     trial.completes(disruptions=1)

@@ -1,4 +1,4 @@
-"""What comes after training."""
+"""Inference, after training."""
 
 from datetime import datetime, timedelta
 

@@ -192,7 +192,7 @@ async def test_a_new_job_with_an_unknown_field_runs_and_says_what_is_ignored() -
     assert (await lab.condition("SpecIgnored"))["status"] == "False"
 
 
-async def test_a_job_that_failed_for_its_spec_is_judged_again_when_the_spec_changes() -> None:
+async def test_a_job_that_failed_because_of_its_spec_is_checked_again_when_the_spec_changes() -> None:
     lab = Lab()
     await lab.applies(artifacts={"uri": "file:///nowhere"}, runPolicy={"backoffLimit": 7})
     await lab.settles()

@@ -25,7 +25,7 @@ from qtj_trainer.simulate.fused.engine import Engine, lanes
 from qtj_trainer.simulate.fused.gates import UnsupportedError
 from qtj_trainer.simulate.fused.library import library
 from qtj_trainer.simulate.fused.plan import Plan, make_plan
-from qtj_trainer.simulate.fused.program import Program, compile_plan
+from qtj_trainer.simulate.fused.program import CompiledPlan, compile_plan
 from qtj_trainer.simulate.fused.shape import Tuning
 from qtj_trainer.simulate.specification import specified
 from qtj_trainer.workloads.qcnn import hybrid_circuit
@@ -39,7 +39,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 @cache
-def program(qubits: int = 6, **options: Any) -> Program:
+def program(qubits: int = 6, **options: Any) -> CompiledPlan:
     return compile_plan(plan_of(qubits, **options))
 
 

@@ -32,7 +32,7 @@ from qtj_trainer.simulate.fused.observables import Pair, Term
 from qtj_trainer.simulate.fused.plan import Plan
 from qtj_trainer.simulate.fused.schedule import Layout, Pass
 
-__all__ = ["Program", "compile_plan"]
+__all__ = ["CompiledPlan", "compile_plan"]
 
 _FORMAT = 1
 _APPLY, _DENSITY, _SWAP = range(3)
@@ -44,7 +44,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class CompiledPlan:
     """What the native engine needs, and how symbols become angles.
 
     The angles of one call are `weights @ shared + shared_constants` and, for each example,
@@ -183,7 +183,7 @@ def _fixed(matrix: NDArray[np.complex128]) -> Gate:
     return Gate(_BOTH, (0.0,), matrix[np.newaxis], None)
 
 
-def compile_plan(plan: Plan) -> Program:
+def compile_plan(plan: Plan) -> CompiledPlan:
     """Writes the program of a plan."""
     writer = _Writer()
     inputs, observables = frozenset(plan.inputs), plan.observables
@@ -205,7 +205,7 @@ def compile_plan(plan: Plan) -> Program:
         len(passes), len(plan.once),
     ]  # fmt: skip
     integers = [header, *chain.from_iterable(tables), [offsets], *passes]
-    return Program(
+    return CompiledPlan(
         np.array(list(chain.from_iterable(integers)), np.int64).astype(np.uint32).view(np.int32),
         np.array(writer.constants),
         shared=writer.shared.slopes(plan.weights),

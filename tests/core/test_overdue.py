@@ -108,7 +108,7 @@ def test_another_inference_is_begun_and_has_a_deadline_of_its_own() -> None:
     assert reopened.decide(later(hours=1)).wake_at == later(hours=1, seconds=60)
 
 
-def test_what_is_done_counts_however_late_the_operator_comes_to_see_it() -> None:
+def test_work_that_is_done_counts_however_late_the_operator_observes_it() -> None:
     trained = trained_job(**ACTIVE)
     inferred = inferring_job(**ACTIVE).with_inference(complete=True)
 
@@ -176,7 +176,7 @@ def test_after_a_resumption_the_wait_is_counted_from_the_resumption() -> None:
     assert world.decide(later(hours=1)).wake_at == later(hours=1, seconds=20)
 
 
-def test_after_training_nobody_waits_for_replicas() -> None:
+def test_after_training_the_job_does_not_wait_for_replicas() -> None:
     assert failure(inferring_job(**PENDING), days=1)[0] == "Inferring"
 
 

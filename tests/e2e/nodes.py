@@ -1,4 +1,4 @@
-"""A node is drained, or lost: the job goes on where there is room, and it costs nothing of its budget."""
+"""A node is drained, or lost: the job continues on another node, and this does not count against its budget."""
 
 import time
 from typing import Any
@@ -44,8 +44,8 @@ def drained_node(checks: Checks, world: World) -> None:
     kubectl("drain", _VICTIM, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=90s")
     try:
         trial.wait("reports that no node can run it", lambda status: status.get("reason") == "Unschedulable")
-        said = next(c["message"] for c in trial.status["conditions"] if c["reason"] == "Unschedulable")
-        checks.that(f"it says why it waits: {said}", "no node can run drained-worker-" in said)
+        message = next(c["message"] for c in trial.status["conditions"] if c["reason"] == "Unschedulable")
+        checks.that(f"it says why it waits: {message}", "no node can run drained-worker-" in message)
     finally:
         kubectl("uncordon", _VICTIM)
     trial.completes(disruptions=1)

@@ -1,6 +1,6 @@
-"""What control groups let this process take of its machine: memory and processors.
+"""How much memory and how many processors control groups allow this process.
 
-A container, or a service of systemd, may take less than the machine has. Version 2 has one hierarchy, version 1 one for
+A container, or a systemd service, may use less than the machine has. Version 2 has one hierarchy, version 1 one for
 each controller. The limits of the groups above count as well; a container sees its own group as the root.
 
 What is left of the memory, the trainer's native engine looks for itself, in C.
@@ -25,28 +25,28 @@ _MEMORY = {_VERSION_2: "memory.max", "memory": "memory.limit_in_bytes"}
 
 
 def memory_limit(mounts: Path = _MOUNTS, own: Path = _OWN) -> int:
-    """Returns the bytes of this machine, or of the least limit of the control groups around this process.
+    """Returns the bytes of this machine, or the lowest limit of the control groups of this process.
 
     Args:
         mounts: Where control groups are mounted, version 2 or 1.
-        own: What names those of this process.
+        own: The file that names those of this process.
     """
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return min([machine, *_memory_limits(mounts, own)])
 
 
 def cpu_limit(mounts: Path = _MOUNTS, own: Path = _OWN) -> int | None:
-    """Returns the least limit of the control groups around this process, rounded up to whole processors.
+    """Returns the lowest limit of the control groups of this process, rounded up to whole processors.
 
     Args:
         mounts: Where control groups are mounted, version 2 or 1.
-        own: What names those of this process.
+        own: The file that names those of this process.
 
     Returns:
         The limit, or None when there is none.
     """
-    found = (_processors(folder, controller) for controller, folder in _folders(mounts, own, "cpu"))
-    return min((limit for limit in found if limit is not None), default=None)
+    limits = (_processors(folder, controller) for controller, folder in _folders(mounts, own, "cpu"))
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def usable_processors(mounts: Path = _MOUNTS, own: Path = _OWN) -> int:
@@ -54,14 +54,14 @@ def usable_processors(mounts: Path = _MOUNTS, own: Path = _OWN) -> int:
 
     Args:
         mounts: Where control groups are mounted, version 2 or 1.
-        own: What names those of this process.
+        own: The file that names those of this process.
     """
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(allowed, cpu_limit(mounts, own) or allowed)
 
 
 def _folders(mounts: Path, own: Path, controller: str) -> Iterator[tuple[str, Path]]:
-    """Yields the folders that may hold a limit, with the controller by whose version it is written there."""
+    """Yields the folders that may hold a limit, with the controller whose version decides how it is written."""
     groups = {_VERSION_2: {Path()}, controller: {Path()}}
     for line in _text(own).splitlines():
         _, controllers, path = line.split(":", 2)
@@ -81,7 +81,7 @@ def _memory_limits(mounts: Path, own: Path) -> Iterator[int]:
 
 
 def _processors(folder: Path, controller: str) -> int | None:
-    """Returns the limit that a group sets: "max" in version 2 and -1 in version 1 are none."""
+    """Returns the limit of a group: "max" in version 2 and -1 in version 1 mean none."""
     names = ("cpu.max",) if controller == _VERSION_2 else ("cpu.cfs_quota_us", "cpu.cfs_period_us")
     match " ".join(_text(folder / name) for name in names).split():
         case [quota, period] if quota.isdecimal() and int(quota):

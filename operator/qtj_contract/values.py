@@ -1,4 +1,4 @@
-"""Reads values that a training program wrote as JSON: anything at all can be in there."""
+"""Reads values that a training program wrote as JSON, which may hold anything."""
 
 import math
 from typing import Any
@@ -8,16 +8,16 @@ from qtj_contract.printable import printable
 __all__ = ["UNREADABLE", "count", "known_count", "number", "text"]
 
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
-"""What reading may raise when a program wrote something else: anything at all can be in there."""
+"""What reading may raise when a program wrote something else."""
 
 
 def text(value: object) -> str:
-    """Returns the value as text that can be written and shown: JSON may name half of a surrogate pair, or an escape."""
+    """Returns the value as text that can be encoded and shown: JSON may hold half a surrogate pair, or an escape."""
     return printable(str(value).encode(errors="replace").decode())
 
 
 def number(value: object) -> float | None:
-    """Returns the number; a loss that became infinite or NaN counts as unknown, for JSON has no word for it."""
+    """Returns the number; a loss that is infinite or NaN counts as unknown, because JSON cannot express it."""
     number = None if value is None else float(str(value))
     return number if number is not None and math.isfinite(number) else None
 
@@ -29,5 +29,5 @@ def known_count(value: Any) -> int | None:  # noqa: ANN401  JSON is anything
 def count(value: Any) -> int:  # noqa: ANN401  JSON is anything
     number = int(value)
     if not 0 <= number < 2**63:  # what an integer of the status can hold
-        raise ValueError(f"{number} counts nothing")
+        raise ValueError(f"{number} is not a count")
     return number

@@ -1,4 +1,4 @@
-"""The version of what is installed."""
+"""The installed version."""
 
 from importlib.metadata import PackageNotFoundError, version
 
@@ -9,7 +9,7 @@ def installed_version() -> str:
     """Returns the version, which all distributions of an installation share.
 
     Raises:
-        PackageNotFoundError: The packages are run from their sources, and nothing is installed.
+        PackageNotFoundError: The packages are run from their sources, and are not installed.
     """
     try:
         return version("quantumtrainingjob-contract")

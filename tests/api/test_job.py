@@ -126,9 +126,9 @@ def test_a_job_that_has_started_is_read_without_the_values_that_are_not_known() 
 
 @pytest.mark.parametrize("weights", [".", "weights/", "a/.", "gs://bucket", "gs://bucket/"])
 def test_weights_that_are_no_file_are_refused(weights: str) -> None:
-    said = refusal(artifacts={"uri": "gs://bucket/run", "weights": weights})
+    message = refusal(artifacts={"uri": "gs://bucket/run", "weights": weights})
 
-    assert said == "spec.artifacts.weights: names a folder: write the address of the file, for example weights.h5"
+    assert message == "spec.artifacts.weights: names a folder: write the address of the file, for example weights.h5"
 
 
 def test_a_started_job_whose_template_cannot_be_read_is_refused() -> None:
@@ -216,7 +216,7 @@ def test_what_is_left_out_has_a_meaning() -> None:
     assert job.inference is None
 
 
-def test_what_is_said_counts_also_when_it_is_zero() -> None:
+def test_a_field_counts_even_if_it_is_zero() -> None:
     job = a_job(profiler={"port": 6009}, runPolicy={"backoffLimit": 0})
 
     assert job.profiler_port == 6009
@@ -322,7 +322,7 @@ def test_a_status_that_makes_no_sense_counts_as_none(nonsense: object) -> None:
     ],
     ids=str,
 )
-def test_another_controllers_job_is_told_whether_it_can_be_read_or_not(
+def test_another_controllers_job_is_recognised_whether_it_can_be_read_or_not(
     spec: dict[str, Any], *, elsewhere: bool
 ) -> None:
     assert is_managed_elsewhere(job_object(**spec)) is elsewhere

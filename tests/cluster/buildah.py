@@ -4,7 +4,7 @@ The base image is Debian's own Python under the name that the Dockerfiles' FROM 
 normal `docker build` takes are built here, unchanged.
 
 Each Dockerfile has a storage of its own, keyed by everything but our own code: while that key stands, a build reuses
-every layer up to our code; when it changes, the old storage goes as a whole and no gigabyte of old layers stays behind.
+every layer up to our code; when it changes, the old storage is deleted as a whole, with all its layers.
 """
 
 from __future__ import annotations

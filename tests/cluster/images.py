@@ -151,13 +151,13 @@ def ensure_imported(images: Iterable[Image], node: Node) -> None:
 
 def send(into: Layout, entries: list[Descriptor], present: Collection[str], node: Node) -> None:
     """Streams images into a node's containerd: no archive of gigabytes lies around in between."""
-    with tempfile.TemporaryFile() as said:
-        ctr = subprocess.Popen(node.ctr("image", "import", "-"), stdin=subprocess.PIPE, stdout=said, stderr=said)
-        with ctr, contextlib.suppress(BrokenPipeError):  # it ended early: what it said tells why
+    with tempfile.TemporaryFile() as output:
+        ctr = subprocess.Popen(node.ctr("image", "import", "-"), stdin=subprocess.PIPE, stdout=output, stderr=output)
+        with ctr, contextlib.suppress(BrokenPipeError):  # it ended early: its output tells why
             write_bundle(into, entries, present, cast("IO[bytes]", ctr.stdin))
-        said.seek(0)
+        output.seek(0)
         if ctr.returncode:
-            raise ClusterError(f"importing into {node.name} failed:\n{tail(said.read().decode(errors='replace'))}")
+            raise ClusterError(f"importing into {node.name} failed:\n{tail(output.read().decode(errors='replace'))}")
 
 
 def on_node(node: Node) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What comes after training."""
+"""Inference, after training."""
 
 from dataclasses import replace
 from typing import Any
@@ -45,9 +45,9 @@ def test_inference_starts_only_after_the_weights_are_on_record() -> None:
 
 
 def test_inference_loads_exactly_the_stored_weights() -> None:
-    told = inference_created(trained_job(inference={}).decide())
+    environment = inference_created(trained_job(inference={}).decide())
 
-    assert (told[Env.WEIGHTS_URI], told[Env.WEIGHTS_SHA256]) == (WEIGHTS.uri, WEIGHTS.sha256)
+    assert (environment[Env.WEIGHTS_URI], environment[Env.WEIGHTS_SHA256]) == (WEIGHTS.uri, WEIGHTS.sha256)
 
 
 def test_the_job_is_inferring_while_the_inference_job_runs() -> None:
@@ -105,7 +105,7 @@ def test_a_job_without_weights_and_inference_is_complete_all_the_same() -> None:
     assert trained_job(weights=None).decide().status.phase == "Complete"
 
 
-def test_what_a_job_does_after_training_is_said_in_a_sentence() -> None:
+def test_what_a_job_does_after_training_is_reported_in_a_sentence() -> None:
     infers = inferring_job().decide().status.conditions or ()
     done = trained_job().decide().status.conditions or ()
 
@@ -114,25 +114,27 @@ def test_what_a_job_does_after_training_is_said_in_a_sentence() -> None:
 
 
 @pytest.mark.parametrize("inference", [{}, {"requireWeights": False}])
-def test_inference_runs_without_weights_where_nobody_named_any(inference: dict[str, Any]) -> None:
+def test_inference_runs_without_weights_if_none_are_named(inference: dict[str, Any]) -> None:
     world = trained_job(weights=None, inference=inference)
 
-    told = inference_created(world.decide())
+    environment = inference_created(world.decide())
 
-    assert told.keys().isdisjoint({Env.WEIGHTS_URI, Env.WEIGHTS_SHA256})
+    assert environment.keys().isdisjoint({Env.WEIGHTS_URI, Env.WEIGHTS_SHA256})
     assert world.recorded().with_inference(complete=True).decide().status.phase == "Complete"
 
 
 def test_inference_loads_weights_that_the_spec_names_without_a_checksum() -> None:
     named = {"uri": "gs://lab-bucket/qcnn", "weights": "w.h5"}
 
-    told = inference_created(trained_job(weights=None, artifacts=named, inference={"requireWeights": True}).decide())
+    environment = inference_created(
+        trained_job(weights=None, artifacts=named, inference={"requireWeights": True}).decide()
+    )
 
-    assert told[Env.WEIGHTS_URI] == "gs://lab-bucket/qcnn/w.h5"
-    assert Env.WEIGHTS_SHA256 not in told
+    assert environment[Env.WEIGHTS_URI] == "gs://lab-bucket/qcnn/w.h5"
+    assert Env.WEIGHTS_SHA256 not in environment
 
 
-def test_inference_that_requires_weights_fails_where_nobody_named_any() -> None:
+def test_inference_that_requires_weights_fails_if_none_are_named() -> None:
     decision = trained_job(weights=None, inference={"requireWeights": True}).decide()
 
     assert (decision.status.phase, decision.status.reason) == ("Failed", "InferenceFailed")
@@ -143,7 +145,7 @@ def test_inference_that_requires_weights_fails_where_nobody_named_any() -> None:
     )
 
 
-def test_a_job_that_failed_for_missing_weights_goes_on_once_it_requires_none() -> None:
+def test_a_job_that_failed_for_missing_weights_continues_once_it_requires_none() -> None:
     failed = trained_job(weights=None, inference={"requireWeights": True}).recorded()
 
     again = failed.with_spec(inference={}).recorded()
@@ -170,8 +172,8 @@ def test_an_inference_that_took_too_long_says_what_its_deadline_was() -> None:
 
     assert (world.decide().status.phase, world.decide().status.reason) == ("Failed", "InferenceFailed")
     assert world.decide().events[0].message == (
-        "qcnn-inference was stopped because it was not done after 60 s, as spec.inference.activeDeadlineSeconds "
-        "demands: raise it, or give inference less to do"
+        "qcnn-inference was stopped because it was not done after 60 s (spec.inference.activeDeadlineSeconds): "
+        "raise it, or reduce the work"
     )
 
 
@@ -197,7 +199,7 @@ QUBITS: dict[str, Any] = {"circuit": {"qubits": 20}}
             {},
             {"artifacts": {"uri": "file:///data/x"}},
             (
-                "artifacts.uri file:///data/x lies on no volume that spec.inference.template.spec.containers[trainer] "
+                "artifacts.uri file:///data/x is on no volume that spec.inference.template.spec.containers[trainer] "
                 "mounts, so inference could not read the weights: mount a shared volume there, or use gs://"
             ),
         ),
@@ -286,7 +288,7 @@ def test_an_inference_is_done_with_its_program_although_a_sidecar_keeps_its_job_
     assert world.decide(later(seconds=30)).actions == (REMOVED,)
 
 
-def test_an_inference_whose_program_was_done_is_not_stopped_before_its_job_says_so() -> None:
+def test_an_inference_whose_program_is_done_is_not_stopped_before_its_job_reports_it() -> None:
     """A Job says it a second after its pod, and a pod's phase a moment after its containers."""
     done = inferring_job().with_inference(exit_code=0, sidecar=True).recorded()
 
@@ -302,7 +304,7 @@ def test_a_final_exit_code_of_inference_is_final_although_a_sidecar_runs_on() ->
     assert (world.decide().actions, world.decide(later(seconds=30)).actions) == ((), (REMOVED,))
 
 
-def test_a_sidecar_goes_after_an_inference_that_may_run_again_so_that_its_job_does() -> None:
+def test_a_sidecar_is_stopped_after_an_inference_that_may_run_again_so_that_its_job_can() -> None:
     world = inferring_job().without_pods().with_inference(exit_code=137, sidecar=True)
 
     (removed,) = world.decide().actions
@@ -312,7 +314,7 @@ def test_a_sidecar_goes_after_an_inference_that_may_run_again_so_that_its_job_do
     assert world.decide().status.phase == "Inferring"
 
 
-def test_an_inference_that_only_obeyed_when_it_was_told_to_stop_is_not_done() -> None:
+def test_an_inference_that_ended_because_it_was_stopped_is_not_done() -> None:
     world = inferring_job().with_inference(exit_code=0, deadline=later(seconds=30))
 
     assert world.decide().status.phase == "Inferring"
@@ -325,7 +327,7 @@ def test_sidecars_of_replicas_do_not_hold_the_machines_that_inference_waits_for(
         assert deleted_by(world.decide()) == gone
 
 
-def test_what_keeps_inference_from_starting_is_told() -> None:
+def test_the_reason_why_inference_does_not_start_is_reported() -> None:
     waiting = ("CreateContainerConfigError", 'configmap "c" not found')
 
     decision = inferring_job().with_inference(waiting=waiting).decide()
@@ -348,7 +350,7 @@ def test_an_inference_that_starts_at_last_is_running() -> None:
     assert decision.status.inference.phase == "Running"
 
 
-def test_an_inference_job_without_a_pod_is_waited_for_and_then_told() -> None:
+def test_an_inference_job_without_a_pod_is_reported_after_some_time() -> None:
     job = inferring_job()
     assert job.inference is not None
     empty = replace(job, inference=replace(job.inference, pods=()))
@@ -359,7 +361,7 @@ def test_an_inference_job_without_a_pod_is_waited_for_and_then_told() -> None:
     assert early.events == ()
     assert late.status.reason == "ChildRejected"
     assert [event.message for event in late.events] == [
-        "qcnn-inference has no pod: kubectl describe job qcnn-inference says why none is created"
+        "qcnn-inference has no pod: kubectl describe job qcnn-inference shows why none is created"
     ]
 
 
@@ -427,7 +429,7 @@ def test_another_inference_ends_like_the_first() -> None:
     assert (decision.status.phase, decision.status.completion_time) == ("Complete", later(hours=2))
 
 
-def test_a_stale_inference_job_is_deleted_before_the_new_one_comes() -> None:
+def test_a_stale_inference_job_is_deleted_before_the_new_one_is_created() -> None:
     world = inferring_job().with_spec(inference={"args": ["other"]})
 
     assert world.decide().actions == (REMOVED,)
@@ -456,7 +458,7 @@ def test_inference_may_be_added_to_a_job_that_is_complete() -> None:
     assert inference_created(reopened.decide(later(days=1)))
 
 
-def test_inference_that_nobody_asks_for_any_more_is_stopped_and_the_job_complete() -> None:
+def test_inference_that_is_removed_from_the_spec_is_stopped_and_the_job_complete() -> None:
     world = inferring_job().with_spec(inference=None)
 
     stopped, done = world.decide(), world.recorded().without_inference().decide()

@@ -26,9 +26,9 @@ def template(**container: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ["TF_CONFIG", "QTJ_ATTEMPT", "QTJ_WEIGHTS_URI", "QTJ_TERMINATION_LOG"])
 def test_a_variable_of_ours_in_the_template_is_refused(name: str) -> None:
-    said = sentence(template=template(env=[{"name": "A", "value": "1"}, {"name": name, "value": "x"}]))
+    message = sentence(template=template(env=[{"name": "A", "value": "1"}, {"name": name, "value": "x"}]))
 
-    assert said == (
+    assert message == (
         f"spec.template.spec.containers[trainer] sets {name}, which the operator writes for every replica: "
         "remove it from the template"
     )
@@ -57,11 +57,11 @@ def test_a_variable_that_only_resembles_ours_is_fine() -> None:
 
 
 def test_artifacts_in_a_folder_of_the_container_are_refused() -> None:
-    said = sentence(artifacts={"uri": "file:///results/qcnn"})
+    message = sentence(artifacts={"uri": "file:///results/qcnn"})
 
-    assert said == (
-        "artifacts.uri file:///results/qcnn lies on no volume that spec.template.spec.containers[trainer] mounts, so "
-        "the weights would vanish with the pod: mount a shared volume there, or use gs://"
+    assert message == (
+        "artifacts.uri file:///results/qcnn is on no volume that spec.template.spec.containers[trainer] mounts, so "
+        "the weights would be lost with the pod: mount a shared volume there, or use gs://"
     )
 
 
@@ -78,7 +78,7 @@ def test_artifacts_on_a_volume_are_fine(path: str) -> None:
 def test_a_volume_somewhere_else_does_not_help(path: str) -> None:
     mounted = template(volumeMounts=[{"name": "shared", "mountPath": path}])
 
-    assert "lies on no volume" in sentence(artifacts={"uri": "file:///results/qcnn"}, template=mounted)
+    assert "is on no volume" in sentence(artifacts={"uri": "file:///results/qcnn"}, template=mounted)
 
 
 def mounting(*mounts: str, **volumes: dict[str, Any] | None) -> dict[str, Any]:
@@ -89,20 +89,20 @@ def mounting(*mounts: str, **volumes: dict[str, Any] | None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["emptyDir", "configMap", "secret", "downwardAPI", "projected", "ephemeral"])
-def test_artifacts_on_a_volume_that_goes_with_the_pod_are_refused(kind: str) -> None:
-    said = sentence(artifacts={"uri": "file:///data/x"}, template=mounting("own:/data", own={kind: {}}))
+def test_artifacts_on_a_volume_that_is_deleted_with_the_pod_are_refused(kind: str) -> None:
+    message = sentence(artifacts={"uri": "file:///data/x"}, template=mounting("own:/data", own={kind: {}}))
 
-    assert said == (
-        f"artifacts.uri file:///data/x lies on the {kind} volume own that spec.template.spec.containers[trainer] "
-        "mounts, so the weights would vanish with the pod: mount a shared volume there, or use gs://"
+    assert message == (
+        f"artifacts.uri file:///data/x is on the {kind} volume own that spec.template.spec.containers[trainer] "
+        "mounts, so the weights would be lost with the pod: mount a shared volume there, or use gs://"
     )
 
 
 def test_a_volume_without_a_kind_is_an_empty_folder_to_kubernetes() -> None:
     for volume in ({}, {"persistentVolumeClaim": None}):
-        said = sentence(artifacts={"uri": "file:///data/x"}, template=mounting("own:/data", own=volume))
+        message = sentence(artifacts={"uri": "file:///data/x"}, template=mounting("own:/data", own=volume))
 
-        assert "lies on the emptyDir volume own" in said
+        assert "is on the emptyDir volume own" in message
 
 
 @pytest.mark.parametrize("kind", ["persistentVolumeClaim", "nfs", "hostPath", "csi"])
@@ -134,7 +134,7 @@ def test_the_program_needs_the_volume_and_its_helpers_do_not() -> None:
     assert decision.status.attempt == 1
 
 
-def test_an_invalid_spec_is_said_once_and_nothing_more_is_done() -> None:
+def test_an_invalid_spec_is_reported_once_and_nothing_more_is_done() -> None:
     world = new_job(template=template(env=[{"name": "TF_CONFIG"}])).recorded()
 
     again = world.decide(later(days=1))
@@ -143,7 +143,7 @@ def test_an_invalid_spec_is_said_once_and_nothing_more_is_done() -> None:
     assert (again.events, again.actions, again.wake_at) == ((), (), None)
 
 
-def test_an_invalid_spec_is_told_as_a_warning() -> None:
+def test_an_invalid_spec_is_reported_as_a_warning() -> None:
     (event,) = new_job(template=template(env=[{"name": "TF_CONFIG"}])).decide().events
 
     assert (event.type, event.reason) == ("Warning", "InvalidSpec")
@@ -294,7 +294,7 @@ def test_a_native_sidecar_may_have_a_restart_policy() -> None:
     assert new_job(template=a_template(initContainers=[proxy])).decide().status.phase == "Pending"
 
 
-def test_a_mistake_in_inferences_own_template_is_told_when_training_starts() -> None:
+def test_a_mistake_in_inferences_own_template_is_reported_when_training_starts() -> None:
     decision = new_job(inference={"template": template(env=[{"name": "TF_CONFIG", "value": "x"}])}).decide()
 
     assert decision.status.attempt == 1

@@ -23,7 +23,7 @@ def evaluator_failed(world: World, *, attempt: int = 1, number: int = 0, exit_co
     return world.with_pod("evaluator-0", attempt=attempt, exit_code=exit_code, uid=f"evaluator-{number}")
 
 
-def test_a_lost_worker_is_recorded_before_it_goes() -> None:
+def test_a_lost_worker_is_recorded_before_it_is_deleted() -> None:
     decision = training_job().with_pod("worker-1", exit_code=137).decide()
 
     assert (decision.status.attempt, decision.status.restarts) == (1, 1)
@@ -31,13 +31,13 @@ def test_a_lost_worker_is_recorded_before_it_goes() -> None:
     assert decision.actions == ()
 
 
-def test_then_its_pod_goes_and_only_its_pod() -> None:
+def test_then_its_pod_is_deleted_and_only_its_pod() -> None:
     decision = training_job().with_pod("worker-1", exit_code=137).recorded().decide()
 
     assert decision.actions == (Delete(Kind.POD, "qcnn-worker-1", "qcnn-worker-1@1"),)
 
 
-def test_then_it_comes_again_in_the_same_attempt() -> None:
+def test_then_it_is_created_again_in_the_same_attempt() -> None:
     (create,) = training_job().with_pod("worker-1", exit_code=137).recorded().without_pod("worker-1").decide().actions
 
     assert isinstance(create, Create)
@@ -66,11 +66,11 @@ def test_the_job_runs_on_meanwhile() -> None:
     assert world.without_pod("worker-1").decide().status.phase == "Running"
 
 
-def test_a_replacement_is_told_as_a_warning() -> None:
+def test_a_replacement_is_reported_as_a_warning() -> None:
     (event,) = training_job().with_pod("worker-1", exit_code=139, says="out of luck").decide().events
 
     assert (event.type, event.reason) == ("Warning", "ReplicaReplaced")
-    assert event.message == "qcnn-worker-1 ended (exit code 139): out of luck; it is replaced, the others go on"
+    assert event.message == "qcnn-worker-1 ended (exit code 139): out of luck; it is replaced, the others continue"
 
 
 def test_each_replacement_spends_one_of_the_budget() -> None:
@@ -88,14 +88,14 @@ def test_one_more_is_too_many() -> None:
     assert decision.actions == ()
 
 
-def test_a_spent_budget_is_told_with_the_failure_that_was_too_many() -> None:
+def test_a_spent_budget_is_reported_with_the_failure_that_was_too_many() -> None:
     spent = training_job(backoff_limit=2).with_status(restarts=2).with_pod("worker-1", exit_code=75)
     none_allowed = training_job(backoff_limit=0).with_status(restarts=None).with_pod("worker-1", exit_code=75)
     why = "qcnn-worker-1 ended (exit code 75): it left no message"
-    told = why + "; replicas were restarted {} times, as backoffLimit allows"
+    message = why + "; replicas were restarted {} times, as backoffLimit allows"
 
-    assert [event.message for event in spent.decide().events] == [told.format(2)]
-    assert [event.message for event in none_allowed.decide().events] == [told.format(0)]
+    assert [event.message for event in spent.decide().events] == [message.format(2)]
+    assert [event.message for event in none_allowed.decide().events] == [message.format(0)]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_disruption_spends_nothing_of_a_budget_that_was_lowered_below_what_is_
     assert world.with_pod("worker-1", exit_code=143, disrupted=True).decide().status.phase == "Running"
 
 
-def test_a_worker_that_somebody_deletes_simply_comes_again() -> None:
+def test_a_deleted_worker_is_simply_created_again() -> None:
     leaving = training_job(backoff_limit=0).with_pod("worker-1", ready=True, deleting=True)
 
     assert (leaving.decide().actions, leaving.decide().status.attempt) == ((), 1)
@@ -248,7 +248,7 @@ def test_an_evaluator_that_is_not_replaced_is_told_once_as_a_warning() -> None:
 
     assert (event.type, event.reason) == ("Warning", "EvaluatorFailed")
     assert event.message == (
-        "qcnn-evaluator-0 ended (exit code 3): it left no message; it is not replaced, training goes on"
+        "qcnn-evaluator-0 ended (exit code 3): it left no message; it is not replaced, training continues"
     )
 
 

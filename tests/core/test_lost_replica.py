@@ -1,4 +1,4 @@
-"""A replica that ended badly: run again, or give up."""
+"""A replica that failed: restart, or give up."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def test_a_final_exit_code_ends_the_job(exit_code: int) -> None:
     assert decision.actions == ()
 
 
-def test_exit_code_0_of_a_worker_is_no_failure_while_the_leader_goes_on() -> None:
+def test_exit_code_0_of_a_worker_is_no_failure_while_the_leader_runs() -> None:
     decision = running_job(workers=2).with_pod("worker-1", exit_code=0).decide()
 
     assert decision.status.phase == "Running"
@@ -109,7 +109,7 @@ def test_a_peer_that_is_being_preempted_explains_it_before_it_is_gone() -> None:
     assert (decision.status.attempt, decision.status.restarts, decision.status.disruptions) == (2, 0, 1)
 
 
-def test_a_preempted_pod_counts_as_lost_at_once_for_nobody_may_see_how_it_ends() -> None:
+def test_a_preempted_pod_counts_as_lost_at_once_because_its_end_may_not_be_seen() -> None:
     decision = running_job(backoff_limit=0).with_pod("worker-1", ready=True, disrupted=True, deleting=True).decide()
 
     assert (decision.status.attempt, decision.status.disruptions) == (2, 1)
@@ -124,7 +124,7 @@ def test_a_disruption_that_has_not_begun_yet_changes_nothing() -> None:
 
 @pytest.mark.parametrize("exit_code", [1, 75, 134, 139])
 def test_a_peer_of_a_disrupted_pod_may_end_as_it_likes(exit_code: int) -> None:
-    """Plain TensorFlow ends with 1 when a peer goes, and sometimes aborts."""
+    """Plain TensorFlow ends with 1 when it loses a peer, and sometimes aborts."""
     world = running_job(backoff_limit=0).with_pod("worker-0", exit_code=exit_code)
 
     decision = world.with_pod("worker-1", exit_code=143, disrupted=True).decide()
@@ -160,13 +160,13 @@ def test_a_disruption_beside_a_program_that_used_too_much_memory_counts() -> Non
         {"reason": "Evicted", "says": "Pod was rejected: The node had condition: [DiskPressure]. "},
     ],
 )
-def test_what_a_node_does_to_a_pod_costs_nothing(how: dict[str, Any]) -> None:
+def test_what_a_node_does_to_a_pod_does_not_count(how: dict[str, Any]) -> None:
     status = running_job(backoff_limit=0).with_pod("worker-1", **how).decide().status
 
     assert (status.attempt, status.restarts, status.disruptions) == (2, 0, 1)
 
 
-def test_a_gang_that_never_had_all_its_places_costs_nothing_when_a_member_gives_up_waiting() -> None:
+def test_a_gang_that_never_had_all_its_places_does_not_count_when_a_member_gives_up_waiting() -> None:
     world = starting_job(runPolicy={"backoffLimit": 0})
     world = world.with_pod("worker-1", unscheduled="0/3 nodes are available").with_pod("worker-0", exit_code=75)
 
@@ -186,7 +186,7 @@ def test_disruptions_end_the_job_where_its_author_limits_them() -> None:
     )
 
 
-def test_a_finished_worker_whose_pod_goes_is_not_missed() -> None:
+def test_a_finished_worker_whose_pod_is_deleted_is_not_lost() -> None:
     world = running_job().with_pod("worker-1", exit_code=0).recorded()
 
     assert world.job.status.replicas["Worker"].succeeded_indexes == "1"
@@ -196,14 +196,14 @@ def test_a_finished_worker_whose_pod_goes_is_not_missed() -> None:
         assert decision.status.replicas["Worker"].succeeded == 1
 
 
-def test_a_worker_that_was_told_to_stop_and_obeyed_has_not_finished() -> None:
+def test_a_worker_that_ended_because_it_was_stopped_has_not_finished() -> None:
     status = running_job().with_pod("worker-1", exit_code=0, deleting=True).decide().status
 
     assert (status.attempt, status.disruptions) == (2, 1)
     assert status.replicas["Worker"].succeeded_indexes is None
 
 
-def test_in_the_next_attempt_nobody_has_finished_yet() -> None:
+def test_in_the_next_attempt_no_replica_has_finished_yet() -> None:
     world = running_job().with_pod("worker-1", exit_code=0).recorded().with_pod("worker-0", exit_code=137).recorded()
 
     assert world.job.status.attempt == 2
@@ -232,7 +232,7 @@ def test_an_end_without_exit_code_was_not_the_programs_choice() -> None:
 
 
 @pytest.mark.parametrize("exit_code", [137, 143])
-def test_a_pod_that_somebody_deleted_costs_nothing_however_late_it_is_seen(exit_code: int) -> None:
+def test_a_deleted_pod_does_not_count_however_late_it_is_seen(exit_code: int) -> None:
     decision = running_job(backoff_limit=0).with_pod("worker-1", exit_code=exit_code, deleting=True).decide()
 
     assert (decision.status.attempt, decision.status.restarts, decision.status.disruptions) == (2, 0, 1)
@@ -269,7 +269,7 @@ def test_a_running_gang_that_misses_a_member_is_lost_although_there_is_no_pod_to
 
     assert (decision.status.attempt, decision.status.restarts, decision.status.disruptions) == (2, 0, 1)
     assert decision.status.failures == ()
-    assert decision.events[0].message == "qcnn-worker-1 is gone; all replicas start again as attempt 2"
+    assert decision.events[0].message == "qcnn-worker-1 is gone; all replicas restart as attempt 2"
 
 
 def test_a_gang_of_which_nothing_is_left_starts_again() -> None:
@@ -312,19 +312,19 @@ def test_the_failure_names_the_node_and_the_pod_that_it_was() -> None:
     assert (failure.node, failure.uid) == ("node-7", "qcnn-worker-1@1")
 
 
-def test_a_worker_that_has_finished_may_be_deleted_while_the_leader_goes_on() -> None:
+def test_a_worker_that_has_finished_may_be_deleted_while_the_leader_runs() -> None:
     world = running_job().with_pod("worker-1", exit_code=0).recorded()
 
     assert world.with_pod("worker-1", exit_code=0, deleting=True).decide().status.attempt == 1
 
 
-def test_a_leader_that_only_obeyed_when_it_was_told_to_stop_is_lost() -> None:
+def test_a_leader_that_ended_because_it_was_stopped_is_lost() -> None:
     decision = running_job(backoff_limit=0).with_pod("worker-0", exit_code=0, deleting=True).decide()
 
     assert (decision.status.attempt, decision.status.disruptions) == (2, 1)
 
 
-def test_a_restart_begins_with_no_progress() -> None:
+def test_a_restart_starts_without_progress() -> None:
     world = running_job().with_progress(epoch=7).recorded()
 
     decision = world.with_pod("worker-1", exit_code=137).decide()
@@ -341,7 +341,7 @@ def test_a_failure_keeps_the_progress_that_was_made() -> None:
     assert decision.status.progress == world.job.status.progress
 
 
-def test_what_the_program_said_last_is_on_record() -> None:
+def test_the_last_message_of_the_program_is_recorded() -> None:
     says = TerminationMessage(error="the bucket lab-bucket does not exist: create it")
 
     decision = running_job().with_pod("worker-1", exit_code=1, says=says).decide()
@@ -364,7 +364,7 @@ def test_the_condition_says_how_it_ended(how: dict[str, object], sentence: str) 
     assert failed_message(running_job().with_pod("worker-1", **how)).startswith(f"qcnn-worker-1 {sentence}")
 
 
-def test_a_long_last_word_is_cut() -> None:
+def test_a_long_last_message_is_cut() -> None:
     decision = running_job().with_pod("worker-1", exit_code=1, says="x" * 4000).decide()
 
     assert [len(failure.message) for failure in decision.status.failures or ()] == [500]
@@ -387,13 +387,13 @@ def test_after_training_a_lost_worker_no_longer_matters() -> None:
     assert decision.status.phase == "Complete"
 
 
-def test_restarting_is_told_as_a_warning() -> None:
+def test_restarting_is_reported_as_a_warning() -> None:
     (event,) = running_job().with_pod("worker-1", exit_code=137, reason="OOMKilled").decide().events
 
     assert (event.type, event.reason) == ("Warning", "Restarting")
     assert event.message == (
         "qcnn-worker-1 ended (exit code 137, OOMKilled): it needed more memory than resources.limits.memory allows: "
-        "raise that, or lower the batch, the qubits or the filters; all replicas start again as attempt 2"
+        "raise that, or lower the batch, the qubits or the filters; all replicas restart as attempt 2"
     )
 
 
@@ -411,7 +411,7 @@ def test_a_worker_that_lost_a_peer_is_no_verdict_while_the_peer_seems_to_run() -
     assert decision.wake_at == later(seconds=75)
 
 
-def test_a_peer_on_a_node_that_is_missed_explains_it_and_costs_nothing() -> None:
+def test_a_peer_on_a_node_that_is_missed_explains_it_and_does_not_count() -> None:
     world = job_that_lost_a_peer(ready=True).recorded()
 
     decision = world.with_pod("worker-1", phase="Running", missed=True).decide(later(seconds=40))
@@ -438,7 +438,7 @@ def test_a_peer_that_has_crashed_counts_before_its_pod_is_called_failed() -> Non
     assert (decision.status.reason, decision.status.disruptions) == ("BackoffLimitExceeded", None)
 
 
-def test_a_peer_that_is_evicted_meanwhile_explains_it_and_costs_nothing() -> None:
+def test_a_peer_that_is_evicted_meanwhile_explains_it_and_does_not_count() -> None:
     world = job_that_lost_a_peer(ready=True).recorded()
 
     decision = world.with_pod("worker-1", phase="Running", deleting=True).decide(later(seconds=40))
@@ -446,7 +446,7 @@ def test_a_peer_that_is_evicted_meanwhile_explains_it_and_costs_nothing() -> Non
     assert (decision.status.attempt, decision.status.disruptions) == (2, 1)
 
 
-def test_a_peer_that_vanishes_meanwhile_explains_it_and_costs_nothing() -> None:
+def test_a_peer_that_vanishes_meanwhile_explains_it_and_does_not_count() -> None:
     decision = job_that_lost_a_peer(ready=True).recorded().without_pod("worker-1").decide(later(seconds=40))
 
     assert (decision.status.attempt, decision.status.disruptions) == (2, 1)
@@ -458,7 +458,7 @@ def test_a_peer_that_turns_out_to_have_crashed_counts_at_once() -> None:
     assert decision.status.reason == "BackoffLimitExceeded"
 
 
-def test_a_worker_whose_peer_goes_on_running_counts_in_the_end() -> None:
+def test_a_worker_whose_peer_keeps_running_counts_in_the_end() -> None:
     assert job_that_lost_a_peer(ready=True).recorded().decide(later(seconds=75)).status.reason == "BackoffLimitExceeded"
 
 

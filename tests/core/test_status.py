@@ -164,7 +164,7 @@ def test_an_image_that_cannot_be_pulled_is_named(reason: str) -> None:
     )
 
 
-def test_what_else_keeps_a_container_from_starting_is_said_in_the_kubelets_words() -> None:
+def test_another_reason_why_a_container_does_not_start_is_the_kubelets() -> None:
     world = starting_job().with_pod("worker-0", waiting=("CreateContainerConfigError", 'secret "gcs" not found'))
 
     assert running(world).reason == "ContainerNotStarted"
@@ -180,23 +180,23 @@ def test_a_pod_that_no_node_takes_is_explained_by_the_scheduler() -> None:
     world = starting_job().with_pod("worker-1", unscheduled="0/3 nodes are available: 3 Insufficient cpu.")
 
     assert running(world).reason == "Unschedulable"
-    assert running(world).message == "no node takes qcnn-worker-1: 0/3 nodes are available: 3 Insufficient cpu."
+    assert running(world).message == "no node can run qcnn-worker-1: 0/3 nodes are available: 3 Insufficient cpu."
 
 
-def test_an_obstacle_outlives_a_restart() -> None:
+def test_an_obstacle_stays_after_a_restart() -> None:
     world = running_job(attempt=2).with_pod("worker-1", unscheduled="0/3 nodes are available")
 
     assert running(world).reason == "Unschedulable"
 
 
-def test_an_obstacle_is_told_once() -> None:
+def test_an_obstacle_is_reported_once() -> None:
     world = starting_job().with_pod("worker-1", waiting=("ErrImagePull", "not found"))
 
     assert [event.reason for event in world.decide().events] == ["ImageNotPulled"]
     assert world.recorded().decide().events == ()
 
 
-def test_the_largest_number_stays_finite_for_json_has_no_word_for_infinity() -> None:
+def test_the_largest_number_stays_finite_because_json_has_no_infinity() -> None:
     shown = progress_status(Progress(epoch=1, epochs=2, step=3, loss=1.7976931348623157e308))
 
     assert shown.loss == 1.7976931348623157e308
@@ -327,12 +327,12 @@ def test_a_parameter_server_job_runs_on_with_one_worker_less() -> None:
 
 
 def test_every_number_of_the_progress_is_kept_to_five_digits() -> None:
-    said = Progress(
+    progress = Progress(
         epoch=1, epochs=2, step=3, steps=8, loss=0.1234567, accuracy=0.9876543, examples_per_second=123.4567,
         gradient_variance=1.234567e-5, validation_loss=0.7654321, training_accuracy=0.3456789,
     )  # fmt: skip
 
-    assert progress_status(said) == ProgressStatus(
+    assert progress_status(progress) == ProgressStatus(
         epoch=1, epochs=2, step=3, steps=8, loss=0.12346, accuracy=0.98765, examples_per_second=123.46,
         gradient_variance=1.2346e-5, validation_loss=0.76543, training_accuracy=0.34568,
     )  # fmt: skip
@@ -355,7 +355,7 @@ def _reworded(status: Status, **change: str) -> tuple[Condition, ...]:
         ({"attempt": 2, "ready": "1/2"}, False),
     ],
 )
-def test_numbers_that_move_are_told_from_other_changes(change: dict[str, object], alone: bool) -> None:  # noqa: FBT001
+def test_changed_numbers_are_distinguished_from_other_changes(change: dict[str, object], alone: bool) -> None:  # noqa: FBT001
     before = running_job().job.status
 
     assert differ_in_numbers_alone(before, before.model_copy(update=change)) is alone

@@ -54,10 +54,10 @@ def _with_new_field() -> Manifest:
 
 
 def _looked_after(trial: Trial, who: str) -> None:
-    """Waits until its status tells of progress that nobody could have told before."""
+    """Waits until its status shows progress that was not possible before."""
     begin = trial.epoch()
     trial.wait(f"is looked after by {who}", lambda status: status.get("progress", {}).get("epoch", 0) >= begin)
-    trial.checks.that(f"{who} goes on with attempt 1", trial.status["attempt"] == 1, trial.status)
+    trial.checks.that(f"{who} continues with attempt 1", trial.status["attempt"] == 1, trial.status)
 
 
 @contextmanager

@@ -6,25 +6,25 @@ from typing import Any
 import pytest
 
 from qtj.local.client import MemoryClient
-from qtj.local.store import Store
+from qtj.local.store import ClusterStore
 from qtj_operator.controller.client import ApiError, Resource
 
 PODS = Resource.PODS
 
 
 @pytest.fixture
-def store() -> Store:
-    store = Store(lambda: datetime(2030, 1, 1, tzinfo=UTC))
+def store() -> ClusterStore:
+    store = ClusterStore(lambda: datetime(2030, 1, 1, tzinfo=UTC))
     store.create(PODS, {"metadata": {"name": "it", "namespace": "lab", "labels": {"a": "b"}}, "spec": {"x": 1}})
     return store
 
 
 @pytest.fixture
-def client(store: Store) -> MemoryClient:
+def client(store: ClusterStore) -> MemoryClient:
     return MemoryClient(store)
 
 
-def found(store: Store) -> dict[str, Any]:
+def found(store: ClusterStore) -> dict[str, Any]:
     return store.find(PODS, "lab", "it")
 
 
@@ -34,13 +34,13 @@ async def test_what_is_not_there_is_none(client: MemoryClient) -> None:
     assert await client.get(Resource.SERVICES, "lab", "it") is None
 
 
-async def test_what_is_there_is_read_and_listed(client: MemoryClient, store: Store) -> None:
+async def test_what_is_there_is_read_and_listed(client: MemoryClient, store: ClusterStore) -> None:
     assert await client.get(PODS, "lab", "it") == found(store)
     assert await client.list(PODS, "lab", {"a": "b"}) == [found(store)]
     assert await client.list(PODS, None, {"a": "c"}) == []
 
 
-async def test_what_is_created_is_there(client: MemoryClient, store: Store) -> None:
+async def test_what_is_created_is_there(client: MemoryClient, store: ClusterStore) -> None:
     await client.create(PODS, {"metadata": {"name": "new", "namespace": "lab"}, "spec": {}})
 
     assert store.find(PODS, "lab", "new")["status"] == {"phase": "Pending"}
@@ -48,7 +48,7 @@ async def test_what_is_created_is_there(client: MemoryClient, store: Store) -> N
         await client.create(PODS, {"metadata": {"name": "new", "namespace": "lab"}, "spec": {}})
 
 
-async def test_a_patch_changes_what_its_paths_name(client: MemoryClient, store: Store) -> None:
+async def test_a_patch_changes_what_its_paths_name(client: MemoryClient, store: ClusterStore) -> None:
     operations: list[dict[str, Any]] = [
         {"op": "test", "path": "/spec/x", "value": 1},
         {"op": "add", "path": "/spec/x", "value": 2},
@@ -68,7 +68,7 @@ async def test_a_patch_changes_what_its_paths_name(client: MemoryClient, store: 
     ],
 )
 async def test_a_patch_that_does_not_fit_changes_nothing(
-    client: MemoryClient, store: Store, operation: dict[str, Any], why: str
+    client: MemoryClient, store: ClusterStore, operation: dict[str, Any], why: str
 ) -> None:
     before = found(store)
 
@@ -86,7 +86,7 @@ async def test_what_is_gone_is_deleted_already(client: MemoryClient) -> None:
     assert await client.get(PODS, "lab", "it") is None
 
 
-async def test_what_has_changed_since_is_not_deleted(client: MemoryClient, store: Store) -> None:
+async def test_what_has_changed_since_is_not_deleted(client: MemoryClient, store: ClusterStore) -> None:
     store.update(PODS, "lab", "it", lambda pod: pod["spec"].update(x=2))
 
     with pytest.raises(ApiError, match="precondition") as refused:
@@ -96,7 +96,7 @@ async def test_what_has_changed_since_is_not_deleted(client: MemoryClient, store
     assert found(store)["spec"] == {"x": 2}
 
 
-async def test_a_kubelet_is_overruled_by_force_alone(client: MemoryClient, store: Store) -> None:
+async def test_a_kubelet_is_overruled_by_force_alone(client: MemoryClient, store: ClusterStore) -> None:
     store.update(PODS, "lab", "it", lambda pod: pod["spec"].update(nodeName="node"))
     await client.delete(PODS, "lab", "it", found(store)["metadata"]["resourceVersion"])
     assert "deletionTimestamp" in found(store)["metadata"]
@@ -106,7 +106,7 @@ async def test_a_kubelet_is_overruled_by_force_alone(client: MemoryClient, store
     assert await client.get(PODS, "lab", "it") is None
 
 
-async def test_a_status_is_replaced_and_nothing_else(client: MemoryClient, store: Store) -> None:
+async def test_a_status_is_replaced_and_nothing_else(client: MemoryClient, store: ClusterStore) -> None:
     await client.replace_status(PODS, {**found(store), "spec": {"x": 9}, "status": {"phase": "Running"}})
 
     assert (found(store)["spec"], found(store)["status"]) == ({"x": 1}, {"phase": "Running"})

@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
 def test_a_folder_is_taken_by_one_run_until_it_lets_go(folder: Folder) -> None:
     other = Folder(folder.path)
 
-    with pytest.raises(FolderError, match=r"^another qtj run is at work in .*: wait for its end, or stop it with qtj"):
+    with pytest.raises(FolderError, match=r"^another qtj run uses .*: wait for its end, or stop it with qtj"):
         other.claim()
     assert (folder.is_active, other.lock) == (True, None)
 
@@ -154,8 +154,8 @@ def test_a_stop_is_asked_for_once_and_a_kill_is_more_than_a_stop(folder: Folder)
     folder.ask_to_stop(at_once=True)
     assert (folder.is_to_stop, folder.is_to_stop_at_once) == (True, True)
 
-    folder.say_stopped()
-    folder.say_stopped()
+    folder.clear_stop_request()
+    folder.clear_stop_request()
     assert (folder.is_to_stop, folder.is_to_stop_at_once) == (False, False)
 
 

@@ -75,7 +75,7 @@ def test_a_folder_without_a_run_says_so(tmp_path: Path) -> None:
 
 
 def test_a_run_that_ended_before_its_record_says_so(folder: Folder) -> None:
-    with pytest.raises(FolderError, match=r"^the run in .* ended before it began: run it anew$"):
+    with pytest.raises(FolderError, match=r"^the run in .* ended before it started: run it again$"):
         folder.load()
 
 
@@ -85,7 +85,7 @@ def test_a_run_that_ended_before_its_record_says_so(folder: Folder) -> None:
 def test_a_damaged_record_is_a_sentence(folder: Folder, text: str) -> None:
     (folder.path / "job.json").write_text(text)
 
-    with pytest.raises(FolderError, match=r"^.*job\.json is no record of a job: it was changed since, so begin anew"):
+    with pytest.raises(FolderError, match=r"^.*job\.json is not the record of a job: it was changed, so start over"):
         folder.load()
 
 
@@ -128,7 +128,7 @@ def test_output_that_cannot_be_written_is_lost_and_nothing_else(folder: Folder) 
     (folder.path / "events.jsonl").mkdir()
 
     folder.log(POD)(b"lost\n")
-    folder.tell({"reason": "Lost"})
+    folder.record_event({"reason": "Lost"})
 
     assert (folder.path / "logs/toy-worker-0.2.log").is_dir()
     assert (folder.path / "events.jsonl").is_dir()
@@ -137,7 +137,7 @@ def test_output_that_cannot_be_written_is_lost_and_nothing_else(folder: Folder) 
 def test_an_event_after_a_torn_line_is_on_a_line_of_its_own(folder: Folder) -> None:
     (folder.path / "events.jsonl").write_text('{"reason": "Tor')
 
-    folder.tell({"reason": "AllReplicasReady"})
+    folder.record_event({"reason": "AllReplicasReady"})
 
     assert json.loads((folder.path / "events.jsonl").read_text().splitlines()[-1]) == {"reason": "AllReplicasReady"}
 

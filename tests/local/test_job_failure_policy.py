@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from qtj.local.jobs import JobController
-from qtj.local.store import Store
+from qtj.local.store import ClusterStore
 from qtj_operator.controller.client import Resource
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -22,8 +22,8 @@ def disrupted(action: str) -> dict[str, Any]:
 
 
 def ended(*rules: dict[str, Any], codes: dict[str, int], conditions: tuple[dict[str, str], ...] = ()) -> str | None:
-    """Returns why a Job without retries has ended once the containers of its pod ended so; None while it goes on."""
-    store = Store(lambda: NOON)
+    """Returns why a Job without retries has ended once the containers of its pod ended so; else None."""
+    store = ClusterStore(lambda: NOON)
     template = {"metadata": {"labels": {}}, "spec": {"containers": [{"name": name} for name in codes]}}
     spec = {"backoffLimit": 0, "podFailurePolicy": {"rules": list(rules)}, "template": template}
     store.create(Resource.JOBS, {"metadata": {"name": "inference", "namespace": "lab"}, "spec": spec})

@@ -1,4 +1,4 @@
-"""What is said of a program that this machine does not start, by what its system has answered."""
+"""Messages about a program that this machine does not start, by the error of the system."""
 
 import errno
 

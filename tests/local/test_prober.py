@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from qtj.local.probes import Prober
-from qtj.local.program import Program
+from qtj.local.program import ProcessSpec
 from qtj.local.supervisors import Supervisors
 
 QUICK = {"periodSeconds": 0.01}
@@ -54,7 +54,7 @@ def server() -> Iterator[Server]:
 def prober(tmp_path: Path, tell: Callable[[bool], None], port: int = 1, **probes: Any) -> Prober:
     """The probes of a container, each port of which is one port here."""
     container = {"name": "trainer", "ports": [{"name": "metrics", "containerPort": 9090}], **probes}
-    program = Program(command=(sys.executable,), environment={"PATH": "/usr/bin:/bin"}, folder=tmp_path)
+    program = ProcessSpec(command=(sys.executable,), environment={"PATH": "/usr/bin:/bin"}, folder=tmp_path)
     known = {9090: port, 8080: port}
     return Prober(container, program=program, supervisors=Supervisors(), port=known.__getitem__, ready=tell)
 
@@ -93,7 +93,7 @@ async def test_another_status_code_is_a_failure(tmp_path: Path, server: Server, 
 
     why = await prober(tmp_path, lambda _: None, server.port, livenessProbe=probe).run()
 
-    assert why == "its liveness probe failed 2 times in a row, so it was ended"
+    assert why == "its liveness probe failed 2 times in a row, so it was killed"
 
 
 async def test_readiness_changes_after_as_many_answers_as_its_thresholds_say(tmp_path: Path, server: Server) -> None:
@@ -110,7 +110,7 @@ async def test_a_success_forgets_the_failures_of_liveness(tmp_path: Path, server
 
     why = await prober(tmp_path, lambda _: None, server.port, livenessProbe=probe).run()
 
-    assert why == "its liveness probe failed 3 times in a row, so it was ended"
+    assert why == "its liveness probe failed 3 times in a row, so it was killed"
     assert len(server.asked) == 9
 
 
@@ -141,7 +141,7 @@ async def test_a_container_that_does_not_come_up_is_not_asked_anything_else(tmp_
 
     why = await prober(tmp_path, lambda _: None, server.port, startupProbe=startup, livenessProbe=liveness).run()
 
-    assert why == "its startup probe failed 4 times in a row, so it was ended"
+    assert why == "its startup probe failed 4 times in a row, so it was killed"
     assert [path for path, _ in server.asked] == ["/startup"] * 4
 
 
@@ -163,7 +163,7 @@ async def test_a_program_that_fails_is_not_there_or_takes_too_long_is_no_good_si
 
     why = await asyncio.wait_for(prober(tmp_path, lambda _: None, livenessProbe=probe).run(), 30)
 
-    assert why == "its liveness probe failed 1 times in a row, so it was ended"
+    assert why == "its liveness probe failed 1 times in a row, so it was killed"
 
 
 async def test_a_program_that_succeeds_is_run_where_the_container_is(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ async def test_a_port_of_no_name_is_a_failure_and_no_crash(tmp_path: Path) -> No
 
     why = await prober(tmp_path, lambda _: None, livenessProbe=probe).run()
 
-    assert why == "its liveness probe failed 2 times in a row, so it was ended"
+    assert why == "its liveness probe failed 2 times in a row, so it was killed"
 
 
 async def test_without_probes_nobody_is_asked_and_nothing_is_ended(tmp_path: Path) -> None:

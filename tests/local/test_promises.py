@@ -89,14 +89,14 @@ def test_a_run_that_is_under_way_is_refused(laptop: Laptop, flags: tuple[str, ..
     assert f"record     {laptop.folder / 'qtj-artifacts/toy/2'}" in beside.output
 
 
-def test_a_job_that_failed_begins_anew_unless_it_is_resumed(laptop: Laptop) -> None:
+def test_a_failed_job_starts_over_unless_it_is_resumed(laptop: Laptop) -> None:
     laptop.write(toy_job(3, "--break-after", "1", workers=1))
     assert laptop.qtj("run", "job.yaml").code == 1
 
-    anew, resumed = (laptop.qtj("run", "job.yaml", "--dry-run", *flags) for flags in ((), ("--resume",)))
+    fresh, resumed = (laptop.qtj("run", "job.yaml", "--dry-run", *flags) for flags in ((), ("--resume",)))
 
-    assert "toy  starts over; toy/1 failed, and --resume would continue it" in anew.output
-    assert f"record     {laptop.folder / 'qtj-artifacts/toy/2'}" in anew.output
+    assert "toy  starts over; toy/1 failed, and --resume would continue it" in fresh.output
+    assert f"record     {laptop.folder / 'qtj-artifacts/toy/2'}" in fresh.output
     assert f"record     {laptop.folder / 'qtj-artifacts/toy/1'}" in resumed.output
 
 

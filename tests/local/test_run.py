@@ -244,7 +244,7 @@ if sys.argv[1] == "train":
 else:
     assert path.read_text() == "weights"
 """
-"""A program that knows nothing of the contract: it is told by its arguments where its weights are."""
+"""A program that knows nothing of the contract: its arguments contain the address of its weights."""
 
 
 def unknowing_job(weights: str, uri: str = "gs://bucket/toy") -> Manifest:

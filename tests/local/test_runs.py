@@ -41,7 +41,7 @@ def test_what_somebody_has_gone_on_with_since_is_not_removed(here: Laptop) -> No
     folder = Folder(here.artifacts(run=1))
     folder.take()  # as a qtj run that went on with it while its user was asked
 
-    with pytest.raises(InputError, match="toy/1 stays: another qtj run is at work"):
+    with pytest.raises(InputError, match="toy/1 stays: another qtj run uses"):
         remove_runs(old)
 
     assert (here.artifacts(run=1) / "job.json").is_file()
@@ -107,10 +107,10 @@ def test_an_interrupted_run_does_not_go_on_in_another_bucket(laptop: Laptop) -> 
     running.interrupt()
     running.end()
 
-    anew = laptop.qtj("run", "job.yaml", "--artifacts", "gs://bucket/new", "--dry-run")
+    fresh = laptop.qtj("run", "job.yaml", "--artifacts", "gs://bucket/new", "--dry-run")
     resumed = laptop.qtj("run", "job.yaml", "--artifacts", "gs://bucket/new", "--resume")
 
-    assert "continues" not in anew.output
+    assert "continues" not in fresh.output
     assert resumed.errors == "qtj: there is no run of toy in gs://bucket/new to continue: leave --resume out\n"
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from qtj.local.store import Change, Store
+from qtj.local.store import Change, ClusterStore
 from qtj_operator.controller.client import ApiError, Resource
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -27,19 +27,19 @@ def seen() -> list[Change]:
 
 
 @pytest.fixture
-def store(seen: list[Change]) -> Store:
-    return Store(lambda: NOON, seen.append)
+def store(seen: list[Change]) -> ClusterStore:
+    return ClusterStore(lambda: NOON, seen.append)
 
 
-def names(store: Store, resource: Resource = PODS, namespace: str | None = None, **labels: str) -> list[str]:
+def names(store: ClusterStore, resource: Resource = PODS, namespace: str | None = None, **labels: str) -> list[str]:
     return [each["metadata"]["name"] for each in store.select(resource, namespace, labels)]
 
 
-def change_spec(store: Store, **spec: Any) -> None:
+def change_spec(store: ClusterStore, **spec: Any) -> None:
     store.update(SERVICES, "lab", "it", lambda obj: obj["spec"].update(spec))
 
 
-def test_a_new_object_has_what_a_server_gives_it(store: Store) -> None:
+def test_a_new_object_has_what_a_server_gives_it(store: ClusterStore) -> None:
     created = store.create(SERVICES, {**manifest(), "status": {"mine": True}})
 
     assert created["metadata"] == {
@@ -54,11 +54,11 @@ def test_a_new_object_has_what_a_server_gives_it(store: Store) -> None:
     assert store.find(SERVICES, "lab", "it") == created
 
 
-def test_a_new_pod_is_pending_whatever_its_manifest_says(store: Store) -> None:
+def test_a_new_pod_is_pending_whatever_its_manifest_says(store: ClusterStore) -> None:
     assert store.create(PODS, {**manifest(), "status": {"phase": "Running"}})["status"] == {"phase": "Pending"}
 
 
-def test_a_name_is_taken_within_its_kind_and_namespace(store: Store) -> None:
+def test_a_name_is_taken_within_its_kind_and_namespace(store: ClusterStore) -> None:
     store.create(PODS, manifest())
     store.create(PODS, manifest(namespace="other"))
     store.create(SERVICES, manifest())
@@ -68,13 +68,13 @@ def test_a_name_is_taken_within_its_kind_and_namespace(store: Store) -> None:
     assert (problem.value.code, problem.value.reason) == (409, "AlreadyExists")
 
 
-def test_what_is_not_there_is_not_found(store: Store) -> None:
+def test_what_is_not_there_is_not_found(store: ClusterStore) -> None:
     with pytest.raises(ApiError, match='pods "it" not found') as problem:
         store.find(PODS, "lab", "it")
     assert (problem.value.code, problem.value.reason) == (404, "NotFound")
 
 
-def test_objects_are_selected_by_namespace_and_by_all_labels(store: Store) -> None:
+def test_objects_are_selected_by_namespace_and_by_all_labels(store: ClusterStore) -> None:
     store.create(PODS, manifest("b", labels={"job": "toy", "role": "worker"}))
     store.create(PODS, manifest("a", labels={"job": "toy"}))
     store.create(PODS, manifest("c", namespace="other", labels={"job": "toy", "role": "worker"}))
@@ -86,7 +86,7 @@ def test_objects_are_selected_by_namespace_and_by_all_labels(store: Store) -> No
     assert names(store, namespace="nowhere") == []
 
 
-def test_a_reader_is_not_held_up_by_what_goes_meanwhile(store: Store) -> None:
+def test_a_reader_is_not_held_up_by_what_goes_meanwhile(store: ClusterStore) -> None:
     for name in ("a", "b", "c"):
         store.create(PODS, manifest(name))
     reading = store.select(PODS, None, {})
@@ -97,7 +97,7 @@ def test_a_reader_is_not_held_up_by_what_goes_meanwhile(store: Store) -> None:
     assert [each["metadata"]["name"] for each in reading] == ["c"]
 
 
-def test_every_change_has_the_next_version_and_no_change_has_none(store: Store, seen: list[Change]) -> None:
+def test_every_change_has_the_next_version_and_no_change_has_none(store: ClusterStore, seen: list[Change]) -> None:
     store.create(SERVICES, manifest())
     change_spec(store, port=1)
     change_spec(store, port=1)
@@ -110,7 +110,7 @@ def test_every_change_has_the_next_version_and_no_change_has_none(store: Store, 
     assert store.version == 4
 
 
-def test_the_generation_counts_changes_of_what_is_wanted_alone(store: Store) -> None:
+def test_the_generation_counts_changes_of_what_is_wanted_alone(store: ClusterStore) -> None:
     store.create(SERVICES, manifest())
     change_spec(store, port=1)
     store.update(SERVICES, "lab", "it", lambda obj: obj.update(status={"ready": True}))
@@ -119,7 +119,7 @@ def test_the_generation_counts_changes_of_what_is_wanted_alone(store: Store) -> 
     assert store.find(SERVICES, "lab", "it")["metadata"]["generation"] == 2
 
 
-def test_what_was_read_does_not_change(store: Store) -> None:
+def test_what_was_read_does_not_change(store: ClusterStore) -> None:
     before = store.create(SERVICES, manifest())
     change_spec(store, port=1)
 
@@ -127,7 +127,7 @@ def test_what_was_read_does_not_change(store: Store) -> None:
     assert before["metadata"]["resourceVersion"] == "1"
 
 
-def test_a_status_is_replaced_by_its_own_request_alone(store: Store) -> None:
+def test_a_status_is_replaced_by_its_own_request_alone(store: ClusterStore) -> None:
     created = store.create(SERVICES, manifest())
     store.replace(SERVICES, {**created, "spec": {"port": 1}, "status": {"ready": True}}, status=True)
     found = store.find(SERVICES, "lab", "it")
@@ -138,7 +138,7 @@ def test_a_status_is_replaced_by_its_own_request_alone(store: Store) -> None:
     assert (found["spec"], found["status"], found["metadata"]["generation"]) == ({"port": 1}, {"ready": True}, 2)
 
 
-def test_an_object_of_an_old_version_replaces_nothing(store: Store) -> None:
+def test_an_object_of_an_old_version_replaces_nothing(store: ClusterStore) -> None:
     old = store.create(SERVICES, manifest())
     change_spec(store, port=1)
 
@@ -150,7 +150,7 @@ def test_an_object_of_an_old_version_replaces_nothing(store: Store) -> None:
     assert store.find(SERVICES, "lab", "it")["spec"] == {}
 
 
-def test_an_object_of_an_old_version_is_not_deleted(store: Store) -> None:
+def test_an_object_of_an_old_version_is_not_deleted(store: ClusterStore) -> None:
     store.create(SERVICES, manifest())
     change_spec(store, port=1)
 
@@ -162,7 +162,7 @@ def test_an_object_of_an_old_version_is_not_deleted(store: Store) -> None:
     assert names(store, SERVICES) == []
 
 
-def test_what_an_owner_owned_goes_with_it_and_so_on(store: Store) -> None:
+def test_what_an_owner_owned_goes_with_it_and_so_on(store: ClusterStore) -> None:
     job = store.create(JOBS, manifest("job"))
     pod = store.create(PODS, manifest("pod", **owned_by(job["metadata"]["uid"])))
     store.create(SERVICES, manifest("service", **owned_by(pod["metadata"]["uid"])))
@@ -173,7 +173,7 @@ def test_what_an_owner_owned_goes_with_it_and_so_on(store: Store) -> None:
     assert (names(store, PODS), names(store, SERVICES)) == ([], ["free"])
 
 
-def test_an_object_with_another_owner_stays(store: Store) -> None:
+def test_an_object_with_another_owner_stays(store: ClusterStore) -> None:
     one, two = (store.create(JOBS, manifest(name))["metadata"]["uid"] for name in ("one", "two"))
     store.create(PODS, manifest("pod", **owned_by(one, two)))
 
@@ -184,7 +184,7 @@ def test_an_object_with_another_owner_stays(store: Store) -> None:
     assert names(store) == []
 
 
-def test_what_is_created_for_an_owner_that_is_gone_goes_at_once(store: Store, seen: list[Change]) -> None:
+def test_what_is_created_for_an_owner_that_is_gone_goes_at_once(store: ClusterStore, seen: list[Change]) -> None:
     job = store.create(JOBS, manifest("job"))
     store.delete(JOBS, "lab", "job")
 
@@ -194,7 +194,7 @@ def test_what_is_created_for_an_owner_that_is_gone_goes_at_once(store: Store, se
     assert [each.type for each in seen[-2:]] == ["ADDED", "DELETED"]
 
 
-def test_a_pod_that_is_run_is_only_marked_and_the_first_deletion_decides_when(store: Store) -> None:
+def test_a_pod_that_is_run_is_only_marked_and_the_first_deletion_decides_when(store: ClusterStore) -> None:
     store.create(PODS, manifest(spec={"nodeName": "node", "terminationGracePeriodSeconds": 60}))
     store.delete(PODS, "lab", "it")
     store.update(PODS, "lab", "it", lambda pod: pod["spec"].update(terminationGracePeriodSeconds=5))
@@ -207,7 +207,7 @@ def test_a_pod_that_is_run_is_only_marked_and_the_first_deletion_decides_when(st
     assert names(store) == []
 
 
-def test_a_restored_object_is_as_it_was(store: Store, seen: list[Change]) -> None:
+def test_a_restored_object_is_as_it_was(store: ClusterStore, seen: list[Change]) -> None:
     store.create(PODS, manifest("a"))
     assert names(store) == ["a"]
     old = {**manifest("old", uid="uid-1", generation=7), "status": {"phase": "Running"}}
@@ -227,7 +227,7 @@ def test_admission_may_change_a_new_object_and_refuse_it() -> None:
             raise ApiError(403, "Forbidden", "no")
         obj["spec"]["admitted"] = True
 
-    store = Store(lambda: NOON, admit=admit)
+    store = ClusterStore(lambda: NOON, admit=admit)
 
     assert store.create(PODS, manifest())["spec"] == {"admitted": True}
     with pytest.raises(ApiError, match="no"):
@@ -241,16 +241,16 @@ def test_admission_may_change_a_new_object_and_refuse_it() -> None:
     assert store.find(PODS, "lab", "it")["status"] == {"evil": True}
 
 
-def test_a_watch_goes_on_after_the_version_that_it_knows(store: Store) -> None:
+def test_a_watch_goes_on_after_the_version_that_it_knows(store: ClusterStore) -> None:
     store.create(SERVICES, manifest())
     change_spec(store, port=1)
     change_spec(store, port=2)
 
     assert [each.object["spec"].get("port") for each in store.changes(1)] == [1, 2]
-    assert store.changes(3) == Store(lambda: NOON).changes(0) == []
+    assert store.changes(3) == ClusterStore(lambda: NOON).changes(0) == []
 
 
-def test_a_watch_that_is_too_far_behind_has_to_list_anew(store: Store) -> None:
+def test_a_watch_that_is_too_far_behind_has_to_list_again(store: ClusterStore) -> None:
     store.create(SERVICES, manifest())
     for port in range(1000):
         change_spec(store, port=port)
@@ -261,7 +261,7 @@ def test_a_watch_that_is_too_far_behind_has_to_list_anew(store: Store) -> None:
     assert (problem.value.code, problem.value.reason) == (410, "Expired")
 
 
-def test_a_reader_who_is_behind_sees_the_cluster_as_it_was(store: Store) -> None:
+def test_a_reader_who_is_behind_sees_the_cluster_as_it_was(store: ClusterStore) -> None:
     store.create(SERVICES, manifest())
     store.create(PODS, manifest("gone"))
     change_spec(store, port=1)
@@ -273,7 +273,7 @@ def test_a_reader_who_is_behind_sees_the_cluster_as_it_was(store: Store) -> None
     assert names(store.as_of(4)) == []
 
 
-def test_an_object_without_a_namespace_is_found_without_one(store: Store) -> None:
+def test_an_object_without_a_namespace_is_found_without_one(store: ClusterStore) -> None:
     store.create(NODES, {"metadata": {"name": "node"}, "spec": {}})
 
     assert store.find(NODES, "", "node")["metadata"]["name"] == "node"

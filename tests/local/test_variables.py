@@ -1,4 +1,4 @@
-"""The variables of a container: as Kubernetes makes them, and what is said where it would not."""
+"""The variables of a container: as Kubernetes computes them, and messages if it would not."""
 
 from typing import Any
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from qtj_trainer.simulate.fused.library import library
 from qtj_trainer.simulate.fused.packed import packed
-from qtj_trainer.simulate.fused.program import Program, compile_plans
+from qtj_trainer.simulate.fused.program import CompiledPlan, compile_plans
 from tests.trainer.test_fused_native import plan_of
 
 Array = NDArray[Any]
@@ -39,7 +39,7 @@ def program(qubits: int = 6, **options: Any) -> tuple[Array, Array]:
 def run(integers: Array, constants: Array) -> str:
     """Takes a program through its whole life; the answer is what the engine complains of."""
     sizes = [int(integers[at]) if integers.size > at else 0 for at in (INPUTS, WEIGHTS, READOUTS)]
-    return run_bytes(packed(Program(constants, (integers,))), *sizes)
+    return run_bytes(packed(CompiledPlan(constants, (integers,))), *sizes)
 
 
 def run_bytes(data: bytes, inputs: int = 6, weights: int = 21, readouts: int = 5, batch: int = 3) -> str:

@@ -1,4 +1,4 @@
-"""What the program of a run says it is doing, for those who follow the run from another process."""
+"""The activity that the program of a run reports, for other processes that follow the run."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -9,10 +9,10 @@ _NAME = ".activity"
 
 
 class Activity:
-    """Writes down what a program says, each time it says something else.
+    """Writes the activity of a program to a file whenever it changes.
 
     Args:
-        folder: The folder of the run; what an earlier one has left there is removed.
+        folder: The folder of the run; the file of an earlier run is removed.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -20,21 +20,21 @@ class Activity:
         self._last: str | None = None
         self.remove()
 
-    def tell(self, said: str) -> None:
-        """Takes what a program says; "" while it trains."""
-        if said != self._last:
-            self._last = said
-            with suppress(OSError):  # a disk without room must not end a training
-                self._path.write_text(said, "utf-8")
+    def update(self, activity: str) -> None:
+        """Records the current activity; "" while the program trains."""
+        if activity != self._last:
+            self._last = activity
+            with suppress(OSError):  # a full disk must not end a training
+                self._path.write_text(activity, "utf-8")
 
     def remove(self) -> None:
-        """Leaves nothing behind: the program says nothing any more."""
+        """Removes the file, once the program has ended."""
         with suppress(OSError):
             self._path.unlink(missing_ok=True)
 
 
 def activity_in_folder(folder: Path) -> str | None:
-    """Returns what the program of a run has said last; None where it has said nothing."""
+    """Returns the last activity of a run's program; None if it has reported none."""
     try:
         return (folder / _NAME).read_text("utf-8", errors="replace")
     except OSError:

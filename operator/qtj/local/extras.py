@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 __all__ = ["EXTRAS", "how_to_get_the_trainer", "install_command", "missing"]
 
 EXTRAS = {"trainer": "train the project's own models", "operator": "talk to a cluster"}
-"""What each is good for."""
+"""What each is for."""
 
 _DISTRIBUTION = "quantumtrainingjob"
 _SOURCES = {
@@ -34,7 +34,7 @@ def missing(extra: str, of: str = _DISTRIBUTION) -> Sequence[str]:
     """
     try:
         required = distribution(of).requires or ()
-    except PackageNotFoundError:  # run from its sources: nobody knows
+    except PackageNotFoundError:  # run from its sources: unknown
         return ()
     found = (
         matched for each in required if (matched := _REQUIREMENT.match(each)) and (matched["extra"] or "") == extra
@@ -43,7 +43,7 @@ def missing(extra: str, of: str = _DISTRIBUTION) -> Sequence[str]:
 
 
 def install_command(extra: str) -> str:
-    """Returns the command that installs an extra. The project is published nowhere: it installs from its checkout."""
+    """Returns the command that installs an extra. The project is not published: it is installed from a checkout."""
     checkout = _checkout()
     if checkout is None:
         return f"{shlex.join(['pip', 'install', *(f'./{source}' for source in _SOURCES[extra])])} in a checkout of qtj"
@@ -51,14 +51,14 @@ def install_command(extra: str) -> str:
 
 
 def how_to_get_the_trainer() -> str:
-    """Returns the end of a sentence on TensorFlow Quantum, which is not there."""
+    """Returns the end of a message about TensorFlow Quantum, which is not installed."""
     if (platform.system(), platform.machine()) == ("Linux", "x86_64"):
         return f": {install_command('trainer')}"
-    return ", which is published for Linux on x86-64 alone: run the job there or on a cluster"
+    return ", which is published only for Linux on x86-64: run the job there or on a cluster"
 
 
 def _lacking(name: str, extras: Sequence[str]) -> Sequence[str]:
-    """Returns a distribution that is not there; of one of ours that is there, what it lacks."""
+    """Returns a distribution if it is not installed; if it is one of ours and is installed, what it lacks."""
     if name.startswith(_DISTRIBUTION):
         if not _is_installed(name) and find_spec(f"qtj_{name.rpartition('-')[2]}"):  # its sources are on the path
             return ()

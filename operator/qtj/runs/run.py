@@ -172,7 +172,7 @@ async def _run(jobs: Sequence[LocalJob], configs: Configs, view: LineView, lost:
     activities = {job.key: Activity(job.folder.path) for job in jobs}
 
     def set_activity(key: Key, activity: str) -> None:
-        activities[key].tell(activity)
+        activities[key].update(activity)
         view.set_activity(key, activity)
 
     try:

@@ -13,14 +13,14 @@ Whoever changes what a program means (`program.py`) makes it another version, he
 import struct
 import zlib
 
-from qtj_trainer.simulate.fused.program import Program
+from qtj_trainer.simulate.fused.program import CompiledPlan
 
 __all__ = ["packed"]
 
 _VERSION = 2
 
 
-def packed(program: Program) -> bytes:
+def packed(program: CompiledPlan) -> bytes:
     """Returns the bytes of a program."""
     sizes = [program.constants.size, len(program.integers), *(each.size for each in program.integers)]
     numbers = [program.constants.astype("<f8"), *(each.astype("<i4") for each in program.integers)]

@@ -34,7 +34,7 @@ from qtj_trainer.simulate.fused.observables import Pair, Term
 from qtj_trainer.simulate.fused.plan import Plan
 from qtj_trainer.simulate.fused.schedule import Layout, Pass
 
-__all__ = ["Program", "compile_plans"]
+__all__ = ["CompiledPlan", "compile_plans"]
 
 _APPLY, _DENSITY, _SWAP = range(3)
 _NO_UNAPPLY, _NO_GRADIENT, _TOGETHER, _NEXT_BUFFER = 1, 2, 4, 8
@@ -45,7 +45,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class CompiledPlan:
     """What the native engine needs.
 
     Attributes:
@@ -168,11 +168,11 @@ def _fixed(matrix: NDArray[np.complex128]) -> Gate:
     return Gate(_BOTH, (0.0,), matrix[np.newaxis], None)
 
 
-def compile_plans(plans: Iterable[Plan]) -> Program:
+def compile_plans(plans: Iterable[Plan]) -> CompiledPlan:
     """Writes the programs of plans of one circuit."""
     constants = _Constants()
     integers = tuple(_integers(plan, constants) for plan in plans)
-    return Program(np.array(constants.numbers, np.float64), integers)
+    return CompiledPlan(np.array(constants.numbers, np.float64), integers)
 
 
 def _integers(plan: Plan, constants: _Constants) -> NDArray[np.int32]:

@@ -53,7 +53,7 @@ class Folder:
         return self.start(here, source, **environment).end()
 
     def losses(self) -> list[float]:
-        """Returns the losses that were told, of one epoch after the other."""
+        """Returns the reported losses, one for each epoch."""
         return [json.loads(line)["loss"] for line in (self.path / "log").read_text().splitlines()]
 
     def stored(self, pattern: str) -> list[str]:

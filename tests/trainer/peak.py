@@ -30,7 +30,7 @@ class Peak:
     Attributes:
         code: Its exit code; negative for the signal that killed it.
         private: Most bytes that it had for itself: resident memory without the files of libraries.
-        errors: What it said on stderr.
+        errors: Its output on stderr.
     """
 
     code: int

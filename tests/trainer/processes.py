@@ -36,26 +36,26 @@ class Ended:
 
     @property
     def metrics(self) -> Mapping[str, float]:
-        """The metrics of its last word."""
+        """The metrics of its termination message."""
         assert self.message is not None, self.errors
         return self.message.metrics
 
     @property
     def error(self) -> str:
-        """The error of its last word."""
+        """The error of its termination message."""
         assert self.message is not None, self.errors
         return self.message.error or ""
 
     @property
     def weights(self) -> contract.Weights:
-        """The weights of its last word."""
+        """The weights of its termination message."""
         assert self.message is not None, self.errors
         assert self.message.weights is not None
         return self.message.weights
 
     @property
     def sentences(self) -> list[str]:
-        """What the trainer itself said on stderr, without what TensorFlow's C++ side says while it is loaded."""
+        """The trainer's own output on stderr, without that of TensorFlow's C++ code."""
         return [line for line in self.errors.splitlines() if line.startswith(("error:", "Traceback"))]
 
 
@@ -130,12 +130,12 @@ class Process:
             )
 
     def wait_for(self, text: str, seconds: float = PATIENCE) -> None:
-        """Waits until the process has said something."""
+        """Waits until the output has a text."""
         eventually(lambda: text in self.output() or self.popen.poll() is not None, seconds)
         assert text in self.output(), self._errors.read_text()
 
     def output(self) -> str:
-        """Returns what the process has said so far."""
+        """Returns the output so far."""
         return self._output.read_text()
 
     def errors(self) -> str:

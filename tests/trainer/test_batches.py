@@ -16,7 +16,7 @@ Rows = list[tuple[NDArray[Any], NDArray[Any]]]
 
 
 def numbered(count: int) -> Examples:
-    """Examples that can be told apart."""
+    """Examples that can be distinguished."""
     numbers = np.arange(count, dtype=np.float32)
     return Examples(numbers[:, None], numbers)
 

@@ -131,7 +131,7 @@ def test_what_is_not_there_is_deleted_already(bucket: Bucket) -> None:
 
 
 @pytest.mark.parametrize(("itself", "kind"), [(200, MissingObjectError), (403, MissingObjectError), (404, UserError)])
-def test_a_missing_object_is_told_from_a_missing_bucket_as_far_as_permissions_allow(
+def test_a_missing_object_is_distinguished_from_a_missing_bucket_as_far_as_permissions_allow(
     bucket: Bucket, itself: int, kind: type[UserError]
 ) -> None:
     bucket.objects, bucket.itself = 404, itself

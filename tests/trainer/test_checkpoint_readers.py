@@ -63,7 +63,7 @@ def steps(names: Sequence[str]) -> list[int]:
 
 
 def rewrite(store: Store, name: str, change: dict[str, Any]) -> str:
-    """Stores a checkpoint anew, whole, but with another description; returns its name."""
+    """Stores a copy of a checkpoint with another description; returns its name."""
     arrays = arrays_from_bytes(store.read(name))
     about = {**json.loads(str(arrays["about"])), **change}
     data = arrays_to_bytes({**arrays, "about": np.array(json.dumps(about))})
@@ -150,8 +150,8 @@ def test_a_leader_says_which_one_went_meanwhile(store: Store, tmp_path: Path, ca
     name = made_of(store).add(after(1), NUMBERS)
 
     assert made_of(Forgetful(tmp_path)).newest() is None
-    [told] = caplog.messages
-    assert told.startswith(f"passing over a checkpoint: {store.uri(name)}")
+    [warning] = caplog.messages
+    assert warning.startswith(f"passing over a checkpoint: {store.uri(name)}")
 
 
 def test_a_store_that_does_not_answer_is_waited_for_and_not_trained_over(store: Store, tmp_path: Path) -> None:
@@ -170,8 +170,8 @@ def test_a_store_that_deletes_nothing_is_a_warning(
 
     clear_checkpoints(Silent(tmp_path), "uid-1")
 
-    [told] = caplog.messages
-    assert told.startswith(f"old checkpoints stay: {FOLDER}/000000003-")
+    [warning] = caplog.messages
+    assert warning.startswith(f"old checkpoints stay: {FOLDER}/000000003-")
     assert steps(store.list(FOLDER)) == [3]
 
 

@@ -37,10 +37,10 @@ def test_the_chief_leads_where_there_is_one() -> None:
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"cluster": {}}', '{"cluster": {"worker": ["a:1"]}, "task": {}}'])
 def test_a_tf_config_that_is_none_is_quoted(text: str) -> None:
-    with pytest.raises(UserError, match="TF_CONFIG is not like") as told:
+    with pytest.raises(UserError, match="TF_CONFIG is not like") as refused:
         Cluster.from_environment({"TF_CONFIG": text})
 
-    assert repr(text) in str(told.value)
+    assert repr(text) in str(refused.value)
 
 
 def test_a_worker_its_cluster_does_not_list_is_refused() -> None:
@@ -73,7 +73,7 @@ def test_an_evaluator_neither_leads_nor_serves_and_is_no_member() -> None:
     assert evaluator.size == 4
 
 
-def test_a_program_without_an_evaluator_is_told_so() -> None:
+def test_a_program_without_an_evaluator_reports_so() -> None:
     with pytest.raises(UserError, match="its program evaluates no checkpoints: remove the role Evaluator"):
         cluster(SERVERS, "evaluator", 0)
 

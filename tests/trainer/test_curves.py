@@ -34,7 +34,7 @@ def last_of(position: Position) -> Epoch:
     return position.last
 
 
-def judged(loop: Loop, examples: Examples) -> dict[str, float]:
+def evaluated(loop: Loop, examples: Examples) -> dict[str, float]:
     """Error and scores of the model as it is, computed in one piece."""
     predictions = loop.model(examples.inputs)
     scores = {**QCNN.score(examples.labels, predictions), "loss": QCNN.errors(examples.labels, predictions)}
@@ -46,13 +46,13 @@ def test_the_held_out_set_is_judged_after_the_epoch() -> None:
 
     last = last_of(epochs_of(loop)[-1])
 
-    expected = judged(loop, loop.examples[1])
+    expected = evaluated(loop, loop.examples[1])
     assert {**last.scores, "loss": last.validation_loss} == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_training_set_is_judged_by_the_steps_themselves() -> None:
     loop = loop_of(options_of(epochs=1, learning_rate=1e-9, optimizer="sgd"))  # too small to change a score
-    expected = judged(loop, loop.examples[0])
+    expected = evaluated(loop, loop.examples[0])
 
     [position] = epochs_of(loop)
 
@@ -95,7 +95,7 @@ def test_the_best_weights_are_taken_back() -> None:
 
     loop.take_best()
 
-    assert judged(loop, loop.examples[1])["loss"] == pytest.approx(best.validation_loss, abs=1e-5)
+    assert evaluated(loop, loop.examples[1])["loss"] == pytest.approx(best.validation_loss, abs=1e-5)
 
 
 def test_a_training_that_has_stopped_goes_on_no_more_when_it_is_resumed() -> None:

@@ -1,4 +1,4 @@
-"""Each epoch is written down where somebody asks for it, and told in the log once."""
+"""Each epoch is recorded if a file is named, and is in the log once."""
 
 import logging
 from collections.abc import Iterator

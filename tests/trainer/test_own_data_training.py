@@ -26,7 +26,7 @@ LOADED_TENSORFLOW = 5.0
 
 
 def examples(count: int = 40, qubits: int = QUBITS) -> dict[str, Any]:
-    """Two phases that can be told apart: small turns everywhere, and one large one."""
+    """Two phases that can be distinguished: small turns everywhere, and one large one."""
     random = np.random.default_rng(3)
     labels = np.arange(count) % 2
     angles = random.uniform(-0.3, 0.3, (count, qubits))
@@ -78,7 +78,7 @@ def test_a_checkpoint_of_other_data_is_not_resumed_from(tmp_path: Path) -> None:
     path, store = tmp_path / "a.csv", open_store(str(tmp_path / "artifacts"))
 
     def checkpoints() -> Checkpoints:
-        own_data.cache_clear()  # a new process reads anew
+        own_data.cache_clear()  # a new process reads the file again
         return Checkpoints(store, "uid", Qcnn(), QcnnOptions(data=str(path)).completed())
 
     write_csv(path)
@@ -158,12 +158,12 @@ def test_one_worker_and_two_learn_the_same_from_a_bucket_and_are_judged_without_
     one = trainer.run(*TRAINING, *data, "--artifacts", str(tmp_path / "one"), **here)
     two = trainer.run_cluster(2, *TRAINING, *data, "--artifacts", str(tmp_path / "two"), **here)
     blob.delete()
-    judged = trainer.run("infer", "--artifacts", str(tmp_path / "one"))
+    inferred = trainer.run("infer", "--artifacts", str(tmp_path / "one"))
 
-    assert [ended.code for ended in (one, *two, judged)] == [0] * 4, one.errors + judged.errors
-    assert "28 examples to learn from and 12 held out, from gs://" in one.output
+    assert [ended.code for ended in (one, *two, inferred)] == [0] * 4, one.errors + inferred.errors
+    assert "28 training examples and 12 held-out examples from gs://" in one.output
     assert two[0].metrics == pytest.approx(one.metrics, abs=1e-3)
-    assert judged.metrics == pytest.approx({name: one.metrics[name] for name in judged.metrics}, abs=1e-4)
+    assert inferred.metrics == pytest.approx({name: one.metrics[name] for name in inferred.metrics}, abs=1e-4)
     assert one.metrics["signAccuracy"] > 0.9
     [record] = [json.loads(path.read_text()) for path in tmp_path.glob("one/weights/*.json") if path.stem.isalnum()]
     assert (record["options"]["qubits"], record["options"]["data"]) == (QUBITS, data[1])

@@ -10,7 +10,7 @@ from tests.trainer.peak import limited, peak, peaks
 
 MIB = 1 << 20
 FREE = 2048 * MIB
-"""What the budget is told: a quarter of it may hold states that wait for their gradient."""
+"""The budget: a quarter of it may hold states that wait for their gradient."""
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,8 @@ def test_a_training_that_cannot_fit_is_refused_by_the_limit_of_its_group() -> No
         ended = peak("--qubits=4", group=group)
 
     assert ended.code == 1
-    assert "this training takes at least 372" in ended.errors
-    assert "and 300 MiB are there: raise resources.limits.memory or lower" in ended.errors
+    assert "this training needs at least 372" in ended.errors
+    assert "and 300 MiB are available: raise resources.limits.memory or lower" in ended.errors
 
 
 @pytest.mark.parametrize("qubits", [4, 18, 19, 24, 40])

@@ -55,24 +55,24 @@ def progress(ended: Ended) -> contract.Progress:
         (
             "program.finish",
             "epoch.report()\nprogram.finish",
-            "epoch.report() came after the end of epoch 3: call it in the body of the loop",
+            "epoch.report() was called after the end of epoch 3: call it in the body of the loop",
         ),
         (
             "program.finish",
             "epoch.step()\nprogram.finish",
-            "epoch.step() came after the end of epoch 3",
+            "epoch.step() was called after the end of epoch 3",
         ),
         (
             "epoch.step(loss=1.0)",
             "if step == 4: epoch.report()",
-            "epoch.report() came before the last step of epoch 1: call it after the loop over its steps",
+            "epoch.report() was called before the last step of epoch 1: call it after the loop over its steps",
         ),
         ("epoch.steps(10)", "epoch.steps(0)", "epoch.steps() has no steps in epoch 1: give it batches"),
         ("epoch.steps(10)", "epoch.steps([])", "epoch.steps() has no steps in epoch 1: give it batches"),
         (
             "fidelity=0.5",
             "epoch=7",
-            "epoch.report() has a score named epoch, a number that the job keeps itself: give it another name",
+            "epoch.report() has a score named epoch, a name that the job uses itself: choose another name",
         ),
         ("fidelity=0.5", "step=7", "epoch.report() has a score named step, "),
         ("fidelity=0.5", "validation_loss=7", "epoch.report() has a score named validation_loss, "),
@@ -91,9 +91,9 @@ def test_a_misuse_of_a_loop_is_one_sentence(
 @pytest.mark.parametrize(
     ("fits", "sentence"),
     [
-        ([FIT.replace("epochs=3", "epochs=5")], "fit(epochs=5) goes on after Program(epochs=3)"),
-        ([FIT, FIT], "fit begins epoch 1 after epoch 3: give it initial_epoch=3"),
-        ([FIT.replace("=first", "=1")], "fit begins epoch 2 after epoch 0: give it initial_epoch=0"),
+        ([FIT.replace("epochs=3", "epochs=5")], "fit(epochs=5) has more epochs than Program(epochs=3)"),
+        ([FIT, FIT], "fit starts epoch 1 after epoch 3: give it initial_epoch=3"),
+        ([FIT.replace("=first", "=1")], "fit starts epoch 2 after epoch 0: give it initial_epoch=0"),
     ],
     ids=["more epochs", "twice", "not from the start"],
 )
@@ -119,7 +119,7 @@ def test_a_keras_2_fit_with_too_many_epochs_is_refused(trainer: Trainer, tmp_pat
     )
 
     assert (ended.code, len(ended.sentences)) == (1, 1), ended.errors
-    assert ended.error.startswith("fit(epochs=5) goes on after Program(epochs=3)")
+    assert ended.error.startswith("fit(epochs=5) has more epochs than Program(epochs=3)")
 
 
 def test_a_second_fit_that_goes_on_where_the_first_ended_trains_the_rest(trainer: Trainer, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_forgotten_callback_is_warned_of(trainer: Trainer, tmp_path: Path) -> 
     ended = run(trainer, tmp_path, replaced("callbacks=[program.callback()], ", "", KERAS_3))
 
     assert ended.code == 0, ended.errors
-    assert "no epoch was told: give fit callbacks=[program.callback()]" in ended.errors
+    assert "no epoch was reported: give fit callbacks=[program.callback()]" in ended.errors
 
 
 NOT_FINISHED = "the training is done, and program.finish(...) was never called"
@@ -184,7 +184,7 @@ def test_a_loop_that_never_finishes_is_warned_that_it_has_no_weights(trainer: Tr
         ("program.finish", "raise ValueError\nprogram.finish", 1),
         ("program.finish", "os.kill(os.getpid(), 15)\ntime.sleep(60)\nprogram.finish", 143),
     ],
-    ids=["finished", "asks for a retry", "an error", "told to end"],
+    ids=["finished", "asks for a retry", "an error", "SIGTERM"],
 )
 def test_a_program_that_ends_otherwise_is_not_warned(
     trainer: Trainer, tmp_path: Path, right: str, wrong: str, code: int
@@ -198,10 +198,10 @@ def test_a_program_that_ends_otherwise_is_not_warned(
 def test_an_inference_that_forgets_to_report_is_no_training_that_forgets_to_finish(
     trainer: Trainer, tmp_path: Path
 ) -> None:
-    judges = LOOP.partition("for epoch")[0] + "program.load(state.w)\n"
+    evaluates = LOOP.partition("for epoch")[0] + "program.load(state.w)\n"
 
     trained = run(trainer, tmp_path, LOOP)
-    ended = run(trainer, tmp_path, judges, QTJ_WEIGHTS_URI=trained.weights.uri)
+    ended = run(trainer, tmp_path, evaluates, QTJ_WEIGHTS_URI=trained.weights.uri)
 
     assert (ended.code, NOT_FINISHED in ended.errors) == (0, False), ended.errors
 

@@ -118,6 +118,6 @@ def test_no_input_has_a_name_that_means_something_else(name: str) -> None:
         (Opaque()(*cirq.LineQubit.range(3)), "Opaque.* cannot be written in OpenQASM"),
     ],
 )
-def test_what_cannot_be_written_is_told(operation: cirq.Operation, sentence: str) -> None:
+def test_what_cannot_be_written_is_reported(operation: cirq.Operation, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         to_qasm(cirq.Circuit(operation), [cirq.Z(A)], [T])

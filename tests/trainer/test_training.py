@@ -154,18 +154,18 @@ def test_inference_confirms_what_training_measured(trainer: Trainer, trained: Tr
     assert summary.startswith("48 held-out examples")
     stored = trained.blob(predictions_uri(trained.leader.weights.uri)).download_as_bytes().decode()
     found = Predictions.parse(stored)
-    right = sum(label == said for label, said in zip(found.labels, found.predictions, strict=True))
+    right = sum(label == prediction for label, prediction in zip(found.labels, found.predictions, strict=True))
     assert right == round(48 * measured["signAccuracy"])
 
 
-def test_inference_that_is_told_no_digest_takes_the_one_of_the_record(trainer: Trainer, trained: Trained) -> None:
-    told = {name: value for name, value in trained.inference.items() if name != "QTJ_WEIGHTS_SHA256"}
+def test_inference_without_a_digest_takes_the_one_of_the_record(trainer: Trainer, trained: Trained) -> None:
+    environment = {name: value for name, value in trained.inference.items() if name != "QTJ_WEIGHTS_SHA256"}
     uri = trained.leader.weights.uri
     original = trained.blob(uri).download_as_bytes()
 
-    good = trainer.run("infer", **told)
+    good = trainer.run("infer", **environment)
     trained.blob(uri).upload_from_string(original[:-1] + b"?")
-    changed = trainer.run("infer", **told)
+    changed = trainer.run("infer", **environment)
     trained.blob(uri).upload_from_string(original)
 
     assert (good.code, changed.code) == (0, 1), good.errors
@@ -176,7 +176,7 @@ def test_a_wrong_digest_is_refused(trainer: Trainer, trained: Trained) -> None:
     ended = trainer.run("infer", **trained.inference | {"QTJ_WEIGHTS_SHA256": "0" * 64})
 
     assert ended.code == 1
-    assert "where 000000000000... was stored" in ended.sentences[0]
+    assert "and 000000000000... was stored" in ended.sentences[0]
 
 
 @pytest.mark.parametrize("what", ["weights", "held-out"])
@@ -198,7 +198,7 @@ def test_a_job_that_has_trained_does_not_train_again(trainer: Trainer, trained: 
 
     assert (leader.code, follower.code) == (0, 0)
     assert leader.message == trained.leader.message
-    assert "has trained before" in leader.output
+    assert "has finished already" in leader.output
     assert max(leader.cpu_seconds, follower.cpu_seconds) < 5
 
 

@@ -1,4 +1,4 @@
-"""A program with a loop of its own, and the folder of a job that it is run in."""
+"""A program with a custom loop, and the folder of its job."""
 
 import json
 from dataclasses import dataclass

@@ -15,7 +15,7 @@ from pathlib import Path
 import qtj_contract as contract
 
 PATIENCE = 900.0
-"""Seconds after which something is taken for hanging: other work on the machine may slow it down twentyfold."""
+"""Seconds after which a process counts as hanging: other work on the machine may slow it down twentyfold."""
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -71,7 +71,7 @@ class Trainer:
         return self._start(("-m", "qtj_trainer", *arguments), environment)
 
     def start_program(self, path: Path, *arguments: str, **environment: str) -> "Process":
-        """Starts a program of a user's own."""
+        """Starts a user's program."""
         return self._start((str(path), *arguments), environment)
 
     def _start(self, command: Sequence[str], environment: dict[str, str]) -> "Process":
@@ -98,7 +98,7 @@ class Trainer:
         ]
 
     def start_programs(self, size: int, path: Path, *arguments: str, **environment: str) -> list["Process"]:
-        """Starts workers that run a program of a user's own."""
+        """Starts workers that run a user's program."""
         configs = tf_configs(worker=size).values()
         return [self.start_program(path, *arguments, TF_CONFIG=each, **environment) for each in configs]
 
@@ -167,7 +167,7 @@ def tf_configs(**sizes: int) -> dict[tuple[str, int], str]:
 
 
 def _cpu_seconds_of_children() -> float:
-    """Returns the processor time of all processes that were waited for: the difference is that of the last one."""
+    """Returns the processor time of all processes that have ended: the difference is the time of the last one."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -36,7 +36,7 @@ def test_a_state_is_restored_as_it_was() -> None:
     assert (after.w.tolist(), after.losses, after.best) == ([1, 1], [0.5], np.inf)
 
 
-def test_a_checkpoint_says_which_parts_are_one() -> None:
+def test_a_checkpoint_records_which_parts_are_shared() -> None:
     shared = np.zeros(2)
 
     structure, *_ = ArrayState(tree(w=shared, copy=shared)).state()

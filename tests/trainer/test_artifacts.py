@@ -33,7 +33,7 @@ def test_a_job_finds_its_own_result(store: Store) -> None:
     assert Result.of_job(store, "uid-1") == result_of("uid-1")
 
 
-def test_a_job_that_is_run_again_says_the_same_as_at_first(store: Store) -> None:
+def test_a_job_that_is_run_again_reports_the_same_result(store: Store) -> None:
     result_of("uid-1").store(store)
 
     again = Result.of_job(store, "uid-1")
@@ -119,7 +119,7 @@ def test_equal_columns_have_equal_bytes() -> None:
     np.testing.assert_array_equal(artifacts.arrays_from_bytes(data)["theta"], columns["theta"])
 
 
-def test_the_last_word_goes_where_the_operator_reads_it(tmp_path: Path) -> None:
+def test_the_termination_message_is_written_where_the_operator_reads_it(tmp_path: Path) -> None:
     log = tmp_path / "log"
 
     write_message({"QTJ_TERMINATION_LOG": str(log)}, result_of("uid-1").message())
@@ -127,7 +127,7 @@ def test_the_last_word_goes_where_the_operator_reads_it(tmp_path: Path) -> None:
     assert contract.TerminationMessage.parse(log.read_text()) == result_of("uid-1").message()
 
 
-def test_a_last_word_nobody_can_write_is_no_failure(tmp_path: Path) -> None:
+def test_a_termination_message_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
     write_message({"QTJ_TERMINATION_LOG": str(tmp_path)}, contract.TerminationMessage(error="no"))
 
 

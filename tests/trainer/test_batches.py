@@ -1,4 +1,4 @@
-"""Every example exactly once in an epoch, whatever the number of replicas."""
+"""Every example exactly once in an epoch, for any number of replicas."""
 
 from dataclasses import replace
 from itertools import islice

@@ -109,7 +109,7 @@ def test_a_mistake_is_one_sentence_at_once(trainer: Trainer, arguments: str, cod
         ),
     ],
 )
-def test_another_circuit_than_the_job_says_is_refused(
+def test_another_circuit_than_that_of_the_job_is_refused(
     trainer: Trainer, arguments: list[str], environment: dict[str, str], sentence: str
 ) -> None:
     ended = trainer.run("train", "qcnn", *arguments, **environment)

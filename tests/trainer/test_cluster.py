@@ -1,4 +1,4 @@
-"""TF_CONFIG, and what it says about this process."""
+"""TF_CONFIG, and the role of this process in it."""
 
 import json
 
@@ -55,7 +55,7 @@ def test_parameter_servers_and_workers_serve_their_chief() -> None:
     assert serving == {("chief", 0): False, ("ps", 0): True, ("worker", 0): True, ("worker", 1): True}
 
 
-def test_workers_alone_serve_nobody() -> None:
+def test_workers_without_a_coordinator_do_not_serve() -> None:
     assert not cluster({"worker": ["a:1", "b:1"]}, "worker", 1).serves
 
 
@@ -78,7 +78,7 @@ def test_a_program_without_an_evaluator_reports_so() -> None:
         cluster(SERVERS, "evaluator", 0)
 
 
-def test_nobody_else_evaluates() -> None:
+def test_no_other_role_evaluates() -> None:
     assert not Cluster.alone().evaluates
     assert not cluster(SERVERS, "chief", 0).evaluates
 

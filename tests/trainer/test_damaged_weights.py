@@ -1,4 +1,4 @@
-"""Weights of a program's own that are damaged, or of another program, are refused with a sentence."""
+"""Weights of a user's program that are damaged, or of another program, are refused with a sentence."""
 
 import io
 import json

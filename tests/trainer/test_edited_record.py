@@ -25,7 +25,7 @@ OPTIONS: dict[str, Any] = {
 
 
 def refusal(folder: Path, text: str) -> str:
-    """Returns what inference says of weights with a record of this text."""
+    """Returns the error of inference for weights with a record of this text."""
     (folder / "1.json").write_text(text)
     with pytest.raises(UserError) as refused:
         infer(str(folder / "1.h5"), None, str(folder), {})

@@ -72,7 +72,7 @@ def progress_at(port: int) -> dict[str, Any]:
         return {}
 
 
-def test_an_evaluator_judges_the_checkpoints_and_at_last_the_weights(job: Job) -> None:
+def test_an_evaluator_evaluates_the_checkpoints_and_then_the_weights(job: Job) -> None:
     evaluator = job.evaluator(*LINE, "--epochs", "500")
     evaluator.wait_for("TensorFlow")
     leader = job.leader(*LINE, "--epochs", "500")
@@ -110,7 +110,7 @@ def test_an_evaluator_reports_its_progress_and_ends_cleanly_on_sigterm(stopped: 
     assert list(evaluator.temporary.iterdir()) == []
 
 
-def test_an_evaluator_that_has_nothing_to_judge_is_refused_before_tensorflow_is_loaded(job: Job) -> None:
+def test_an_evaluator_without_checkpoints_is_refused_before_tensorflow_is_loaded(job: Job) -> None:
     ended = job.evaluator(*LINE, "--checkpoint-every", "0").end()
 
     assert (ended.code, ended.cpu_seconds < WITHOUT_TENSORFLOW) == (1, True)
@@ -129,7 +129,7 @@ def test_a_program_that_evaluates_nothing_is_refused_as_an_evaluator(trainer: Tr
     ]
 
 
-def test_a_training_tells_on_how_many_devices_it_runs(job: Job) -> None:
+def test_a_training_reports_its_number_of_devices(job: Job) -> None:
     ended = job.leader(*LINE, "--epochs", "2", "--devices", "2").end()
 
     assert ended.message

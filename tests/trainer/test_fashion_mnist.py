@@ -71,7 +71,7 @@ def test_a_folder_without_the_files_is_named(tmp_path: Path) -> None:
         FashionMnist().split(FashionMnistOptions(data=str(tmp_path)))
 
 
-def test_generated_images_depend_on_the_seed_alone() -> None:
+def test_generated_images_depend_only_on_the_seed() -> None:
     first, second, other = generated(20, 1), generated(20, 1), generated(20, 2)
 
     np.testing.assert_array_equal(first["image"], second["image"])

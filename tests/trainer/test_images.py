@@ -60,7 +60,7 @@ def test_only_the_last_layers_learn(folder: Path) -> None:
     assert learning == {"block5_conv1", "block5_conv2", "block5_conv3", "classes"}
 
 
-def test_stored_weights_are_the_ones_to_begin_with(folder: Path, tmp_path: Path) -> None:
+def test_stored_weights_are_the_initial_weights(folder: Path, tmp_path: Path) -> None:
     base = tf_keras.applications.VGG16(include_top=False, weights=None, input_shape=(32, 32, 3))
     base.save_weights(tmp_path / "vgg16.h5")
 
@@ -76,7 +76,7 @@ def test_a_folder_without_classes_is_named(tmp_path: Path) -> None:
         Images().split(ImagesOptions(data=str(tmp_path)))
 
 
-def test_four_classes_are_trained_and_judged(trainer: Trainer, folder: Path, tmp_path: Path) -> None:
+def test_four_classes_are_trained_and_evaluated(trainer: Trainer, folder: Path, tmp_path: Path) -> None:
     artifacts = ("--artifacts", str(tmp_path))
     options = ("--size", "32", "--epochs", "3", "--batch-size", "8", "--checkpoint-every", "0")
 

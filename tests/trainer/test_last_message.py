@@ -10,7 +10,7 @@ from qtj_trainer.run.termination import write_message
 MESSAGE = contract.TerminationMessage(error="something is wrong: correct it")
 
 
-def test_the_message_is_left_where_the_environment_says(tmp_path: Path) -> None:
+def test_the_message_is_written_where_the_environment_names_a_file(tmp_path: Path) -> None:
     write_message({"QTJ_TERMINATION_LOG": str(tmp_path / "log")}, MESSAGE)
 
     assert contract.TerminationMessage.parse((tmp_path / "log").read_text()) == MESSAGE
@@ -34,7 +34,7 @@ def test_a_message_that_cannot_be_left_is_no_failure(tmp_path: Path, named: str)
 
 
 @pytest.mark.parametrize("is_pod", [True, False])
-def test_without_the_variable_the_message_is_left_in_a_pod_alone(
+def test_without_the_variable_the_message_is_written_only_in_a_pod(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_pod: bool
 ) -> None:
     log = tmp_path / "termination-log"

@@ -1,4 +1,4 @@
-"""A folder of artifacts is whole in itself: it can be moved, copied, and read where it then is."""
+"""A folder of artifacts is complete: it can be moved, copied, and read at its new place."""
 
 import json
 from pathlib import Path
@@ -76,7 +76,7 @@ def test_a_record_is_read_beside_weights_that_are_named_by_a_path(left: Path, mo
     assert artifacts.read_verified(Record.of_weights(str(weights)).held_out) == b"examples"
 
 
-def test_inference_judges_artifacts_that_were_moved(trainer: Trainer, tmp_path: Path) -> None:
+def test_inference_evaluates_artifacts_that_were_moved(trainer: Trainer, tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     trained = trainer.run("train", "qcnn", "--qubits=4", "--rounds=2", "--epochs=1", "--artifacts", str(old))
     old.rename(new)

@@ -61,7 +61,7 @@ def test_an_option_without_effect_or_out_of_its_range_is_refused(chosen: dict[st
     assert str(refused.value).startswith(sentence)
 
 
-def test_a_training_with_defaults_goes_on_from_checkpoints_of_the_first_version() -> None:
+def test_a_training_with_defaults_continues_from_checkpoints_of_the_first_version() -> None:
     without_effect = {"epochs", "checkpoint_every", "checkpoint_steps", "devices"}
 
     assert Options().affecting_numbers() == {name: value for name, value in FIRST.items() if name not in without_effect}
@@ -93,7 +93,7 @@ def test_a_record_of_the_first_version_has_todays_defaults() -> None:
     assert Options.from_record(FIRST) == Options()
 
 
-def test_a_record_of_today_says_it_all() -> None:
+def test_a_current_record_has_all_fields() -> None:
     options = Options(schedule=Schedule.LINEAR, patience=3, clip_norm=0.5, weight_decay=0.25)
 
     assert Options.from_record(json.loads(json.dumps(asdict(options)))) == options

@@ -163,7 +163,7 @@ def test_a_file_in_the_root_folder_is_found() -> None:
         read_uri("/nowhere-at-all.npz")
 
 
-def test_each_class_is_split_by_the_seed_alone() -> None:
+def test_each_class_is_split_only_by_the_seed() -> None:
     labels = np.repeat([-1, 1], [10, 20]).astype(np.float32)
 
     first, again, other = (split_rows(labels, 0.7, seed) for seed in (1, 1, 2))

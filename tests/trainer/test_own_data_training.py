@@ -1,4 +1,4 @@
-"""Training the QCNN on a user's own examples, from a file or a bucket, and judging it without them."""
+"""Training the QCNN on a user's own examples, from a file or a bucket, and evaluating it without them."""
 
 import io
 import json
@@ -22,7 +22,7 @@ QUBITS = 5
 TRAINING = ("train", "qcnn", "--epochs", "8", "--batch-size", "8", "--checkpoint-every", "0")
 FIVE = "an example of {file} has 5 angles: make it 5"
 LOADED_TENSORFLOW = 5.0
-"""Seconds of processor time that a process takes at least that has loaded it."""
+"""Seconds of processor time that a process needs at least if it loads TensorFlow."""
 
 
 def examples(count: int = 40, qubits: int = QUBITS) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def test_arguments_are_checked_without_the_data(trainer: Trainer) -> None:
     assert bad.error == "--data is gs://nowhere/a.txt: it must end in .npz or .csv"
 
 
-def test_one_worker_and_two_learn_the_same_from_a_bucket_and_are_judged_without_it(
+def test_one_worker_and_two_learn_the_same_from_a_bucket_and_are_evaluated_without_it(
     trainer: Trainer, bucket: storage.Bucket, emulator: str, tmp_path: Path
 ) -> None:
     blob = bucket.blob("own/examples.npz")

@@ -78,7 +78,7 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(start: Start) -> None:
     assert [servers.processes[role].end().code for role in (PS, ("worker", 0), ("worker", 1))] == [0, 0, 0]
 
 
-def test_workers_that_are_killed_again_and_again_restart_nobody_else(start: Start) -> None:
+def test_workers_that_are_killed_repeatedly_restart_no_other_process(start: Start) -> None:
     servers = start("train", "linear-regression", "--epochs", "400")
     chief = servers.processes[CHIEF]
     chief.wait_for("epoch   1/")

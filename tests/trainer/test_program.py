@@ -1,4 +1,4 @@
-"""A Keras program of a user's own, with the helper and without."""
+"""A user's Keras program, with the helper and without."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def test_a_program_without_the_helper_trains_too(trainer: Trainer, tmp_path: Pat
     assert [epochs_in(each.output) for each in ended] == [[1, 2, 3, 4, 5]] * 2
 
 
-def test_two_workers_leave_weights_and_a_last_word(trainer: Trainer, tmp_path: Path) -> None:
+def test_two_workers_store_weights_and_a_termination_message(trainer: Trainer, tmp_path: Path) -> None:
     environment = {"QTJ_ARTIFACTS_URI": str(tmp_path), "QTJ_JOB_UID": "uid-1"}
     leader, follower = [process.end() for process in trainer.start_programs(2, EXAMPLE, **environment)]
     again = start(trainer, EXAMPLE, tmp_path).end()
@@ -61,7 +61,7 @@ def test_two_workers_leave_weights_and_a_last_word(trainer: Trainer, tmp_path: P
     assert again.cpu_seconds < 5
 
 
-def test_two_workers_train_a_circuit_of_their_own_and_inference_judges_its_weights(
+def test_two_workers_train_their_own_circuit_and_inference_evaluates_its_weights(
     trainer: Trainer, tmp_path: Path
 ) -> None:
     environment = {"QTJ_ARTIFACTS_URI": str(tmp_path), "QTJ_JOB_UID": "uid-1"}
@@ -76,7 +76,7 @@ def test_two_workers_train_a_circuit_of_their_own_and_inference_judges_its_weigh
     assert {path.name.split(".", 2)[2] for path in tmp_path.glob("weights/*.*.*")} == {"cirq.json", "qasm"}
 
 
-def test_a_killed_program_goes_on_after_its_last_epoch(trainer: Trainer, slow: Path, tmp_path: Path) -> None:
+def test_a_killed_program_continues_after_its_last_epoch(trainer: Trainer, slow: Path, tmp_path: Path) -> None:
     victim = start(trainer, slow, tmp_path / "a")
     victim.wait_for("Epoch 4/60")
     victim.kill()
@@ -155,7 +155,7 @@ def inference_of(trained: Ended) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("source", [EXAMPLE.read_text(), KERAS_3], ids=["keras 2", "keras 3"])
-def test_inference_judges_the_weights_that_are_stored(trainer: Trainer, tmp_path: Path, source: str) -> None:
+def test_inference_evaluates_the_stored_weights(trainer: Trainer, tmp_path: Path, source: str) -> None:
     trained = run(trainer, tmp_path, source)
     evaluated = run(trainer, tmp_path, source, **inference_of(trained))
     weights = Path(trained.weights.uri.removeprefix("file://"))
@@ -177,7 +177,7 @@ def test_inference_judges_the_weights_that_are_stored(trainer: Trainer, tmp_path
     assert no_checksum.code == 1, "only a variable that is not there leaves the check out"
 
 
-def test_a_keras_3_model_goes_on_after_its_last_epoch(trainer: Trainer, tmp_path: Path) -> None:
+def test_a_keras_3_model_continues_after_its_last_epoch(trainer: Trainer, tmp_path: Path) -> None:
     stops = KERAS_3.replace("callbacks=[", "callbacks=[keras.callbacks.LambdaCallback(on_epoch_begin=stop), ").replace(
         "import keras", "import os\nimport keras\nstop = lambda epoch, logs: epoch == 2 and os._exit(75)"
     )

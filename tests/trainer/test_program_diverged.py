@@ -1,4 +1,4 @@
-"""A Keras program of a user's own whose training diverges, or whose metrics are no results."""
+"""A user's Keras program whose training diverges, or whose metrics are no results."""
 
 from pathlib import Path
 
@@ -81,7 +81,7 @@ def test_weights_that_are_not_finite_are_not_stored(trainer: Trainer, tmp_path: 
         ('"note": "good", ', "the metric 'note' is 'good', which is not a number"),
     ],
 )
-def test_finish_stores_the_weights_before_it_judges_the_metrics(
+def test_finish_stores_the_weights_before_it_checks_the_metrics(
     trainer: Trainer, tmp_path: Path, metric: str, sentence: str
 ) -> None:
     ended = run(trainer, tmp_path, KERAS_3.replace('finish(model, {"mse":', f'finish(model, {{{metric}"mse":'))

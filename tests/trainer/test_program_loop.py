@@ -11,7 +11,7 @@ from tests.trainer.loops import LOOP, Folder, steps_in
 from tests.trainer.processes import free_ports, tf_configs
 
 
-def test_a_loop_leaves_weights_by_name_progress_and_a_last_word(job: Folder) -> None:
+def test_a_loop_stores_weights_by_name_progress_and_a_termination_message(job: Folder) -> None:
     log = job.path / "progress.jsonl"
     ended = job.run(QTJ_PROGRESS_LOG=str(log))
     again = job.run("sys.exit(9)")
@@ -30,7 +30,7 @@ def test_a_loop_leaves_weights_by_name_progress_and_a_last_word(job: Folder) -> 
     assert (again.code, again.message) == (0, ended.message)
 
 
-def test_a_loop_killed_between_checkpoints_comes_to_the_same_digits(job: Folder, other: Folder) -> None:
+def test_a_loop_killed_between_checkpoints_has_the_same_digits_at_the_end(job: Folder, other: Folder) -> None:
     killed = job.run("if (epoch.number, step) == (4, 5): import os; os.kill(os.getpid(), 9)")
     resumed, whole = job.run(), other.run()
 
@@ -134,7 +134,7 @@ def test_steps_that_are_only_counted_are_told_and_make_no_checkpoints_within_an_
     assert steps_in(job.stored("checkpoints/uid-1/*")) == [20, 30]
 
 
-def test_a_loop_left_early_says_what_it_came_to(job: Folder) -> None:
+def test_a_loop_that_ends_early_reports_its_numbers(job: Folder) -> None:
     leaves = LOOP.replace("accuracy=1 / (1 + state.losses[-1]))", "loss=0.5)\n    if epoch.number == 2: break")
 
     ended = job.run("pass", leaves.replace("== 6", "== 2"))
@@ -145,7 +145,7 @@ def test_a_loop_left_early_says_what_it_came_to(job: Folder) -> None:
     assert (ended.message.progress.epoch, ended.message.progress.loss) == (2, 0.5)
 
 
-def test_all_workers_begin_after_the_checkpoint_that_the_leader_names(job: Folder) -> None:
+def test_all_workers_continue_from_the_checkpoint_that_the_leader_names(job: Folder) -> None:
     job.run("if (epoch.number, step) == (4, 5): import os; os.kill(os.getpid(), 9)")
     (job.path / "artifacts").rename(job.path / "shared")
     environment = {"QTJ_ARTIFACTS_URI": str(job.path / "shared")}

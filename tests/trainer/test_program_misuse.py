@@ -1,4 +1,4 @@
-"""Mistakes that a program of one's own can make with `Program`: each is one sentence, and no figure is untrue."""
+"""Mistakes that a user's program can make with `Program`: each is one sentence, and no number is wrong."""
 
 from pathlib import Path
 
@@ -122,7 +122,7 @@ def test_a_keras_2_fit_with_too_many_epochs_is_refused(trainer: Trainer, tmp_pat
     assert ended.error.startswith("fit(epochs=5) has more epochs than Program(epochs=3)")
 
 
-def test_a_second_fit_that_goes_on_where_the_first_ended_trains_the_rest(trainer: Trainer, tmp_path: Path) -> None:
+def test_a_second_fit_that_continues_after_the_first_trains_the_rest(trainer: Trainer, tmp_path: Path) -> None:
     parts = [FIT.replace("epochs=3", "epochs=2"), FIT.replace("=first", "=max(first, 2)")]
 
     ended = run(trainer, tmp_path, replaced(FIT, "\n".join(parts), KERAS_3))
@@ -148,7 +148,7 @@ def test_every_score_is_in_the_log(trainer: Trainer, tmp_path: Path) -> None:
     assert ended.errors.splitlines() == [f"epoch {each}/3  loss 1.0000  fidelity 0.5000" for each in (1, 2, 3)]
 
 
-def test_a_program_with_a_log_of_its_own_has_each_line_once(trainer: Trainer, tmp_path: Path) -> None:
+def test_a_program_with_its_own_logging_has_each_line_once(trainer: Trainer, tmp_path: Path) -> None:
     logs = "import logging, sys\nlogging.basicConfig(stream=sys.stdout, format='mine: %(message)s')\nstate ="
 
     ended = run(trainer, tmp_path, replaced("state =", logs))
@@ -157,7 +157,7 @@ def test_a_program_with_a_log_of_its_own_has_each_line_once(trainer: Trainer, tm
     assert ended.output.splitlines() == [f"mine: epoch {each}/3  loss 1.0000  fidelity 0.5000" for each in (1, 2, 3)]
 
 
-def test_only_the_leader_tells_of_epochs(trainer: Trainer, tmp_path: Path) -> None:
+def test_only_the_leader_logs_epochs(trainer: Trainer, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(LOOP)
 
@@ -206,7 +206,7 @@ def test_an_inference_that_forgets_to_report_is_no_training_that_forgets_to_fini
     assert (ended.code, NOT_FINISHED in ended.errors) == (0, False), ended.errors
 
 
-def test_steps_that_a_break_leaves_are_counted(trainer: Trainer, tmp_path: Path) -> None:
+def test_steps_that_end_with_break_are_counted(trainer: Trainer, tmp_path: Path) -> None:
     leaves = replaced("epoch.step(loss=1.0)", "epoch.step(loss=1.0)\n        if step == 4: break")
 
     ended = run(trainer, tmp_path, leaves)
@@ -230,7 +230,7 @@ def test_an_epoch_that_is_left_counts_if_it_has_reported(trainer: Trainer, tmp_p
     assert "training ended after 1 of 3 epochs" in silent.errors
 
 
-def test_a_traceback_of_a_program_begins_with_its_own_line(trainer: Trainer, tmp_path: Path) -> None:
+def test_a_traceback_of_a_program_starts_with_its_own_line(trainer: Trainer, tmp_path: Path) -> None:
     ended = run(trainer, tmp_path, replaced("state.w += 1", "raise ValueError('mine')"))
 
     assert ended.code == 1

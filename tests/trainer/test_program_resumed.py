@@ -21,7 +21,7 @@ def test_the_log_names_the_checkpoint(job: Folder) -> None:
     assert f"resumed after epoch 3 from {checkpoint}" in resumed.errors.splitlines()
 
 
-def test_a_job_that_has_trained_says_so(job: Folder) -> None:
+def test_a_job_that_has_finished_reports_it(job: Folder) -> None:
     trained = job.run()
 
     again = job.run()

@@ -1,4 +1,4 @@
-"""What a program of one's own checks before it trains, and how it waits for the other replicas."""
+"""What a user's program checks before it trains, and how it waits for the other replicas."""
 
 import socket
 import urllib.request
@@ -80,7 +80,7 @@ def test_a_keras_program_that_waits_for_a_peer_answers_and_can_be_told_to_end(
     assert waiting.end(60).code == 143
 
 
-def test_a_loop_waits_for_all_workers_and_says_for_whom(job: Folder) -> None:
+def test_a_loop_waits_for_all_workers_and_logs_which_are_missing(job: Folder) -> None:
     leader, follower = tf_configs(worker=2).values()
     early = job.start(TF_CONFIG=leader)
     eventually(lambda: "waiting for worker 1" in early.errors(), 60)

@@ -1,4 +1,4 @@
-"""The record beside the weights names the engine that simulated, whatever was asked for."""
+"""The record beside the weights names the engine that simulated, not the one that was requested."""
 
 import json
 from pathlib import Path

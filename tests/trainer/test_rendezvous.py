@@ -1,4 +1,4 @@
-"""Processes meet before TensorFlow starts, in whatever order they come."""
+"""Processes meet before TensorFlow starts, in any order of arrival."""
 
 import socket
 import time
@@ -54,7 +54,7 @@ def port_of(cluster: Cluster) -> int:
     return cluster.me.port
 
 
-def test_nobody_goes_before_the_last_has_come(clusters: list[Cluster]) -> None:
+def test_no_process_starts_before_the_last_has_arrived(clusters: list[Cluster]) -> None:
     early = [meeting(cluster) for cluster in clusters[:2]]
     time.sleep(0.5)
     assert not any(each.done() for each in early)
@@ -64,7 +64,7 @@ def test_nobody_goes_before_the_last_has_come(clusters: list[Cluster]) -> None:
     assert ended(*early, last)
 
 
-def test_all_hear_the_word_of_the_leader(clusters: list[Cluster]) -> None:
+def test_all_receive_the_message_of_the_leader(clusters: list[Cluster]) -> None:
     results = [meeting(cluster, message) for cluster, message in zip(clusters, ("mine", "theirs", ""), strict=True)]
 
     assert [each.result(10) for each in results] == ["mine"] * 3
@@ -88,7 +88,7 @@ def test_a_follower_that_went_away_is_awaited_again(clusters: list[Cluster]) -> 
     assert ended(leader, *followers)
 
 
-def test_a_stranger_holds_up_nobody(clusters: list[Cluster]) -> None:
+def test_a_foreign_connection_delays_no_process(clusters: list[Cluster]) -> None:
     follower = meeting(clusters[1])
     eventually(lambda: listens(port_of(clusters[1])))
 
@@ -114,7 +114,7 @@ def test_all_end_with_the_same_sentence_where_one_would_train_something_else(clu
     assert all(isinstance(each.exception(10), UserError) for each in meetings)
 
 
-def test_all_go_where_their_terms_are_alike(clusters: list[Cluster]) -> None:
+def test_all_start_if_their_terms_are_equal(clusters: list[Cluster]) -> None:
     terms: Terms = {"--learning-rate": 0.1, "model": "1f3c", "--data": "ä\n"}
 
     assert ended(*[meeting(cluster, "", terms) for cluster in clusters])

@@ -42,7 +42,7 @@ def test_a_result_names_its_weights_relative_to_its_folder(tmp_path: Path) -> No
     assert (fields["jobUid"], fields["metrics"], fields["epoch"]) == ("uid-1", {"mse": 0.5}, 20)
 
 
-def test_a_folder_that_has_moved_says_where_everything_is_now(tmp_path: Path) -> None:
+def test_a_folder_that_was_moved_has_the_new_addresses(tmp_path: Path) -> None:
     before, now = tmp_path / "before", tmp_path / "now"
     store = open_store(str(before))
     result(before).store(store)

@@ -65,7 +65,7 @@ def test_a_step_that_does_not_end_is_waited_for_as_long_as_some_steps_took(tmp_p
     assert time.monotonic() - began > 2.3
 
 
-def test_a_checkpoint_is_finished_however_long_it_takes(tmp_path: Path) -> None:
+def test_a_checkpoint_is_finished_even_if_it_takes_long(tmp_path: Path) -> None:
     program = (
         "with stop.deferred():\n    until_requested()\n    time.sleep(1)\n    print('stored', flush=True)\n"
         "time.sleep(600)"
@@ -101,7 +101,7 @@ def test_a_thread_that_is_started_later_does_not_take_the_signal(tmp_path: Path)
     assert ended(tmp_path, program).returncode == STOPPED
 
 
-def test_a_process_that_leaves_deletes_the_sources_that_autograph_has_written_for_it(tmp_path: Path) -> None:
+def test_a_process_deletes_the_sources_of_autograph_when_it_ends(tmp_path: Path) -> None:
     (tmp_path / "__autograph_generated_file1.py").touch()
     (tmp_path / "__autograph_generated_file2.py").touch()
     program = "sys.path.insert(0, '.')\nimport __autograph_generated_file1\nleave(3)"
@@ -112,7 +112,7 @@ def test_a_process_that_leaves_deletes_the_sources_that_autograph_has_written_fo
     assert [path.name for path in tmp_path.glob("*.py")] == ["__autograph_generated_file2.py"]
 
 
-def test_a_process_leaves_without_the_end_of_its_threads_and_exit_handlers(tmp_path: Path) -> None:
+def test_a_process_ends_without_its_threads_and_exit_handlers(tmp_path: Path) -> None:
     program = "import atexit, threading\natexit.register(print, 'late')\n"
     program += "threading.Thread(target=time.sleep, args=(600,)).start()\nleave(4)"
 

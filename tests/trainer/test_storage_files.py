@@ -32,7 +32,7 @@ def test_a_folder_with_a_space_has_an_address_too(tmp_path: Path) -> None:
     assert open_store(f"file://{tmp_path}/my%20runs").read("a.json") == b"{}"
 
 
-def test_an_interrupted_write_leaves_the_old_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_write_keeps_the_old_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = open_store(str(tmp_path))
     store.write("a", b"old")
 

@@ -55,7 +55,7 @@ def moody_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
     class Server(ThreadingHTTPServer):
         def handle_error(self, *_: object) -> None:
-            """Says nothing: clients that hang up after a failure are expected."""
+            """Logs nothing: clients that hang up after a failure are expected."""
 
     server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -11,7 +11,7 @@ from tests.trainer.processes import Ended, Trainer, tf_configs
 
 
 def ended_together(trainer: Trainer, *of_each: tuple[str, ...]) -> list[Ended]:
-    """Runs workers with arguments of their own."""
+    """Runs workers with different arguments."""
     configs = tf_configs(worker=len(of_each)).values()
     started = [
         trainer.start("train", *arguments, TF_CONFIG=config) for arguments, config in zip(of_each, configs, strict=True)

@@ -20,7 +20,7 @@ from tests.trainer.processes import Ended, Process, Trainer, eventually, free_po
 ACCEPTED_MSE = 0.29
 ACCEPTED_SIGN_ACCURACY = 0.92
 ACCEPTED_PURE_MSE = 0.63
-"""The bands of the tutorial's models, seeds 0 to 3: the pure one depends on where it begins."""
+"""The bands of the tutorial's models, seeds 0 to 3: the result of the pure one depends on its initial weights."""
 
 SMALL = ("--qubits", "4", "--rounds", "2", "--epochs", "1")
 FOREVER = (*SMALL, "--epochs", "1000000")
@@ -111,7 +111,7 @@ def test_only_the_leader_speaks(trained: Trained) -> None:
     assert trained.leader.sentences == trained.follower.sentences == []
 
 
-def test_the_record_tells_how_to_repeat_it(trained: Trained) -> None:
+def test_the_record_has_all_that_is_needed_to_repeat_the_training(trained: Trained) -> None:
     record = trained.record
 
     assert record["workload"] == "qcnn"
@@ -202,7 +202,7 @@ def test_a_job_that_has_trained_does_not_train_again(trainer: Trainer, trained: 
     assert max(leader.cpu_seconds, follower.cpu_seconds) < 5
 
 
-def test_another_job_trains_anew(trainer: Trainer, tmp_path: Path) -> None:
+def test_another_job_trains_from_the_start(trainer: Trainer, tmp_path: Path) -> None:
     weights = {"uri": f"file://{tmp_path}/weights/1.h5", "sha256": "1f"}
     (tmp_path / "result.json").write_text(json.dumps({"jobUid": "uid-1", "weights": weights, "metrics": {}}))
 

@@ -97,7 +97,7 @@ def test_random_keys_of_jax_draw_on() -> None:
     assert jax.random.normal(back) == jax.random.normal(key)
 
 
-def test_a_pytree_of_a_class_of_its_own_comes_back_as_one() -> None:
+def test_a_pytree_of_a_custom_class_is_restored_as_one() -> None:
     @jax.tree_util.register_pytree_node_class
     class Point:
         def __init__(self, x: Any) -> None:

@@ -82,8 +82,8 @@ def fused(case: Case, threads: int) -> Simulator:
     upstream = np.tile(data["coefficients"] / case.batch, (case.batch, 1))
 
     def gradient() -> Array:
-        _, serial = engine.values(inputs, data["parameters"])
-        return engine.gradients(inputs, data["parameters"], upstream, serial)[1]
+        engine.values(inputs, data["parameters"])
+        return engine.gradients(inputs, data["parameters"], upstream)[1]
 
     return Simulator(lambda: engine.values(inputs, data["parameters"])[0], gradient)
 

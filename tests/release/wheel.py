@@ -18,7 +18,7 @@ PACKAGES = {
 """The package that each distribution has, and it alone."""
 
 _PLATFORM = "quantumtrainingjob_trainer"
-_LIBRARIES = {"libqtj_fused.so", "libqtj_tracer.so"}
+_LIBRARIES = {"libqtj_fused.so", "libqtj_op.so", "libqtj_tracer.so"}
 
 
 def faults(wheel: Path) -> list[str]:

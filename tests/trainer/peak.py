@@ -93,9 +93,9 @@ def limited(limit: int) -> Iterator[Path]:
 
 def main(free: int, arguments: list[str]) -> None:
     if free:  # only then: it imports TensorFlow, and a training that is refused must not
-        from qtj_trainer.simulate.fused.budget import BUDGET  # noqa: PLC0415
+        from qtj_trainer.simulate.fused.library import library  # noqa: PLC0415
 
-        BUDGET._free = lambda: free - BUDGET.lent
+        library().qtj_assume_free(free)
     app(arguments, standalone_mode=False, obj=Stop())
     lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
     kilobytes = {words[0]: int(words[1]) for words in lines if words[-1] == "kB"}

@@ -1,7 +1,7 @@
 """Loads the TensorFlow operations of a workload's model.
 
 A worker of a parameter server runs graphs that its coordinator has built. Operations that are not part of TensorFlow
-are in libraries, which TensorFlow Quantum loads when such a graph is first built: in the coordinator, not in a worker.
+are in libraries, which are loaded when such a graph is first built: in the coordinator, not in a worker.
 """
 
 import tensorflow as tf
@@ -16,7 +16,6 @@ __all__ = ["load_operations"]
 
 def load_operations(workload: Workload, options: Options) -> None:
     """Builds the graphs of a training step and an evaluation step, as the coordinator does, and discards them."""
-    options = options.on_parameter_servers()
     examples = workload.encode(workload.split(options).training, options)
     loop = Synchronous(workload, options, tf.distribute.get_strategy(), training=examples, held_out=examples)
     loop.trace(next(iter(batches(examples, 1))))

@@ -82,9 +82,7 @@ def _train(run: Run) -> None:
 def _memory(run: Run) -> ReplicaMemory | None:
     """Returns the memory that this process needs. With parameter servers, each worker computes whole batches."""
     cluster = run.replica.cluster
-    if cluster.is_coordinated:
-        return run.workload.memory(run.options.on_parameter_servers())
-    return run.workload.memory(run.options, cluster.size)
+    return run.workload.memory(run.options, 1 if cluster.is_coordinated else cluster.size)
 
 
 def _train_and_store(run: Run) -> None:

@@ -103,14 +103,6 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
         specification = Specification.from_config(config)
         return cls(**{**config, **specification._asdict()})
 
-    def _trackable_children(self, save_type: str = "checkpoint", **options: Any) -> Any:  # noqa: ANN401  as in Keras
-        if save_type == "savedmodel" and self.engine is EngineName.FUSED:
-            raise NotImplementedError(
-                f"a SavedModel cannot hold the layer {self.name!r}, whose engine is no operation of TensorFlow's: save"
-                " the model as .keras, or only its weights"
-            )
-        return super()._trackable_children(save_type, **options)
-
 
 def _operation(engine: EngineName, specification: Specification) -> Operation:
     unsupported = None

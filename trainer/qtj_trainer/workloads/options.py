@@ -173,10 +173,6 @@ class Options:
         untouched = {each.name for each in fields(self) if _is_added(each) and values[each.name] == each.default}
         return {name: value for name, value in values.items() if name not in ignored | untouched}
 
-    def on_parameter_servers(self) -> Self:
-        """Returns the options with which other processes can run the operations of the model."""
-        return self
-
     @classmethod
     def from_record(cls, recorded: Mapping[str, Any]) -> Self:
         """Restores options from a record.

@@ -135,10 +135,6 @@ class QcnnOptions(Options):
         ignored = {"data", "rounds"} if self.data_sha256 else set()
         return {name: value for name, value in values.items() if name not in ignored}
 
-    def on_parameter_servers(self) -> Self:
-        """Returns the options with TensorFlow Quantum, whose operations another process can run."""
-        return replace(self, engine=EngineName.TFQ)
-
 
 class Qcnn(Workload):
     """The QCNN of the TensorFlow Quantum tutorial."""

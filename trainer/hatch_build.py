@@ -1,7 +1,7 @@
 """Compiles the native libraries into the trainer's wheel; without a C compiler there is no wheel.
 
-A checkout that is installed as it is (`pip install -e`) does without: TensorFlow Quantum then simulates, more slowly,
-and no profiles are served.
+An editable installation (`pip install -e`) works without them: TensorFlow Quantum simulates then, more slowly, and no
+profiles are served.
 """
 
 import importlib.util
@@ -22,8 +22,8 @@ class NativeLibraries(BuildHookInterface[Any]):
         """Compiles before the files of the wheel are collected; the wheel fits any Python 3 of this platform.
 
         Args:
-            version: "editable" for a checkout that is installed as it is, or "standard".
-            build_data: What the wheel is made of.
+            version: "editable" for an editable installation, or "standard".
+            build_data: The contents of the wheel; the libraries and the tag are added.
         """
         try:
             libraries = _compiled(Path(self.root, _ENGINE))

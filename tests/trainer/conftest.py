@@ -65,7 +65,7 @@ def trainer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trainer]:
 
 @pytest.fixture
 def job(trainer: Trainer, tmp_path: Path) -> Folder:
-    """The folder of a job, for programs with a loop of their own."""
+    """The folder of a job, for programs with a custom loop."""
     return Folder(trainer, tmp_path / "job")
 
 

@@ -53,7 +53,7 @@ class Driver:
         """Returns values, gradients by inputs and gradients by weights, one after the other.
 
         Raises:
-            AssertionError: If it fails; with what it said.
+            AssertionError: If it fails; the message is its output.
         """
         inputs, weights, upstream = numbers
         data = packed(compile_plans([plan]))

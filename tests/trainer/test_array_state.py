@@ -1,4 +1,4 @@
-"""The state of a program of one's own: which checkpoints fit it, and what is said when it changes its kind."""
+"""The state of a user's program: which checkpoints fit, and the errors if its types change."""
 
 import json
 from typing import Any
@@ -36,7 +36,7 @@ def test_a_state_is_restored_as_it_was() -> None:
     assert (after.w.tolist(), after.losses, after.best) == ([1, 1], [0.5], np.inf)
 
 
-def test_a_checkpoint_says_which_parts_are_one() -> None:
+def test_a_checkpoint_records_which_parts_are_shared() -> None:
     shared = np.zeros(2)
 
     structure, *_ = ArrayState(tree(w=shared, copy=shared)).state()
@@ -75,7 +75,8 @@ def test_an_array_that_became_another_is_named_before_it_is_stored() -> None:
         state.state()
 
     assert str(refused.value) == (
-        "w was float64 (2,) when training began, and is float32 (3,) now: give program.state() what the steps return"
+        "w was float64 (2,) when training started, and is float32 (3,) now: give program.state()"
+        " arrays of the type and shape that the steps return"
     )
 
 
@@ -88,7 +89,7 @@ def test_an_optimizer_that_is_built_too_late_is_named() -> None:
     state = ArrayState(tree(optimizer=optimizer))
     optimizer.variables.append(np.zeros(2))
 
-    with pytest.raises(UserError, match=r"^optimizer has 1 variables now, and had 0 when training began: build it "):
+    with pytest.raises(UserError, match=r"^optimizer has 1 variables now, and had 0 when training started: build it "):
         state.state()
 
 
@@ -117,9 +118,7 @@ def test_a_state_that_nothing_has_changed_is_warned_of(caplog: pytest.LogCapture
     state = ArrayState(changed)
 
     state.warn_if_unchanged()
-    assert [each.partition(":")[0] for each in caplog.messages] == [
-        "nothing of the state has changed in the first epoch"
-    ]
+    assert [each.partition(":")[0] for each in caplog.messages] == ["the first epoch has not changed the state"]
 
     caplog.clear()
     changed.w += 1e-9

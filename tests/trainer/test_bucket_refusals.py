@@ -1,4 +1,4 @@
-"""What a bucket may answer besides an object, and the sentence that each answer becomes."""
+"""Answers of a bucket that are not an object, and the sentence for each of them."""
 
 import gc
 import threading
@@ -46,7 +46,7 @@ class Bucket:
 
         class Server(ThreadingHTTPServer):
             def handle_error(self, *_: object) -> None:
-                """Says nothing: clients that hang up after a failure are expected."""
+                """Logs nothing: clients that hang up after a failure are expected."""
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self._server.server_port}"
@@ -84,7 +84,7 @@ def refusal(attempt: str) -> TrainerError:
 
 
 @pytest.mark.parametrize("attempt", DOINGS)
-def test_a_missing_permission_says_what_was_attempted_and_which_role_it_needs(bucket: Bucket, attempt: str) -> None:
+def test_a_missing_permission_is_reported_with_the_attempt_and_the_role_it_needs(bucket: Bucket, attempt: str) -> None:
     bucket.objects = 403
 
     refused = refusal(attempt)
@@ -131,7 +131,7 @@ def test_what_is_not_there_is_deleted_already(bucket: Bucket) -> None:
 
 
 @pytest.mark.parametrize(("itself", "kind"), [(200, MissingObjectError), (403, MissingObjectError), (404, UserError)])
-def test_a_missing_object_is_told_from_a_missing_bucket_as_far_as_permissions_allow(
+def test_a_missing_object_is_distinguished_from_a_missing_bucket_as_far_as_permissions_allow(
     bucket: Bucket, itself: int, kind: type[UserError]
 ) -> None:
     bucket.objects, bucket.itself = 404, itself

@@ -1,4 +1,4 @@
-"""Which checkpoint the leader, a follower and an evaluator read, whatever the store and others do meanwhile."""
+"""Which checkpoint the leader, a follower and an evaluator read, also if the store or other processes change it."""
 
 import json
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ def steps(names: Sequence[str]) -> list[int]:
 
 
 def rewrite(store: Store, name: str, change: dict[str, Any]) -> str:
-    """Stores a checkpoint anew, whole, but with another description; returns its name."""
+    """Stores a copy of a checkpoint with another description; returns its name."""
     arrays = arrays_from_bytes(store.read(name))
     about = {**json.loads(str(arrays["about"])), **change}
     data = arrays_to_bytes({**arrays, "about": np.array(json.dumps(about))})
@@ -100,7 +100,7 @@ def test_an_evaluator_passes_over_a_broken_one_once(store: Store, caplog: pytest
     assert caplog.messages == [f"passing over a checkpoint: {store.uri(broken)} is truncated or was changed"]
 
 
-def test_an_evaluator_takes_one_that_went_meanwhile_for_none(
+def test_an_evaluator_skips_a_checkpoint_that_was_deleted(
     store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     made_of(store).add(after(1), NUMBERS)
@@ -109,7 +109,7 @@ def test_an_evaluator_takes_one_that_went_meanwhile_for_none(
     assert caplog.messages == []
 
 
-def test_an_evaluator_reads_the_next_one_when_the_oldest_went_meanwhile(store: Store, tmp_path: Path) -> None:
+def test_an_evaluator_reads_the_next_one_when_the_oldest_was_deleted(store: Store, tmp_path: Path) -> None:
     for number in (1, 2):
         made_of(store).add(after(number), NUMBERS)
 
@@ -119,7 +119,7 @@ def test_an_evaluator_reads_the_next_one_when_the_oldest_went_meanwhile(store: S
     assert found.position.step == 6
 
 
-def test_steps_are_in_order_however_many_digits_they_have(store: Store) -> None:
+def test_steps_are_in_order_with_any_number_of_digits(store: Store) -> None:
     for step in (1_000_000_000, 999_999_999):
         made_of(store).add(Position(step, after(1).last, (0.5,)), NUMBERS)
 
@@ -129,7 +129,7 @@ def test_steps_are_in_order_however_many_digits_they_have(store: Store) -> None:
     assert found.position.step == 999_999_999
 
 
-def test_a_follower_says_what_it_cannot_read_and_what_to_do(store: Store, tmp_path: Path) -> None:
+def test_a_follower_reports_what_it_cannot_read_and_what_to_do(store: Store, tmp_path: Path) -> None:
     name = made_of(store).add(after(1), NUMBERS)
     elsewhere = open_store(str(tmp_path / "elsewhere"))
 
@@ -146,12 +146,14 @@ def test_a_follower_says_what_it_cannot_read_and_what_to_do(store: Store, tmp_pa
     assert str(broken.value) == f"{store.uri(name)} is truncated or was changed: all have to start again"
 
 
-def test_a_leader_says_which_one_went_meanwhile(store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_leader_reports_which_checkpoint_was_deleted(
+    store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     name = made_of(store).add(after(1), NUMBERS)
 
     assert made_of(Forgetful(tmp_path)).newest() is None
-    [told] = caplog.messages
-    assert told.startswith(f"passing over a checkpoint: {store.uri(name)}")
+    [warning] = caplog.messages
+    assert warning.startswith(f"passing over a checkpoint: {store.uri(name)}")
 
 
 def test_a_store_that_does_not_answer_is_waited_for_and_not_trained_over(store: Store, tmp_path: Path) -> None:
@@ -170,8 +172,8 @@ def test_a_store_that_deletes_nothing_is_a_warning(
 
     clear_checkpoints(Silent(tmp_path), "uid-1")
 
-    [told] = caplog.messages
-    assert told.startswith(f"old checkpoints stay: {FOLDER}/000000003-")
+    [warning] = caplog.messages
+    assert warning.startswith(f"old checkpoints stay: {FOLDER}/000000003-")
     assert steps(store.list(FOLDER)) == [3]
 
 

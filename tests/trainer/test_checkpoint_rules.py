@@ -85,7 +85,7 @@ def test_a_resumed_training_keeps_the_one_that_it_resumed_from(store: Store) -> 
     assert steps(store.list(FOLDER)) == [9, 12]
 
 
-def test_a_checkpoint_that_cannot_be_used_goes_before_one_that_can(store: Store) -> None:
+def test_a_checkpoint_that_cannot_be_used_is_deleted_before_one_that_can(store: Store) -> None:
     made_of(store).add(after(1), NUMBERS)
     broken = made_of(store).add(after(5), NUMBERS)
     store.write(broken, b"")
@@ -124,7 +124,7 @@ def test_checkpoints_are_wanted_by_epoch_or_by_step(store: Store, every: int, by
     assert (asked.newest() is not None) is wanted
 
 
-def test_an_epoch_counts_at_its_end_alone(store: Store) -> None:
+def test_an_epoch_counts_only_at_its_end(store: Store) -> None:
     each = made_of(store, checkpoint_every=1)
 
     assert each.is_due(after(2))
@@ -133,7 +133,7 @@ def test_an_epoch_counts_at_its_end_alone(store: Store) -> None:
     assert not made_of(store, checkpoint_every=0).is_due(after(2))
 
 
-def test_a_training_that_has_reached_its_last_epoch_goes_on_from_there(store: Store) -> None:
+def test_a_training_that_has_reached_its_last_epoch_continues_from_it(store: Store) -> None:
     made_of(store).add(after(2), NUMBERS)
 
     assert made_of(store, epochs=2).newest()

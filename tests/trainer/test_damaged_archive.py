@@ -77,11 +77,11 @@ LZMA = archive({"angles.npy": array(np.eye(20, 8)), "labels.npy": LABELS}, zipfi
     ],
     ids=["deflate", "lzma", "encrypted", "method", "huge", "header", "no array", "no suffix"],
 )
-def test_what_is_damaged_is_said(data: bytes, why: str) -> None:
-    with pytest.raises(UserError, match=f"^a.npz{why}.*: it must hold the arrays angles and labels") as told:
+def test_damage_is_reported(data: bytes, why: str) -> None:
+    with pytest.raises(UserError, match=f"^a.npz{why}.*: it must hold the arrays angles and labels") as refused:
         read_npz("a.npz", data)
 
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(refused.value)
 
 
 def test_bytes_changed_anywhere_are_no_traceback() -> None:

@@ -1,4 +1,4 @@
-"""Weights of a program's own that are damaged, or of another program, are refused with a sentence."""
+"""Weights of a user's program that are damaged, or of another program, are refused with a sentence."""
 
 import io
 import json
@@ -89,8 +89,8 @@ def test_a_pickle_is_never_opened() -> None:
 @pytest.mark.parametrize(
     ("tree", "why"),
     [
-        ({"w": np.zeros(200)}, "b is among them, and not here"),
-        ({"w": np.zeros(200), "b": np.zeros(2), "c": np.zeros(1)}, "c is not among them"),
+        ({"w": np.zeros(200)}, "they have b, which this program does not have"),
+        ({"w": np.zeros(200), "b": np.zeros(2), "c": np.zeros(1)}, "they do not have c"),
         ({"w": np.zeros(100), "b": np.zeros(2)}, r"w is float64 (200,) there and float64 (100,) here"),
         ({"w": np.zeros(200, np.float32), "b": np.zeros(2)}, "w is float64 (200,) there and float32 (200,) here"),
     ],
@@ -100,11 +100,13 @@ def test_weights_of_another_program_are_named_by_what_differs(tree: Any, why: st
 
 
 def test_an_array_cannot_have_the_name_of_the_structure() -> None:
-    with pytest.raises(UserError, match=r"^an array of the weights has the name structure\.json: give it another key$"):
+    with pytest.raises(
+        UserError, match=r"^an array of the weights has the reserved name structure\.json: give it another key$"
+    ):
         ArrayState({"structure.json": np.zeros(1)}).dump()
 
 
 def test_weights_say_what_they_are() -> None:
-    said = json.loads(str(arrays_from_bytes(GOOD)["structure.json"]))
+    description = json.loads(str(arrays_from_bytes(GOOD)["structure.json"]))
 
-    assert [key for key, _ in said["items"]] == ["w", "b"]
+    assert [key for key, _ in description["items"]] == ["w", "b"]

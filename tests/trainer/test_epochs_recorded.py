@@ -1,4 +1,4 @@
-"""Each epoch is written down where somebody asks for it, and told in the log once."""
+"""Each epoch is recorded if a file is named, and is in the log once."""
 
 import logging
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ def test_a_record_that_cannot_be_written_ends_no_training(tmp_path: Path, named:
     assert [path.name for path in tmp_path.rglob("*")] == ["folder"]
 
 
-def test_nobody_who_asks_gets_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_variable_nothing_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
     log_progress({"QTJ_ATTEMPT": "1"}, PROGRESS)
@@ -73,7 +73,7 @@ def test_the_number_of_an_epoch_has_as_many_columns_as_the_last_one() -> None:
     assert epoch_line(Epoch(3, 21, float("nan"), {}, 10.0), 3) == "3/3"
 
 
-def test_a_leader_tells_everything_and_the_others_what_is_wrong(
+def test_a_leader_logs_everything_and_the_others_only_warnings(
     package_log: logging.Logger, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     show(monkeypatch, leads=True)

@@ -10,7 +10,7 @@ from tests.trainer.test_checkpoints import Model, checkpoints, save
 
 
 class Vanishing(FileStore):
-    """A folder in which the first checkpoint goes after it was listed and before it is read."""
+    """A folder in which the first checkpoint is deleted after it was listed and before it is read."""
 
     def read(self, name: str) -> bytes:
         if "000000003-" in name:

@@ -1,24 +1,24 @@
-"""The last message of a process, where a kubelet or nobody reads it."""
+"""The last message of a process, with and without a kubelet that reads it."""
 
 from pathlib import Path
 
 import pytest
 
 import qtj_contract as contract
-from qtj_trainer.run.termination import leave_message
+from qtj_trainer.run.termination import write_message
 
 MESSAGE = contract.TerminationMessage(error="something is wrong: correct it")
 
 
-def test_the_message_is_left_where_the_environment_says(tmp_path: Path) -> None:
-    leave_message({"QTJ_TERMINATION_LOG": str(tmp_path / "log")}, MESSAGE)
+def test_the_message_is_written_where_the_environment_names_a_file(tmp_path: Path) -> None:
+    write_message({"QTJ_TERMINATION_LOG": str(tmp_path / "log")}, MESSAGE)
 
     assert contract.TerminationMessage.parse((tmp_path / "log").read_text()) == MESSAGE
 
 
 def test_a_later_message_replaces_an_earlier_one(tmp_path: Path) -> None:
     for error in ("the first one, which is longer", "the second"):
-        leave_message({"QTJ_TERMINATION_LOG": str(tmp_path / "log")}, contract.TerminationMessage(error=error))
+        write_message({"QTJ_TERMINATION_LOG": str(tmp_path / "log")}, contract.TerminationMessage(error=error))
 
     assert (tmp_path / "log").read_text() == '{"error": "the second"}'
 
@@ -28,13 +28,13 @@ def test_a_message_that_cannot_be_left_is_no_failure(tmp_path: Path, named: str)
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
 
-    leave_message({"QTJ_TERMINATION_LOG": str(tmp_path / named)}, MESSAGE)
+    write_message({"QTJ_TERMINATION_LOG": str(tmp_path / named)}, MESSAGE)
 
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
 
 
 @pytest.mark.parametrize("is_pod", [True, False])
-def test_without_the_variable_the_message_is_left_in_a_pod_alone(
+def test_without_the_variable_the_message_is_written_only_in_a_pod(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_pod: bool
 ) -> None:
     log = tmp_path / "termination-log"
@@ -42,7 +42,7 @@ def test_without_the_variable_the_message_is_left_in_a_pod_alone(
         log.touch()  # as a kubelet mounts it
     monkeypatch.setattr(contract, "TERMINATION_MESSAGE_PATH", str(log))
 
-    leave_message({}, MESSAGE)
+    write_message({}, MESSAGE)
 
     assert log.exists() is is_pod
     assert not is_pod or contract.TerminationMessage.parse(log.read_text()) == MESSAGE

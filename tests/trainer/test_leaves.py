@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qtj_trainer.run.leaves import framework_of, from_numpy, is_weak, put, to_numpy, twin
+from qtj_trainer.run.leaves import framework_of, from_numpy, is_weak, put, separate_copy, to_numpy
 
 
 class Variable:
@@ -186,7 +186,7 @@ def test_a_variable_of_a_strategy_is_read_where_this_process_holds_it(monkeypatc
 def test_a_twin_of_an_array_shares_no_memory_with_it() -> None:
     mine = np.zeros(2)
 
-    other = twin(mine, np.zeros(2))
+    other = separate_copy(mine, np.zeros(2))
     other[0] = 1
 
     assert mine.tolist() == [0, 0]
@@ -195,16 +195,16 @@ def test_a_twin_of_an_array_shares_no_memory_with_it() -> None:
 def test_a_twin_of_what_cannot_be_changed_is_itself() -> None:
     mine = jnp.zeros(2)
 
-    assert twin(mine, np.ones(2)) is mine
+    assert separate_copy(mine, np.ones(2)) is mine
 
 
 @pytest.mark.usefixtures("framework")
 def test_a_variable_has_no_twin_with_other_numbers() -> None:
     variable = Variable([1.0, np.nan])
 
-    assert twin(variable, np.array([1.0, np.nan])) is variable
-    with pytest.raises(ValueError, match=r"^two parts are one variable here, and had different numbers: give each one"):
-        twin(variable, np.array([2.0, np.nan]))
+    assert separate_copy(variable, np.array([1.0, np.nan])) is variable
+    with pytest.raises(ValueError, match=r"^two parts are one variable here, and had different values: give each part"):
+        separate_copy(variable, np.array([2.0, np.nan]))
 
 
 @pytest.mark.usefixtures("torch")
@@ -212,12 +212,12 @@ def test_a_tensor_of_pytorch_is_copied_into_and_its_twin_is_trained_as_it_is() -
     tensor = Tensor(np.zeros(2), requires_grad=True)
 
     assert framework_of(tensor) == "torch"
-    other = twin(tensor, np.zeros(2))
+    other = separate_copy(tensor, np.zeros(2))
     assert put(tensor, np.array([1.0, 2.0])) is tensor
 
     assert to_numpy(tensor).tolist() == [1, 2]
     assert (other.values.tolist(), other.requires_grad) == ([0, 0], True)
-    assert twin(Tensor(np.zeros(2)), np.zeros(2)).requires_grad is False
+    assert separate_copy(Tensor(np.zeros(2)), np.zeros(2)).requires_grad is False
 
 
 @pytest.mark.usefixtures("torch")

@@ -1,4 +1,4 @@
-"""Numbers that a program hands over: metrics, losses and weights, and what is said of those that are no results."""
+"""Numbers of a program: metrics, losses and weights, and the messages for those that are not results."""
 
 from typing import Any
 
@@ -25,11 +25,11 @@ def test_what_is_no_number_is_quoted(value: Any) -> None:
     with pytest.raises(UserError) as refused:
         number_of("loss of step 3", value)
 
-    assert str(refused.value) == f"the loss of step 3 is {value!r}, which is no number: convert it"
+    assert str(refused.value) == f"the loss of step 3 is {value!r}, which is not a number: convert it"
 
 
 def test_a_metric_that_is_no_number_is_named() -> None:
-    with pytest.raises(UserError, match=r"^the metric 'mse' is None, which is no number: convert it$"):
+    with pytest.raises(UserError, match=r"^the metric 'mse' is None, which is not a number: convert it$"):
         numbers({"accuracy": 1, "mse": None})
 
 
@@ -43,18 +43,18 @@ def test_all_metrics_that_are_no_result_are_named_at_once() -> None:
         finite({"mse": INF, "accuracy": 0.5, "recall": NAN})
 
     assert str(refused.value) == (
-        "the metric mse is inf and recall is nan, which is no result: look for such numbers in the weights and in the "
-        "data"
+        "the metric mse is inf and recall is nan, which is not a result: look for such numbers in the weights and in"
+        " the data"
     )
 
 
-def test_metrics_are_copied_so_that_nobody_changes_what_was_told() -> None:
+def test_metrics_are_copied_so_that_nobody_changes_what_was_reported() -> None:
     mine = {"mse": 0.5}
 
-    told = finite(mine)
+    reported = finite(mine)
     mine["mse"] = 0.75
 
-    assert told == {"mse": 0.5}
+    assert reported == {"mse": 0.5}
 
 
 @pytest.mark.parametrize("value", [0.0, -1e308, 5e-324])

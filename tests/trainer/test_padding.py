@@ -1,4 +1,4 @@
-"""Padding keeps batches in one shape, and nobody computes it."""
+"""Padding keeps batches in one shape, and costs no computation."""
 
 from typing import Any, Self
 

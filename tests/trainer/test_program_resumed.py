@@ -1,4 +1,4 @@
-"""A loop of one's own that is interrupted: what its log says, and which of its numbers are stored."""
+"""A custom loop that is interrupted: its log, and which of its numbers are stored."""
 
 from tests.trainer.loops import Folder, steps_in
 
@@ -7,7 +7,7 @@ SPOILT = """if (epoch.number, step) == (2, 3):
             import os, time
             state.w *= np.inf
             os.kill(os.getpid(), 15)
-            while not program._session.replica.stop.is_told():
+            while not program._session.replica.stop.is_requested():
                 time.sleep(0.01)"""
 
 
@@ -21,16 +21,16 @@ def test_the_log_names_the_checkpoint(job: Folder) -> None:
     assert f"resumed after epoch 3 from {checkpoint}" in resumed.errors.splitlines()
 
 
-def test_a_job_that_has_trained_says_so(job: Folder) -> None:
+def test_a_job_that_has_finished_reports_it(job: Folder) -> None:
     trained = job.run()
 
     again = job.run()
 
-    assert again.errors == f"this job has trained before: its weights are {trained.weights.uri}\n"
+    assert again.errors == f"this job has finished already: its weights are {trained.weights.uri}\n"
 
 
 def test_sigterm_stores_no_weights_that_are_not_finite(job: Folder) -> None:
     ended = job.run(SPOILT)
 
     assert (ended.code, steps_in(job.stored("checkpoints/uid-1/*"))) == (143, [10]), ended.errors
-    assert "was told to end, after step 14" in ended.error
+    assert "was asked to end, after step 14" in ended.error

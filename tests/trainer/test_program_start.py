@@ -1,4 +1,4 @@
-"""What a program of one's own checks before it trains, and how it waits for the other replicas."""
+"""What a user's program checks before it trains, and how it waits for the other replicas."""
 
 import socket
 import urllib.request
@@ -13,7 +13,7 @@ from tests.trainer.processes import REPOSITORY, Trainer, eventually, free_ports,
 
 KERAS = REPOSITORY / "examples" / "own_program.py"
 AT_ONCE = 4
-"""Seconds of processor time within which a mistake is told; importing TensorFlow alone takes longer."""
+"""Seconds of processor time within which a mistake is reported; importing TensorFlow alone takes longer."""
 
 
 def activity_at(port: int) -> str:
@@ -50,10 +50,10 @@ def test_an_inference_writes_nothing_to_the_artifacts(job: Folder) -> None:
     trained = job.run()
     (job.path / "file").touch()
 
-    judged = job.run(QTJ_WEIGHTS_URI=trained.weights.uri, QTJ_ARTIFACTS_URI=f"{job.path}/file/below")
+    inferred = job.run(QTJ_WEIGHTS_URI=trained.weights.uri, QTJ_ARTIFACTS_URI=f"{job.path}/file/below")
 
-    assert judged.code == 0, judged.errors
-    assert judged.metrics == trained.metrics
+    assert inferred.code == 0, inferred.errors
+    assert inferred.metrics == trained.metrics
 
 
 def test_a_profiler_port_that_is_taken_ends_a_program_before_it_trains(job: Folder) -> None:
@@ -80,7 +80,7 @@ def test_a_keras_program_that_waits_for_a_peer_answers_and_can_be_told_to_end(
     assert waiting.end(60).code == 143
 
 
-def test_a_loop_waits_for_all_workers_and_says_for_whom(job: Folder) -> None:
+def test_a_loop_waits_for_all_workers_and_logs_which_are_missing(job: Folder) -> None:
     leader, follower = tf_configs(worker=2).values()
     early = job.start(TF_CONFIG=leader)
     eventually(lambda: "waiting for worker 1" in early.errors(), 60)

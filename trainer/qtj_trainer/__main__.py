@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from qtj_trainer.run.signals import Stop
 
 _NEEDED = ("typer", "numpy", "prometheus_client", "cirq", "tensorflow", "tf_keras", "tensorflow_quantum")
-"""What a checkout with its sources on the path may lack."""
+"""Modules that may be missing if the sources of a checkout are on the path."""
 _INSTALL = "pip install ./operator/qtj_contract ./trainer/qtj_trainer in a checkout of qtj"
 
 if __name__ == "__main__":

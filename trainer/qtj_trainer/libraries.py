@@ -1,4 +1,4 @@
-"""The versions of libraries that are installed."""
+"""The versions of installed libraries."""
 
 from importlib.metadata import PackageNotFoundError, version
 
@@ -6,9 +6,9 @@ __all__ = ["tensorflow_version"]
 
 
 def tensorflow_version() -> str:
-    """Returns TensorFlow's version; empty where it is not installed.
+    """Returns TensorFlow's version; empty if it is not installed.
 
-    It is published under two names. The image has the one without programs for GPUs.
+    It is published under two names. The image has the distribution without GPU support.
     """
     for name in ("tensorflow", "tensorflow-cpu"):
         try:

@@ -1,4 +1,4 @@
-"""What one training run is about."""
+"""One training run: workload, options and replica."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +16,7 @@ __all__ = ["Run"]
 
 @dataclass(frozen=True)
 class Run:
-    """Everything a run knows before it begins."""
+    """Everything that is given before a run starts."""
 
     workload: Workload
     options: Options
@@ -28,19 +28,19 @@ class Run:
         return Checkpoints(self.replica.store, self.replica.job_uid, self.workload, self.options)
 
     def completed(self) -> Self:
-        """Returns it with all that the data decides."""
+        """Returns the run with the options that the data decides."""
         return replace(self, options=self.options.completed())
 
     def terms(self) -> Terms:
-        """Returns what all workers must have alike: all that decides the numbers, and when training ends."""
-        options = {"epochs": self.options.epochs, **self.options.of_consequence()}
+        """Returns what must be equal in all workers: everything that affects the numbers, and when training ends."""
+        options = {"epochs": self.options.epochs, **self.options.affecting_numbers()}
         named = {f"--{name.replace('_', '-')}": value for name, value in options.items()}
         return {"workload": self.workload.name, **named, "model": self.workload.fingerprint(self.options)}
 
-    def no_progress(self) -> contract.Progress:
+    def initial_progress(self) -> contract.Progress:
         """Returns the progress before the first step."""
         return contract.Progress(epoch=0, epochs=self.options.epochs, step=0)
 
     def encoded(self, split: Split) -> tuple[Examples, Examples]:
-        """Returns training and held-out examples as the model takes them."""
+        """Returns training and held-out examples as inputs of the model."""
         return self.workload.encode(split.training, self.options), self.workload.encode(split.held_out, self.options)

@@ -1,4 +1,4 @@
-"""What a finished training leaves."""
+"""Stores the outcome of a finished training."""
 
 import logging
 import platform
@@ -30,11 +30,11 @@ log = logging.getLogger("qtj_trainer")
 
 
 def store_outcome(run: Run, loop: "Loop", held_out: Arrays, end: Position) -> Result:
-    """Stores what the training came to, the result last.
+    """Stores held-out set, weights and record, and the result last.
 
-    With early stopping, the result has the weights of the best epoch, and names the last ones too.
+    With early stopping, the result has the weights of the best epoch, and also names the last weights.
     """
-    assert end.last  # noqa: S101  at least one epoch is asked for
+    assert end.last  # noqa: S101  there is at least one epoch
     _, examples = store_object(run.replica.store, "held-out", "npz", arrays_to_bytes(held_out))
     last = weights = _stored(run, loop, examples, end.last)
     if end.best:
@@ -54,7 +54,7 @@ def _metrics(epoch: Epoch) -> dict[str, float]:
 
 
 def _stored(run: Run, loop: "Loop", held_out: Address, epoch: Epoch) -> contract.Weights:
-    """Stores the model's weights as they are after an epoch, with their record."""
+    """Stores the model's weights after an epoch, with their record."""
     metrics = _metrics(epoch)
     name, weights = store_object(run.replica.store, "weights", "h5", dump_weights(loop.model))
     record = Record(
@@ -79,14 +79,14 @@ def _stored(run: Run, loop: "Loop", held_out: Address, epoch: Epoch) -> contract
 
 
 def _versions() -> dict[str, str]:
-    def known(version: Callable[[], str]) -> str:
+    def version(installed: Callable[[], str]) -> str:
         try:
-            return version()
-        except metadata.PackageNotFoundError:  # run from its sources
+            return installed()
+        except metadata.PackageNotFoundError:  # it runs from a source folder
             return "unknown"
 
-    libraries = {library: known(partial(metadata.version, library)) for library in _LIBRARIES}
+    libraries = {library: version(partial(metadata.version, library)) for library in _LIBRARIES}
     tensorflow = {"tensorflow": tensorflow_version() or "unknown"}
     return {
-        "python": platform.python_version(), **tensorflow, **libraries, "quantumtrainingjob": known(installed_version)
+        "python": platform.python_version(), **tensorflow, **libraries, "quantumtrainingjob": version(installed_version)
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The training of a program of one's own, whatever framework it is of."""
+"""The training of a user's own program, in any framework."""
 
 import atexit
 import logging
@@ -26,14 +26,14 @@ __all__ = ["ProgramTraining", "store_result"]
 log = logging.getLogger("qtj_trainer")
 
 _SOON = 10.0
-"""Seconds: a process that is told to end does not wait for what takes longer, as it would be killed before."""
+"""Seconds. On SIGTERM, a process does not wait for a step that takes longer, because it would be killed before."""
 
 
 class ProgramTraining(Training):
     """The training of a program. A mistake of the program ends the process with one sentence.
 
     Attributes:
-        start: The position of the checkpoint that it was resumed from, or the beginning.
+        start: The position of the checkpoint from which it was resumed, or the start of the training.
     """
 
     def __init__(self, session: Session, adapter: Adapter, options: Options) -> None:
@@ -47,11 +47,11 @@ class ProgramTraining(Training):
         atexit.register(self._warn_if_unfinished)
 
     def mistakes_reported(self) -> AbstractContextManager[None]:
-        """Ends the process with the sentence of an error of ours."""
+        """Ends the process with one sentence for a `TrainerError` in the block."""
         return self._session.mistakes_reported()
 
     def checked(self, name: str, value: Any, step: int) -> float:  # noqa: ANN401  a number of any framework
-        """Returns a loss or a score of a step; ends the process if it is none, or not finite."""
+        """Returns a loss or a score of a step; ends the process if it is not a finite number."""
         with self.mistakes_reported():
             number = number_of(name, value)
             check_number(name, number, step, REMEDY)
@@ -63,7 +63,7 @@ class ProgramTraining(Training):
         self.telemetry.progress, self.telemetry.activity = replace(self.telemetry.progress, step=step), ""
 
     def end_fitted_epoch(self, epoch: Epoch) -> None:
-        """Reports an epoch of `fit`, and stores its checkpoint. SIGTERM ends `fit` at once, so none is looked for."""
+        """Reports an epoch of `fit`, and stores its checkpoint. SIGTERM ends `fit` at once, so it is not checked."""
         position = Position(epoch.step, epoch)
         with self.mistakes_reported():
             self._adapter.check_finite(epoch.step)
@@ -71,44 +71,44 @@ class ProgramTraining(Training):
             self._keep(position)
 
     def reach(self, position: Position, seconds: float, *, settled: bool = True) -> None:
-        """Does what is due at a position, see `Training.reach`. After a long step, the next SIGTERM ends at once."""
+        """Handles a position, see `Training.reach`. After a long step, the next SIGTERM ends the process at once."""
         with self.mistakes_reported():
             super().reach(position, seconds, settled=settled)
         if seconds > _SOON:
             self.over()
 
     def end_epoch(self, position: Position) -> None:
-        """Warns if the first epoch has changed nothing. It was reported before."""
+        """Warns if the first epoch has changed nothing. The epoch is reported already."""
         if position.epochs == 1:
             self._adapter.warn_if_unchanged()
 
     def over(self) -> None:
-        """Lets SIGTERM end the process at once from now on: there is no end of a step to wait for."""
+        """Lets SIGTERM end the process at once from now on, because no end of a step is close."""
         self.replica.stop.patience = 0.0
 
     def log_early_end(self) -> None:
-        """Logs why a result has fewer epochs than were asked for."""
+        """Logs why a result has fewer epochs than `Program(epochs=...)`."""
         if self.epochs_done == self.epochs:
             return
         if self._is_fitted and self.epochs_done == self.start.epochs:
-            log.warning("no epoch was told: give fit callbacks=[program.callback()], for progress and checkpoints")
+            log.warning("no epoch was reported: give fit callbacks=[program.callback()], for progress and checkpoints")
             return
         log.info("training ended after %d of %d epochs", self.epochs_done, self.epochs)
 
     def _warn_if_unfinished(self) -> None:
-        """Warns at the end of the interpreter, which neither `finish` nor an error of the program reaches.
+        """Warns when the interpreter exits. Neither `finish` nor an uncaught error gets there.
 
-        No more than a warning: the program cannot see whether spec.artifacts.weights names weights that it has stored
-        itself, and `atexit` does not know the exit code that it asked for, which may be that of a retry.
+        It is only a warning: spec.artifacts.weights may name weights that the program has stored itself, and `atexit`
+        does not know the exit code, which may be the one for a retry.
         """
         if self.epochs_done == self.epochs and self.replica.cluster.leads:
             log.warning(
-                "the training is done, and program.finish(...) was never called: the job has no weights but those that"
+                "the training is done, and program.finish(...) was never called: the job has only the weights that"
                 " spec.artifacts.weights names"
             )
 
     def shown(self, epoch: Epoch) -> Shown:
-        """Returns the scores with the names that Keras has for accuracy and loss."""
+        """Returns the scores with Keras' names for accuracy and loss."""
         scores = epoch.scores
         return Shown(scores.get("val_accuracy"), scores.get("accuracy"), scores.get("val_loss"))
 
@@ -117,9 +117,9 @@ def store_result(replica: Replica, adapter: Adapter, metrics: Mapping[str, Any])
     """Stores weights, and then the result that names them.
 
     Raises:
-        UserError: If the store refuses them, or a metric is no finite number: the weights are stored by then.
+        UserError: If the store refuses them, or a metric is not a finite number; the weights are stored by then.
     """
     name, weights = store_object(replica.store, "weights", adapter.suffix, adapter.dump())
     store_circuits(replica.store, name, getattr(adapter, "model", None))
-    found = numbers(metrics)  # after the weights: a mistake here must not cost them
-    return replica.store_result(contract.Weights(uri=weights.uri, sha256=weights.sha256), found)
+    checked = numbers(metrics)  # after the weights, which a mistake here must not lose
+    return replica.store_result(contract.Weights(uri=weights.uri, sha256=weights.sha256), checked)

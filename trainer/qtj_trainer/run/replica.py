@@ -1,11 +1,11 @@
-"""One replica of a job, from its environment to its termination message, whatever it trains.
+"""One replica of a job, from its environment to its termination message.
 
-The trainer's own workloads (`train`) and programs of one's own (`program`) take the same steps:
+The trainer's workloads (`train`) and users' own programs (`program`) take the same steps:
 
     join        finds the cluster and the artifacts
     finished    ends here if the job has its result
-    check       finds now what would fail after hours: artifacts that cannot be written, a port that is taken
-    serve       answers questions for its progress
+    check       finds early what would fail after hours: artifacts that cannot be written, a port that is in use
+    serve       answers requests for its progress
     meet        waits for all other replicas
     ...         trains, see `training`
     finish      stores the result (the leader), waits until all are done, and writes the termination message
@@ -25,7 +25,7 @@ from qtj_trainer.run.artifacts import Result
 from qtj_trainer.run.checkpoints import clear_checkpoints
 from qtj_trainer.run.signals import Stop
 from qtj_trainer.run.telemetry import Telemetry, check_free, port_from
-from qtj_trainer.run.termination import leave_message
+from qtj_trainer.run.termination import write_message
 from qtj_trainer.storage import Store, open_store
 
 __all__ = ["Replica"]
@@ -62,7 +62,7 @@ class Replica:
             may_evaluate: Whether the program can be the evaluator.
 
         Raises:
-            UserError: If the environment describes no cluster with this process in it, or the address is none.
+            UserError: If the environment has no valid cluster with this process, or the address is invalid.
         """
         cluster = Cluster.from_environment(environment, may_evaluate=may_evaluate)
         return cls(environment, stop, cluster, open_store(artifacts), Telemetry(contract.Progress(epoch=0)))
@@ -78,31 +78,33 @@ class Replica:
         return port_from(self.environment, contract.Env.PROFILER_PORT)
 
     def finished(self) -> Result | None:
-        """Returns the result of a job that has trained before. The leader writes it as its termination message.
+        """Returns the result of a job that has finished already. The leader writes it as its termination message.
 
         Raises:
-            UserError: If the store refuses to read it, or it cannot be understood.
+            UserError: If the store refuses to read it, or it cannot be decoded.
             TryAgainError: If the store does not answer.
         """
         result = Result.of_job(self.store, self.job_uid)
         if result:
-            log.info("this job has trained before: its weights are %s", result.weights.uri)
+            log.info("this job has finished already: its weights are %s", result.weights.uri)
         if result and self.cluster.leads:
-            clear_checkpoints(self.store, self.job_uid)  # a run that was killed after its result has left them
-            self.leave_message(result.message())
+            clear_checkpoints(
+                self.store, self.job_uid
+            )  # a run that was killed after it stored the result did not delete them
+            self.write_message(result.message())
         return result
 
     def result_so_far(self) -> Result | None:
-        """Returns the result of the job, or None as long as there is none or the store does not answer."""
+        """Returns the result of the job; None if there is none yet, or the store does not answer."""
         with suppress(TrainerError):
             return Result.of_job(self.store, self.job_uid)
         return None
 
     def check(self) -> None:
-        """Checks what training would notice late, or not at all.
+        """Checks what training would detect late, or not at all.
 
         Raises:
-            UserError: If the leader cannot write the artifacts, or the port for profiles is taken.
+            UserError: If the leader cannot write the artifacts, or the port for profiles is in use.
             TryAgainError: If the store does not answer.
         """
         if self.cluster.leads:
@@ -114,7 +116,7 @@ class Replica:
         """Serves the progress from now on, if the environment names a port for it.
 
         Raises:
-            UserError: If the port is taken.
+            UserError: If the port is in use.
         """
         self.telemetry.progress, self.telemetry.activity = progress, activity
         port = port_from(self.environment, contract.Env.METRICS_PORT)
@@ -122,14 +124,14 @@ class Replica:
             self.telemetry.serve(port)
 
     def meet(self) -> None:
-        """Waits for all other replicas, unless a coordinator hands out the steps.
+        """Waits for all other replicas, unless a coordinator schedules the steps.
 
-        A strategy of TensorFlow for several workers waits as well, but with Python's lock held: the process would hear
-        no SIGTERM and not answer for its progress. So call this before the strategy is made.
+        A strategy of TensorFlow for several workers waits as well, but it holds Python's lock: the process could not
+        react to SIGTERM or answer for its progress. So call this before the strategy is created.
 
         Raises:
-            UserError: If the port of this process is taken.
-            TryAgainError: If a peer went away meanwhile.
+            UserError: If the port of this process is in use.
+            TryAgainError: If a peer was lost in the meantime.
         """
         if self.cluster.size == 1 or self.cluster.is_coordinated:
             return
@@ -163,26 +165,26 @@ class Replica:
         result.store(self.store)
         return result
 
-    def finish(self, store: Callable[[], Result], farewell: Callable[[], None]) -> None:
-        """Stores what was trained, and ends the training together with all others.
+    def finish(self, store: Callable[[], Result], leave_together: Callable[[], None]) -> None:
+        """Stores the weights and the result, and ends the training together with all other replicas.
 
         Args:
             store: Stores weights and result and then deletes the checkpoints. Only the leader calls it.
-            farewell: Waits until all processes are done: one that left early would end those that wait for it.
+            leave_together: Waits until all processes can end. One that ended early would make the waiting ones fail.
 
         Raises:
-            UserError: If the store refuses to write, or a metric is no finite number.
+            UserError: If the store refuses to write, or a metric is not a finite number.
             TryAgainError: If the store does not answer, or a peer has died.
         """
         self.telemetry.activity = "storing"
         result = None
         if self.cluster.leads:
-            with self.stop.held_up():
+            with self.stop.deferred():
                 result = store()
-        farewell()
+        leave_together()
         if result:
-            self.leave_message(result.message())
+            self.write_message(result.message())
 
-    def leave_message(self, message: contract.TerminationMessage) -> None:
+    def write_message(self, message: contract.TerminationMessage) -> None:
         """Writes the termination message, where the kubelet reads it."""
-        leave_message(self.environment, message)
+        write_message(self.environment, message)

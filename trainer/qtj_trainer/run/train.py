@@ -1,13 +1,13 @@
-"""One training run: check, train, store, say so.
+"""One training run: check, train, store, report.
 
-First everything that can be wrong and is cheap to find, before TensorFlow's 11 seconds and the hours of training:
+Cheap checks are first, before the 11 seconds that TensorFlow needs to start and the hours of training:
 
     1  the cluster, the store
-    2  a result of this very job: then there is nothing left to do; else the data, the memory, the artifacts, the ports
-    3  a checkpoint of this very job: then all go on from there
+    2  a result of this job: then nothing is left to do; otherwise the data, the memory, the artifacts, the ports
+    3  a checkpoint of this job: then all processes continue from it
     4  training, the same in all processes; the leader stores checkpoints
-    5  the leader stores: held-out set, weights, record, and last the result
-    6  all leave together
+    5  the leader stores: held-out set, weights, record, and the result last
+    6  all processes end together
 """
 
 import logging
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["train"]
 
-_LOOK = 5.0
-"""Seconds between two looks of a server at whether the job has its result."""
+_POLL = 5.0
+"""Seconds between two checks of a server whether the job has its result."""
 
 log = logging.getLogger("qtj_trainer")
 
@@ -52,12 +52,12 @@ def train(
         options: Its options.
         artifacts: Where to store, an address for `open_store`.
         environment: The process environment.
-        stop: Tells when to end early.
+        stop: Knows whether SIGTERM has arrived.
 
     Raises:
         UserError: If the run cannot succeed as it is.
         TryAgainError: If another run may succeed.
-        StoppedError: If it was told to end.
+        StoppedError: If SIGTERM has arrived.
     """
     replica = Replica.join(environment, stop or Stop(), artifacts, may_evaluate=True)
     if not (replica.cluster.leads or replica.cluster.evaluates):
@@ -80,7 +80,7 @@ def _train(run: Run) -> None:
 
 
 def _memory(run: Run) -> ReplicaMemory | None:
-    """Returns what this process takes: of parameter servers, each worker computes whole batches."""
+    """Returns the memory that this process needs. With parameter servers, each worker computes whole batches."""
     cluster = run.replica.cluster
     return run.workload.memory(run.options, 1 if cluster.is_coordinated else cluster.size)
 
@@ -92,15 +92,15 @@ def _train_and_store(run: Run) -> None:
     replica.serve(training.progress(newest.position if newest else Position()), "loading TensorFlow")
 
     with none_collected():
-        from qtj_trainer.replicate.strategy import diverging_together, farewell, peers_watched, start_tensorflow  # noqa: PLC0415
+        from qtj_trainer.replicate.strategy import diverging_together, leave_together, peers_watched, start_tensorflow  # noqa: PLC0415
         from qtj_trainer.run.undecodable import inputs_named  # noqa: PLC0415
 
         telemetry.activity = "connecting" if replica.cluster.size > 1 else "preparing"
-        word = newest.name if newest else ""
+        message = newest.name if newest else ""
         strategy, chosen = start_tensorflow(
             replica.cluster,
             devices=run.options.devices,
-            word=word,
+            message=message,
             terms=run.terms(),
             profiler_port=replica.profiler_port,
         )
@@ -111,7 +111,7 @@ def _train_and_store(run: Run) -> None:
             loop = _loop(run, strategy, split)
     with peers_watched(replica.cluster), inputs_named(*loop.examples), diverging_together(strategy, replica.cluster):
         end = training.complete(loop, checkpoint)
-    replica.finish(lambda: _store(run, loop, split, end), lambda: farewell(strategy, replica.cluster))
+    replica.finish(lambda: _store(run, loop, split, end), lambda: leave_together(strategy, replica.cluster))
 
 
 def _loop(run: Run, strategy: "tf.distribute.Strategy", split: Split) -> "Loop":
@@ -134,9 +134,9 @@ def _store(run: Run, loop: "Loop", split: Split, end: Position) -> Result:
 
 
 def _serve(run: Run) -> None:
-    """Holds variables or takes steps for the coordinator, until the job has its result."""
+    """Holds variables or runs steps for the coordinator, until the job has its result."""
     replica = run.replica
-    replica.serve(run.no_progress())
+    replica.serve(run.initial_progress())
 
     from qtj_trainer.replicate.strategy import prepare_tensorflow, serve  # noqa: PLC0415
 
@@ -147,5 +147,5 @@ def _serve(run: Run) -> None:
     load_operations(run.workload, run.options)
     server = serve(replica.cluster, profiler_port=replica.profiler_port)
     while not replica.result_so_far():
-        time.sleep(_LOOK)
+        time.sleep(_POLL)
     del server

@@ -1,9 +1,9 @@
-"""One training under way, whatever is trained: its progress is reported, its checkpoints are stored.
+"""A running training of a workload or a program: reports its progress and stores its checkpoints.
 
     begin ──▶ reach ──▶ reach ──▶ ...
 
-Each `reach` is a position between two steps. There the numbers are checked, an epoch that has ended is reported, a
-checkpoint is stored if one is due, and the process ends if SIGTERM has arrived.
+Each `reach` is a position between two steps. It checks the numbers, reports an epoch that has ended, stores a
+checkpoint if one is due, and ends the process if SIGTERM has arrived.
 """
 
 import logging
@@ -26,13 +26,13 @@ log = logging.getLogger("qtj_trainer")
 
 
 class Numbers(Protocol):
-    """What holds the numbers that training changes."""
+    """An object with the arrays that training changes."""
 
     def state(self) -> State:
-        """Returns all of them."""
+        """Returns all arrays."""
 
     def restore(self, state: State) -> None:
-        """Puts back what `state` has returned."""
+        """Restores what `state` returned."""
 
     def check_finite(self, step: int) -> None:
         """Raises DivergedError if a weight is not finite after a step."""
@@ -52,9 +52,9 @@ class Training(ABC):
     Attributes:
         replica: The replica.
         telemetry: What the progress endpoint answers.
-        epochs: Epochs that were asked for.
+        epochs: Epochs of the whole training.
         last: The last finished epoch.
-        counts_steps: Whether steps are counted; else each epoch counts as one, and none is reported.
+        counts_steps: Whether steps are counted; otherwise each epoch counts as one step, and no steps are reported.
         are_alike: Whether all processes hold the same numbers, so that any of them may store the last checkpoint.
     """
 
@@ -71,7 +71,7 @@ class Training(ABC):
 
     @property
     def epochs_done(self) -> int:
-        """Finished epochs."""
+        """Number of finished epochs."""
         return self.last.number if self.last else 0
 
     def begin(self, numbers: Numbers, checkpoint: Checkpoint | None) -> Position:
@@ -79,10 +79,10 @@ class Training(ABC):
 
         Args:
             numbers: What is trained.
-            checkpoint: The checkpoint that all processes resume from; None for a start from the beginning.
+            checkpoint: The checkpoint from which all processes resume; None starts the training from the beginning.
 
         Raises:
-            UserError: If it does not fit.
+            UserError: If the checkpoint does not fit.
         """
         self._numbers = numbers
         position = checkpoint.position if checkpoint else Position()
@@ -97,12 +97,12 @@ class Training(ABC):
         return position
 
     def expect_steps(self, steps: int, devices: int | None = None) -> None:
-        """Sets how many steps there will be in all, and on how many devices."""
+        """Sets the number of steps of the whole training, and the number of devices."""
         self.telemetry.progress = replace(self.telemetry.progress, steps=steps, devices=devices)
 
     def progress(self, position: Position) -> contract.Progress:
         """Returns the progress at a position."""
-        known = replace(
+        progress = replace(
             self.telemetry.progress,
             epoch=position.epochs,
             epochs=self.epochs,
@@ -110,10 +110,10 @@ class Training(ABC):
             checkpoint_step=self._checkpoints.step or None,
         )
         if position.last is None:
-            return known
+            return progress
         shown = self.shown(position.last)
         return replace(
-            known,
+            progress,
             loss=position.last.loss,
             accuracy=shown.accuracy,
             validation_loss=shown.validation_loss,
@@ -136,7 +136,7 @@ class Training(ABC):
 
         Args:
             position: Its end.
-            line: Its line of the log; none if it is empty.
+            line: Its line in the log; if empty, nothing is logged.
         """
         self.last = position.last
         self.show(position)
@@ -150,16 +150,16 @@ class Training(ABC):
 
         Args:
             position: How far training is.
-            seconds: Since the last such position.
-            settled: Whether a checkpoint can hold the position: no step is under way.
+            seconds: Seconds since the last position.
+            settled: Whether a checkpoint can hold the position, because no step is running.
 
         Raises:
-            DivergedError: If a weight is not finite at the end of an epoch or where a checkpoint is due. All processes
+            DivergedError: If a weight is not finite at the end of an epoch or when a checkpoint is due. All processes
                 raise it at the same step.
             StoppedError: If SIGTERM has arrived.
         """
         self.replica.stop.expect(seconds)
-        self._is_stopping(settled=settled)  # SIGTERM has arrived before: what follows may take its time
+        self._is_stopping(settled=settled)  # if SIGTERM has arrived, the rest of this method is not interrupted
         if position.ends_epoch or self._checkpoints.is_due(position):
             self._numbers.check_finite(position.step)
         if position.ends_epoch:
@@ -168,40 +168,40 @@ class Training(ABC):
         self._keep(position, is_stopping=is_stopping)
         if is_stopping:
             me = self.replica.cluster.me or "the training"
-            raise StoppedError(f"{me} was told to end, after step {position.step}")
+            raise StoppedError(f"{me} was asked to end, after step {position.step}")
 
     @abstractmethod
     def end_epoch(self, position: Position) -> None:
-        """Does what the end of an epoch needs before its checkpoint is stored."""
+        """Handles the end of an epoch, before its checkpoint is stored."""
 
     def clear(self) -> None:
         """Deletes the checkpoints: the job has its result."""
         self._checkpoints.clear()
 
     def _is_stopping(self, *, settled: bool) -> bool:
-        """Returns whether the process ends at this position; if so, only the main thread ends it from now on."""
+        """Returns whether the process must end at this position. If so, only the main thread ends it from now on."""
         stop = self.replica.stop
-        if settled and stop.is_told():
+        if settled and stop.is_requested():
             stop.patience = inf
             return True
         return False
 
     def _keep(self, position: Position, *, is_stopping: bool = False) -> None:
-        """Stores a checkpoint if one is due, or if the process ends here."""
+        """Stores a checkpoint if one is due, or if the process must end here."""
         leads = self.replica.cluster.leads
         if leads and self._checkpoints.is_due(position):
-            with self.replica.stop.held_up():
+            with self.replica.stop.deferred():
                 self._checkpoints.save(position, self._numbers.state())
             self.telemetry.progress = self.progress(position)
         elif is_stopping and self._checkpoints.are_wanted and (leads or self.are_alike):
             self._keep_the_last(position)
 
     def _keep_the_last(self, position: Position) -> None:
-        """Stores the checkpoint of a process that ends, unless its weights are not finite.
+        """Stores the last checkpoint of a process, unless its weights are not finite.
 
-        The peers may not check their weights after this step, so training must not fail here for good: the next attempt
-        diverges again, in all processes.
+        The peers may not check their weights after this step, so training must not fail permanently here: the next
+        attempt diverges again, in all processes.
         """
-        with self.replica.stop.held_up(), suppress(DivergedError):
+        with self.replica.stop.deferred(), suppress(DivergedError):
             self._numbers.check_finite(position.step)
             self._checkpoints.add(position, self._numbers.state())

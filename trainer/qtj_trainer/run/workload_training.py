@@ -1,4 +1,4 @@
-"""The training of a workload: takes the steps of its loop, and shows each epoch in the log and in TensorBoard."""
+"""The training of a workload: runs the steps of its loop, and shows each epoch in the log and in TensorBoard."""
 
 import logging
 import time
@@ -33,11 +33,11 @@ class WorkloadTraining(Training):
         self._run = run
 
     def complete(self, loop: "Loop", checkpoint: Checkpoint | None) -> Position:
-        """Trains from a checkpoint, if there is one, to the end, and returns where that is."""
+        """Trains from a checkpoint, if there is one, to the end. Returns the last position."""
         self._loop = loop
         self.expect_steps(loop.steps * self.epochs, loop.devices)
         start = self.begin(loop, checkpoint)
-        self.telemetry.activity = "compiling"  # the first step does
+        self.telemetry.activity = "compiling"  # which the first step does
         began = time.perf_counter()
         with self._opened_board() if self.replica.cluster.leads else nullcontext() as self._board:
             end = self._take_steps(start)
@@ -48,7 +48,7 @@ class WorkloadTraining(Training):
         return end
 
     def shown(self, epoch: Epoch) -> Shown:
-        """Returns the scores that the workload calls accuracy and loss."""
+        """Returns the accuracy and the loss as the workload defines them."""
         accuracy = self._run.workload.accuracy
         if accuracy is None:
             return Shown(None, None, epoch.validation_loss)
@@ -63,16 +63,16 @@ class WorkloadTraining(Training):
 
     def _take_steps(self, start: Position) -> Position:
         position, before = start, time.perf_counter()
-        for position in self._loop.positions(start, self._is_wanted):
+        for position in self._loop.positions(start, self._needs_state):
             seconds = time.perf_counter() - before
             self.show(position)
             self.reach(position, seconds, settled=self._loop.is_settled)
             before = time.perf_counter()
         return position
 
-    def _is_wanted(self, step: int) -> bool:
+    def _needs_state(self, step: int) -> bool:
         """Returns whether the state is needed after a step."""
-        return self.replica.stop.is_told() or self._checkpoints.is_due_by_step(step)
+        return self.replica.stop.is_requested() or self._checkpoints.is_due_by_step(step)
 
     def _opened_board(self) -> "Board":
         from qtj_trainer.run.board import Board  # noqa: PLC0415

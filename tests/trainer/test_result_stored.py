@@ -1,4 +1,4 @@
-"""What a finished training says: to the operator, and to whoever opens its folder, also after it has moved."""
+"""The result of a finished training: for the operator, and in its folder, also after that was moved."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ def record(folder: Path) -> Record:
     )  # fmt: skip
 
 
-def test_the_operator_is_told_weights_metrics_and_progress(tmp_path: Path) -> None:
+def test_the_operator_gets_weights_metrics_and_progress(tmp_path: Path) -> None:
     message = result(tmp_path).message()
 
     assert message.weights == contract.Weights(uri=f"{tmp_path.as_uri()}/weights/1.h5", sha256=SHA256)
@@ -35,14 +35,14 @@ def test_a_result_names_its_weights_relative_to_its_folder(tmp_path: Path) -> No
     last = contract.Weights(uri=f"{tmp_path.as_uri()}/weights/9.h5", sha256=SHA256)
     result(tmp_path, last_weights=last).store(open_store(str(tmp_path)))
 
-    said = json.loads((tmp_path / "result.json").read_text())
+    fields = json.loads((tmp_path / "result.json").read_text())
 
-    assert said["weights"] == {"uri": "weights/1.h5", "sha256": SHA256}
-    assert said["lastWeights"] == {"uri": "weights/9.h5", "sha256": SHA256}
-    assert (said["jobUid"], said["metrics"], said["epoch"]) == ("uid-1", {"mse": 0.5}, 20)
+    assert fields["weights"] == {"uri": "weights/1.h5", "sha256": SHA256}
+    assert fields["lastWeights"] == {"uri": "weights/9.h5", "sha256": SHA256}
+    assert (fields["jobUid"], fields["metrics"], fields["epoch"]) == ("uid-1", {"mse": 0.5}, 20)
 
 
-def test_a_folder_that_has_moved_says_where_everything_is_now(tmp_path: Path) -> None:
+def test_a_folder_that_was_moved_has_the_new_addresses(tmp_path: Path) -> None:
     before, now = tmp_path / "before", tmp_path / "now"
     store = open_store(str(before))
     result(before).store(store)
@@ -52,7 +52,7 @@ def test_a_folder_that_has_moved_says_where_everything_is_now(tmp_path: Path) ->
     before.rename(now)
 
     assert Result.latest(open_store(str(now))) == result(now)
-    assert Record.beside(f"{now.as_uri()}/weights/1.h5") == record(now)
+    assert Record.of_weights(f"{now.as_uri()}/weights/1.h5") == record(now)
 
 
 def test_addresses_in_a_bucket_stay_what_they_are(tmp_path: Path) -> None:

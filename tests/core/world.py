@@ -127,6 +127,11 @@ def parameter_servers(*, workers: int = 2, **job: Any) -> dict[str, Any]:
     return {"strategy": "ParameterServer", "chief": True, "ps": 1, "workers": workers, **job}
 
 
+def training_job(*, backoff_limit: int | None = None, **shape: Any) -> World:
+    """A chief, a parameter server and two workers, all running."""
+    return running_job(backoff_limit=backoff_limit, **parameter_servers(**shape))
+
+
 def starting_job(*, attempt: int = 1, **job: Any) -> World:
     """A job whose pods exist and wait for their nodes."""
     begun = new_job(**job).recorded().with_status(attempt=attempt, restarts=attempt - 1)

@@ -17,7 +17,7 @@ from qtj_trainer.run.position import Position
 from qtj_trainer.storage import MissingObjectError, Store, open_store
 from qtj_trainer.storage.files import FileStore
 from qtj_trainer.workloads.options import Options
-from tests.trainer.test_checkpoints import Model, after
+from tests.trainer.checkpoints import Model, after
 
 FOLDER = "checkpoints/uid-1"
 NUMBERS = (np.arange(3.0),)

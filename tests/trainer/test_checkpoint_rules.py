@@ -12,7 +12,7 @@ from qtj_trainer.run.checkpoints import Checkpoints
 from qtj_trainer.run.position import Epoch, Gradient, Position
 from qtj_trainer.storage import Store, open_store
 from qtj_trainer.workloads.options import Options
-from tests.trainer.test_checkpoints import Model, after
+from tests.trainer.checkpoints import Model, after
 
 FOLDER = "checkpoints/uid-1"
 NUMBERS = (np.arange(3.0),)

@@ -6,7 +6,7 @@ import pytest
 
 from qtj_trainer.storage import MissingObjectError, Store, open_store
 from qtj_trainer.storage.files import FileStore
-from tests.trainer.test_checkpoints import Model, checkpoints, save
+from tests.trainer.checkpoints import Model, checkpoints, save
 
 
 class Vanishing(FileStore):

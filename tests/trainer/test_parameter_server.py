@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import qtj_contract as contract
+from tests.trainer.outputs import epochs_in
 from tests.trainer.processes import Process, Trainer, eventually, listens, tf_configs
-from tests.trainer.test_checkpoints import epochs_in
 
 Role = tuple[str, int]
 

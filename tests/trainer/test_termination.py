@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.trainer.outputs import progress_of
 from tests.trainer.processes import Trainer, eventually
-from tests.trainer.test_checkpoints import progress_of
 
 # No checkpoint by epoch or step falls due: the one that is found was made because of the signal.
 TRAINING = ("train", "qcnn", "--qubits", "4", "--rounds", "30", "--batch-size", "2", "--epochs", "4")

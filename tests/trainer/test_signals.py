@@ -53,7 +53,7 @@ def test_before_training_a_process_ends_at_once(tmp_path: Path) -> None:
 
 
 def test_a_step_is_brought_to_its_end(tmp_path: Path) -> None:
-    done = ended(tmp_path, "stop.expect(60)\nuntil_requested()\nprint('stored', flush=True)\nleave(7)")
+    done = ended(tmp_path, "stop.expect(60)\nuntil_requested()\nprint('stored', flush=True)\nexit_now(7)")
 
     assert (done.returncode, done.stdout) == (7, "stored\n")
 
@@ -104,7 +104,7 @@ def test_a_thread_that_is_started_later_does_not_take_the_signal(tmp_path: Path)
 def test_a_process_deletes_the_sources_of_autograph_when_it_ends(tmp_path: Path) -> None:
     (tmp_path / "__autograph_generated_file1.py").touch()
     (tmp_path / "__autograph_generated_file2.py").touch()
-    program = "sys.path.insert(0, '.')\nimport __autograph_generated_file1\nleave(3)"
+    program = "sys.path.insert(0, '.')\nimport __autograph_generated_file1\nexit_now(3)"
 
     done = ended(tmp_path, program, stopped=False)
 
@@ -114,7 +114,7 @@ def test_a_process_deletes_the_sources_of_autograph_when_it_ends(tmp_path: Path)
 
 def test_a_process_ends_without_its_threads_and_exit_handlers(tmp_path: Path) -> None:
     program = "import atexit, threading\natexit.register(print, 'late')\n"
-    program += "threading.Thread(target=time.sleep, args=(600,)).start()\nleave(4)"
+    program += "threading.Thread(target=time.sleep, args=(600,)).start()\nexit_now(4)"
 
     done = ended(tmp_path, program, stopped=False)
 

@@ -1,4 +1,4 @@
-"""The contract between the operator and a training program: what both sides import, and nothing else.
+"""The contract between the operator and a training program, and what both compute alike (quantities, memory, limits).
 
 The operator writes environment variables into each replica and reads back three things: the exit code, the
 termination message and the progress endpoint. Both sides import their half from here, so they cannot differ. The

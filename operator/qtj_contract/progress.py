@@ -6,7 +6,7 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from qtj_contract.values import UNREADABLE, count, known_count, number, text
+from qtj_contract.values import UNREADABLE, count, number, readable, text
 
 __all__ = ["PROGRESS_PATH", "Progress", "activity_in"]
 
@@ -62,22 +62,22 @@ class Progress:
 
     @classmethod
     def from_dict(cls, raw: Any) -> Self | None:  # noqa: ANN401  JSON is anything
-        """Reads decoded JSON; returns None if it is not a progress."""
+        """Reads decoded JSON; returns None if it has no epoch. Another value that cannot be read counts as unknown."""
         try:
             return cls(
                 epoch=count(raw["epoch"]),
-                epochs=known_count(raw.get("epochs")),
-                step=known_count(raw.get("step")),
-                steps=known_count(raw.get("steps") or None),
-                loss=number(raw.get("loss")),
-                accuracy=number(raw.get("accuracy")),
-                validation_loss=number(raw.get("validationLoss")),
-                training_accuracy=number(raw.get("trainingAccuracy")),
-                examples_per_second=number(raw.get("examplesPerSecond")),
-                gradient_variance=number(raw.get("gradientVariance")),
-                checkpoint_step=known_count(raw.get("checkpointStep") or None),
-                devices=known_count(raw.get("devices") or None),
-                best_epoch=known_count(raw.get("bestEpoch") or None),
+                epochs=readable(count, raw.get("epochs")),
+                step=readable(count, raw.get("step")),
+                steps=readable(count, raw.get("steps") or None),
+                loss=readable(number, raw.get("loss")),
+                accuracy=readable(number, raw.get("accuracy")),
+                validation_loss=readable(number, raw.get("validationLoss")),
+                training_accuracy=readable(number, raw.get("trainingAccuracy")),
+                examples_per_second=readable(number, raw.get("examplesPerSecond")),
+                gradient_variance=readable(number, raw.get("gradientVariance")),
+                checkpoint_step=readable(count, raw.get("checkpointStep") or None),
+                devices=readable(count, raw.get("devices") or None),
+                best_epoch=readable(count, raw.get("bestEpoch") or None),
             )
         except UNREADABLE:
             return None

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from qtj_contract.digests import is_sha256
 from qtj_contract.progress import Progress
-from qtj_contract.values import UNREADABLE, number, text
+from qtj_contract.values import UNREADABLE, number, readable, text
 
 __all__ = ["TERMINATION_MESSAGE_LIMIT", "TERMINATION_MESSAGE_PATH", "TerminationMessage", "Weights"]
 
@@ -67,10 +67,16 @@ class TerminationMessage:
     error: str | None = None
 
     def to_json(self) -> str:
-        """Encodes the message, without what is not known and without the end of a long `error`."""
+        """Encodes the message, without what is not known, and with so many metrics and so much of `error` as fit."""
+        metrics = {name: value for name, value in self.metrics.items() if math.isfinite(value)}
+        while len(encoded := self._encoded(metrics)) > TERMINATION_MESSAGE_LIMIT and metrics:
+            metrics.popitem()
+        return encoded
+
+    def _encoded(self, metrics: Mapping[str, float]) -> str:
         fields = {
             "weights": asdict(self.weights) if self.weights else None,
-            "metrics": {name: value for name, value in self.metrics.items() if math.isfinite(value)},
+            "metrics": metrics,
             "progress": self.progress.to_dict() if self.progress else None,
             "error": _shortened(self.error or ""),
         }
@@ -82,7 +88,7 @@ class TerminationMessage:
         try:
             raw = json.loads(message)
             weights = raw.get("weights")
-            metrics = {text(name): _measured(value) for name, value in (raw.get("metrics") or {}).items()}
+            metrics = {text(name): readable(number, value) for name, value in (raw.get("metrics") or {}).items()}
             return cls(
                 weights=Weights.from_dict(weights) if weights else None,
                 metrics={name: value for name, value in metrics.items() if value is not None},
@@ -95,11 +101,3 @@ class TerminationMessage:
 
 def _shortened(error: str) -> str:
     return error if len(error) <= _ERROR_LENGTH else error[: _ERROR_LENGTH - 3] + "..."
-
-
-def _measured(value: object) -> float | None:
-    """Returns the number of a metric, or None if it is not one, so that the other metrics are kept."""
-    try:
-        return number(value)
-    except UNREADABLE:
-        return None

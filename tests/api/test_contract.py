@@ -60,8 +60,6 @@ GARBAGE = [
     '{"epoch": -1, "epochs": 2, "step": 3}',
     f'{{"epoch": {2**63}, "epochs": 2, "step": 3}}',
     '{"epochs": 2, "step": 3}',
-    '{"epoch": 1, "epochs": "two"}',
-    '{"epoch": 1, "epochs": 2, "step": 3, "loss": "low"}',
     '{"weights": "gs://bucket/w"}',
     '{"weights": {"uri": "gs://bucket/w"}}',
     '{"metrics": [1, 2]}',
@@ -147,6 +145,28 @@ def test_a_message_is_written_with_the_field_names_of_the_status() -> None:
 
 def test_a_message_without_content_is_an_empty_object() -> None:
     assert TerminationMessage().to_json() == "{}"
+
+
+@pytest.mark.parametrize("value", ["true", '"low"', "[1]", '{"a": 1}', "1e999"])
+def test_a_value_that_cannot_be_read_costs_no_other_of_the_progress(value: str) -> None:
+    assert Progress.parse(f'{{"epoch": 1, "epochs": 2, "loss": 0.5, "accuracy": {value}}}') in (
+        Progress(epoch=1, epochs=2, loss=0.5),
+        Progress(epoch=1, epochs=2, loss=0.5, accuracy=1),
+    )
+
+
+def test_a_message_with_many_metrics_keeps_its_weights_and_as_many_metrics_as_fit() -> None:
+    weights = Weights(uri="gs://b/w", sha256=SHA256)
+    metrics = {f"accuracy of the class {number}": 0.5 for number in range(200)}
+
+    encoded = TerminationMessage(weights=weights, metrics=metrics, progress=Progress(epoch=3)).to_json()
+    message = TerminationMessage.parse(encoded)
+
+    assert len(encoded) <= TERMINATION_MESSAGE_LIMIT
+    assert message is not None
+    assert message.weights == weights
+    assert message.progress == Progress(epoch=3)
+    assert 50 < len(message.metrics) < 200
 
 
 @pytest.mark.parametrize("text", GARBAGE)

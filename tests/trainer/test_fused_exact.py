@@ -169,7 +169,7 @@ def test_many_qubits_have_the_values_of_cirq() -> None:
     random = np.random.default_rng(16)
     inputs, weights = random.uniform(-2, 2, (1, 16)), random.uniform(0, 2, 21)
 
-    values, _ = engine_of(case, threads=2).values(inputs, weights)
+    values = engine_of(case, threads=2).values(inputs, weights)
 
     np.testing.assert_allclose(values, case.values(inputs, weights), atol=TOLERANCE)
 
@@ -264,6 +264,7 @@ def test_an_unknown_instruction_set_is_named() -> None:
         lanes("altivec")
 
 
-def test_no_threads_are_too_few() -> None:
+@pytest.mark.parametrize("threads", [-1, 257])
+def test_a_number_of_threads_out_of_range_is_refused(threads: int) -> None:
     with pytest.raises(ValueError, match="number of threads"):
-        Engine(plan_for(Case(cirq.Circuit(), [cirq.Z(cirq.LineQubit(0)) * 1.0], [], [])), threads=0)
+        Engine(plan_for(Case(cirq.Circuit(), [cirq.Z(cirq.LineQubit(0)) * 1.0], [], [])), threads=threads)

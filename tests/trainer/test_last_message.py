@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import qtj_contract as contract
+from qtj_trainer.errors import TryAgainError
 from qtj_trainer.run.termination import write_message
 
 MESSAGE = contract.TerminationMessage(error="something is wrong: correct it")
@@ -31,6 +32,13 @@ def test_a_message_that_cannot_be_left_is_no_failure(tmp_path: Path, named: str)
     write_message({"QTJ_TERMINATION_LOG": str(tmp_path / named)}, MESSAGE)
 
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
+
+
+def test_a_message_with_weights_that_cannot_be_written_asks_for_another_run(tmp_path: Path) -> None:
+    weights = contract.Weights(uri="gs://b/w", sha256="0" * 64)
+
+    with pytest.raises(TryAgainError, match="the termination message cannot be written to .*: make room on the node"):
+        write_message({"QTJ_TERMINATION_LOG": str(tmp_path)}, contract.TerminationMessage(weights=weights))
 
 
 @pytest.mark.parametrize("is_pod", [True, False])

@@ -43,6 +43,12 @@ def progress(ended: Ended) -> contract.Progress:
     ("right", "wrong", "sentence"),
     [
         (
+            "for epoch",
+            "program.restore(state.w)\nfor epoch",
+            "restore(model) can be called once, and not after state(): give one of them all of it",
+        ),
+        ("epochs=3", "epochs=True", "Program's argument epochs is True: it must be a whole number"),
+        (
             "program.finish",
             "for epoch in program.epochs():\n    state.w += 1\nprogram.finish",
             "epochs() was called twice: a program has one loop over its epochs",

@@ -2,9 +2,9 @@
 
 <artifacts>/checkpoints/<job uid, or "local">/000000049-1f3c0a9e2b77.npz      after step 49; the digest is of its bytes
 
-The leader writes one after an epoch and keeps the last two. On SIGTERM, each process writes one after its last step,
-also a follower, because all processes hold the same numbers. Only the leader chooses where to resume. Its peers read
-the checkpoint that it names when all meet: each for itself, they might find different ones.
+The leader writes one after an epoch and keeps the last two. On SIGTERM it writes one after its last step. So does a
+follower of a workload, because all processes of one hold the same numbers. Only the leader chooses where to resume. Its
+peers read the checkpoint that it names when all meet: each for itself, they might find different ones.
 
     leader      newest() ──name──▶ rendezvous ──▶ ... save(), save() ... result.json, clear()
     follower                       rendezvous ──name──▶ read()

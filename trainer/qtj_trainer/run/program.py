@@ -31,6 +31,7 @@ gradients itself. Only the leader stores.
 import logging
 import os
 from collections.abc import Iterator, Mapping
+from numbers import Integral
 from typing import Any, NoReturn, TypeVar
 
 import qtj_contract as contract
@@ -94,8 +95,10 @@ class Program:
         self._has_loop = False
         with self._session.mistakes_reported():
             _check_arguments(epochs=epochs, checkpoint_every=checkpoint_every, checkpoint_steps=checkpoint_steps)
-            self._options = Options(epochs=epochs, checkpoint_every=checkpoint_every, checkpoint_steps=checkpoint_steps)
-            self._session.begin(epochs)
+            self._options = Options(
+                epochs=int(epochs), checkpoint_every=int(checkpoint_every), checkpoint_steps=int(checkpoint_steps)
+            )
+            self._session.begin(self._options.epochs)
 
     @property
     def inferring(self) -> bool:
@@ -211,6 +214,8 @@ class Program:
         with self._session.mistakes_reported():
             if self.inferring:
                 raise UserError(_NOT_EVALUATED)
+            if self._training:
+                raise UserError("restore(model) can be called once, and not after state(): give one of them all of it")
             if self._options.checkpoint_steps:
                 raise UserError(
                     "checkpoint_steps is for loops with epoch.steps(), and checkpoints of fit are stored at the end of"
@@ -271,10 +276,10 @@ def _adapted(thing: Any) -> Adapter:  # noqa: ANN401  a model of any framework, 
     return KerasModel(thing) if is_keras_model(thing) else ArrayState(thing)
 
 
-def _check_arguments(**arguments: int) -> None:
+def _check_arguments(**arguments: object) -> None:
     """Raises UserError unless arguments of `Program` are whole numbers within their bounds."""
     for name, value in arguments.items():
-        if not isinstance(value, int):
+        if isinstance(value, bool) or not isinstance(value, Integral):
             raise UserError(f"Program's argument {name} is {value!r}: it must be a whole number")
-        if problem_with := Options.problem_with(name, value):
+        if problem_with := Options.problem_with(name, int(value)):
             raise UserError(f"Program's argument {name} {problem_with}")

@@ -2,10 +2,10 @@
 
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 import qtj_contract as contract
+from qtj_trainer.errors import TryAgainError
 
 __all__ = ["report_error", "write_message"]
 
@@ -17,11 +17,19 @@ def report_error(environment: Mapping[str, str], sentence: str) -> None:
 
 
 def write_message(environment: Mapping[str, str], message: contract.TerminationMessage) -> None:
-    """Writes the message to the file that the kubelet reads; does nothing outside of a pod and without the variable."""
+    """Writes the message to the file that the kubelet reads; does nothing outside of a pod and without the variable.
+
+    Raises:
+        TryAgainError: The message names weights and cannot be written. The operator would never know of them. If it is
+            run again, the process finds its result and ends at once.
+    """
     named = environment.get(contract.Env.TERMINATION_LOG)
     path = Path(named or contract.TERMINATION_MESSAGE_PATH)
     if not named and not path.exists():
         return
-    # The log has the same information, so an error here must not make a successful process fail.
-    with suppress(OSError):
+    try:
         path.write_text(message.to_json())
+    except OSError as problem:
+        if message.weights:  # the log has the rest
+            cause = f"the termination message cannot be written to {path} ({problem.strerror})"
+            raise TryAgainError(f"{cause}: make room on the node") from problem

@@ -48,7 +48,7 @@ class WorkloadTraining(Training):
         return end
 
     def shown(self, epoch: Epoch) -> Shown:
-        """Returns the accuracy and the loss as the workload defines them."""
+        """Returns the accuracy on held-out and training set, as the workload defines it, and the held-out loss."""
         accuracy = self._run.workload.accuracy
         if accuracy is None:
             return Shown(None, None, epoch.validation_loss)

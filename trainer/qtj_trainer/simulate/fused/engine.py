@@ -60,7 +60,7 @@ class Engine:
 
         Args:
             plans: Of one circuit, one at least: for many examples, for few, for vectors of different widths.
-            threads: How many work together.
+            threads: How many work together; 0 for those of the process.
             variant: See `lanes`.
             keep_bytes: States that may be kept from values to gradients; beyond, they are computed twice. None: as
                 many as the budget of the process lends.

@@ -37,7 +37,7 @@ def test_a_message_that_cannot_be_left_is_no_failure(tmp_path: Path, named: str)
 def test_a_message_with_weights_that_cannot_be_written_asks_for_another_run(tmp_path: Path) -> None:
     weights = contract.Weights(uri="gs://b/w", sha256="0" * 64)
 
-    with pytest.raises(TryAgainError, match="the termination message cannot be written to .*: make room on the node"):
+    with pytest.raises(TryAgainError, match=r"the termination message cannot be written to .*: make room on the node"):
         write_message({"QTJ_TERMINATION_LOG": str(tmp_path)}, contract.TerminationMessage(weights=weights))
 
 

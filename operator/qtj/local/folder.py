@@ -4,6 +4,8 @@
                                       has, and digests of its ConfigMaps; locked while the run is under way
 <folder>/job.json                     the job as the API server would hold it: what a later `qtj run` goes on from
 <folder>/events.jsonl                 its events, one object a line
+<folder>/activity.jsonl               what its program reported that it does, and when
+<folder>/report.html                  its report as a page, once the job has finished
 <folder>/run.log                      what a run without a terminal has to say
 <folder>/logs/worker-0.1.log          what a replica wrote, one file per attempt
 <folder>/...                          weights, checkpoints and results, as the training program stores them

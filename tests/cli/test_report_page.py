@@ -162,6 +162,13 @@ def test_a_damaged_record_is_a_note_and_the_rest_is_there(left: Left, text: str)
     assert "Training" in page.texts("h2")
 
 
+def test_weights_that_are_json_themselves_are_not_taken_for_a_record(left: Left) -> None:
+    left.weights((left.place / "weights.json").as_uri())
+    (left.place / "weights.json").write_text("[0.5, 0.25]")
+
+    assert "Notes" not in page_of(left).texts("h2")
+
+
 @pytest.mark.parametrize("part", ["options", "versions", "circuits", "workload", "image"])
 @pytest.mark.parametrize("value", [None, 3, "x", [3], {"x": 3}, {"x": [None]}])
 def test_a_record_with_parts_of_another_kind_has_a_page(left: Left, part: str, value: object) -> None:

@@ -42,9 +42,10 @@ def training_record(weights_uri: str | None, notes: list[str]) -> TrainingRecord
         notes: Gets a sentence for each file that cannot be read.
     """
     weights = stored_path(weights_uri) if weights_uri else None
-    if weights is None:
+    if weights is None or not weights.name:
         return TrainingRecord()
-    said = _record(weights.with_suffix(".json"), notes)
+    beside = weights.with_suffix(".json")
+    said = {} if beside == weights else _record(beside, notes)  # a program of one's own may store its weights as JSON
     circuits = said.get("circuits")
     return TrainingRecord(
         workload=_text(said, "workload"),

@@ -51,6 +51,7 @@ def repeat_section(details: RunDetails) -> Element:
     text = yaml.safe_dump(details.manifest, sort_keys=False, width=_WIDTH, allow_unicode=True)
     file = f"{details.manifest['metadata']['name']}.yaml"
     command = listing(f"qtj run {shell_word(file)}", "command")
+    versions = " with the versions above" if details.record.versions else ""
     weights = details.results.status.weights
     check = f"The weights of this run have the SHA-256 digest {weights.sha256}." if weights and weights.sha256 else None
     return section(
@@ -59,7 +60,7 @@ def repeat_section(details: RunDetails) -> Element:
             "p",
             "Save the following YAML as ",
             node("code", file),
-            ", and run it with the versions above. The last digits depend on the processor.",
+            f", and run it{versions}. The last digits depend on the processor.",
         ),
         command,
         listing(text, "YAML of the job"),
@@ -70,7 +71,7 @@ def repeat_section(details: RunDetails) -> Element:
 def _resources(details: RunDetails) -> Iterator[tuple[str, Child]]:
     replicas = details.results.status.replicas or {}
     if replicas:
-        yield "replicas", ", ".join(f"{each.desired} {role}" for role, each in replicas.items())
+        yield "replicas", ", ".join(f"{each.desired} × {role}" for role, each in replicas.items())
     devices = [each.devices for each in details.results.epochs if each.devices]
     if devices:
         yield "devices", str(devices[-1])

@@ -71,7 +71,7 @@ def test_a_page_begins_with_the_run_its_phase_and_the_most_important_numbers(lef
     assert page.cards[:4] == [
         "Training loss0.5epoch 2 of 3",
         "Held-out loss0.25lowest, epoch 1",
-        "Held-out accuracy0.875epoch 2",
+        "Accuracy0.875held-out set, epoch 2",
         "mse0.5inference",
     ]
 

@@ -52,7 +52,7 @@ def _training_cards(found: RunResults) -> Iterator[Element]:
         yield card("Held-out loss", number(loss), f"lowest, epoch {epoch}")
     accuracies = [each for each in found.epochs if each.accuracy is not None]
     if accuracies:
-        yield card("Held-out accuracy", number(accuracies[-1].accuracy), f"epoch {accuracies[-1].number}")
+        yield card("Accuracy", number(accuracies[-1].accuracy), f"held-out set, epoch {accuracies[-1].number}")
 
 
 def _metric_cards(found: RunResults) -> Iterator[Element]:

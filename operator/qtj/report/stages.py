@@ -102,8 +102,10 @@ def stages_of(begin: datetime, moments: Sequence[Moment], end: datetime) -> Sequ
         moments: What happened since; without any, nothing is known.
         end: The end of the job, or the time up to which it is known.
     """
+    if not moments:
+        return ()
     took: dict[str, float] = {}
-    changes = [(begin, "starting"), *_changes(moments)] if moments else []
+    changes = [(begin, "starting"), *_changes(moments)]
     ends = [*(time for time, _ in changes[1:]), end]
     for (time, name), until in zip(changes, ends, strict=True):
         took[name] = took.get(name, 0) + max(0.0, (until - time).total_seconds())

@@ -38,10 +38,11 @@ def test_without_a_terminal_the_view_is_plain_lines(laptop: Laptop) -> None:
     assert "\x1b" not in ended.output
     assert "toy  AllReplicasReady: 2 of 2 replicas are ready" in ended.output
     assert "epoch 10/10  loss 0.1000" in ended.output
-    *_, end, times, places = ended.output.splitlines()
+    *_, end, times, places, report = ended.output.splitlines()
     assert end[11:] == "toy is Complete: inference is done: mse 0.5"
     assert times[11:].startswith("toy  took: starting ")
     assert places == f"results and logs: {laptop.artifacts()}"
+    assert report == f"report: {laptop.artifacts() / 'report.html'}"
 
 
 def test_a_killed_worker_restarts_the_gang_which_goes_on_from_its_checkpoint(laptop: Laptop) -> None:

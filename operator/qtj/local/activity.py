@@ -1,11 +1,21 @@
-"""The activity that the program of a run reports, for other processes that follow the run."""
+"""The activity that the program of a run reports, for processes that follow the run, or read about it later.
 
+<folder>/.activity          what it does now
+<folder>/activity.jsonl     when it began what: one JSON object a line, with a time and an activity
+"""
+
+import json
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
-__all__ = ["Activity", "activity_in_folder"]
+from qtj_contract.progress_log import append_line
+
+__all__ = ["Activity", "activities_of", "activity_in_folder"]
 
 _NAME = ".activity"
+_LOG = "activity.jsonl"
 
 
 class Activity:
@@ -17,6 +27,7 @@ class Activity:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / _NAME
+        self._log = folder / _LOG
         self._last: str | None = None
         self.remove()
 
@@ -26,6 +37,9 @@ class Activity:
             self._last = activity
             with suppress(OSError):  # a full disk must not end a training
                 self._path.write_text(activity, "utf-8")
+                line = json.dumps({"time": datetime.now(UTC).isoformat(), "activity": activity})
+                with self._log.open("ab+") as log:
+                    append_line(log, line.encode() + b"\n")
 
     def remove(self) -> None:
         """Removes the file, once the program has ended."""
@@ -39,3 +53,21 @@ def activity_in_folder(folder: Path) -> str | None:
         return (folder / _NAME).read_text("utf-8", errors="replace")
     except OSError:
         return None
+
+
+def activities_of(folder: Path) -> Sequence[tuple[datetime, str]]:
+    """Returns what the program of a run has said and when, oldest first; "" from when it trained."""
+    try:
+        lines = (folder / _LOG).read_text("utf-8", errors="replace").split("\n")
+    except OSError:
+        return ()
+    return [each for line in lines for each in _activity(line)]
+
+
+def _activity(line: str) -> Iterator[tuple[datetime, str]]:
+    """Yields what one line says; nothing where it is damaged."""
+    with suppress(ValueError, TypeError, KeyError, RecursionError):
+        said = json.loads(line)
+        at = datetime.fromisoformat(said["time"])
+        if at.tzinfo and isinstance(said["activity"], str):
+            yield at, said["activity"]

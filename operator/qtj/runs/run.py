@@ -22,6 +22,7 @@ from qtj.files.settings import Setting
 from qtj.files.source import STDIN
 from qtj.local.activity import Activity
 from qtj.local.addresses import NoFreePortError
+from qtj.local.folder import Folder
 from qtj.local.program import CannotStartError, Configs, program_of
 from qtj.local.rehearsal import Rehearsal
 from qtj.local.session import LocalJob, Session
@@ -55,6 +56,7 @@ class Options:
         output: The form in which stdout has the final object alone; None for lines for people.
         dry_run: Whether to print what would be done, and do nothing.
         verbose: Whether to log what the operator does.
+        at_end: Is called for each job when all have ended; returns a line to print, or nothing.
     """
 
     file: Path
@@ -66,6 +68,7 @@ class Options:
     output: OutputFormat | None = None
     dry_run: bool = False
     verbose: bool = False
+    at_end: Callable[[Folder, Object], str] = lambda _folder, _job: ""
 
 
 class _Interrupts:
@@ -242,7 +245,9 @@ def _report(
 ) -> int:
     for job, local in zip(final, jobs, strict=True):
         view.show_end(job)
-        for line in filter(None, (*log_tail(job, local.folder.logs), local.folder.complaint, _result_paths(local))):
+        tail = log_tail(job, local.folder.logs)
+        report = options.at_end(local.folder, job)
+        for line in filter(None, (*tail, local.folder.complaint, _result_paths(local), report)):
             print_text(console, line)
     if options.output:
         print_stdout(formatted(final, options.output))

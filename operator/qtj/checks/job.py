@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from importlib.util import find_spec
 from typing import Any
 
 from pydantic import ValidationError
@@ -139,9 +138,11 @@ def _fields(path: Iterable[int | str]) -> Iterable[str]:
 
 
 def _kubernetes_mistakes(manifest: Mapping[str, Any]) -> Iterator[Mistake]:
-    if find_spec("kubernetes") is None:
+    try:
+        import kubernetes  # noqa: F401, PLC0415  a second, and an optional library
+    except ImportError:
         return
-    from qtj.rules.pod_fields import (  # noqa: PLC0415  a second, and an optional library
+    from qtj.rules.pod_fields import (  # noqa: PLC0415  only where the library is
         metadata_mistakes,
         template_mistakes,
     )

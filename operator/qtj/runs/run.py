@@ -218,7 +218,8 @@ def _check(file: File, rehearsals: Sequence[Rehearsal], options: Options) -> Seq
     rehearsed = dict(zip(map(id, file.jobs), rehearsals, strict=True))
 
     def programs(document: Document) -> Sequence[str]:
-        return list(_programs(document, rehearsed[id(document)], file.configs))
+        rehearsal = rehearsed.get(id(document)) or check_job(document, here=True)
+        return list(_programs(document, rehearsal, file.configs))
 
     notes, unstartable = map_with_errors(partial(attributed, programs), file.jobs)
     if wrong + unstartable:

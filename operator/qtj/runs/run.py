@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from qtj.checks.job import check_file
+from qtj.checks.job import check_file, check_job
 from qtj.files.attribution import attributed
 from qtj.files.documents import Document, File, read_file
 from qtj.files.settings import Setting

@@ -1,6 +1,8 @@
 """Processes meet before TensorFlow starts, in any order of arrival."""
 
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -144,6 +146,32 @@ def test_those_who_have_met_can_meet_again_at_once(clusters: list[Cluster]) -> N
     meetings = [started(partial(meet_twice, cluster)) for cluster in clusters]
 
     assert [each.result(30) for each in meetings] == [["first", "second"]] * 3
+
+
+FOLLOWER = """
+import ctypes
+from qtj_trainer.replicate.cluster import Cluster, Member
+from qtj_trainer.replicate.rendezvous import meet
+
+members = (Member("worker", 0, "127.0.0.1", {leader}), Member("worker", 1, "127.0.0.1", {follower}))
+meet(Cluster(members[1], members))
+ctypes.PyDLL(None).sleep(8)  # with Python's lock held, as TensorFlow does while it connects
+"""
+
+
+def test_a_follower_that_holds_pythons_lock_after_the_meeting_does_not_delay_the_leader() -> None:
+    ports = free_ports(2)
+    members = tuple(Member("worker", index, "127.0.0.1", port) for index, port in enumerate(ports))
+    program = FOLLOWER.format(leader=ports[0], follower=ports[1])
+    with subprocess.Popen([sys.executable, "-c", program]) as follower:
+        eventually(lambda: listens(ports[1]))
+        began = time.monotonic()
+
+        meet(Cluster(members[0], members))
+
+        took = time.monotonic() - began
+        follower.kill()
+    assert took < 4
 
 
 def test_a_taken_port_is_named(clusters: list[Cluster]) -> None:

@@ -192,7 +192,7 @@ def _is_closed(connection: socket.socket) -> bool:
 
 def _follow(me: Member, terms: Terms) -> str:
     """Listens until the leader sends the start, and returns the leader's message."""
-    received: SimpleQueue[bytes] = SimpleQueue()
+    received: SimpleQueue[tuple[bytes, socket.socket]] = SimpleQueue()
     closed = Event()
 
     class Greeting(StreamRequestHandler):
@@ -201,7 +201,7 @@ def _follow(me: Member, terms: Terms) -> str:
                 self.wfile.write(_HERE + json.dumps(terms).encode() + b"\n")
                 line = self.rfile.readline(_LIMIT)
                 if line.startswith((_GO, _STOP)) and line.endswith(b"\n"):
-                    received.put(line)
+                    received.put((line, self.connection))
                     closed.wait()
 
     try:
@@ -210,8 +210,11 @@ def _follow(me: Member, terms: Terms) -> str:
         raise UserError(f"cannot listen as {me} ({problem.strerror}): free the port or use another one") from problem
     with server:
         Thread(target=server.serve_forever, args=(_PAUSE,), name="rendezvous", daemon=True).start()
-        line = received.get()
+        line, leader = received.get()
         server.shutdown()
+    # Not by the thread of the connection: it does not run while TensorFlow connects, which holds Python's lock.
+    with suppress(OSError):
+        leader.shutdown(socket.SHUT_RDWR)
     closed.set()
     _, _, message = line.decode().rstrip("\n").partition(" ")
     if line.startswith(_STOP):

@@ -3,7 +3,8 @@
 import json
 import math
 import re
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
@@ -68,15 +69,15 @@ class TerminationMessage:
 
     def to_json(self) -> str:
         """Encodes the message, without what is not known, and with so many metrics and so much of `error` as fit."""
-        metrics = {name: value for name, value in self.metrics.items() if math.isfinite(value)}
-        while len(encoded := self._encoded(metrics)) > TERMINATION_MESSAGE_LIMIT and metrics:
-            metrics.popitem()
-        return encoded
+        finite = [(name, value) for name, value in self.metrics.items() if math.isfinite(value)]
+        counts = range(1, len(finite) + 1)
+        fitting = bisect_right(counts, TERMINATION_MESSAGE_LIMIT, key=lambda count: len(self._encoded(finite[:count])))
+        return self._encoded(finite[:fitting])
 
-    def _encoded(self, metrics: Mapping[str, float]) -> str:
+    def _encoded(self, metrics: Sequence[tuple[str, float]]) -> str:
         fields = {
             "weights": asdict(self.weights) if self.weights else None,
-            "metrics": metrics,
+            "metrics": dict(metrics),
             "progress": self.progress.to_dict() if self.progress else None,
             "error": _shortened(self.error or ""),
         }

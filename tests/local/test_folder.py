@@ -3,27 +3,13 @@
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from qtj.local.folder import Folder, FolderError
-
-
-def record(**status: Any) -> dict[str, Any]:
-    meta = {"name": "toy", "namespace": "default", "uid": "uid-1"}
-    return {"kind": "QuantumTrainingJob", "metadata": meta, "spec": {}, "status": status}
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Folder]:
-    """A folder that this process has."""
-    claimed = Folder(tmp_path / "run")
-    claimed.claim()
-    yield claimed
-    claimed.release()
+from tests.local.records import record
 
 
 def test_a_folder_is_taken_by_one_run_until_it_lets_go(folder: Folder) -> None:

@@ -2,29 +2,14 @@
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from qtj.local.folder import Folder, FolderError
+from tests.local.records import record
 
 POD = {"metadata": {"name": "toy-worker-0", "labels": {"quantumtraining.dev/attempt": "2"}}}
-
-
-def record(**status: Any) -> dict[str, Any]:
-    meta = {"name": "toy", "namespace": "default", "uid": "uid-1"}
-    return {"kind": "QuantumTrainingJob", "metadata": meta, "spec": {}, "status": status}
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Folder]:
-    """A folder that this process has."""
-    claimed = Folder(tmp_path / "run")
-    claimed.claim()
-    yield claimed
-    claimed.release()
 
 
 def test_a_record_is_read_as_it_was_saved(folder: Folder) -> None:

@@ -1,6 +1,8 @@
 """Checkpoints of a small model, and what they are stored for."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +14,8 @@ from qtj_trainer.workloads.options import Options
 OPTIONS = Options(epochs=10)
 STATE = (np.arange(6, dtype=np.float32).reshape(2, 3), np.array(7))
 JOB = "uid-1"
+FOLDER = f"checkpoints/{JOB}"
+NUMBERS = (np.arange(3.0),)
 
 
 class Model:
@@ -28,6 +32,16 @@ class Model:
 
 def checkpoints(store: Store, uid: str = JOB, *, model: Model | None = None, options: Options = OPTIONS) -> Checkpoints:
     return Checkpoints(store, uid, model or Model(), options)
+
+
+def made_of(store: Store, uid: str = JOB, **options: Any) -> Checkpoints:
+    """Checkpoints of the model with some other options."""
+    return checkpoints(store, uid, options=Options(**{"epochs": 10, **options}))
+
+
+def steps(names: Sequence[str]) -> list[int]:
+    """Returns the steps of checkpoints, by their names."""
+    return [int(name.rpartition("/")[2].partition("-")[0]) for name in names]
 
 
 def after(number: int) -> Position:

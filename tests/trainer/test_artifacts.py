@@ -12,14 +12,9 @@ from qtj_trainer.errors import UserError
 from qtj_trainer.run import artifacts
 from qtj_trainer.run.artifacts import Address, Record, Result
 from qtj_trainer.run.termination import write_message
-from qtj_trainer.storage import Store, open_store
+from qtj_trainer.storage import Store
 
 WEIGHTS = contract.Weights(uri="gs://b/weights/1.h5", sha256="1f" * 32)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return open_store(str(tmp_path))
 
 
 def result_of(job_uid: str) -> Result:

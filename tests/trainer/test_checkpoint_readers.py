@@ -12,15 +12,11 @@ import pytest
 
 from qtj_trainer.errors import TrainerError, TryAgainError, UserError
 from qtj_trainer.run.artifacts import arrays_from_bytes, arrays_to_bytes
-from qtj_trainer.run.checkpoints import Checkpoints, clear_checkpoints
+from qtj_trainer.run.checkpoints import clear_checkpoints
 from qtj_trainer.run.position import Position
 from qtj_trainer.storage import MissingObjectError, Store, open_store
 from qtj_trainer.storage.files import FileStore
-from qtj_trainer.workloads.options import Options
-from tests.trainer.checkpoints import Model, after
-
-FOLDER = "checkpoints/uid-1"
-NUMBERS = (np.arange(3.0),)
+from tests.trainer.checkpoints import FOLDER, NUMBERS, after, made_of, steps
 
 
 class Silent(FileStore):
@@ -47,19 +43,6 @@ class Forgetful(FileStore):
 
     def read(self, name: str) -> bytes:
         raise MissingObjectError(self.uri(name))
-
-
-def made_of(store: Store, uid: str = "uid-1", **options: Any) -> Checkpoints:
-    return Checkpoints(store, uid, Model(), Options(**{"epochs": 10, **options}))
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return open_store(str(tmp_path))
-
-
-def steps(names: Sequence[str]) -> list[int]:
-    return [int(name.rpartition("/")[2].partition("-")[0]) for name in names]
 
 
 def rewrite(store: Store, name: str, change: dict[str, Any]) -> str:

@@ -1,34 +1,12 @@
 """Checkpoints as a training stores them: what is in one, which stay, and when one is due."""
 
-from collections.abc import Sequence
 from hashlib import sha256
-from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
-from qtj_trainer.run.checkpoints import Checkpoints
 from qtj_trainer.run.position import Epoch, Gradient, Position
-from qtj_trainer.storage import Store, open_store
-from qtj_trainer.workloads.options import Options
-from tests.trainer.checkpoints import Model, after
-
-FOLDER = "checkpoints/uid-1"
-NUMBERS = (np.arange(3.0),)
-
-
-def made_of(store: Store, uid: str = "uid-1", **options: Any) -> Checkpoints:
-    return Checkpoints(store, uid, Model(), Options(**{"epochs": 10, **options}))
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return open_store(str(tmp_path))
-
-
-def steps(names: Sequence[str]) -> list[int]:
-    return [int(name.rpartition("/")[2].partition("-")[0]) for name in names]
+from qtj_trainer.storage import Store
+from tests.trainer.checkpoints import FOLDER, NUMBERS, after, made_of, steps
 
 
 def test_all_that_is_known_of_a_position_survives(store: Store) -> None:

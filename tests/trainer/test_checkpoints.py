@@ -27,11 +27,6 @@ def resumed_after(store: Store) -> int | None:
     return found.position.epochs if found else None
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return open_store(str(tmp_path))
-
-
 def test_a_checkpoint_is_read_as_it_was_stored(store: Store) -> None:
     name = checkpoints(store).save(replace(after(3), step=11, sums=(0.5, 0.25)), STATE)
 

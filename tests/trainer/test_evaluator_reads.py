@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj_trainer.storage import MissingObjectError, Store, open_store
+from qtj_trainer.storage import MissingObjectError, Store
 from qtj_trainer.storage.files import FileStore
 from tests.trainer.checkpoints import Model, checkpoints, save
 
@@ -16,11 +16,6 @@ class Vanishing(FileStore):
         if "000000003-" in name:
             raise MissingObjectError(self.uri(name))
         return super().read(name)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return open_store(str(tmp_path))
 
 
 def steps_after(store: Store, step: int) -> list[int]:

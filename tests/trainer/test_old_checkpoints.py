@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from qtj_trainer.run.artifacts import arrays_to_bytes
 from qtj_trainer.run.checkpoints import Checkpoints
 from qtj_trainer.run.position import Epoch, Gradient, Position
-from qtj_trainer.storage import Store, open_store
+from qtj_trainer.storage import Store
 from qtj_trainer.workloads.options import Options
 
 LAST = {
@@ -28,11 +27,6 @@ class Model:
 
     def fingerprint(self, _: Options) -> str:
         return "dense"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return open_store(str(tmp_path))
 
 
 def store_position(store: Store, position: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from qtj_operator.api.conditions import Reason
+from qtj_operator.api.conditions import FAILURES, Reason
 
 __all__ = ["Attempt", "Moment", "Stage", "attempts_of", "moments_of", "stages_of"]
 
@@ -24,13 +24,8 @@ _STAGES: Mapping[str, str] = {
     Reason.WEIGHTS_STORED: "inferring",
     Reason.NO_WEIGHTS: "inferring",
     Reason.INFERRING: "inferring",
-    Reason.INVALID_SPEC: "failed",
-    Reason.REPLICA_FAILED: "failed",
-    Reason.BACKOFF_LIMIT_EXCEEDED: "failed",
-    Reason.INFERENCE_FAILED: "failed",
-    Reason.DEADLINE_EXCEEDED: "failed",
-    Reason.PENDING_DEADLINE_EXCEEDED: "failed",
-    Reason.DISRUPTION_LIMIT_EXCEEDED: "failed",
+    # A refused child is an event of a job that waits, too.
+    **dict.fromkeys((reason for reason in FAILURES if reason != Reason.CHILD_REJECTED), "failed"),
     Reason.SPEC_CHANGED: "failed",
 }
 _ENDS_OF_ATTEMPTS = {"restarting", "suspended", "failed", "inferring"}

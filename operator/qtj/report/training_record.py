@@ -45,13 +45,13 @@ def training_record(weights_uri: str | None, notes: list[str]) -> TrainingRecord
     if weights is None or not weights.name:
         return TrainingRecord()
     beside = weights.with_suffix(".json")
-    said = {} if beside == weights else _record(beside, notes)  # a program of one's own may store its weights as JSON
-    circuits = said.get("circuits")
+    raw = {} if beside == weights else _record(beside, notes)  # a program may store its weights as JSON
+    circuits = raw.get("circuits")
     return TrainingRecord(
-        workload=_text(said, "workload"),
-        options=_mapping(said, "options"),
-        versions={name: str(each) for name, each in _mapping(said, "versions").items()},
-        image=_text(said, "image"),
+        workload=_text(raw, "workload"),
+        options=_mapping(raw, "options"),
+        versions={name: str(each) for name, each in _mapping(raw, "versions").items()},
+        image=_text(raw, "image"),
         circuit=stored_text(weights.with_suffix(".txt"), "the drawing of the circuit", notes) or "",
         circuit_files=tuple(_names(circuits)) if isinstance(circuits, dict) else (),
         weights_bytes=_size(weights),
@@ -63,11 +63,11 @@ def _record(path: Path, notes: list[str]) -> Mapping[str, Any]:
     if text is None:
         return {}
     try:
-        said = json.loads(text)
+        raw = json.loads(text)
     except (ValueError, RecursionError):
-        said = None
-    if isinstance(said, dict):
-        return said
+        raw = None
+    if isinstance(raw, dict):
+        return raw
     notes.append(f"the record of the weights cannot be read: {path} is no record of the trainer")
     return {}
 
@@ -77,13 +77,13 @@ def _names(circuits: Mapping[str, Any]) -> list[str]:
     return [name for each in lists for name in each if isinstance(name, str)]
 
 
-def _mapping(said: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = said.get(name)
+def _mapping(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = raw.get(name)
     return found if isinstance(found, dict) else {}
 
 
-def _text(said: Mapping[str, Any], name: str) -> str:
-    found = said.get(name)
+def _text(raw: Mapping[str, Any], name: str) -> str:
+    found = raw.get(name)
     return found if isinstance(found, str) else ""
 
 

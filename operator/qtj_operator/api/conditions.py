@@ -94,6 +94,19 @@ class Reason(StrEnum):
     EVALUATOR_FAILED = "EvaluatorFailed"
 
 
+FAILURES = (
+    Reason.BACKOFF_LIMIT_EXCEEDED,
+    Reason.CHILD_REJECTED,
+    Reason.DEADLINE_EXCEEDED,
+    Reason.DISRUPTION_LIMIT_EXCEEDED,
+    Reason.INFERENCE_FAILED,
+    Reason.INVALID_SPEC,
+    Reason.PENDING_DEADLINE_EXCEEDED,
+    Reason.REPLICA_FAILED,
+)
+"""The reasons for which a job fails."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """What a policy states about one condition, before it has a time and a generation; made by the functions below.

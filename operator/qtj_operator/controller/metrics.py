@@ -10,22 +10,10 @@ from functools import partial
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, disable_created_metrics
 
 from qtj_contract.version import installed_version
-from qtj_operator.api.conditions import ConditionType, Reason, find, is_true
+from qtj_operator.api.conditions import FAILURES, ConditionType, find, is_true
 from qtj_operator.api.status import Phase, Status
 
 __all__ = ["Metrics", "Outcome"]
-
-_ENDS = (
-    Reason.BACKOFF_LIMIT_EXCEEDED,
-    Reason.CHILD_REJECTED,
-    Reason.DEADLINE_EXCEEDED,
-    Reason.DISRUPTION_LIMIT_EXCEEDED,
-    Reason.INFERENCE_FAILED,
-    Reason.INVALID_SPEC,
-    Reason.PENDING_DEADLINE_EXCEEDED,
-    Reason.REPLICA_FAILED,
-)
-"""Why a job fails. Each is shown from the start: the rate of a series that begins with 1 is 0."""
 
 
 @dataclass(slots=True)
@@ -78,7 +66,7 @@ class Metrics:
             "qtj_disruptions", "Restarts after preemption, eviction or a lost node.", registry=self.registry
         )
         self._failed = Counter("qtj_jobs_failed", "Jobs that failed, by reason.", ["reason"], registry=self.registry)
-        for reason in _ENDS:
+        for reason in FAILURES:  # each from the start: the rate of a series that begins with 1 is 0
             self._failed.labels(reason)
 
     @contextmanager

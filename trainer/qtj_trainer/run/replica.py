@@ -88,9 +88,8 @@ class Replica:
         if result:
             log.info("this job has finished already: its weights are %s", result.weights.uri)
         if result and self.cluster.leads:
-            clear_checkpoints(
-                self.store, self.job_uid
-            )  # a run that was killed after it stored the result did not delete them
+            # A run that was killed after it stored the result did not delete them.
+            clear_checkpoints(self.store, self.job_uid)
             self.write_message(result.message())
         return result
 

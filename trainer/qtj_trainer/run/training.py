@@ -159,12 +159,12 @@ class Training(ABC):
             StoppedError: If SIGTERM has arrived.
         """
         self.replica.stop.expect(seconds)
-        self._is_stopping(settled=settled)  # if SIGTERM has arrived, the rest of this method is not interrupted
+        self._take_over_stop(settled=settled)  # if SIGTERM has arrived, the rest of this method is not interrupted
         if position.ends_epoch or self._checkpoints.is_due(position):
             self._numbers.check_finite(position.step)
         if position.ends_epoch:
             self.end_epoch(position)
-        is_stopping = self._is_stopping(settled=settled)
+        is_stopping = self._take_over_stop(settled=settled)
         self._keep(position, is_stopping=is_stopping)
         if is_stopping:
             me = self.replica.cluster.me or "the training"
@@ -178,8 +178,8 @@ class Training(ABC):
         """Deletes the checkpoints: the job has its result."""
         self._checkpoints.clear()
 
-    def _is_stopping(self, *, settled: bool) -> bool:
-        """Returns whether the process must end at this position. If so, only the main thread ends it from now on."""
+    def _take_over_stop(self, *, settled: bool) -> bool:
+        """Lets only the main thread end the process, if SIGTERM has arrived. Returns whether it must end here."""
         stop = self.replica.stop
         if settled and stop.is_requested():
             stop.patience = inf

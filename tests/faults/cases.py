@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.faults.client import Fault, Plan
+from tests.faults.life import Life
+from tests.faults.mishaps import Delay, Mishap, Watch
 from tests.faults.oracle import MAX_EVENTS, canonical
-from tests.faults.scenarios import Scenario
-from tests.faults.simulation import Delay, Life, Mishap, Watch
+from tests.faults.scenario import Scenario
 
 BEHIND = (1, 2, 16)
 """By how many changes a pass reads too early: a request or a gang that was written since, a whole attempt."""

@@ -20,6 +20,7 @@ from hypothesis.stateful import (
 
 from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_JOB, inference_name, replica_name
+from qtj_operator.controller.cache import CACHED
 from qtj_operator.controller.client import Resource
 from tests.faults.actors import NAMESPACE
 from tests.faults.admission import Denial
@@ -28,12 +29,10 @@ from tests.faults.history import History
 from tests.faults.kueue import PLENTY
 from tests.faults.scenarios import Scenario
 from tests.faults.simulation import LONG
+from tests.faults.watches import Trouble
 from tests.faults.world import ENDINGS, KEY, NODES, World
 
 STEPS = 50
-MEMORY = 900
-"""Changes after which the cluster's past is no longer at hand."""
-
 JOBS, PODS, SERVICES = Resource.JOBS, Resource.PODS, Resource.SERVICES
 SHAPES: dict[str, dict[str, Any]] = {
     "one worker": {"replicaSpecs": {"Worker": {}}},
@@ -381,11 +380,14 @@ class AnyLife(RuleBasedStateMachine):
         self.operator.invariants.disturbs()
         self._go_on(then)
 
-    @precondition(lambda life: life.store.version < MEMORY)
-    @rule(changes=st.sampled_from([1, 2, 3, 5, 8, 16, 40]), then=works)
-    def a_pass_reads_late(self, changes: int, *, then: str) -> None:
-        self.world.run(self.world.look(KEY, changes))
-        self.world.history.late += 1
+    @rule(resource=st.sampled_from(CACHED), trouble=st.sampled_from(Trouble))
+    def a_watch_has_trouble(self, resource: Resource, trouble: Trouble) -> None:
+        """With what happens from now on, for a minute at most."""
+        self.operator.watches.spoil(trouble, resource)
+
+    @rule(then=works)
+    def watches_recover(self, *, then: str) -> None:
+        self.operator.watches.recover()
         self._go_on(then)
 
     @rule(then=works)

@@ -4,15 +4,17 @@ import asyncio
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from qtj.local.jobs import JobController
 from qtj.local.store import Change, Store
-from qtj_operator.api.names import LABEL_JOB, LABEL_ROLE, Role
+from qtj_operator.api.names import LABEL_ROLE, Role
+from qtj_operator.controller.cache import CACHED, Cache
+from qtj_operator.controller.cached_client import CachedClient
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
+from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.progress import NoProgress
 from qtj_operator.controller.reconcile import Reconciler
 from tests.faults import admission, housekeeping, kueue
@@ -22,6 +24,7 @@ from tests.faults.client import Crash, FaultyClient, Plan
 from tests.faults.housekeeping import Housekeeping
 from tests.faults.invariants import Invariants
 from tests.faults.kueue import Kueue
+from tests.faults.watches import Trouble, Watches
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 RESYNC = timedelta(seconds=300)
@@ -57,28 +60,35 @@ class Operator:
     """
 
     def __init__(
-        self, store: Store, clock: Callable[[], datetime], gatekeeper: Gatekeeper, plan: Plan | None = None
+        self,
+        store: Store,
+        clock: Callable[[], datetime],
+        gatekeeper: Gatekeeper,
+        hear: Callable[[Key], None],
+        plan: Plan | None = None,
     ) -> None:
-        self.invariants = Invariants(clock)
+        self._hear = hear
+        self._cache = Cache()
+        self.watches = Watches(store, clock, Feed(self._cache, hear))
+        self.invariants = Invariants(clock, self._seen)
         self.client = FaultyClient(store, clock, self.invariants, gatekeeper, plan)
         self.ahead = timedelta(0)
         self._failures: Counter[Key] = Counter()
         self.pending: list[Key] = []
         self.alarms: dict[Key, datetime] = {}
         self.passes = 0
-        self._store = store
         self._clock = clock
         self._reconciler = self._process()
 
-    async def look(self, key: Key, behind: int = 0) -> None:
-        """One pass, which may read the cluster as it was so many changes ago."""
+    def _seen(self, resource: Resource, namespace: str, name: str) -> Object | None:
+        return self._cache.get(resource, namespace, name)
+
+    async def look(self, key: Key) -> None:
+        """One pass."""
         self.passes += 1
-        if behind:
-            self.pending.append(key)  # a watch that is behind tells of the rest later
-        self.invariants.begins(self._store.version, behind)
+        self.invariants.begins(late=self.watches.behind)
         try:
-            with self.client.behind(behind) if behind else nullcontext():
-                delay = await self._reconciler.reconcile(key)
+            delay = await self._reconciler.reconcile(key)
         except Crash:
             self.restart()
             self.invariants.ends(well=False)
@@ -105,16 +115,19 @@ class Operator:
         self.client.revive()
         self.invariants.disturbs()
         self._failures.clear()
-        self._reconciler = self._process()
         self.alarms.clear()
-        self.pending = self.known()
+        self.pending.clear()
+        self._reconciler = self._process()
 
     def _process(self) -> Reconciler:
-        return Reconciler(self.client, NoProgress(), self._tell_time)
+        self._cache = Cache()
+        self.watches.connect(Feed(self._cache, self._hear))
+        self.client.seen = self._seen
+        return Reconciler(CachedClient(self.client, self._cache), NoProgress(), self._tell_time)
 
     def known(self) -> list[Key]:
-        """Returns all jobs."""
-        jobs = self._store.select(Resource.QUANTUM_TRAINING_JOBS, NAMESPACE, {})
+        """Returns all jobs that a resync looks at: it asks nobody."""
+        jobs = self._cache.select(Resource.QUANTUM_TRAINING_JOBS, NAMESPACE, {})
         return [(NAMESPACE, job["metadata"]["name"]) for job in jobs]
 
 
@@ -132,7 +145,7 @@ class Simulation:
         uids = map("{0:08d}-0000-4000-8000-{0:012d}".format, itertools.count(1))  # names of groups hold their beginning
         self.store = Store(lambda: self.now, self._changed, uids.__next__, self._admit)
         self.gatekeeper = Gatekeeper()
-        self.operator = Operator(self.store, lambda: self.now, self.gatekeeper, plan)
+        self.operator = Operator(self.store, lambda: self.now, self.gatekeeper, self.hear, plan)
         self.kueue = Kueue(self.store)
         self.job_controller = JobController(self.store, lambda: self.now)
         self.controllers: Sequence[Actor] = (self.job_controller, Housekeeping(self.store), self.kueue)
@@ -160,10 +173,12 @@ class Simulation:
             return True
         self.now += timedelta(seconds=1)
         self._watch_over_replicas()
+        if self.operator.watches.recover(self.now):
+            return True
         if any(actor.step() for actor in self.actors):
             return True
         rang = self._ring()
-        return rang or await self._resync() or self._retry()
+        return rang or await self._resync() or self._catch_up() or self._retry()
 
     async def look(self, key: Key) -> None:
         """One pass over a job."""
@@ -195,6 +210,14 @@ class Simulation:
         self.now = max(self.now, due)
         operator.pending.append(key)
         return True
+
+    def _catch_up(self) -> bool:
+        """Goes on to when a watch that is behind delivers again; returns whether there is one."""
+        watches = self.operator.watches
+        if not watches.behind:
+            return False
+        self.now = max(self.now, watches.next_due() or self.now)
+        return watches.recover()
 
     def _retry(self) -> bool:
         """Goes on to when somebody else does the next thing; returns whether there is one."""
@@ -230,11 +253,7 @@ class Simulation:
 
     def _changed(self, change: Change) -> None:
         self.operator.invariants.check(change)
-        meta = change.object["metadata"]
-        is_job = change.resource is Resource.QUANTUM_TRAINING_JOBS
-        name = meta["name"] if is_job else meta.get("labels", {}).get(LABEL_JOB)
-        if name is not None:
-            self.hear((NAMESPACE, name))
+        self.operator.watches.tell(change)
 
 
 def _is_in(job: Object, *phases: str) -> bool:
@@ -260,16 +279,8 @@ def _goes(pod: Object) -> bool:
 class Watch:
     """What happens to one event of the watches, counted from 0; nothing by default."""
 
-    drop: int = -1
-    double: int = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Delay:
-    """A pass that reads the cluster as it was some changes ago; none by default."""
-
-    number: int = -1
-    changes: int = 0
+    event: int = -1
+    trouble: Trouble = Trouble.DOUBLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,16 +295,15 @@ class Mishap:
     plan: Plan | None = None
     watch: Watch = field(default_factory=Watch)
     restart_before: int = -1
-    delay: Delay = field(default_factory=Delay)
 
     def __str__(self) -> str:
         if self.plan is not None:
             return f"{self.plan.fault} at write {self.plan.write}"
         if self.restart_before >= 0:
             return f"restart before pass {self.restart_before}"
-        if self.delay != Delay():
-            return f"pass {self.delay.number} reads what was {self.delay.changes} changes ago"
-        return "nothing goes wrong" if self.watch == Watch() else f"event {self.watch}"
+        if self.watch.event >= 0:
+            return f"event {self.watch.event} {self.watch.trouble}"
+        return "nothing goes wrong"
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,17 +361,18 @@ class Life(Simulation):
         return self._user.next_due()
 
     async def look(self, key: Key) -> None:
-        """One pass, before which the operator may be restarted, and which may read late."""
-        number, delay = self.operator.passes, self._mishap.delay
-        if number == self._mishap.restart_before:
+        """One pass, before which the operator may be restarted."""
+        if self.operator.passes == self._mishap.restart_before:
             self.operator.restart()
-        await self.operator.look(key, delay.changes if number == delay.number else 0)
+        await self.operator.look(key)
 
-    def hear(self, key: Key) -> None:
-        """Tells the operator, unless the event is the one that is lost; twice if it is the one that is repeated."""
-        number, self.events = self.events, self.events + 1
-        watch = self._mishap.watch
-        if number != watch.drop:
-            super().hear(key)
-        if number == watch.double:
-            self.operator.pending.append(key)
+    def _changed(self, change: Change) -> None:
+        """Lets the event of which it is the turn have its trouble."""
+        number, self.events = self.events, self.events + (change.resource in CACHED)
+        watch, watches = self._mishap.watch, self.operator.watches
+        spoilt = number == watch.event and change.resource in CACHED
+        if spoilt:
+            watches.spoil(watch.trouble, change.resource)
+        super()._changed(change)
+        if spoilt and watch.trouble is Trouble.DOUBLED:
+            watches.repeat(change)

@@ -69,8 +69,8 @@ async def act(client: Client, job: Job, actions: Sequence[Action]) -> Obstacle |
 
 def _stages(actions: Sequence[Action]) -> Iterable[Sequence[Action]]:
     creates = [action for action in actions if isinstance(action, Create)]
-    first = [create for create in creates if create.manifest["kind"] in _BEFORE_PODS]
-    others = [create for create in creates if create.manifest["kind"] not in _BEFORE_PODS]
+    first = [create for create in creates if create.kind in _BEFORE_PODS]
+    others = [create for create in creates if create.kind not in _BEFORE_PODS]
     yield [action for action in actions if not isinstance(action, Create)]
     yield from _slow_start(first)
     yield from _slow_start(others)

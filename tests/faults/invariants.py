@@ -103,9 +103,11 @@ class Invariants:
         return max(self._runs.values(), default=0)
 
     def deletes(self, seen: Object | None, now: datetime, *, force: bool) -> None:
-        """The operator asks for the deletion of what it has `seen`."""
-        due = None if seen is None else seen["metadata"].get("deletionTimestamp")
-        if seen is not None and force:
+        """The operator asks for the deletion of what it has `seen`; it may have learnt since that it is gone."""
+        if seen is None:
+            return
+        due = seen["metadata"].get("deletionTimestamp")
+        if force:
             self._lost.add(_controller(seen))
         self._demand(force == (due is not None), "a deletion is asked for once, and insisted on afterwards")
         self._demand(

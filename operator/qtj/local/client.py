@@ -41,8 +41,14 @@ class MemoryClient:
 
     async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> Object:
         """See `Client.patch`."""
-        self._store.update(resource, namespace, name, lambda obj: _apply(operations, obj))
-        return self._store.find(resource, namespace, name)
+        patched: dict[str, Any] = {}
+
+        def change(obj: dict[str, Any]) -> None:
+            _apply(operations, obj)
+            patched.update(obj)
+
+        self._store.update(resource, namespace, name, change)
+        return await self.get(resource, namespace, name) or patched  # gone with its last finalizer
 
     async def delete(
         self, resource: Resource, namespace: str, name: str, version: str, *, force: bool = False

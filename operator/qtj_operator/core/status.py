@@ -236,12 +236,13 @@ def _running(seen: Observed, facts: Iterable[Fact], now: datetime) -> Fact:
 def _training_over(before: Status, *, started: bool) -> Fact:
     """Says of a job at its end whether its training has ended, or never started: it did not if no attempt ever ran.
 
-    What was said stays, for pods that could tell are gone later.
+    What was said stays, for pods that could tell are gone later; but one that is seen to have started is proof.
     """
     ran = is_true(before.conditions, ConditionType.RUNNING) or is_true(before.conditions, ConditionType.TRAINED)
     known = find(before.conditions, ConditionType.RUNNING)
     said = known.reason if known else None
-    if said != Reason.NOT_STARTED and (started or ran or said == Reason.TRAINING_ENDED or (before.attempt or 0) > 1):
+    ended = said == Reason.TRAINING_ENDED or (before.attempt or 0) > 1
+    if started or (said != Reason.NOT_STARTED and (ran or ended)):
         return conditions.not_running(Reason.TRAINING_ENDED, "training has ended")
     return conditions.not_running(Reason.NOT_STARTED, "training never started")
 

@@ -1,6 +1,7 @@
 """A client that fails on purpose, once, at a chosen request."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -11,6 +12,7 @@ from qtj.local.store import Store
 from qtj_operator.controller.client import ApiError, Object, Resource
 from tests.faults.admission import Gatekeeper
 from tests.faults.invariants import Invariants
+from tests.faults.memory import OwnWrites
 
 T = TypeVar("T")
 
@@ -52,6 +54,7 @@ class FaultyClient:
         plan: The write to spoil, if any.
         writes: How many there were.
         reads: How many reads there were.
+        own: What the operator was answered.
         seen: What the operator has seen of an object.
     """
 
@@ -70,11 +73,13 @@ class FaultyClient:
         self._dead = False
         self.plan = plan
         self.writes = self.reads = 0
+        self.own = OwnWrites()
         self.seen: Callable[[Resource, str, str], Object | None] = lambda _resource, _namespace, _name: None
 
     def revive(self) -> None:
         """The operator has been started again."""
         self._dead = False
+        self.own.restarts()
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
         self._check()
@@ -95,10 +100,16 @@ class FaultyClient:
             except ApiError:
                 self._invariants.refuses()
                 raise
+            meta = manifest["metadata"]
+            there = await self._client.get(resource, meta["namespace"], meta["name"])
+            if there is not None:
+                self.own.exists(resource, there)
             return await self._client.create(resource, manifest)
 
         self._invariants.tries("create", resource, manifest["metadata"]["name"])
-        return await self._write(request)
+        created = await self._write(request)
+        self.own.created(created)
+        return created
 
     async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> Object:
         self._invariants.tries("patch", resource, name)
@@ -108,11 +119,23 @@ class FaultyClient:
         self, resource: Resource, namespace: str, name: str, version: str, *, force: bool = False
     ) -> Object | None:
         self._invariants.deletes(self.seen(resource, namespace, name), self._clock(), force=force)
-        return await self._write(lambda: self._client.delete(resource, namespace, name, version, force=force))
+        with self._at(resource, name, version):
+            return await self._write(lambda: self._client.delete(resource, namespace, name, version, force=force))
 
     async def replace_status(self, resource: Resource, obj: Object) -> Object:
         self._invariants.tries("replace the status of", resource, obj["metadata"]["name"])
-        return await self._write(lambda: self._client.replace_status(resource, obj))
+        with self._at(resource, obj["metadata"]["name"], obj["metadata"]["resourceVersion"]):
+            return await self._write(lambda: self._client.replace_status(resource, obj))
+
+    @contextmanager
+    def _at(self, resource: Resource, name: str, version: str) -> Iterator[None]:
+        """A write to what was seen at this version."""
+        try:
+            yield
+        except ApiError as error:
+            if error.reason == "Conflict" and error not in _REFUSALS.values():
+                self.own.conflicts(resource, name, version)
+            raise
 
     def _check(self) -> None:
         if self._dead:

@@ -24,6 +24,7 @@ from tests.faults.client import Crash, FaultyClient, Plan
 from tests.faults.housekeeping import Housekeeping
 from tests.faults.invariants import Invariants
 from tests.faults.kueue import Kueue
+from tests.faults.memory import untrue
 from tests.faults.watches import Trouble, Watches
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
@@ -78,7 +79,12 @@ class Operator:
         self.alarms: dict[Key, datetime] = {}
         self.passes = 0
         self._clock = clock
+        self._store = store
         self._reconciler = self._process()
+
+    def wrong(self) -> list[str]:
+        """Returns what must never happen, and did, where no event is under way."""
+        return [*self.invariants.broken, *self.client.own.broken, *untrue(self._cache, self._store)]
 
     def _seen(self, resource: Resource, namespace: str, name: str) -> Object | None:
         return self._cache.get(resource, namespace, name)
@@ -354,6 +360,8 @@ class Life(Simulation):
         """Lives until nothing happens any more."""
         self.store.create(Resource.QUANTUM_TRAINING_JOBS, self._job)
         _LOOP.run(self.rest())
+        self.operator.watches.recover()
+        self.operator.invariants.broken[:] = self.operator.wrong()
         return self
 
     def next_deed(self) -> datetime | None:

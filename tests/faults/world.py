@@ -232,7 +232,8 @@ class World(Simulation):
         """One pass, and what holds after every pass."""
         self.history.late += self.operator.watches.behind
         await self.operator.look(key)
-        assert not self.operator.invariants.broken, self.operator.invariants.broken
+        broken = [*self.operator.invariants.broken, *self.operator.client.own.broken]
+        assert not broken, broken
 
     async def operator_works(self) -> None:
         """The operator does what is due, while the world stands still."""
@@ -284,7 +285,7 @@ class World(Simulation):
         self.operator.restart()
         while True:
             await self._rest_or_go()
-            wrong = [*self.operator.invariants.broken, *wrong_end(self.store, self.history)]
+            wrong = [*self.operator.wrong(), *wrong_end(self.store, self.history)]
             assert not wrong, wrong
             if self.phase != "Suspended":
                 break

@@ -37,6 +37,7 @@ class Cache:
 
     def __init__(self) -> None:
         self._shelves = {resource: _Shelf(resource) for resource in CACHED}
+        self._lost_children: set[Key] = set()
 
     def is_filled(self) -> bool:
         """Tells whether each resource has been listed."""
@@ -57,7 +58,17 @@ class Cache:
 
     def remove(self, resource: Resource, obj: Object) -> bool:
         """Notes that an object is gone, in its last state; returns whether it is news."""
-        return self._shelves[resource].remove(obj["metadata"], _version(obj))
+        news = self._shelves[resource].remove(obj["metadata"], _version(obj))
+        job = job_of(resource, obj)
+        if news and job is not None and resource is not Resource.QUANTUM_TRAINING_JOBS:
+            self._lost_children.add(job)
+        return news
+
+    def has_lost_a_child(self, job: Key) -> bool:
+        """Tells, once, whether a child of the job is gone since this was asked last: the job may be gone as well."""
+        lost = job in self._lost_children
+        self._lost_children.discard(job)
+        return lost and self.get(Resource.QUANTUM_TRAINING_JOBS, *job) is not None
 
     def forget(self, resource: Resource, obj: Object) -> None:
         """Notes that an object is gone for good: its uid is never used again."""

@@ -5,6 +5,8 @@ It is right on stale data:
 * What a write returns is in the cache before the next decision, so nothing is done twice because its event is late.
 * A write of which the outcome is not known, or which was refused because the object has changed, puts the object in
   doubt. The next pass reads it from the API server, unless its event has arrived by then.
+* A job whose child is gone is read, too. Children go with their job, and the watch of jobs may be behind: without this,
+  they would be created again and again for a job that is deleted.
 * Everything else follows from exact preconditions: a status or a deletion that was decided on an old state is refused.
 """
 
@@ -54,9 +56,11 @@ class CachedClient:
         """See `Client.get`."""
         if resource not in CACHED or namespace is None:
             return await self._live.get(resource, namespace, name)
-        doubtful = self._is_doubtful(resource, namespace, name)
+        is_job = resource is Resource.QUANTUM_TRAINING_JOBS
+        orphaned = is_job and self._cache.has_lost_a_child((namespace, name))
+        doubtful = self._is_doubtful(resource, namespace, name) or orphaned
         found = await self._read(resource, namespace, name) if doubtful else self._cache.get(resource, namespace, name)
-        if found is None and resource is Resource.QUANTUM_TRAINING_JOBS:
+        if found is None and is_job:
             self._forget((namespace, name))
         return found
 

@@ -12,9 +12,9 @@ _SLICE = 100
 """Replicas that are handled at a time: some milliseconds."""
 
 
-async def in_slices(items: Iterable[T]) -> AsyncIterator[T]:
-    """Yields the items; the event loop runs after every hundred of them."""
+async def in_slices(items: Iterable[T], size: int = _SLICE) -> AsyncIterator[T]:
+    """Yields the items; the event loop runs after each slice of this size."""
     for number, item in enumerate(items, start=1):
         yield item
-        if number % _SLICE == 0:
+        if number % size == 0:
             await asyncio.sleep(0)

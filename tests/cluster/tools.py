@@ -57,7 +57,10 @@ POD_GROUPS = "manifests/coscheduling/crd.yaml"
 COSCHEDULING = Group("coscheduling", "sigs.k8s.io/scheduler-plugins", (POD_GROUPS,))
 PAUSE = Group("pause")
 WORKFLOWS = Group("workflows")
-GROUPS: Mapping[str, Group] = {group.name: group for group in (KUBERNETES, ADDONS, COSCHEDULING, PAUSE, WORKFLOWS)}
+HELM = Group("helm")
+GROUPS: Mapping[str, Group] = {
+    group.name: group for group in (KUBERNETES, ADDONS, COSCHEDULING, PAUSE, WORKFLOWS, HELM)
+}
 
 
 def go_mods() -> list[Path]:
@@ -75,6 +78,10 @@ def kubectl() -> str:
 
 def actionlint() -> str:
     return program(WORKFLOWS, "actionlint")
+
+
+def helm() -> str:
+    return program(HELM, "helm")
 
 
 def build_all(names: Sequence[str] = ()) -> None:

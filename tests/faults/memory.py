@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from qtj.local.store import Store
+from qtj.local.store import ClusterStore
 from qtj_operator.controller.cache import CACHED, Cache, job_of
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.trim import trimmed
@@ -41,7 +41,7 @@ class OwnWrites:
         self._old.add((resource, name, version))
 
 
-def untrue(cache: Cache, store: Store) -> Iterator[str]:
+def untrue(cache: Cache, store: ClusterStore) -> Iterator[str]:
     """Yields what differs between the cache and the cluster, where no event is under way."""
     for resource in CACHED:
         known = {obj["metadata"]["name"]: obj for obj in cache.select(resource, None, {})}

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from qtj.local.jobs import JobController
-from qtj.local.store import Change, Store
+from qtj.local.store import Change, ClusterStore
 from qtj_operator.api.names import LABEL_ROLE, Role
 from qtj_operator.controller.cache import CACHED, Cache
 from qtj_operator.controller.cached_client import CachedClient
@@ -62,7 +62,7 @@ class Operator:
 
     def __init__(
         self,
-        store: Store,
+        store: ClusterStore,
         clock: Callable[[], datetime],
         gatekeeper: Gatekeeper,
         hear: Callable[[Key], None],
@@ -149,7 +149,7 @@ class Simulation:
         self.now = START
         self.mesh = False
         uids = map("{0:08d}-0000-4000-8000-{0:012d}".format, itertools.count(1))  # names of groups hold their beginning
-        self.store = Store(lambda: self.now, self._changed, uids.__next__, self._admit)
+        self.store = ClusterStore(lambda: self.now, self._changed, uids.__next__, self._admit)
         self.gatekeeper = Gatekeeper()
         self.operator = Operator(self.store, lambda: self.now, self.gatekeeper, self.hear, plan)
         self.kueue = Kueue(self.store)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from qtj.local.store import Change, Store
+from qtj.local.store import Change, ClusterStore
 from qtj_operator.controller.cache import CACHED
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.feed import Feed
@@ -47,7 +47,7 @@ class _Held:
 class Watches:
     """The watches of an operator, one for each resource, in the order of the changes as long as nothing is wrong."""
 
-    def __init__(self, store: Store, clock: Callable[[], datetime], feed: Feed) -> None:
+    def __init__(self, store: ClusterStore, clock: Callable[[], datetime], feed: Feed) -> None:
         self._store = store
         self._clock = clock
         self._feed = feed

@@ -8,7 +8,7 @@ import pytest
 from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.cache import CACHED, Cache
 from qtj_operator.controller.cached_client import CachedClient
-from qtj_operator.controller.client import ApiError, Client, Object, Resource
+from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
 from qtj_operator.controller.feed import Feed
 from tests.controller.memory import Cluster, RecordingClient
 from tests.jobs import job_object
@@ -25,7 +25,8 @@ class Far:
         self.cluster = Cluster()
         self.live = RecordingClient(self.cluster)
         self.cache = Cache()
-        self.client: Client = CachedClient(self.live, self.cache)
+        self.hints: list[Key] = []
+        self.client: Client = CachedClient(self.live, self.cache, self.hints.append)
         self._feed = Feed(self.cache, lambda _: None)
         self._heard = 0
         for resource in CACHED:

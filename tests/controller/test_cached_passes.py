@@ -27,7 +27,7 @@ class Watched(Lab):
         self._heard = 0
         for resource in CACHED:
             self.feed.listed(resource, [], "0")
-        self.reconciler = replace(self.reconciler, client=CachedClient(self.client, cache))
+        self.reconciler = replace(self.reconciler, client=CachedClient(self.client, cache, lambda _: None))
 
     async def passes(self) -> timedelta | None:
         store = self.cluster.store

@@ -129,7 +129,7 @@ class Operator:
         self._cache = Cache()
         self.watches.connect(Feed(self._cache, self._hear))
         self.client.seen = self._seen
-        return Reconciler(CachedClient(self.client, self._cache), NoProgress(), self._tell_time)
+        return Reconciler(CachedClient(self.client, self._cache, self._hear), NoProgress(), self._tell_time)
 
     def known(self) -> list[Key]:
         """Returns all jobs that a resync looks at: it asks nobody."""

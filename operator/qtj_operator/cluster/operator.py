@@ -87,9 +87,11 @@ async def _run(
     feed = Feed(cache, queue.add)
     state = _State(feed)
     poller = ProgressPoller(queue.add)
-    cached = CachedClient(client, cache)
+    cached = CachedClient(client, cache, queue.add)
     reconciler = Reconciler(cached, poller, client.now, jobs, metrics)
-    runtime = Runtime(cached, reconciler.reconcile, queue, settings.namespace, jobs=jobs, metrics=metrics)
+    runtime = Runtime(
+        cached, reconciler.reconcile, queue, settings.namespace, jobs=jobs, metrics=metrics, filled=feed.filled
+    )
     reflectors = [Reflector(client, resource, settings.namespace, feed) for resource in CHILDREN]
     if settings.port:
         await serve(settings.port, metrics.registry, alive=lambda: runtime.alive, ready=lambda: state.ready)
@@ -99,7 +101,7 @@ async def _run(
         state.leads = True
         metrics.leads()
         await _until_one_ends(
-            _decide(feed, runtime),
+            runtime.run(),
             poller.run(),
             watch(feed, settings.namespace),
             *(reflector.run() for reflector in reflectors),
@@ -109,12 +111,6 @@ async def _run(
         await work()
     else:
         await lead(client.transport, settings.lease_namespace, work, state.stands_by)
-
-
-async def _decide(feed: Feed, runtime: Runtime) -> None:
-    """Runs once everything has been listed."""
-    await feed.filled()
-    await runtime.run()
 
 
 async def _until_one_ends(*coroutines: Coroutine[Any, Any, None]) -> None:

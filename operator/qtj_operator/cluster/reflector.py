@@ -29,7 +29,14 @@ _BETWEEN_WATCHES_SECONDS = 0.1
 """So that a server that ends each watch at once is not asked without a pause."""
 
 _GONE = 410
-"""HTTP status: the events since that version are no longer kept."""
+"""HTTP status of a watch that was away for too long, which is nothing to warn of."""
+
+_ASK_AGAIN = {0, 429, 503}
+"""HTTP statuses after which a watch continues where it was: the server was out of reach or too busy.
+
+After any other, all objects are listed: with 410 the events since that version are no longer kept, and with 504 the
+server has not yet had that version, for example because etcd was restored from a backup.
+"""
 
 
 class Reflector:
@@ -84,9 +91,9 @@ class Reflector:
                 self._feed.changed(self._resource, kind, obj)
 
     def _failed(self, error: ApiError) -> None:
-        """Begins anew where events were missed, and logs the beginning of an outage."""
-        if error.code == _GONE:
+        """Asks for a list where events may have been missed, and logs the beginning of an outage."""
+        if error.code not in _ASK_AGAIN:
             self._version = ""
-        elif not self._failing:
+        if error.code != _GONE and not self._failing:
             self._failing = True
             log.warning("%s cannot be watched: %s; next try in %.0f s", self._resource.value[1], error, _PAUSE_SECONDS)

@@ -53,30 +53,39 @@ class Cache:
         return [obj for obj in found if labels.items() <= (obj["metadata"].get("labels") or {}).items()]
 
     def put(self, resource: Resource, obj: Object) -> bool:
-        """Notes a state of an object; returns whether it is news."""
+        """Notes a state of an object; returns whether it is news. One that has no job any more counts as gone."""
+        if job_of(resource, obj) is None:
+            return self.remove(resource, obj)
         return self._shelves[resource].put(obj)
 
     def remove(self, resource: Resource, obj: Object) -> bool:
         """Notes that an object is gone, in its last state; returns whether it is news."""
-        news = self._shelves[resource].remove(obj["metadata"], _version(obj))
-        job = job_of(resource, obj)
-        if news and job is not None and resource is not Resource.QUANTUM_TRAINING_JOBS:
-            self._lost_children.add(job)
-        return news
+        return self._remove(resource, obj, _version(obj))
+
+    def forget(self, resource: Resource, obj: Object) -> bool:
+        """Notes that an object is gone for good, because its uid is never used again; returns whether it is news."""
+        return self._remove(resource, obj, math.inf)
+
+    def replace(self, resource: Resource, objects: Iterable[Object], version: str) -> set[Key]:
+        """Notes all objects that there were at a resourceVersion; returns the jobs for which that is news."""
+        changed, lost = self._shelves[resource].replace(objects, int(version))
+        self._note_lost(resource, lost)
+        return changed | lost
 
     def has_lost_a_child(self, job: Key) -> bool:
-        """Tells, once, whether a child of the job is gone since this was asked last: the job may be gone as well."""
+        """Tells, once, whether a child of the job is gone since the last call: the job may be gone as well."""
         lost = job in self._lost_children
         self._lost_children.discard(job)
         return lost and self.get(Resource.QUANTUM_TRAINING_JOBS, *job) is not None
 
-    def forget(self, resource: Resource, obj: Object) -> None:
-        """Notes that an object is gone for good: its uid is never used again."""
-        self._shelves[resource].remove(obj["metadata"], math.inf)
+    def _remove(self, resource: Resource, obj: Object, version: float) -> bool:
+        lost = self._shelves[resource].remove(obj["metadata"], version)
+        self._note_lost(resource, {lost} if lost else ())
+        return lost is not None
 
-    def replace(self, resource: Resource, objects: Iterable[Object], version: str) -> set[Key]:
-        """Notes all objects that there were at a resourceVersion; returns the jobs for which that is news."""
-        return self._shelves[resource].replace(objects, int(version))
+    def _note_lost(self, resource: Resource, jobs: Iterable[Key]) -> None:
+        if resource is not Resource.QUANTUM_TRAINING_JOBS:
+            self._lost_children.update(jobs)
 
 
 class _Shelf:
@@ -110,29 +119,38 @@ class _Shelf:
         self.objects[key] = self._of_job.setdefault(job, {})[key] = trimmed(self._resource, obj)
         return True
 
-    def remove(self, meta: Object, version: float) -> bool:
+    def remove(self, meta: Object, version: float) -> Key | None:
+        """Returns the job whose child is gone, if that is news; for a job, the job."""
         key = meta["namespace"], meta["name"]
         self._gone[meta["uid"]] = version
         if len(self._gone) > _MOST_GONE:
             del self._gone[next(iter(self._gone))]
         known = self.objects.get(key)
         if known is None or known["metadata"]["uid"] != meta["uid"] or _version(known) > version:
-            return False
+            return None
         self._take(key)
-        return True
+        return job_of(self._resource, known)
 
-    def replace(self, objects: Iterable[Object], version: int) -> set[Key]:
+    def replace(self, objects: Iterable[Object], version: int) -> tuple[set[Key], set[Key]]:
+        """Returns the jobs of objects that are new or have changed, and those of objects that are gone."""
+        lost = self._start_again() if version < (self.listed or 0) else set()
         there: set[Key] = set()
-        news: set[Key | None] = set()
+        changed: set[Key | None] = set()
         for obj in objects:
             there.add(_key(obj))
             if self.put(obj):
-                news.add(job_of(self._resource, obj))
-        for obj in list(self._vanished(there, version)):
-            self.remove(obj["metadata"], version)
-            news.add(job_of(self._resource, obj))
+                changed.add(job_of(self._resource, obj))
+        gone = {self.remove(obj["metadata"], version) for obj in list(self._vanished(there, version))}
         self.listed = version
-        return {key for key in news if key is not None}
+        return {key for key in changed if key}, lost | {key for key in gone if key}
+
+    def _start_again(self) -> set[Key]:
+        """Drops everything, for versions begin at an earlier number: etcd was restored; returns the jobs concerned."""
+        jobs = set(self._of_job)
+        for known in (self.objects, self._of_job, self._gone):
+            known.clear()
+        self.listed = 0
+        return jobs
 
     def _vanished(self, there: set[Key], version: int) -> Iterator[Object]:
         return (obj for key, obj in self.objects.items() if key not in there and _version(obj) <= version)

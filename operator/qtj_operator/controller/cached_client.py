@@ -10,7 +10,7 @@ It is right on stale data:
 * Everything else follows from exact preconditions: a status or a deletion that was decided on an old state is refused.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from qtj_operator.api.names import LABEL_JOB
@@ -30,10 +30,12 @@ class _Doubt:
     Attributes:
         job: Whose it is.
         known: The state that is in doubt.
+        lasting: Whether only a read ends the doubt: a newer state that arrives may be from before the object's end.
     """
 
     job: Key | None
     known: Object | None
+    lasting: bool = False
 
 
 class CachedClient:
@@ -45,11 +47,13 @@ class CachedClient:
     Args:
         live: The API server.
         cache: What the watches have delivered.
+        hint: Called with the key of a job that is worth a look, because a read has found something new.
     """
 
-    def __init__(self, live: Client, cache: Cache) -> None:
+    def __init__(self, live: Client, cache: Cache, hint: Callable[[Key], None]) -> None:
         self._live = live
         self._cache = cache
+        self._hint = hint
         self._doubts: dict[tuple[Resource, str, str], _Doubt] = {}
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
@@ -57,8 +61,9 @@ class CachedClient:
         if resource not in CACHED or namespace is None:
             return await self._live.get(resource, namespace, name)
         is_job = resource is Resource.QUANTUM_TRAINING_JOBS
-        orphaned = is_job and self._cache.has_lost_a_child((namespace, name))
-        doubtful = self._is_doubtful(resource, namespace, name) or orphaned
+        if is_job and self._cache.has_lost_a_child((namespace, name)):
+            self._doubts[resource, namespace, name] = _Doubt((namespace, name), None, lasting=True)
+        doubtful = self._is_doubtful(resource, namespace, name)
         found = await self._read(resource, namespace, name) if doubtful else self._cache.get(resource, namespace, name)
         if found is None and is_job:
             self._forget((namespace, name))
@@ -152,7 +157,7 @@ class CachedClient:
         doubt = self._doubts.get(address)
         if doubt is None:
             return False
-        if self._cache.get(*address) is doubt.known:
+        if doubt.lasting or self._cache.get(*address) is doubt.known:
             return True
         del self._doubts[address]
         return False
@@ -165,10 +170,11 @@ class CachedClient:
         known = self._cache.get(resource, namespace, name)
         found = await self._live.get(resource, namespace, name)
         self._doubts.pop((resource, namespace, name), None)
-        if found is not None:
-            self._cache.put(resource, found)
-        elif known is not None:
+        if known is not None and (found is None or found["metadata"]["uid"] != known["metadata"]["uid"]):
             self._cache.forget(resource, known)
+        job = found and job_of(resource, found)
+        if found is not None and self._cache.put(resource, found) and job:
+            self._hint(job)  # its event will be no news, and the pass may have decided already
         return found
 
     async def _read_all(
@@ -182,5 +188,5 @@ class CachedClient:
             self._cache.put(resource, obj)
         for obj in known:
             if obj["metadata"]["uid"] not in there:
-                self._cache.forget(resource, obj)
+                self._cache.remove(resource, obj)  # not for good: perhaps only its label is gone
         return self._cache.select(resource, namespace, labels)

@@ -9,6 +9,7 @@ from qtj.local.store import Change, ClusterStore
 from qtj_operator.controller.cache import CACHED
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.feed import Feed
+from qtj_operator.controller.trim import trimmed
 
 STALL = timedelta(seconds=60)
 """After which a watch that is silent is asked for anew."""
@@ -122,7 +123,8 @@ class Watches:
                 self._deliver(event)
 
     def _list(self, resource: Resource) -> None:
-        self._feed.listed(resource, list(self._store.select(resource, None, {})), str(self._store.version))
+        objects = [trimmed(resource, obj) for obj in self._store.select(resource, None, {})]
+        self._feed.listed(resource, objects, str(self._store.version))
 
     def _deliver(self, change: Change) -> None:
         self._feed.changed(change.resource, change.type, change.object)

@@ -1,9 +1,11 @@
 """The operator, put together: watches fill the cache and the queue, workers empty it, the server shows its state."""
 
 import asyncio
+import gc
 import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from qtj_contract.version import installed_version
@@ -89,8 +91,9 @@ async def _run(
     poller = ProgressPoller(queue.add)
     cached = CachedClient(client, cache, queue.add)
     reconciler = Reconciler(cached, poller, client.now, jobs, metrics)
+    filled = partial(_filled, feed)
     runtime = Runtime(
-        cached, reconciler.reconcile, queue, settings.namespace, jobs=jobs, metrics=metrics, filled=feed.filled
+        cached, reconciler.reconcile, queue, settings.namespace, jobs=jobs, metrics=metrics, filled=filled
     )
     reflectors = [Reflector(client, resource, settings.namespace, feed) for resource in CHILDREN]
     if settings.port:
@@ -111,6 +114,16 @@ async def _run(
         await work()
     else:
         await lead(client.transport, settings.lease_namespace, work, state.stands_by)
+
+
+async def _filled(feed: Feed) -> None:
+    """Waits until everything is listed, and takes it out of the garbage collection.
+
+    A collection that looks at 5,000 pods takes 130 ms, in which nothing else happens. They are in no cycle, so they are
+    freed all the same.
+    """
+    await feed.filled()
+    gc.freeze()
 
 
 async def _until_one_ends(*coroutines: Coroutine[Any, Any, None]) -> None:

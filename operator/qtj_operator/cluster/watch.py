@@ -7,7 +7,6 @@ cache takes each list of kopf's as a whole, from the session in which kopf asks 
 """
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import kopf
@@ -16,8 +15,11 @@ from qtj_operator.api.names import GROUP, MANAGED_BY, PLURAL, VERSION
 from qtj_operator.cluster.session import session
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.feed import Feed
+from qtj_operator.controller.trim import trimmed
 
 __all__ = ["watch"]
+
+_JOBS = Resource.QUANTUM_TRAINING_JOBS
 
 _FIRST_PAUSES = (0.2, 0.5, 1.0)
 _PAUSE = 2.0
@@ -62,14 +64,17 @@ async def watch(feed: Feed, namespace: str | None) -> None:
 def _handlers(registry: kopf.OperatorRegistry, feed: Feed) -> None:
     async def job(*, event: kopf.RawEvent, **_: Any) -> None:  # noqa: ANN401
         if event["type"] is not None:  # what is listed is there already
-            feed.changed(Resource.QUANTUM_TRAINING_JOBS, event["type"], dict(event["object"]))
+            feed.changed(_JOBS, event["type"], dict(event["object"]))
+
+    def listed(jobs: list[Object], version: str) -> None:
+        feed.listed(_JOBS, [trimmed(_JOBS, each) for each in jobs], version)
 
     kopf.on.event(GROUP, VERSION, PLURAL, registry=registry)(job)
 
     @kopf.on.login(registry=registry)
     async def login(**kwargs: Any) -> Any:  # noqa: ANN401
         info = kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
-        return info and _credentials(info, partial(feed.listed, Resource.QUANTUM_TRAINING_JOBS))
+        return info and _credentials(info, listed)
 
 
 def _credentials(info: kopf.ConnectionInfo, listed: Callable[[list[Object], str], None]) -> kopf.AiohttpSession:

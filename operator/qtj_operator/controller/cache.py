@@ -10,7 +10,8 @@ an event may be late::
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
 from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.client import Key, Object, Resource
@@ -56,7 +57,7 @@ class Cache:
         """Notes a state of an object; returns whether it is news. One that has no job any more counts as gone."""
         if job_of(resource, obj) is None:
             return self.remove(resource, obj)
-        return self._shelves[resource].put(obj)
+        return self._shelves[resource].put(obj, partial(trimmed, resource))
 
     def remove(self, resource: Resource, obj: Object) -> bool:
         """Notes that an object is gone, in its last state; returns whether it is news."""
@@ -67,7 +68,10 @@ class Cache:
         return self._remove(resource, obj, math.inf)
 
     def replace(self, resource: Resource, objects: Iterable[Object], version: str) -> set[Key]:
-        """Notes all objects that there were at a resourceVersion; returns the jobs for which that is news."""
+        """Notes all objects that there were at a resourceVersion; returns the jobs for which that is news.
+
+        The objects are trimmed already: there may be thousands, and this is done at once.
+        """
         changed, lost = self._shelves[resource].replace(objects, int(version))
         self._note_lost(resource, lost)
         return changed | lost
@@ -108,7 +112,7 @@ class _Shelf:
             return self._of_job.get((namespace, job), {}).values()
         return [obj for key, obj in self.objects.items() if namespace in {None, key[0]}]
 
-    def put(self, obj: Object) -> bool:
+    def put(self, obj: Object, trim: Callable[[Object], Object] = lambda obj: obj) -> bool:
         key, version = _key(obj), _version(obj)
         job, known = job_of(self._resource, obj), self.objects.get(key)
         if job is None or version <= self._gone.get(obj["metadata"]["uid"], 0):
@@ -116,7 +120,7 @@ class _Shelf:
         if version <= ((self.listed or 0) if known is None else _version(known)):
             return False
         self._take(key)
-        self.objects[key] = self._of_job.setdefault(job, {})[key] = trimmed(self._resource, obj)
+        self.objects[key] = self._of_job.setdefault(job, {})[key] = trim(obj)
         return True
 
     def remove(self, meta: Object, version: float) -> Key | None:

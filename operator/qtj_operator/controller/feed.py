@@ -32,7 +32,7 @@ class Feed:
         return self._filled.is_set()
 
     def listed(self, resource: Resource, objects: Iterable[Object], version: str) -> None:
-        """Takes all objects of a resource: the first time, and after a gap in its watch."""
+        """Takes all objects of a resource, trimmed: the first time, and after a gap in its watch."""
         for key in self._cache.replace(resource, objects, version):
             self._hint(key)
         if self._cache.is_filled():

@@ -21,27 +21,33 @@ class Watched(Lab):
 
     def __init__(self) -> None:
         super().__init__()
-        cache = Cache()
-        self.feed = Feed(cache, lambda _: None)
+        self.cache = Cache()
+        self.feed = Feed(self.cache, lambda _: None)
+        self.cached = CachedClient(self.client, self.cache, lambda _: None)
         self.stalled: set[Resource] = set()
         self._heard = 0
         for resource in CACHED:
             self.feed.listed(resource, [], "0")
-        self.reconciler = replace(self.reconciler, client=CachedClient(self.client, cache, lambda _: None))
+        self.reconciler = replace(self.reconciler, client=self.cached)
 
     async def passes(self) -> timedelta | None:
+        self.hear()
+        return await super().passes()
+
+    def hear(self, *, everything: bool = False) -> None:
+        """The watches deliver what has happened since they did so last, or list everything."""
         store = self.cluster.store
         try:
-            changes = store.changes(self._heard)
+            changes = [] if everything else store.changes(self._heard)
         except ApiError:  # it has forgotten that much
-            changes = []
+            changes, everything = [], True
+        if everything:
             for resource in CACHED:
                 self.feed.listed(resource, list(store.select(resource, None, {})), str(store.version))
         for change in changes:
             if change.resource in CACHED and change.resource not in self.stalled:
                 self.feed.changed(change.resource, change.type, change.object)
         self._heard = store.version
-        return await super().passes()
 
     @property
     def reads(self) -> list[str]:

@@ -1,6 +1,7 @@
 """The watch of children against a real API server: what is there, what changes, and what vanishes in a gap."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -142,6 +143,7 @@ class Front:
         self.version = 10
         self.lists = 0
         self.since: list[str] = []
+        self.burst: list[dict[str, Any]] = []
         self.events: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -152,6 +154,7 @@ class Front:
         self.since.append(request.query["resourceVersion"])
         answer = web.StreamResponse()
         await answer.prepare(request)
+        await answer.write(b"".join(json.dumps(event).encode() + b"\n" for event in self.burst))
         while (event := await self.events.get()) is not None:
             await answer.write(web.json_response(event).body + b"\n")  # type: ignore[operator]
         return answer

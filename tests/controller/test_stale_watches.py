@@ -1,5 +1,7 @@
 """Watches that could go wrong for good: a very large object, a server that was restored, a server that is busy."""
 
+import asyncio
+
 import pytest
 
 from qtj_operator.cluster.api import ApiClient
@@ -31,6 +33,18 @@ async def test_a_list_from_an_earlier_time_replaces_what_was_known(front: Front,
         await soon(seen.is_("a", "c"), "the second list")
         front.events.put_nowait({"type": "MODIFIED", "object": a_service("d", 31)})
         await soon(seen.is_("a", "c", "d"), "what follows")
+
+
+async def test_other_tasks_have_their_turn_while_many_events_arrive_at_once(front: Front, fronted: ApiClient) -> None:
+    front.burst = [{"type": "ADDED", "object": a_service(f"s{number:03}", 20 + number)} for number in range(500)]
+    async with watching(fronted, "lab") as seen:
+        front.events.put_nowait(None)
+        most = before = 0
+        while len(seen.hints) < len(front.burst):
+            await asyncio.sleep(0)
+            most, before = max(most, len(seen.hints) - before), len(seen.hints)
+
+    assert most <= 20
 
 
 @pytest.mark.parametrize("code", [429, 503])

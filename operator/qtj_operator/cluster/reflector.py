@@ -28,6 +28,9 @@ _PAUSE_SECONDS = 2.0
 _BETWEEN_WATCHES_SECONDS = 0.1
 """So that a server that ends each watch at once is not asked without a pause."""
 
+_SLICE = 20
+"""Events that are fed before others have their turn: some milliseconds. Thousands may have arrived at once."""
+
 _GONE = 410
 """HTTP status of a watch that was away for too long, which is nothing to warn of."""
 
@@ -56,6 +59,7 @@ class Reflector:
         self._feed = feed
         self._version = ""
         self._failing = False
+        self._events = 0
 
     async def run(self) -> None:
         """Runs until cancelled; an API server that is away, or that refuses, is asked again and again."""
@@ -89,6 +93,9 @@ class Reflector:
             self._version = obj["metadata"]["resourceVersion"]
             if kind != "BOOKMARK":
                 self._feed.changed(self._resource, kind, obj)
+            self._events += 1
+            if self._events % _SLICE == 0:
+                await asyncio.sleep(0)
 
     def _failed(self, error: ApiError) -> None:
         """Asks for a list where events may have been missed, and logs the beginning of an outage."""

@@ -103,7 +103,7 @@ class FaultyClient:
             meta = manifest["metadata"]
             there = await self._client.get(resource, meta["namespace"], meta["name"])
             if there is not None:
-                self.own.exists(resource, there)
+                self.own.exists(resource, manifest, there)
             return await self._client.create(resource, manifest)
 
         self._invariants.tries("create", resource, manifest["metadata"]["name"])

@@ -29,9 +29,10 @@ class OwnWrites:
         """The operator was told that it has created this."""
         self._created.add(obj["metadata"]["uid"])
 
-    def exists(self, resource: Resource, there: Object) -> None:
-        """The operator wanted to create this, and it is there already."""
-        if job_of(resource, there) is not None and there["metadata"]["uid"] in self._created:
+    def exists(self, resource: Resource, wanted: Object, there: Object) -> None:
+        """The operator wanted to create this, and it is there already; one of an earlier job may only take its time."""
+        same = wanted["metadata"].get("ownerReferences") == there["metadata"].get("ownerReferences")
+        if same and job_of(resource, there) is not None and there["metadata"]["uid"] in self._created:
             self.broken.append(f"{there['metadata']['name']} was to be created although it had been")
 
     def conflicts(self, resource: Resource, name: str, version: str) -> None:

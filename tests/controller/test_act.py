@@ -26,7 +26,7 @@ class SlowClient(RecordingClient):
         self.most = 0
         self.ended: list[str] = []
 
-    async def create(self, resource: Resource, manifest: Object) -> None:
+    async def create(self, resource: Resource, manifest: Object) -> Object:
         self.under_way += 1
         self.most = max(self.most, self.under_way)
         name = manifest["metadata"]["name"]
@@ -35,7 +35,7 @@ class SlowClient(RecordingClient):
         self.ended.append(name)
         if error := self.slow_refuse(name):
             raise error
-        await super().create(resource, manifest)
+        return await super().create(resource, manifest)
 
 
 def slow(manifest: Manifest, seconds: float) -> Manifest:
@@ -45,11 +45,11 @@ def slow(manifest: Manifest, seconds: float) -> Manifest:
 async def test_deletes_come_first_then_services_then_everything_else() -> None:
     client = RecordingClient(Cluster())
     actions: list[Action] = [
-        Create(PODS[0]),
-        Create(inference()),
-        Create(SERVICES[0]),
+        Create.of(PODS[0]),
+        Create.of(inference()),
+        Create.of(SERVICES[0]),
         Delete(Kind.POD, "old", "uid-1"),
-        Create(SERVICES[1]),
+        Create.of(SERVICES[1]),
     ]
 
     assert await act(client, JOB, actions) is None
@@ -65,8 +65,8 @@ async def test_deletes_come_first_then_services_then_everything_else() -> None:
 def test_no_pod_is_requested_before_the_last_service_is_there() -> None:
     client = SlowClient()
 
-    services = [Create(SERVICES[0]), Create(slow(SERVICES[1], 9)), Create(SERVICES[2])]
-    run(act(client, JOB, [Create(PODS[0]), *services]))
+    services = [Create.of(SERVICES[0]), Create.of(slow(SERVICES[1], 9)), Create.of(SERVICES[2])]
+    run(act(client, JOB, [Create.of(PODS[0]), *services]))
 
     assert client.ended == ["qcnn-worker-0", "qcnn-worker-2", "qcnn-worker-1", "qcnn-worker-0"]
     assert client.calls[-1] == "create pods qcnn-worker-0"
@@ -77,7 +77,7 @@ def test_ever_more_requests_go_out_together_but_never_more_than_fifty() -> None:
     job = a_job(workers=200)
 
     async def story() -> float:
-        await act(client, job, [Create(replica_pod(job, replica, 1)) for replica in job.replicas()])
+        await act(client, job, [Create.of(replica_pod(job, replica, 1)) for replica in job.replicas()])
         return asyncio.get_running_loop().time()
 
     assert run(story()) == 6 + 2 + 2, "1, 2, 4, ... 32 at once; 64, and the 73 that are left, in two turns each"
@@ -122,14 +122,14 @@ async def test_a_child_of_ours_that_is_there_already_is_fine() -> None:
     cluster = Cluster()
     await cluster.create(Resource.PODS, PODS[0])
 
-    assert await act(cluster, JOB, [Create(PODS[0]), Create(PODS[1])]) is None
+    assert await act(cluster, JOB, [Create.of(PODS[0]), Create.of(PODS[1])]) is None
     assert cluster.names(Resource.PODS) == ("qcnn-worker-0", "qcnn-worker-1")
 
 
 async def test_a_child_that_vanishes_as_we_look_is_fine_for_the_next_pass_creates_it() -> None:
     client = RecordingClient(Cluster(), lambda call: _exists() if call.startswith("create") else None)
 
-    assert await act(client, JOB, [Create(PODS[0])]) is None
+    assert await act(client, JOB, [Create.of(PODS[0])]) is None
 
 
 @pytest.mark.parametrize("code", [0, 404, 409, 429, 500, 503])
@@ -137,7 +137,7 @@ def test_a_busy_server_ends_the_pass_once_every_request_has_ended(code: int) -> 
     client = SlowClient(lambda name: ApiError(code, "Busy", "later") if name == "qcnn-worker-0" else None)
 
     with pytest.raises(ApiError, match="later"):
-        run(act(client, JOB, [Create(PODS[1]), Create(PODS[0]), Create(slow(PODS[2], 5))]))
+        run(act(client, JOB, [Create.of(PODS[1]), Create.of(PODS[0]), Create.of(slow(PODS[2], 5))]))
 
     assert client.ended == ["qcnn-worker-1", "qcnn-worker-0", "qcnn-worker-2"]
     assert client.under_way == 0
@@ -148,7 +148,7 @@ def test_after_an_error_the_next_stage_waits_for_the_next_pass() -> None:
     client = SlowClient(lambda name: ApiError(500, "Internal", "later") if name == "qcnn-worker-1" else None)
 
     with pytest.raises(ApiError):
-        run(act(client, JOB, [Create(SERVICES[1]), Create(PODS[0])]))
+        run(act(client, JOB, [Create.of(SERVICES[1]), Create.of(PODS[0])]))
 
     assert client.inner.names(Resource.PODS) == ()
 
@@ -157,7 +157,7 @@ async def test_a_delete_of_what_has_changed_since_ends_the_pass() -> None:
     client = RecordingClient(Cluster(), lambda call: ApiError(409, "Conflict", "no") if "delete" in call else None)
 
     with pytest.raises(ApiError):
-        await act(client, JOB, [Delete(Kind.POD, "qcnn-worker-0", "u"), Create(PODS[1])])
+        await act(client, JOB, [Delete(Kind.POD, "qcnn-worker-0", "u"), Create.of(PODS[1])])
 
 
 def _exists() -> ApiError:

@@ -21,7 +21,7 @@ def stranger(manifest: Manifest) -> Manifest:
 
 async def test_what_refuses_one_pod_is_not_asked_for_all_the_others() -> None:
     job = a_job(workers=200)
-    pods = [Create(replica_pod(job, replica, 1)) for replica in job.replicas()]
+    pods = [Create.of(replica_pod(job, replica, 1)) for replica in job.replicas()]
     client = RecordingClient(Cluster(), lambda _: ApiError(403, "Forbidden", "exceeded quota"))
 
     obstacle = await act(client, job, pods)
@@ -36,7 +36,7 @@ async def test_a_pod_without_its_label_is_an_obstacle_for_only_the_label_lets_us
     lost = {**PODS[0], "metadata": {**PODS[0]["metadata"], "labels": {}}}
     await cluster.create(Resource.PODS, lost)
 
-    obstacle = await act(cluster, JOB, [Create(PODS[0])])
+    obstacle = await act(cluster, JOB, [Create.of(PODS[0])])
 
     assert obstacle is not None
     assert obstacle.reason == Reason.NAME_TAKEN
@@ -50,7 +50,7 @@ async def test_an_object_of_somebody_else_is_left_alone_and_named(manifest: Mani
     await cluster.create(resource, stranger(manifest))
     before = await cluster.list(resource, None, {})
 
-    obstacle = await act(cluster, JOB, [Create(manifest)])
+    obstacle = await act(cluster, JOB, [Create.of(manifest)])
 
     assert obstacle == Obstacle(
         Reason.NAME_TAKEN,
@@ -65,7 +65,7 @@ async def test_an_object_of_an_earlier_job_of_the_same_name_is_somebody_elses() 
     other = {**PODS[0], "metadata": {**PODS[0]["metadata"], "ownerReferences": [_owner("another-uid")]}}
     await cluster.create(Resource.PODS, other)
 
-    obstacle = await act(cluster, JOB, [Create(PODS[0])])
+    obstacle = await act(cluster, JOB, [Create.of(PODS[0])])
 
     assert obstacle is not None
     assert obstacle.reason == Reason.NAME_TAKEN
@@ -75,7 +75,7 @@ async def test_an_object_of_an_earlier_job_of_the_same_name_is_somebody_elses() 
 async def test_a_child_that_can_only_be_refused_again_is_an_obstacle(code: int) -> None:
     client = RecordingClient(Cluster(), lambda call: ApiError(code, "Invalid", "no") if "pods" in call else None)
 
-    obstacle = await act(client, JOB, [Create(PODS[0]), Create(SERVICES[0])])
+    obstacle = await act(client, JOB, [Create.of(PODS[0]), Create.of(SERVICES[0])])
 
     why = "Pod qcnn-worker-0 was refused by the API server: no"
     assert obstacle == Obstacle(Reason.CHILD_REJECTED, why, malformed=code != 403)
@@ -105,7 +105,7 @@ async def test_a_child_that_can_only_be_refused_again_is_an_obstacle(code: int) 
 async def test_an_admission_plugin_is_named_and_never_final(code: int, message: str, who: str) -> None:
     client = RecordingClient(Cluster(), lambda call: ApiError(code, "Invalid", message) if "pods" in call else None)
 
-    obstacle = await act(client, JOB, [Create(PODS[0])])
+    obstacle = await act(client, JOB, [Create.of(PODS[0])])
 
     why = f"Pod qcnn-worker-0 was refused by {who}: {message}"
     assert obstacle == Obstacle(Reason.CHILD_REJECTED, why)
@@ -115,7 +115,7 @@ async def test_a_proxy_that_answers_for_the_server_finds_no_fault_with_a_child()
     page = ApiError(400, "", "<html>400 Bad Request</html>")
     client = RecordingClient(Cluster(), lambda call: page if "pods" in call else None)
 
-    obstacle = await act(client, JOB, [Create(PODS[0])])
+    obstacle = await act(client, JOB, [Create.of(PODS[0])])
 
     assert obstacle is not None
     assert not obstacle.malformed
@@ -125,7 +125,7 @@ async def test_after_an_obstacle_among_the_services_no_pod_is_created() -> None:
     cluster = Cluster()
     await cluster.create(Resource.SERVICES, stranger(SERVICES[1]))
 
-    await act(cluster, JOB, [Create(SERVICES[0]), Create(SERVICES[1]), Create(PODS[0])])
+    await act(cluster, JOB, [Create.of(SERVICES[0]), Create.of(SERVICES[1]), Create.of(PODS[0])])
 
     assert cluster.names(Resource.SERVICES) == ("qcnn-worker-0", "qcnn-worker-1")
     assert cluster.names(Resource.PODS) == ()
@@ -134,7 +134,7 @@ async def test_after_an_obstacle_among_the_services_no_pod_is_created() -> None:
 async def test_a_refused_delete_is_an_obstacle_before_anything_is_created() -> None:
     client = RecordingClient(Cluster(), lambda call: ApiError(403, "Forbidden", "no") if "delete" in call else None)
 
-    obstacle = await act(client, JOB, [Delete(Kind.POD, "qcnn-worker-0", "u"), Create(PODS[1])])
+    obstacle = await act(client, JOB, [Delete(Kind.POD, "qcnn-worker-0", "u"), Create.of(PODS[1])])
 
     assert obstacle == Obstacle(Reason.CHILD_REJECTED, "Pod qcnn-worker-0 cannot be deleted: no", kind=Delete)
     assert client.inner.names(Resource.PODS) == ()
@@ -147,7 +147,7 @@ def _owner(uid: str) -> dict[str, object]:
 async def test_a_cluster_without_pod_groups_is_named_as_such() -> None:
     client = RecordingClient(Cluster(), lambda call: ApiError(404, "NotFound", "no") if "podgroups" in call else None)
 
-    obstacle = await act(client, JOB, [Create(PODS[0]), Create(pod_group(JOB))])
+    obstacle = await act(client, JOB, [Create.of(PODS[0]), Create.of(pod_group(JOB))])
 
     assert obstacle is not None
     assert "which this cluster does not serve: install the coscheduling plugin" in obstacle.message

@@ -51,17 +51,6 @@ def test_a_change_that_was_told_stays_as_it_was_told() -> None:
     assert created.object["metadata"]["resourceVersion"] == "1"
 
 
-def test_a_cluster_can_be_seen_as_it_was() -> None:
-    store = Cluster().store
-    store.create(SERVICES, service("lab"))
-    store.create(SERVICES, service("lab", "b"))
-    then, before = store.version, list(store.select(SERVICES, None, {}))
-    store.delete(SERVICES, "lab", "a")
-    store.update(SERVICES, "lab", "b", lambda obj: obj["spec"].update(ports=[]))
-
-    assert list(store.as_of(then).select(SERVICES, None, {})) == before
-
-
 def test_what_belongs_to_an_object_goes_with_it() -> None:
     """In memory alone: for a real API server this is the work of the controller manager."""
     store = Cluster().store

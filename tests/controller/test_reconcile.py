@@ -152,10 +152,11 @@ async def test_answers_that_get_lost_create_nothing_twice() -> None:
     class LossyClient(RecordingClient):
         """Every other creation is done, and nobody hears of it."""
 
-        async def create(self, resource: Resource, manifest: Object) -> None:
-            await super().create(resource, manifest)
+        async def create(self, resource: Resource, manifest: Object) -> Object:
+            created = await super().create(resource, manifest)
             if len(self.writes) % 2:
                 raise ApiError(0, "Unreachable", "connection reset")
+            return created
 
     lab = Lab()
     lossy = Reconciler(LossyClient(lab.cluster), NoProgress(), lambda: lab.now)

@@ -38,12 +38,10 @@ class Pass:
     """What the pass that is going on has done so far.
 
     Attributes:
-        reads: The resourceVersion of what it reads.
-        late: Whether the cluster has changed since.
+        late: Whether the cluster has changed since it was last delivered.
         refused: Whether a child was refused, which is worth an event where it hinders nothing.
     """
 
-    reads: int
     late: bool
     refused: bool = False
     moves_record: bool = False
@@ -59,7 +57,8 @@ class Invariants:
     record is safe from it, and so is what it has not seen.
     """
 
-    def __init__(self, clock: Callable[[], datetime]) -> None:
+    def __init__(self, clock: Callable[[], datetime], knows: Callable[[Resource, str, str], Object | None]) -> None:
+        self._knows = knows
         self._lost: set[str] = set()
         """Uids of those whose pods were deleted without their nodes: such a Job is deleted with its pod."""
         self._pacing = Pacing(clock)
@@ -67,16 +66,15 @@ class Invariants:
         self._jobs: dict[str, Object] = {}
         self._read: dict[str, Job] = {}
         self._children: dict[tuple[Resource, str], Object] = {}
-        self._born: dict[str, int] = {}
         self._counted: set[str] = set()
         self._runs: Counter[tuple[str, str]] = Counter()
         self._pass: Pass | None = None
         self.events = 0
         self.broken: list[str] = []
 
-    def begins(self, version: int, behind: int) -> None:
-        """A pass begins, which reads what there was so many changes ago."""
-        self._pass = Pass(version - behind, late=behind > 0)
+    def begins(self, *, late: bool) -> None:
+        """A pass begins, which may not see all that has happened."""
+        self._pass = Pass(late=late)
 
     def ends(self, *, well: bool) -> None:
         """The pass is over, or cut off."""
@@ -113,9 +111,11 @@ class Invariants:
         return max(self._runs.values(), default=0)
 
     def deletes(self, seen: Object | None, now: datetime, *, force: bool) -> None:
-        """The operator asks for the deletion of what it has `seen`."""
-        due = None if seen is None else seen["metadata"].get("deletionTimestamp")
-        if seen is not None and force:
+        """The operator asks for the deletion of what it has `seen`; it may have learnt since that it is gone."""
+        if seen is None:
+            return
+        due = seen["metadata"].get("deletionTimestamp")
+        if force:
             self._lost.add(_controller(seen))
         self._demand(force == (due is not None), "a deletion is asked for once, and insisted on afterwards")
         self._demand(
@@ -127,8 +127,6 @@ class Invariants:
         """Looks at one change."""
         if self._pass is None:
             self._pacing.news()
-        if change.type == "ADDED":
-            self._born[change.object["metadata"]["uid"]] = change.version
         if change.resource is Resource.QUANTUM_TRAINING_JOBS:
             self._job(change)
         elif change.resource is Resource.EVENTS:
@@ -174,8 +172,9 @@ class Invariants:
             self._demand("deletionTimestamp" not in raw["metadata"] or self._pass.late, "it revives a job that goes")
             self._created(change, self._parsed(raw))
         elif change.type == "DELETED" or "deletionTimestamp" in meta:
-            seen = self._born[meta["uid"]] <= self._pass.reads
-            self._demand(seen, f"{meta['name']} was deleted, which the pass had never seen")
+            seen = self._knows(change.resource, meta["namespace"], meta["name"])
+            never = seen is None or seen["metadata"]["uid"] != meta["uid"]
+            self._demand(not never, f"{meta['name']} was deleted, which the operator had never seen")
             if change.resource is Resource.JOBS and not self._pass.late and meta["uid"] not in self._lost:
                 self._note(wrong_stop(change.object, self._parsed(raw)))
 

@@ -4,10 +4,13 @@ import asyncio
 from datetime import datetime
 from typing import Any
 
+from qtj.local.store import Change
+from qtj_operator.controller.cache import CACHED
 from qtj_operator.controller.client import Key, Resource
 from tests.faults.actors import Deed, Kubelet, Script, User
 from tests.faults.mishaps import Mishap, Setting
 from tests.faults.simulation import Simulation
+from tests.faults.watches import Trouble
 
 _LOOP = asyncio.Runner()
 """One for all lives of a process: a loop of its own costs each as much as some passes."""
@@ -42,6 +45,8 @@ class Life(Simulation):
         """Lives until nothing happens any more."""
         self.store.create(Resource.QUANTUM_TRAINING_JOBS, self._job)
         _LOOP.run(self.rest())
+        self.operator.watches.recover()
+        self.operator.invariants.broken[:] = self.operator.wrong()
         return self
 
     def next_deed(self) -> datetime | None:
@@ -49,17 +54,18 @@ class Life(Simulation):
         return self._user.next_due()
 
     async def look(self, key: Key) -> None:
-        """One pass, before which the operator may be restarted, and which may read late."""
-        number, delay = self.operator.passes, self._mishap.delay
-        if number == self._mishap.restart_before:
+        """One pass, before which the operator may be restarted."""
+        if self.operator.passes == self._mishap.restart_before:
             self.operator.restart()
-        await self.operator.look(key, delay.changes if number == delay.number else 0)
+        await self.operator.look(key)
 
-    def hear(self, key: Key) -> None:
-        """Tells the operator, unless the event is the one that is lost; twice if it is the one that is repeated."""
-        number, self.events = self.events, self.events + 1
-        watch = self._mishap.watch
-        if number != watch.drop:
-            super().hear(key)
-        if number == watch.double:
-            self.operator.pending.append(key)
+    def _changed(self, change: Change) -> None:
+        """Lets the event of which it is the turn have its trouble."""
+        number, self.events = self.events, self.events + (change.resource in CACHED)
+        watch, watches = self._mishap.watch, self.operator.watches
+        spoilt = number == watch.event and change.resource in CACHED
+        if spoilt:
+            watches.spoil(watch.trouble, change.resource)
+        super()._changed(change)
+        if spoilt and watch.trouble is Trouble.DOUBLED:
+            watches.repeat(change)

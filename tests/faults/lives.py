@@ -9,8 +9,10 @@ from datetime import timedelta
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import rule, run_state_machine_as_test
 
+from qtj_operator.controller.cache import CACHED
+from qtj_operator.controller.client import Resource
 from tests.faults.admission import Denial
 from tests.faults.client import Fault, Plan
 from tests.faults.lives_drawn import works
@@ -18,11 +20,10 @@ from tests.faults.lives_nodes import NodeSteps
 from tests.faults.lives_steps import there_is_a_job
 from tests.faults.lives_users import UserSteps
 from tests.faults.simulation import LONG
+from tests.faults.watches import Trouble
 from tests.faults.world import KEY
 
 STEPS = 50
-MEMORY = 900
-"""Changes after which the cluster's past is no longer at hand."""
 
 
 class AnyLife(UserSteps, NodeSteps):
@@ -54,11 +55,14 @@ class AnyLife(UserSteps, NodeSteps):
         self.operator.invariants.disturbs()
         self._go_on(then)
 
-    @precondition(lambda life: life.store.version < MEMORY)
-    @rule(changes=st.sampled_from([1, 2, 3, 5, 8, 16, 40]), then=works)
-    def a_pass_reads_late(self, changes: int, *, then: str) -> None:
-        self.world.run(self.world.look(KEY, changes))
-        self.world.history.late += 1
+    @rule(resource=st.sampled_from(CACHED), trouble=st.sampled_from(Trouble))
+    def a_watch_has_trouble(self, resource: Resource, trouble: Trouble) -> None:
+        """With what happens from now on, for a minute at most."""
+        self.operator.watches.spoil(trouble, resource)
+
+    @rule(then=works)
+    def watches_recover(self, *, then: str) -> None:
+        self.operator.watches.recover()
         self._go_on(then)
 
     @rule(then=works)

@@ -5,22 +5,15 @@ from datetime import timedelta
 
 from tests.faults.admission import Denial
 from tests.faults.client import Plan
+from tests.faults.watches import Trouble
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
     """What happens to one event of the watches, counted from 0; nothing by default."""
 
-    drop: int = -1
-    double: int = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Delay:
-    """A pass that reads the cluster as it was some changes ago; none by default."""
-
-    number: int = -1
-    changes: int = 0
+    event: int = -1
+    trouble: Trouble = Trouble.DOUBLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +28,15 @@ class Mishap:
     plan: Plan | None = None
     watch: Watch = field(default_factory=Watch)
     restart_before: int = -1
-    delay: Delay = field(default_factory=Delay)
 
     def __str__(self) -> str:
         if self.plan is not None:
             return f"{self.plan.fault} at write {self.plan.write}"
         if self.restart_before >= 0:
             return f"restart before pass {self.restart_before}"
-        if self.delay != Delay():
-            return f"pass {self.delay.number} reads what was {self.delay.changes} changes ago"
-        return "nothing goes wrong" if self.watch == Watch() else f"event {self.watch}"
+        if self.watch.event >= 0:
+            return f"event {self.watch.event} {self.watch.trouble}"
+        return "nothing goes wrong"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,21 @@
 
 from collections import Counter
 from collections.abc import Callable
-from contextlib import nullcontext
 from datetime import datetime, timedelta
 
 from qtj.local.store import ClusterStore
-from qtj_operator.controller.client import ApiError, Key, Resource
+from qtj_operator.controller.cache import Cache
+from qtj_operator.controller.cached_client import CachedClient
+from qtj_operator.controller.client import ApiError, Key, Object, Resource
+from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.progress import NoProgress
 from qtj_operator.controller.reconcile import Reconciler
 from tests.faults.actors import NAMESPACE
 from tests.faults.admission import Gatekeeper
 from tests.faults.client import Crash, FaultyClient, Plan
 from tests.faults.invariants import Invariants
+from tests.faults.memory import untrue
+from tests.faults.watches import Watches
 
 FIRST_DELAY, LAST_DELAY = 0.2, 60
 """Seconds after which a pass that failed is repeated, the first time and after many."""
@@ -32,28 +36,40 @@ class Operator:
     """
 
     def __init__(
-        self, store: ClusterStore, clock: Callable[[], datetime], gatekeeper: Gatekeeper, plan: Plan | None = None
+        self,
+        store: ClusterStore,
+        clock: Callable[[], datetime],
+        gatekeeper: Gatekeeper,
+        hear: Callable[[Key], None],
+        plan: Plan | None = None,
     ) -> None:
-        self.invariants = Invariants(clock)
+        self._hear = hear
+        self._cache = Cache()
+        self.watches = Watches(store, clock, Feed(self._cache, hear))
+        self.invariants = Invariants(clock, self._seen)
         self.client = FaultyClient(store, clock, self.invariants, gatekeeper, plan)
         self.ahead = timedelta(0)
         self._failures: Counter[Key] = Counter()
         self.pending: list[Key] = []
         self.alarms: dict[Key, datetime] = {}
         self.passes = 0
-        self._store = store
         self._clock = clock
+        self._store = store
         self._reconciler = self._process()
 
-    async def look(self, key: Key, behind: int = 0) -> None:
-        """One pass, which may read the cluster as it was so many changes ago."""
+    def wrong(self) -> list[str]:
+        """Returns what must never happen, and did, where no event is under way."""
+        return [*self.invariants.broken, *self.client.own.broken, *untrue(self._cache, self._store)]
+
+    def _seen(self, resource: Resource, namespace: str, name: str) -> Object | None:
+        return self._cache.get(resource, namespace, name)
+
+    async def look(self, key: Key) -> None:
+        """One pass."""
         self.passes += 1
-        if behind:
-            self.pending.append(key)  # a watch that is behind tells of the rest later
-        self.invariants.begins(self._store.version, behind)
+        self.invariants.begins(late=self.watches.behind)
         try:
-            with self.client.behind(behind) if behind else nullcontext():
-                delay = await self._reconciler.reconcile(key)
+            delay = await self._reconciler.reconcile(key)
         except Crash:
             self.restart()
             self.invariants.ends(well=False)
@@ -80,14 +96,17 @@ class Operator:
         self.client.revive()
         self.invariants.disturbs()
         self._failures.clear()
-        self._reconciler = self._process()
         self.alarms.clear()
-        self.pending = self.known()
+        self.pending.clear()
+        self._reconciler = self._process()
 
     def _process(self) -> Reconciler:
-        return Reconciler(self.client, NoProgress(), self._tell_time)
+        self._cache = Cache()
+        self.watches.connect(Feed(self._cache, self._hear))
+        self.client.seen = self._seen
+        return Reconciler(CachedClient(self.client, self._cache, self._hear), NoProgress(), self._tell_time)
 
     def known(self) -> list[Key]:
-        """Returns all jobs."""
-        jobs = self._store.select(Resource.QUANTUM_TRAINING_JOBS, NAMESPACE, {})
+        """Returns all jobs that a resync looks at: it asks nobody."""
+        jobs = self._cache.select(Resource.QUANTUM_TRAINING_JOBS, NAMESPACE, {})
         return [(NAMESPACE, job["metadata"]["name"]) for job in jobs]

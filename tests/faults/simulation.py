@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from qtj.local.jobs import JobController
 from qtj.local.store import Change, ClusterStore
-from qtj_operator.api.names import LABEL_JOB, LABEL_ROLE, Role
+from qtj_operator.api.names import LABEL_ROLE, Role
 from qtj_operator.controller.client import Key, Object, Resource
 from tests.faults import admission, housekeeping, kueue
 from tests.faults.actors import NAMESPACE, Pod
@@ -47,7 +47,7 @@ class Simulation:
         uids = map("{0:08d}-0000-4000-8000-{0:012d}".format, itertools.count(1))  # names of groups hold their beginning
         self.store = ClusterStore(lambda: self.now, self._changed, uids.__next__, self._admit)
         self.gatekeeper = Gatekeeper()
-        self.operator = Operator(self.store, lambda: self.now, self.gatekeeper, plan)
+        self.operator = Operator(self.store, lambda: self.now, self.gatekeeper, self.hear, plan)
         self.kueue = Kueue(self.store)
         self.job_controller = JobController(self.store, lambda: self.now)
         self.controllers: tuple[Actor, ...] = (self.job_controller, Housekeeping(self.store), self.kueue)
@@ -75,10 +75,12 @@ class Simulation:
             return True
         self.now += timedelta(seconds=1)
         self._watch_over_replicas()
+        if self.operator.watches.recover(self.now):
+            return True
         if any(actor.step() for actor in self.actors):
             return True
         rang = self._ring()
-        return rang or await self._resync() or self._retry()
+        return rang or await self._resync() or self._catch_up() or self._retry()
 
     async def look(self, key: Key) -> None:
         """One pass over a job."""
@@ -110,6 +112,14 @@ class Simulation:
         self.now = max(self.now, due)
         operator.pending.append(key)
         return True
+
+    def _catch_up(self) -> bool:
+        """Goes on to when a watch that is behind delivers again; returns whether there is one."""
+        watches = self.operator.watches
+        if not watches.behind:
+            return False
+        self.now = max(self.now, watches.next_due() or self.now)
+        return watches.recover()
 
     def _retry(self) -> bool:
         """Goes on to when somebody else does the next thing; returns whether there is one."""
@@ -145,11 +155,7 @@ class Simulation:
 
     def _changed(self, change: Change) -> None:
         self.operator.invariants.check(change)
-        meta = change.object["metadata"]
-        is_job = change.resource is Resource.QUANTUM_TRAINING_JOBS
-        name = meta["name"] if is_job else meta.get("labels", {}).get(LABEL_JOB)
-        if name is not None:
-            self.hear((NAMESPACE, name))
+        self.operator.watches.tell(change)
 
 
 def _is_in(job: Object, *phases: str) -> bool:

@@ -1,6 +1,6 @@
 """A cluster in which every step is somebody's choice: what users, nodes and controllers can do to one job."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from qtj_operator.api.names import LABEL_INFERENCE
@@ -56,14 +56,17 @@ class World(Nodes):
                 self.end(pod, how)
         self.controllers_work()
 
-    async def look(self, key: Key, behind: int = 0) -> None:
+    async def look(self, key: Key) -> None:
         """One pass, and what holds after every pass."""
-        await self.operator.look(key, behind)
-        assert not self.operator.invariants.broken, self.operator.invariants.broken
+        self.history.late += self.operator.watches.behind
+        await self.operator.look(key)
+        broken = [*self.operator.invariants.broken, *self.operator.client.own.broken]
+        assert not broken, broken
 
     async def operator_works(self) -> None:
         """The operator does what is due, while the world stands still."""
         for _ in range(ENOUGH):
+            self.operator.watches.recover(self.now)
             for key, due in list(self.operator.alarms.items()):
                 if due <= self.now:
                     del self.operator.alarms[key]
@@ -88,13 +91,18 @@ class World(Nodes):
         """The operator does what becomes due, when it does."""
         until = self.now + timedelta(seconds=seconds)
         await self.operator_works()
-        while self.operator.alarms and min(self.operator.alarms.values()) <= until:
-            self.now = min(self.operator.alarms.values())
+        while (due := self._next_due()) is not None and due <= until:
+            self.now = max(self.now, due)
             await self.operator_works()
         self.now = until
         if seconds >= RESYNC.total_seconds():
             self.operator.pending = self.operator.known()
             await self.operator_works()
+
+    def _next_due(self) -> datetime | None:
+        """Returns when the operator does something by itself, or hears again of what happens."""
+        watches = self.operator.watches.next_due()
+        return min((*self.operator.alarms.values(), *((watches,) if watches else ())), default=None)
 
     async def come_to_rest(self) -> None:
         """No faults any more, and good programs: the job ends as its history allows, and then costs nothing."""
@@ -105,7 +113,7 @@ class World(Nodes):
         self.operator.restart()
         while True:
             await self._rest_or_go()
-            wrong = [*self.operator.invariants.broken, *wrong_end(self.store, self.history)]
+            wrong = [*self.operator.wrong(), *wrong_end(self.store, self.history)]
             assert not wrong, wrong
             if self.phase != "Suspended":
                 break

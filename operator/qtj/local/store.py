@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from qtj.local.objects import copied, essence, grace_of, is_held, is_run, owners_of, replaced
 from qtj_contract.timestamps import rfc3339
@@ -111,24 +111,6 @@ class ClusterStore:
         if since + 1 < oldest:
             raise ApiError(410, "Expired", f"too old resource version: {since} ({oldest})")
         return [change for change in self._history if change.version > since]
-
-    def as_of(self, version: int) -> "ClusterStore":
-        """Returns the cluster as it was at the resourceVersion `version`: for a reader that is behind.
-
-        Raises:
-            ApiError: 410 Expired, if the history does not reach back to the beginning.
-        """
-        past = ClusterStore(self._clock)
-        for change in self.changes(0):
-            if change.version > version:
-                break
-            address = _address(change.resource, change.object)
-            if change.type == "DELETED":
-                del past._objects[address]
-            else:
-                past._objects[address] = cast("dict[str, Any]", change.object)
-        past._version = version
-        return past
 
     @property
     def version(self) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from qtj_operator.api import conditions
@@ -32,13 +33,15 @@ def incomplete(seen: Observed, now: datetime) -> Verdict | None:
     keeps its name; if its node does not answer, it is deleted by force.
     """
     services: list[Action] = [
-        Create(replica_service(seen.job, replica))
+        Create(Kind.SERVICE, partial(replica_service, seen.job, replica))
         for replica in seen.job.replicas()
         if replica_name(seen.job.name, replica.role, replica.index) not in seen.services
     ]
-    pods: list[Action] = [Create(replica_pod(seen.job, replica, seen.attempt)) for replica in seen.missing]
+    pods: list[Action] = [
+        Create(Kind.POD, partial(replica_pod, seen.job, replica, seen.attempt)) for replica in seen.missing
+    ]
     if seen.job.gang and not seen.pod_group:
-        services.append(Create(pod_group(seen.job)))
+        services.append(Create.of(pod_group(seen.job)))
     leaving = removal((pod for pod in seen.current if pod.deleting), now)
     if seen.job.edited and (services or pods) and not seen.pods and not has_run(seen.job.status):
         return Move(StatusChange(spec_digest=seen.job.digest))  # the earlier spec has started nothing

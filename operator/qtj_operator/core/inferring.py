@@ -83,7 +83,7 @@ def _start(seen: Observed, run: str, inference: Inference) -> Verdict:
         why = "inference would use the template, which was changed after training: undo that change"
         return _pending(run, Reason.SPEC_CHANGED, why)
     wrong = _missing_weights(inference, weights) or invalid_inference(seen.job, seen.platform)
-    return _failed(wrong, run) if wrong else _running(run, Create(inference_job(seen.job, inference, weights)))
+    return _failed(wrong, run) if wrong else _running(run, Create.of(inference_job(seen.job, inference, weights)))
 
 
 def _missing_weights(inference: Inference, weights: WeightsStatus | None) -> str | None:

@@ -237,14 +237,13 @@ def _running(seen: Observed, facts: Iterable[Fact], now: datetime) -> Fact:
 def _training_over(before: Status, *, started: bool) -> Fact:
     """Returns whether the training of a finished job has ended, or never started because no attempt ever ran.
 
-    An earlier answer stays, because the pods that show it may be gone later.
+    An earlier answer stays, because the pods that show it may be gone later. A replica that has started is proof.
     """
     ran = is_true(before.conditions, ConditionType.RUNNING) or is_true(before.conditions, ConditionType.TRAINED)
     running = find(before.conditions, ConditionType.RUNNING)
     reason = running.reason if running else None
-    if reason != Reason.NOT_STARTED and (
-        started or ran or reason == Reason.TRAINING_ENDED or (before.attempt or 0) > 1
-    ):
+    ended = reason == Reason.TRAINING_ENDED or (before.attempt or 0) > 1
+    if started or (reason != Reason.NOT_STARTED and (ran or ended)):
         return conditions.not_running(Reason.TRAINING_ENDED, "training has ended")
     return _NEVER_STARTED
 

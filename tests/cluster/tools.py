@@ -48,7 +48,7 @@ class Group:
 
     @property
     def inputs(self) -> list[Path]:
-        return sorted(path for path in self.folder.iterdir() if path.is_file())
+        return sorted(path for path in self.folder.rglob("*") if path.is_file())
 
 
 KUBERNETES = Group("kubernetes")
@@ -57,7 +57,10 @@ POD_GROUPS = "manifests/coscheduling/crd.yaml"
 COSCHEDULING = Group("coscheduling", "sigs.k8s.io/scheduler-plugins", (POD_GROUPS,))
 PAUSE = Group("pause")
 WORKFLOWS = Group("workflows")
-GROUPS: Mapping[str, Group] = {group.name: group for group in (KUBERNETES, ADDONS, COSCHEDULING, PAUSE, WORKFLOWS)}
+KSTATUS = Group("kstatus")
+GROUPS: Mapping[str, Group] = {
+    group.name: group for group in (KUBERNETES, ADDONS, COSCHEDULING, PAUSE, WORKFLOWS, KSTATUS)
+}
 
 
 def go_mods() -> list[Path]:

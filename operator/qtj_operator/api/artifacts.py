@@ -1,6 +1,7 @@
 """`spec.artifacts`: where results go."""
 
 import re
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
@@ -8,7 +9,7 @@ from pydantic import Field
 from qtj_operator.api.model import Model
 from qtj_operator.api.rules import Rule, checked, validations
 
-__all__ = ["Artifacts", "unusable_bucket"]
+__all__ = ["Artifacts", "ReusePolicy", "unusable_bucket"]
 
 _BUCKET_PATTERN = "^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/.*)?$"
 
@@ -54,6 +55,13 @@ _NAMES_A_FILE = Rule(
 _WEIGHTS = (_STORE_OR_RELATIVE, _VALID_BUCKET, _STAYS_BELOW, _NAMES_A_FILE)
 
 
+class ReusePolicy(StrEnum):
+    """Whose checkpoints and result a job takes for its own."""
+
+    NEVER = "Never"
+    SAME_SPEC = "SameSpec"
+
+
 class Artifacts(Model):
     """Where results go."""
 
@@ -71,4 +79,12 @@ class Artifacts(Model):
             "message: a path below `uri`, gs://BUCKET/PATH or file:///PATH. Their checksum is not known then."
         ),
         json_schema_extra=validations(*_WEIGHTS),
+    )
+    reuse_policy: ReusePolicy | None = Field(
+        None,
+        description=(
+            "What a job does that was deleted and created again. Never (the default): it trains from the start. "
+            "SameSpec: with the same namespace, name and spec it continues from the checkpoints of the job before, or "
+            "takes its weights if that had trained. Fields that may be edited any time do not count as spec here."
+        ),
     )

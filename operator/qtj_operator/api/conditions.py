@@ -13,10 +13,12 @@ from enum import StrEnum
 from qtj_operator.api.status import Condition, Phase
 
 __all__ = [
+    "DERIVED",
     "ConditionType",
     "Fact",
     "Reason",
     "complete",
+    "deciding",
     "failed",
     "find",
     "is_over",
@@ -44,6 +46,12 @@ class ConditionType(StrEnum):
     COMPLETE = "Complete"
     FAILED = "Failed"
     SPEC_IGNORED = "SpecIgnored"
+    RECONCILING = "Reconciling"
+    STALLED = "Stalled"
+
+
+DERIVED = frozenset({ConditionType.RECONCILING, ConditionType.STALLED})
+"""Conditions that say again what others say, for programs that know nothing of jobs."""
 
 
 class Reason(StrEnum):
@@ -221,13 +229,17 @@ _TOLD_BY = {ConditionType.TRAINED: ConditionType.COMPLETE}
 
 def phase_of(conditions: Iterable[Condition]) -> tuple[Phase, str | None]:
     """Returns the phase that the conditions amount to, and the reason of the one that decided."""
+    phase, condition = deciding(conditions)
+    return phase, condition.reason if condition else None
+
+
+def deciding(conditions: Iterable[Condition]) -> tuple[Phase, Condition | None]:
+    """Returns the phase that the conditions amount to, and the one that says why; None where there is none."""
     known = {condition.type: condition for condition in conditions}
 
     for kind, phase in _DECISIVE.items():
         if kind in known and known[kind].status == "True":
-            return phase, known.get(_TOLD_BY.get(kind, kind), known[kind]).reason
+            return phase, known.get(_TOLD_BY.get(kind, kind), known[kind])
     waiting = known.get(ConditionType.RUNNING)
-    if waiting is None:
-        return Phase.PENDING, None
-    restarting = waiting.reason in {Reason.RESTARTING, Reason.BACKING_OFF}
-    return (Phase.RESTARTING if restarting else Phase.PENDING), waiting.reason
+    restarting = waiting is not None and waiting.reason in {Reason.RESTARTING, Reason.BACKING_OFF}
+    return (Phase.RESTARTING if restarting else Phase.PENDING), waiting

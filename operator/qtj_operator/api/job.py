@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
+from qtj_operator.api.artifacts import ReusePolicy
 from qtj_operator.api.conditions import ConditionType, is_over, is_true
 from qtj_operator.api.defaults import GRPC_PORT, METRICS_PORT, PROFILER_PORT
 from qtj_operator.api.names import MANAGER, Role
@@ -25,6 +26,8 @@ __all__ = [
     "is_trainer",
     "main_container",
 ]
+
+_ID_DIGITS = 32
 
 C = TypeVar("C", bound=Mapping[str, Any])
 
@@ -168,6 +171,14 @@ class Job:
     def edited(self) -> bool:
         """Whether a field was changed that cannot be changed any more, in a way that the API server did not notice."""
         return self.status.spec_digest not in {None, self.digest}
+
+    @property
+    def training_id(self) -> str:
+        """What checkpoints and the result belong to: this very object, or every one of its name and spec."""
+        if self.spec.artifacts.reuse_policy != ReusePolicy.SAME_SPEC:
+            return self.uid
+        same = f"{self.namespace}/{self.name}/{self.status.spec_digest or self.digest}"
+        return f"spec-{hashlib.sha256(same.encode()).hexdigest()[:_ID_DIGITS]}"
 
     @property
     def is_running(self) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 TOOLS = HERE / "tools"
-RENAMED = {"server": "etcd"}  # go install names a program after its folder
+RENAMED = {"server": "etcd", "cmd": "argocd"}  # go install names a program after its folder
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,10 @@ COSCHEDULING = Group("coscheduling", "sigs.k8s.io/scheduler-plugins", (POD_GROUP
 PAUSE = Group("pause")
 WORKFLOWS = Group("workflows")
 KSTATUS = Group("kstatus")
+_CRDS = tuple(f"manifests/crds/{kind}-crd.yaml" for kind in ("application", "applicationset", "appproject"))
+ARGOCD = Group("argocd", "github.com/argoproj/argo-cd/v3", _CRDS)
 GROUPS: Mapping[str, Group] = {
-    group.name: group for group in (KUBERNETES, ADDONS, COSCHEDULING, PAUSE, WORKFLOWS, KSTATUS)
+    group.name: group for group in (KUBERNETES, ADDONS, COSCHEDULING, PAUSE, WORKFLOWS, KSTATUS, ARGOCD)
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.tools import KSTATUS
+from tests.controller.apiserver import ApiServer
 from tests.gitops.programs import find_program
 from tests.gitops.states import STATES, state
 from tests.jobs import job_object
@@ -65,3 +66,14 @@ def test_without_our_conditions_kstatus_takes_every_job_for_done(name: str) -> N
 
 def test_without_the_default_of_the_crd_kstatus_takes_a_new_job_for_done() -> None:
     assert [said["status"] for said in verdicts(job_object(), state("unseen"))] == ["Current", "InProgress"]
+
+
+def test_a_job_is_not_done_before_the_operator_has_seen_it(api_server: ApiServer, namespace: str) -> None:
+    job = job_object(namespace=namespace)
+    written = {"apiVersion": job["apiVersion"], "kind": job["kind"], "metadata": {"name": "new"}, "spec": job["spec"]}
+    api_server.kubectl("apply", "-n", namespace, "-f", "-", manifest=written)
+
+    new = api_server.get("qtj", "new", "-n", namespace)
+
+    assert [said["status"] for said in verdicts(new)] == ["InProgress"]
+    assert (new["spec"], new["status"]) == (job["spec"], {"observedGeneration": -1})

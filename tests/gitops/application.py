@@ -16,7 +16,7 @@ from tests.jobs import a_container, a_template
 
 __all__ = ["GitOps", "job"]
 
-_PATIENCE = 400.0
+_PATIENCE = 120.0
 """Seconds for Argo CD to do something; on an idle machine it is two."""
 
 _AUTOMATED = {"automated": {"prune": True, "selfHeal": True}}

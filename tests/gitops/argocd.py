@@ -3,6 +3,7 @@
 Its configuration is what its own install manifests have, as far as these three read it, and deploy/argocd of ours.
 """
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,13 +30,11 @@ Manifest = dict[str, Any]
 
 def install(server: ApiServer) -> None:
     """Creates everything that Argo CD needs before it starts, with this cluster as its only one."""
-    for crd in sorted((ARGOCD.home / "manifests" / "crds").glob("*-crd.yaml")):
-        server.kubectl("apply", "--server-side", "-f", str(crd))  # too large for any other apply
-        server.kubectl("wait", "--for=condition=Established", "-f", str(crd), "--timeout=30s")
+    server.kubectl("apply", "--server-side", "-f", str(ARGOCD.home / "manifests" / "crds"))  # too large otherwise
     kinds = "applications,applicationsets,appprojects"
-    wait_until(lambda: "error" not in server.kubectl("get", kinds, "-A", check=False), 30, "the kinds of Argo CD")
-    for manifest in _settings(server.kubeconfig):
-        server.kubectl("apply", "-f", "-", manifest=manifest)
+    wait_until(lambda: "error" not in server.kubectl("get", kinds, "-A", check=False), 240, "the kinds of Argo CD")
+    everything = {"apiVersion": "v1", "kind": "List", "items": _settings(server.kubeconfig)}
+    server.kubectl("apply", "-f", "-", manifest=everything)
 
 
 def _settings(kubeconfig: Path) -> list[Manifest]:
@@ -70,7 +69,7 @@ def _cluster(kubeconfig: Mapping[str, Any]) -> Manifest:
         tls |= {"certData": user["client-certificate-data"], "keyData": user["client-key-data"]}
     config = {"tlsClientConfig": tls, **({"bearerToken": user["token"]} if "token" in user else {})}
     secret = _named("v1", "Secret", "cluster", **{"argocd.argoproj.io/secret-type": "cluster"})
-    return {**secret, "stringData": {"name": "here", "server": server, "config": yaml.safe_dump(config)}}
+    return {**secret, "stringData": {"name": "here", "server": server, "config": json.dumps(config)}}
 
 
 @contextmanager
@@ -88,7 +87,7 @@ def argocd_running(kubeconfig: Path, folder: Path) -> Iterator[None]:
     with ExitStack() as stack:
 
         def start(program: str, *options: str, name: str = "redis") -> None:
-            stack.enter_context(_process((find_program(ARGOCD, program), *options), name, folder))
+            stack.enter_context(_process((find_program(ARGOCD, program), *options), name, folder, kubeconfig))
 
         start("redis", str(redis))
         start(
@@ -126,13 +125,14 @@ def process_running(argv: Sequence[str], log: Path, environment: Mapping[str, st
 
 
 @contextmanager
-def _process(argv: Sequence[str], name: str, folder: Path) -> Iterator[None]:
+def _process(argv: Sequence[str], name: str, folder: Path, kubeconfig: Path) -> Iterator[None]:
     """Runs a program of Argo CD, all of which are one binary: the name decides."""
     tools = str(Path(argv[0]).parent)
     environment = {
         "PATH": f"{tools}:{os.environ['PATH']}",  # kustomize
         "HOME": str(folder),
         "TMPDIR": str(folder),
+        "KUBECONFIG": str(kubeconfig),  # the application set controller knows no option for it
         "ARGOCD_GPG_ENABLED": "false",
         "ARGOCD_BINARY_NAME": name,
     }

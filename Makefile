@@ -12,6 +12,8 @@ STAMP := $(VENV)/installed
 CLUSTER := $(PYTHON) -m tests.cluster
 CRD := crds/quantumtrainingjobs.quantumtraining.dev.yaml
 API_DOCS := docs/reference/api.md
+DISTRIBUTIONS := operator/qtj_contract operator/qtj_operator trainer/qtj_trainer .
+EDITABLE := $(DISTRIBUTIONS:%=-e ./%)
 NODES ?= 1
 E2E ?=
 # A person at a terminal sees how far an installation has come.
@@ -84,6 +86,7 @@ lint: $(STAMP) ## Style, layers, and whether generated files are up to date
 	$(BIN)/python -m tests.reference --check
 	$(BIN)/python -m tests.release check
 	$(BIN)/python deploy/monitoring/dashboard.py --check
+	$(BIN)/python deploy/helm/files.py --check
 
 .PHONY: check-workflows
 check-workflows: ## The workflows of .github, with actionlint (needs Go); `make unit` does it too
@@ -97,6 +100,8 @@ types: $(STAMP) ## Static types
 .PHONY: unit
 unit: $(STAMP) ## Tests of the operator and of the tooling
 	@$(CLUSTER) tools || [ -z "$${CI:-}" ]
+	@which shellcheck > /dev/null 2>&1 || ! command -v apt-get > /dev/null \
+	  || { apt-get update -qq && apt-get install -y -qq --no-install-recommends shellcheck; } > /dev/null 2>&1 || [ -z "$${CI:-}" ]
 	$(PYTEST) -m "not slow" --ignore=tests/trainer
 
 .PHONY: test-faults
@@ -106,6 +111,13 @@ test-faults: $(STAMP) ## The whole controller with a fault at every write, event
 .PHONY: mutation
 mutation: $(STAMP) ## Break the decisions in every small way, and count what the tests notice (up to an hour)
 	nice -n 19 $(BIN)/python -m tests.mutation
+
+.PHONY: coverage
+coverage: $(STAMP) ## What the unit and trainer tests run of the code, by package; fails below the floor (an hour)
+	@$(CLUSTER) tools || [ -z "$${CI:-}" ]
+	rm -rf $(VENV)/coverage && mkdir $(VENV)/coverage
+	$(BIN)/coverage run -m pytest -n auto --maxprocesses 4 --dist worksteal -m "not slow"
+	$(BIN)/python -m tests.coverage
 
 .PHONY: test-trainer
 test-trainer: $(STAMP) ## Tests of the trainer
@@ -125,7 +137,7 @@ test-gpu: ## The trainer on one and on all GPUs of this machine, with the figure
 .venv-gpu/installed: requirements/gpu.txt $(STAMP)
 	$(BIN)/uv venv -q --python $(PYTHON) --clear .venv-gpu
 	$(BIN)/uv pip install $(QUIET) --python .venv-gpu/bin/python --require-hashes -r requirements/dev.txt -r requirements/gpu.txt
-	$(BIN)/uv pip install -q --python .venv-gpu/bin/python --no-deps -e .
+	$(BIN)/uv pip install -q --python .venv-gpu/bin/python --no-deps $(EDITABLE)
 	@touch $@
 
 .PHONY: bench-engine
@@ -142,7 +154,7 @@ bench-engine: $(STAMP) .venv-bench/installed ## The fused engine beside four oth
 .PHONY: venv
 venv: $(STAMP) ## Virtual environment with everything pinned
 
-$(STAMP): requirements/dev.txt requirements/uv.txt pyproject.toml
+$(STAMP): requirements/dev.txt requirements/uv.txt pyproject.toml $(DISTRIBUTIONS:=/pyproject.toml)
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))' \
 	  || { echo "$(PYTHON) is neither Python 3.11 nor 3.12: name one with make PYTHON=..." >&2; exit 2; }
 	@echo "installing what requirements/dev.txt pins into $(VENV): some minutes, once"
@@ -152,13 +164,14 @@ $(STAMP): requirements/dev.txt requirements/uv.txt pyproject.toml
 	  $$pip install -q --disable-pip-version-check --require-hashes -r requirements/uv.txt \
 	  || { echo "nothing could be installed: is there a network, and pip? (Debian: apt-get install python3-venv)" >&2; exit 2; }
 	$(BIN)/uv pip install $(QUIET) --python $(BIN)/python --compile-bytecode --require-hashes -r requirements/dev.txt
-	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps -e .
+	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps $(EDITABLE)
 	@touch $@
 
 .PHONY: crds
 crds: $(STAMP) ## Generate crds/ and the API reference from the models
 	$(BIN)/qtj crd --output $(CRD)
 	$(BIN)/qtj crd --docs --output $(API_DOCS)
+	$(BIN)/python deploy/helm/files.py
 
 .PHONY: reference
 reference: $(STAMP) ## Generate the Python reference from the docstrings
@@ -167,6 +180,11 @@ reference: $(STAMP) ## Generate the Python reference from the docstrings
 .PHONY: dashboard
 dashboard: $(STAMP) ## Generate the Grafana dashboard
 	$(BIN)/python deploy/monitoring/dashboard.py
+	$(BIN)/python deploy/helm/files.py
+
+.PHONY: chart
+chart: $(STAMP) ## Copy what the Helm chart shares with the kustomizations into it
+	$(BIN)/python deploy/helm/files.py
 
 .PHONY: format
 format: $(STAMP) ## Format the code
@@ -178,11 +196,11 @@ release: $(STAMP) ## Make this checkout the release VERSION=1.2.3: version, chan
 	$(BIN)/python -m tests.release prepare "$(VERSION)"
 
 .PHONY: wheel
-wheel: .venv-wheel/installed ## The wheel for this machine's processor, into dist/
+wheel: .venv-wheel/installed ## The wheels of all four distributions, the trainer's for this machine's processor, into dist/
 	rm -rf dist
-	$(PYTHON) -m pip --python .venv-wheel/bin/python wheel -q --no-deps --no-build-isolation -w dist/linux .
-	PATH=$(CURDIR)/.venv-wheel/bin:$$PATH auditwheel repair -w dist dist/linux/*.whl
-	rm -r dist/linux
+	$(PYTHON) -m pip --python .venv-wheel/bin/python wheel -q --no-deps --no-build-isolation -w dist $(DISTRIBUTIONS:%=./%)
+	PATH=$(CURDIR)/.venv-wheel/bin:$$PATH auditwheel repair -w dist dist/*-linux_*.whl
+	rm dist/*-linux_*.whl
 	$(PYTHON) -m tests.release.wheel dist/*.whl
 
 .venv-wheel/installed: requirements/wheel.txt
@@ -192,14 +210,18 @@ wheel: .venv-wheel/installed ## The wheel for this machine's processor, into dis
 
 # UPGRADE=--upgrade takes the newest versions that pyproject.toml allows.
 UPGRADE ?=
-COMPILE = $(BIN)/uv pip compile -q $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-header
+OWN := $(addprefix --no-emit-package quantumtrainingjob,'' -contract -operator -trainer)
+COMPILE = $(BIN)/uv pip compile -q $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-header $(OWN)
 
 .PHONY: requirements
 requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (UPGRADE=--upgrade for newer versions)
 	$(COMPILE) pyproject.toml --extra dev -o requirements/dev.txt
-	$(COMPILE) pyproject.toml --extra operator -c requirements/dev.txt -o requirements/operator.txt
-	$(COMPILE) pyproject.toml --extra trainer -c requirements/dev.txt -o requirements/trainer.txt
-	$(COMPILE) pyproject.toml --extra gpu -c requirements/dev.txt -o requirements/gpu.txt
+	$(COMPILE) operator/qtj_operator/pyproject.toml --extra cluster -c requirements/dev.txt -o requirements/operator.txt
+	@# Without the programs for GPUs, a third of TensorFlow: the image has none of the libraries that load them.
+	sed -n 's/^ *"tensorflow\(==[0-9.]*\)",$$/tensorflow-cpu\1/p' trainer/qtj_trainer/pyproject.toml \
+	  | $(COMPILE:--universal=--python-platform=x86_64-manylinux_2_28) trainer/qtj_trainer/pyproject.toml - \
+	    --no-emit-package tensorflow -c requirements/dev.txt -o requirements/trainer.txt
+	$(COMPILE) trainer/qtj_trainer/pyproject.toml --extra gpu -c requirements/dev.txt -o requirements/gpu.txt
 	$(COMPILE) pyproject.toml --extra bench -o requirements/bench.txt
 	echo 'hatchling==1.28.0' | $(COMPILE) - -c requirements/dev.txt -o requirements/build.txt
 	printf 'hatchling==1.28.0\nauditwheel>=6\npatchelf\n' | $(COMPILE) - -c requirements/dev.txt -o requirements/wheel.txt

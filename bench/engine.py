@@ -18,7 +18,8 @@ from typing import Any
 
 from bench.case import Case
 from bench.roofline import bytes_moved, copy_speed, operations, peak
-from bench.simulators import STEPS, fused_plan
+from bench.simulators.fused import fused_plan
+from bench.simulators.trainer import STEPS
 
 OURS = ("fused", "tfq", "trainer_fused", "trainer_tfq")
 BATCHES = {8: 32, 12: 32, 16: 4, 20: 1, 23: 1}

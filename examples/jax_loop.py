@@ -54,7 +54,7 @@ def ground() -> float:
 
 
 angles = jnp.full((LAYERS, 2), 0.3)
-if program.inferring:  # the Job of spec.inference: judge exactly the angles that are stored
+if program.inferring:  # the Job of spec.inference: evaluate exactly the angles that are stored
     angles = program.load(angles)
     program.report({"energy": energy(angles), "error": energy(angles) - ground()})
 

@@ -40,7 +40,7 @@ def loss_of(params: dict[str, jax.Array], points: jax.Array, inside: jax.Array) 
 
 
 def accuracy_of(params: dict[str, jax.Array]) -> float:
-    """Returns the share of held-out points that are told right."""
+    """Returns the share of held-out points that are classified right."""
     return float(jnp.mean((scores(params, points[512:]) > 0) == inside[512:]))
 
 
@@ -61,7 +61,7 @@ inside = (jnp.linalg.norm(points, axis=1) < RADIUS).astype(float)  # half of the
 weights = jax.random.uniform(start, (LAYERS, QUBITS, 3), maxval=2 * jnp.pi)
 params = {"weights": weights, "scale": jnp.array(1.0), "bias": jnp.array(0.0)}
 
-if program.inferring:  # the Job of spec.inference: judge exactly the weights that are stored
+if program.inferring:  # the Job of spec.inference: evaluate exactly the weights that are stored
     params = program.load(params)
     program.report({"accuracy": accuracy_of(params)})
 

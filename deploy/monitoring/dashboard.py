@@ -37,8 +37,15 @@ class Panel:
     stacked: bool = False
 
 
-_SELECTED = '{quantum_job=~"$job"}'
-_LEADER = "max by (quantum_job)"
+def _by_job(metric: str) -> str:
+    """Returns the number of each chosen job: every replica answers, and the leader is ahead."""
+    return f'max by (quantum_job) (qtj_training_{metric}{{quantum_job=~"$job"}})'
+
+
+def _of_training(title: str, query: str, unit: str = "short") -> Panel:
+    """Returns a panel with a line for each chosen job."""
+    return Panel(title=title, query=query, legend="{{quantum_job}}", unit=unit)
+
 
 ROWS: dict[str, tuple[Panel, ...]] = {
     "Jobs": (
@@ -61,35 +68,12 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         ),
     ),
     "Training": (
-        Panel(title="Loss", query=f"{_LEADER} (qtj_training_loss{_SELECTED})", legend="{{quantum_job}}"),
-        Panel(
-            title="Validation loss",
-            query=f"{_LEADER} (qtj_training_validation_loss{_SELECTED})",
-            legend="{{quantum_job}}",
-        ),
-        Panel(
-            title="Accuracy on the held-out set",
-            query=f"{_LEADER} (qtj_training_accuracy{_SELECTED})",
-            legend="{{quantum_job}}",
-            unit="percentunit",
-        ),
-        Panel(
-            title="Epochs finished, of those asked for",
-            query=f"{_LEADER} (qtj_training_epoch{_SELECTED}) / {_LEADER} (qtj_training_epochs{_SELECTED})",
-            legend="{{quantum_job}}",
-            unit="percentunit",
-        ),
-        Panel(
-            title="Examples per second",
-            query=f"{_LEADER} (qtj_training_examples_per_second{_SELECTED})",
-            legend="{{quantum_job}}",
-        ),
-        Panel(
-            title="Variance of the gradient (vanishing: a barren plateau)",
-            query=f"{_LEADER} (qtj_training_gradient_variance{_SELECTED})",
-            legend="{{quantum_job}}",
-            unit="sci",
-        ),
+        _of_training("Loss", _by_job("loss")),
+        _of_training("Validation loss", _by_job("validation_loss")),
+        _of_training("Accuracy on the held-out set", _by_job("accuracy"), "percentunit"),
+        _of_training("Epochs finished, of those asked for", f"{_by_job('epoch')} / {_by_job('epochs')}", "percentunit"),
+        _of_training("Examples per second", _by_job("examples_per_second")),
+        _of_training("Variance of the gradient (vanishing: a barren plateau)", _by_job("gradient_variance"), "sci"),
     ),
     "Operator": (
         Panel(title="Who leads", query="max by (pod) (qtj_leader)", legend="{{pod}}"),

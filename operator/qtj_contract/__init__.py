@@ -1,10 +1,10 @@
-"""The contract between the operator and a training program: what both sides import, and nothing else.
+"""The contract between the operator and a training program, and what both compute alike (quantities, memory, limits).
 
 The operator writes environment variables into each replica and reads back three things: the exit code, the
-termination message and the progress endpoint. Both sides import their half from here, so neither can drift. The
-package needs the standard library alone: the trainer's image carries no Kubernetes code.
+termination message and the progress endpoint. Both sides import their half from here, so they cannot differ. The
+package needs only the standard library, because the trainer's image has no Kubernetes code.
 
-A program that knows nothing of this package and only reads ``TF_CONFIG`` runs as well; its weights are those that the
+A program that does not use this package and only reads ``TF_CONFIG`` runs as well. Its weights are those that the
 spec names.
 """
 

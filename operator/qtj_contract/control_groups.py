@@ -1,84 +1,52 @@
-"""What control groups let this process take of its machine: memory and processors.
+"""How much memory and how many processors control groups allow this process.
 
-A container, or a service of systemd, may take less than the machine has. Version 2 has one hierarchy, version 1 one for
+A container, or a systemd service, may use less than the machine has. Version 2 has one hierarchy, version 1 one for
 each controller. The limits of the groups above count as well; a container sees its own group as the root.
+
+What is left of the memory, the trainer's native engine looks for itself, in C.
 """
 
 import os
 from collections.abc import Iterator
 from math import ceil
 from pathlib import Path
-from typing import NamedTuple
 
-__all__ = ["cpu_limit", "free_memory", "memory_limit", "usable_processors"]
+__all__ = ["cpu_limit", "memory_limit", "usable_processors"]
 
 _MOUNTS = Path("/sys/fs/cgroup")
 _OWN = Path("/proc/self/cgroup")
-_MACHINE = Path("/proc/meminfo")
-
-
-class _Files(NamedTuple):
-    """Files of one version about memory."""
-
-    limit: str
-    used: str
-    inactive: str
-    """In memory.stat: cached files that nobody has looked at lately. The kernel drops them before it kills."""
-
-
-class _Group(NamedTuple):
-    limit: int
-    used: int
 
 
 _VERSION_2 = ""
 """The controller of version 2, as /proc/self/cgroup names it."""
 
-_MEMORY = {
-    _VERSION_2: _Files("memory.max", "memory.current", "inactive_file"),
-    "memory": _Files("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
-}
+_MEMORY = {_VERSION_2: "memory.max", "memory": "memory.limit_in_bytes"}
+"""Files of a limit on memory."""
 
 
 def memory_limit(mounts: Path = _MOUNTS, own: Path = _OWN) -> int:
-    """Returns the bytes of this machine, or of the least limit of the control groups around this process.
+    """Returns the bytes of this machine, or the lowest limit of the control groups of this process.
 
     Args:
         mounts: Where control groups are mounted, version 2 or 1.
-        own: What names those of this process.
+        own: The file that names those of this process.
     """
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return min([machine, *(group.limit for group in _memory_groups(mounts, own))])
-
-
-def free_memory(mounts: Path = _MOUNTS, own: Path = _OWN, machine: Path = _MACHINE) -> int:
-    """Returns the bytes that can be taken before a limit, or the machine's memory, is reached.
-
-    Args:
-        mounts: Where control groups are mounted, version 2 or 1.
-        own: What names those of this process.
-        machine: What the kernel reports of the machine.
-
-    Returns:
-        The least of them; 0 if none is known.
-    """
-    available = _numbers(machine).get("MemAvailable:")
-    rooms = [max(group.limit - group.used, 0) for group in _memory_groups(mounts, own)]
-    return min([*rooms, *([] if available is None else [available * 1024])], default=0)
+    return min([machine, *_memory_limits(mounts, own)])
 
 
 def cpu_limit(mounts: Path = _MOUNTS, own: Path = _OWN) -> int | None:
-    """Returns the least limit of the control groups around this process, rounded up to whole processors.
+    """Returns the lowest limit of the control groups of this process, rounded up to whole processors.
 
     Args:
         mounts: Where control groups are mounted, version 2 or 1.
-        own: What names those of this process.
+        own: The file that names those of this process.
 
     Returns:
         The limit, or None when there is none.
     """
-    found = (_processors(folder, controller) for controller, folder in _folders(mounts, own, "cpu"))
-    return min((limit for limit in found if limit is not None), default=None)
+    limits = (_processors(folder, controller) for controller, folder in _folders(mounts, own, "cpu"))
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def usable_processors(mounts: Path = _MOUNTS, own: Path = _OWN) -> int:
@@ -86,14 +54,14 @@ def usable_processors(mounts: Path = _MOUNTS, own: Path = _OWN) -> int:
 
     Args:
         mounts: Where control groups are mounted, version 2 or 1.
-        own: What names those of this process.
+        own: The file that names those of this process.
     """
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(allowed, cpu_limit(mounts, own) or allowed)
 
 
 def _folders(mounts: Path, own: Path, controller: str) -> Iterator[tuple[str, Path]]:
-    """Yields the folders that may hold a limit, with the controller by whose version it is written there."""
+    """Yields the folders that may hold a limit, with the controller whose version decides how it is written."""
     groups = {_VERSION_2: {Path()}, controller: {Path()}}
     for line in _text(own).splitlines():
         _, controllers, path = line.split(":", 2)
@@ -104,30 +72,22 @@ def _folders(mounts: Path, own: Path, controller: str) -> Iterator[tuple[str, Pa
         yield from ((each, mounts / each / path) for path in paths)
 
 
-def _memory_groups(mounts: Path, own: Path) -> Iterator[_Group]:
-    """Yields every group with a limit on memory."""
+def _memory_limits(mounts: Path, own: Path) -> Iterator[int]:
+    """Yields the limit of every group that has one."""
     for controller, folder in _folders(mounts, own, "memory"):
-        files = _MEMORY[controller]
-        limit, used = (_text(folder / name).strip() for name in (files.limit, files.used))
+        limit = _text(folder / _MEMORY[controller]).strip()
         if limit.isdecimal():
-            inactive = _numbers(folder / "memory.stat").get(files.inactive, 0)
-            yield _Group(int(limit), max(int(used or 0) - inactive, 0))
+            yield int(limit)
 
 
 def _processors(folder: Path, controller: str) -> int | None:
-    """Returns the limit that a group sets: "max" in version 2 and -1 in version 1 are none."""
+    """Returns the limit of a group: "max" in version 2 and -1 in version 1 mean none."""
     names = ("cpu.max",) if controller == _VERSION_2 else ("cpu.cfs_quota_us", "cpu.cfs_period_us")
     match " ".join(_text(folder / name) for name in names).split():
         case [quota, period] if quota.isdecimal() and int(quota):
             return ceil(int(quota) / int(period))
         case _:
             return None
-
-
-def _numbers(path: Path) -> dict[str, int]:
-    """Reads lines of a name and a number."""
-    lines = (line.split() for line in _text(path).splitlines())
-    return {words[0]: int(words[1]) for words in lines if len(words) > 1 and words[1].isdecimal()}
 
 
 def _text(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""What a SHA-256 digest looks like. Standard library only, for the trainer imports this too."""
+"""What a SHA-256 digest looks like."""
 
 import re
 

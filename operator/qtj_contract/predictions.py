@@ -1,4 +1,4 @@
-"""What an inference predicted, example by example: a file beside the weights that it judged.
+"""What an inference predicted, example by example: a file beside the weights that it used.
 
 {"task": "classification", "classes": ["cat", "dog"], "examples": 3,
  "labels": [0, 1, 1], "predictions": [0, 1, 0], "scores": [0.9, 0.8, 0.6]}
@@ -29,14 +29,14 @@ Numbers = Sequence[float | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Predictions:
-    """Held-out examples: what they are, and what the model said.
+    """Held-out examples: their labels, and what the model predicted.
 
     Attributes:
         classes: Names of the classes, by number; none for a regression.
-        labels: What each example is: the number of its class, or a measurement.
-        predictions: What the model took it for, likewise; None where it gave no finite answer.
-        scores: What a classification went by, for example the probability of the class it chose.
-        examples: How many examples were judged; the columns may hold fewer.
+        labels: The true value of each example: the number of its class, or a measurement.
+        predictions: What the model predicted; None where that is not finite.
+        scores: What a classification is based on, for example the probability of the chosen class.
+        examples: How many examples were evaluated; the columns may hold fewer.
     """
 
     classes: Sequence[str] = ()
@@ -46,16 +46,16 @@ class Predictions:
     examples: int
 
     def to_json(self) -> str:
-        """Encodes them, the first `KEPT_PREDICTIONS` of them where there are more."""
-        said: dict[str, Any] = {
+        """Encodes them; if there are more than `KEPT_PREDICTIONS`, only the first."""
+        fields: dict[str, Any] = {
             "task": _CLASSIFICATION if self.classes else _REGRESSION,
             "examples": self.examples,
             "labels": _column(self.labels),
             "predictions": _column(self.predictions),
         }
         if self.classes:
-            said |= {"classes": list(self.classes), "scores": _column(self.scores)}
-        return json.dumps(said)
+            fields |= {"classes": list(self.classes), "scores": _column(self.scores)}
+        return json.dumps(fields)
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -65,18 +65,18 @@ class Predictions:
             ValueError: The text is something else; the message says why.
         """
         try:
-            said = json.loads(text)
-            found = cls(
-                classes=_classes(said),
-                labels=[float(label) for label in said["labels"]],
-                predictions=_numbers(said["predictions"]),
-                scores=_numbers(said.get("scores") or ()),
-                examples=int(said.get("examples") or len(said["labels"])),
+            raw = json.loads(text)
+            predictions = cls(
+                classes=_classes(raw),
+                labels=[float(label) for label in raw["labels"]],
+                predictions=_numbers(raw["predictions"]),
+                scores=_numbers(raw.get("scores") or ()),
+                examples=int(raw.get("examples") or len(raw["labels"])),
             )
         except (TypeError, KeyError, AttributeError, OverflowError, RecursionError) as problem:
             raise ValueError(f"{type(problem).__name__}: {problem}") from None
-        found._check()
-        return found
+        predictions._check()
+        return predictions
 
     def _check(self) -> None:
         """Raises ValueError for columns that do not belong together."""
@@ -90,7 +90,7 @@ class Predictions:
 
 
 def predictions_uri(weights: str) -> str:
-    """Returns where the predictions of stored weights are: beside them, whatever their suffix."""
+    """Returns the address of the predictions of stored weights: beside them, with another suffix."""
     folder, slash, name = weights.rpartition("/")
     return f"{folder}{slash}{name.rpartition('.')[0] or name}{_SUFFIX}"
 
@@ -99,10 +99,10 @@ def _column(numbers: Numbers) -> Numbers:
     return [each if each is not None and math.isfinite(each) else None for each in numbers[:KEPT_PREDICTIONS]]
 
 
-def _classes(said: Mapping[str, Any]) -> Sequence[str]:
-    match said["task"]:
-        case "classification" if said["classes"]:
-            return [printable(str(name)).replace("\n", " ") for name in said["classes"]]
+def _classes(raw: Mapping[str, Any]) -> Sequence[str]:
+    match raw["task"]:
+        case "classification" if raw["classes"]:
+            return [printable(str(name)).replace("\n", " ") for name in raw["classes"]]
         case "regression":
             return ()
     raise ValueError("task is neither a regression nor a classification with classes")

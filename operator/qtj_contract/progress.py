@@ -1,4 +1,4 @@
-"""How far training is: what the progress endpoint answers."""
+"""The progress of a training, as the progress endpoint reports it."""
 
 import json
 import math
@@ -6,7 +6,7 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from qtj_contract.values import UNREADABLE, count, known_count, number, text
+from qtj_contract.values import UNREADABLE, count, number, readable, text
 
 __all__ = ["PROGRESS_PATH", "Progress", "activity_in"]
 
@@ -14,12 +14,12 @@ PROGRESS_PATH = "/progress"
 """HTTP path on the metrics port that answers with a `Progress` as JSON."""
 
 _ACTIVITY_LENGTH = 60
-"""Characters kept of an activity: it stands beside other things in a line."""
+"""Characters kept of an activity, because it is shown in one line with other fields."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far training is, served by the chief at `PROGRESS_PATH`. All but the epoch may be unknown.
+    """The progress of a training, served by the leader at `PROGRESS_PATH`. Everything but the epoch may be unknown.
 
     Attributes:
         epoch: Epochs finished.
@@ -33,7 +33,7 @@ class Progress:
         validation_loss: Loss on the held-out set after the last finished epoch.
         training_accuracy: Accuracy on the training set over the last finished epoch, as the model trained, 0 to 1.
         examples_per_second: Training examples of all replicas per second in the last finished epoch.
-        gradient_variance: Variance over the components of the circuits' gradient; vanishing, it is a barren plateau.
+        gradient_variance: Variance over the components of the circuits' gradient; close to 0, it is a barren plateau.
         best_epoch: With early stopping, the epoch with the lowest loss on the held-out set, whose weights are kept.
     """
 
@@ -52,7 +52,7 @@ class Progress:
     best_epoch: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the progress with the status' field names (camelCase), leaving out what is not known yet."""
+        """Returns the progress with the field names of the status (camelCase), without what is not known yet."""
         known = {name: value for name, value in asdict(self).items() if value is not None and math.isfinite(value)}
         return {re.sub("_(.)", lambda letter: letter[1].upper(), name): value for name, value in known.items()}
 
@@ -61,30 +61,30 @@ class Progress:
         return json.dumps(self.to_dict(), sort_keys=True)
 
     @classmethod
-    def from_dict(cls, said: Any) -> Self | None:  # noqa: ANN401  JSON is anything
-        """Reads a decoded progress, or returns None for something else."""
+    def from_dict(cls, raw: Any) -> Self | None:  # noqa: ANN401  JSON is anything
+        """Reads decoded JSON; returns None if it has no epoch. Another value that cannot be read counts as unknown."""
         try:
             return cls(
-                epoch=count(said["epoch"]),
-                epochs=known_count(said.get("epochs")),
-                step=known_count(said.get("step")),
-                steps=known_count(said.get("steps") or None),
-                loss=number(said.get("loss")),
-                accuracy=number(said.get("accuracy")),
-                validation_loss=number(said.get("validationLoss")),
-                training_accuracy=number(said.get("trainingAccuracy")),
-                examples_per_second=number(said.get("examplesPerSecond")),
-                gradient_variance=number(said.get("gradientVariance")),
-                checkpoint_step=known_count(said.get("checkpointStep") or None),
-                devices=known_count(said.get("devices") or None),
-                best_epoch=known_count(said.get("bestEpoch") or None),
+                epoch=count(raw["epoch"]),
+                epochs=readable(count, raw.get("epochs")),
+                step=readable(count, raw.get("step")),
+                steps=readable(count, raw.get("steps") or None),
+                loss=readable(number, raw.get("loss")),
+                accuracy=readable(number, raw.get("accuracy")),
+                validation_loss=readable(number, raw.get("validationLoss")),
+                training_accuracy=readable(number, raw.get("trainingAccuracy")),
+                examples_per_second=readable(number, raw.get("examplesPerSecond")),
+                gradient_variance=readable(number, raw.get("gradientVariance")),
+                checkpoint_step=readable(count, raw.get("checkpointStep") or None),
+                devices=readable(count, raw.get("devices") or None),
+                best_epoch=readable(count, raw.get("bestEpoch") or None),
             )
         except UNREADABLE:
             return None
 
     @classmethod
     def parse(cls, answer: str) -> Self | None:
-        """Decodes a progress, or returns None for text that is not one."""
+        """Decodes a progress; returns None for other text."""
         try:
             return cls.from_dict(json.loads(answer))
         except UNREADABLE:
@@ -92,13 +92,13 @@ class Progress:
 
 
 def activity_in(answer: str) -> str | None:
-    """Returns what a program says it is doing when it is not training; "" while it trains, None where it said nothing.
+    """Returns what a program reports to do besides training; "" while it trains, None if it reports nothing.
 
     Args:
-        answer: What its progress endpoint answered. It is no part of `Progress`: the status has numbers alone.
+        answer: What its progress endpoint answered. It is not part of `Progress`: the status has only numbers.
     """
     try:
-        said = json.loads(answer)
-        return text(said.get("activity") or "").replace("\n", " ")[:_ACTIVITY_LENGTH]
+        raw = json.loads(answer)
+        return text(raw.get("activity") or "").replace("\n", " ")[:_ACTIVITY_LENGTH]
     except UNREADABLE:
         return None

@@ -1,8 +1,8 @@
-"""The record of a training's epochs: one JSON object a line, as a program or whoever watches it has appended it.
+"""The record of a training's epochs: one JSON object per line, appended by the program or by `qtj run`.
 
 {"attempt": 1, "time": "2026-11-23T10:00:00Z", "epoch": 3, "epochs": 25, "step": 21, "loss": 0.25, "accuracy": 0.9}
 
-A line says what the progress endpoint says, besides the attempt and the time. A loss of null is one that was not
+A line has the fields of the progress endpoint, and the attempt and the time. A loss of null means that it was not
 finite: the endpoint leaves it out. Programs and `qtj run` write such lines, and `qtj report` reads them.
 """
 
@@ -32,17 +32,17 @@ _NUMBERS = ("loss", "accuracy", "validation_loss", "training_accuracy", "example
 
 @dataclass(frozen=True, slots=True)
 class EpochRecord:
-    """What is known of one epoch.
+    """What is known about one epoch.
 
     Attributes:
         number: Epochs finished, this one included.
-        attempt: The attempt of the job that finished it.
-        loss: Training loss; NaN when it was not finite, None when nobody told it.
-        accuracy: Accuracy on the held-out set, None when nobody told it.
-        validation_loss: Loss on the held-out set, None when nobody told it.
-        training_accuracy: Accuracy on the training set, None when nobody told it.
-        examples_per_second: Training examples of all replicas per second, None when nobody told it.
-        devices: Devices of all replicas that trained, None when nobody told it.
+        attempt: The attempt in which it finished.
+        loss: Training loss; NaN when it was not finite, None if it was not reported.
+        accuracy: Accuracy on the held-out set, None if it was not reported.
+        validation_loss: Loss on the held-out set, None if it was not reported.
+        training_accuracy: Accuracy on the training set, None if it was not reported.
+        examples_per_second: Training examples of all replicas per second, None if it was not reported.
+        devices: Devices of all replicas that trained, None if it was not reported.
     """
 
     number: int
@@ -60,36 +60,36 @@ class ProgressHistory:
     """All epochs that are known, in order.
 
     Attributes:
-        epochs: One record for each; of an epoch that was repeated, the last.
-        unreadable: Lines that nothing could be made of; one that is being written, at the end, is not among them.
+        epochs: One record for each; the last one of an epoch that was repeated.
+        unreadable: Lines that could not be read, without the last one, which may still be written.
     """
 
     epochs: Sequence[EpochRecord] = ()
     unreadable: int = 0
 
 
-def progress_line(said: Progress, attempt: int, at: datetime) -> str:
-    """Returns the line that records a progress, its end included."""
-    lost = {"loss": None} if said.loss is not None and not math.isfinite(said.loss) else {}
-    return json.dumps({"attempt": attempt, "time": rfc3339(at), **said.to_dict(), **lost}) + "\n"
+def progress_line(progress: Progress, attempt: int, at: datetime) -> str:
+    """Returns the line that records a progress, with its line break."""
+    lost = {"loss": None} if progress.loss is not None and not math.isfinite(progress.loss) else {}
+    return json.dumps({"attempt": attempt, "time": rfc3339(at), **progress.to_dict(), **lost}) + "\n"
 
 
-def append_progress(record: BinaryIO, said: Progress, attempt: int, at: datetime) -> None:
+def append_progress(record: BinaryIO, progress: Progress, attempt: int, at: datetime) -> None:
     """Appends a progress to a record that is open for reading and appending.
 
     Raises:
-        OSError: There is no room for it.
+        OSError: It cannot be written, for example because the disk is full.
     """
-    append_line(record, progress_line(said, attempt, at).encode())
+    append_line(record, progress_line(progress, attempt, at).encode())
 
 
 def append_line(record: BinaryIO, line: bytes) -> None:
-    """Appends a line, its end included, to a record that is open for reading and appending.
+    """Appends a line, with its line break, to a record that is open for reading and appending.
 
     Raises:
-        OSError: There is no room for it.
+        OSError: It cannot be written, for example because the disk is full.
     """
-    # A full disk or a kill may have left half a line, which must not swallow this one too.
+    # A full disk or a kill may have left half a line: without a line break, this one would be lost too.
     record.seek(max(0, record.tell() - 1))
     gap = b"" if record.read(1) in {b"", b"\n"} else b"\n"
     record.write(gap + line)
@@ -98,40 +98,40 @@ def append_line(record: BinaryIO, line: bytes) -> None:
 def read_progress(text: str) -> ProgressHistory:
     """Reads the lines of a record."""
     *whole, last = text.split("\n")
-    found = [_record(line) for line in whole if line.strip()]
-    known = [each for each in (*found, _record(last)) if each]
-    return ProgressHistory(_latest(known), unreadable=found.count(None))
+    records = [_record(line) for line in whole if line.strip()]
+    readable = [each for each in (*records, _record(last)) if each]
+    return ProgressHistory(_latest(readable), unreadable=records.count(None))
 
 
 def last_progress(text: str, attempt: int) -> Progress | None:
-    """Returns how far an attempt came by the lines of a record; None where it has none."""
+    """Returns the last progress of an attempt in a record; None if there is none."""
     lines = ((_record(line), line) for line in text.split("\n"))
-    said = [Progress.parse(line) for record, line in lines if record and record.attempt == attempt]
-    return max(filter(None, said), key=lambda each: (each.epoch, each.step or 0), default=None)
+    reports = [Progress.parse(line) for record, line in lines if record and record.attempt == attempt]
+    return max(filter(None, reports), key=lambda each: (each.epoch, each.step or 0), default=None)
 
 
 def _record(line: str) -> EpochRecord | None:
-    """Reads one line; None for something else."""
-    said = Progress.parse(line)
-    if said is None:
+    """Reads one line; returns None if it is not a record."""
+    progress = Progress.parse(line)
+    if progress is None:
         return None
     written: Mapping[str, Any] = json.loads(line)
     attempt = written.get("attempt")
-    was_lost = "loss" in written and said.loss is None
+    was_lost = "loss" in written and progress.loss is None
     return EpochRecord(
-        number=said.epoch,
+        number=progress.epoch,
         attempt=attempt if isinstance(attempt, int) else _FIRST_ATTEMPT,
-        loss=math.nan if was_lost else said.loss,
-        accuracy=said.accuracy,
-        validation_loss=said.validation_loss,
-        training_accuracy=said.training_accuracy,
-        examples_per_second=said.examples_per_second,
-        devices=said.devices,
+        loss=math.nan if was_lost else progress.loss,
+        accuracy=progress.accuracy,
+        validation_loss=progress.validation_loss,
+        training_accuracy=progress.training_accuracy,
+        examples_per_second=progress.examples_per_second,
+        devices=progress.devices,
     )
 
 
 def _latest(records: Iterable[EpochRecord]) -> Sequence[EpochRecord]:
-    """Puts the epochs in order; an attempt takes the place of those before it from its first epoch on."""
+    """Puts the epochs in order; from its first epoch on, an attempt replaces those before it."""
     attempts: dict[int, dict[int, EpochRecord]] = {}
     for each in records:
         if each.number:
@@ -140,14 +140,14 @@ def _latest(records: Iterable[EpochRecord]) -> Sequence[EpochRecord]:
     kept: dict[int, EpochRecord] = {}
     for attempt in sorted(attempts):
         first = min(attempts[attempt])
-        # It may be the epoch that a checkpoint has restored: its loss is known from before.
+        # A checkpoint may have restored this epoch: its loss is known from the earlier attempt.
         restored = {first: _merged(kept.get(first), attempts[attempt][first])}
         kept = {number: each for number, each in kept.items() if number < first} | attempts[attempt] | restored
     return [kept[number] for number in sorted(kept)]
 
 
 def _merged(before: EpochRecord | None, after: EpochRecord) -> EpochRecord:
-    """Adds what one writer knows of an epoch to what another has told of it."""
+    """Returns `after`, with the fields that only `before` knows: an epoch may have two writers."""
     if before is None:
         return after
     unknown = [each for each in _NUMBERS if getattr(after, each) is None]

@@ -1,4 +1,4 @@
-"""Quantities as Kubernetes writes them, and numbers of bytes for people."""
+"""Quantities as Kubernetes writes them, and byte counts for people."""
 
 import re
 from decimal import Decimal
@@ -6,7 +6,7 @@ from decimal import Decimal
 __all__ = ["amount_of", "bytes_of", "in_words"]
 
 _GRAMMAR = re.compile(r"(?P<number>[-+]?[0-9.]{1,100})(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]{1,3}|)")
-"""That of apimachinery's resource.Quantity, with as many digits as anybody writes."""
+"""The grammar of resource.Quantity of apimachinery, with a limit on the number of digits."""
 
 _UNITS = {
     **{f"{prefix}i": Decimal(1024**power) for power, prefix in enumerate("KMGTPE", start=1)},
@@ -16,23 +16,23 @@ _UNITS = {
 
 
 def amount_of(quantity: object) -> Decimal | None:
-    """Returns what a Kubernetes quantity such as 500m, 2 or 16Gi comes to, or None for what is not one.
+    """Returns the value of a Kubernetes quantity such as 500m, 2 or 16Gi, or None for something else.
 
     Args:
         quantity: As YAML has it: text or a number.
     """
-    found = None if isinstance(quantity, bool) else _GRAMMAR.fullmatch(str(quantity))
-    if found is None:
+    match = None if isinstance(quantity, bool) else _GRAMMAR.fullmatch(str(quantity))
+    if match is None:
         return None
-    unit = _UNITS.get(found["suffix"])
+    unit = _UNITS.get(match["suffix"])
     try:
-        return Decimal(found[0]) if unit is None else Decimal(found["number"]) * unit
+        return Decimal(match[0]) if unit is None else Decimal(match["number"]) * unit
     except ArithmeticError:  # 1.2.3
         return None
 
 
 def bytes_of(quantity: object) -> int | None:
-    """Returns the whole bytes that a Kubernetes quantity such as 16Gi means, or None for what is not one."""
+    """Returns the whole bytes of a Kubernetes quantity such as 16Gi, or None for something else."""
     amount = amount_of(quantity)
     return None if amount is None else int(amount)
 

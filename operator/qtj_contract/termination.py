@@ -1,26 +1,27 @@
-"""The termination message: what a training program leaves when it ends."""
+"""The termination message: what a training program reports when it ends."""
 
 import json
 import math
 import re
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from qtj_contract.digests import is_sha256
 from qtj_contract.progress import Progress
-from qtj_contract.values import UNREADABLE, number, text
+from qtj_contract.values import UNREADABLE, number, readable, text
 
 __all__ = ["TERMINATION_MESSAGE_LIMIT", "TERMINATION_MESSAGE_PATH", "TerminationMessage", "Weights"]
 
 TERMINATION_MESSAGE_PATH = "/dev/termination-log"
-"""Where a program leaves its last word when `Env.TERMINATION_LOG` is not set."""
+"""Where a program writes its termination message when `Env.TERMINATION_LOG` is not set."""
 
 TERMINATION_MESSAGE_LIMIT = 4096
-"""Bytes the kubelet keeps of a termination message."""
+"""Bytes that the kubelet keeps of a termination message."""
 
 _ERROR_LENGTH = 300
-"""Characters kept of an error: even where JSON needs twelve bytes for each, the message stays within its limit."""
+"""Characters kept of an error: even if JSON needs twelve bytes for each, the message stays within its limit."""
 
 _STORED = re.compile(r"(gs|file)://\S.*")
 
@@ -38,26 +39,26 @@ class Weights:
     sha256: str
 
     @classmethod
-    def from_dict(cls, said: Any) -> Self:  # noqa: ANN401  JSON is anything
+    def from_dict(cls, raw: Any) -> Self:  # noqa: ANN401  JSON is anything
         """Reads decoded weights.
 
         Raises:
-            ValueError: They are nowhere, or cannot be told from others: nobody could ever load them.
+            ValueError: The address or the checksum is missing or invalid: they could never be loaded.
         """
-        uri, sha256 = text(said["uri"]), text(said["sha256"])
+        uri, sha256 = text(raw["uri"]), text(raw["sha256"])
         if not _STORED.fullmatch(uri) or not is_sha256(sha256):
-            raise ValueError(f"{uri!r} with sha256 {sha256!r} are no stored weights")
+            raise ValueError(f"{uri!r} with sha256 {sha256!r} are not stored weights")
         return cls(uri=uri, sha256=sha256)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TerminationMessage:
-    """What a program says when it ends, as one JSON object of at most `TERMINATION_MESSAGE_LIMIT` bytes.
+    """What a program reports when it ends, as one JSON object of at most `TERMINATION_MESSAGE_LIMIT` bytes.
 
     Attributes:
-        weights: Set by the chief after a training run whose weights are stored.
+        weights: Set by the leader after a training whose weights are stored.
         metrics: Final numbers by name, for example ``{"mse": 0.18, "signAccuracy": 0.98}``.
-        progress: How far training came: the last that the progress endpoint would have said.
+        progress: The last progress of the training, as the progress endpoint would report it.
         error: One sentence for the user when the program failed: what, where, what to do.
     """
 
@@ -67,27 +68,33 @@ class TerminationMessage:
     error: str | None = None
 
     def to_json(self) -> str:
-        """Encodes the message, leaving out what is not known and the end of a long `error`."""
-        said = {
+        """Encodes the message, without what is not known, and with so many metrics and so much of `error` as fit."""
+        finite = [(name, value) for name, value in self.metrics.items() if math.isfinite(value)]
+        counts = range(1, len(finite) + 1)
+        fitting = bisect_right(counts, TERMINATION_MESSAGE_LIMIT, key=lambda count: len(self._encoded(finite[:count])))
+        return self._encoded(finite[:fitting])
+
+    def _encoded(self, metrics: Sequence[tuple[str, float]]) -> str:
+        fields = {
             "weights": asdict(self.weights) if self.weights else None,
-            "metrics": {name: value for name, value in self.metrics.items() if math.isfinite(value)},
+            "metrics": dict(metrics),
             "progress": self.progress.to_dict() if self.progress else None,
             "error": _shortened(self.error or ""),
         }
-        return json.dumps({key: value for key, value in said.items() if value}, sort_keys=True)
+        return json.dumps({key: value for key, value in fields.items() if value}, sort_keys=True)
 
     @classmethod
     def parse(cls, message: str) -> Self | None:
-        """Decodes a message, or returns None for text that is not one (any program may write there)."""
+        """Decodes a message; returns None for other text, because any program may write there."""
         try:
-            said = json.loads(message)
-            weights = said.get("weights")
-            metrics = {text(name): _measured(value) for name, value in (said.get("metrics") or {}).items()}
+            raw = json.loads(message)
+            weights = raw.get("weights")
+            metrics = {text(name): readable(number, value) for name, value in (raw.get("metrics") or {}).items()}
             return cls(
                 weights=Weights.from_dict(weights) if weights else None,
                 metrics={name: value for name, value in metrics.items() if value is not None},
-                progress=Progress.from_dict(said.get("progress")),
-                error=text(said["error"]) if said.get("error") else None,
+                progress=Progress.from_dict(raw.get("progress")),
+                error=text(raw["error"]) if raw.get("error") else None,
             )
         except UNREADABLE:
             return None
@@ -95,11 +102,3 @@ class TerminationMessage:
 
 def _shortened(error: str) -> str:
     return error if len(error) <= _ERROR_LENGTH else error[: _ERROR_LENGTH - 3] + "..."
-
-
-def _measured(value: object) -> float | None:
-    """Returns a metric's number, or None for what is none: one flag among metrics must not lose the others."""
-    try:
-        return number(value)
-    except UNREADABLE:
-        return None

@@ -1,33 +1,40 @@
-"""Reads values that a training program wrote as JSON: anything at all can be in there."""
+"""Reads values that a training program wrote as JSON, which may hold anything."""
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from qtj_contract.printable import printable
 
-__all__ = ["UNREADABLE", "count", "known_count", "number", "text"]
+__all__ = ["UNREADABLE", "count", "number", "readable", "text"]
+
+_T = TypeVar("_T")
 
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
-"""What reading may raise when a program wrote something else: anything at all can be in there."""
+"""What reading may raise when a program wrote something else."""
 
 
 def text(value: object) -> str:
-    """Returns the value as text that can be written and shown: JSON may name half of a surrogate pair, or an escape."""
+    """Returns the value as text that can be encoded and shown: JSON may hold half a surrogate pair, or an escape."""
     return printable(str(value).encode(errors="replace").decode())
 
 
 def number(value: object) -> float | None:
-    """Returns the number; a loss that became infinite or NaN counts as unknown, for JSON has no word for it."""
+    """Returns the number; a loss that is infinite or NaN counts as unknown, because JSON cannot express it."""
     number = None if value is None else float(str(value))
     return number if number is not None and math.isfinite(number) else None
-
-
-def known_count(value: Any) -> int | None:  # noqa: ANN401  JSON is anything
-    return None if value is None else count(value)
 
 
 def count(value: Any) -> int:  # noqa: ANN401  JSON is anything
     number = int(value)
     if not 0 <= number < 2**63:  # what an integer of the status can hold
-        raise ValueError(f"{number} counts nothing")
+        raise ValueError(f"{number} is not a count")
     return number
+
+
+def readable(read: Callable[[Any], _T], value: Any) -> _T | None:  # noqa: ANN401  JSON is anything
+    """Returns what a value means, or None for null and for what cannot be read: the values beside it are kept."""
+    try:
+        return None if value is None else read(value)
+    except UNREADABLE:
+        return None

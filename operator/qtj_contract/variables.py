@@ -1,4 +1,4 @@
-"""The environment variables that the operator writes into each replica."""
+"""The environment variables of a replica; those of the weights are for inference alone."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""What is said of each condition."""
+"""The constructor of each condition."""
 
 import pytest
 

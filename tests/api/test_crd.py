@@ -48,17 +48,17 @@ def test_the_check_fails_with_one_sentence_when_one_byte_differs(tmp_path: Path)
     edited = tmp_path / "crd.yaml"
     edited.write_text(crd_yaml().replace("maximum: 40", "maximum: 41"))
 
-    code, said = check(edited)
+    code, output = check(edited)
 
     assert code == 1
-    assert said == f"qtj: {edited} differs from the models in operator/qtj_operator/api: run `make crds`\n"
+    assert output == f"qtj: {edited} differs from the models in operator/qtj_operator/api: run `make crds`\n"
 
 
 def test_the_check_fails_when_there_is_no_file(tmp_path: Path) -> None:
-    code, said = check(tmp_path / "nowhere.yaml")
+    code, output = check(tmp_path / "nowhere.yaml")
 
     assert code == 1
-    assert said.count("\n") == 1
+    assert output.count("\n") == 1
 
 
 def test_the_crd_can_be_printed_and_written(tmp_path: Path) -> None:
@@ -83,14 +83,16 @@ def test_every_field_is_described() -> None:
         if not field.get("description")
     ]
 
-    assert silent == [".metadata"], "Kubernetes describes metadata itself, and lets nobody else do so"
+    assert silent == [".metadata"], "only Kubernetes may describe metadata"
 
 
 def test_every_description_is_a_sentence_or_a_name() -> None:
-    said = {path: node["description"] for path, node in nodes(SCHEMA) if "description" in node}
+    descriptions = {path: node["description"] for path, node in nodes(SCHEMA) if "description" in node}
 
-    assert [path for path, text in said.items() if "\n" in text or text != text.strip()] == []
-    assert [path for path in said if path.startswith((".spec", ".status")) and not said[path].endswith(".")] == []
+    assert [path for path, text in descriptions.items() if "\n" in text or text != text.strip()] == []
+    assert [
+        path for path in descriptions if path.startswith((".spec", ".status")) and not descriptions[path].endswith(".")
+    ] == []
 
 
 def test_nothing_that_users_write_has_a_default() -> None:
@@ -165,7 +167,7 @@ def test_the_schema_bounds(path: str, keyword: str, value: object) -> None:
     assert at(path)[keyword] == value
 
 
-def test_a_role_that_is_described_anew_where_it_is_used_keeps_that_description() -> None:
+def test_a_role_that_is_described_again_where_it_is_used_keeps_that_description() -> None:
     assert "leading replica" in at(".spec.replicaSpecs.Chief")["description"]
 
 

@@ -27,7 +27,7 @@ def test_a_regression_has_neither_classes_nor_scores() -> None:
     assert Predictions.parse(stored).to_json() == stored
 
 
-def test_what_is_not_finite_is_null_for_json_has_no_word_for_it() -> None:
+def test_what_is_not_finite_is_null_because_json_cannot_express_it() -> None:
     stored = Predictions(labels=[1.0, 1.0], predictions=[math.nan, math.inf], examples=2).to_json()
 
     assert json.loads(stored)["predictions"] == [None, None]

@@ -20,9 +20,9 @@ def lines(*epochs: tuple[int, int, float | None]) -> str:
 
 
 def test_a_line_says_what_the_endpoint_says_with_attempt_and_time() -> None:
-    said = Progress(epoch=3, epochs=25, step=21, loss=0.25, examples_per_second=80.0)
+    progress = Progress(epoch=3, epochs=25, step=21, loss=0.25, examples_per_second=80.0)
 
-    assert json.loads(progress_line(said, 2, NOON)) == {
+    assert json.loads(progress_line(progress, 2, NOON)) == {
         "attempt": 2, "time": "2026-11-23T12:00:00Z",
         "epoch": 3, "epochs": 25, "step": 21, "loss": 0.25, "examplesPerSecond": 80.0,
     }  # fmt: skip
@@ -42,7 +42,7 @@ def test_a_loss_that_is_not_finite_is_known_as_such(lost: float) -> None:
     assert math.isnan(epoch.loss)
 
 
-def test_a_loss_that_nobody_told_is_not_taken_for_one_that_is_not_finite() -> None:
+def test_a_loss_that_was_not_reported_is_not_taken_for_one_that_is_not_finite() -> None:
     assert read_progress(lines((1, 1, None))).epochs == [EpochRecord(1, 1, None)]
 
 
@@ -67,7 +67,7 @@ def test_a_later_attempt_takes_the_place_of_the_earlier_from_its_first_epoch_on(
     assert history.epochs == [EpochRecord(1, 1, 0.9), EpochRecord(2, 1, 0.8), EpochRecord(3, 2, 0.5)]
 
 
-def test_a_restored_epoch_that_is_told_again_without_its_loss_keeps_it() -> None:
+def test_a_restored_epoch_that_is_reported_again_without_its_loss_keeps_it() -> None:
     history = read_progress(lines((1, 1, 0.9), (1, 2, 0.8), (1, 3, 0.7), (2, 2, None), (2, 3, 0.6)))
 
     assert history.epochs == [EpochRecord(1, 1, 0.9), EpochRecord(2, 2, 0.8), EpochRecord(3, 2, 0.6)]

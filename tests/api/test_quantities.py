@@ -16,7 +16,7 @@ SUFFIXES = st.sampled_from(
 
 
 @given(number=NUMBERS, suffix=SUFFIXES)
-def test_a_quantity_comes_to_what_the_library_of_kubernetes_says(number: str, suffix: str) -> None:
+def test_a_quantity_has_the_value_that_the_library_of_kubernetes_gives(number: str, suffix: str) -> None:
     assert amount_of(number + suffix) == parse_quantity(number + suffix)
 
 

@@ -1,4 +1,4 @@
-"""What pydantic finds is told in this project's words: every kind of constraint in the models has a sentence."""
+"""Errors of pydantic get this project's messages: every kind of constraint in the models has a sentence."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -71,7 +71,7 @@ def test_every_kind_of_constraint_has_a_sentence_of_ours(model: Any) -> None:
         assert RAISED_BY[kind] <= set(reading._SENTENCES) | reading._CHOICES
 
 
-def told(spec: Any) -> dict[str, str]:
+def problems_of(spec: Any) -> dict[str, str]:
     with pytest.raises(ValidationError) as refused:
         Spec.read(spec)
     return {reading.dotted(path): what for path, what in faults(refused.value)}
@@ -121,5 +121,5 @@ def a_spec(**fields: Any) -> dict[str, Any]:
         ({"replicaSpecs": {}}, "replicaSpecs", "name at least one role: Worker or Chief"),
     ],
 )
-def test_a_fault_is_told_in_a_sentence_with_a_remedy(fields: dict[str, Any], path: str, sentence: str) -> None:
-    assert told(a_spec(**fields)) == {path: sentence}
+def test_a_fault_is_reported_in_a_sentence_with_a_remedy(fields: dict[str, Any], path: str, sentence: str) -> None:
+    assert problems_of(a_spec(**fields)) == {path: sentence}

@@ -79,11 +79,11 @@ def test_some_roles_make_no_job_under_any_strategy(roles: dict[str, Any], senten
         assert str(refused.value) == sentence
 
 
-def test_each_rule_is_said_in_cel_as_well_with_the_same_sentence() -> None:
+def test_each_rule_is_written_in_cel_as_well_with_the_same_sentence() -> None:
     rules: Any = Spec.model_config["json_schema_extra"]
-    said = {rule["message"] for rule in rules["x-kubernetes-validations"]}
+    messages = {rule["message"] for rule in rules["x-kubernetes-validations"]}
 
-    assert {NEEDS_ALL, NO_PS, ONE_POD} <= said
+    assert {NEEDS_ALL, NO_PS, ONE_POD} <= messages
 
 
 def test_roles_come_in_the_order_in_which_one_of_them_leads() -> None:

@@ -60,7 +60,7 @@ def test_a_template_that_no_replica_uses_is_not_asked_about(folder: Path) -> Non
 @pytest.mark.parametrize(
     ("circuit", "arguments", "sentence"),
     [
-        ("precision: double", "[train, qcnn]", "spec.circuit.precision is double and the trainer computes in single"),
+        ("precision: double", "[train, qcnn]", "spec.circuit.precision is double, but the trainer computes in single"),
         ("filters: 3", "[train, qcnn, --filters=2]", "--filters 2 contradicts the job's spec.circuit.filters 3"),
     ],
 )
@@ -92,7 +92,7 @@ def test_an_evaluator_without_checkpoints_is_refused_before_it_starts(folder: Pa
     [sentence] = answer.sentences
     where, why = sentence.split(": ", 2)[1:]
     assert where == "spec.template.spec.containers[0].args"
-    assert why.startswith("an evaluator has no work where no checkpoints are made: set --checkpoint-every")
+    assert why.startswith("an evaluator has no work if no checkpoints are stored: set --checkpoint-every")
 
 
 @pytest.mark.parametrize("arguments", ["[train, qcnn]", "[train, qcnn, --checkpoint-every=0, --checkpoint-steps=5]"])

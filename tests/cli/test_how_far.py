@@ -31,6 +31,7 @@ def test_before_the_first_epoch_is_done_none_of_them_is(left: Left) -> None:
     assert left.report()[1:] == [
         "epochs         none is recorded yet",
         "loss           1 in the first epoch, which is not done",
+        f"page: {left.page}",
         "picture: none, for no epoch with a finite loss and no finite prediction is recorded",
     ]
 

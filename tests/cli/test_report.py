@@ -26,8 +26,8 @@ COMPLETE = {
 class Left:
     """The folder of a job that has ended, as `qtj run` leaves it."""
 
-    def __init__(self, folder: Path) -> None:
-        self.place = folder / "qtj-artifacts/own/1"
+    def __init__(self, folder: Path, number: int = 1) -> None:
+        self.place = folder / f"qtj-artifacts/own/{number}"
         (self.place / "weights").mkdir(parents=True)
         (self.place / ".qtj-run").touch()
         self.status: dict[str, Any] = {"phase": "Complete", "conditions": [COMPLETE], "attempt": 1}
@@ -60,6 +60,10 @@ class Left:
         return answer.output.splitlines()
 
     @property
+    def page(self) -> Path:
+        return self.place / "report.html"
+
+    @property
     def picture(self) -> Path:
         return self.place / "report.png"
 
@@ -87,9 +91,10 @@ def test_the_report_tells_of_loss_metrics_and_predictions_and_draws_them(left: L
         "predictions    2 of 3 held-out examples are in the right class",
         "  cat  1 of 2, 1 taken for dog",
         "  dog  1 of 1",
+        f"page: {left.page}",
         f"picture: {left.picture}",
     ]
-    assert (left.place / "report.txt").read_text().splitlines() == lines[:-1]
+    assert (left.place / "report.txt").read_text().splitlines() == lines[:-2]
     assert left.picture.read_bytes().startswith(b"\x89PNG")
 
 
@@ -98,12 +103,11 @@ def test_the_report_tells_the_training_set_from_the_held_out_set(left: Left) -> 
         told: dict[str, Any] = {"validation_loss": held_out, "accuracy": 0.5, "training_accuracy": 0.25 * number}
         left.epochs(1 / number, first=number, **told)
 
-    assert left.report()[4:9] == [
+    assert left.report()[4:8] == [
         "held-out loss  0.5 after epoch 1, 0.75 after epoch 3",
         "               lowest after epoch 2: 0.25",
         "accuracy       0.5 after epoch 1, 0.5 after epoch 3",
         "               on the training set 0.25 after epoch 1, 0.75 after epoch 3",
-        f"picture: {left.picture}",
     ]
 
 
@@ -127,7 +131,7 @@ def test_without_a_held_out_accuracy_that_of_the_training_set_is_still_called_an
 def test_nothing_is_right_or_wrong_in_a_regression(left: Left) -> None:
     left.predictions(Predictions(labels=[0.0, 2.0, 4.0], predictions=[0.0, 2.0, 1.0], examples=3))
 
-    text = "\n".join(left.report()[:-1])
+    text = "\n".join(left.report()[:-2])
 
     assert "predictions    3 held-out examples: root mean square error 1.732\n" in text
     assert "               mean absolute error 1, R² -0.125" in text
@@ -198,7 +202,7 @@ def test_a_job_of_before_there_were_records_tells_what_is_known(left: Left) -> N
     weights = '{"uri": "weights/1.h5", "sha256": "1f"}'
     (left.place / "result.json").write_text(f'{{"jobUid": "uid-1", "metrics": {{"mse": 0.5}}, "weights": {weights}}}')
 
-    _, epochs, loss, mse, _ = left.report()
+    _, epochs, loss, mse, _, _ = left.report()
 
     assert epochs == "epochs         5 of 5"
     assert loss == "loss           0.25 in the last epoch"

@@ -23,8 +23,8 @@ def test_json_that_is_no_record_is_a_sentence(left: Left, record: str) -> None:
 
     assert answer.code == 2
     (sentence,) = answer.sentences
-    assert sentence.startswith(f"{left.place / 'job.json'} is no record of a job: it was changed since, ")
-    assert sentence.endswith("so begin anew with `qtj run FILE --fresh`")
+    assert sentence.startswith(f"{left.place / 'job.json'} is not the record of a job: it was changed, ")
+    assert sentence.endswith("so start over with `qtj run FILE --fresh`")
 
 
 @pytest.mark.parametrize(

@@ -217,20 +217,6 @@ def test_what_cannot_be_compared_is_one_sentence(runs: Runs, words: list[str], s
     assert answer.sentences[0].startswith(sentence)
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["qcnn", "qcnn/1"], "2 runs are named: name one, or compare them with --scaling"),
-    ],
-)
-def test_a_report_of_one_run_takes_no_words_of_a_comparison(runs: Runs, words: list[str], sentence: str) -> None:
-    runs.add(100)
-
-    answer = qtj("report", *words)
-
-    assert (answer.code, answer.sentences) == (2, [sentence])
-
-
 def test_without_matplotlib_there_is_the_table_alone(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     runs.add(100)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)

@@ -53,7 +53,7 @@ def test_a_good_file_is_valid(folder: Path) -> None:
         ("qubits: 8", "qubits: many", "job.yaml:8: spec.circuit.qubits: this has to be a whole number"),
         ("qubits: 8", "qubits: 30", "job.yaml:16: 30 qubits need at least 24 GiB per replica"),
         ("gs://bucket/qcnn", "s3://bucket/qcnn", "job.yaml:10: spec.artifacts.uri: must begin with gs://"),
-        ("gs://bucket/qcnn", "file:///data", "job.yaml:10: artifacts.uri file:///data lies on no volume"),
+        ("gs://bucket/qcnn", "file:///data", "job.yaml:10: artifacts.uri file:///data is on no volume"),
         ("replicas: 2", "replicas: 0", "job.yaml:13: spec.replicaSpecs.Worker.replicas: 0 is too small"),
         ("  strategy:", "  strateggy:", "job.yaml:6: spec.strateggy: there is no such field"),
         (

@@ -4,7 +4,7 @@ The base image is Debian's own Python under the name that the Dockerfiles' FROM 
 normal `docker build` takes are built here, unchanged.
 
 Each Dockerfile has a storage of its own, keyed by everything but our own code: while that key stands, a build reuses
-every layer up to our code; when it changes, the old storage goes as a whole and no gigabyte of old layers stays behind.
+every layer up to our code; when it changes, the old storage is deleted as a whole, with all its layers.
 """
 
 from __future__ import annotations
@@ -26,16 +26,20 @@ if TYPE_CHECKING:
     from .oci import Layout
 
 SUITE = "bookworm"  # its python3 is 3.11, as in the image whose name it takes
-BASE_PACKAGES = "python3,python3-pip,python3-venv,ca-certificates"
+BASE_PACKAGES = "python3,python3-pip,ca-certificates"
 # What no container of ours reads, and what tells about the machine of the build. Licences stay: the image distributes
 # these packages.
 LEFT_OUT = (
     *("var/cache/apt/*", "var/lib/apt/lists/*", "var/log/*", "usr/share/man/*", "usr/share/locale/*"),
     *("etc/resolv.conf", "etc/hostname", "etc/machine-id"),
+    # What pip is packaged with and does not import; its bytecode, for it runs in the stages of a build alone.
+    *(f"usr/lib/python3/dist-packages/{name}*" for name in ("setuptools", "pkg_resources", "wheel")),
+    *("usr/lib/python3/dist-packages/*distutils*", "usr/lib/python3/dist-packages/pip/**/__pycache__"),
 )
 BASE_RECIPE = 'FROM scratch\nADD base.tar /\nENV LANG=C.UTF-8\nCMD ["python3"]\n'
 BUILD_OPTIONS = ("--layers", "--pull-never", "--isolation=chroot", "--network=host", "--format=oci")
 PIP_CONFIGS = (Path("/etc/pip.conf"), Path.home() / ".config/pip/pip.conf", Path.home() / ".pip/pip.conf")
+APT_SOURCES = Path("/etc/apt/sources.list")
 CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 RUN_ROOT = Path("/run/qtj-buildah")
 NOTES = Path("/var/lib/containers")  # where skopeo notes what it copied, whatever storage it is given
@@ -54,7 +58,8 @@ class Recipe:
     @property
     def slow_inputs(self) -> list[Path]:
         """Everything but our own code."""
-        return [self.dockerfile, *(REPO / "requirements" / f"{name}.txt" for name in (self.name, "build"))]
+        requirements = (REPO / "requirements" / f"{name}.txt" for name in (self.name, "build"))
+        return [self.dockerfile, REPO / "image" / "slim.py", *requirements]
 
     @property
     def storage(self) -> Path:
@@ -103,10 +108,12 @@ def clean_up() -> None:
 
 
 def host_files() -> list[str]:
-    """How pip reaches its index from this machine: mounted while building, never part of a layer."""
+    """How apt and pip reach their packages from this machine: mounted while building, never part of a layer."""
     config = next((path for path in PIP_CONFIGS if path.exists()), None)
-    mounts = [f"--volume={config}:/etc/pip.conf:ro"] if config else []
-    return [*mounts, f"--volume={CA_BUNDLE}:{CA_BUNDLE}:ro"] if CA_BUNDLE.exists() else mounts
+    files = {APT_SOURCES: home() / f"base-{base_key()}" / APT_SOURCES.name, CA_BUNDLE: CA_BUNDLE}
+    if config:
+        files[Path("/etc/pip.conf")] = config
+    return [f"--volume={here}:{there}:ro" for there, here in files.items() if here.exists()]
 
 
 def base_name(dockerfile: str) -> str:
@@ -146,6 +153,7 @@ def make_base(folder: Path) -> None:
     root.mkdir(parents=True)
     with stage("making the base image from Debian packages (a minute or two the first time)"):
         run("debootstrap", "--variant=minbase", f"--include={BASE_PACKAGES}", SUITE, root)
+        shutil.copy(root / APT_SOURCES.relative_to("/"), draft)  # for the stages of a build that install packages
         slim(root)
         (root / "usr/local/bin/python").symlink_to("/usr/bin/python3")  # the name that python images promise
         run("tar", "--create", "--numeric-owner", f"--file={draft}/base.tar", f"--directory={root}", ".")
@@ -162,4 +170,4 @@ def slim(root: Path) -> None:
     docs = [path for path in root.glob("usr/share/doc/*/*") if path.name != "copyright"]
     for path in (*left_out, *docs):
         machine.remove(path)
-    write(root / "etc/apt/sources.list", "")
+    write(root / APT_SOURCES.relative_to("/"), "")

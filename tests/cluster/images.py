@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 USER = "65532:65532"  # nobody in particular: images name a user so that `runAsNonRoot` holds
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", ".dockerignore", "operator", "trainer", "examples")
+SOURCES = ("LICENSE", ".dockerignore", "operator/qtj_contract", "operator/qtj_operator", "trainer", "examples")
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,8 @@ def source_files() -> list[Path]:
     """The files of the checkout that our images copy."""
     roots = (REPO / name for name in SOURCES)
     files = (path for root in roots for path in ([root] if root.is_file() else root.rglob("*")))
-    return sorted(path for path in files if path.is_file() and "__pycache__" not in path.parts)
+    ignored = {".pyc", ".so"}  # as .dockerignore has it
+    return sorted(path for path in files if path.is_file() and path.suffix not in ignored)
 
 
 def provide(names: Sequence[str], nodes: Sequence[Node]) -> None:
@@ -150,13 +151,13 @@ def ensure_imported(images: Iterable[Image], node: Node) -> None:
 
 def send(into: Layout, entries: list[Descriptor], present: Collection[str], node: Node) -> None:
     """Streams images into a node's containerd: no archive of gigabytes lies around in between."""
-    with tempfile.TemporaryFile() as said:
-        ctr = subprocess.Popen(node.ctr("image", "import", "-"), stdin=subprocess.PIPE, stdout=said, stderr=said)
-        with ctr, contextlib.suppress(BrokenPipeError):  # it ended early: what it said tells why
+    with tempfile.TemporaryFile() as output:
+        ctr = subprocess.Popen(node.ctr("image", "import", "-"), stdin=subprocess.PIPE, stdout=output, stderr=output)
+        with ctr, contextlib.suppress(BrokenPipeError):  # it ended early: its output tells why
             write_bundle(into, entries, present, cast("IO[bytes]", ctr.stdin))
-        said.seek(0)
+        output.seek(0)
         if ctr.returncode:
-            raise ClusterError(f"importing into {node.name} failed:\n{tail(said.read().decode(errors='replace'))}")
+            raise ClusterError(f"importing into {node.name} failed:\n{tail(output.read().decode(errors='replace'))}")
 
 
 def on_node(node: Node) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The order in which a cluster comes up, and the opposite one.
+"""The order in which a cluster is started, and the reverse order.
 
     certificates
       bridge, cgroup          one each per node

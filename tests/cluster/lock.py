@@ -30,7 +30,7 @@ def _take(lock: IO[str], path: Path) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        say(f"another command is at work here ({path}): waiting for it")
+        say(f"another command uses this cluster ({path}): waiting for it")
         fcntl.flock(lock, fcntl.LOCK_EX)
 
 

@@ -65,7 +65,7 @@ def rebooted() -> bool:
 
 
 def restore() -> None:
-    """Puts settings back and removes the folders that came with the cluster."""
+    """Restores settings and removes the folders that the cluster made."""
     if not BEFORE.exists():
         return
     before = json.loads(BEFORE.read_text())
@@ -118,7 +118,7 @@ def make_cgroups(node: Node) -> None:
         for name in ("cpuset.cpus", "cpuset.mems"):  # cgroup v1 starts them empty, and then nothing may run there
             if (hierarchy / name).exists() and not (home / name).read_text().strip():
                 (home / name).write_text((hierarchy / name).read_text())
-        for level in (hierarchy, home):  # cgroup v2 hands its controllers down only when told to
+        for level in (hierarchy, home):  # cgroup v2 hands its controllers down only on request
             if (level / "cgroup.subtree_control").exists() and hierarchy == CGROUPS:
                 controllers = (level / "cgroup.controllers").read_text().split()
                 (level / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in controllers))

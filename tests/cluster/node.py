@@ -59,7 +59,7 @@ class Node:
 
     @property
     def network(self) -> str:
-        """The name of its CNI network, by which its leftovers are told from other people's."""
+        """The name of its CNI network, which distinguishes its leftovers from others."""
         return f"qtj-{self.name}"
 
     @property

@@ -1,6 +1,6 @@
 """Where things lie: everything a cluster leaves behind is below one of these two folders.
 
-The state goes away with `down`. The cache holds what is slow to make and safe to keep, keyed by what it was made from;
+`down` removes the state. The cache holds what is slow to make and safe to keep, keyed by what it was made from;
 it is never inside the checkout, so that neither git nor an image build can pick it up.
 """
 
@@ -56,7 +56,7 @@ def _fingerprint(path: Path) -> str:
 
 
 def write(path: Path, text: str, mode: int = 0o644) -> None:
-    """Writes a file in one step, so that nobody reads half of it and a crash leaves the old one."""
+    """Writes a file in one step, so that no reader sees half of it and a crash leaves the old one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.draft")
     draft.write_text(text)

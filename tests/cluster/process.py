@@ -55,7 +55,7 @@ class Component:
 
 @dataclass(frozen=True)
 class Record:
-    """What a pid file says. The start time tells our process from a later one with the same pid."""
+    """The content of a pid file. The start time distinguishes our process from a later one with the same pid."""
 
     pid: int
     started: str

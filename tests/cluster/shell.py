@@ -28,7 +28,7 @@ class MissingError(ClusterError):
 
 
 def say(text: str) -> None:
-    """Progress goes to stderr: stdout belongs to what another program may read."""
+    """Progress goes to stderr: stdout is only for output that another program may read."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -51,7 +51,7 @@ def run(
     """Runs a program to its end and returns what it printed.
 
     Raises:
-        ClusterError: it failed; the message holds the command and the end of what it said.
+        ClusterError: it failed; the message has the command and the end of its output.
     """
     words = [str(word) for word in argv]
     try:

@@ -57,11 +57,12 @@ POD_GROUPS = "manifests/coscheduling/crd.yaml"
 COSCHEDULING = Group("coscheduling", "sigs.k8s.io/scheduler-plugins", (POD_GROUPS,))
 PAUSE = Group("pause")
 WORKFLOWS = Group("workflows")
+HELM = Group("helm")
 KSTATUS = Group("kstatus")
 _CRDS = tuple(f"manifests/crds/{kind}-crd.yaml" for kind in ("application", "applicationset", "appproject"))
 ARGOCD = Group("argocd", "github.com/argoproj/argo-cd/v3", _CRDS)
 GROUPS: Mapping[str, Group] = {
-    group.name: group for group in (KUBERNETES, ADDONS, COSCHEDULING, PAUSE, WORKFLOWS, KSTATUS, ARGOCD)
+    group.name: group for group in (KUBERNETES, ADDONS, COSCHEDULING, PAUSE, WORKFLOWS, HELM, KSTATUS, ARGOCD)
 }
 
 
@@ -80,6 +81,10 @@ def kubectl() -> str:
 
 def actionlint() -> str:
     return program(WORKFLOWS, "actionlint")
+
+
+def helm() -> str:
+    return program(HELM, "helm")
 
 
 def build_all(names: Sequence[str] = ()) -> None:

@@ -21,7 +21,7 @@ from tests.cluster.tools import KUBERNETES, program
 
 __all__ = ["ApiServer", "Machine", "Programs", "find_programs", "free_port", "wait_until"]
 
-READY_SECONDS = 30.0
+READY_SECONDS = 120.0
 TOKEN = "token"
 OPERATOR = "system:serviceaccount:quantum:qtj-operator"
 OPERATOR_TOKEN = "operator-of-one-namespace"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from qtj.local.client import MemoryClient
-from qtj.local.store import Store
+from qtj.local.store import ClusterStore
 from qtj_contract import Progress, TerminationMessage
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
 
@@ -21,7 +21,7 @@ class Cluster(MemoryClient):
     """A client with its cluster, and the hands of everybody else on it."""
 
     def __init__(self, clock: Callable[[], datetime] = lambda: NOON) -> None:
-        self.store = Store(clock)
+        self.store = ClusterStore(clock)
         super().__init__(self.store)
 
     def edit(self, resource: Resource, namespace: str, name: str, **fields: Any) -> None:

@@ -9,11 +9,11 @@ import pytest
 from tests.controller.apiserver import TOKEN, ApiServer
 
 ASK = "from qtj.doctor import cluster; {}; print(cluster.cluster())"
-WANTS_ANOTHER_VERSION = "doctor_cluster.VERSION = 'v9'"
+WANTS_ANOTHER_VERSION = "cluster.VERSION = 'v9'"
 WANTS_A_FIELD_MORE = (
-    "own = doctor_cluster.crd(); "
+    "own = cluster.crd(); "
     "own['spec']['versions'][0]['schema']['openAPIV3Schema']['properties']['spec']['properties']['colour'] = {}; "
-    "doctor_cluster.crd = lambda: own"
+    "cluster.crd = lambda: own"
 )
 
 

@@ -53,7 +53,7 @@ async def test_a_restart_has_a_line_with_its_reason_each_time(said: pytest.LogCa
     lab.kubelet.ends("qcnn-worker-1", 137)
     await lab.settles()
 
-    first, second = [message for message in said.messages if "all replicas start again" in message]
+    first, second = [message for message in said.messages if "all replicas restart" in message]
     assert first.startswith("lab/qcnn is Restarting, attempt 2: qcnn-worker-1 ended (exit code 137")
     assert second.startswith("lab/qcnn is Restarting, attempt 3: qcnn-worker-1 ended (exit code 137")
 

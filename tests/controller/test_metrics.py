@@ -1,8 +1,10 @@
 """What is counted of jobs."""
 
 import asyncio
-from importlib.metadata import version
+import re
+from pathlib import Path
 
+from qtj_contract.version import installed_version
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
@@ -88,4 +90,17 @@ def test_an_operator_that_stands_by_has_no_time_of_a_resync() -> None:
 
 
 def test_the_version_is_shown() -> None:
-    assert Metrics().registry.get_sample_value("qtj_build_info", {"version": version("quantumtrainingjob")}) == 1
+    assert Metrics().registry.get_sample_value("qtj_build_info", {"version": installed_version()}) == 1
+
+
+def test_every_reason_of_a_failure_is_counted_from_the_start() -> None:
+    docs = (Path(__file__).parents[2] / "docs" / "design" / "architecture.md").read_text()
+    (documented,) = re.findall(r"^\| `Failed` \|([^|]+)\|", docs, re.MULTILINE)
+
+    counted_as_none = {
+        sample.labels["reason"]
+        for family in Metrics().registry.collect()
+        if family.name == "qtj_jobs_failed"
+        for sample in family.samples
+    }
+    assert counted_as_none == set(re.findall(r"`(\w+)`", documented))

@@ -10,13 +10,13 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from qtj_contract import TerminationMessage, Weights
+from qtj_contract.version import installed_version
 from tests.controller.apiserver import KUBECONFIG, ApiServer, free_port, wait_until
 from tests.controller.conftest import install_crd
 from tests.jobs import job_object
@@ -242,7 +242,7 @@ def test_each_line_of_a_json_log_is_an_object_that_names_its_job(
         lines = [json.loads(line) for line in operator.log.read_text().splitlines()]
 
     start, *others = lines
-    assert start["message"] == f"version {version('quantumtrainingjob')} starts, for namespace {cluster.namespace}"
+    assert start["message"] == f"version {installed_version()} starts, for namespace {cluster.namespace}"
     assert {(line["namespace"], line["job"]) for line in others} == {(cluster.namespace, "qcnn")}
 
 

@@ -192,7 +192,7 @@ async def test_a_new_job_with_an_unknown_field_runs_and_says_what_is_ignored() -
     assert (await lab.condition("SpecIgnored"))["status"] == "False"
 
 
-async def test_a_job_that_failed_for_its_spec_is_judged_again_when_the_spec_changes() -> None:
+async def test_a_job_that_failed_because_of_its_spec_is_checked_again_when_the_spec_changes() -> None:
     lab = Lab()
     await lab.applies(artifacts={"uri": "file:///nowhere"}, runPolicy={"backoffLimit": 7})
     await lab.settles()
@@ -500,7 +500,7 @@ async def test_an_event_says_who_what_and_when() -> None:
 async def test_an_event_that_was_written_is_not_written_again() -> None:
     lab = Lab()
     await running(lab)
-    said = Event("Warning", Reason.SERVICE_REPAIRED, "brought back what had been edited: qcnn-worker-0")
+    said = Event("Warning", Reason.SERVICE_REPAIRED, "restored edited Services: qcnn-worker-0")
 
     for minute in range(3):
         await emit(lab.client, await lab.job(), said, lab.now + timedelta(minutes=minute))

@@ -32,17 +32,17 @@ def test_the_pause_says_what_it_waits_for() -> None:
     status = waiting_job(3).decide().status
 
     assert (status.phase, status.reason) == ("Restarting", "BackingOff")
-    assert "attempt 2 begins 3 s after the last one ended" in [c.message for c in status.conditions or ()]
+    assert "attempt 2 starts 3 s after the previous one ended" in [c.message for c in status.conditions or ()]
 
 
-def test_the_pause_is_not_told_for_the_restart_was() -> None:
+def test_the_pause_has_no_event_because_the_restart_had_one() -> None:
     world = waiting_job(3)
 
     assert world.decide().events == ()
     assert world.recorded().decide(later(seconds=3)).events == ()
 
 
-def test_the_pause_is_counted_from_the_last_failure_so_it_outlives_the_operator() -> None:
+def test_the_pause_counts_from_the_last_failure_so_it_survives_a_restart_of_the_operator() -> None:
     world = waiting_job(5)
 
     assert world.decide(later(seconds=7)).wake_at == later(seconds=15)
@@ -75,7 +75,7 @@ def test_thirty_disruptions_in_a_row_take_longer_than_two_hours() -> None:
     assert now - NOW > timedelta(hours=1, minutes=45)
 
 
-def test_a_gang_that_ran_for_ten_minutes_comes_again_at_once() -> None:
+def test_a_gang_that_ran_for_ten_minutes_restarts_at_once() -> None:
     world = running_job(restarts=5, backoff_limit=9).with_pod("worker-1", exit_code=137)
 
     assert world.recorded(later(minutes=9, seconds=59)).job.status.consecutive_failures == 6

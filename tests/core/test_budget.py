@@ -9,8 +9,8 @@ PER_CHECKPOINT: dict[str, Any] = {"runPolicy": {"backoffLimit": 2, "backoffLimit
 
 def failing(world: World, checkpoint: int | None) -> World:
     """The gang fails once more when the last checkpoint holds so many steps."""
-    told = world.with_pods(ready=True).with_progress(checkpoint_step=checkpoint).recorded()
-    return told.with_pod("worker-1", exit_code=137).recorded()
+    reported = world.with_pods(ready=True).with_progress(checkpoint_step=checkpoint).recorded()
+    return reported.with_pod("worker-1", exit_code=137).recorded()
 
 
 def test_progress_makes_the_budget_new() -> None:

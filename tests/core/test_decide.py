@@ -38,7 +38,7 @@ def decided_by(world: World) -> str:
             "trained suspended overdue lost_replica lone_replica superseded backing_off incomplete drifted",
         ),
         (INFERENCE, "suspended overdue superseded inferring"),
-        (OVER, "judged_again retried finished"),
+        (OVER, "rechecked retried finished"),
     ],
 )
 def test_what_is_asked_in_each_stage_of_a_jobs_life(stage: Stage, policies: str) -> None:

@@ -11,7 +11,7 @@ def evaluated_job() -> World:
     return running_job(evaluator=True).with_evaluation(epoch=3, step=21, validation_loss=0.25, accuracy=0.75)
 
 
-def said(step: int, loss: float) -> TerminationMessage:
+def measured(step: int, loss: float) -> TerminationMessage:
     return TerminationMessage(progress=Progress(epoch=4, step=step, validation_loss=loss))
 
 
@@ -38,17 +38,17 @@ def test_it_stays_while_the_evaluator_is_away() -> None:
     assert away.status.evaluation == world.job.status.evaluation
 
 
-def test_the_evaluators_last_word_is_of_the_weights() -> None:
+def test_the_evaluators_last_result_is_of_the_weights() -> None:
     world = trained_job(evaluator=True).with_evaluation(step=21, validation_loss=0.25)
 
-    evaluation = world.with_pod("evaluator-0", exit_code=0, says=said(28, 0.125)).decide().status.evaluation
+    evaluation = world.with_pod("evaluator-0", exit_code=0, says=measured(28, 0.125)).decide().status.evaluation
 
     assert evaluation is not None
     assert (evaluation.step, evaluation.validation_loss) == (28, 0.125)
 
 
-def test_the_word_of_an_evaluator_that_has_failed_counts_for_nothing() -> None:
-    world = evaluated_job().with_pod("evaluator-0", exit_code=137, says=said(28, 0.125))
+def test_the_result_of_an_evaluator_that_has_failed_does_not_count() -> None:
+    world = evaluated_job().with_pod("evaluator-0", exit_code=137, says=measured(28, 0.125))
 
     evaluation = world.decide().status.evaluation
 

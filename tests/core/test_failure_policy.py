@@ -36,7 +36,7 @@ def test_a_rule_makes_a_retryable_end_final() -> None:
     )
 
     assert outcome(world)[0] == "ReplicaFailed"
-    assert "failurePolicy says Fail" in [c.message for c in world.decide().status.conditions or ()][-1]
+    assert "a rule of failurePolicy fails the job" in [c.message for c in world.decide().status.conditions or ()][-1]
 
 
 def test_a_rule_may_say_that_a_disruption_counts_or_ends_the_job() -> None:

@@ -1,4 +1,4 @@
-"""The record of replicas that ended badly."""
+"""The record of replicas that failed."""
 
 from qtj_operator.core.failures import MAX_FAILURES, described, with_failures
 from tests.core.world import NOW, later, pods_of, running_job
@@ -30,7 +30,7 @@ def test_the_oldest_go_when_there_are_too_many_but_first_those_whose_pod_is_gone
     assert one_gone[:-1] == (*ten[:4], *ten[5:])
 
 
-def test_an_end_without_an_exit_code_is_told_in_the_kubelets_word() -> None:
+def test_an_end_without_an_exit_code_has_the_kubelets_reason() -> None:
     (pod,) = pods_of({"worker-1": {"reason": "Evicted", "says": "low on memory"}})
 
     assert described(pod) == "qcnn-worker-1 ended (Evicted): low on memory"

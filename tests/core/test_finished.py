@@ -61,7 +61,7 @@ def test_the_moment_of_the_end_stays(world: World) -> None:
 
 
 @pytest.mark.parametrize("world", [complete_job(), trained_job().recorded()])
-def test_an_ended_job_costs_nothing(world: World) -> None:
+def test_a_finished_job_needs_no_work(world: World) -> None:
     decision = world.decide(later(days=1))
 
     assert (decision.status, decision.actions, decision.events) == (world.job.status, (), ())
@@ -101,7 +101,7 @@ def test_clean_pod_policy_running_is_what_is_meant_when_none_is_given() -> None:
     assert pods_deleted(ended_job(cleanPodPolicy="Running"), seconds=29) == []
 
 
-def test_a_sidecar_that_outlives_the_program_is_stopped_like_a_program_that_runs() -> None:
+def test_a_sidecar_that_runs_longer_than_the_program_is_stopped_like_a_program() -> None:
     world = ended_job().with_pod("worker-1", exit_code=0, sidecar=True)
 
     assert (pods_deleted(world, seconds=29), pods_deleted(world, seconds=30)) == ([], ["qcnn-worker-1"])

@@ -67,14 +67,14 @@ def test_a_pod_that_is_waited_for_keeps_no_other_from_coming() -> None:
     assert world.decide().wake_at == later(seconds=45)
 
 
-def test_a_pod_that_vanished_before_the_gang_ran_comes_back_in_the_same_attempt() -> None:
+def test_a_pod_that_is_lost_before_the_gang_ran_is_created_again_in_the_same_attempt() -> None:
     (create,) = starting_job(attempt=3).without_pod("worker-1").decide().actions
 
     assert isinstance(create, Create)
     assert create.manifest["metadata"]["labels"]["quantumtraining.dev/attempt"] == "3"
 
 
-def test_once_training_has_ended_nothing_comes_back() -> None:
+def test_once_training_has_ended_nothing_is_created_again() -> None:
     assert created(trained_job().without_pods().without_service("worker-0")) == []
 
 
@@ -158,9 +158,7 @@ def test_once_training_has_ended_services_are_left_as_they_are() -> None:
 def test_all_services_that_were_edited_are_named_in_one_event() -> None:
     decision = running_job().with_service("worker-0", ports=[]).with_service("worker-1", ports=[]).decide()
 
-    assert [event.message for event in decision.events] == [
-        "brought back what had been edited: qcnn-worker-0, qcnn-worker-1"
-    ]
+    assert [event.message for event in decision.events] == ["restored edited Services: qcnn-worker-0, qcnn-worker-1"]
 
 
 def test_fields_that_the_api_server_adds_are_no_edit() -> None:
@@ -169,7 +167,7 @@ def test_fields_that_the_api_server_adds_are_no_edit() -> None:
     assert world.decide().actions == ()
 
 
-def test_a_repair_leaves_the_status_as_it_is() -> None:
+def test_a_repair_does_not_change_the_status() -> None:
     world = running_job()
 
     assert world.with_service("worker-1", ports=[]).decide().status == world.job.status
@@ -195,7 +193,7 @@ def test_a_group_that_is_there_is_left_alone() -> None:
     assert world.decide().actions == ()
 
 
-def test_a_group_that_somebody_deletes_comes_again() -> None:
+def test_a_deleted_group_is_created_again() -> None:
     (create,) = running_job(runPolicy=GANG).decide().actions
 
     assert isinstance(create, Create)

@@ -6,29 +6,17 @@ from typing import Any
 import pytest
 
 from qtj_operator.core import invalid_spec
-from qtj_operator.core.platform import CLUSTER
 from qtj_operator.manifests.tf_config import tf_config
+from tests.core.refused import sentence, template
 from tests.core.world import later, new_job, running_job
 from tests.jobs import a_container, a_template
 
 
-def sentence(**job: Any) -> str:
-    """What the job's Failed condition says after the first look."""
-    decision = new_job(**job).decide()
-    assert (decision.status.phase, decision.status.reason) == ("Failed", "InvalidSpec")
-    assert decision.actions == ()
-    return next(c.message for c in decision.status.conditions or () if c.type == "Failed")
-
-
-def template(**container: Any) -> dict[str, Any]:
-    return a_template(a_container(**container))
-
-
 @pytest.mark.parametrize("name", ["TF_CONFIG", "QTJ_ATTEMPT", "QTJ_WEIGHTS_URI", "QTJ_TERMINATION_LOG"])
 def test_a_variable_of_ours_in_the_template_is_refused(name: str) -> None:
-    said = sentence(template=template(env=[{"name": "A", "value": "1"}, {"name": name, "value": "x"}]))
+    message = sentence(template=template(env=[{"name": "A", "value": "1"}, {"name": name, "value": "x"}]))
 
-    assert said == (
+    assert message == (
         f"spec.template.spec.containers[trainer] sets {name}, which the operator writes for every replica: "
         "remove it from the template"
     )
@@ -57,11 +45,11 @@ def test_a_variable_that_only_resembles_ours_is_fine() -> None:
 
 
 def test_artifacts_in_a_folder_of_the_container_are_refused() -> None:
-    said = sentence(artifacts={"uri": "file:///results/qcnn"})
+    message = sentence(artifacts={"uri": "file:///results/qcnn"})
 
-    assert said == (
-        "artifacts.uri file:///results/qcnn lies on no volume that spec.template.spec.containers[trainer] mounts, so "
-        "the weights would vanish with the pod: mount a shared volume there, or use gs://"
+    assert message == (
+        "artifacts.uri file:///results/qcnn is on no volume that spec.template.spec.containers[trainer] mounts, so "
+        "the weights would be lost with the pod: mount a shared volume there, or use gs://"
     )
 
 
@@ -78,7 +66,7 @@ def test_artifacts_on_a_volume_are_fine(path: str) -> None:
 def test_a_volume_somewhere_else_does_not_help(path: str) -> None:
     mounted = template(volumeMounts=[{"name": "shared", "mountPath": path}])
 
-    assert "lies on no volume" in sentence(artifacts={"uri": "file:///results/qcnn"}, template=mounted)
+    assert "is on no volume" in sentence(artifacts={"uri": "file:///results/qcnn"}, template=mounted)
 
 
 def mounting(*mounts: str, **volumes: dict[str, Any] | None) -> dict[str, Any]:
@@ -89,20 +77,20 @@ def mounting(*mounts: str, **volumes: dict[str, Any] | None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["emptyDir", "configMap", "secret", "downwardAPI", "projected", "ephemeral"])
-def test_artifacts_on_a_volume_that_goes_with_the_pod_are_refused(kind: str) -> None:
-    said = sentence(artifacts={"uri": "file:///data/x"}, template=mounting("own:/data", own={kind: {}}))
+def test_artifacts_on_a_volume_that_is_deleted_with_the_pod_are_refused(kind: str) -> None:
+    message = sentence(artifacts={"uri": "file:///data/x"}, template=mounting("own:/data", own={kind: {}}))
 
-    assert said == (
-        f"artifacts.uri file:///data/x lies on the {kind} volume own that spec.template.spec.containers[trainer] "
-        "mounts, so the weights would vanish with the pod: mount a shared volume there, or use gs://"
+    assert message == (
+        f"artifacts.uri file:///data/x is on the {kind} volume own that spec.template.spec.containers[trainer] "
+        "mounts, so the weights would be lost with the pod: mount a shared volume there, or use gs://"
     )
 
 
 def test_a_volume_without_a_kind_is_an_empty_folder_to_kubernetes() -> None:
     for volume in ({}, {"persistentVolumeClaim": None}):
-        said = sentence(artifacts={"uri": "file:///data/x"}, template=mounting("own:/data", own=volume))
+        message = sentence(artifacts={"uri": "file:///data/x"}, template=mounting("own:/data", own=volume))
 
-        assert "lies on the emptyDir volume own" in said
+        assert "is on the emptyDir volume own" in message
 
 
 @pytest.mark.parametrize("kind", ["persistentVolumeClaim", "nfs", "hostPath", "csi"])
@@ -134,7 +122,7 @@ def test_the_program_needs_the_volume_and_its_helpers_do_not() -> None:
     assert decision.status.attempt == 1
 
 
-def test_an_invalid_spec_is_said_once_and_nothing_more_is_done() -> None:
+def test_an_invalid_spec_is_reported_once_and_nothing_more_is_done() -> None:
     world = new_job(template=template(env=[{"name": "TF_CONFIG"}])).recorded()
 
     again = world.decide(later(days=1))
@@ -143,7 +131,7 @@ def test_an_invalid_spec_is_said_once_and_nothing_more_is_done() -> None:
     assert (again.events, again.actions, again.wake_at) == ((), (), None)
 
 
-def test_an_invalid_spec_is_told_as_a_warning() -> None:
+def test_an_invalid_spec_is_reported_as_a_warning() -> None:
     (event,) = new_job(template=template(env=[{"name": "TF_CONFIG"}])).decide().events
 
     assert (event.type, event.reason) == ("Warning", "InvalidSpec")
@@ -175,78 +163,6 @@ def test_a_template_that_no_role_uses_does_no_harm() -> None:
     ).decide()
 
     assert decision.status.attempt == 1
-
-
-def limited(memory: Any) -> dict[str, Any]:
-    return template(resources={"limits": {"memory": memory}})
-
-
-def test_a_circuit_that_does_not_fit_its_memory_is_refused_with_the_numbers() -> None:
-    assert sentence(circuit={"qubits": 30}, template=limited("16Gi")) == (
-        "30 qubits need at least 24 GiB per replica (3 states of 8 GiB), and the limit of "
-        "spec.template.spec.containers[trainer] is 16Gi: raise resources.limits.memory or lower circuit.qubits"
-    )
-
-
-@pytest.mark.parametrize(
-    ("circuit", "refused"),
-    [
-        ({"qubits": 29}, False),
-        ({"qubits": 29, "precision": "double"}, True),
-        ({"qubits": 29, "filters": 64}, False),
-    ],
-)
-def test_precision_counts_and_filters_take_turns(circuit: dict[str, Any], refused: bool) -> None:  # noqa: FBT001  a table's column
-    decision = new_job(circuit=circuit, template=limited("16Gi")).decide()
-
-    assert (decision.status.reason == "InvalidSpec") == refused
-
-
-def test_a_trainer_needs_memory_beside_its_states() -> None:
-    ours = {"image": "registry.example/qtj-trainer:1", "resources": {"limits": {"memory": "24Gi"}}}
-
-    assert sentence(circuit={"qubits": 30}, template=template(**ours)) == (
-        "30 qubits need at least 24.41 GiB per replica (3 states of 8 GiB, and 417 MiB for the trainer), and the limit "
-        "of spec.template.spec.containers[trainer] is 24Gi: raise resources.limits.memory or lower circuit.qubits"
-    )
-
-
-def test_a_limit_below_that_of_the_trainer_alone_is_refused_for_any_circuit() -> None:
-    ours = {"image": "qtj-trainer", "resources": {"limits": {"memory": "256Mi"}}}
-
-    assert "4 qubits need at least 417 MiB per replica" in sentence(circuit={"qubits": 4}, template=template(**ours))
-
-
-def test_a_replica_that_trains_alone_needs_no_memory_for_peers() -> None:
-    ours = template(image="qtj-trainer", resources={"limits": {"memory": "360Mi"}})
-
-    assert "4 qubits need at least 372 MiB per replica" in sentence(circuit={"qubits": 4}, template=ours, workers=1)
-
-
-def test_inference_needs_less_memory_than_training() -> None:
-    ours = template(image="qtj-trainer", resources={"limits": {"memory": "360Mi"}})
-    job = new_job(circuit={"qubits": 4}, inference={"template": ours}).job
-
-    assert invalid_spec.invalid_inference(job, CLUSTER) is None
-
-
-def test_a_circuit_may_need_exactly_its_limit() -> None:
-    assert new_job(circuit={"qubits": 30}, template=limited("24Gi")).decide().status.attempt == 1
-
-
-@pytest.mark.parametrize(
-    "container", [{}, {"resources": {}}, {"resources": {"limits": None}}, {"resources": {"limits": {"memory": "?"}}}]
-)
-def test_without_a_limit_that_can_be_read_nothing_is_refused(container: dict[str, Any]) -> None:
-    assert new_job(circuit={"qubits": 40}, template=template(**container)).decide().status.attempt == 1
-
-
-def test_a_roles_own_limit_counts() -> None:
-    roles = {"Worker": {"template": limited("1Gi")}}
-
-    assert "the limit of spec.replicaSpecs.Worker.template.spec.containers[trainer] is 1Gi" in sentence(
-        circuit={"qubits": 30}, template=limited("64Gi"), replicaSpecs=roles
-    )
 
 
 def test_a_cluster_that_does_not_fit_into_one_variable_is_refused_before_linux_does_it() -> None:
@@ -294,7 +210,7 @@ def test_a_native_sidecar_may_have_a_restart_policy() -> None:
     assert new_job(template=a_template(initContainers=[proxy])).decide().status.phase == "Pending"
 
 
-def test_a_mistake_in_inferences_own_template_is_told_when_training_starts() -> None:
+def test_a_mistake_in_inferences_own_template_is_reported_when_training_starts() -> None:
     decision = new_job(inference={"template": template(env=[{"name": "TF_CONFIG", "value": "x"}])}).decide()
 
     assert decision.status.attempt == 1

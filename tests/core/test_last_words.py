@@ -1,4 +1,4 @@
-"""Of a log that ends with an exception, its type and the first line of its message are told, however long it is."""
+"""If a log ends with an exception, its type and the first line of its message are reported, however long it is."""
 
 import subprocess
 import sys
@@ -34,12 +34,12 @@ def words_of(code: str, kept: int = 2048) -> str:
         ("import sys\nsys.exit('first\\nsecond')", "second"),
     ],
 )
-def test_an_exception_is_told_with_its_type_and_first_line(code: str, words: str) -> None:
+def test_an_exception_is_reported_with_its_type_and_first_line(code: str, words: str) -> None:
     assert words_of(code).startswith(words)
     assert words_of(code).count("...") == words.count("...")
 
 
-def test_a_log_that_begins_within_the_traceback_tells_the_same() -> None:
+def test_a_log_that_starts_within_the_traceback_gives_the_same() -> None:
     deep = "def down(n):\n    if n: down(n - 1)\n    raise ValueError('no bucket\\nat all')\ndown(30)"
 
     assert words_of(deep, kept=300) == "ValueError: no bucket ... at all"

@@ -1,4 +1,4 @@
-"""Jobs that another controller looks after."""
+"""Jobs that another controller manages."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What other controllers do to pods, as the conditions tell it: queues, finalizers, nodes that are lost."""
+"""What other controllers do to pods, as conditions report it: queues, finalizers, lost nodes."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def test_inference_that_waits_in_its_queue_is_pending_without_a_warning() -> Non
 
 
 def test_inference_on_a_lost_node_is_run_again_by_another_job() -> None:
-    """Its Job holds the pod by a finalizer, and runs another one only when this one has stopped, which nobody tells."""
+    """Its Job holds the pod by a finalizer, and runs another one only after it has stopped, which is never reported."""
     world = inferring_job().with_inference(ready=True, deadline=later(seconds=30))
     name = "qcnn-inference-x7k2p"
 
@@ -68,7 +68,7 @@ def test_inference_on_a_lost_node_is_run_again_by_another_job() -> None:
         Delete(Kind.POD, name, "qcnn-worker-0@1", force=True),
         Delete(Kind.JOB, "qcnn-inference", "inference-version"),
     )
-    assert len(world.without_inference().decide(later(seconds=46)).actions) == 1, "another one comes"
+    assert len(world.without_inference().decide(later(seconds=46)).actions) == 1, "another one is created"
 
 
 def test_a_pod_of_inference_on_a_node_that_answers_is_waited_for_and_named() -> None:
@@ -86,7 +86,7 @@ def test_a_queued_parameter_server_job_restarts_as_a_whole() -> None:
     assert running_job(**parameter_servers()).with_pod("worker-1", exit_code=137).decide().status.attempt == 1
 
 
-def test_a_pod_that_goes_while_its_group_is_queued_needs_another_group() -> None:
+def test_a_pod_that_is_deleted_while_its_group_is_queued_needs_another_group() -> None:
     """Kueue evicts a group that is not ready in time: it keeps the pods until none is left, and runs it no more."""
     world = starting_job(**QUEUED).with_pod("worker-1", deleting=True, finalizers=MANAGED)
 

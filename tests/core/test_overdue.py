@@ -44,9 +44,7 @@ def test_a_job_that_is_not_complete_at_its_deadline_fails() -> None:
     world = running_job(**ACTIVE)
 
     assert failure(world, seconds=60) == ("Failed", "DeadlineExceeded")
-    assert failed_message(world, seconds=60) == (
-        "the job was not complete within 60 s, as activeDeadlineSeconds demands"
-    )
+    assert failed_message(world, seconds=60) == ("the job was not complete within 60 s (activeDeadlineSeconds)")
 
 
 def test_the_verdict_is_recorded_before_the_pods_go() -> None:
@@ -110,7 +108,7 @@ def test_another_inference_is_begun_and_has_a_deadline_of_its_own() -> None:
     assert reopened.decide(later(hours=1)).wake_at == later(hours=1, seconds=60)
 
 
-def test_what_is_done_counts_however_late_the_operator_comes_to_see_it() -> None:
+def test_work_that_is_done_counts_however_late_the_operator_observes_it() -> None:
     trained = trained_job(**ACTIVE)
     inferred = inferring_job(**ACTIVE).with_inference(complete=True)
 
@@ -142,8 +140,8 @@ def test_the_message_says_what_they_waited_for() -> None:
     world = starting_job(**PENDING).with_pod("worker-1", unscheduled="0/3 nodes are available").recorded()
 
     assert failed_message(world, seconds=20) == (
-        "the replicas were not all running after 20 s, as pendingDeadlineSeconds demands: "
-        "no node takes qcnn-worker-1: 0/3 nodes are available"
+        "the replicas were not all running after 20 s (pendingDeadlineSeconds): "
+        "no node can run qcnn-worker-1: 0/3 nodes are available"
     )
 
 
@@ -178,7 +176,7 @@ def test_after_a_resumption_the_wait_is_counted_from_the_resumption() -> None:
     assert world.decide(later(hours=1)).wake_at == later(hours=1, seconds=20)
 
 
-def test_after_training_nobody_waits_for_replicas() -> None:
+def test_after_training_the_job_does_not_wait_for_replicas() -> None:
     assert failure(inferring_job(**PENDING), days=1)[0] == "Inferring"
 
 

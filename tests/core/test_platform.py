@@ -19,7 +19,7 @@ IN_A_FOLDER = {"uri": "file:///results/qcnn"}
 def test_a_folder_of_the_container_is_refused_on_a_cluster_and_fine_on_one_machine() -> None:
     job = a_job(artifacts=IN_A_FOLDER)
 
-    assert "lies on no volume" in (fault(job, CLUSTER) or "")
+    assert "is on no volume" in (fault(job, CLUSTER) or "")
     assert fault(job, MACHINE) is None
 
 

@@ -117,8 +117,7 @@ def test_what_holds_a_pod_up_is_named_once_it_is_late() -> None:
     assert held_up(kept, later(seconds=44)) is None
     assert held_up(queued, later(seconds=44)) is None
     assert held_up(kept, later(seconds=45)) == (
-        "pod qcnn-worker-0 does not end although its node node-1 is ready: "
-        "look at that node, or delete the pod by force"
+        "pod qcnn-worker-0 does not end although its node node-1 is ready: check that node, or delete the pod by force"
     )
     assert held_up(queued, later(seconds=45)) == (
         "pod qcnn-worker-0 is being deleted and waits for other controllers to remove their finalizers: "

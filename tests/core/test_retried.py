@@ -1,4 +1,4 @@
-"""`spec.retry`: a job that has failed goes on from its last checkpoint."""
+"""`spec.retry`: a failed job continues from its last checkpoint."""
 
 from qtj_operator.core.decision import Create, Delete, Kind
 from tests.core.world import World, complete_job, inferring_job, later, running_job
@@ -29,7 +29,7 @@ def test_pods_of_the_failed_attempt_go_and_new_ones_come() -> None:
     assert len(created) == 2
 
 
-def test_it_is_obeyed_once() -> None:
+def test_it_has_an_effect_once() -> None:
     world = failed_job().with_spec(retry=1).recorded().without_pods().recorded().with_pods(ready=True).recorded()
     again = world.with_pod("worker-0", exit_code=1).recorded()
 

@@ -12,7 +12,7 @@ def test_first_sight_records_attempt_1_and_does_nothing_else() -> None:
     assert decision.actions == ()
 
 
-def test_first_sight_is_pending_and_tells_nobody() -> None:
+def test_a_new_job_is_pending_without_an_event() -> None:
     decision = new_job(workers=2).decide()
 
     assert decision.status.phase == "Pending"

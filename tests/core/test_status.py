@@ -1,23 +1,15 @@
 """The status that people and programs read."""
 
-from datetime import datetime
-
 import pytest
 
 from qtj_contract import Progress
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.status import Condition, ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.decide import refuse
-from qtj_operator.core.status import (
-    differ_in_numbers_alone,
-    failed_by_obstacle,
-    has_run,
-    progress_status,
-    with_obstacle,
-)
+from qtj_operator.core.status import differ_in_numbers_alone, failed_by_obstacle, has_run, progress_status
+from tests.core.conditions import running
 from tests.core.world import (
     NOW,
-    World,
     complete_job,
     later,
     new_job,
@@ -26,17 +18,6 @@ from tests.core.world import (
     starting_job,
     trained_job,
 )
-
-
-def running(world: World) -> Condition:
-    return next(c for c in world.decide(later(minutes=1)).status.conditions or () if c.type == "Running")
-
-
-def refused(world: World, now: datetime = NOW) -> World:
-    """The world after a pass whose creations the API server refused."""
-    before, after = world.job.status, world.decide(now).status
-    status = with_obstacle(before, after, Reason.CHILD_REJECTED, "exceeded quota", now)
-    return world.with_status(**dict(status))
 
 
 def test_ready_counts_replicas_of_all_roles() -> None:
@@ -153,50 +134,7 @@ def test_a_job_that_failed_in_its_first_attempt_has_ended_its_training() -> None
     assert running(failed).reason == running(failed.without_pods()).reason == "TrainingEnded"
 
 
-@pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
-def test_an_image_that_cannot_be_pulled_is_named(reason: str) -> None:
-    world = starting_job().with_pod("worker-1", waiting=(reason, "no such host"))
-
-    assert running(world).reason == "ImageNotPulled"
-    assert running(world).message == (
-        'image "registry.example/trainer:1" of qcnn-worker-1 cannot be pulled: '
-        "check its name and whether the node may pull it"
-    )
-
-
-def test_what_else_keeps_a_container_from_starting_is_said_in_the_kubelets_words() -> None:
-    world = starting_job().with_pod("worker-0", waiting=("CreateContainerConfigError", 'secret "gcs" not found'))
-
-    assert running(world).reason == "ContainerNotStarted"
-    assert running(world).message == 'qcnn-worker-0 cannot start (CreateContainerConfigError): secret "gcs" not found'
-
-
-@pytest.mark.parametrize("reason", ["ContainerCreating", "PodInitializing"])
-def test_a_container_that_is_being_created_is_no_obstacle(reason: str) -> None:
-    assert running(starting_job().with_pod("worker-0", waiting=(reason, ""))).reason == "Starting"
-
-
-def test_a_pod_that_no_node_takes_is_explained_by_the_scheduler() -> None:
-    world = starting_job().with_pod("worker-1", unscheduled="0/3 nodes are available: 3 Insufficient cpu.")
-
-    assert running(world).reason == "Unschedulable"
-    assert running(world).message == "no node takes qcnn-worker-1: 0/3 nodes are available: 3 Insufficient cpu."
-
-
-def test_an_obstacle_outlives_a_restart() -> None:
-    world = running_job(attempt=2).with_pod("worker-1", unscheduled="0/3 nodes are available")
-
-    assert running(world).reason == "Unschedulable"
-
-
-def test_an_obstacle_is_told_once() -> None:
-    world = starting_job().with_pod("worker-1", waiting=("ErrImagePull", "not found"))
-
-    assert [event.reason for event in world.decide().events] == ["ImageNotPulled"]
-    assert world.recorded().decide().events == ()
-
-
-def test_the_largest_number_stays_finite_for_json_has_no_word_for_infinity() -> None:
+def test_the_largest_number_stays_finite_because_json_has_no_infinity() -> None:
     shown = progress_status(Progress(epoch=1, epochs=2, step=3, loss=1.7976931348623157e308))
 
     assert shown.loss == 1.7976931348623157e308
@@ -249,31 +187,6 @@ def test_an_object_that_cannot_be_read_is_refused_once() -> None:
     assert (again.status, again.events) == (before, ())
 
 
-def test_a_child_that_was_refused_keeps_the_job_from_running() -> None:
-    status = refused(new_job().recorded()).job.status
-
-    assert (status.phase, status.reason) == ("Pending", "ChildRejected")
-
-
-def test_a_refusal_leaves_alone_what_else_is_known_of_the_job() -> None:
-    resumed = running_job().with_spec(suspend=True).recorded().with_spec(suspend=False).recorded().without_pods()
-
-    status = refused(resumed).job.status
-
-    assert [(c.type, c.reason) for c in status.conditions or ()] == [
-        ("Running", "ChildRejected"),
-        ("Suspended", "Resumed"),
-        ("Reconciling", "ChildRejected"),
-    ]
-    assert status.observed_generation == 3
-
-
-def test_a_job_of_which_nothing_is_known_yet_may_be_refused_a_child() -> None:
-    status = with_obstacle(Status(), Status(), Reason.CHILD_REJECTED, "exceeded quota", NOW)
-
-    assert (status.phase, status.observed_generation) == ("Pending", 0)
-
-
 def test_the_status_is_written_in_the_words_of_the_crd() -> None:
     written = complete_job().job.status.to_dict()
 
@@ -281,15 +194,6 @@ def test_the_status_is_written_in_the_words_of_the_crd() -> None:
     assert written["weights"]["sha256"].startswith("1f3c0a")
     assert written["inference"]["metrics"] == {"mse": 0.2}
     assert "failures" not in written, "what is not known is left out"
-
-
-def test_a_running_gang_of_which_a_service_is_refused_waits_for_it() -> None:
-    world = running_job().without_service("worker-1")
-    blocked = refused(world, later(minutes=1))
-
-    assert blocked.job.status.phase == "Pending"
-    assert refused(blocked, later(minutes=2)) == blocked, "as long as it is refused nothing is written"
-    assert blocked.with_services().decide().status.phase == "Running"
 
 
 def test_a_training_of_which_nothing_is_awaited_but_the_evaluator_runs() -> None:
@@ -328,12 +232,12 @@ def test_a_parameter_server_job_runs_on_with_one_worker_less() -> None:
 
 
 def test_every_number_of_the_progress_is_kept_to_five_digits() -> None:
-    said = Progress(
+    progress = Progress(
         epoch=1, epochs=2, step=3, steps=8, loss=0.1234567, accuracy=0.9876543, examples_per_second=123.4567,
         gradient_variance=1.234567e-5, validation_loss=0.7654321, training_accuracy=0.3456789,
     )  # fmt: skip
 
-    assert progress_status(said) == ProgressStatus(
+    assert progress_status(progress) == ProgressStatus(
         epoch=1, epochs=2, step=3, steps=8, loss=0.12346, accuracy=0.98765, examples_per_second=123.46,
         gradient_variance=1.2346e-5, validation_loss=0.76543, training_accuracy=0.34568,
     )  # fmt: skip
@@ -356,7 +260,7 @@ def _reworded(status: Status, **change: str) -> tuple[Condition, ...]:
         ({"attempt": 2, "ready": "1/2"}, False),
     ],
 )
-def test_numbers_that_move_are_told_from_other_changes(change: dict[str, object], alone: bool) -> None:  # noqa: FBT001
+def test_changed_numbers_are_distinguished_from_other_changes(change: dict[str, object], alone: bool) -> None:  # noqa: FBT001
     before = running_job().job.status
 
     assert differ_in_numbers_alone(before, before.model_copy(update=change)) is alone

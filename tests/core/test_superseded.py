@@ -18,7 +18,7 @@ def test_a_pod_that_is_on_its_way_out_is_not_deleted_again_and_still_waited_for(
     assert world.decide().actions == ()
 
 
-def test_the_gang_starts_anew_once_the_last_old_pod_is_gone() -> None:
+def test_the_gang_restarts_once_the_last_old_pod_is_gone() -> None:
     decision = starting_job(attempt=2).without_pods().decide()
 
     created = [action.manifest for action in decision.actions if isinstance(action, Create)]

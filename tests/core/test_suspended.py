@@ -46,24 +46,26 @@ def test_a_suspension_is_recorded_before_anything_is_done() -> None:
     ]
 
 
-def test_a_suspension_and_its_end_are_said_in_a_sentence() -> None:
+def test_a_suspension_and_its_end_are_reported_in_a_sentence() -> None:
     world = running_job().with_spec(suspend=True).recorded()
     resumed = world.without_pods().recorded().with_spec(suspend=False).decide()
 
-    said = {condition.type: (condition.status, condition.message) for condition in world.job.status.conditions or ()}
+    conditions = {
+        condition.type: (condition.status, condition.message) for condition in world.job.status.conditions or ()
+    }
     then = {condition.type: (condition.status, condition.message) for condition in resumed.status.conditions or ()}
 
-    assert said["Suspended"] == ("True", "spec.suspend is true")
-    assert said["Running"] == ("False", "the job is suspended")
+    assert conditions["Suspended"] == ("True", "spec.suspend is true")
+    assert conditions["Running"] == ("False", "the job is suspended")
     assert then["Suspended"] == ("False", "spec.suspend is no longer true")
-    assert then["Running"] == ("False", "attempt 2 begins")
+    assert then["Running"] == ("False", "attempt 2 starts")
 
 
 def test_then_the_pods_go() -> None:
     assert removed(suspended(running_job())) == ["qcnn-worker-0", "qcnn-worker-1"]
 
 
-def test_a_suspension_is_told_once() -> None:
+def test_a_suspension_is_reported_once() -> None:
     world = running_job().with_spec(suspend=True)
 
     assert [(event.type, event.reason) for event in world.decide().events] == [("Normal", "Suspended")]
@@ -119,7 +121,7 @@ def test_resuming_is_recorded_before_anything_is_done() -> None:
     assert decision.actions == ()
 
 
-def test_a_resumption_is_told_once_and_is_no_warning() -> None:
+def test_a_resumption_is_reported_once_and_is_no_warning() -> None:
     world = resumed(suspended(running_job()).without_pods())
 
     assert [(event.type, event.reason) for event in world.decide().events] == [("Normal", "Resumed")]
@@ -154,7 +156,7 @@ def test_members_that_go_after_a_quick_resumption_are_no_disruption() -> None:
     assert (world.decide().status.attempt, world.decide().status.disruptions) == (2, None)
 
 
-def test_a_suspension_that_nobody_saw_changes_nothing() -> None:
+def test_a_suspension_that_was_not_observed_changes_nothing() -> None:
     world = running_job()
 
     decision = resumed(world.with_spec(suspend=True)).decide()
@@ -162,7 +164,7 @@ def test_a_suspension_that_nobody_saw_changes_nothing() -> None:
     assert (decision.status.attempt, decision.status.phase, decision.actions) == (1, "Running", ())
 
 
-def test_pods_that_are_told_to_stop_are_neither_failures_nor_disruptions() -> None:
+def test_pods_that_are_stopped_are_neither_failures_nor_disruptions() -> None:
     world = suspended(running_job(backoff_limit=0)).with_pods(exit_code=143, deleting=True)
 
     status = resumed(world.recorded()).recorded().job.status
@@ -186,7 +188,7 @@ def test_a_leader_that_stored_its_weights_while_it_was_stopped_is_not_trained_ag
     assert world.decide().status.phase == "Suspended"
 
 
-def test_a_leader_that_only_obeyed_has_not_trained() -> None:
+def test_a_leader_that_ended_because_it_was_stopped_has_not_trained() -> None:
     world = suspended(running_job()).with_pod("worker-0", exit_code=0, deleting=True)
 
     assert resumed(world.recorded()).decide().status.attempt == 2

@@ -21,7 +21,7 @@ def test_the_leaders_success_puts_the_weights_on_record_and_nothing_else() -> No
     assert decision.status.weights is not None
     assert Weights(**dict(decision.status.weights)) == WEIGHTS
     assert (decision.status.phase, decision.status.reason) == ("Inferring", "WeightsStored")
-    assert decision.actions == (), "inference comes once the weights are on record"
+    assert decision.actions == (), "inference starts once the weights are recorded"
 
 
 def test_the_leaders_success_counts_even_if_a_worker_failed_at_the_same_time() -> None:
@@ -48,7 +48,7 @@ def test_with_a_chief_only_the_chiefs_success_counts() -> None:
     assert world.with_pod("chief-0", exit_code=0, says=SAID).decide().status.phase == "Inferring"
 
 
-def test_the_last_word_on_progress_is_the_leaders() -> None:
+def test_the_leaders_last_report_of_progress_counts() -> None:
     world = running_job().with_progress(epoch=23, loss=0.2).recorded()
 
     progress = world.with_pod("worker-0", exit_code=0, says=SAID).decide().status.progress
@@ -58,24 +58,24 @@ def test_the_last_word_on_progress_is_the_leaders() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("fields", "which"),
     [
         ({"epoch": 22, "epochs": 100, "best_epoch": 17}, " of epoch 17 (stopped early after epoch 22)"),
         ({"epoch": 25, "epochs": 25, "best_epoch": 17}, " of epoch 17 (trained to epoch 25)"),
         ({"epoch": 25, "epochs": 25}, ""),
     ],
 )
-def test_early_stopping_says_which_epoch_the_weights_are_of(said: dict[str, Any], told: str) -> None:
-    says = TerminationMessage(weights=WEIGHTS, progress=Progress(**said))
+def test_early_stopping_says_which_epoch_the_weights_are_of(fields: dict[str, Any], which: str) -> None:
+    says = TerminationMessage(weights=WEIGHTS, progress=Progress(**fields))
 
     decision = running_job().with_pod("worker-0", exit_code=0, says=says).decide()
 
-    assert [each.message for each in decision.events] == [f"qcnn-worker-0 stored the weights{told} as {WEIGHTS.uri}"]
+    assert [each.message for each in decision.events] == [f"qcnn-worker-0 stored the weights{which} as {WEIGHTS.uri}"]
     assert decision.status.progress is not None
-    assert decision.status.progress.best_epoch == said.get("best_epoch")
+    assert decision.status.progress.best_epoch == fields.get("best_epoch")
 
 
-def test_the_last_word_on_progress_stays_when_the_endpoint_is_gone() -> None:
+def test_the_last_report_of_progress_stays_when_the_endpoint_is_gone() -> None:
     world = running_job().with_pod("worker-0", exit_code=0, says=SAID).recorded()
 
     assert world.decide().status.progress == world.job.status.progress
@@ -98,10 +98,10 @@ def test_a_program_that_names_no_weights_has_trained_all_the_same() -> None:
 
 
 @pytest.mark.parametrize("weights", [{"uri": "", "sha256": "ab" * 32}, {"uri": "gs://bucket/w", "sha256": "zz"}])
-def test_weights_that_nobody_could_load_are_none(weights: dict[str, str]) -> None:
-    said = json.dumps({"weights": weights})
+def test_weights_that_cannot_be_loaded_do_not_count(weights: dict[str, str]) -> None:
+    message = json.dumps({"weights": weights})
 
-    decision = running_job(inference={}).with_pod("worker-0", exit_code=0, says=said).decide()
+    decision = running_job(inference={}).with_pod("worker-0", exit_code=0, says=message).decide()
 
     (event,) = decision.events
     assert (decision.status.weights, event.type, event.reason) == (None, "Warning", "NoWeights")
@@ -148,16 +148,16 @@ def test_weights_that_the_program_names_win_over_those_of_the_spec() -> None:
     assert Weights(**dict(decision.status.weights)) == WEIGHTS
 
 
-def test_a_leader_that_was_told_to_stop_has_not_trained_although_the_spec_names_weights() -> None:
+def test_a_leader_that_was_stopped_has_not_trained_although_the_spec_names_weights() -> None:
     decision = running_job(artifacts=NAMED).with_pod("worker-0", exit_code=0, deleting=True).decide()
 
     assert (decision.status.phase, decision.status.weights) == ("Restarting", None)
 
 
 def test_a_program_that_names_no_weights_may_still_tell_its_progress() -> None:
-    said = TerminationMessage(progress=SAID.progress)
+    message = TerminationMessage(progress=SAID.progress)
 
-    progress = running_job().with_pod("worker-0", exit_code=0, says=said).decide().status.progress
+    progress = running_job().with_pod("worker-0", exit_code=0, says=message).decide().status.progress
 
     assert progress is not None
     assert progress.epoch == 25
@@ -176,7 +176,7 @@ def test_training_ends_even_when_the_pod_was_being_deleted() -> None:
     assert decision.status.weights is not None
 
 
-def test_a_leader_that_says_nothing_of_weights_has_not_trained_if_it_was_told_to_stop() -> None:
+def test_a_leader_that_names_no_weights_has_not_trained_if_it_was_stopped() -> None:
     decision = running_job().with_pod("worker-0", exit_code=0, deleting=True).decide()
 
     assert decision.status.phase == "Restarting"

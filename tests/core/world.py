@@ -1,6 +1,6 @@
 """Worlds to decide about: `running_job(workers=2).with_pod("worker-1", exit_code=137)`.
 
-A world is what a pass observed, so it goes straight into `decide`. Replicas are called by role and number.
+A world is what a pass observes, so it can be passed to `decide`. Replicas are named by role and number.
 """
 
 from collections.abc import Mapping
@@ -73,7 +73,7 @@ class World(Observed):
         return replace(self, progress=Progress(**{"epoch": 1, "epochs": 25, "step": 40, **fields}))
 
     def with_evaluation(self, **fields: Any) -> Self:
-        """What the evaluator's endpoint has said."""
+        """The last answer of the evaluator's endpoint."""
         return replace(self, evaluation=Progress(**{"epoch": 1, "step": 7, **fields}))
 
     def with_pod(self, replica: str, **how: Any) -> Self:
@@ -118,13 +118,18 @@ class World(Observed):
 
 
 def new_job(**job: Any) -> World:
-    """A job that nobody has looked at yet."""
+    """A job that the operator has not seen yet."""
     return World(job=a_job(**job), services={})
 
 
 def parameter_servers(*, workers: int = 2, **job: Any) -> dict[str, Any]:
     """The shape of a parameter-server job, for any of the builders: `running_job(**parameter_servers())`."""
     return {"strategy": "ParameterServer", "chief": True, "ps": 1, "workers": workers, **job}
+
+
+def training_job(*, backoff_limit: int | None = None, **shape: Any) -> World:
+    """A chief, a parameter server and two workers, all running."""
+    return running_job(backoff_limit=backoff_limit, **parameter_servers(**shape))
 
 
 def starting_job(*, attempt: int = 1, **job: Any) -> World:
@@ -213,7 +218,7 @@ def _pod(
     name = replica_name(job.name, known.role, known.index)
     ended = exit_code is not None or reason is not None
     text = says.to_json() if isinstance(says, TerminationMessage) else says
-    word = reason or ("Completed" if exit_code == 0 else "Error")
+    cause = reason or ("Completed" if exit_code == 0 else "Error")
     gone = ended and not sidecar
     running = sidecar or fields.get("ready")
     phase = ("Succeeded" if exit_code == 0 else "Failed") if gone else "Running" if running else "Pending"
@@ -230,7 +235,7 @@ def _pod(
             "deadline": later(seconds=30) if deleting else None,
             "node": None,
             "address": None,
-            "ending": Ending(exit_code=exit_code, reason=word, text=text) if ended else None,
+            "ending": Ending(exit_code=exit_code, reason=cause, text=text) if ended else None,
             "waiting": Waiting(image="registry.example/trainer:1", reason=waiting[0], message=waiting[1])
             if waiting
             else None,

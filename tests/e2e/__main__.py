@@ -52,7 +52,7 @@ CLUSTER: Mapping[str, Scenario] = {
     "lost-inference": nodes.lost_inference,
     "upgrade": upgrade,
 }
-"""What befalls everybody comes one after the other."""
+"""Scenarios that affect every job run one after the other."""
 OPERATOR = "operator"
 NAMES = (*ALONE, OPERATOR, *TOGETHER, *CLUSTER)
 

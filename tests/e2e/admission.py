@@ -1,6 +1,6 @@
-"""Admission plugins of others: a policy that comes and goes, a webhook that mutates, and one that fails.
+"""Admission plugins of others: a policy that is added and removed, a webhook that mutates, and one that fails.
 
-Each is for the objects of one job alone: other scenarios run beside it.
+Each applies to the objects of one job only, because other scenarios run at the same time.
 """
 
 import json
@@ -26,15 +26,15 @@ _VERIFIER = "verifier.qtj-e2e.example.com"
 _NOWHERE = "https://127.0.0.1:9"
 """Nothing listens there."""
 _DENIALS = 2
-"""So often the policy must have denied a pod before it goes: the operator tries again, and waits longer each time."""
+"""How many denials to wait for before the policy is removed: the operator retries, and waits longer each time."""
 
 
 def policy(checks: Checks, world: World) -> None:
-    """A worker is killed while a ValidatingAdmissionPolicy lets no new pod in: the job waits, and goes on after it."""
+    """A worker is killed while a ValidatingAdmissionPolicy denies new pods: the job waits, and continues afterwards."""
     trial = Trial.apply(checks, world, light("denied", epochs=120))
     trial.trains()
     with _applied(_maintenance(world.namespace, trial.name)):
-        _in_force(world.namespace, trial.name, lambda said: _MAINTENANCE in said)
+        _in_force(world.namespace, trial.name, lambda message: _MAINTENANCE in message)
         kill(trial.process(trial.workers[1]))
         checks.that(f"it says who denies: {trial.says(_MAINTENANCE)}", holds=True)
         before = _denials()
@@ -48,7 +48,7 @@ def policy(checks: Checks, world: World) -> None:
 def mutating_webhook(checks: Checks, world: World) -> None:
     """A webhook that changes each Service and pod at every write: the operator does not change it back."""
     with webhook() as hook, _applied(_webhook("Mutating", _MESH, hook.at(MUTATE), _of_job(world.namespace, "meshed"))):
-        _in_force(world.namespace, "meshed", lambda said: LABEL in said)
+        _in_force(world.namespace, "meshed", lambda message: LABEL in message)
         trial = Trial.apply(checks, world, light("meshed", epochs=100))
         trial.trains(epochs=50)
         service = get("-n", world.namespace, "service", trial.workers[1])
@@ -68,7 +68,7 @@ def failing_webhook(checks: Checks, world: World) -> None:
     with webhook() as hook:
         selectors = _of_job(world.namespace, "verified")
         with _applied(_webhook("Validating", _VERIFIER, {"url": _NOWHERE}, selectors)):
-            _in_force(world.namespace, "verified", lambda said: _VERIFIER in said)
+            _in_force(world.namespace, "verified", lambda message: _VERIFIER in message)
             trial = Trial.apply(checks, world, light("verified", epochs=10))
             checks.that(f"it says who cannot be called: {trial.says(_VERIFIER)}", holds=True)
             _apply(_webhook("Validating", _VERIFIER, hook.at(DENY), selectors))

@@ -1,4 +1,4 @@
-"""What a user may get wrong: each ends in one clear sentence, and other jobs go on."""
+"""What a user may get wrong: each mistake causes one clear message, and other jobs continue."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -36,7 +36,7 @@ REJECTED: tuple[tuple[str, Mistake, str], ...] = (
 
 
 def run(checks: Checks, world: World) -> None:
-    """Makes each mistake, waits for what is said about it, and takes it away again."""
+    """Makes each mistake, waits for the message about it, and removes it again."""
     namespace = world.namespace
     _rejected(checks, namespace)
     broken = [_no_such_image(), _no_such_bucket()]
@@ -87,8 +87,8 @@ def _expect(checks: Checks, namespace: str, name: str, *, condition: str, reason
     wait_until(f"{name} says {reason}", lambda: bool(found()), 300)
     message = found()["message"]
     checks.that(f"condition {condition}/{reason}: {message}", sentence in message and "Traceback" not in message)
-    told = [event["type"] for event in events(namespace, name) if event["reason"] == reason]
-    checks.equal("one event of type Warning", told, ["Warning"])
+    types = [event["type"] for event in events(namespace, name) if event["reason"] == reason]
+    checks.equal("one event of type Warning", types, ["Warning"])
 
 
 def _refusal(namespace: str, job: Manifest) -> str:

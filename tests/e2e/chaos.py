@@ -39,7 +39,7 @@ def time_of_next_step(
 
     A step is new when it is beyond the one that the new leader began with, which is that of the checkpoint.
     """
-    trial.wait("begins anew", lambda status: status.get("attempt") == 2 and status.get("phase") == "Running")
+    trial.wait("restarts", lambda status: status.get("attempt") == 2 and status.get("phase") == "Running")
     running = time.monotonic()
     wait_until("the new leader answers", lambda: steps.lowest(running) is not None, 300, pause=0.1)
     resumed = steps.lowest(running) or 0
@@ -58,7 +58,7 @@ def deleted_pod(checks: Checks, world: World) -> None:
 
 
 def edited_services(checks: Checks, world: World) -> None:
-    """A Service edited and another deleted: both are repaired, what was added stays, training goes on."""
+    """A Service edited and another deleted: both are repaired, what was added stays, training continues."""
     trial = Trial.begin(checks, world, "broken")
     trial.trains()
     begin = time.monotonic()

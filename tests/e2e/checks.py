@@ -61,11 +61,11 @@ class Checks:
 
     @contextmanager
     def scenario(self, title: str) -> Iterator[None]:
-        """Runs a scenario; one that cannot go on is one failed check, and the next still runs."""
+        """Runs a scenario; one that cannot continue is one failed check, and the next still runs."""
         outer = getattr(self._of_thread, "title", "")
         self._of_thread.title = title
         begin = time.monotonic()
-        self.note("begins")
+        self.note("starts")
         try:
             yield
         except Exception as error:  # noqa: BLE001  whatever it is, the other scenarios and the summary must come

@@ -1,4 +1,4 @@
-"""kubectl, as a user has it: every fact that the end-to-end tests assert comes through here."""
+"""kubectl, as a user runs it: the end-to-end tests get every fact through it."""
 
 import json
 import os
@@ -74,7 +74,7 @@ class Sight:
     """One state of one object.
 
     Attributes:
-        at: When we were told, by `time.monotonic`.
+        at: When kubectl printed it, by `time.monotonic`.
         event: ADDED, MODIFIED or DELETED.
         state: The object.
     """
@@ -98,7 +98,7 @@ class Sight:
 class Watch:
     """Every state of some objects, as `kubectl get --watch` reports it, from construction on.
 
-    kubectl ends when the API server does. Then it is started again, and begins with the states as they are by then.
+    kubectl ends when the API server does. Then it is started again, and prints the current states first.
     """
 
     def __init__(self, *args: str) -> None:
@@ -132,8 +132,8 @@ class Watch:
                 self._command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
             )
             for line in self._process.stdout or ():
-                told = json.loads(line)
-                self._note(told["type"], told["object"])
+                event = json.loads(line)
+                self._note(event["type"], event["object"])
             self._process.wait()
 
     def _note(self, event: str, state: dict[str, Any]) -> None:

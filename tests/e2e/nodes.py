@@ -1,4 +1,4 @@
-"""A node is drained, or lost: the job goes on where there is room, and it costs nothing of its budget."""
+"""A node is drained, or lost: the job continues on another node, and this does not count against its budget."""
 
 import time
 from typing import Any
@@ -43,9 +43,9 @@ def drained_node(checks: Checks, world: World) -> None:
     checks.equal("the replicas are spread", sorted(trial.nodes()), ["node-1", _VICTIM])
     kubectl("drain", _VICTIM, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=90s")
     try:
-        trial.wait("says that no node takes it", lambda status: status.get("reason") == "Unschedulable")
-        said = next(c["message"] for c in trial.status["conditions"] if c["reason"] == "Unschedulable")
-        checks.that(f"it says why it waits: {said}", "no node takes drained-worker-" in said)
+        trial.wait("reports that no node can run it", lambda status: status.get("reason") == "Unschedulable")
+        message = next(c["message"] for c in trial.status["conditions"] if c["reason"] == "Unschedulable")
+        checks.that(f"it says why it waits: {message}", "no node can run drained-worker-" in message)
     finally:
         kubectl("uncordon", _VICTIM)
     trial.completes(disruptions=1)

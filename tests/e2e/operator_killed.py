@@ -18,7 +18,7 @@ _LONGEST_DELAY = 1.5
 
 
 _EPOCHS = 240
-"""Enough for training to go on while there is no operator: a new one leads when the Lease of the old has expired."""
+"""Enough epochs for training to continue without an operator: a new one leads when the old Lease has expired."""
 
 
 def killed_operator(checks: Checks, world: World, chance: random.Random | None) -> None:

@@ -16,7 +16,7 @@ _GAP = "5"
 
 
 def outage(checks: Checks, world: World) -> None:
-    """One job must not notice, and another loses a worker while there is nobody to tell it to."""
+    """One job must not be affected, and another loses a worker while the API server is down."""
     calm, hit = (Trial.begin(checks, world, name) for name in ("calm", "hit"))
     for trial in (calm, hit):
         trial.trains(epochs=2)
@@ -28,7 +28,7 @@ def outage(checks: Checks, world: World) -> None:
         kill(victim)
         restart.result()
     back = time.monotonic()
-    hit.wait("begins anew", lambda status: status.get("attempt") == 2)
+    hit.wait("restarts", lambda status: status.get("attempt") == 2)
     parts = [("etcd and kube-apiserver back", back), ("a worker killed meanwhile noticed", time.monotonic())]
     checks.timed("restart of etcd and kube-apiserver", None, begin, parts)
     calm.completes()

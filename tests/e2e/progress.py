@@ -24,10 +24,10 @@ def progress(namespace: str, pod: str) -> dict[str, Any] | None:
     url = f"{_proxy()}/api/v1/namespaces/{namespace}/pods/{pod}:{PORTS['metrics']}/proxy/progress"
     try:
         with urllib.request.urlopen(url, timeout=2) as answer:
-            said: dict[str, Any] = json.load(answer)
+            latest: dict[str, Any] = json.load(answer)
     except (OSError, ValueError):
         return None
-    return said
+    return latest
 
 
 class Steps:
@@ -61,8 +61,8 @@ class Steps:
 
     def _sample(self) -> None:
         while not self._over.wait(_PERIOD):
-            said = progress(*self._where)
-            self._samples.append((time.monotonic(), None if said is None else int(said["step"])))
+            latest = progress(*self._where)
+            self._samples.append((time.monotonic(), None if latest is None else int(latest["step"])))
 
 
 @cache

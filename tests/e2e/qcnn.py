@@ -159,9 +159,9 @@ def _readable(checks: Checks, namespace: str) -> None:
     checks.that("the row says it all", row.split()[:2] == [JOB, "Complete"] and len(row.split()) == 7, table)
     checks.equal("the last epoch is shown", row.split()[3], "25")
     print(table)
-    told = [event["reason"] for event in events(namespace, JOB)]
+    reasons = [event["reason"] for event in events(namespace, JOB)]
     expected = {"AllReplicasReady", "WeightsStored", "InferenceDone"}
-    checks.that("events tell the story once", expected <= set(told) and len(told) == len(set(told)), told)
+    checks.that("events tell the story once", expected <= set(reasons) and len(reasons) == len(set(reasons)), reasons)
 
 
 def _untouched(checks: Checks, namespace: str) -> None:

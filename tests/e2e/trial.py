@@ -22,7 +22,7 @@ BUCKET = "quantum-training"
 MAX_MSE = 0.29
 MIN_SIGN_ACCURACY = 0.92
 _EPOCHS = 60
-"""Enough for training to last until the trouble is over, and for it to end in the acceptance band."""
+"""Enough epochs for training to outlast the fault, and to end in the acceptance band."""
 _START_SECONDS = 600
 _COMPLETE_SECONDS = 900
 """Ten times what an idle machine needs: they only end what has come to a standstill."""
@@ -121,8 +121,8 @@ class Trial:
 
     def epoch(self) -> int:
         """Epochs finished, as its leader says."""
-        said = progress(self.world.namespace, self.workers[0])
-        return int(said["epoch"]) if said else 0
+        latest = progress(self.world.namespace, self.workers[0])
+        return int(latest["epoch"]) if latest else 0
 
     def pods(self) -> list[Manifest]:
         """Its pods, those of inference included."""
@@ -156,18 +156,18 @@ class Trial:
     def start(self, pods: list[Sight]) -> list[tuple[str, float | None]]:
         """Returns the parts of a start, given what was seen of its pods."""
         running = [first((sight for sight in pods if sight.name == worker), is_running) for worker in self.workers]
-        told = partial(log_moment, self.world.namespace, self.workers[0])
+        logged = partial(log_moment, self.world.namespace, self.workers[0])
         return [
             ("pods running", max((at for at in running if at), default=None)),
-            ("TensorFlow imported", told("is ready")),
-            ("workers met", told("processes have met")),
+            ("TensorFlow imported", logged("is ready")),
+            ("workers met", logged("processes have met")),
         ]
 
     def says(self, text: str, seconds: float = _START_SECONDS) -> str:
         """Waits until one of its conditions says this; returns the whole sentence."""
-        said = partial(_message, text)
-        self.wait(f"says {text!r}", said, seconds)
-        return said(self.status)
+        message = partial(_message, text)
+        self.wait(f"says {text!r}", message, seconds)
+        return message(self.status)
 
     def completes(
         self,

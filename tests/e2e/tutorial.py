@@ -24,19 +24,23 @@ def run(checks: Checks, world: World) -> None:
     checks.equal("attempts", status["attempt"], 1)
     _told(checks, world)
     log = kubectl(*where, "logs", f"job/{JOB}-inference")
-    said = re.search(r"64 held-out examples: loss [\d.]+, accuracy ([\d.]+)", log)
-    checks.that(f"inference loaded them: {said and said[0]}", said and float(said[1]) >= _MIN_ACCURACY, log[-500:])
+    evaluated = re.search(r"64 held-out examples: loss [\d.]+, accuracy ([\d.]+)", log)
+    checks.that(
+        f"inference loaded them: {evaluated and evaluated[0]}",
+        evaluated and float(evaluated[1]) >= _MIN_ACCURACY,
+        log[-500:],
+    )
     kubectl(*where, "delete", "qtj", JOB, "--wait=false")
     children = (*where, "pods,services,jobs", "-l", f"{JOB_LABEL}={JOB}")
     wait_until("the tutorial's children are gone", lambda: not exists(*children), 90)
 
 
 def _told(checks: Checks, world: World) -> None:
-    """Inference runs in a template of its own, with a deadline, and is told an address alone."""
+    """Inference runs in its own template, with a deadline, and gets only an address."""
     spec = get("-n", world.namespace, "job", f"{JOB}-inference")["spec"]
     container = spec["template"]["spec"]["containers"][0]
-    told = {each["name"]: each.get("value") for each in container["env"]}
-    checks.equal("QTJ_WEIGHTS_URI", told.get("QTJ_WEIGHTS_URI"), WEIGHTS)
-    checks.that("no checksum is told that nobody knows", "QTJ_WEIGHTS_SHA256" not in told, told)
+    environment = {each["name"]: each.get("value") for each in container["env"]}
+    checks.equal("QTJ_WEIGHTS_URI", environment.get("QTJ_WEIGHTS_URI"), WEIGHTS)
+    checks.that("it gets no checksum, because none is known", "QTJ_WEIGHTS_SHA256" not in environment, environment)
     checks.equal("its memory limit is its own", container["resources"]["limits"], {"memory": "1Gi"})
     checks.equal("its deadline", spec.get("activeDeadlineSeconds"), 600)

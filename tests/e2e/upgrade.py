@@ -20,7 +20,7 @@ __all__ = ["upgrade"]
 _BEFORE = "97ed79b7087d69bf1f7433a4bc0ccc18e61f65a0"
 """The last commit whose CRD has no `runPolicy.disruptionLimit`, and whose operator leaves what it does not know."""
 _REPLICAS = 2
-_QTJ = (sys.executable, "-c", "from qtj import app; app(prog_name='qtj')")
+_EARLIER = (sys.executable, "-c", "from qtj_operator.cli import app; app(prog_name='qtj')")
 
 
 def upgrade(checks: Checks, world: World) -> None:
@@ -54,10 +54,10 @@ def _with_new_field() -> Manifest:
 
 
 def _looked_after(trial: Trial, who: str) -> None:
-    """Waits until its status tells of progress that nobody could have told before."""
+    """Waits until its status shows progress that was not possible before."""
     begin = trial.epoch()
     trial.wait(f"is looked after by {who}", lambda status: status.get("progress", {}).get("epoch", 0) >= begin)
-    trial.checks.that(f"{who} goes on with attempt 1", trial.status["attempt"] == 1, trial.status)
+    trial.checks.that(f"{who} continues with attempt 1", trial.status["attempt"] == 1, trial.status)
 
 
 @contextmanager
@@ -89,7 +89,7 @@ def _replaced(earlier: Path) -> Iterator[None]:
 @contextmanager
 def _working(earlier: Path, namespace: str) -> Iterator[None]:
     """The earlier operator, from its sources."""
-    command = (*_QTJ, "operator", f"--namespace={namespace}", "--port=0")
+    command = (*_EARLIER, "operator", f"--namespace={namespace}", "--port=0")
     log = earlier / "operator.log"
     with log.open("w") as out:
         environment = {**os.environ, "PYTHONPATH": str(earlier / "operator")}

@@ -1,4 +1,4 @@
-"""Everything that happens in the test namespace, watched once for all scenarios, and what moments it tells."""
+"""Everything that happens in the test namespace, watched once for all scenarios, and the times of events."""
 
 import re
 import time

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from qtj.local.store import Store
+from qtj.local.store import ClusterStore
 from qtj_contract import EXIT_RETRY, TerminationMessage, Weights
 from qtj_contract.timestamps import rfc3339
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INFERENCE, LABEL_ROLE
@@ -46,7 +46,7 @@ class Script:
     node_clock: timedelta = timedelta(0)
 
 
-def start(store: Store, name: str, node: str = "node-1", *, ready: bool = True) -> None:
+def start(store: ClusterStore, name: str, node: str = "node-1", *, ready: bool = True) -> None:
     """The pod's node runs it."""
 
     def running(obj: Pod) -> None:
@@ -56,7 +56,7 @@ def start(store: Store, name: str, node: str = "node-1", *, ready: bool = True) 
     store.update(Resource.PODS, NAMESPACE, name, running)
 
 
-def miss(store: Store, name: str) -> None:
+def miss(store: ClusterStore, name: str) -> None:
     """The cluster hears nothing of the pod's node."""
 
     def missed(obj: Pod) -> None:
@@ -72,7 +72,7 @@ def _readiness(*, ready: bool) -> list[dict[str, str]]:
 
 
 def end(
-    store: Store,
+    store: ClusterStore,
     name: str,
     code: int,
     said: TerminationMessage | None,
@@ -114,7 +114,7 @@ class Kubelet:
         released: Programs that were endless, and are no more.
     """
 
-    def __init__(self, store: Store, script: Script, clock: Callable[[], datetime]) -> None:
+    def __init__(self, store: ClusterStore, script: Script, clock: Callable[[], datetime]) -> None:
         self._store = store
         self._script = script
         self._clock = clock
@@ -187,7 +187,7 @@ class Kubelet:
         return True
 
 
-def stop(store: Store, pod: Pod) -> bool:
+def stop(store: ClusterStore, pod: Pod) -> bool:
     """The pod's node has stopped it, and says so: whoever still holds the object sees how it ended."""
     name = pod["metadata"]["name"]
     if not pod["metadata"].get("finalizers"):
@@ -199,7 +199,7 @@ def stop(store: Store, pod: Pod) -> bool:
     return True
 
 
-def settle(store: Store, name: str) -> None:
+def settle(store: ClusterStore, name: str) -> None:
     """The pod's phase follows its containers."""
 
     def settled(obj: Pod) -> None:
@@ -216,7 +216,7 @@ def _ended_badly(pod: Pod) -> bool:
 class Cluster(Protocol):
     """What a user can reach."""
 
-    store: Store
+    store: ClusterStore
     now: datetime
     kueue: Kueue
     gatekeeper: Gatekeeper

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from qtj.local.client import MemoryClient
-from qtj.local.store import Store
+from qtj.local.store import ClusterStore
 from qtj_operator.controller.client import ApiError, Object, Resource
 from tests.faults.admission import Gatekeeper
 from tests.faults.invariants import Invariants
@@ -53,7 +53,7 @@ class FaultyClient:
 
     def __init__(
         self,
-        store: Store,
+        store: ClusterStore,
         clock: Callable[[], datetime],
         invariants: Invariants,
         gatekeeper: Gatekeeper,

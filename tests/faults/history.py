@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from qtj.local.store import Store
+from qtj.local.store import ClusterStore
 from qtj_contract import is_retryable
 from qtj_operator.api.conditions import ConditionType, Reason, is_true
 from qtj_operator.api.job import Job
@@ -61,7 +61,7 @@ class History:
         return any("ttlSecondsAfterFinished" in policy for policy in self.policies)
 
 
-def wrong_end(store: Store, history: History) -> Iterator[str]:
+def wrong_end(store: ClusterStore, history: History) -> Iterator[str]:
     """Yields what is wrong with a cluster that has come to rest."""
     raw = next(store.select(Resource.QUANTUM_TRAINING_JOBS, NAMESPACE, {}), None)
     if raw is None:
@@ -110,7 +110,7 @@ def _wrong_result(job: Job) -> Iterator[str]:
         yield "the inference that is recorded is not the one that is wanted"
 
 
-def _wrong_leftovers(store: Store, job: Job) -> Iterator[str]:
+def _wrong_leftovers(store: ClusterStore, job: Job) -> Iterator[str]:
     policy = job.policy.clean_pod_policy or CleanPodPolicy.RUNNING
     pods = [pod for pod in store.select(Resource.PODS, NAMESPACE, {}) if LABEL_ATTEMPT in pod["metadata"]["labels"]]
     active = [pod["metadata"]["name"] for pod in pods if pod["status"]["phase"] not in FINISHED]

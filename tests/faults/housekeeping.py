@@ -8,7 +8,7 @@ merely being deleted has not failed. Kubernetes' PodGC (`pkg/controller/podgc/gc
 
 from typing import Any
 
-from qtj.local.store import Store
+from qtj.local.store import ClusterStore
 from qtj_operator.controller.client import Resource
 from qtj_operator.core.pod import FINISHED
 
@@ -27,7 +27,7 @@ def track(resource: Resource, obj: Obj) -> None:
 class Housekeeping:
     """Lets go of the pods of Jobs, and marks pods that will never run."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ClusterStore) -> None:
         self._store = store
 
     def step(self) -> bool:

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from qtj.local.store import Store
+from qtj.local.store import ClusterStore
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.core.pod import FINISHED
 
@@ -67,7 +67,7 @@ class Kueue:
         quota: How many pods of groups may run at a time; 0 holds the queue.
     """
 
-    store: Store
+    store: ClusterStore
     quota: int = PLENTY
     workloads: dict[str, Workload] = field(default_factory=dict)
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
-from qtj.local.store import Store
+from qtj.local.store import ClusterStore
 from qtj_operator.api.names import LABEL_INFERENCE
 from qtj_operator.controller.client import Resource
 
@@ -13,7 +13,7 @@ MAX_EVENTS = 15
 _RECORD = ("phase", "reason", "attempt", "restarts", "disruptions", "weights", "inference", "replicas", "ready")
 
 
-def canonical(store: Store, drained: Collection[str] = ()) -> dict[str, Any]:
+def canonical(store: ClusterStore, drained: Collection[str] = ()) -> dict[str, Any]:
     """Returns the final state without what may differ: uids, versions, times, the wording of messages, drained pods."""
     jobs = store.select(Resource.QUANTUM_TRAINING_JOBS, None, {})
     return {

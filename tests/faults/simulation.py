@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from qtj.local.jobs import JobController
-from qtj.local.store import Change, Store
+from qtj.local.store import Change, ClusterStore
 from qtj_operator.api.names import LABEL_JOB, LABEL_ROLE, Role
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
 from qtj_operator.controller.progress import NoProgress
@@ -57,7 +57,7 @@ class Operator:
     """
 
     def __init__(
-        self, store: Store, clock: Callable[[], datetime], gatekeeper: Gatekeeper, plan: Plan | None = None
+        self, store: ClusterStore, clock: Callable[[], datetime], gatekeeper: Gatekeeper, plan: Plan | None = None
     ) -> None:
         self.invariants = Invariants(clock)
         self.client = FaultyClient(store, clock, self.invariants, gatekeeper, plan)
@@ -130,7 +130,7 @@ class Simulation:
         self.now = START
         self.mesh = False
         uids = map("{0:08d}-0000-4000-8000-{0:012d}".format, itertools.count(1))  # names of groups hold their beginning
-        self.store = Store(lambda: self.now, self._changed, uids.__next__, self._admit)
+        self.store = ClusterStore(lambda: self.now, self._changed, uids.__next__, self._admit)
         self.gatekeeper = Gatekeeper()
         self.operator = Operator(self.store, lambda: self.now, self.gatekeeper, plan)
         self.kueue = Kueue(self.store)

@@ -70,11 +70,11 @@ def test_fashion_mnist_learns(trainer: Trainer, tmp_path: Path, figures: list[st
     arguments = ("fashion-mnist", "--epochs", "3", "--examples", "4000", "--batch-size", "256")
 
     trained = train(trainer, figures, number, *arguments, "--artifacts", str(tmp_path))
-    judged = trainer.run("infer", "--artifacts", str(tmp_path))
+    inferred = trainer.run("infer", "--artifacts", str(tmp_path))
 
     assert trained.metrics["accuracy"] > 0.5
-    assert judged.code == 0, judged.errors
-    assert judged.metrics == pytest.approx({name: trained.metrics[name] for name in judged.metrics}, abs=1e-2)
+    assert inferred.code == 0, inferred.errors
+    assert inferred.metrics == pytest.approx({name: trained.metrics[name] for name in inferred.metrics}, abs=1e-2)
 
 
 @pytest.mark.parametrize("number", NUMBERS)
@@ -88,21 +88,21 @@ def test_images_are_learned(trainer: Trainer, images: Path, tmp_path: Path, figu
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_the_replicator_finds_the_line(trainer: Trainer, figures: list[str], number: int) -> None:
-    begin = time.monotonic()
+    started = time.monotonic()
 
     ended = trainer.start_program(REPOSITORY / "examples" / "replicator.py", QTJ_DEVICES=str(number)).end()
 
     assert ended.code == 0, ended.errors
     assert f"slope 3.0000  replicas {number}" in ended.output
-    figures.append(f"| replicator | {number} | 100 steps | {time.monotonic() - begin:.1f} s |")
+    figures.append(f"| replicator | {number} | 100 steps | {time.monotonic() - started:.1f} s |")
 
 
 def train(trainer: Trainer, figures: list[str], number: int, *arguments: str) -> Ended:
     """Trains on so many GPUs, and notes how fast."""
-    begin = time.monotonic()
+    started = time.monotonic()
     ended = trainer.run("train", *arguments, "--devices", str(number))
     assert ended.code == 0, ended.errors
     assert f"training on {', '.join(f'GPU:{index}' for index in range(number))}\n" in ended.output, ended.errors
     rate = RATE.findall(ended.output)[-1]
-    figures.append(f"| {arguments[0]} | {number} | {rate} examples/s | {time.monotonic() - begin:.1f} s |")
+    figures.append(f"| {arguments[0]} | {number} | {rate} examples/s | {time.monotonic() - started:.1f} s |")
     return ended

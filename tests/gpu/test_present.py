@@ -18,7 +18,7 @@ def test_each_device_of_the_driver_is_a_gpu(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(bool(gpus()), reason="this machine has a GPU: make test-gpu says more")
-def test_a_machine_without_a_gpu_says_so_and_installs_nothing() -> None:
+def test_a_machine_without_a_gpu_reports_it_and_installs_nothing() -> None:
     ended = subprocess.run(["make", "test-gpu"], cwd=REPOSITORY, capture_output=True, text=True, check=False)
 
     assert (ended.returncode, ended.stdout) == (0, "not run: no GPU\n"), ended.stderr

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from qtj.local.folder import Folder
 from tests.local.laptop import Laptop
 
 
@@ -11,3 +12,12 @@ from tests.local.laptop import Laptop
 def laptop(tmp_path: Path) -> Iterator[Laptop]:
     with ExitStack() as cleanup:
         yield Laptop(tmp_path, cleanup)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Folder]:
+    """A folder that this process has."""
+    claimed = Folder(tmp_path / "run")
+    claimed.claim()
+    yield claimed
+    claimed.release()

@@ -14,7 +14,7 @@ _PIECE = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|([\r\n])|([^\x1b\r\n]+|\x1b)")
 
 
 class Screen:
-    """As much of a terminal as a live display uses; a line that is too long goes on in the next one."""
+    """As much of a terminal as a live display uses; a line that is too long continues in the next one."""
 
     def __init__(self, columns: int) -> None:
         self.columns = columns

@@ -1,4 +1,4 @@
-"""What `qtj attach` leaves on a terminal when it is told to end."""
+"""What `qtj attach` leaves on a terminal when it gets SIGTERM."""
 
 import signal
 from contextlib import ExitStack

@@ -32,15 +32,15 @@ def interrupted(laptop: Laptop, kind: str, epochs: int) -> Manifest:
 
 
 @pytest.mark.parametrize("kind", ["ConfigMap", "Secret"])
-def test_a_run_whose_variables_changed_begins_anew_and_says_why(laptop: Laptop, kind: str) -> None:
+def test_a_run_whose_variables_changed_starts_over_and_says_why(laptop: Laptop, kind: str) -> None:
     job = interrupted(laptop, kind, ENDLESS)
     laptop.write(job, config(kind, "0.2"))
 
-    told = laptop.qtj("run", "job.yaml", "--dry-run")
+    planned = laptop.qtj("run", "job.yaml", "--dry-run")
     resumed = laptop.qtj("run", "job.yaml", "--dry-run", "--resume")
 
-    assert f"toy  starts over, for {kind} settings changed; toy/1 was interrupted, and --resume would" in told.output
-    assert f"record     {laptop.folder / 'qtj-artifacts/toy/2'}" in told.output
+    assert f"toy  starts over, for {kind} settings changed; toy/1 was interrupted, and --resume would" in planned.output
+    assert f"record     {laptop.folder / 'qtj-artifacts/toy/2'}" in planned.output
     assert f"toy  {kind} settings changed since toy/1, and its programs get the present values" in resumed.output
     assert f"record     {laptop.folder / 'qtj-artifacts/toy/1'}" in resumed.output
     assert "0.1" not in (laptop.artifacts() / ".qtj-run").read_text()
@@ -50,6 +50,6 @@ def test_a_run_whose_variables_are_the_same_goes_on(laptop: Laptop) -> None:
     job = interrupted(laptop, "ConfigMap", ENDLESS)
     laptop.write(config("ConfigMap", "2", name="other"), config("ConfigMap", "0.1"), job)  # of another, and moved
 
-    told = laptop.qtj("run", "job.yaml", "--dry-run")
+    planned = laptop.qtj("run", "job.yaml", "--dry-run")
 
-    assert "toy  continues toy/1, which was interrupted: --fresh starts over" in told.output
+    assert "toy  continues toy/1, which was interrupted: --fresh starts over" in planned.output

@@ -34,14 +34,14 @@ def evaluator_of(laptop: Laptop) -> int | None:
 
 
 def log_of(laptop: Laptop) -> str:
-    """Returns what all evaluators of the run have said."""
+    """Returns the output of all evaluators of the run."""
     return "".join(path.read_text() for path in sorted((laptop.artifacts("qcnn") / "logs").glob("*-evaluator-0.*.log")))
 
 
 def scaled(laptop: Laptop) -> list[tuple[str, int, int, float]]:
     """Returns what the report says of the throughput of all runs."""
-    told = json.loads(laptop.qtj("report", "--scaling", "qcnn", "-o", "json").output)
-    return [(each["run"], each["workers"], each["devices"], each["speedUp"]) for each in told["items"]]
+    reported = json.loads(laptop.qtj("report", "--scaling", "qcnn", "-o", "json").output)
+    return [(each["run"], each["workers"], each["devices"], each["speedUp"]) for each in reported["items"]]
 
 
 def test_an_evaluator_that_is_killed_comes_again_and_costs_the_training_nothing(laptop: Laptop) -> None:

@@ -63,7 +63,7 @@ def test_a_run_on_a_read_only_disk_can_be_followed(laptop: Laptop) -> None:
     folder = Folder(laptop.folder / "qtj-artifacts/own/1")
     folder.claim()
     folder.save(job("Complete"))
-    folder.tell(EVENT)
+    folder.record_event(EVENT)
     folder.release()
 
     command = shlex.join([*QTJ, "attach", "own"])
@@ -77,7 +77,7 @@ def test_an_event_that_was_cut_off_swallows_no_other(folder: Folder) -> None:
     """As a full disk or a kill leaves it."""
     (folder.path / "events.jsonl").write_text(json.dumps(EVENT)[:20])
 
-    folder.tell(EVENT)
+    folder.record_event(EVENT)
 
     assert events_of(folder) == [EVENT]
 
@@ -92,7 +92,7 @@ def test_events_that_come_later_are_shown(folder: Folder) -> None:
     with under_way(folder):
         changes = follow(folder)
         seen = [next(changes)]
-        folder.tell(EVENT)
+        folder.record_event(EVENT)
         seen.append(next(changes))
 
     assert [change.type for change in seen] == ["MODIFIED", "ADDED"]

@@ -12,7 +12,7 @@ ENDLESS = 100_000
 
 
 def interrupted(laptop: Laptop, *arguments: str) -> Running:
-    """A run that was told to stop after an epoch."""
+    """A run that was stopped after an epoch."""
     running = laptop.start("run", "job.yaml", *arguments)
     eventually(lambda: laptop.epoch() >= 1)
     running.interrupt()
@@ -98,7 +98,7 @@ def test_an_interrupted_job_goes_on_after_its_checkpoint_without_being_told_to(l
     assert not (laptop.artifacts() / "logs/toy-worker-0.2.log").read_text().startswith("begins after epoch 0")
 
 
-def test_fresh_begins_anew_and_leaves_what_was_interrupted(laptop: Laptop) -> None:
+def test_fresh_starts_over_and_leaves_what_was_interrupted(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=30))
     interrupted(laptop)
     before = files_of(laptop.artifacts(run=1))
@@ -109,7 +109,7 @@ def test_fresh_begins_anew_and_leaves_what_was_interrupted(laptop: Laptop) -> No
     assert files_of(laptop.artifacts(run=1)) == before
 
 
-def test_a_changed_job_begins_anew_and_says_why(laptop: Laptop) -> None:
+def test_a_changed_job_starts_over_and_says_why(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=30))
     interrupted(laptop)
     laptop.write(toy_job(epochs=2, workers=1))
@@ -259,7 +259,7 @@ def test_a_record_that_is_none_is_a_sentence_and_fresh_begins_beside_it(laptop: 
     for command in (["run", "job.yaml"], ["run", "job.yaml", "--resume"], ["report", "toy"], ["status", "toy"]):
         ended = laptop.qtj(*command)
         assert (ended.code, ended.errors.count("\n")) == (2, 1), ended.errors
-        assert "is no record of a job: it was changed since, so begin anew with `qtj run FILE --fresh`" in ended.errors
+        assert "is not the record of a job: it was changed, so start over with `qtj run FILE --fresh`" in ended.errors
 
     assert laptop.qtj("run", "job.yaml", "--fresh").code == 0
     assert (laptop.artifacts(run=1) / "job.json").read_text() == record

@@ -1,4 +1,4 @@
-"""Programs that hang, flood or cannot begin: the run says so, and goes on or ends."""
+"""Programs that hang, flood or cannot begin: the run reports it, and continues or ends."""
 
 import sys
 from typing import Any
@@ -133,7 +133,7 @@ def test_a_probe_that_cannot_be_run_has_failed(laptop: Laptop, probe: dict[str, 
 
     assert ended.code == 1
     assert ended.status["failures"][0]["exitCode"] == 143
-    assert ended.status["failures"][0]["message"] == "its liveness probe failed 1 times in a row, so it was ended"
+    assert ended.status["failures"][0]["message"] == "its liveness probe failed 1 times in a row, so it was killed"
     assert laptop.processes() == {}
 
 
@@ -148,5 +148,5 @@ def test_a_program_that_ends_before_it_is_measured_is_quoted() -> None:
     code = f"{WORD}os.mkfifo(word)\nraise ValueError('no data\\nat all')"
     pod = pod_with({"name": "QTJ_TERMINATION_LOG", "value": "/dev/null"}, command=[sys.executable, "-c", code])
 
-    with pytest.raises(CannotStartError, match=r"its last words: ValueError: no data ... at all$"):
+    with pytest.raises(CannotStartError, match=r"it was measured: ValueError: no data ... at all$"):
         calibrate(pod, {})

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from qtj.local.jobs import JobController
-from qtj.local.store import Store
+from qtj.local.store import ClusterStore
 from qtj_contract.timestamps import rfc3339
 from qtj_operator.controller.client import Resource
 
@@ -14,11 +14,11 @@ NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
 class World:
-    """A Job, its controller, and a kubelet that ends pods when it is told to."""
+    """A Job, its controller, and a kubelet that ends pods on request."""
 
     def __init__(self, **spec: Any) -> None:
         self.now = NOON
-        self.store = Store(lambda: self.now)
+        self.store = ClusterStore(lambda: self.now)
         self.controller = JobController(self.store, lambda: self.now)
         template = {"metadata": {"labels": {"app": "inference"}}, "spec": {"containers": [{"name": "trainer"}]}}
         meta = {"name": "inference", "namespace": "lab"}

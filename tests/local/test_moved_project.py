@@ -1,4 +1,4 @@
-"""A project whose folder was renamed or copied goes on with its runs where they are now."""
+"""A project whose folder was renamed or copied continues its runs at their new path."""
 
 import shutil
 from collections.abc import Iterator

@@ -12,7 +12,7 @@ import pytest
 
 from qtj.local.launch import children_of
 from qtj.local.process import Process
-from qtj.local.program import Program
+from qtj.local.program import ProcessSpec
 from qtj.local.supervisors import Supervisors
 from tests.local.laptop import Laptop, Running, eventually, toy_job
 
@@ -258,7 +258,7 @@ def test_a_pipeline_in_a_shell_ends_silently_when_its_reader_does(laptop: Laptop
 @pytest.mark.parametrize("after", [0, 0.02, 0.04, 0.08, 0.16, 0.5])
 async def test_a_start_that_is_given_up_leaves_nothing(tmp_path: Path, after: float) -> None:
     supervisors, before = Supervisors(), set(children_of(os.getpid()))
-    program = Program(command=("/bin/sleep", "600"), environment={}, folder=tmp_path)
+    program = ProcessSpec(command=("/bin/sleep", "600"), environment={}, folder=tmp_path)
     starting = asyncio.create_task(Process.start(program, lambda _: None, supervisors))
     await asyncio.sleep(after)
 

@@ -53,7 +53,7 @@ def test_a_job_of_the_trainer_is_told_that_it_needs_linux(laptop: Laptop) -> Non
     assert ended.returncode == 2
     assert ended.stderr.endswith(
         f'image "{TRAINER_IMAGE}" stands for the trainer, and this Python environment lacks TensorFlow '
-        "Quantum, which is published for Linux on x86-64 alone: run the job there or on a cluster\n"
+        "Quantum, which is published only for Linux on x86-64: run the job there or on a cluster\n"
     )
     assert ended.stderr.count("\n") == 1
 

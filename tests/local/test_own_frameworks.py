@@ -30,7 +30,7 @@ def run(laptop: Laptop, example: str, *, kill_after: int = 0) -> Ended:
 
 @dataclass(frozen=True)
 class Case:
-    """An example, when to kill it, and what it comes to."""
+    """An example, when to kill it, and its result."""
 
     example: str
     kill_after: int

@@ -47,7 +47,7 @@ def test_a_replica_that_has_hung_is_ended(laptop: Laptop) -> None:
     assert ended.code == 1
     assert ended.status["reason"] == "BackoffLimitExceeded"
     assert ended.status["failures"][0]["exitCode"] == 143
-    assert ended.status["failures"][0]["message"] == "its liveness probe failed 2 times in a row, so it was ended"
+    assert ended.status["failures"][0]["message"] == "its liveness probe failed 2 times in a row, so it was killed"
     assert "its liveness probe failed 2 times in a row" in ended.errors
 
 
@@ -57,7 +57,7 @@ def test_a_replica_that_never_comes_up_is_ended(laptop: Laptop) -> None:
     ended = laptop.qtj("run", "job.yaml", "-o", "json")
 
     assert ended.code == 1
-    assert ended.status["failures"][0]["message"] == "its startup probe failed 2 times in a row, so it was ended"
+    assert ended.status["failures"][0]["message"] == "its startup probe failed 2 times in a row, so it was killed"
 
 
 def test_a_startup_probe_comes_before_readiness(laptop: Laptop) -> None:

@@ -28,7 +28,7 @@ signal.signal(signal.SIGTERM, stop)
 Path("ready").touch()
 time.sleep(600)
 """
-"""A program that has done three epochs since it was polled, when it is told to end."""
+"""A program that has done three epochs since it was polled, when it gets SIGTERM."""
 
 
 def job(attempt: int = 1, **progress: Any) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def test_an_epoch_that_the_program_has_written_itself_is_not_written_again(tmp_p
     log.notice(job(epoch=1, epochs=4, loss=0.5, accuracy=0.9))
 
     assert known == own
-    assert len(lines.read_text().splitlines()) == 2, "the program had not told its accuracy"
+    assert len(lines.read_text().splitlines()) == 2, "the program had not reported its accuracy"
     assert progress_history(tmp_path).epochs[0].accuracy == 0.9
 
 
@@ -99,7 +99,7 @@ def test_a_program_that_answers_polls_gets_a_record_of_its_epochs(laptop: Laptop
 
     numbers = [number for _, number in written(laptop.artifacts())]
     assert ended.code == 0, ended.errors
-    assert numbers[-1] == 10, "its last word counts, even where no poll has seen it"
+    assert numbers[-1] == 10, "its last report counts, even if no poll has seen it"
     assert len(numbers) >= 2
 
 

@@ -31,9 +31,9 @@ def test_the_folder_of_a_run_holds_what_the_docs_list(laptop: Laptop) -> None:
     assert laptop.qtj("run", "job.yaml").code == 0
 
     folder = laptop.artifacts()
-    names = {path.name for path in folder.iterdir()} - {".qtj-run", "checkpoints"}
+    names = {path.name for path in folder.iterdir()} - {".qtj-run", "checkpoints", "activity.jsonl"}
     assert names == {
-        "job.json", "events.jsonl", "progress.jsonl", "logs", "weights.h5", "weights.predictions.json",
+        "job.json", "events.jsonl", "progress.jsonl", "logs", "report.html", "weights.h5", "weights.predictions.json",
     }  # fmt: skip
     assert json.loads((folder / "job.json").read_text())["kind"] == "QuantumTrainingJob"
     assert [json.loads(line)["epoch"] for line in (folder / "progress.jsonl").read_text().splitlines()][-1] == 2
@@ -89,14 +89,14 @@ def test_a_run_that_is_under_way_is_refused(laptop: Laptop, flags: tuple[str, ..
     assert f"record     {laptop.folder / 'qtj-artifacts/toy/2'}" in beside.output
 
 
-def test_a_job_that_failed_begins_anew_unless_it_is_resumed(laptop: Laptop) -> None:
+def test_a_failed_job_starts_over_unless_it_is_resumed(laptop: Laptop) -> None:
     laptop.write(toy_job(3, "--break-after", "1", workers=1))
     assert laptop.qtj("run", "job.yaml").code == 1
 
-    anew, resumed = (laptop.qtj("run", "job.yaml", "--dry-run", *flags) for flags in ((), ("--resume",)))
+    fresh, resumed = (laptop.qtj("run", "job.yaml", "--dry-run", *flags) for flags in ((), ("--resume",)))
 
-    assert "toy  starts over; toy/1 failed, and --resume would continue it" in anew.output
-    assert f"record     {laptop.folder / 'qtj-artifacts/toy/2'}" in anew.output
+    assert "toy  starts over; toy/1 failed, and --resume would continue it" in fresh.output
+    assert f"record     {laptop.folder / 'qtj-artifacts/toy/2'}" in fresh.output
     assert f"record     {laptop.folder / 'qtj-artifacts/toy/1'}" in resumed.output
 
 

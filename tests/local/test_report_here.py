@@ -27,7 +27,7 @@ for _ in range(4):
     server.handle_request()
 time.sleep(0.2)
 """
-"""An epoch with each poll, and nothing told of steps or of how many epochs there will be."""
+"""An epoch with each poll, without steps and without the number of epochs."""
 
 
 def least() -> dict[str, Any]:

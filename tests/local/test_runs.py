@@ -41,7 +41,7 @@ def test_what_somebody_has_gone_on_with_since_is_not_removed(here: Laptop) -> No
     folder = Folder(here.artifacts(run=1))
     folder.take()  # as a qtj run that went on with it while its user was asked
 
-    with pytest.raises(InputError, match="toy/1 stays: another qtj run is at work"):
+    with pytest.raises(InputError, match="toy/1 stays: another qtj run uses"):
         remove_runs(old)
 
     assert (here.artifacts(run=1) / "job.json").is_file()
@@ -107,11 +107,11 @@ def test_an_interrupted_run_does_not_go_on_in_another_bucket(laptop: Laptop) -> 
     running.interrupt()
     running.end()
 
-    anew = laptop.qtj("run", "job.yaml", "--artifacts", "gs://bucket/new", "--dry-run")
+    fresh = laptop.qtj("run", "job.yaml", "--artifacts", "gs://bucket/new", "--dry-run")
     resumed = laptop.qtj("run", "job.yaml", "--artifacts", "gs://bucket/new", "--resume")
 
-    assert "continues" not in anew.output
-    assert resumed.errors == "qtj: there is no run of toy in gs://bucket/new to go on with: leave --resume out\n"
+    assert "continues" not in fresh.output
+    assert resumed.errors == "qtj: there is no run of toy in gs://bucket/new to continue: leave --resume out\n"
 
 
 def test_a_run_that_another_command_has_completed_meanwhile_is_not_put_back(here: Laptop) -> None:
@@ -124,7 +124,7 @@ def test_a_run_that_another_command_has_completed_meanwhile_is_not_put_back(here
     assert here.qtj("run", "job.yaml").code == 0
     record = (here.artifacts() / "job.json").read_bytes()
 
-    with ExitStack() as stack, pytest.raises(InputError, match="toy/1 has gone on meanwhile"):
+    with ExitStack() as stack, pytest.raises(InputError, match="toy/1 was continued by another command"):
         claim(plan, stack)
 
     assert (here.artifacts() / "job.json").read_bytes() == record
@@ -229,7 +229,7 @@ def test_a_failed_job_that_is_stopped_is_told_how_it_goes_on(laptop: Laptop) -> 
     stopped = laptop.qtj("stop", "bad")
     attached = laptop.start("attach", "bad").end(seconds=20)
 
-    assert stopped.output == "bad/1 is Failed: `qtj run` of its file with --resume goes on with it\n"
+    assert stopped.output == "bad/1 is Failed: `qtj run` of its file with --resume continues it\n"
     assert attached.code == 1
     assert json.loads(laptop.qtj("status", "good", "-o", "json").output)["status"]["phase"] == "Running"
     assert laptop.qtj("stop", "good").code == 0

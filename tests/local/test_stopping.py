@@ -1,4 +1,4 @@
-"""While the programs of a job that is stopped still end, nobody is told that it is suspended."""
+"""While the programs of a stopped job are ending, the job is not reported as suspended."""
 
 from pathlib import Path
 
@@ -51,10 +51,10 @@ def test_who_follows_a_run_learns_of_its_suspension_when_its_programs_have_ended
     folder.ask_to_stop(at_once=False)
     folder.save(job("Suspended"))
     (tmp_path / "events.jsonl").write_text("")
-    folder.tell({"type": "Normal", "reason": "x", "message": "y", "involvedObject": {"name": "own"}})
+    folder.record_event({"type": "Normal", "reason": "x", "message": "y", "involvedObject": {"name": "own"}})
 
     seen.append(next(changes))
-    folder.say_stopped()
+    folder.clear_stop_request()
     seen.append(next(changes))
     folder.release()
 

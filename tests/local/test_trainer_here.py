@@ -30,8 +30,8 @@ def test_kill_9_of_a_worker_costs_a_restart_and_not_the_epochs_before(laptop: La
 
     assert ended.code == 0, ended.errors
     stages = ["starting", "running", "loading TensorFlow", "compiling", "training", "inferring"]
-    told = [line[11:].removeprefix("qcnn  ").partition("  ")[0] for line in ended.errors.splitlines()]
-    assert [stage for stage in dict.fromkeys(told) if stage in stages] == stages
+    reported = [line[11:].removeprefix("qcnn  ").partition("  ")[0] for line in ended.errors.splitlines()]
+    assert [stage for stage in dict.fromkeys(reported) if stage in stages] == stages
     assert (ended.status["attempt"], ended.status["restarts"]) == (2, 1)
     assert ended.status["failures"][0]["exitCode"] == 137
     assert ended.status["progress"]["epoch"] == 60
@@ -59,10 +59,10 @@ def test_a_full_disk_is_told_and_the_earlier_checkpoint_stays(laptop: Laptop) ->
 
     ended = laptop.run_apart(script)
 
-    said = (laptop.folder / "err").read_text()
-    assert ended.returncode == 1, said
-    assert f"there is no room for artifacts in {disk} (No space left on device)" in said
-    assert "Traceback" not in said
+    output = (laptop.folder / "err").read_text()
+    assert ended.returncode == 1, output
+    assert f"there is no room for artifacts in {disk} (No space left on device)" in output
+    assert "Traceback" not in output
     assert all(path.stat().st_size for path in (laptop.folder / "kept").rglob("*.npz"))
     assert list((laptop.folder / "kept").rglob("*.npz"))
 

@@ -1,6 +1,6 @@
 """Every manifest that a job of one shape leads to, as text.
 
-`UPDATE_GOLDEN=1 pytest tests/manifests` writes the files anew; the diff then is what a reviewer looks at.
+`UPDATE_GOLDEN=1 pytest tests/manifests` writes the files again; a reviewer looks at the diff.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The inference Job: the leading replica's template, told which weights to load."""
+"""The inference Job: the leading replica's template, and variables that name the weights."""
 
 from typing import Any
 
@@ -31,24 +31,26 @@ def run(**inference: Any) -> str:
     return inference_run(Inference.model_validate(inference), WEIGHTS)
 
 
-def test_it_is_told_exactly_the_stored_weights() -> None:
-    told = {variable["name"]: variable["value"] for variable in container(built())["env"]}
+def test_it_gets_exactly_the_stored_weights() -> None:
+    environment = {variable["name"]: variable["value"] for variable in container(built())["env"]}
 
-    assert (told[Env.WEIGHTS_URI], told[Env.WEIGHTS_SHA256]) == (WEIGHTS.uri, WEIGHTS.sha256)
-    assert told[Env.ARTIFACTS_URI] == "gs://lab-bucket/qcnn"
-
-
-def test_it_is_told_no_checksum_that_nobody_knows() -> None:
-    told = {each["name"]: each["value"] for each in container(built(weights=WeightsStatus(uri="gs://b/w.h5")))["env"]}
-
-    assert told[Env.WEIGHTS_URI] == "gs://b/w.h5"
-    assert Env.WEIGHTS_SHA256 not in told
+    assert (environment[Env.WEIGHTS_URI], environment[Env.WEIGHTS_SHA256]) == (WEIGHTS.uri, WEIGHTS.sha256)
+    assert environment[Env.ARTIFACTS_URI] == "gs://lab-bucket/qcnn"
 
 
-def test_it_is_told_nothing_of_weights_where_there_are_none() -> None:
-    told = {each["name"] for each in container(built(weights=None))["env"]}
+def test_it_gets_no_checksum_if_none_is_known() -> None:
+    environment = {
+        each["name"]: each["value"] for each in container(built(weights=WeightsStatus(uri="gs://b/w.h5")))["env"]
+    }
 
-    assert told.isdisjoint({Env.WEIGHTS_URI, Env.WEIGHTS_SHA256})
+    assert environment[Env.WEIGHTS_URI] == "gs://b/w.h5"
+    assert Env.WEIGHTS_SHA256 not in environment
+
+
+def test_it_gets_no_weights_if_there_are_none() -> None:
+    environment = {each["name"] for each in container(built(weights=None))["env"]}
+
+    assert environment.isdisjoint({Env.WEIGHTS_URI, Env.WEIGHTS_SHA256})
 
 
 def test_its_own_template_replaces_the_leaders_and_says_itself_what_runs() -> None:
@@ -77,9 +79,9 @@ def test_it_waits_in_the_queue_of_its_job_as_a_job_of_its_own() -> None:
 def test_it_is_no_member_of_the_gang() -> None:
     manifest = built()
 
-    told = {variable["name"] for variable in container(manifest)["env"]}
+    environment = {variable["name"] for variable in container(manifest)["env"]}
     labels = manifest["spec"]["template"]["metadata"]["labels"]
-    assert told.isdisjoint({Env.TF_CONFIG, Env.PROFILER_PORT, Env.METRICS_PORT})
+    assert environment.isdisjoint({Env.TF_CONFIG, Env.PROFILER_PORT, Env.METRICS_PORT})
     assert "ports" not in container(manifest)
     assert "quantumtraining.dev/role" not in labels
 

@@ -38,25 +38,25 @@ def ports(container: dict[str, Any]) -> list[tuple[str | None, int]]:
     return [(port.get("name"), port["containerPort"]) for port in container["ports"]]
 
 
-def test_a_program_is_told_its_job_and_where_everything_is() -> None:
+def test_a_program_gets_its_job_and_all_addresses() -> None:
     job = a_job(circuit={"qubits": 8}, profiler={"port": 6009})
 
     (container,) = replica_pod(job, job.leader, attempt=4)["spec"]["containers"]
 
-    told = env(container)
-    assert (told[Env.JOB], told[Env.JOB_UID], told[Env.ATTEMPT]) == ("qcnn", JOB_UID, "4")
-    assert (told[Env.ARTIFACTS_URI], told[Env.QUBITS]) == ("gs://lab-bucket/qcnn", "8")
-    assert (told[Env.PROFILER_PORT], told[Env.METRICS_PORT]) == ("6009", "2224")
-    assert told[Env.TERMINATION_LOG] == "/dev/termination-log"
+    environment = env(container)
+    assert (environment[Env.JOB], environment[Env.JOB_UID], environment[Env.ATTEMPT]) == ("qcnn", JOB_UID, "4")
+    assert (environment[Env.ARTIFACTS_URI], environment[Env.QUBITS]) == ("gs://lab-bucket/qcnn", "8")
+    assert (environment[Env.PROFILER_PORT], environment[Env.METRICS_PORT]) == ("6009", "2224")
+    assert environment[Env.TERMINATION_LOG] == "/dev/termination-log"
 
 
-def test_a_program_is_told_all_that_its_job_says_of_the_circuit() -> None:
+def test_a_program_gets_everything_that_its_job_specifies_of_the_circuit() -> None:
     job = a_job(circuit={"qubits": 8, "filters": 3, "precision": "double"})
 
     (container,) = replica_pod(job, job.leader, attempt=1)["spec"]["containers"]
 
-    told = env(container)
-    assert (told[Env.QUBITS], told[Env.FILTERS], told[Env.PRECISION]) == ("8", "3", "double")
+    environment = env(container)
+    assert (environment[Env.QUBITS], environment[Env.FILTERS], environment[Env.PRECISION]) == ("8", "3", "double")
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_program_is_told_all_that_its_job_says_of_the_circuit() -> None:
         ({"qubits": 8}, {Env.FILTERS, Env.PRECISION}),
     ],
 )
-def test_a_program_is_told_nothing_that_its_job_leaves_out(circuit: dict[str, Any] | None, silent: set[Env]) -> None:
+def test_a_program_gets_nothing_that_its_job_leaves_out(circuit: dict[str, Any] | None, silent: set[Env]) -> None:
     job = a_job(circuit=circuit)
 
     (container,) = replica_pod(job, job.leader, attempt=1)["spec"]["containers"]
@@ -74,7 +74,7 @@ def test_a_program_is_told_nothing_that_its_job_leaves_out(circuit: dict[str, An
     assert not silent & env(container).keys()
 
 
-def test_the_program_learns_where_its_last_word_belongs() -> None:
+def test_the_program_gets_the_path_of_its_termination_message() -> None:
     assert env(main(terminationMessagePath="/tmp/word"))[Env.TERMINATION_LOG] == "/tmp/word"
 
 
@@ -131,14 +131,14 @@ def test_a_users_labels_and_annotations_stay() -> None:
     assert built["annotations"] == {"note": "mine"}
 
 
-def test_nobody_takes_the_labels_by_which_we_find_the_pod() -> None:
+def test_the_labels_by_which_the_pod_is_found_cannot_be_replaced() -> None:
     built = pod(metadata={"labels": {"quantumtraining.dev/job": "other"}}, attempt=2)["metadata"]
 
     assert built["labels"]["quantumtraining.dev/job"] == "qcnn"
     assert built["labels"]["quantumtraining.dev/attempt"] == "2"
 
 
-def test_a_pod_belongs_to_its_job_so_that_it_goes_with_it() -> None:
+def test_a_pod_belongs_to_its_job_so_that_it_is_deleted_with_it() -> None:
     (owner,) = pod()["metadata"]["ownerReferences"]
 
     assert (owner["kind"], owner["name"], owner["uid"], owner["controller"]) == (

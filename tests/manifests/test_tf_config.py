@@ -1,4 +1,4 @@
-"""TF_CONFIG: every replica is told the same cluster and its own place in it."""
+"""TF_CONFIG: every replica gets the same cluster and its own task in it."""
 
 import json
 from typing import Any
@@ -78,9 +78,9 @@ def test_every_service_leads_to_exactly_the_pod_of_its_name(job: Job) -> None:
 def test_every_pod_carries_its_own(job: Job) -> None:
     for replica in job.replicas():
         (container,) = replica_pod(job, replica, attempt=1)["spec"]["containers"]
-        told = {variable["name"]: variable["value"] for variable in container["env"]}
+        environment = {variable["name"]: variable["value"] for variable in container["env"]}
 
-        assert told[Env.TF_CONFIG] == tf_config(job, replica)
+        assert environment[Env.TF_CONFIG] == tf_config(job, replica)
 
 
 @given(jobs)
@@ -95,11 +95,11 @@ def test_an_evaluator_has_a_task_of_its_own_and_is_in_no_cluster(job: Job) -> No
 
     *others, evaluator = configs(evaluated)
 
-    assert others == configs(job), "the others are told what they were told without it"
+    assert others == configs(job), "the others get the same as without it"
     assert evaluator == {"cluster": others[0]["cluster"], "task": {"type": "evaluator", "index": 0}}
 
 
-def test_parameter_servers_are_told_where_everybody_is() -> None:
+def test_parameter_servers_get_all_addresses() -> None:
     (*_, config) = configs(a_job(chief=True, ps=2, workers=1, strategy="ParameterServer"))
 
     assert config == {
@@ -112,19 +112,19 @@ def test_parameter_servers_are_told_where_everybody_is() -> None:
     }
 
 
-def test_one_worker_is_told_as_well_so_that_a_program_need_not_care() -> None:
+def test_a_single_worker_gets_one_as_well_so_that_a_program_need_not_distinguish() -> None:
     (config,) = configs(a_job(workers=1))
 
     assert config == {"cluster": {"worker": ["qcnn-worker-0.lab.svc:2222"]}, "task": {"type": "worker", "index": 0}}
 
 
-def test_a_chief_alone_is_told_as_well() -> None:
+def test_a_single_chief_gets_one_as_well() -> None:
     (config,) = configs(a_job(chief=True, workers=None))
 
     assert config == {"cluster": {"chief": ["qcnn-chief-0.lab.svc:2222"]}, "task": {"type": "chief", "index": 0}}
 
 
-def test_the_chief_comes_first_for_it_leads() -> None:
+def test_the_chief_is_first_because_it_leads() -> None:
     assert list(configs(a_job(chief=True, workers=2))[0]["cluster"]) == ["chief", "worker"]
 
 

@@ -1,6 +1,10 @@
-"""`make mutation`: breaks the decisions in every small way, one at a time, and counts what the tests notice.
+"""`make mutation`: breaks the code in every small way, one at a time, and counts what the tests notice.
 
-Names of mutants, with wildcards, may follow: `python -m tests.mutation 'qtj_operator.core.ended.*'`.
+What is broken: the operator's decisions, and what the trainer and the cluster of one machine do without TensorFlow and
+without other processes. [tool.mutmut] in pyproject.toml lists the modules and the tests, which are the fast ones: a
+mutant is tried in one process.
+
+Names of mutants, with wildcards, may follow: `python -m tests.mutation 'qtj_operator.core.finished.*'`.
 """
 
 import shutil
@@ -11,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[2]
+PACKAGES = ("operator/qtj", "operator/qtj_contract", "operator/qtj_operator", "trainer/qtj_trainer")
 NOTICED = {"killed", "timeout", "segfault", "suspicious"}
 """What mutmut calls a mutant with which the tests do not pass."""
 
@@ -18,7 +23,8 @@ NOTICED = {"killed", "timeout", "segfault", "suspicious"}
 def laid_out(folder: Path) -> None:
     """Copies what is needed: mutmut takes a module's path for its name, so that no source root may be above it."""
     ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "operator" / "qtj_operator", folder / "qtj_operator", ignore=ignored)
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, folder / Path(package).name, ignore=ignored)
     shutil.copytree(ROOT / "tests", folder / "tests", ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", folder)
 

@@ -92,15 +92,39 @@ def wheel(folder: Path, name: str, *members: str) -> Path:
     return folder / name
 
 
-def test_a_wheel_with_its_libraries_and_a_manylinux_tag_may_be_published(tmp_path: Path) -> None:
-    name = f"quantumtrainingjob-{VERSION}-py3-none-manylinux_2_34_aarch64.whl"
+def test_a_trainers_wheel_with_its_libraries_and_a_manylinux_tag_may_be_published(tmp_path: Path) -> None:
+    name = f"quantumtrainingjob_trainer-{VERSION}-py3-none-manylinux_2_34_aarch64.whl"
 
-    assert faults(wheel(tmp_path, name, "a/libqtj_fused.so", "b/libqtj_tracer.so")) == []
+    assert (
+        faults(
+            wheel(
+                tmp_path,
+                name,
+                "qtj_trainer/libqtj_fused.so",
+                "qtj_trainer/libqtj_op.so",
+                "qtj_trainer/b/libqtj_tracer.so",
+            )
+        )
+        == []
+    )
 
 
-def test_a_wheel_that_was_built_without_a_compiler_is_refused(tmp_path: Path) -> None:
-    assert faults(wheel(tmp_path, "quantumtrainingjob-0.0.1-py3-none-any.whl", "a/libqtj_tracer.so")) == [
+def test_a_trainers_wheel_that_was_built_without_a_compiler_is_refused(tmp_path: Path) -> None:
+    name = "quantumtrainingjob_trainer-0.0.1-py3-none-any.whl"
+
+    assert faults(wheel(tmp_path, name, "qtj_trainer/libqtj_tracer.so")) == [
         "it has no libqtj_fused.so",
-        f"it is not of version {VERSION} for every Python 3",
+        "it has no libqtj_op.so",
+        f"it is not of version {VERSION}",
         "its name has no manylinux tag, so package indexes refuse it",
+    ]
+
+
+def test_an_operators_wheel_with_another_package_or_a_library_is_refused(tmp_path: Path) -> None:
+    name = f"quantumtrainingjob_operator-{VERSION}-py3-none-linux_x86_64.whl"
+
+    assert faults(wheel(tmp_path, name, "qtj_operator/x.py", "qtj/x.py", "qtj_operator/libqtj_fused.so")) == [
+        "it has qtj/x.py, which is of another package",
+        "it has libqtj_fused.so, which is none of its libraries",
+        "it is not for every platform, although it is pure Python",
     ]

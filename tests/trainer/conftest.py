@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from google.cloud import storage
 
+from qtj_trainer.storage import Store, open_store
 from tests.trainer.loops import Folder
 from tests.trainer.processes import Trainer, eventually, free_ports
 
@@ -23,6 +24,12 @@ def find_emulator() -> str | None:
     built = [str(path) for path in cache.glob(f"tools/*/bin/{EMULATOR}")]
     candidates = [os.environ.get("QTJ_GCS_EMULATOR"), shutil.which(EMULATOR), *built]
     return next((path for path in candidates if path and Path(path).is_file()), None)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """An empty store on the disk."""
+    return open_store(str(tmp_path))
 
 
 @pytest.fixture(scope="session")
@@ -65,7 +72,7 @@ def trainer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trainer]:
 
 @pytest.fixture
 def job(trainer: Trainer, tmp_path: Path) -> Folder:
-    """The folder of a job, for programs with a loop of their own."""
+    """The folder of a job, for programs with a custom loop."""
     return Folder(trainer, tmp_path / "job")
 
 

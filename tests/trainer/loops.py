@@ -1,4 +1,4 @@
-"""A program with a loop of its own, and the folder of a job that it is run in."""
+"""A program with a custom loop, and the folder of its job."""
 
 import json
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class Folder:
         return self.start(here, source, **environment).end()
 
     def losses(self) -> list[float]:
-        """Returns the losses that were told, of one epoch after the other."""
+        """Returns the reported losses, one for each epoch."""
         return [json.loads(line)["loss"] for line in (self.path / "log").read_text().splitlines()]
 
     def stored(self, pattern: str) -> list[str]:

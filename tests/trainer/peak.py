@@ -1,4 +1,4 @@
-"""What a training takes at its peak: the trainer in a process of its own, which looks at itself when it is done.
+"""What a training takes at its peak: the trainer in a separate process, which measures itself at its end.
 
 Run as a program, this file is that process: `peak.py FREE_BYTES ARGUMENTS...` trains where FREE_BYTES are free, or what
 really is for 0.
@@ -30,7 +30,7 @@ class Peak:
     Attributes:
         code: Its exit code; negative for the signal that killed it.
         private: Most bytes that it had for itself: resident memory without the files of libraries.
-        errors: What it said on stderr.
+        errors: Its output on stderr.
     """
 
     code: int
@@ -39,7 +39,7 @@ class Peak:
 
 
 def peak(*arguments: str, threads: int = 2, free: int = 0, group: Path | None = None) -> Peak:
-    """Trains in a process of its own, in a control group if one is given."""
+    """Trains in a separate process, in a control group if one is given."""
     joining = ["sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh"] if group else []
     with tempfile.TemporaryDirectory() as folder:
         return _end_of(_started(folder, arguments, joining=joining, threads=threads, free=free))
@@ -93,9 +93,9 @@ def limited(limit: int) -> Iterator[Path]:
 
 def main(free: int, arguments: list[str]) -> None:
     if free:  # only then: it imports TensorFlow, and a training that is refused must not
-        from qtj_trainer.simulate.fused.budget import BUDGET  # noqa: PLC0415
+        from qtj_trainer.simulate.fused.library import library  # noqa: PLC0415
 
-        BUDGET._free = lambda: free - BUDGET.lent
+        library().qtj_assume_free(free)
     app(arguments, standalone_mode=False, obj=Stop())
     lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
     kilobytes = {words[0]: int(words[1]) for words in lines if words[-1] == "kB"}

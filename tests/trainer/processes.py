@@ -15,7 +15,7 @@ from pathlib import Path
 import qtj_contract as contract
 
 PATIENCE = 900.0
-"""Seconds after which something is taken for hanging: other work on the machine may slow it down twentyfold."""
+"""Seconds after which a process counts as hanging: other work on the machine may slow it down twentyfold."""
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -36,26 +36,26 @@ class Ended:
 
     @property
     def metrics(self) -> Mapping[str, float]:
-        """The metrics of its last word."""
+        """The metrics of its termination message."""
         assert self.message is not None, self.errors
         return self.message.metrics
 
     @property
     def error(self) -> str:
-        """The error of its last word."""
+        """The error of its termination message."""
         assert self.message is not None, self.errors
         return self.message.error or ""
 
     @property
     def weights(self) -> contract.Weights:
-        """The weights of its last word."""
+        """The weights of its termination message."""
         assert self.message is not None, self.errors
         assert self.message.weights is not None
         return self.message.weights
 
     @property
     def sentences(self) -> list[str]:
-        """What the trainer itself said on stderr, without what TensorFlow's C++ side says while it is loaded."""
+        """The trainer's own output on stderr, without that of TensorFlow's C++ code."""
         return [line for line in self.errors.splitlines() if line.startswith(("error:", "Traceback"))]
 
 
@@ -71,7 +71,7 @@ class Trainer:
         return self._start(("-m", "qtj_trainer", *arguments), environment)
 
     def start_program(self, path: Path, *arguments: str, **environment: str) -> "Process":
-        """Starts a program of a user's own."""
+        """Starts a user's program."""
         return self._start((str(path), *arguments), environment)
 
     def _start(self, command: Sequence[str], environment: dict[str, str]) -> "Process":
@@ -98,7 +98,7 @@ class Trainer:
         ]
 
     def start_programs(self, size: int, path: Path, *arguments: str, **environment: str) -> list["Process"]:
-        """Starts workers that run a program of a user's own."""
+        """Starts workers that run a user's program."""
         configs = tf_configs(worker=size).values()
         return [self.start_program(path, *arguments, TF_CONFIG=each, **environment) for each in configs]
 
@@ -130,12 +130,12 @@ class Process:
             )
 
     def wait_for(self, text: str, seconds: float = PATIENCE) -> None:
-        """Waits until the process has said something."""
+        """Waits until the output has a text."""
         eventually(lambda: text in self.output() or self.popen.poll() is not None, seconds)
         assert text in self.output(), self._errors.read_text()
 
     def output(self) -> str:
-        """Returns what the process has said so far."""
+        """Returns the output so far."""
         return self._output.read_text()
 
     def errors(self) -> str:
@@ -167,7 +167,7 @@ def tf_configs(**sizes: int) -> dict[tuple[str, int], str]:
 
 
 def _cpu_seconds_of_children() -> float:
-    """Returns the processor time of all processes that were waited for: the difference is that of the last one."""
+    """Returns the processor time of all processes that have ended: the difference is the time of the last one."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

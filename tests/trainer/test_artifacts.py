@@ -11,15 +11,10 @@ import qtj_contract as contract
 from qtj_trainer.errors import UserError
 from qtj_trainer.run import artifacts
 from qtj_trainer.run.artifacts import Address, Record, Result
-from qtj_trainer.run.termination import leave_message
-from qtj_trainer.storage import Store, open_store
+from qtj_trainer.run.termination import write_message
+from qtj_trainer.storage import Store
 
 WEIGHTS = contract.Weights(uri="gs://b/weights/1.h5", sha256="1f" * 32)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return open_store(str(tmp_path))
 
 
 def result_of(job_uid: str) -> Result:
@@ -33,7 +28,7 @@ def test_a_job_finds_its_own_result(store: Store) -> None:
     assert Result.of_job(store, "uid-1") == result_of("uid-1")
 
 
-def test_a_job_that_is_run_again_says_the_same_as_at_first(store: Store) -> None:
+def test_a_job_that_is_run_again_reports_the_same_result(store: Store) -> None:
     result_of("uid-1").store(store)
 
     again = Result.of_job(store, "uid-1")
@@ -85,14 +80,14 @@ def test_a_record_is_found_beside_its_weights(store: Store) -> None:
 
     record.store(store, name)
 
-    assert Record.beside(weights.uri) == record
+    assert Record.of_weights(weights.uri) == record
 
 
 def test_a_garbled_record_is_named(store: Store) -> None:
     store.write("weights/1.json", b"[]")
 
     with pytest.raises(UserError, match=r"1\.json is not a record"):
-        Record.beside(store.uri("weights/1.h5"))
+        Record.of_weights(store.uri("weights/1.h5"))
 
 
 def test_an_object_is_named_by_its_digest(store: Store) -> None:
@@ -119,16 +114,16 @@ def test_equal_columns_have_equal_bytes() -> None:
     np.testing.assert_array_equal(artifacts.arrays_from_bytes(data)["theta"], columns["theta"])
 
 
-def test_the_last_word_goes_where_the_operator_reads_it(tmp_path: Path) -> None:
+def test_the_termination_message_is_written_where_the_operator_reads_it(tmp_path: Path) -> None:
     log = tmp_path / "log"
 
-    leave_message({"QTJ_TERMINATION_LOG": str(log)}, result_of("uid-1").message())
+    write_message({"QTJ_TERMINATION_LOG": str(log)}, result_of("uid-1").message())
 
     assert contract.TerminationMessage.parse(log.read_text()) == result_of("uid-1").message()
 
 
-def test_a_last_word_nobody_can_write_is_no_failure(tmp_path: Path) -> None:
-    leave_message({"QTJ_TERMINATION_LOG": str(tmp_path)}, contract.TerminationMessage(error="no"))
+def test_a_termination_message_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
+    write_message({"QTJ_TERMINATION_LOG": str(tmp_path)}, contract.TerminationMessage(error="no"))
 
 
 @pytest.mark.parametrize("name", ["file", "allow_pickle", "self", "args", "arr_0", "a/b", "a.npy"])

@@ -18,7 +18,7 @@ SMALL = ("--size", "32", "--epochs", "1", "--batch-size", "2", "--checkpoint-eve
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two classes of two images each, to learn from and to be judged by."""
+    """Two classes of two images each, for training and for the held-out set."""
     pixels = np.random.default_rng(0).integers(0, 255, (40, 50, 3), np.uint8)
     for part in ("train", "test"):
         for name in ("cat", "dog"):
@@ -59,10 +59,10 @@ def test_an_image_that_cannot_be_read_is_named(folder: Path, spoil: Callable[[Pa
     options = ImagesOptions(data=str(folder), size=32)
     examples = Images().encode(Images().split(options).training, options)
 
-    with pytest.raises(UserError) as told, inputs_named(examples):
+    with pytest.raises(UserError) as refused, inputs_named(examples):
         list(batches(examples, 2, seed=0).take(2))
 
-    assert str(told.value) == f"{path} cannot be read as an image ({reason.format(path=path)}): replace or remove it"
+    assert str(refused.value) == f"{path} cannot be read as an image ({reason.format(path=path)}): replace or remove it"
 
 
 @pytest.mark.parametrize("part", ["train", "test"])
@@ -100,7 +100,7 @@ def test_one_class_is_too_few(tmp_path: Path) -> None:
         Images().split(ImagesOptions(data=str(tmp_path)))
 
 
-def test_nothing_to_be_judged_by_is_told(folder: Path) -> None:
+def test_a_folder_without_held_out_images_is_reported(folder: Path) -> None:
     for path in folder.glob("test/*/*"):
         path.unlink()
 

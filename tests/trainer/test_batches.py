@@ -1,4 +1,4 @@
-"""Every example exactly once in an epoch, whatever the number of replicas."""
+"""Every example exactly once in an epoch, for any number of replicas."""
 
 from dataclasses import replace
 from itertools import islice
@@ -16,7 +16,7 @@ Rows = list[tuple[NDArray[Any], NDArray[Any]]]
 
 
 def numbered(count: int) -> Examples:
-    """Examples that can be told apart."""
+    """Examples that can be distinguished."""
     numbers = np.arange(count, dtype=np.float32)
     return Examples(numbers[:, None], numbers)
 

@@ -74,7 +74,7 @@ def test_training_and_held_out_set_share_their_charts(curves: Curves) -> None:
     assert values(curves.validation, "signAccuracy") == [(7, 0.5), (14, 0.5)]
 
 
-def test_what_nobody_has_measured_is_not_drawn(tmp_path: Path) -> None:
+def test_what_was_not_measured_is_not_drawn(tmp_path: Path) -> None:
     with Board(open_store(str(tmp_path)), "uid-1") as board:
         board.show(Epoch(1, 7, 0.5, {}, 100.0), {}, {})
 

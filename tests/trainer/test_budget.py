@@ -1,7 +1,9 @@
 """All engines of a process share one budget, and the states that they work on."""
 
+import gc
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qtj_trainer.simulate.fused.budget import Budget
-from qtj_trainer.simulate.fused.engine import Engine, lanes, shared_memory
+from qtj_trainer.simulate.fused.engine import Engine, lanes, lent_memory, shared_memory
+from qtj_trainer.simulate.fused.library import library
 from qtj_trainer.simulate.fused.plan import make_plan
 from qtj_trainer.simulate.fused.shape import Tuning
 from qtj_trainer.simulate.specification import specified
@@ -29,27 +31,38 @@ def engine(qubits: int = 14, tile_bits: int | None = None, **options: Any) -> En
 
 def gradients(of: Engine, batch: int, qubits: int = 14) -> tuple[NDArray[Any], NDArray[Any]]:
     inputs, weights = np.linspace(-1, 1, batch * qubits).reshape(batch, qubits), np.linspace(0, 1, 21)
-    values, serial = of.values(inputs, weights)
-    return of.gradients(inputs, weights, np.ones_like(values), serial)
+    values = of.values(inputs, weights)
+    return of.gradients(inputs, weights, np.ones_like(values))
 
 
-def test_engines_share_what_one_alone_would_have() -> None:
-    budget, engines = Budget(lambda: 8 * MIB), [engine() for _ in range(8)]
+@pytest.fixture
+def free() -> Iterator[Callable[[int], None]]:
+    """Says how many bytes are free, but for those that are lent."""
+    gc.collect()  # engines of other tests
+    yield library().qtj_assume_free
+    library().qtj_assume_free(-1)
 
-    budget.lend(engines[0], 64)
-    alone = budget.lent
+
+Free = Callable[[int], None]
+
+
+def test_engines_share_what_one_alone_would_have(free: Free) -> None:
+    free(8 * MIB)
+    engines = [engine(keep_bytes=None) for _ in range(8)]
+
+    gradients(engines[0], 64)
+    alone = lent_memory()
     for each in engines:
-        budget.lend(each, 64)
+        gradients(each, 64)
 
     assert engines[0].states(64) > 8 * MIB, "one could fill the memory"
     assert alone == 2 * MIB
-    assert budget.lent <= 8 * MIB // 3, "what is lent and not yet taken may count as free once more"
+    assert lent_memory() == alone
 
 
-def test_an_engine_takes_no_more_than_it_was_lent() -> None:
-    budget, rich, poor = Budget(lambda: 8 * MIB), engine(), engine()
-    rich.keep(1 << 30)
-    budget.lend(poor, 64)
+def test_an_engine_takes_no_more_than_it_was_lent(free: Free) -> None:
+    free(8 * MIB)
+    rich, poor = engine(keep_bytes=1 << 30), engine(keep_bytes=None)
     before = rich.memory, poor.memory
 
     gradients(rich, 64)
@@ -59,42 +72,50 @@ def test_an_engine_takes_no_more_than_it_was_lent() -> None:
     assert rich.states(64) - 2 * MIB <= left_out < rich.states(64) - 2 * MIB + rich.states(1)
 
 
-def test_what_is_lent_comes_back_when_an_engine_dies() -> None:
-    budget, first = Budget(lambda: 4 * MIB), engine()
-    budget.lend(first, 64)
-    full = budget.lent
+def test_what_is_lent_comes_back_when_an_engine_dies(free: Free) -> None:
+    free(4 * MIB)
+    first = engine(keep_bytes=None)
+    gradients(first, 64)
+    full = lent_memory()
 
     del first
 
     assert full == MIB
-    assert budget.lent == 0
+    assert lent_memory() == 0
 
 
-def test_room_is_looked_at_when_it_is_used() -> None:
-    room = [0]
-    budget, one = Budget(lambda: room[0]), engine()
-    room[0] = 400 * MIB
+def test_room_is_looked_at_when_it_is_used(free: Free) -> None:
+    free(0)
+    one = engine(keep_bytes=None)
+    free(400 * MIB)
 
-    budget.lend(one, 4)
     before = one.memory
     gradients(one, 4)
 
     assert one.memory - before >= one.states(4)
 
 
-def test_an_engine_that_asks_for_no_more_looks_at_nothing() -> None:
-    looks: list[int] = []
-
-    def room() -> int:
-        looks.append(1)
-        return MIB
-
-    budget, one = Budget(room), engine()
+def test_an_engine_that_asks_for_no_more_looks_at_nothing(free: Free) -> None:
+    one = engine(keep_bytes=None)
+    free(0)
+    gradients(one, 8)
+    free(400 * MIB)
 
     for batch in (8, 4, 8, 1):
-        budget.lend(one, batch)
+        gradients(one, batch)
+    asked_no_more = lent_memory()
+    gradients(one, 9)
 
-    assert len(looks) == 1
+    assert asked_no_more == 0
+    assert lent_memory() == one.states(9)
+
+
+def test_without_an_assumption_a_quarter_of_what_is_free_is_lent() -> None:
+    one = engine(keep_bytes=None)
+
+    gradients(one, 4)
+
+    assert lent_memory() >= one.states(4), "this machine has more free than 4 MiB"
 
 
 @pytest.mark.parametrize("keep", [0, 1 << 16, 1 << 30])
@@ -111,13 +132,13 @@ def test_engines_of_different_sizes_work_in_the_same_place(*, larger_first: bool
     sizes = (15, 14) if larger_first else (14, 15)
     expected = [gradients(engine(size), 3, size) for size in sizes]
     engines = [engine(size) for size in sizes]
-    serials = []
+    asked = []
     for each, size in zip(engines, sizes, strict=True):
         inputs, weights = np.linspace(-1, 1, 3 * size).reshape(3, size), np.linspace(0, 1, 21)
-        values, serial = each.values(inputs, weights)
-        serials.append((each.gradients, (inputs, weights, np.ones_like(values), serial)))
+        values = each.values(inputs, weights)
+        asked.append((each, inputs, weights, np.ones_like(values)))
 
-    found = [taken_back(*numbers) for taken_back, numbers in serials]
+    found = [each.gradients(*rest) for each, *rest in asked]
 
     for (one, other), (mine, yours) in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, mine)

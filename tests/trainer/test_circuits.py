@@ -87,7 +87,7 @@ def test_a_convolution_joins_neighbours(qubits: int, blocks: int) -> None:
 
 
 @pytest.mark.parametrize(("qubits", "pairs", "left"), [(4, 2, 2), (5, 2, 3), (8, 4, 4), (23, 11, 12)])
-def test_a_pooling_leaves_the_sinks_and_the_unpaired_qubit(qubits: int, pairs: int, left: int) -> None:
+def test_a_pooling_keeps_the_sinks_and_the_unpaired_qubit(qubits: int, pairs: int, left: int) -> None:
     line = cirq.LineQubit.range(qubits)
 
     circuit = circuits.pooling(line, sympy.symbols("a0:6"))

@@ -11,7 +11,7 @@ import pytest
 from tests.trainer.processes import REPOSITORY, Trainer
 
 AT_ONCE = 4
-"""Seconds of processor time within which a mistake is told; importing TensorFlow alone takes longer."""
+"""Seconds of processor time within which a mistake is reported; importing TensorFlow alone takes longer."""
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_help_names_the_environment(help_of_qcnn: str) -> None:
         ("train qcnn --epoch 3", 2, "No such option: --epoch"),
         ("train qcnn --optimizer lion", 2, "Invalid value for '--optimizer': 'lion' is not one of"),
         ("train qcnn --model pure --filters 2", 1, "only the hybrid model has filters"),
-        ("train qcnn --qubits 40", 1, "this training takes at least"),
+        ("train qcnn --qubits 40", 1, "this training needs at least"),
         ("train qcnn --schedule step", 2, "Invalid value for '--schedule': 'step' is not one of"),
         ("train qcnn --momentum 0.9", 1, "--momentum is 0.9 and --optimizer is adam, which does not use it"),
         ("train images", 1, "images needs --data"),
@@ -80,7 +80,7 @@ def test_a_mistake_is_one_sentence_at_once(trainer: Trainer, arguments: str, cod
     assert (ended.code, len(ended.sentences)) == (code, 1)
     assert sentence in ended.sentences[0]
     assert sentence in ended.error
-    assert not ended.error.endswith(".")  # the operator goes on from there
+    assert not ended.error.endswith(".")  # other messages contain it
     assert ended.cpu_seconds < AT_ONCE
 
 
@@ -105,11 +105,11 @@ def test_a_mistake_is_one_sentence_at_once(trainer: Trainer, arguments: str, cod
         (
             [],
             {"QTJ_PRECISION": "double"},
-            "spec.circuit.precision is double and the trainer computes in single precision: leave it out",
+            "spec.circuit.precision is double, but the trainer computes in single precision: leave it out",
         ),
     ],
 )
-def test_another_circuit_than_the_job_says_is_refused(
+def test_another_circuit_than_that_of_the_job_is_refused(
     trainer: Trainer, arguments: list[str], environment: dict[str, str], sentence: str
 ) -> None:
     ended = trainer.run("train", "qcnn", *arguments, **environment)
@@ -167,7 +167,7 @@ def test_every_worker_finds_the_missing_bucket(trainer: Trainer, emulator: str) 
     assert [worker.code for worker in workers] == [1, 1]
 
 
-def test_a_wrong_tf_config_is_told(trainer: Trainer) -> None:
+def test_a_wrong_tf_config_is_reported(trainer: Trainer) -> None:
     ended = trainer.run("train", "qcnn", TF_CONFIG=json.dumps({"cluster": {}}))
 
     assert (ended.code, len(ended.sentences)) == (1, 1)
@@ -182,7 +182,7 @@ def help_of_qcnn(trainer: Trainer) -> str:
     return ended.output
 
 
-def test_a_python_without_the_trainers_libraries_is_told_in_a_sentence() -> None:
+def test_a_python_without_the_trainers_libraries_is_reported_in_a_sentence() -> None:
     sources = os.pathsep.join(str(REPOSITORY / source) for source in ("operator", "trainer"))
     bare = [sys.executable, "-S", "-m", "qtj_trainer", "train", "qcnn"]
 
@@ -191,5 +191,5 @@ def test_a_python_without_the_trainers_libraries_is_told_in_a_sentence() -> None
     assert ended.returncode == 1
     assert ended.stderr == (
         "error: typer, numpy, prometheus_client, cirq, tensorflow, tf_keras, tensorflow_quantum cannot be imported: "
-        "pip install '.[trainer]' in a checkout of qtj\n"
+        "pip install ./operator/qtj_contract ./trainer/qtj_trainer in a checkout of qtj\n"
     )

@@ -1,4 +1,4 @@
-"""TF_CONFIG, and what it says about this process."""
+"""TF_CONFIG, and the role of this process in it."""
 
 import json
 
@@ -37,10 +37,10 @@ def test_the_chief_leads_where_there_is_one() -> None:
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"cluster": {}}', '{"cluster": {"worker": ["a:1"]}, "task": {}}'])
 def test_a_tf_config_that_is_none_is_quoted(text: str) -> None:
-    with pytest.raises(UserError, match="TF_CONFIG is not like") as told:
+    with pytest.raises(UserError, match="TF_CONFIG is not like") as refused:
         Cluster.from_environment({"TF_CONFIG": text})
 
-    assert repr(text) in str(told.value)
+    assert repr(text) in str(refused.value)
 
 
 def test_a_worker_its_cluster_does_not_list_is_refused() -> None:
@@ -55,7 +55,7 @@ def test_parameter_servers_and_workers_serve_their_chief() -> None:
     assert serving == {("chief", 0): False, ("ps", 0): True, ("worker", 0): True, ("worker", 1): True}
 
 
-def test_workers_alone_serve_nobody() -> None:
+def test_workers_without_a_coordinator_do_not_serve() -> None:
     assert not cluster({"worker": ["a:1", "b:1"]}, "worker", 1).serves
 
 
@@ -73,12 +73,12 @@ def test_an_evaluator_neither_leads_nor_serves_and_is_no_member() -> None:
     assert evaluator.size == 4
 
 
-def test_a_program_without_an_evaluator_is_told_so() -> None:
+def test_a_program_without_an_evaluator_reports_so() -> None:
     with pytest.raises(UserError, match="its program evaluates no checkpoints: remove the role Evaluator"):
         cluster(SERVERS, "evaluator", 0)
 
 
-def test_nobody_else_evaluates() -> None:
+def test_no_other_role_evaluates() -> None:
     assert not Cluster.alone().evaluates
     assert not cluster(SERVERS, "chief", 0).evaluates
 

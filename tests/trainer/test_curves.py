@@ -1,4 +1,4 @@
-"""What an epoch says of the training set and of the held-out set, by the loop itself."""
+"""The numbers of an epoch on the training set and on the held-out set, from the loop itself."""
 
 from typing import Any
 
@@ -34,25 +34,25 @@ def last_of(position: Position) -> Epoch:
     return position.last
 
 
-def judged(loop: Loop, examples: Examples) -> dict[str, float]:
-    """Error and scores of the model as it is, computed in one piece."""
+def evaluated(loop: Loop, examples: Examples) -> dict[str, float]:
+    """Error and scores of the model, computed in one batch."""
     predictions = loop.model(examples.inputs)
     scores = {**QCNN.score(examples.labels, predictions), "loss": QCNN.errors(examples.labels, predictions)}
     return {name: float(np.mean(each)) for name, each in scores.items()}
 
 
-def test_the_held_out_set_is_judged_after_the_epoch() -> None:
+def test_the_held_out_set_is_evaluated_after_the_epoch() -> None:
     loop = loop_of(options_of(epochs=2))
 
     last = last_of(epochs_of(loop)[-1])
 
-    expected = judged(loop, loop.examples[1])
+    expected = evaluated(loop, loop.examples[1])
     assert {**last.scores, "loss": last.validation_loss} == pytest.approx(expected, abs=1e-5)
 
 
-def test_the_training_set_is_judged_by_the_steps_themselves() -> None:
+def test_the_training_set_is_evaluated_by_the_steps() -> None:
     loop = loop_of(options_of(epochs=1, learning_rate=1e-9, optimizer="sgd"))  # too small to change a score
-    expected = judged(loop, loop.examples[0])
+    expected = evaluated(loop, loop.examples[0])
 
     [position] = epochs_of(loop)
 
@@ -95,10 +95,10 @@ def test_the_best_weights_are_taken_back() -> None:
 
     loop.take_best()
 
-    assert judged(loop, loop.examples[1])["loss"] == pytest.approx(best.validation_loss, abs=1e-5)
+    assert evaluated(loop, loop.examples[1])["loss"] == pytest.approx(best.validation_loss, abs=1e-5)
 
 
-def test_a_training_that_has_stopped_goes_on_no_more_when_it_is_resumed() -> None:
+def test_a_training_that_has_stopped_early_does_not_continue_when_it_is_resumed() -> None:
     loop, positions = stopped_early()
     again = loop_of(options_of(epochs=50, patience=2))
     again.restore(loop.state())

@@ -70,18 +70,21 @@ LZMA = archive({"angles.npy": array(np.eye(20, 8)), "labels.npy": LABELS}, zipfi
         (damaged(LZMA, range(80, 140)), r" cannot be read \(Corrupt input data\)"),
         (marked(marked(good(), LOCAL, 6, 1), CENTRAL, 8, 1), r" cannot be read \(File 'angles.npy' is encrypted"),
         (marked(good(), CENTRAL, 10, 99), r" cannot be read \(That compression method is not supported\)"),
-        (archive({"angles.npy": npy(HUGE), "labels.npy": LABELS}), r" cannot be read \(Unable to allocate 58.2 TiB"),
+        (
+            archive({"angles.npy": npy(HUGE), "labels.npy": LABELS}),
+            r" cannot be read \((Unable to allocate|EOF: )",
+        ),
         (archive({"angles.npy": npy(OPEN), "labels.npy": LABELS}), r" cannot be read \("),
         (archive({"angles.npy": b"hello", "labels.npy": b"hi"}), " has angles that are no array"),
         (archive({"angles": b"hello", "labels": b"hi"}), " has angles that are no array"),
     ],
     ids=["deflate", "lzma", "encrypted", "method", "huge", "header", "no array", "no suffix"],
 )
-def test_what_is_damaged_is_said(data: bytes, why: str) -> None:
-    with pytest.raises(UserError, match=f"^a.npz{why}.*: it must hold the arrays angles and labels") as told:
+def test_damage_is_reported(data: bytes, why: str) -> None:
+    with pytest.raises(UserError, match=f"^a.npz{why}.*: it must hold the arrays angles and labels") as refused:
         read_npz("a.npz", data)
 
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(refused.value)
 
 
 def test_bytes_changed_anywhere_are_no_traceback() -> None:

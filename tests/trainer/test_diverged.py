@@ -1,4 +1,4 @@
-"""Training that comes to numbers that are not finite: it fails, says where, and spoils nothing that is stored."""
+"""Training with numbers that are not finite: it fails, reports the step, and changes nothing that is stored."""
 
 import json
 import re
@@ -25,9 +25,9 @@ def stored(folder: Path, pattern: str) -> list[Path]:
 def replace_held_out(artifacts: Path, columns: Arrays) -> None:
     """Stores other examples than those of the training, and names them in the record."""
     [record] = stored(artifacts, "weights/*[0-9a-f].json")
-    said = json.loads(record.read_text())
+    fields = json.loads(record.read_text())
     _, address = store_object(open_store(str(artifacts)), "held-out", "npz", arrays_to_bytes(columns))
-    record.write_text(json.dumps(said | {"heldOut": {"uri": address.uri, "sha256": address.sha256}}))
+    record.write_text(json.dumps(fields | {"heldOut": {"uri": address.uri, "sha256": address.sha256}}))
 
 
 def step_in(ended: Ended) -> int:
@@ -101,7 +101,7 @@ def test_inference_with_a_metric_that_is_not_finite_fails_and_names_it(trainer: 
 
     assert trained.code == 0, trained.errors
     assert (ended.code, len(ended.sentences)) == (1, 1), ended.errors
-    assert ended.error.startswith("the metric mse is nan, which is no result")
+    assert ended.error.startswith("the metric mse is nan, which is not a result")
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.trainer.outputs import epochs_in, said_of_resuming
 from tests.trainer.processes import Ended, Process, Trainer, tf_configs
-from tests.trainer.test_checkpoints import epochs_in, said_of_resuming
 
 CIRCUIT = (
     "train", "qcnn", "--qubits=4", "--rounds=4", "--batch-size=4", "--epochs=200",
@@ -61,7 +61,7 @@ def test_training_ends_with_the_weights_of_the_best_epoch_and_keeps_the_last(tra
 
 @pytest.fixture(scope="module")
 def whole(trainer: Trainer, tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    """A run that nobody interrupts."""
+    """A run without interruption."""
     ended = start(trainer, tmp_path_factory.mktemp("whole"), "--patience=25").end()
     assert ended.code == 0, ended.errors
     return ended

@@ -24,18 +24,18 @@ OPTIONS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def judged(folder: Path, text: str) -> str:
-    """Returns what inference says of weights with a record of this text."""
+def refusal(folder: Path, text: str) -> str:
+    """Returns the error of inference for weights with a record of this text."""
     (folder / "1.json").write_text(text)
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as refused:
         infer(str(folder / "1.h5"), None, str(folder), {})
-    return str(told.value)
+    return str(refused.value)
 
 
 @pytest.mark.parametrize("name", list(RECORD))
 @pytest.mark.parametrize("value", [7, None, ["a"]])
 def test_a_field_of_another_type_is_one_sentence(tmp_path: Path, name: str, value: object) -> None:
-    sentence = judged(tmp_path, json.dumps(RECORD | {name: value}))
+    sentence = refusal(tmp_path, json.dumps(RECORD | {name: value}))
 
     assert sentence == f"{tmp_path}/1.json is not a record of this version of the trainer: train again"
 
@@ -44,18 +44,18 @@ def test_a_field_of_another_type_is_one_sentence(tmp_path: Path, name: str, valu
 def test_a_missing_field_is_one_sentence(tmp_path: Path, name: str) -> None:
     left = {each: value for each, value in RECORD.items() if each != name}
 
-    assert "1.json is not a record" in judged(tmp_path, json.dumps(left))
+    assert "1.json is not a record" in refusal(tmp_path, json.dumps(left))
 
 
 @pytest.mark.parametrize("text", ["", "7", "{", '{"heldOut": {"uri": "gs://b/1", "sha256": 1}}', "\x00"])
 def test_what_is_no_record_at_all_is_one_sentence(tmp_path: Path, text: str) -> None:
-    assert "1.json is not a record" in judged(tmp_path, text)
+    assert "1.json is not a record" in refusal(tmp_path, text)
 
 
 def test_a_record_as_it_was_stored_is_taken(tmp_path: Path) -> None:
     (tmp_path / "1.json").write_text(json.dumps(RECORD))
 
-    assert Record.beside(str(tmp_path / "1.h5")).held_out.sha256 == "2e"
+    assert Record.of_weights(str(tmp_path / "1.h5")).held_out.sha256 == "2e"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_record_as_it_was_stored_is_taken(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_an_option_that_cannot_be_is_named(name: str, value: object) -> None:
-    with pytest.raises(UserError, match=f"the option {name} is .*, which cannot be: restore it or train again"):
+    with pytest.raises(UserError, match=f"the option {name} with the invalid value .*: restore it or train again"):
         QcnnOptions.from_record(OPTIONS | {name: value})
 
 
@@ -83,6 +83,6 @@ def test_options_that_were_changed_to_those_of_another_model_are_refused_before_
     examples = {"uri": (tmp_path / "1.npz").as_uri(), "sha256": hashlib.sha256(held_out).hexdigest()}
     edited = {"options": OPTIONS | {"qubits": 6}, "heldOut": examples}
 
-    said = judged(tmp_path, json.dumps(RECORD | edited | {"weightsSha256": hashlib.sha256(b"weights").hexdigest()}))
+    message = refusal(tmp_path, json.dumps(RECORD | edited | {"weightsSha256": hashlib.sha256(b"weights").hexdigest()}))
 
-    assert "the record was changed since, or is of another version" in said
+    assert "the record was changed since, or is of another version" in message

@@ -1,17 +1,17 @@
 """The line of the log that an epoch has."""
 
 from qtj_trainer.run.position import Epoch
-from qtj_trainer.run.train import _line
+from qtj_trainer.run.progress_log import held_out_line
 
 
-def test_the_line_of_an_epoch_says_which_numbers_are_of_the_held_out_set() -> None:
+def test_the_line_of_an_epoch_marks_the_numbers_of_the_held_out_set() -> None:
     epoch = Epoch(3, 21, 0.5, {"mse": 0.25, "accuracy": 0.75}, 99.6, validation_loss=0.25)
 
-    said = " 3/25  loss 0.5000  100 examples/s  held-out: loss 0.2500  mse 0.2500  accuracy 0.7500"
-    assert _line(epoch, 25) == said
+    line = " 3/25  loss 0.5000  100 examples/s  held-out: loss 0.2500  mse 0.2500  accuracy 0.7500"
+    assert held_out_line(epoch, 25) == line
 
 
 def test_a_loss_that_was_not_measured_is_left_out() -> None:
     epoch = Epoch(3, 21, 0.5, {"mse": 0.25}, 99.6)
 
-    assert _line(epoch, 25) == " 3/25  loss 0.5000  100 examples/s  held-out: mse 0.2500"
+    assert held_out_line(epoch, 25) == " 3/25  loss 0.5000  100 examples/s  held-out: mse 0.2500"

@@ -1,4 +1,4 @@
-"""The evaluator: a process beside the training, which judges its checkpoints and never stands in its way."""
+"""The evaluator: a process beside the training, which evaluates its checkpoints and never delays it."""
 
 import json
 import re
@@ -49,7 +49,7 @@ def job(trainer: Trainer, tmp_path: Path) -> Job:
 
 @pytest.fixture
 def stopped(job: Job) -> Job:
-    """A training that was told to end: its last checkpoints are there, and no result."""
+    """A training that SIGTERM has ended: it has its last checkpoints and no result."""
     leader = job.leader(*FOREVER)
     leader.wait_for("epoch       3/")
     leader.popen.terminate()
@@ -58,21 +58,21 @@ def stopped(job: Job) -> Job:
 
 
 def mse_by_epoch(output: str) -> dict[int, str]:
-    """Returns what a leader or an evaluator has said of epochs."""
+    """Returns the mse of each epoch in the log of a leader or an evaluator."""
     return {int(epoch): mse for epoch, mse in re.findall(r"epoch +(\d+)/.* mse (\S+)", output)}
 
 
-def said_by(port: int) -> dict[str, Any]:
-    """Returns what the progress endpoint answers; nothing while nobody listens."""
+def progress_at(port: int) -> dict[str, Any]:
+    """Returns the answer of the progress endpoint; empty while it does not listen."""
     try:
         with urlopen(f"http://127.0.0.1:{port}{contract.PROGRESS_PATH}", timeout=5) as answer:
-            said: dict[str, Any] = json.loads(answer.read())
-            return said
+            progress: dict[str, Any] = json.loads(answer.read())
+            return progress
     except OSError:
         return {}
 
 
-def test_an_evaluator_judges_the_checkpoints_and_at_last_the_weights(job: Job) -> None:
+def test_an_evaluator_evaluates_the_checkpoints_and_then_the_weights(job: Job) -> None:
     evaluator = job.evaluator(*LINE, "--epochs", "500")
     evaluator.wait_for("TensorFlow")
     leader = job.leader(*LINE, "--epochs", "500")
@@ -81,41 +81,41 @@ def test_an_evaluator_judges_the_checkpoints_and_at_last_the_weights(job: Job) -
 
     assert (trained.code, evaluated.code) == (0, 0), evaluated.errors
     assert evaluated.metrics["mse"] == pytest.approx(trained.metrics["mse"], rel=1e-5)
-    seen, judged = mse_by_epoch(trained.output), mse_by_epoch(evaluated.output)
-    assert len(judged) > 1
-    assert judged.items() <= seen.items()
+    seen, evaluations = mse_by_epoch(trained.output), mse_by_epoch(evaluated.output)
+    assert len(evaluations) > 1
+    assert evaluations.items() <= seen.items()
     curves = read(job.artifacts / "logs" / UID / "eval")
     curve = dict(values(curves, "loss"))
-    assert list(curve) == [5 * epoch for epoch in judged]
+    assert list(curve) == [5 * epoch for epoch in evaluations]
     assert curve[max(curve)] == pytest.approx(trained.metrics["mse"], rel=1e-5)
     assert curves.Tags()["tensors"] == ["loss", "mse"]
     assert job.checkpoints() == []
 
 
-def test_an_evaluator_tells_its_progress_and_when_it_is_told_to_ends_cleanly(stopped: Job) -> None:
+def test_an_evaluator_reports_its_progress_and_ends_cleanly_on_sigterm(stopped: Job) -> None:
     before = stopped.checkpoints()
     (port,) = free_ports(1)
     evaluator = stopped.evaluator(*FOREVER, QTJ_METRICS_PORT=str(port))
-    eventually(lambda: "step" in said_by(port) and said_by(port).get("activity") == "waiting for checkpoints")
-    said = said_by(port)
+    eventually(lambda: "step" in progress_at(port) and progress_at(port).get("activity") == "waiting for checkpoints")
+    progress = progress_at(port)
     evaluator.popen.terminate()
     ended = evaluator.end(seconds=30)
 
-    assert said["validationLoss"] > 0
+    assert progress["validationLoss"] > 0
     last = max(int(name.partition("-")[0]) for name in before)
-    assert (said["step"], said["checkpointStep"], said["epochs"]) == (last, last, 1_000_000)
+    assert (progress["step"], progress["checkpointStep"], progress["epochs"]) == (last, last, 1_000_000)
     assert ended.code == 128 + signal.SIGTERM
-    assert (ended.output.splitlines()[-1], ended.error) == ("the evaluator was told to end",) * 2
+    assert (ended.output.splitlines()[-1], ended.error) == ("the evaluator was asked to end",) * 2
     assert stopped.checkpoints() == before
     assert list(evaluator.temporary.iterdir()) == []
 
 
-def test_an_evaluator_that_has_nothing_to_judge_is_refused_before_tensorflow_is_loaded(job: Job) -> None:
+def test_an_evaluator_without_checkpoints_is_refused_before_tensorflow_is_loaded(job: Job) -> None:
     ended = job.evaluator(*LINE, "--checkpoint-every", "0").end()
 
     assert (ended.code, ended.cpu_seconds < WITHOUT_TENSORFLOW) == (1, True)
     [sentence] = ended.sentences
-    assert sentence.startswith("error: an evaluator has no work where no checkpoints are made: set --checkpoint-every")
+    assert sentence.startswith("error: an evaluator has no work if no checkpoints are stored: set --checkpoint-every")
 
 
 def test_a_program_that_evaluates_nothing_is_refused_as_an_evaluator(trainer: Trainer) -> None:
@@ -129,7 +129,7 @@ def test_a_program_that_evaluates_nothing_is_refused_as_an_evaluator(trainer: Tr
     ]
 
 
-def test_a_training_tells_on_how_many_devices_it_runs(job: Job) -> None:
+def test_a_training_reports_its_number_of_devices(job: Job) -> None:
     ended = job.leader(*LINE, "--epochs", "2", "--devices", "2").end()
 
     assert ended.message

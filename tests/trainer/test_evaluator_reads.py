@@ -4,23 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from qtj_trainer.storage import MissingObjectError, Store, open_store
+from qtj_trainer.storage import MissingObjectError, Store
 from qtj_trainer.storage.files import FileStore
-from tests.trainer.test_checkpoints import Model, checkpoints, save
+from tests.trainer.checkpoints import Model, checkpoints, save
 
 
 class Vanishing(FileStore):
-    """A folder in which the first checkpoint goes after it was listed and before it is read."""
+    """A folder in which the first checkpoint is deleted after it was listed and before it is read."""
 
     def read(self, name: str) -> bytes:
         if "000000003-" in name:
             raise MissingObjectError(self.uri(name))
         return super().read(name)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return open_store(str(tmp_path))
 
 
 def steps_after(store: Store, step: int) -> list[int]:

@@ -61,7 +61,7 @@ def test_gradients_are_the_slopes_of_cirq() -> None:
     np.testing.assert_allclose(gradient, slopes, atol=2e-3)  # TensorFlow Quantum takes differences in single precision
 
 
-def test_the_seed_alone_decides_the_weights() -> None:
+def test_only_the_seed_decides_the_weights() -> None:
     hybrid = hybrid_circuit(4)
 
     first, second, other = (layer_of(hybrid, seed).get_weights()[0] for seed in (3, 3, 4))

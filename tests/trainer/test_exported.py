@@ -42,8 +42,8 @@ def check(folder: Path, names: list[str], layer: PQC) -> None:
     wanted = layer(angles).numpy()
     stored, program = (folder / name for name in names)
 
-    said = cirq.read_json(stored)
-    case = Case(said["circuit"], said["readouts"], said["inputs"], [])
+    stored_circuit = cirq.read_json(stored)
+    case = Case(stored_circuit["circuit"], stored_circuit["readouts"], stored_circuit["inputs"], [])
 
     assert cirq.parameter_names(case.circuit) == {str(each) for each in layer.specification.inputs}
     np.testing.assert_allclose(case.values(angles, np.empty(0)), wanted, atol=1e-5)

@@ -46,10 +46,10 @@ def test_real_files_are_read_as_they_are(tmp_path: Path, *, compressed: bool) ->
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"", "does not begin as an IDX file"),
-        (b"\0\0\x0d\x01\0\0\0\1????", "does not begin as an IDX file"),
-        (idx(np.zeros((2, 3)))[:-1], "has 5 values where its beginning says 2x3"),
-        (idx(np.zeros(2)) + b"\0", "has 3 values where its beginning says 2"),
+        (b"", "does not start with the header of an IDX file"),
+        (b"\0\0\x0d\x01\0\0\0\1????", "does not start with the header of an IDX file"),
+        (idx(np.zeros((2, 3)))[:-1], "has 5 values, and its header declares 2x3"),
+        (idx(np.zeros(2)) + b"\0", "has 3 values, and its header declares 2"),
     ],
 )
 def test_a_file_that_is_none_is_explained(data: bytes, why: str) -> None:
@@ -62,7 +62,7 @@ def test_a_truncated_file_is_named(tmp_path: Path) -> None:
     file = tmp_path / "train-images-idx3-ubyte.gz"
     file.write_bytes(file.read_bytes()[:-20])
 
-    with pytest.raises(UserError, match=r"train-images-idx3-ubyte cannot be read: .*; get the file again"):
+    with pytest.raises(UserError, match=r"train-images-idx3-ubyte cannot be read: .*; download the file again"):
         FashionMnist().split(FashionMnistOptions(data=str(tmp_path)))
 
 
@@ -71,7 +71,7 @@ def test_a_folder_without_the_files_is_named(tmp_path: Path) -> None:
         FashionMnist().split(FashionMnistOptions(data=str(tmp_path)))
 
 
-def test_generated_images_depend_on_the_seed_alone() -> None:
+def test_generated_images_depend_only_on_the_seed() -> None:
     first, second, other = generated(20, 1), generated(20, 1), generated(20, 2)
 
     np.testing.assert_array_equal(first["image"], second["image"])

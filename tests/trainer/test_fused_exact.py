@@ -56,9 +56,9 @@ def check(case: Case, engine: Engine, batch: int, seed: int) -> None:
     weights = random.uniform(-2, 2, len(case.weights))
     expected = case.values(inputs, weights)
 
-    values, serial = engine.values(inputs, weights)
+    values = engine.values(inputs, weights)
     upstream = 2 * (values - 0.3)  # of a squared error
-    by_inputs, by_weights = engine.gradients(inputs, weights, upstream, serial)
+    by_inputs, by_weights = engine.gradients(inputs, weights, upstream)
 
     np.testing.assert_allclose(values, expected, atol=TOLERANCE * max(1.0, np.abs(expected).max()))
     size = np.sqrt(np.sum(by_inputs**2) + np.sum(by_weights**2)) + np.abs(upstream).max()
@@ -139,11 +139,11 @@ def test_a_batch_is_its_examples_whether_it_fills_the_lanes_or_not(batch: int) -
     upstream = random.normal(size=(batch, len(case.readouts)))
     engine = engine_of(case, threads=2)
 
-    values, _ = engine.values(inputs, weights)
+    values = engine.values(inputs, weights)
     by_inputs, by_weights = engine.gradients(inputs, weights, upstream)
 
     alone = [engine.gradients(inputs[[row]], weights, upstream[[row]]) for row in range(batch)]
-    np.testing.assert_allclose(values[[-1]], engine.values(inputs[[-1]], weights)[0], atol=1e-6)
+    np.testing.assert_allclose(values[[-1]], engine.values(inputs[[-1]], weights), atol=1e-6)
     np.testing.assert_allclose(by_inputs, np.concatenate([one for one, _ in alone]), atol=1e-5)
     np.testing.assert_allclose(by_weights, np.sum([other for _, other in alone], axis=0), atol=1e-5 * batch)
 
@@ -157,7 +157,7 @@ def test_many_qubits_in_tiles_are_what_they_are_without(qubits: int) -> None:
 
     tiled, plain = engine_of(case, threads=2), engine_of(case, examples_in_lanes=True)
 
-    np.testing.assert_allclose(tiled.values(inputs, weights)[0], plain.values(inputs, weights)[0], atol=TOLERANCE)
+    np.testing.assert_allclose(tiled.values(inputs, weights), plain.values(inputs, weights), atol=TOLERANCE)
     for one, other in zip(
         tiled.gradients(inputs, weights, upstream), plain.gradients(inputs, weights, upstream), strict=True
     ):
@@ -169,7 +169,7 @@ def test_many_qubits_have_the_values_of_cirq() -> None:
     random = np.random.default_rng(16)
     inputs, weights = random.uniform(-2, 2, (1, 16)), random.uniform(0, 2, 21)
 
-    values, _ = engine_of(case, threads=2).values(inputs, weights)
+    values = engine_of(case, threads=2).values(inputs, weights)
 
     np.testing.assert_allclose(values, case.values(inputs, weights), atol=TOLERANCE)
 
@@ -222,8 +222,8 @@ def test_the_same_threads_give_the_same_bits_whatever_is_kept(
         engine = engine_of(
             case, threads=threads, examples_in_lanes=examples_in_lanes, tile_bits=tile_bits, keep_bytes=keep
         )
-        values, serial = engine.values(inputs, weights)
-        results.append([values, *engine.gradients(inputs, weights, upstream, serial)])
+        values = engine.values(inputs, weights)
+        results.append([values, *engine.gradients(inputs, weights, upstream)])
 
     for one, other in zip(*results, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -235,13 +235,13 @@ def test_a_gradient_of_values_that_others_have_replaced_is_computed_again() -> N
     inputs, weights = random.uniform(-2, 2, (3, 6)), random.uniform(0, 2, 21)
     upstream = random.normal(size=(3, len(case.readouts)))
     engine = engine_of(case)
-    _, serial = engine.values(inputs, weights)
-    kept = engine.gradients(inputs, weights, upstream, serial)
+    engine.values(inputs, weights)
+    kept = engine.gradients(inputs, weights, upstream)
 
-    _, serial = engine.values(inputs, weights)
+    engine.values(inputs, weights)
     engine.values(inputs + 1, weights)
-    again = engine.gradients(inputs, weights, upstream, serial)
-    spent = engine.gradients(inputs, weights, upstream, serial)
+    again = engine.gradients(inputs, weights, upstream)
+    spent = engine.gradients(inputs, weights, upstream)
 
     np.testing.assert_array_equal(kept[1], again[1])
     np.testing.assert_array_equal(kept[1], spent[1])
@@ -251,8 +251,8 @@ def test_no_examples_have_no_values() -> None:
     case = Case(*hybrid_circuit(4))
     engine = engine_of(case)
 
-    values, serial = engine.values(np.zeros((0, 4)), np.zeros(21))
-    by_inputs, by_weights = engine.gradients(np.zeros((0, 4)), np.zeros(21), values, serial)
+    values = engine.values(np.zeros((0, 4)), np.zeros(21))
+    by_inputs, by_weights = engine.gradients(np.zeros((0, 4)), np.zeros(21), values)
 
     assert values.shape == (0, 2)
     assert by_inputs.shape == (0, 4)
@@ -264,6 +264,7 @@ def test_an_unknown_instruction_set_is_named() -> None:
         lanes("altivec")
 
 
-def test_no_threads_are_too_few() -> None:
+@pytest.mark.parametrize("threads", [-1, 257])
+def test_a_number_of_threads_out_of_range_is_refused(threads: int) -> None:
     with pytest.raises(ValueError, match="number of threads"):
-        Engine(plan_for(Case(cirq.Circuit(), [cirq.Z(cirq.LineQubit(0)) * 1.0], [], [])), threads=0)
+        Engine(plan_for(Case(cirq.Circuit(), [cirq.Z(cirq.LineQubit(0)) * 1.0], [], [])), threads=threads)

@@ -3,7 +3,6 @@
 import logging
 import re
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -239,14 +238,6 @@ def test_a_saved_model_comes_back_with_its_circuit(tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded(inputs), model(inputs))
     np.testing.assert_array_equal(cloned.layers[0](inputs), model.layers[0](inputs))
     assert [layer.get_config() for layer in loaded.layers] == [layer.get_config() for layer in model.layers]
-
-
-def test_a_saved_model_of_operations_is_refused_at_once(tmp_path: Path) -> None:
-    model = tf_keras.Sequential([tf_keras.Input((4,)), layer_of(hybrid_circuit(4))])
-
-    for save in (model.save, partial(tf.saved_model.save, model)):
-        with pytest.raises(NotImplementedError, match=r"a SavedModel cannot hold the layer 'pqc.*save .* as \.keras"):
-            save(str(tmp_path / "model"))
 
 
 def test_the_qcnn_learns_the_same_with_both_engines() -> None:

@@ -1,12 +1,11 @@
 """The native engine's interface: it believes nothing, and says what it cannot do."""
 
-import ctypes
 import os
 import resource
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,6 @@ import cirq
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from qtj_trainer.cpu import default_threads
@@ -25,22 +22,13 @@ from qtj_trainer.simulate.fused.engine import Engine, lanes
 from qtj_trainer.simulate.fused.gates import UnsupportedError
 from qtj_trainer.simulate.fused.library import library
 from qtj_trainer.simulate.fused.plan import Plan, make_plan
-from qtj_trainer.simulate.fused.program import Program, compile_plan
 from qtj_trainer.simulate.fused.shape import Tuning
 from qtj_trainer.simulate.specification import specified
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 
 Array = NDArray[Any]
 
-APPLY, OP_INTS = 0, 7
-TOGETHER, NEXT_BUFFER = 4, 8
-
 REPOSITORY = Path(__file__).parents[2]
-
-
-@cache
-def program(qubits: int = 6, **options: Any) -> Program:
-    return compile_plan(plan_of(qubits, **options))
 
 
 def plan_of(qubits: int, **options: Any) -> Plan:
@@ -48,94 +36,6 @@ def plan_of(qubits: int, **options: Any) -> Plan:
     readouts = [*hybrid.readouts, cirq.X(cirq.LineQubit(0)) * cirq.Y(cirq.LineQubit(1)) * cirq.Z(cirq.LineQubit(2))]
     asked = specified(hybrid.circuit, readouts, hybrid.inputs, hybrid.weights)
     return make_plan(asked, Tuning(lanes(), **options))
-
-
-def run(integers: Array, constants: Array, batch: int = 3) -> str:
-    """Takes a program through its whole life; the answer is what the engine complains of."""
-    engine = ctypes.c_void_p()
-    native = library()
-    problem = native.qtj_create(
-        integers, integers.size, constants, constants.size, b"", 2, 1 << 16, ctypes.byref(engine)
-    )
-    if problem:
-        return str(problem.decode())
-    shared_angles, example_angles = int(integers[5]), int(integers[6])
-    readouts = int(integers[14])
-    shared, example = np.zeros(shared_angles), np.zeros((batch, example_angles))
-    values = np.zeros((batch, readouts))
-    problem = native.qtj_forward(engine, batch, shared, example, 1, values) or native.qtj_backward(
-        engine, batch, shared, example, 1, values, np.empty_like(shared), np.empty_like(example)
-    )
-    native.qtj_destroy(engine)
-    return problem.decode() if problem else ""
-
-
-def test_a_program_as_it_should_be_runs() -> None:
-    whole = program()
-
-    assert run(whole.integers, whole.constants) == ""
-
-
-def test_a_program_cut_short_is_refused_wherever_it_is_cut() -> None:
-    whole = program()
-
-    answers = {run(whole.integers[:end].copy(), whole.constants) for end in range(whole.integers.size)}
-
-    assert answers == {"the program is damaged"}
-
-
-def test_constants_that_are_missing_are_missed() -> None:
-    whole = program()
-
-    assert run(whole.integers, whole.constants[:-40].copy()) == "the program is damaged"
-
-
-@settings(max_examples=300, deadline=None, derandomize=True)
-@given(
-    changes=st.lists(st.tuples(st.integers(0, 10_000), st.integers(-3, 40) | st.integers(-(2**31), 2**31 - 1)),
-                     min_size=1, max_size=4),
-    tiled=st.booleans(),
-)  # fmt: skip
-def test_a_damaged_program_is_refused_or_harmless(changes: list[tuple[int, int]], *, tiled: bool) -> None:
-    whole = program(9, examples_in_lanes=False, tile_bits=3) if tiled else program()
-    integers = whole.integers.copy()
-    for place, value in changes:
-        if place % integers.size > 4:  # the sizes of a state are tried below: a large one is harmless, but large
-            integers[place % integers.size] = value
-
-    assert run(integers, whole.constants) in {"", "the program is damaged", "out of memory"}
-
-
-FORMAT, QUBITS_IN_LANES, LANE_BITS, VECTOR_BITS, TILE_BITS = range(5)
-
-
-@pytest.mark.parametrize("tiled", [True, False])
-@pytest.mark.parametrize(
-    ("place", "values"),
-    [
-        (FORMAT, [0, 2, -1]),
-        (QUBITS_IN_LANES, [2, -1]),
-        (LANE_BITS, [0, 1, 5, 31, -1]),
-        (VECTOR_BITS, [0, 1, 31, -1, 2**31 - 1]),
-        (TILE_BITS, [0, 1, 31, -1, 12]),
-    ],
-)
-def test_a_state_of_another_size_is_refused(place: int, values: list[int], *, tiled: bool) -> None:
-    whole = program(9, examples_in_lanes=False, tile_bits=3 if tiled else None)
-
-    for value in values:
-        integers = whole.integers.copy()
-        integers[place] = value
-        assert run(integers, whole.constants) == "the program is damaged", value
-
-
-@pytest.mark.parametrize(("place", "by"), [(VECTOR_BITS, -1), (TILE_BITS, 1), (TILE_BITS, -1)])
-def test_a_state_of_nearly_the_same_size_is_refused_too(place: int, by: int) -> None:
-    whole = program(9, examples_in_lanes=False, tile_bits=3)
-    integers = whole.integers.copy()
-    integers[place] += by
-
-    assert run(integers, whole.constants) == "the program is damaged"
 
 
 @pytest.mark.parametrize(
@@ -162,22 +62,33 @@ def test_values_of_fewer_examples_are_no_help_to_a_gradient() -> None:
     engine, weights = Engine(plan_of(4)), np.full(21, 0.3)
     inputs, upstream = np.linspace(-1, 1, 80).reshape(20, 4), np.ones((20, 3))
     expected = engine.gradients(inputs, weights, upstream)
-    _, serial = engine.values(inputs[:3], weights)
+    engine.values(inputs[:3], weights)
 
-    for one, other in zip(engine.gradients(inputs, weights, upstream, serial), expected, strict=True):
+    for one, other in zip(engine.gradients(inputs, weights, upstream), expected, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("other", ["inputs", "weights"])
+def test_values_of_other_symbols_are_no_help_to_a_gradient(other: str) -> None:
+    engine, inputs, weights = Engine(plan_of(4)), np.linspace(-1, 1, 80).reshape(20, 4), np.full(21, 0.3)
+    upstream = np.ones((20, 3))
+    expected = engine.gradients(inputs, weights, upstream)
+    engine.values(inputs + (other == "inputs"), weights + (other == "weights"))
+
+    for one, other_one in zip(engine.gradients(inputs, weights, upstream), expected, strict=True):
+        np.testing.assert_array_equal(one, other_one)
 
 
 def test_more_threads_than_there_may_be_are_as_many_as_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "100000")
 
-    assert Engine(plan_of(4), threads=default_threads()).values(np.zeros((1, 4)), np.zeros(21))[0].shape == (1, 3)
+    assert Engine(plan_of(4), threads=default_threads()).values(np.zeros((1, 4)), np.zeros(21)).shape == (1, 3)
 
 
 @pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # of JAX, where other tests have imported it
 def test_a_forked_child_has_threads_of_its_own() -> None:
     engine, inputs, weights = Engine(plan_of(6), threads=2), np.ones((40, 6)), np.full(21, 0.3)
-    here, _ = engine.values(inputs, weights)
+    here = engine.values(inputs, weights)
 
     with get_context("fork").Pool(1) as children:
         there = children.apply_async(values_of_a_child, (inputs, weights)).get(timeout=60)
@@ -186,7 +97,7 @@ def test_a_forked_child_has_threads_of_its_own() -> None:
 
 
 def values_of_a_child(inputs: Array, weights: Array) -> Array:
-    return Engine(plan_of(6), threads=2).values(inputs, weights)[0]
+    return Engine(plan_of(6), threads=2).values(inputs, weights)
 
 
 def test_several_threads_of_python_take_turns() -> None:
@@ -196,8 +107,8 @@ def test_several_threads_of_python_take_turns() -> None:
     def gradients(number: int) -> tuple[Array, Array]:
         which = number % 2
         inputs = np.full((20 + number % 5, sizes[which]), 0.01 * number)
-        values, serial = engines[which].values(inputs, weights)
-        return engines[which].gradients(inputs, weights, values, serial)
+        values = engines[which].values(inputs, weights)
+        return engines[which].gradients(inputs, weights, values)
 
     expected = [gradients(number) for number in range(40)]
     with ThreadPoolExecutor(4) as pool:
@@ -206,27 +117,6 @@ def test_several_threads_of_python_take_turns() -> None:
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one[0], other[0])
         np.testing.assert_array_equal(one[1], other[1])
-
-
-@pytest.mark.parametrize(
-    ("flags", "options"),
-    [
-        (TOGETHER | NEXT_BUFFER, {"examples_in_lanes": False, "tile_bits": 3}),  # a state in tiles has no buffers
-        (NEXT_BUFFER, {}),  # a block that starts a layer belongs to it
-        (TOGETHER, {}),  # a layer starts somewhere
-    ],
-)
-def test_layers_that_cannot_be_are_refused(flags: int, options: dict[str, Any]) -> None:
-    plan = plan_of(9, **options)
-    integers = compile_plan(plan).integers.copy()
-    operations = integers[-OP_INTS * (len(plan.passes[-1].nodes) + len(plan.passes[-1].swaps)) :].reshape(-1, OP_INTS)
-    operations[operations[:, 0] == APPLY, -1] &= ~(TOGETHER | NEXT_BUFFER)
-    blocks = np.flatnonzero(operations[:, 0] == APPLY)
-    assert run(integers, compile_plan(plan).constants) == ""
-
-    operations[blocks[-1], -1] |= flags
-
-    assert run(integers, compile_plan(plan).constants) == "the program is damaged"
 
 
 def test_memory_that_is_not_there_is_an_error() -> None:
@@ -251,7 +141,7 @@ def out_of_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (used + (64 << 20), used + (64 << 20)))
     with pytest.raises(MemoryError):
         engine.values(np.zeros((1000, 0)), np.array([0.5]))
-    values, _ = engine.values(np.zeros((2, 0)), np.array([1.0]))
+    values = engine.values(np.zeros((2, 0)), np.array([1.0]))
     np.testing.assert_allclose(values, [[-1], [-1]], atol=1e-5)
 
 
@@ -286,10 +176,10 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
         "ASAN_OPTIONS": "detect_leaks=0",
         "QTJ_FUSED_LIBRARY": str(tmp_path / "libqtj_fused.so"),
     }
-    chosen = "program or constants or size or layers or many_qubits_in_tiles or lanes or anywhere"
+    chosen = "program or bytes or byte or constants or size or layers or many_qubits_in_tiles or lanes or anywhere"
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-k", f"({chosen}) and not sanitizers",
-         "tests/trainer/test_fused_native.py", "tests/trainer/test_fused_exact.py",
+         "tests/trainer/test_fused_damaged.py", "tests/trainer/test_fused_exact.py",
          "tests/trainer/test_fused_parity.py"],
         cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip

@@ -13,7 +13,7 @@ from qtj_trainer.simulate.fused.blocks import Block, constant_beginning, fuse
 from qtj_trainer.simulate.fused.engine import Engine
 from qtj_trainer.simulate.fused.gates import Gate
 from qtj_trainer.simulate.fused.parity import hand_over, preserves_parity
-from qtj_trainer.simulate.fused.program import compile_plan
+from qtj_trainer.simulate.fused.program import compile_plans
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 from tests.trainer.circuits import Case, cases
 from tests.trainer.test_fused_exact import HARD, VARIANTS, check, plan_for
@@ -100,10 +100,13 @@ def test_nothing_is_put_in_front_of_data() -> None:
 def test_what_preserves_parity_has_exact_zeros_in_its_program() -> None:
     """The native engine looks for them, and what it does not find costs twice as much."""
     plan = hybrid_plan(8, times=3)
-    integers, constants = compile_plan(plan).integers.tolist(), compile_plan(plan).constants
-    gates, kinds, heads = integers[7:10]
-    gate = np.reshape(integers[17 : 17 + 3 * gates], (gates, 3))
-    at = 17 + 3 * gates
+    program = compile_plans([plan])
+    constants, integers = program.constants, program.integers[0].tolist()
+    angles, (gates, kinds, heads), at = sum(integers[4:6]), integers[6:9], 18
+    for _ in range(angles):
+        at += 2 + 2 * integers[at + 1]
+    gate = np.reshape(integers[at : at + 3 * gates], (gates, 3))
+    at += 3 * gates
     kind = []
     for _ in range(kinds):
         kind.append(integers[at + 1 : at + 1 + integers[at]])

@@ -14,7 +14,7 @@ from qtj_trainer.simulate.fused.blocks import Block
 from qtj_trainer.simulate.fused.gates import UnsupportedError, elementary
 from qtj_trainer.simulate.fused.nodes import BlockNode, Node
 from qtj_trainer.simulate.fused.plan import Plan, make_plan
-from qtj_trainer.simulate.fused.program import compile_plan
+from qtj_trainer.simulate.fused.program import compile_plans
 from qtj_trainer.simulate.fused.schedule import schedule
 from qtj_trainer.simulate.fused.shape import Shape, Tuning, shape_for
 from qtj_trainer.simulate.specification import specified
@@ -108,7 +108,7 @@ def test_a_state_in_tiles_is_taken_back_block_by_block() -> None:
 
 
 def test_blocks_that_look_alike_share_their_sums() -> None:
-    kinds = [int(compile_plan(hybrid_plan(qubits)).integers[8]) for qubits in (8, 12)]
+    kinds = [int(compile_plans([hybrid_plan(qubits)]).integers[0][7]) for qubits in (8, 12)]
 
     assert kinds == [8, 8]
 

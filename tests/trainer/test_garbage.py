@@ -7,7 +7,7 @@ import pytest
 from qtj_trainer.run.garbage import none_collected
 
 
-def test_nothing_is_collected_meanwhile_and_what_came_to_stay_is_spared_afterwards() -> None:
+def test_nothing_is_collected_in_the_block_and_later_collections_ignore_its_objects() -> None:
     with none_collected():
         assert not gc.isenabled()
         cycle: list[object] = []

@@ -18,7 +18,7 @@ COLOURS = ((230, 20, 20), (20, 230, 20), (20, 20, 230), (230, 230, 20))
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four classes, each of its own colour: 6 images to learn from and 2 to be judged by."""
+    """Four classes, each of its own colour: 6 images for training and 2 held out."""
     root = tmp_path_factory.mktemp("images")
     random = np.random.default_rng(0)
     for part, count in (("train", 6), ("test", 2)):
@@ -60,7 +60,7 @@ def test_only_the_last_layers_learn(folder: Path) -> None:
     assert learning == {"block5_conv1", "block5_conv2", "block5_conv3", "classes"}
 
 
-def test_stored_weights_are_the_ones_to_begin_with(folder: Path, tmp_path: Path) -> None:
+def test_stored_weights_are_the_initial_weights(folder: Path, tmp_path: Path) -> None:
     base = tf_keras.applications.VGG16(include_top=False, weights=None, input_shape=(32, 32, 3))
     base.save_weights(tmp_path / "vgg16.h5")
 
@@ -76,16 +76,16 @@ def test_a_folder_without_classes_is_named(tmp_path: Path) -> None:
         Images().split(ImagesOptions(data=str(tmp_path)))
 
 
-def test_four_classes_are_trained_and_judged(trainer: Trainer, folder: Path, tmp_path: Path) -> None:
+def test_four_classes_are_trained_and_evaluated(trainer: Trainer, folder: Path, tmp_path: Path) -> None:
     artifacts = ("--artifacts", str(tmp_path))
     options = ("--size", "32", "--epochs", "3", "--batch-size", "8", "--checkpoint-every", "0")
 
     trained = trainer.run("train", "images", "--data", str(folder), *options, *artifacts)
-    judged = trainer.run("infer", *artifacts)
+    inferred = trainer.run("infer", *artifacts)
 
-    assert (trained.code, judged.code) == (0, 0), trained.errors + judged.errors
+    assert (trained.code, inferred.code) == (0, 0), trained.errors + inferred.errors
     assert "weights: random" in trained.output
     assert "24 images of 4 classes" in trained.output
     assert trained.output.count(" examples/s") == 3
     assert trained.metrics["accuracy"] >= 0.5
-    assert judged.metrics == pytest.approx({name: trained.metrics[name] for name in judged.metrics}, abs=1e-4)
+    assert inferred.metrics == pytest.approx({name: trained.metrics[name] for name in inferred.metrics}, abs=1e-4)

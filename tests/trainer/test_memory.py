@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from qtj_contract.control_groups import free_memory, memory_limit
+from qtj_contract.control_groups import memory_limit
+from qtj_trainer.simulate.fused.library import library
 
 VERSION_2 = ("0::/\n", "memory.max", "memory.current", "inactive_file")
 VERSION_1 = (
@@ -32,6 +33,10 @@ def written(folder: Path, **files: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return folder
+
+
+def free_memory(mounts: Path, own: Path, machine: Path) -> int:
+    return int(library().qtj_free_memory(*(str(path).encode() for path in (mounts, own, machine))))
 
 
 def machine(folder: Path) -> Path:

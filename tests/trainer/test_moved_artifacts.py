@@ -1,4 +1,4 @@
-"""A folder of artifacts is whole in itself: it can be moved, copied, and read where it then is."""
+"""A folder of artifacts is complete: it can be moved, copied, and read at its new place."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def left(tmp_path: Path) -> Path:
 def read_all(folder: Path) -> tuple[bytes, bytes]:
     """Returns the weights and the examples, as inference finds them."""
     result = Result.latest(open_store(str(folder)))
-    record = Record.beside(result.weights.uri)
+    record = Record.of_weights(result.weights.uri)
     weights = artifacts.Address(result.weights.uri, result.weights.sha256)
     return artifacts.read_verified(weights), artifacts.read_verified(record.held_out)
 
@@ -43,7 +43,7 @@ def test_artifacts_are_found_where_they_were_moved(left: Path) -> None:
     assert read_all(moved) == (b"weights", b"examples")
 
 
-def test_what_the_operator_is_told_is_an_absolute_address(left: Path) -> None:
+def test_the_operator_gets_an_absolute_address(left: Path) -> None:
     moved = left.rename(left.with_name("new"))
 
     weights = Result.latest(open_store(str(moved))).message().weights
@@ -61,10 +61,10 @@ def test_no_file_names_the_folder_it_is_in(left: Path) -> None:
 
 def test_files_of_earlier_versions_are_read(left: Path) -> None:
     for path in left.rglob("*.json"):
-        said = json.loads(path.read_text())
-        place = said["weights"] if path.name == "result.json" else said["heldOut"]
+        fields = json.loads(path.read_text())
+        place = fields["weights"] if path.name == "result.json" else fields["heldOut"]
         place["uri"] = f"{left.as_uri()}/{place['uri']}"
-        path.write_text(json.dumps(said))
+        path.write_text(json.dumps(fields))
 
     assert read_all(left) == (b"weights", b"examples")
 
@@ -73,16 +73,16 @@ def test_a_record_is_read_beside_weights_that_are_named_by_a_path(left: Path, mo
     monkeypatch.chdir(left / "weights")
     [weights] = Path().glob("*.h5")
 
-    assert artifacts.read_verified(Record.beside(str(weights)).held_out) == b"examples"
+    assert artifacts.read_verified(Record.of_weights(str(weights)).held_out) == b"examples"
 
 
-def test_inference_judges_artifacts_that_were_moved(trainer: Trainer, tmp_path: Path) -> None:
+def test_inference_evaluates_artifacts_that_were_moved(trainer: Trainer, tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     trained = trainer.run("train", "qcnn", "--qubits=4", "--rounds=2", "--epochs=1", "--artifacts", str(old))
     old.rename(new)
 
-    judged = trainer.run("infer", "--artifacts", str(new))
+    inferred = trainer.run("infer", "--artifacts", str(new))
 
-    assert judged.code == 0, judged.errors
-    assert judged.metrics["mse"] == pytest.approx(trained.metrics["mse"], abs=1e-5)
+    assert inferred.code == 0, inferred.errors
+    assert inferred.metrics["mse"] == pytest.approx(trained.metrics["mse"], abs=1e-5)
     assert not old.exists()

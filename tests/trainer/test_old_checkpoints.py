@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from qtj_trainer.run.artifacts import arrays_to_bytes
 from qtj_trainer.run.checkpoints import Checkpoints
 from qtj_trainer.run.position import Epoch, Gradient, Position
-from qtj_trainer.storage import Store, open_store
+from qtj_trainer.storage import Store
 from qtj_trainer.workloads.options import Options
 
 LAST = {
@@ -22,7 +21,7 @@ TRAINING = ["model", {"batch_size": 16, "learning_rate": 0.02, "optimizer": "ada
 
 
 class Model:
-    """As much of a workload as a checkpoint is told by."""
+    """The part of a workload that checkpoints need."""
 
     name = "model"
 
@@ -30,12 +29,7 @@ class Model:
         return "dense"
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return open_store(str(tmp_path))
-
-
-def leave(store: Store, position: dict[str, Any]) -> None:
+def store_position(store: Store, position: dict[str, Any]) -> None:
     """Stores a checkpoint as the first version did."""
     training = hashlib.sha256(json.dumps(TRAINING, sort_keys=True).encode()).hexdigest()
     about = np.array(json.dumps({"training": training, "position": position}))
@@ -49,7 +43,7 @@ def newest(store: Store, options: Options | None = None) -> Position | None:
 
 
 def test_one_after_an_epoch_is_resumed_from(store: Store) -> None:
-    leave(store, {"step": 9, "last": LAST, "sums": []})
+    store_position(store, {"step": 9, "last": LAST, "sums": []})
 
     gradients = {"angles": Gradient(mean=0.1, variance=0.2)}
     last = Epoch(3, 9, 0.5, {"mse": 0.25}, 80.0, gradients, validation_loss=None, training_scores={})
@@ -59,8 +53,8 @@ def test_one_after_an_epoch_is_resumed_from(store: Store) -> None:
 def test_one_within_an_epoch_is_passed_over_for_the_epoch_before(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    leave(store, {"step": 9, "last": LAST, "sums": []})
-    leave(store, {"step": 11, "last": LAST, "sums": [0.5, 0.1, 0.2]})
+    store_position(store, {"step": 9, "last": LAST, "sums": []})
+    store_position(store, {"step": 11, "last": LAST, "sums": [0.5, 0.1, 0.2]})
 
     found = newest(store)
 
@@ -70,6 +64,6 @@ def test_one_within_an_epoch_is_passed_over_for_the_epoch_before(
 
 
 def test_it_is_of_another_training_than_one_with_early_stopping(store: Store) -> None:
-    leave(store, {"step": 9, "last": LAST, "sums": []})
+    store_position(store, {"step": 9, "last": LAST, "sums": []})
 
     assert newest(store, Options(patience=3)) is None

@@ -46,7 +46,7 @@ UNUSED = "which does not use it"
         ),
         (
             {"schedule": Schedule.EXPONENTIAL, "decay_to": 0},
-            "--decay-to is 0 and --schedule is exponential, which never comes to 0: it must be above 0",
+            "--decay-to is 0 and --schedule is exponential, which never reaches 0: it must be above 0",
         ),
         ({"momentum": 1.0, "optimizer": Optimizer.SGD}, "--momentum is 1.0: it must be at least 0 and below 1"),
         ({"clip_norm": -1.0}, "--clip-norm is -1.0: it must be at least 0"),
@@ -55,16 +55,16 @@ UNUSED = "which does not use it"
     ],
 )
 def test_an_option_without_effect_or_out_of_its_range_is_refused(chosen: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as refused:
         Options(**chosen)
 
-    assert str(told.value).startswith(sentence)
+    assert str(refused.value).startswith(sentence)
 
 
-def test_a_training_with_defaults_goes_on_from_checkpoints_of_the_first_version() -> None:
-    of_no_consequence = {"epochs", "checkpoint_every", "checkpoint_steps", "devices"}
+def test_a_training_with_defaults_continues_from_checkpoints_of_the_first_version() -> None:
+    without_effect = {"epochs", "checkpoint_every", "checkpoint_steps", "devices"}
 
-    assert Options().of_consequence() == {name: value for name, value in FIRST.items() if name not in of_no_consequence}
+    assert Options().affecting_numbers() == {name: value for name, value in FIRST.items() if name not in without_effect}
 
 
 @pytest.mark.parametrize(
@@ -76,12 +76,12 @@ def test_a_training_with_defaults_goes_on_from_checkpoints_of_the_first_version(
     ],
 )  # fmt: skip
 def test_what_changes_the_numbers_makes_another_training(chosen: dict[str, Any]) -> None:
-    assert Options(**chosen).of_consequence() != Options().of_consequence()
+    assert Options(**chosen).affecting_numbers() != Options().affecting_numbers()
 
 
 def test_more_epochs_are_the_same_training_unless_its_schedule_ends_with_them() -> None:
     def is_same(options: Options) -> bool:
-        return replace(options, epochs=30).of_consequence() == options.of_consequence()
+        return replace(options, epochs=30).affecting_numbers() == options.affecting_numbers()
 
     assert is_same(Options())
     assert is_same(Options(schedule=Schedule.COSINE, decay_steps=100))
@@ -93,7 +93,7 @@ def test_a_record_of_the_first_version_has_todays_defaults() -> None:
     assert Options.from_record(FIRST) == Options()
 
 
-def test_a_record_of_today_says_it_all() -> None:
+def test_a_current_record_has_all_fields() -> None:
     options = Options(schedule=Schedule.LINEAR, patience=3, clip_norm=0.5, weight_decay=0.25)
 
     assert Options.from_record(json.loads(json.dumps(asdict(options)))) == options

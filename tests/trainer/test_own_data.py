@@ -72,7 +72,7 @@ def test_angles_and_labels_are_read(tmp_path: Path, name: str, data: bytes) -> N
 NPZ = "it must hold the arrays angles and labels, as numpy.savez writes them"
 CSV = "it must be text in UTF-8, with a row of numbers for each example, separated by commas"
 LABELLED = "all must be -1 or 1, or all 0 or 1"
-TWICE = "it must have 2 at least, one to learn from and one to be judged by"
+TWICE = "it must have 2 at least, one for training and one for the held-out set"
 FINITE = "it must be a finite number of radians, in single precision"
 
 
@@ -123,7 +123,7 @@ def test_what_is_wrong_with_an_archive_is_one_sentence(tmp_path: Path, data: byt
         (b"\xff\xfe0\x00", f" cannot be read .*utf-8.*: {CSV}"),
         (csv(*ROWS, '1,"2,3'), f" cannot be read .*: {CSV}"),
         (csv(*(row.replace(",", ";") for row in ROWS)), f" has a single column: {CSV}"),
-        (csv(*ROWS, "1,2,3"), ", line 5 has 3 columns where the first has 5: all must have as many"),
+        (csv(*ROWS, "1,2,3"), ", line 5 has 3 columns and the first row has 5: all rows must have the same number"),
         (csv("x,b,c,d,1", *ROWS), ", line 1 has 'x' in column 1: it must be a number"),
         (csv("a,b,c,d,e", *ROWS, "1,2,,4,1"), ", line 6 has '' in column 3: it must be a number"),
         (csv(*ROWS[:2], "", "1,2,3,inf,1", *ROWS[2:]), f", line 4 has inf as angle 4: {FINITE}"),
@@ -146,11 +146,11 @@ def test_what_is_wrong_with_a_table_is_one_sentence(tmp_path: Path, data: bytes,
 
 
 def refused(uri: str, sentence: str) -> None:
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as refused:
         own_data(uri)
 
-    assert re.match(f"{re.escape(uri)}{sentence}", str(told.value)), told.value
-    assert "\n" not in str(told.value)
+    assert re.match(f"{re.escape(uri)}{sentence}", str(refused.value)), refused.value
+    assert "\n" not in str(refused.value)
 
 
 def test_a_file_that_is_not_there_is_named() -> None:
@@ -163,7 +163,7 @@ def test_a_file_in_the_root_folder_is_found() -> None:
         read_uri("/nowhere-at-all.npz")
 
 
-def test_each_class_is_split_by_the_seed_alone() -> None:
+def test_each_class_is_split_only_by_the_seed() -> None:
     labels = np.repeat([-1, 1], [10, 20]).astype(np.float32)
 
     first, again, other = (split_rows(labels, 0.7, seed) for seed in (1, 1, 2))

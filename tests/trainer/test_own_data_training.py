@@ -1,4 +1,4 @@
-"""Training the QCNN on a user's own examples, from a file or a bucket, and judging it without them."""
+"""Training the QCNN on a user's own examples, from a file or a bucket, and evaluating it without them."""
 
 import io
 import json
@@ -22,11 +22,11 @@ QUBITS = 5
 TRAINING = ("train", "qcnn", "--epochs", "8", "--batch-size", "8", "--checkpoint-every", "0")
 FIVE = "an example of {file} has 5 angles: make it 5"
 LOADED_TENSORFLOW = 5.0
-"""Seconds of processor time that a process takes at least that has loaded it."""
+"""Seconds of processor time that a process needs at least if it loads TensorFlow."""
 
 
 def examples(count: int = 40, qubits: int = QUBITS) -> dict[str, Any]:
-    """Two phases that can be told apart: small turns everywhere, and one large one."""
+    """Two phases that can be distinguished: small turns everywhere, and one large one."""
     random = np.random.default_rng(3)
     labels = np.arange(count) % 2
     angles = random.uniform(-0.3, 0.3, (count, qubits))
@@ -78,7 +78,7 @@ def test_a_checkpoint_of_other_data_is_not_resumed_from(tmp_path: Path) -> None:
     path, store = tmp_path / "a.csv", open_store(str(tmp_path / "artifacts"))
 
     def checkpoints() -> Checkpoints:
-        own_data.cache_clear()  # a new process reads anew
+        own_data.cache_clear()  # a new process reads the file again
         return Checkpoints(store, "uid", Qcnn(), QcnnOptions(data=str(path)).completed())
 
     write_csv(path)
@@ -147,7 +147,7 @@ def test_arguments_are_checked_without_the_data(trainer: Trainer) -> None:
     assert bad.error == "--data is gs://nowhere/a.txt: it must end in .npz or .csv"
 
 
-def test_one_worker_and_two_learn_the_same_from_a_bucket_and_are_judged_without_it(
+def test_one_worker_and_two_learn_the_same_from_a_bucket_and_are_evaluated_without_it(
     trainer: Trainer, bucket: storage.Bucket, emulator: str, tmp_path: Path
 ) -> None:
     blob = bucket.blob("own/examples.npz")
@@ -158,12 +158,12 @@ def test_one_worker_and_two_learn_the_same_from_a_bucket_and_are_judged_without_
     one = trainer.run(*TRAINING, *data, "--artifacts", str(tmp_path / "one"), **here)
     two = trainer.run_cluster(2, *TRAINING, *data, "--artifacts", str(tmp_path / "two"), **here)
     blob.delete()
-    judged = trainer.run("infer", "--artifacts", str(tmp_path / "one"))
+    inferred = trainer.run("infer", "--artifacts", str(tmp_path / "one"))
 
-    assert [ended.code for ended in (one, *two, judged)] == [0] * 4, one.errors + judged.errors
-    assert "28 examples to learn from and 12 held out, from gs://" in one.output
+    assert [ended.code for ended in (one, *two, inferred)] == [0] * 4, one.errors + inferred.errors
+    assert "28 training examples and 12 held-out examples from gs://" in one.output
     assert two[0].metrics == pytest.approx(one.metrics, abs=1e-3)
-    assert judged.metrics == pytest.approx({name: one.metrics[name] for name in judged.metrics}, abs=1e-4)
+    assert inferred.metrics == pytest.approx({name: one.metrics[name] for name in inferred.metrics}, abs=1e-4)
     assert one.metrics["signAccuracy"] > 0.9
     [record] = [json.loads(path.read_text()) for path in tmp_path.glob("one/weights/*.json") if path.stem.isalnum()]
     assert (record["options"]["qubits"], record["options"]["data"]) == (QUBITS, data[1])

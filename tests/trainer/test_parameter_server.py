@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import qtj_contract as contract
+from tests.trainer.outputs import epochs_in
 from tests.trainer.processes import Process, Trainer, eventually, listens, tf_configs
-from tests.trainer.test_checkpoints import epochs_in
 
 Role = tuple[str, int]
 
@@ -78,7 +78,7 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(start: Start) -> None:
     assert [servers.processes[role].end().code for role in (PS, ("worker", 0), ("worker", 1))] == [0, 0, 0]
 
 
-def test_workers_that_are_killed_again_and_again_restart_nobody_else(start: Start) -> None:
+def test_workers_that_are_killed_repeatedly_restart_no_other_process(start: Start) -> None:
     servers = start("train", "linear-regression", "--epochs", "400")
     chief = servers.processes[CHIEF]
     chief.wait_for("epoch   1/")
@@ -94,7 +94,7 @@ def test_workers_that_are_killed_again_and_again_restart_nobody_else(start: Star
 
 def test_without_its_parameter_server_a_chief_asks_for_another_run_and_resumes(start: Start) -> None:
     servers = start(*LONG)
-    servers.processes[CHIEF].wait_for("epoch  4/")  # said before its checkpoint is stored, after that of the third
+    servers.processes[CHIEF].wait_for("epoch  4/")  # logged before its checkpoint is stored, after that of the third
     servers.processes[PS].kill()
     lost = servers.processes[CHIEF].end()
     servers.kill()

@@ -10,7 +10,7 @@ from tests.trainer.peak import limited, peak, peaks
 
 MIB = 1 << 20
 FREE = 2048 * MIB
-"""What the budget is told: a quarter of it may hold states that wait for their gradient."""
+"""The budget: a quarter of it may hold states that wait for their gradient."""
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ FREE = 2048 * MIB
         ),
     ],
 )
-def test_a_training_takes_what_the_formula_says(
+def test_a_training_needs_the_memory_of_the_formula(
     engine: str, qubits: int, filters: int, batch: int, threads: int
 ) -> None:
     asked = Circuits(qubits=qubits, filters=filters, batch=batch, threads=threads, buffers=1, tfq=engine == "tfq")
@@ -52,7 +52,7 @@ def test_a_training_takes_what_the_formula_says(
     assert ended.private == pytest.approx(memory.least + min(memory.keepable, FREE // 4), rel=0.15)
 
 
-def test_each_of_two_workers_takes_what_the_formula_says() -> None:
+def test_each_of_two_workers_needs_the_memory_of_the_formula() -> None:
     ended = peaks(2, "--qubits=4", "--rounds=2")
 
     needed = memory_of(Circuits(qubits=4, batch=3, threads=2, buffers=1, replicas=2))
@@ -61,7 +61,7 @@ def test_each_of_two_workers_takes_what_the_formula_says() -> None:
         assert each.private == pytest.approx(needed.most, rel=0.05)
 
 
-def test_a_process_that_trains_takes_no_less_than_the_formula_says_it_needs() -> None:
+def test_a_process_that_trains_needs_at_least_the_memory_of_the_formula() -> None:
     ended = peak("--qubits=4", "--rounds=2")
 
     assert ended.code == 0, ended.errors
@@ -90,8 +90,8 @@ def test_a_training_that_cannot_fit_is_refused_by_the_limit_of_its_group() -> No
         ended = peak("--qubits=4", group=group)
 
     assert ended.code == 1
-    assert "this training takes at least 372" in ended.errors
-    assert "and 300 MiB are there: raise resources.limits.memory or lower" in ended.errors
+    assert "this training needs at least 372" in ended.errors
+    assert "and 300 MiB are available: raise resources.limits.memory or lower" in ended.errors
 
 
 @pytest.mark.parametrize("qubits", [4, 18, 19, 24, 40])

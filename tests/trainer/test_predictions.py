@@ -22,7 +22,7 @@ def floats(*values: float) -> NDArray[np.float32]:
     return np.array(values, np.float32)
 
 
-def test_a_regression_is_told_as_measurements() -> None:
+def test_a_regression_is_stored_as_measurements() -> None:
     found = predictions_of(
         WORKLOADS["linear-regression"], LinearRegressionOptions(), floats(1, 2), floats(1.5, math.nan)
     )
@@ -71,5 +71,9 @@ def test_a_training_writes_down_each_epoch_and_its_inference_each_prediction(tra
     assert [(line["attempt"], line["epoch"]) for line in lines] == [(2, epoch) for epoch in range(1, 31)]
     [stored] = (tmp_path / "line/weights").glob("*.predictions.json")
     found = Predictions.parse(stored.read_text())
-    squares = [(said - label) ** 2 for said, label in zip(found.predictions, found.labels, strict=True) if said]
+    squares = [
+        (prediction - label) ** 2
+        for prediction, label in zip(found.predictions, found.labels, strict=True)
+        if prediction
+    ]
     assert sum(squares) / 10 == pytest.approx(inferred.metrics["mse"], rel=1e-4)

@@ -61,11 +61,11 @@ def capture_each(processes: Sequence[Process], folder: Path) -> None:
 
 
 def start_programs(trainer: Trainer, program: Path, artifacts: Path) -> list[Process]:
-    told = zip(tf_configs(worker=2).values(), free_ports(2), strict=True)
+    settings = zip(tf_configs(worker=2).values(), free_ports(2), strict=True)
     environment = {"QTJ_ARTIFACTS_URI": str(artifacts), "QTJ_JOB_UID": "uid-1"}
     return [
         trainer.start_program(program, TF_CONFIG=config, QTJ_PROFILER_PORT=str(port), **environment)
-        for config, port in told
+        for config, port in settings
     ]
 
 

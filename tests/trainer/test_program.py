@@ -1,11 +1,11 @@
-"""A Keras program of a user's own, with the helper and without."""
+"""A user's Keras program, with the helper and without."""
 
 from pathlib import Path
 
 import pytest
 
 import qtj_contract as contract
-from tests.trainer.processes import REPOSITORY, Ended, Process, Trainer, tf_configs
+from tests.trainer.processes import REPOSITORY, Ended, Process, Trainer
 
 EXAMPLE = REPOSITORY / "examples" / "own_program.py"
 CIRCUIT = REPOSITORY / "examples" / "own_circuit.py"
@@ -27,7 +27,7 @@ def epochs_in(output: str) -> list[int]:
     return [int(line.split()[1].partition("/")[0]) for line in output.splitlines() if line.startswith("Epoch")]
 
 
-def all_steps_told(ended: Ended) -> bool:
+def all_steps_reported(ended: Ended) -> bool:
     assert ended.message
     assert ended.message.progress
     return ended.message.progress.step == ended.message.progress.steps
@@ -44,7 +44,7 @@ def test_a_program_without_the_helper_trains_too(trainer: Trainer, tmp_path: Pat
     assert [epochs_in(each.output) for each in ended] == [[1, 2, 3, 4, 5]] * 2
 
 
-def test_two_workers_leave_weights_and_a_last_word(trainer: Trainer, tmp_path: Path) -> None:
+def test_two_workers_store_weights_and_a_termination_message(trainer: Trainer, tmp_path: Path) -> None:
     environment = {"QTJ_ARTIFACTS_URI": str(tmp_path), "QTJ_JOB_UID": "uid-1"}
     leader, follower = [process.end() for process in trainer.start_programs(2, EXAMPLE, **environment)]
     again = start(trainer, EXAMPLE, tmp_path).end()
@@ -52,7 +52,7 @@ def test_two_workers_leave_weights_and_a_last_word(trainer: Trainer, tmp_path: P
     assert (leader.code, follower.code, again.code) == (0, 0, 0), leader.errors + follower.errors
     assert epochs_in(leader.output) == [1, 2, 3, 4, 5]
     assert leader.metrics["mse"] < 0.1
-    assert all_steps_told(leader)
+    assert all_steps_reported(leader)
     assert Path(leader.weights.uri.removeprefix("file://")).exists()
     assert not list(tmp_path.glob("checkpoints/**/*.npz"))
     assert follower.message is None
@@ -61,13 +61,13 @@ def test_two_workers_leave_weights_and_a_last_word(trainer: Trainer, tmp_path: P
     assert again.cpu_seconds < 5
 
 
-def test_two_workers_train_a_circuit_of_their_own_and_inference_judges_its_weights(
+def test_two_workers_train_their_own_circuit_and_inference_evaluates_its_weights(
     trainer: Trainer, tmp_path: Path
 ) -> None:
     environment = {"QTJ_ARTIFACTS_URI": str(tmp_path), "QTJ_JOB_UID": "uid-1"}
     leader, follower = [process.end() for process in trainer.start_programs(2, CIRCUIT, **environment)]
-    judged = {"QTJ_WEIGHTS_URI": leader.weights.uri, "QTJ_WEIGHTS_SHA256": leader.weights.sha256}
-    inferred = trainer.start_program(CIRCUIT, **environment, **judged).end()
+    evaluated = {"QTJ_WEIGHTS_URI": leader.weights.uri, "QTJ_WEIGHTS_SHA256": leader.weights.sha256}
+    inferred = trainer.start_program(CIRCUIT, **environment, **evaluated).end()
 
     assert (leader.code, follower.code, inferred.code) == (0, 0, 0), leader.errors + follower.errors + inferred.errors
     assert leader.metrics["accuracy"] > 0.9
@@ -76,7 +76,7 @@ def test_two_workers_train_a_circuit_of_their_own_and_inference_judges_its_weigh
     assert {path.name.split(".", 2)[2] for path in tmp_path.glob("weights/*.*.*")} == {"cirq.json", "qasm"}
 
 
-def test_a_killed_program_goes_on_after_its_last_epoch(trainer: Trainer, slow: Path, tmp_path: Path) -> None:
+def test_a_killed_program_continues_after_its_last_epoch(trainer: Trainer, slow: Path, tmp_path: Path) -> None:
     victim = start(trainer, slow, tmp_path / "a")
     victim.wait_for("Epoch 4/60")
     victim.kill()
@@ -155,29 +155,29 @@ def inference_of(trained: Ended) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("source", [EXAMPLE.read_text(), KERAS_3], ids=["keras 2", "keras 3"])
-def test_inference_judges_the_weights_that_are_stored(trainer: Trainer, tmp_path: Path, source: str) -> None:
+def test_inference_evaluates_the_stored_weights(trainer: Trainer, tmp_path: Path, source: str) -> None:
     trained = run(trainer, tmp_path, source)
-    judged = run(trainer, tmp_path, source, **inference_of(trained))
+    evaluated = run(trainer, tmp_path, source, **inference_of(trained))
     weights = Path(trained.weights.uri.removeprefix("file://"))
     weights.write_bytes(weights.read_bytes() + b"!")
     spoilt = run(trainer, tmp_path, source, **inference_of(trained))
     unchecked = run(trainer, tmp_path, source, QTJ_WEIGHTS_URI=trained.weights.uri)
     no_checksum = run(trainer, tmp_path, source, **inference_of(trained) | {"QTJ_WEIGHTS_SHA256": ""})
 
-    assert (trained.code, judged.code) == (0, 0), trained.errors + judged.errors
-    assert all_steps_told(trained)
-    assert epochs_in(judged.output) == []
-    assert judged.metrics == pytest.approx(trained.metrics)
-    assert judged.message is not None
-    assert judged.message.weights is None
+    assert (trained.code, evaluated.code) == (0, 0), trained.errors + evaluated.errors
+    assert all_steps_reported(trained)
+    assert epochs_in(evaluated.output) == []
+    assert evaluated.metrics == pytest.approx(trained.metrics)
+    assert evaluated.message is not None
+    assert evaluated.message.weights is None
     assert (spoilt.code, len(spoilt.sentences)) == (1, 1)
     assert "was changed since" in spoilt.error
     assert unchecked.code == 0, unchecked.errors
-    assert unchecked.metrics == judged.metrics
+    assert unchecked.metrics == evaluated.metrics
     assert no_checksum.code == 1, "only a variable that is not there leaves the check out"
 
 
-def test_a_keras_3_model_goes_on_after_its_last_epoch(trainer: Trainer, tmp_path: Path) -> None:
+def test_a_keras_3_model_continues_after_its_last_epoch(trainer: Trainer, tmp_path: Path) -> None:
     stops = KERAS_3.replace("callbacks=[", "callbacks=[keras.callbacks.LambdaCallback(on_epoch_begin=stop), ").replace(
         "import keras", "import os\nimport keras\nstop = lambda epoch, logs: epoch == 2 and os._exit(75)"
     )
@@ -204,7 +204,7 @@ def test_a_program_that_does_not_evaluate_is_refused_before_it_trains(trainer: T
 @pytest.mark.parametrize(
     ("right", "wrong", "sentence"),
     [
-        ("first = program.restore(model)", "first = 0", "callback() comes before restore(model)"),
+        ("first = program.restore(model)", "first = 0", "callback() was called before restore(model)"),
         ("Program(epochs=3)", "Program(epochs=-2)", "Program's argument epochs is -2: it must be at least 1"),
         ('finish(model, {"mse":', 'finish(model, {"note": "good", "mse":', "the metric 'note' is 'good'"),
         ('model.compile("adam", loss="mse")', "", "the model has no optimizer"),
@@ -222,10 +222,14 @@ def test_a_mistake_with_the_helper_is_one_sentence(
 
 
 def test_a_keras_3_model_on_several_workers_is_refused_before_it_trains(trainer: Trainer, tmp_path: Path) -> None:
-    ended = run(trainer, tmp_path, KERAS_3, TF_CONFIG=next(iter(tf_configs(worker=2).values())))
+    program = tmp_path / "program.py"
+    program.write_text(KERAS_3)
+    workers = trainer.start_programs(2, program, QTJ_ARTIFACTS_URI=str(tmp_path / "artifacts"))
 
-    assert (ended.code, epochs_in(ended.output)) == (1, [])
-    assert "a Keras 3 model trains in one process on one device" in ended.error
+    ended = [each.end() for each in workers]
+
+    assert [(each.code, epochs_in(each.output)) for each in ended] == [(1, [])] * 2
+    assert all("a Keras 3 model trains in one process on one device" in each.error for each in ended)
 
 
 def test_metrics_may_be_missing(trainer: Trainer, tmp_path: Path) -> None:

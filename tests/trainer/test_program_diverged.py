@@ -1,4 +1,4 @@
-"""A Keras program of a user's own whose training diverges, or whose metrics are no results."""
+"""A user's Keras program whose training diverges, or whose metrics are no results."""
 
 from pathlib import Path
 
@@ -76,12 +76,12 @@ def test_weights_that_are_not_finite_are_not_stored(trainer: Trainer, tmp_path: 
     [
         (
             '"worst": float("nan"), "best": float("inf"), ',
-            "the metric worst is nan and best is inf, which is no result",
+            "the metric worst is nan and best is inf, which is not a result",
         ),
-        ('"note": "good", ', "the metric 'note' is 'good', which is no number"),
+        ('"note": "good", ', "the metric 'note' is 'good', which is not a number"),
     ],
 )
-def test_finish_stores_the_weights_before_it_judges_the_metrics(
+def test_finish_stores_the_weights_before_it_checks_the_metrics(
     trainer: Trainer, tmp_path: Path, metric: str, sentence: str
 ) -> None:
     ended = run(trainer, tmp_path, KERAS_3.replace('finish(model, {"mse":', f'finish(model, {{{metric}"mse":'))
@@ -91,7 +91,7 @@ def test_finish_stores_the_weights_before_it_judges_the_metrics(
     assert (ended.code, len(ended.sentences)) == (1, 1), ended.errors
     assert sentence in ended.error
     assert mended.code == 0, mended.errors
-    assert "Epoch" not in mended.output, "it goes on after its last epoch"
+    assert "Epoch" not in mended.output, "it trains after its last epoch"
     assert mended.weights.uri == weights.as_uri()
 
 
@@ -103,5 +103,5 @@ def test_inference_of_a_program_fails_with_a_metric_that_is_not_finite(trainer: 
 
     assert trained.code == 0, trained.errors
     assert (ended.code, len(ended.sentences)) == (1, 1), ended.errors
-    assert ended.error.startswith("the metric worst is nan, which is no result")
+    assert ended.error.startswith("the metric worst is nan, which is not a result")
     assert not ended.metrics

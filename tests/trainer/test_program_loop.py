@@ -1,4 +1,4 @@
-"""A program with a loop of its own, without any framework: it is killed, told to end, judged, and makes mistakes."""
+"""A program with a custom loop, without any framework: killed, ended by SIGTERM, evaluated, and with mistakes."""
 
 import json
 import urllib.request
@@ -11,7 +11,7 @@ from tests.trainer.loops import LOOP, Folder, steps_in
 from tests.trainer.processes import free_ports, tf_configs
 
 
-def test_a_loop_leaves_weights_by_name_progress_and_a_last_word(job: Folder) -> None:
+def test_a_loop_stores_weights_by_name_progress_and_a_termination_message(job: Folder) -> None:
     log = job.path / "progress.jsonl"
     ended = job.run(QTJ_PROGRESS_LOG=str(log))
     again = job.run("sys.exit(9)")
@@ -30,7 +30,7 @@ def test_a_loop_leaves_weights_by_name_progress_and_a_last_word(job: Folder) -> 
     assert (again.code, again.message) == (0, ended.message)
 
 
-def test_a_loop_killed_between_checkpoints_comes_to_the_same_digits(job: Folder, other: Folder) -> None:
+def test_a_loop_killed_between_checkpoints_has_the_same_digits_at_the_end(job: Folder, other: Folder) -> None:
     killed = job.run("if (epoch.number, step) == (4, 5): import os; os.kill(os.getpid(), 9)")
     resumed, whole = job.run(), other.run()
 
@@ -58,22 +58,22 @@ def test_a_loop_told_to_end_stores_its_step_and_repeats_nothing(job: Folder, oth
     process = job.start(slow)
     process.wait_for("Epoch 1\n0 1 2 3")
     process.popen.terminate()
-    told = process.end()
-    done = [int(word) for word in told.output.partition("Epoch 1\n")[2].split()]
+    stopped = process.end()
+    done = [int(number) for number in stopped.output.partition("Epoch 1\n")[2].split()]
     resumed, whole = job.run("print(step, end=' ')"), other.run()
 
-    assert told.code == 143, told.errors
-    assert f"the training was told to end, after step {11 + done[-1]}" in told.error
+    assert stopped.code == 143, stopped.errors
+    assert f"the training was asked to end, after step {11 + done[-1]}" in stopped.error
     assert resumed.output.startswith(f"{done[-1] + 1} ")
     assert resumed.weights.sha256 == whole.weights.sha256
 
 
 def test_inference_gets_exactly_the_stored_arrays(job: Folder) -> None:
     trained = job.run()
-    judged = {"QTJ_WEIGHTS_URI": trained.weights.uri, "QTJ_WEIGHTS_SHA256": trained.weights.sha256}
-    inferred = job.run(**judged)
-    other_shape = job.run("pass", LOOP.replace("np.zeros(3)", "np.zeros(4)"), **judged)
-    unaware = job.run("pass", LOOP.replace("program.inferring", "False"), **judged)
+    inference = {"QTJ_WEIGHTS_URI": trained.weights.uri, "QTJ_WEIGHTS_SHA256": trained.weights.sha256}
+    inferred = job.run(**inference)
+    other_shape = job.run("pass", LOOP.replace("np.zeros(3)", "np.zeros(4)"), **inference)
+    unaware = job.run("pass", LOOP.replace("program.inferring", "False"), **inference)
 
     assert inferred.code == 0, inferred.errors
     assert inferred.metrics == trained.metrics
@@ -134,7 +134,7 @@ def test_steps_that_are_only_counted_are_told_and_make_no_checkpoints_within_an_
     assert steps_in(job.stored("checkpoints/uid-1/*")) == [20, 30]
 
 
-def test_a_loop_left_early_says_what_it_came_to(job: Folder) -> None:
+def test_a_loop_that_ends_early_reports_its_numbers(job: Folder) -> None:
     leaves = LOOP.replace("accuracy=1 / (1 + state.losses[-1]))", "loss=0.5)\n    if epoch.number == 2: break")
 
     ended = job.run("pass", leaves.replace("== 6", "== 2"))
@@ -145,7 +145,7 @@ def test_a_loop_left_early_says_what_it_came_to(job: Folder) -> None:
     assert (ended.message.progress.epoch, ended.message.progress.loss) == (2, 0.5)
 
 
-def test_all_workers_begin_after_the_checkpoint_that_the_leader_names(job: Folder) -> None:
+def test_all_workers_continue_from_the_checkpoint_that_the_leader_names(job: Folder) -> None:
     job.run("if (epoch.number, step) == (4, 5): import os; os.kill(os.getpid(), 9)")
     (job.path / "artifacts").rename(job.path / "shared")
     environment = {"QTJ_ARTIFACTS_URI": str(job.path / "shared")}
@@ -162,23 +162,23 @@ def test_all_workers_begin_after_the_checkpoint_that_the_leader_names(job: Folde
 @pytest.mark.parametrize(
     ("right", "wrong", "sentence"),
     [
-        ("state = program.state(", "state = type('S', (), {})(); dict(", "epochs() comes before state(...)"),
-        ("if program.inferring", "program.state(w=1)\nif program.inferring", "state() comes once"),
-        ("losses=[]", "losses=set()", "losses is of type set, which cannot be stored"),
+        ("state = program.state(", "state = type('S', (), {})(); dict(", "epochs() was called before state(...)"),
+        ("if program.inferring", "program.state(w=1)\nif program.inferring", "state() can be called once"),
+        ("losses=[]", "losses=set()", "losses has the type set, which cannot be stored"),
         (
             "epoch.steps(10)",
             "epoch.steps(iter(range(10)))",
-            "cannot begin a range_iterator in its middle",
+            "cannot start in the middle of a range_iterator",
         ),
         ("    print(f", "    epoch.report()\n    print(f", "epoch.report() was called twice in epoch 1"),
-        ("epoch.step(loss=", "epoch.step(loss='low' if step else ", "the loss is 'low', which is no number"),
+        ("epoch.step(loss=", "epoch.step(loss='low' if step else ", "the loss is 'low', which is not a number"),
         ("epochs=6", "epochs=6, checkpoint_steps=-1", "Program's argument checkpoint_steps is -1"),
         (
             "state.w -=",
             "state.w = np.ones(2) if step == 9 else state.w -",
-            "w was float64 (3,) when training began",
+            "w was float64 (3,) when training started",
         ),
-        ('{"mean": state.w.mean()})\n', '{"mean": "good"})\n', "the metric 'mean' is 'good', which is no number"),
+        ('{"mean": state.w.mean()})\n', '{"mean": "good"})\n', "the metric 'mean' is 'good', which is not a number"),
     ],
 )
 def test_a_mistake_in_a_loop_is_one_sentence(job: Folder, right: str, wrong: str, sentence: str) -> None:
@@ -203,9 +203,9 @@ def test_progress_is_served_while_a_loop_runs(job: Folder) -> None:
     process = job.start("import time; print(step, flush=True); time.sleep(0.3)", QTJ_METRICS_PORT=str(port))
     process.wait_for("Epoch 1\n0\n1\n2")
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/progress", timeout=10) as answer:
-        said = json.loads(answer.read())
+        progress = json.loads(answer.read())
     process.kill()
 
-    assert (said["epoch"], said["epochs"], said["steps"], said["checkpointStep"]) == (1, 6, 60, 10)
-    assert said["step"] >= 12
-    assert np.isfinite(said["loss"])
+    assert (progress["epoch"], progress["epochs"], progress["steps"], progress["checkpointStep"]) == (1, 6, 60, 10)
+    assert progress["step"] >= 12
+    assert np.isfinite(progress["loss"])

@@ -1,4 +1,4 @@
-"""Mistakes that a program of one's own can make with `Program`: each is one sentence, and no figure is untrue."""
+"""Mistakes that a user's program can make with `Program`: each is one sentence, and no number is wrong."""
 
 from pathlib import Path
 
@@ -43,6 +43,12 @@ def progress(ended: Ended) -> contract.Progress:
     ("right", "wrong", "sentence"),
     [
         (
+            "for epoch",
+            "program.restore(state.w)\nfor epoch",
+            "restore(model) can be called once, and not after state(): give one of them all of it",
+        ),
+        ("epochs=3", "epochs=True", "Program's argument epochs is True: it must be a whole number"),
+        (
             "program.finish",
             "for epoch in program.epochs():\n    state.w += 1\nprogram.finish",
             "epochs() was called twice: a program has one loop over its epochs",
@@ -55,24 +61,24 @@ def progress(ended: Ended) -> contract.Progress:
         (
             "program.finish",
             "epoch.report()\nprogram.finish",
-            "epoch.report() came after the end of epoch 3: call it in the body of the loop",
+            "epoch.report() was called after the end of epoch 3: call it in the body of the loop",
         ),
         (
             "program.finish",
             "epoch.step()\nprogram.finish",
-            "epoch.step() came after the end of epoch 3",
+            "epoch.step() was called after the end of epoch 3",
         ),
         (
             "epoch.step(loss=1.0)",
             "if step == 4: epoch.report()",
-            "epoch.report() came before the last step of epoch 1: call it after the loop over its steps",
+            "epoch.report() was called before the last step of epoch 1: call it after the loop over its steps",
         ),
         ("epoch.steps(10)", "epoch.steps(0)", "epoch.steps() has no steps in epoch 1: give it batches"),
         ("epoch.steps(10)", "epoch.steps([])", "epoch.steps() has no steps in epoch 1: give it batches"),
         (
             "fidelity=0.5",
             "epoch=7",
-            "epoch.report() has a score named epoch, a number that the job keeps itself: give it another name",
+            "epoch.report() has a score named epoch, a name that the job uses itself: choose another name",
         ),
         ("fidelity=0.5", "step=7", "epoch.report() has a score named step, "),
         ("fidelity=0.5", "validation_loss=7", "epoch.report() has a score named validation_loss, "),
@@ -91,9 +97,9 @@ def test_a_misuse_of_a_loop_is_one_sentence(
 @pytest.mark.parametrize(
     ("fits", "sentence"),
     [
-        ([FIT.replace("epochs=3", "epochs=5")], "fit(epochs=5) goes on after Program(epochs=3)"),
-        ([FIT, FIT], "fit begins epoch 1 after epoch 3: give it initial_epoch=3"),
-        ([FIT.replace("=first", "=1")], "fit begins epoch 2 after epoch 0: give it initial_epoch=0"),
+        ([FIT.replace("epochs=3", "epochs=5")], "fit(epochs=5) has more epochs than Program(epochs=3)"),
+        ([FIT, FIT], "fit starts epoch 1 after epoch 3: give it initial_epoch=3"),
+        ([FIT.replace("=first", "=1")], "fit starts epoch 2 after epoch 0: give it initial_epoch=0"),
     ],
     ids=["more epochs", "twice", "not from the start"],
 )
@@ -119,10 +125,10 @@ def test_a_keras_2_fit_with_too_many_epochs_is_refused(trainer: Trainer, tmp_pat
     )
 
     assert (ended.code, len(ended.sentences)) == (1, 1), ended.errors
-    assert ended.error.startswith("fit(epochs=5) goes on after Program(epochs=3)")
+    assert ended.error.startswith("fit(epochs=5) has more epochs than Program(epochs=3)")
 
 
-def test_a_second_fit_that_goes_on_where_the_first_ended_trains_the_rest(trainer: Trainer, tmp_path: Path) -> None:
+def test_a_second_fit_that_continues_after_the_first_trains_the_rest(trainer: Trainer, tmp_path: Path) -> None:
     parts = [FIT.replace("epochs=3", "epochs=2"), FIT.replace("=first", "=max(first, 2)")]
 
     ended = run(trainer, tmp_path, replaced(FIT, "\n".join(parts), KERAS_3))
@@ -135,7 +141,7 @@ def test_a_forgotten_callback_is_warned_of(trainer: Trainer, tmp_path: Path) -> 
     ended = run(trainer, tmp_path, replaced("callbacks=[program.callback()], ", "", KERAS_3))
 
     assert ended.code == 0, ended.errors
-    assert "no epoch was told: give fit callbacks=[program.callback()]" in ended.errors
+    assert "no epoch was reported: give fit callbacks=[program.callback()]" in ended.errors
 
 
 NOT_FINISHED = "the training is done, and program.finish(...) was never called"
@@ -148,7 +154,7 @@ def test_every_score_is_in_the_log(trainer: Trainer, tmp_path: Path) -> None:
     assert ended.errors.splitlines() == [f"epoch {each}/3  loss 1.0000  fidelity 0.5000" for each in (1, 2, 3)]
 
 
-def test_a_program_with_a_log_of_its_own_has_each_line_once(trainer: Trainer, tmp_path: Path) -> None:
+def test_a_program_with_its_own_logging_has_each_line_once(trainer: Trainer, tmp_path: Path) -> None:
     logs = "import logging, sys\nlogging.basicConfig(stream=sys.stdout, format='mine: %(message)s')\nstate ="
 
     ended = run(trainer, tmp_path, replaced("state =", logs))
@@ -157,7 +163,7 @@ def test_a_program_with_a_log_of_its_own_has_each_line_once(trainer: Trainer, tm
     assert ended.output.splitlines() == [f"mine: epoch {each}/3  loss 1.0000  fidelity 0.5000" for each in (1, 2, 3)]
 
 
-def test_only_the_leader_tells_of_epochs(trainer: Trainer, tmp_path: Path) -> None:
+def test_only_the_leader_logs_epochs(trainer: Trainer, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(LOOP)
 
@@ -184,7 +190,7 @@ def test_a_loop_that_never_finishes_is_warned_that_it_has_no_weights(trainer: Tr
         ("program.finish", "raise ValueError\nprogram.finish", 1),
         ("program.finish", "os.kill(os.getpid(), 15)\ntime.sleep(60)\nprogram.finish", 143),
     ],
-    ids=["finished", "asks for a retry", "an error", "told to end"],
+    ids=["finished", "asks for a retry", "an error", "SIGTERM"],
 )
 def test_a_program_that_ends_otherwise_is_not_warned(
     trainer: Trainer, tmp_path: Path, right: str, wrong: str, code: int
@@ -198,15 +204,15 @@ def test_a_program_that_ends_otherwise_is_not_warned(
 def test_an_inference_that_forgets_to_report_is_no_training_that_forgets_to_finish(
     trainer: Trainer, tmp_path: Path
 ) -> None:
-    judges = LOOP.partition("for epoch")[0] + "program.load(state.w)\n"
+    evaluates = LOOP.partition("for epoch")[0] + "program.load(state.w)\n"
 
     trained = run(trainer, tmp_path, LOOP)
-    ended = run(trainer, tmp_path, judges, QTJ_WEIGHTS_URI=trained.weights.uri)
+    ended = run(trainer, tmp_path, evaluates, QTJ_WEIGHTS_URI=trained.weights.uri)
 
     assert (ended.code, NOT_FINISHED in ended.errors) == (0, False), ended.errors
 
 
-def test_steps_that_a_break_leaves_are_counted(trainer: Trainer, tmp_path: Path) -> None:
+def test_steps_that_end_with_break_are_counted(trainer: Trainer, tmp_path: Path) -> None:
     leaves = replaced("epoch.step(loss=1.0)", "epoch.step(loss=1.0)\n        if step == 4: break")
 
     ended = run(trainer, tmp_path, leaves)
@@ -230,7 +236,7 @@ def test_an_epoch_that_is_left_counts_if_it_has_reported(trainer: Trainer, tmp_p
     assert "training ended after 1 of 3 epochs" in silent.errors
 
 
-def test_a_traceback_of_a_program_begins_with_its_own_line(trainer: Trainer, tmp_path: Path) -> None:
+def test_a_traceback_of_a_program_starts_with_its_own_line(trainer: Trainer, tmp_path: Path) -> None:
     ended = run(trainer, tmp_path, replaced("state.w += 1", "raise ValueError('mine')"))
 
     assert ended.code == 1

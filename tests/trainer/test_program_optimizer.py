@@ -1,4 +1,4 @@
-"""A Keras program that goes on with another optimizer: its checkpoints are of another training."""
+"""A Keras program that continues with another optimizer: its checkpoints do not fit."""
 
 from pathlib import Path
 

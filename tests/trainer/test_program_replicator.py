@@ -70,8 +70,8 @@ def test_killed_workers_of_a_replicator_come_to_the_same_digits(
     killed = workers(trainer, program, tmp_path / "a", KILLED="1")
     leader, follower = workers(trainer, program, tmp_path / "a")
     whole, _ = workers(trainer, program, tmp_path / "b")
-    judged = {"QTJ_WEIGHTS_URI": leader.weights.uri, "QTJ_WEIGHTS_SHA256": leader.weights.sha256}
-    inferred = trainer.start_program(program, **judged).end()
+    inference = {"QTJ_WEIGHTS_URI": leader.weights.uri, "QTJ_WEIGHTS_SHA256": leader.weights.sha256}
+    inferred = trainer.start_program(program, **inference).end()
 
     assert -9 in [each.code for each in killed]
     assert (leader.code, follower.code, inferred.code) == (0, 0, 0), leader.errors + follower.errors + inferred.errors

@@ -40,7 +40,7 @@ def test_each_part_of_an_epoch_has_all_of_its_steps(job: Folder) -> None:
         ("bv", ["bv", "bw", "bx"]),
     ],
 )
-def test_a_restart_leaves_out_the_steps_of_the_checkpoint_once(
+def test_a_restart_skips_the_steps_of_the_checkpoint_once(
     job: Folder, other: Folder, last: str, rest: list[str]
 ) -> None:
     kills = f"if (epoch.number, f'{{part}}{{step}}') == (2, '{last}'): import os; os.kill(os.getpid(), 9)"

@@ -20,7 +20,7 @@ def test_a_loop_that_forgets_to_assign_what_its_steps_return_is_warned_once(job:
 
     assert ended.code == 0, ended.errors
     [warning] = [line for line in ended.errors.splitlines() if not line.startswith("epoch ")]
-    assert warning.startswith("nothing of the state has changed in the first epoch: if it should have, assign to it")
+    assert warning.startswith("the first epoch has not changed the state: if it should have, assign what")
 
 
 def test_a_state_that_rightly_stays_the_same_in_the_first_epoch_is_trained(job: Folder) -> None:

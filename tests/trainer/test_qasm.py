@@ -17,7 +17,7 @@ T = sympy.Symbol("t0")
 
 
 class Opaque(cirq.Gate):  # type: ignore[misc]  # Cirq is not followed
-    """Three qubits, and nothing known of them but a matrix."""
+    """Three qubits with a matrix and no decomposition."""
 
     def _num_qubits_(self) -> int:
         return 3
@@ -76,7 +76,7 @@ def test_a_gate_is_what_it_was(operation: cirq.Operation) -> None:
     np.testing.assert_allclose(found, case.values(np.array([[0.6]]), np.empty(0))[0], atol=1e-7)
 
 
-def test_a_program_says_what_its_parts_are() -> None:
+def test_a_program_names_its_inputs_and_readouts() -> None:
     theta = sympy.Symbol("θ 1")
     circuit = cirq.Circuit(cirq.rx(T)(A), cirq.Z(cirq.NamedQubit("b\nc")) ** (theta / 2 - 1), cirq.ZZ(A, B) ** 0.5)
 
@@ -118,6 +118,6 @@ def test_no_input_has_a_name_that_means_something_else(name: str) -> None:
         (Opaque()(*cirq.LineQubit.range(3)), "Opaque.* cannot be written in OpenQASM"),
     ],
 )
-def test_what_cannot_be_written_is_told(operation: cirq.Operation, sentence: str) -> None:
+def test_what_cannot_be_written_is_reported(operation: cirq.Operation, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         to_qasm(cirq.Circuit(operation), [cirq.Z(A)], [T])

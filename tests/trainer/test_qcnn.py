@@ -81,7 +81,7 @@ def test_a_pure_model_has_no_filters() -> None:
         QcnnOptions(model=Model.PURE, filters=2)
 
 
-def test_a_filter_is_a_circuit_of_its_own_beside_the_first() -> None:
+def test_a_filter_is_a_separate_circuit_beside_the_first() -> None:
     one, three = (QCNN.model(QcnnOptions(qubits=5, filters=filters)) for filters in (1, 3))
 
     sizes = [[tuple(each.shape) for each in model.get_weights()] for model in (one, three)]

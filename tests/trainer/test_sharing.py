@@ -49,7 +49,7 @@ def test_two_of_three_names_that_became_others_leave_the_first_alone() -> None:
     assert (state.a[0], state.b[0], state.c[0]) == (2, 1, 1)
 
 
-def test_a_view_takes_numbers_of_its_own() -> None:
+def test_a_view_gets_separate_numbers() -> None:
     flat = np.zeros(3)
 
     state = resumed(State(flat=np.arange(3.0), head=np.full(2, 7.0)), State(flat=flat, head=flat[:2]))

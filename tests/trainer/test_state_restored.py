@@ -30,8 +30,8 @@ def test_an_optimizer_that_is_built_after_the_start_is_refused_at_the_first_chec
         state.state()
 
     assert str(refused.value) == (
-        "optimizer/adam has 2 variables now, and had 1 when training began: build it before program.state(), an"
-        " optimizer of Keras by optimizer.build(variables)"
+        "optimizer/adam has 2 variables now, and had 1 when training started: build it before program.state(), an"
+        " optimizer of Keras with optimizer.build(variables)"
     )
 
 
@@ -69,4 +69,4 @@ def test_weights_whose_name_is_taken_are_refused() -> None:
     with pytest.raises(UserError) as refused:
         ArrayState({"structure.json": np.ones(1)}).dump()
 
-    assert str(refused.value) == "an array of the weights has the name structure.json: give it another key"
+    assert str(refused.value) == "an array of the weights has the reserved name structure.json: give it another key"

@@ -46,7 +46,7 @@ def test_training_stops_when_patience_is_over(losses: tuple[float, ...]) -> None
 
 
 @pytest.mark.parametrize("losses", [(0.5,), (0.5, 0.6), (0.5, 0.6, 0.4), (0.5, 0.4, 0.6)])
-def test_training_goes_on_while_there_is_patience(losses: tuple[float, ...]) -> None:
+def test_training_continues_within_its_patience(losses: tuple[float, ...]) -> None:
     assert not has_stopped(position(Options(patience=2), *losses), Options(patience=2))
 
 

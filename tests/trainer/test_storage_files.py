@@ -32,7 +32,7 @@ def test_a_folder_with_a_space_has_an_address_too(tmp_path: Path) -> None:
     assert open_store(f"file://{tmp_path}/my%20runs").read("a.json") == b"{}"
 
 
-def test_an_interrupted_write_leaves_the_old_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_write_keeps_the_old_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = open_store(str(tmp_path))
     store.write("a", b"old")
 
@@ -47,13 +47,13 @@ def test_an_interrupted_write_leaves_the_old_bytes(tmp_path: Path, monkeypatch: 
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
-def test_a_full_disk_is_told_and_takes_nothing_with_it(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_destroys_nothing(tmp_path: Path) -> None:
     store = open_store(str(tmp_path))
     store.write("a", b"old")
 
     with (
         room_for(1000),
-        pytest.raises(UserError, match=r"no room for artifacts in .*; what was stored before is intact"),
+        pytest.raises(UserError, match=r"no room for artifacts in .*; objects that were stored before are intact"),
     ):
         store.write("a", bytes(2000))
 

@@ -55,7 +55,7 @@ def moody_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
     class Server(ThreadingHTTPServer):
         def handle_error(self, *_: object) -> None:
-            """Says nothing: clients that hang up after a failure are expected."""
+            """Logs nothing: clients that hang up after a failure are expected."""
 
     server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -131,12 +131,12 @@ def test_a_short_outage_is_survived(moody_server: list[int]) -> None:
     assert moody_server == []
 
 
-@pytest.mark.parametrize("fault", [TRUNCATED, SLOW])
-def test_an_answer_that_is_cut_off_or_late_is_waited_for(moody_server: list[int], fault: int) -> None:
-    moody_server += [fault, 503, fault]
+@pytest.mark.parametrize("answer", [TRUNCATED, SLOW])
+def test_an_answer_that_is_cut_off_or_late_is_waited_for(moody_server: list[int], answer: int) -> None:
+    moody_server += [answer, 503, answer]
 
     assert read_from_moody(QUICKLY) == b"data"
-    assert moody_server in ([], [503, fault])  # a late answer is an answer
+    assert moody_server in ([], [503, answer])  # a late answer is an answer
 
 
 def test_answers_that_are_always_cut_off_ask_for_another_run(moody_server: list[int]) -> None:

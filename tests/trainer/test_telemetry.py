@@ -55,7 +55,7 @@ def test_metrics_are_served_as_prometheus_reads_them() -> None:
     assert "qtj_training_training_accuracy 0.75" in lines
 
 
-def test_a_number_nobody_knows_yet_is_not_served() -> None:
+def test_a_number_that_is_not_known_yet_is_not_served() -> None:
     port = Telemetry(contract.Progress(epoch=0, epochs=25, step=0)).serve(0)
 
     assert "qtj_training_loss" not in get(port, "/metrics")
@@ -85,7 +85,7 @@ def test_a_port_that_is_none_is_quoted(text: str) -> None:
         port_from({"QTJ_METRICS_PORT": text}, contract.Env.METRICS_PORT)
 
 
-def test_an_epoch_after_a_torn_line_is_recorded_on_a_line_of_its_own(tmp_path: Path) -> None:
+def test_an_epoch_after_a_torn_line_is_recorded_on_a_new_line(tmp_path: Path) -> None:
     log = tmp_path / "progress.jsonl"
     log.write_text('{"attempt": 1, "epo')
 

@@ -1,12 +1,12 @@
-"""A process that is told to end stores where it is, and the next one goes on there, to the same end."""
+"""A process that is ended by SIGTERM stores a checkpoint, and the next one continues from it to the same result."""
 
 import signal
 from pathlib import Path
 
 import pytest
 
+from tests.trainer.outputs import progress_of
 from tests.trainer.processes import Trainer, eventually
-from tests.trainer.test_checkpoints import progress_of
 
 # No checkpoint by epoch or step falls due: the one that is found was made because of the signal.
 TRAINING = ("train", "qcnn", "--qubits", "4", "--rounds", "30", "--batch-size", "2", "--epochs", "4")
@@ -19,15 +19,15 @@ def test_a_training_told_to_end_loses_no_step(trainer: Trainer, tmp_path: Path, 
     leader, *_ = trainer.start_cluster(size, *arguments, QTJ_JOB_UID="uid-1")
     eventually(lambda: (progress_of(leader).step or 0) > 50)
     leader.popen.send_signal(signal.SIGTERM)
-    told = leader.end()
+    stopped = leader.end()
     step = max(int(file.name[:9]) for file in tmp_path.glob("checkpoints/uid-1/*.npz"))
 
     resumed = trainer.run(*arguments, QTJ_JOB_UID="uid-1")
     whole = trainer.run(*TRAINING, "--artifacts", str(tmp_path / "whole"))
 
-    assert told.code == 128 + signal.SIGTERM
-    assert f"was told to end, after step {step}" in told.output
-    assert told.sentences == []
+    assert stopped.code == 128 + signal.SIGTERM
+    assert f"was asked to end, after step {step}" in stopped.output
+    assert stopped.sentences == []
     assert f"/checkpoints/uid-1/{step:09d}-" in resumed.output, "it may be the end of an epoch, by chance"
     if size == 1:
         assert resumed.weights.sha256 == whole.weights.sha256

@@ -11,7 +11,7 @@ from tests.trainer.processes import Ended, Trainer, tf_configs
 
 
 def ended_together(trainer: Trainer, *of_each: tuple[str, ...]) -> list[Ended]:
-    """Runs workers with arguments of their own."""
+    """Runs workers with different arguments."""
     configs = tf_configs(worker=len(of_each)).values()
     started = [
         trainer.start("train", *arguments, TF_CONFIG=config) for arguments, config in zip(of_each, configs, strict=True)
@@ -28,10 +28,10 @@ def test_workers_with_other_data_end_before_they_train(trainer: Trainer, tmp_pat
     ended = ended_together(trainer, *((*arguments, str(tmp_path / f"{name}.npz")) for name in ("a", "b")))
 
     assert [each.code for each in ended] == [1, 1], ended[1].errors
-    [said] = {each.error for each in ended}
-    assert said.startswith("worker 1 at 127.0.0.1:")
-    assert '--data-sha256 "' in said
-    assert said.endswith(": give all workers the same arguments and the same data")
+    [message] = {each.error for each in ended}
+    assert message.startswith("worker 1 at 127.0.0.1:")
+    assert '--data-sha256 "' in message
+    assert message.endswith(": give all workers the same arguments and the same data")
     assert not list(tmp_path.glob("artifacts/weights/*"))
 
 
@@ -45,7 +45,7 @@ def test_workers_with_another_number_of_epochs_end_before_they_train(trainer: Tr
 
 
 @pytest.mark.parametrize(
-    ("leader", "follower", "said"),
+    ("leader", "follower", "expected"),
     [
         ({"--seed": 1}, {"--seed": 1}, ""),
         ({"--seed": 1}, json.loads('{"--seed": 1.0}'), "has --seed 1.0 where the leader has 1"),
@@ -53,5 +53,5 @@ def test_workers_with_another_number_of_epochs_end_before_they_train(trainer: Tr
         ({"b": "x\n"}, {"b": "y"}, r'has b "y" where the leader has "x\n"'),
     ],
 )  # fmt: skip
-def test_the_sentence_names_what_differs(leader: dict[str, object], follower: dict[str, object], said: str) -> None:
-    assert difference(leader, follower).partition(":")[0] == said
+def test_the_sentence_names_what_differs(leader: dict[str, object], follower: dict[str, object], expected: str) -> None:
+    assert difference(leader, follower).partition(":")[0] == expected

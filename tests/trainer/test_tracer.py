@@ -1,4 +1,4 @@
-"""The list of threads that stands in for the one TensorFlow's tracer makes."""
+"""The list of threads that replaces the one of TensorFlow's tracer."""
 
 import ctypes
 from pathlib import Path

@@ -10,21 +10,21 @@ from qtj_trainer.simulate.fused.build import compiler
 
 MENDED = """
 import sys
-from qtj_trainer.tracer import mend_tracer
-print(mend_tracer(), "tensorflow" in sys.modules)
+from qtj_trainer.tracer import patch_tracer
+print(patch_tracer(), "tensorflow" in sys.modules)
 """
 SERVED = """
 import logging
-from qtj_trainer.tracer import mend_tracer, serve_profiles
+from qtj_trainer.tracer import patch_tracer, serve_profiles
 logging.basicConfig(format="%(message)s")
-mend_tracer()
+patch_tracer()
 import tensorflow as tf
 tf.sysconfig.CXX11_ABI_FLAG = 0
 serve_profiles(1)
 """
 
 
-def said(script: str, *path: Path) -> str:
+def output(script: str, *path: Path) -> str:
     """What a Python process writes that finds packages in the given folders first."""
     found = f"import sys; sys.path[:0] = {[str(each) for each in path]}\n"
     ended = subprocess.run([sys.executable, "-c", found + script], capture_output=True, text=True, check=True)
@@ -45,15 +45,15 @@ def tensorflow(folder: Path, library: bytes | None) -> Path:
 
 @pytest.mark.skipif(compiler() is None, reason="needs a C compiler")
 def test_tensorflow_as_it_is_released_is_corrected_before_it_is_loaded() -> None:
-    assert said(MENDED) == "True False\n"
+    assert output(MENDED) == "True False\n"
 
 
 @pytest.mark.parametrize("library", [None, b"", b"a build with other functions"])
 def test_a_tensorflow_that_does_not_call_what_is_replaced_is_not_corrected(
     tmp_path: Path, library: bytes | None
 ) -> None:
-    assert said(MENDED, tensorflow(tmp_path, library)) == "False False\n"
+    assert output(MENDED, tensorflow(tmp_path, library)) == "False False\n"
 
 
 def test_a_tensorflow_of_the_older_abi_serves_no_profiles() -> None:
-    assert "port 1 serves no profiles: a profile can kill a process with TensorFlow" in said(SERVED)
+    assert "port 1 serves no profiles: a profile can kill a process with TensorFlow" in output(SERVED)

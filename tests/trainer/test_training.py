@@ -20,7 +20,7 @@ from tests.trainer.processes import Ended, Process, Trainer, eventually, free_po
 ACCEPTED_MSE = 0.29
 ACCEPTED_SIGN_ACCURACY = 0.92
 ACCEPTED_PURE_MSE = 0.63
-"""The bands of the tutorial's models, seeds 0 to 3: the pure one depends on where it begins."""
+"""The bands of the tutorial's models, seeds 0 to 3: the result of the pure one depends on its initial weights."""
 
 SMALL = ("--qubits", "4", "--rounds", "2", "--epochs", "1")
 FOREVER = (*SMALL, "--epochs", "1000000")
@@ -111,7 +111,7 @@ def test_only_the_leader_speaks(trained: Trained) -> None:
     assert trained.leader.sentences == trained.follower.sentences == []
 
 
-def test_the_record_tells_how_to_repeat_it(trained: Trained) -> None:
+def test_the_record_has_all_that_is_needed_to_repeat_the_training(trained: Trained) -> None:
     record = trained.record
 
     assert record["workload"] == "qcnn"
@@ -154,18 +154,18 @@ def test_inference_confirms_what_training_measured(trainer: Trainer, trained: Tr
     assert summary.startswith("48 held-out examples")
     stored = trained.blob(predictions_uri(trained.leader.weights.uri)).download_as_bytes().decode()
     found = Predictions.parse(stored)
-    right = sum(label == said for label, said in zip(found.labels, found.predictions, strict=True))
+    right = sum(label == prediction for label, prediction in zip(found.labels, found.predictions, strict=True))
     assert right == round(48 * measured["signAccuracy"])
 
 
-def test_inference_that_is_told_no_digest_takes_the_one_of_the_record(trainer: Trainer, trained: Trained) -> None:
-    told = {name: value for name, value in trained.inference.items() if name != "QTJ_WEIGHTS_SHA256"}
+def test_inference_without_a_digest_takes_the_one_of_the_record(trainer: Trainer, trained: Trained) -> None:
+    environment = {name: value for name, value in trained.inference.items() if name != "QTJ_WEIGHTS_SHA256"}
     uri = trained.leader.weights.uri
     original = trained.blob(uri).download_as_bytes()
 
-    good = trainer.run("infer", **told)
+    good = trainer.run("infer", **environment)
     trained.blob(uri).upload_from_string(original[:-1] + b"?")
-    changed = trainer.run("infer", **told)
+    changed = trainer.run("infer", **environment)
     trained.blob(uri).upload_from_string(original)
 
     assert (good.code, changed.code) == (0, 1), good.errors
@@ -176,7 +176,7 @@ def test_a_wrong_digest_is_refused(trainer: Trainer, trained: Trained) -> None:
     ended = trainer.run("infer", **trained.inference | {"QTJ_WEIGHTS_SHA256": "0" * 64})
 
     assert ended.code == 1
-    assert "where 000000000000... was stored" in ended.sentences[0]
+    assert "and 000000000000... was stored" in ended.sentences[0]
 
 
 @pytest.mark.parametrize("what", ["weights", "held-out"])
@@ -198,11 +198,11 @@ def test_a_job_that_has_trained_does_not_train_again(trainer: Trainer, trained: 
 
     assert (leader.code, follower.code) == (0, 0)
     assert leader.message == trained.leader.message
-    assert "has trained before" in leader.output
+    assert "has finished already" in leader.output
     assert max(leader.cpu_seconds, follower.cpu_seconds) < 5
 
 
-def test_another_job_trains_anew(trainer: Trainer, tmp_path: Path) -> None:
+def test_another_job_trains_from_the_start(trainer: Trainer, tmp_path: Path) -> None:
     weights = {"uri": f"file://{tmp_path}/weights/1.h5", "sha256": "1f"}
     (tmp_path / "result.json").write_text(json.dumps({"jobUid": "uid-1", "weights": weights, "metrics": {}}))
 

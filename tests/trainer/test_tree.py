@@ -1,4 +1,4 @@
-"""Trees of arrays as JSON and NumPy's arrays, and back: what goes in is what comes out."""
+"""Trees of arrays as JSON and NumPy's arrays, and back: the result equals the original."""
 
 import json
 import sys
@@ -24,8 +24,8 @@ class Moments(NamedTuple):
 
 def through_json(tree: object, like: object = None) -> Any:
     """Stores a tree and takes it back."""
-    said, arrays = describe(tree)
-    return rebuild(json.loads(json.dumps(said)), arrays, like)
+    description, arrays = describe(tree)
+    return rebuild(json.loads(json.dumps(description)), arrays, like)
 
 
 def refusal(tree: object, like: object) -> str:
@@ -97,7 +97,7 @@ def test_random_keys_of_jax_draw_on() -> None:
     assert jax.random.normal(back) == jax.random.normal(key)
 
 
-def test_a_pytree_of_a_class_of_its_own_comes_back_as_one() -> None:
+def test_a_pytree_of_a_custom_class_is_restored_as_one() -> None:
     @jax.tree_util.register_pytree_node_class
     class Point:
         def __init__(self, x: Any) -> None:
@@ -213,7 +213,7 @@ def test_an_object_with_a_state_dict_takes_its_state_though_it_has_none_yet(torc
     assert fresh.state_dict()["param_groups"] == trained.state_dict()["param_groups"]
 
 
-def test_what_an_object_refuses_to_load_is_told() -> None:
+def test_what_an_object_refuses_to_load_is_reported() -> None:
     class Two(FakeAdam):
         def state_dict(self) -> dict[str, Any]:
             return {"state": {}, "param_groups": [{}, {}]}
@@ -236,10 +236,10 @@ def test_an_array_of_another_shape_or_type_is_named(like: Any, sentence: str) ->
 @pytest.mark.parametrize(
     ("tree", "sentence"),
     [
-        ({"data": {1, 2}}, "data is of type set, which cannot be stored"),
-        ({"a": {"w": object()}}, "a/w is of type object, which cannot be stored"),
+        ({"data": {1, 2}}, "data has the type set, which cannot be stored"),
+        ({"a": {"w": object()}}, "a/w has the type object, which cannot be stored"),
         ({"a": np.array([None])}, "a cannot be stored (its numbers are of type object)"),
-        ({"a": {(1, 2): 3}}, "a has the key (1, 2): a key must be a text or a whole number"),
+        ({"a": {(1, 2): 3}}, "a has the key (1, 2): a key must be a string or a whole number"),
         ({"a/b": np.ones(1), "a": {"b": np.ones(1)}}, "two arrays of the state have the name a/b"),
     ],
 )

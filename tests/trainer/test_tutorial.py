@@ -21,11 +21,11 @@ def test_inference_loads_what_training_has_stored(
     trained = [
         each.end() for each in trainer.start_programs(workers, TRAINS, *arguments, STORAGE_EMULATOR_HOST=emulator)
     ]
-    judged = trainer.start_program(INFERS, *arguments, STORAGE_EMULATOR_HOST=emulator).end()
+    inferred = trainer.start_program(INFERS, *arguments, STORAGE_EMULATOR_HOST=emulator).end()
 
-    assert [each.code for each in (*trained, judged)] == [0] * (workers + 1), trained[0].errors + judged.errors
+    assert [each.code for each in (*trained, inferred)] == [0] * (workers + 1), trained[0].errors + inferred.errors
     assert ["weights saved" in each.output for each in trained] == [True] + [False] * (workers - 1)
-    assert [each.message for each in (*trained, judged)] == [None] * (workers + 1)
-    said = re.fullmatch(r"64 held-out examples: loss [\d.]+, accuracy ([\d.]+)", judged.output.strip())
-    assert said is not None, judged.output
-    assert float(said[1]) >= _MIN_ACCURACY
+    assert [each.message for each in (*trained, inferred)] == [None] * (workers + 1)
+    printed = re.fullmatch(r"64 held-out examples: loss [\d.]+, accuracy ([\d.]+)", inferred.output.strip())
+    assert printed is not None, inferred.output
+    assert float(printed[1]) >= _MIN_ACCURACY

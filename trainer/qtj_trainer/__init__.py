@@ -1,20 +1,20 @@
 """Trains hybrid quantum-classical models with TensorFlow Quantum, on one machine or on many.
 
-`python -m qtj_trainer train qcnn` trains, `python -m qtj_trainer infer` checks the trained weights on data the training
-never saw. Layers, each importing only from those below it:
+`python -m qtj_trainer train qcnn` trains, `python -m qtj_trainer infer` evaluates the trained weights on the held-out
+set. Each layer imports only from those below it:
 
     run        one training or inference run from its environment to its exit code
-    workloads  what is trained: data, model and scores; one file each
+    workloads  data, model and scores of each kind of training; one file each
     replicate  devices and processes that train together, and the researcher's interface to them
     simulate   expectation values and gradients of circuits behind one Keras layer
     circuits   the building blocks of the circuits, in Cirq
     storage    artifacts under file:// and gs://
-    tracer     profiles of a process that do not end it
+    tracer     profiles of a process, without ending it
 
-Importing TensorFlow takes 7 seconds, TensorFlow Quantum 4 more. So ``--help`` and every check of what the user wrote
-come first, and the modules that need them are imported inside the functions that get there.
+The import of TensorFlow takes 7 seconds, that of TensorFlow Quantum 4 more. So ``--help`` and all checks of arguments
+run before it, and functions that need these libraries import them.
 
-Programs of one's own take `Program` from here: see `qtj_trainer.run.program`.
+Your own programs import `Program` from here: see `qtj_trainer.run.program`.
 """
 
 import os
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Program"]
 
-# TensorFlow reads both when it is first imported, and no module of this package is imported before these lines.
-# TensorFlow Quantum supports Keras 2 alone.
+# TensorFlow reads both variables when it is first imported, and no module of this package is imported before this.
+# TensorFlow Quantum supports only Keras 2.
 os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
-# TensorFlow's C++ side reports each plugin it registers twice and each GPU it does not find, and a multi-worker run
-# many times that. What matters comes as an exception.
+# TensorFlow's C++ code logs each plugin that it registers twice and each GPU that it does not find, many times in a
+# multi-worker run. Errors that matter are exceptions.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401  whatever is asked for
-    """Imports `Program` when it is first asked for: the trainer itself starts without it."""
+def __getattr__(name: str) -> Any:  # noqa: ANN401  any attribute
+    """Imports `Program` when it is first used: the trainer itself starts without it."""
     if name != "Program":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from qtj_trainer.run.signals import hold_back  # noqa: PLC0415
+    from qtj_trainer.run.signals import block_sigterm  # noqa: PLC0415
 
     # Before the import: NumPy alone starts a thread for each processor.
-    hold_back()
+    block_sigterm()
 
     from qtj_trainer.run.program import Program  # noqa: PLC0415
 

@@ -6,7 +6,8 @@ from importlib.util import find_spec
 from qtj_trainer.run.signals import Stop
 
 _NEEDED = ("typer", "numpy", "prometheus_client", "cirq", "tensorflow", "tf_keras", "tensorflow_quantum")
-"""What `pip install quantumtrainingjob` alone does not bring, for it runs operators too."""
+"""Modules that may be missing if the sources of a checkout are on the path."""
+_INSTALL = "pip install ./operator/qtj_contract ./trainer/qtj_trainer in a checkout of qtj"
 
 if __name__ == "__main__":
     # Before the imports: NumPy alone starts a thread for each processor.
@@ -14,7 +15,7 @@ if __name__ == "__main__":
     stop.listen()
 
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
-        sys.exit(f"error: {', '.join(missing)} cannot be imported: pip install '.[trainer]' in a checkout of qtj")
+        sys.exit(f"error: {', '.join(missing)} cannot be imported: {_INSTALL}")
 
     from qtj_trainer.run.cli import main
 

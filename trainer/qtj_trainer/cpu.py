@@ -1,4 +1,4 @@
-"""How many threads simulate."""
+"""The number of threads that simulate."""
 
 import os
 
@@ -7,11 +7,11 @@ from qtj_contract.control_groups import usable_processors
 __all__ = ["default_threads"]
 
 _MOST_THREADS = 256
-"""As many as the native library of the fused engine takes."""
+"""The most threads that the native library of the fused engine supports."""
 
 
 def default_threads() -> int:
-    """Returns the threads that simulate: $OMP_NUM_THREADS, or the processors this container may use."""
+    """Returns the number of threads that simulate: $OMP_NUM_THREADS, or the processors that this container may use."""
     wanted = os.environ.get("OMP_NUM_THREADS", "")
     threads = int(wanted) if wanted.isdecimal() and int(wanted) else usable_processors()
     return min(threads, _MOST_THREADS)

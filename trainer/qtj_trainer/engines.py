@@ -1,4 +1,4 @@
-"""The names of what computes a circuit: an option of a workload, and of the layer."""
+"""The names of the engines that simulate circuits: an option of a workload, and of the layer."""
 
 from enum import StrEnum
 from typing import Never
@@ -7,7 +7,7 @@ __all__ = ["EngineName"]
 
 
 class EngineName(StrEnum):
-    """What computes a circuit."""
+    """An engine that simulates a circuit."""
 
     FUSED = "fused"
     TFQ = "tfq"

@@ -1,13 +1,13 @@
-"""What can go wrong, by what helps against it.
+"""The errors of the trainer, by what helps against them.
 
     TrainerError
-    ├── UserError      the same run would fail again: the sentence says what to change
-    │   └── DivergedError    its loss or its weights are not finite any more
-    ├── TryAgainError  the world failed, not the run: a dead peer, a store that does not answer
-    └── StoppedError   nothing failed: the process was told to end
+    ├── UserError      the same run would fail again: the message says what to change
+    │   └── DivergedError    its loss or its weights are no longer finite
+    ├── TryAgainError  the environment failed, not the run: a lost peer, a store that does not answer
+    └── StoppedError   nothing failed: SIGTERM asked the process to end
 
 Every message is one sentence for the person who wrote the job: what, where, what to do. It ends without a full stop,
-because others go on from there.
+because other messages contain it.
 """
 
 import signal
@@ -15,14 +15,17 @@ from typing import ClassVar
 
 import qtj_contract as contract
 
-__all__ = ["DivergedError", "StoppedError", "TrainerError", "TryAgainError", "UserError"]
+__all__ = ["DivergedError", "StoppedError", "TrainerError", "TryAgainError", "UserError", "reason_of"]
+
+_LONGEST = 200
+"""Characters of another library's message that are shown."""
 
 
 class TrainerError(Exception):
-    """A run that ended early, in one sentence.
+    """The reason why a run ended early, in one sentence.
 
     Attributes:
-        exit_code: The code the process ends with; the operator decides by it whether to run again.
+        exit_code: The exit code of the process. From it, the operator decides whether to run again.
     """
 
     exit_code: ClassVar[int]
@@ -35,16 +38,21 @@ class UserError(TrainerError):
 
 
 class DivergedError(UserError):
-    """Training has come to numbers that are not finite, from which no step leads back."""
+    """Training has numbers that are not finite, and later steps cannot correct them."""
 
 
 class TryAgainError(TrainerError):
-    """Another run may succeed as it is: a program of one's own may raise it, where it has lost a peer."""
+    """Another run may succeed without a change. Your own program may raise it if it has lost a peer."""
 
     exit_code = contract.EXIT_RETRY
 
 
 class StoppedError(TrainerError):
-    """Another run will go on where this one was told to end."""
+    """SIGTERM ended this run. Another run continues from its checkpoint."""
 
     exit_code = 128 + signal.SIGTERM
+
+
+def reason_of(problem: Exception) -> str:
+    """Returns the message of a library's exception as part of a sentence: on one line, with a limited length."""
+    return (" ".join(str(problem).split()) or type(problem).__name__)[:_LONGEST]

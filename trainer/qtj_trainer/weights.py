@@ -1,4 +1,4 @@
-"""Weights of a Keras model as bytes."""
+"""Converts the weights of a Keras model to bytes and back."""
 
 import tempfile
 from pathlib import Path
@@ -12,7 +12,7 @@ __all__ = ["dump_weights", "is_of_keras_2", "load_weights"]
 
 
 def is_of_keras_2(model: object) -> bool:
-    """Tells a model of `tf_keras` from one of `keras`, which is Keras 3."""
+    """Returns whether a model is of `tf_keras`, which is Keras 2, and not of `keras`, which is Keras 3."""
     return isinstance(model, tf_keras.Model)
 
 
@@ -25,15 +25,15 @@ def dump_weights(model: Any) -> bytes:  # noqa: ANN401  a model of either Keras
 
 
 def load_weights(model: Any, data: bytes, *, otherwise: str) -> None:  # noqa: ANN401  a model of either Keras
-    """Puts encoded weights into a model of the same structure.
+    """Loads encoded weights into a model of the same structure.
 
     Args:
         model: The model.
-        data: What `dump_weights` returned, or Keras wrote as HDF5.
-        otherwise: What to say when they are of another structure, as the first half of a sentence.
+        data: What `dump_weights` returned, or an HDF5 file of Keras.
+        otherwise: First half of the error message, for weights of another structure.
 
     Raises:
-        UserError: If they are of another structure.
+        UserError: If the weights have another structure.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, _file_name(model))
@@ -45,5 +45,5 @@ def load_weights(model: Any, data: bytes, *, otherwise: str) -> None:  # noqa: A
 
 
 def _file_name(model: object) -> str:
-    """Keras 3 knows one layout and takes no other name; Keras 2 chooses its own layout by the lack of that name."""
+    """Returns a file name for the model's Keras: Keras 3 requires this suffix, Keras 2 uses it for another layout."""
     return "weights.h5" if is_of_keras_2(model) else "model.weights.h5"

@@ -139,12 +139,14 @@ def _fields(path: Iterable[int | str]) -> Iterable[str]:
 
 def _kubernetes_mistakes(manifest: Mapping[str, Any]) -> Iterator[Mistake]:
     try:
-        from qtj.rules.pod_fields import (  # noqa: PLC0415  a second, and an optional library
-            metadata_mistakes,
-            template_mistakes,
-        )
+        import kubernetes  # noqa: F401, PLC0415  a second, and an optional library
     except ImportError:
         return
+    from qtj.rules.pod_fields import (  # noqa: PLC0415  only where the library is
+        metadata_mistakes,
+        template_mistakes,
+    )
+
     yield from ((("metadata", *path), what) for path, what in metadata_mistakes(manifest.get("metadata")))
     for path, template in _templates(manifest.get("spec")).items():
         yield from (((*path, *rest), what) for rest, what in template_mistakes(template))

@@ -39,17 +39,26 @@ class Command:
         function: What it does; its docstring is its help.
         examples: Command lines that end its help. They must work as they are written.
         name: Its name, where that is not the function's.
+        passes_options: Whether another program reads its options, `--help` among them.
     """
 
     function: Callable[..., None]
     examples: Sequence[str]
     name: str | None = None
+    passes_options: bool = False
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What click is to do with its options."""
+        return {"ignore_unknown_options": True, "help_option_names": []} if self.passes_options else {}
 
 
 def register(app: typer.Typer, panel: str, commands: Sequence[Command]) -> None:
     """Adds commands to the application, below one heading of its help."""
     for command in commands:
-        app.command(command.name, rich_help_panel=panel, epilog=_epilog(command.examples))(command.function)
+        epilog = _epilog(command.examples)
+        declared = app.command(command.name, rich_help_panel=panel, epilog=epilog, context_settings=command.settings)
+        declared(command.function)
 
 
 def _epilog(examples: Sequence[str]) -> str:

@@ -1,12 +1,12 @@
 """The commands of `qtj`: each file of commands under its heading."""
 
-from importlib.metadata import version as installed_version
 from typing import Annotated
 
 import typer
 
 from qtj.commands import files, history, operator, run, setup
 from qtj.commands.group import Group, register
+from qtj_contract.version import installed_version
 
 __all__ = ["GROUPS", "app"]
 
@@ -35,7 +35,7 @@ def _options(
 ) -> None:
     """Train quantum models on Kubernetes, or on this machine."""
     if version:
-        typer.echo(installed_version("quantumtrainingjob"))
+        typer.echo(installed_version())
         raise typer.Exit
 
 

@@ -1,6 +1,7 @@
 """Commands for runs on this machine. Each imports what it needs when it runs, so that `--help` answers at once."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -49,6 +50,7 @@ def run(
     Exit code: 0 Complete, 1 Failed, 2 bad input, 130 interrupted.
     """
     with input_checked():
+        from qtj.report.page_file import page_at_end  # noqa: PLC0415
         from qtj.runs.run import Options, run_file  # noqa: PLC0415
 
         if resume and fresh:
@@ -65,6 +67,7 @@ def run(
             output=output,
             dry_run=dry_run,
             verbose=verbose,
+            at_end=page_at_end,
         )
         code = run_file(options)
     raise typer.Exit(code)
@@ -91,31 +94,40 @@ def report(
     runs: RunNames = None,
     artifacts: Artifacts = None,
     output: Output = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write only the page with the report, to this file.")
+    ] = None,
     *,
     scaling: Annotated[
         bool, typer.Option("--scaling", help="Compare the throughput of runs by their devices and workers.")
     ] = False,
 ) -> None:
-    """Draw loss and predictions of a run: report.png and report.txt in its folder. With -o, nothing is written.
+    """Show loss and predictions of a run: report.html, report.png and report.txt in its folder.
+
+    With several runs, compare them: comparison.html in qtj-artifacts. With -o, nothing is written.
 
     With --scaling, draw the throughput of several runs instead: scaling.png and scaling.txt in qtj-artifacts.
     """
     with input_checked():
+        if html and (output or scaling):
+            raise InputError("--html writes a page, and -o and --scaling do not: leave one of them out")
         if scaling:
             print_stdout(_scaling(runs or (), artifacts, output))
-            return
-        if runs and len(runs) > 1:
-            raise InputError(f"{len(runs)} runs are named: name one, or compare them with --scaling")
-        _report(runs[0] if runs else None, artifacts, output)
+        else:
+            _report(runs or (), artifacts, output, html)
 
 
-def _report(run: str | None, artifacts: str | None, output: OutputFormat | None) -> None:
-    from qtj.report.report import report_for_programs, report_job  # noqa: PLC0415
+def _report(runs: Sequence[str], artifacts: str | None, output: OutputFormat | None, html: Path | None) -> None:
+    from qtj.report.report import report_for_programs, report_runs  # noqa: PLC0415
+    from qtj.runs.folders import find_run  # noqa: PLC0415
 
+    if artifacts and len(runs) > 1:
+        raise InputError("--artifacts is the folder of one run, and several are named: leave one of them out")
+    found = [find_run(name, artifacts) for name in runs or (None,)]
     if output:
-        print_stdout(report_for_programs(run, artifacts, output))
+        print_stdout(report_for_programs(found, output))
         return
-    for part in report_job(run, artifacts):
+    for part in report_runs(found, html):
         print_stdout(part)
 
 
@@ -136,5 +148,7 @@ def _scaling(names: Sequence[str], artifacts: str | None, output: OutputFormat |
 COMMANDS = (
     Command(run, ("qtj run examples/qcnn.yaml", "qtj run examples/qcnn.yaml -d", "qtj run --dry-run - < job.yaml")),
     Command(logs, ("qtj logs qcnn", "qtj logs qcnn worker-0 -f")),
-    Command(report, ("qtj report qcnn", "qtj report qcnn/1 -o json", "qtj report --scaling qcnn/1 qcnn/2")),
+    Command(
+        report, ("qtj report qcnn", "qtj report qcnn/1 qcnn/2 --html both.html", "qtj report --scaling qcnn/1 qcnn/2")
+    ),
 )

@@ -8,7 +8,6 @@ import re
 import sys
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
-from importlib.metadata import version
 from pathlib import Path
 from string import Template
 
@@ -17,6 +16,7 @@ from qtj.create.prompt import JobOptions, Kind
 from qtj.files.documents import Document
 from qtj.files.yaml_reader import documents_of, value_of
 from qtj.terminal.errors import InputError
+from qtj_contract.version import installed_version
 from qtj_operator.api.names import NAME_PATTERN
 
 __all__ = ["write_job"]
@@ -171,7 +171,7 @@ def _job(options: JobOptions, recipe: _Recipe, name: str, file: str) -> str:
         workers=options.workers,
         memory=recipe.memory,
         program=program,
-        version=version("quantumtrainingjob"),
+        version=installed_version(),
     )
 
 

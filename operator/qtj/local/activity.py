@@ -1,41 +1,73 @@
-"""What the program of a run says it is doing, for those who follow the run from another process."""
+"""The activity that the program of a run reports, for processes that follow the run, or read about it later.
 
+<folder>/.activity          what it does now
+<folder>/activity.jsonl     when it began what: one JSON object a line, with a time and an activity
+"""
+
+import json
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
-__all__ = ["Activity", "activity_in_folder"]
+from qtj_contract.progress_log import append_line
+
+__all__ = ["Activity", "activities_of", "activity_in_folder"]
 
 _NAME = ".activity"
+_LOG = "activity.jsonl"
 
 
 class Activity:
-    """Writes down what a program says, each time it says something else.
+    """Writes the activity of a program to a file whenever it changes.
 
     Args:
-        folder: The folder of the run; what an earlier one has left there is removed.
+        folder: The folder of the run; the file of an earlier run is removed.
     """
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / _NAME
+        self._log = folder / _LOG
         self._last: str | None = None
         self.remove()
 
-    def tell(self, said: str) -> None:
-        """Takes what a program says; "" while it trains."""
-        if said != self._last:
-            self._last = said
-            with suppress(OSError):  # a disk without room must not end a training
-                self._path.write_text(said, "utf-8")
+    def update(self, activity: str) -> None:
+        """Records the current activity; "" while the program trains."""
+        if activity != self._last:
+            self._last = activity
+            with suppress(OSError):  # a full disk must not end a training
+                self._path.write_text(activity, "utf-8")
+                line = json.dumps({"time": datetime.now(UTC).isoformat(), "activity": activity})
+                with self._log.open("ab+") as log:
+                    append_line(log, line.encode() + b"\n")
 
     def remove(self) -> None:
-        """Leaves nothing behind: the program says nothing any more."""
+        """Removes the file, once the program has ended."""
         with suppress(OSError):
             self._path.unlink(missing_ok=True)
 
 
 def activity_in_folder(folder: Path) -> str | None:
-    """Returns what the program of a run has said last; None where it has said nothing."""
+    """Returns the last activity of a run's program; None if it has reported none."""
     try:
         return (folder / _NAME).read_text("utf-8", errors="replace")
     except OSError:
         return None
+
+
+def activities_of(folder: Path) -> Sequence[tuple[datetime, str]]:
+    """Returns what the program of a run has said and when, oldest first; "" from when it trained."""
+    try:
+        lines = (folder / _LOG).read_text("utf-8", errors="replace").split("\n")
+    except OSError:
+        return ()
+    return [each for line in lines for each in _activity(line)]
+
+
+def _activity(line: str) -> Iterator[tuple[datetime, str]]:
+    """Yields what one line says; nothing where it is damaged."""
+    with suppress(ValueError, TypeError, KeyError, RecursionError):
+        said = json.loads(line)
+        at = datetime.fromisoformat(said["time"])
+        if at.tzinfo and isinstance(said["activity"], str):
+            yield at, said["activity"]

@@ -1,9 +1,8 @@
-"""Where a Service of the cluster in memory is on this machine: a port of its own on the loopback interface.
+"""Local addresses of Services of the cluster in memory: each port is another port of the loopback interface.
 
 Every replica of a job listens on the same three ports, which one machine has only once. So each port of each Service
-stands for another port here, and wherever a program is told of one (`qcnn-worker-0.default.svc:2222`) it is told of the
-other. Addresses of the loopback network would do as well where all of 127.0.0.0/8 is this machine, but macOS has
-127.0.0.1 alone, and programs listen on all addresses at once.
+gets another port here, which replaces it wherever a program gets its address (`qcnn-worker-0.default.svc:2222`). Other
+loopback addresses are no alternative: macOS has only 127.0.0.1, and programs listen on all addresses at once.
 """
 
 import errno
@@ -36,8 +35,8 @@ class NoFreePortError(Exception):
 class PortLease:
     """Ports that no other `qtj run` of this user takes, until this process ends.
 
-    A port is only in use some seconds after a program was told of it. Until then a lock on one byte of a common file
-    says that it is taken: the kernel releases it with the process, however that ends.
+    A program uses its port only some seconds after its start. Until then, a lock on one byte of a common file marks it
+    as taken: the kernel releases the lock with the process, however that ends.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -46,7 +45,7 @@ class PortLease:
         self._taken: set[int] = set()
 
     def close(self) -> None:
-        """Gives all ports back."""
+        """Releases all ports."""
         os.close(self._file)
 
     def take(self) -> int:
@@ -67,18 +66,18 @@ class PortLease:
         try:
             fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
         except OSError as problem:
-            # Anything else says that this file system has no locks. Two runs may then choose the same port, which is
+            # Any other error means that this file system has no locks. Two runs may then choose the same port, which is
             # rare, and the second to listen on it fails.
             return problem.errno not in {errno.EACCES, errno.EAGAIN}
         return True
 
 
 class Addresses:
-    """Ports of Services and the ports of this machine that stand for them.
+    """Ports of Services, and the local ports that replace them.
 
     Args:
-        lease: Where ports come from.
-        is_service: Tells whether there is a Service of this namespace and name.
+        lease: Provides free ports.
+        is_service: Returns whether a Service of this namespace and name exists.
     """
 
     def __init__(self, lease: PortLease, is_service: Callable[[str, str], bool]) -> None:
@@ -87,7 +86,7 @@ class Addresses:
         self._ports: dict[tuple[str, str, int], int] = {}
 
     def port(self, namespace: str, service: str, port: int) -> int:
-        """Returns the port of this machine that stands for a port of a Service, the same one at every call."""
+        """Returns the local port for a port of a Service, the same one at every call."""
         key = (namespace, service, port)
         if key not in self._ports:
             self._ports[key] = self._lease.take()
@@ -96,11 +95,11 @@ class Addresses:
     def rewrite(self, text: str, namespace: str) -> str:
         """Returns `text` with every address of a Service, as pods of `namespace` name it, replaced by the local one."""
 
-        def local(found: re.Match[str]) -> str:
-            where = found["namespace"] or namespace
-            if not self._is_service(where, found["name"]):
-                return found[0]
-            return f"{HOST}:{self.port(where, found['name'], int(found['port']))}"
+        def local(match: re.Match[str]) -> str:
+            where = match["namespace"] or namespace
+            if not self._is_service(where, match["name"]):
+                return match[0]
+            return f"{HOST}:{self.port(where, match['name'], int(match['port']))}"
 
         return _SERVICE_PORT.sub(local, text)
 

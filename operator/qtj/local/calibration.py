@@ -1,4 +1,4 @@
-"""Lets one replica train alone for some seconds, to find out how long a step takes on this machine."""
+"""Trains one replica alone for some seconds, to measure how long a step takes on this machine."""
 
 import asyncio
 import time
@@ -9,33 +9,33 @@ from tempfile import TemporaryDirectory
 from qtj.local.addresses import HOST, PortLease
 from qtj.local.http import get
 from qtj.local.process import Process
-from qtj.local.program import CannotStartError, Configs, Program, program_of
+from qtj.local.program import CannotStartError, Configs, ProcessSpec, program_of
 from qtj.local.supervisors import Supervisors
 from qtj_contract import PROGRESS_PATH, Env, Progress, printable
 from qtj_operator.controller.client import Object
 from qtj_operator.core.last_words import last_words
 
-__all__ = ["LIMIT_SECONDS", "Pace", "calibrate"]
+__all__ = ["LIMIT_SECONDS", "TrainingSpeed", "calibrate"]
 
 LIMIT_SECONDS = 90.0
-"""How long all of it may take, the start of the program included."""
+"""How long the measurement may take, including the start of the program."""
 
 _STEPPING_SECONDS = 5.0
 """How long steps are counted after the first."""
 _PERIOD_SECONDS = 0.05
-_WORDS = 500
-"""Characters of its last words that are told of a program that has ended."""
+_MAX_CHARACTERS = 500
+"""Characters shown of the last output of a program that has ended."""
 _NOT_ALONE = {str(Env.TF_CONFIG), str(Env.PROFILER_PORT)}
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class TrainingSpeed:
     """How fast one process trains.
 
     Attributes:
         step_seconds: Time of one optimizer step.
-        steps: Steps in an epoch; None when none has ended.
-        epochs: Epochs asked for.
+        steps: Steps in an epoch; None if none has ended.
+        epochs: Epochs of the whole training.
     """
 
     step_seconds: float
@@ -43,16 +43,16 @@ class Pace:
     epochs: int
 
 
-def calibrate(pod: Object, configs: Configs) -> Pace:
+def calibrate(pod: Object, configs: Configs) -> TrainingSpeed:
     """Trains for some seconds.
 
     Args:
         pod: A replica of the job.
-        configs: ConfigMaps and Secrets that it refers to.
+        configs: ConfigMaps and Secrets that the pod refers to.
 
     Raises:
         CannotStartError: It does not run here, or ends before it has trained.
-        TimeoutError: It makes no step.
+        TimeoutError: It finishes no step in time.
     """
     try:
         with TemporaryDirectory(prefix="qtj-plan-", ignore_cleanup_errors=True) as folder:
@@ -63,7 +63,7 @@ def calibrate(pod: Object, configs: Configs) -> Pace:
         raise CannotStartError("StartError", str(problem)) from None
 
 
-async def _calibrate(pod: Object, configs: Configs, folder: Path) -> Pace:
+async def _calibrate(pod: Object, configs: Configs, folder: Path) -> TrainingSpeed:
     lease = PortLease()
     try:
         port = lease.take()
@@ -71,19 +71,19 @@ async def _calibrate(pod: Object, configs: Configs, folder: Path) -> Pace:
         end = asyncio.create_task(process.wait())
         try:
             async with asyncio.timeout(LIMIT_SECONDS):
-                pace = await _watched(port, end)
+                speed = await _measured(port, end)
         finally:
             process.kill()
             await end
     finally:
         lease.close()
-    if pace is None:
-        last = " ".join(last_words(printable(process.tail)).split())[:_WORDS]
-        raise CannotStartError("Error", f"the program ended before it was measured; its last words: {last}")
-    return pace
+    if speed is None:
+        last = " ".join(last_words(printable(process.tail)).split())[:_MAX_CHARACTERS]
+        raise CannotStartError("Error", f"the program ended before it was measured: {last}")
+    return speed
 
 
-def _alone(pod: Object, configs: Configs, folder: Path, port: int) -> Program:
+def _alone(pod: Object, configs: Configs, folder: Path, port: int) -> ProcessSpec:
     replaced = {
         str(Env.ARTIFACTS_URI): folder.as_uri(),
         str(Env.METRICS_PORT): str(port),
@@ -91,33 +91,32 @@ def _alone(pod: Object, configs: Configs, folder: Path, port: int) -> Program:
     }
     program = program_of(pod, configs=configs, replaced=replaced)
     environment = {name: value for name, value in program.environment.items() if name not in _NOT_ALONE}
-    return Program(command=program.command, environment=environment, folder=folder)
+    return ProcessSpec(command=program.command, environment=environment, folder=folder)
 
 
-async def _watched(port: int, end: asyncio.Task[int]) -> Pace | None:
-    """Measures steps after the first, which builds the graph; None when the program ends too soon.
-
-    An epoch has as many steps as were done when its end is first seen: the last epoch at least was seen whole.
-    """
+async def _measured(port: int, end: asyncio.Task[int]) -> TrainingSpeed | None:
+    """Measures steps after the first, which builds the graph; returns None if the program ends too soon."""
     begin: tuple[float, int] | None = None
-    pace: Pace | None = None
+    speed: TrainingSpeed | None = None
     while not end.done():
-        said, now = await _ask(port), time.monotonic()
-        if said and said.step:
-            begin = begin or (now, said.step)
-            if said.step > begin[1]:
-                pace = Pace((now - begin[0]) / (said.step - begin[1]), _steps_of_an_epoch(said), said.epochs or 0)
+        progress, now = await _ask(port), time.monotonic()
+        if progress and progress.step:
+            begin = begin or (now, progress.step)
+            if progress.step > begin[1]:
+                speed = TrainingSpeed(
+                    (now - begin[0]) / (progress.step - begin[1]), _steps_of_an_epoch(progress), progress.epochs or 0
+                )
             if now - begin[0] > _STEPPING_SECONDS:
-                return pace
+                return speed
         await asyncio.sleep(_PERIOD_SECONDS)
-    return pace
+    return speed
 
 
-def _steps_of_an_epoch(said: Progress) -> int | None:
-    """Returns the steps of an epoch: as told, or near enough after some epochs."""
-    if said.steps and said.epochs:
-        return said.steps // said.epochs
-    return said.step // said.epoch if said.step and said.epoch else None
+def _steps_of_an_epoch(progress: Progress) -> int | None:
+    """Returns the steps of an epoch: as reported, or estimated from finished epochs."""
+    if progress.steps and progress.epochs:
+        return progress.steps // progress.epochs
+    return progress.step // progress.epoch if progress.step and progress.epoch else None
 
 
 async def _ask(port: int) -> Progress | None:

@@ -1,11 +1,11 @@
-"""The controller's client over a `Store`: requests that end between two steps of the event loop."""
+"""The controller's client over a `ClusterStore`: each request ends within one step of the event loop."""
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import getitem
 from typing import Any
 
-from qtj.local.store import Store
+from qtj.local.store import ClusterStore
 from qtj_operator.controller.client import ApiError, Object, Resource
 
 __all__ = ["MemoryClient"]
@@ -14,7 +14,7 @@ __all__ = ["MemoryClient"]
 class MemoryClient:
     """A `qtj_operator.controller.client.Client` on a cluster in memory."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ClusterStore) -> None:
         self._store = store
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
@@ -50,7 +50,7 @@ class MemoryClient:
 
 
 def _apply(operations: Sequence[Object], obj: dict[str, Any]) -> None:
-    """Applies a JSON patch of operations on fields of objects, which is all the operator uses."""
+    """Applies a JSON patch of operations on fields of objects; the operator uses no others."""
     for operation in operations:
         *path, field = operation["path"].strip("/").split("/")
         try:

@@ -1,14 +1,16 @@
 """The folder of one run on this machine: its record, its logs and, unless they go elsewhere, its artifacts.
 
-<folder>/.qtj-run                     says that the folder is ours, where it was, which bucket has its artifacts, if one
-                                      has, and digests of its ConfigMaps; locked while the run is under way
-<folder>/job.json                     the job as the API server would hold it: what a later `qtj run` goes on from
-<folder>/events.jsonl                 its events, one object a line
-<folder>/run.log                      what a run without a terminal has to say
+<folder>/.qtj-run                     marks the folder as ours; holds its path, the bucket of its artifacts, if any, and
+                                      digests of its ConfigMaps; locked while the run is active
+<folder>/job.json                     the job as the API server would store it, from which a later `qtj run` continues
+<folder>/events.jsonl                 its events, one object per line
+<folder>/activity.jsonl               what its program reported to do, and when
+<folder>/report.html                  its report as a page, once the job has finished
+<folder>/run.log                      the output of a run without a terminal
 <folder>/logs/worker-0.1.log          what a replica wrote, one file per attempt
 <folder>/...                          weights, checkpoints and results, as the training program stores them
 
-A folder that is not empty and has no `.qtj-run` belongs to somebody else: nothing in it is read, written or deleted.
+A folder that is not empty and has no `.qtj-run` is not ours: nothing in it is read, written or deleted.
 """
 
 import fcntl
@@ -48,8 +50,8 @@ class Folder:
 
     Attributes:
         path: Where it is, absolute.
-        complaint: Why the record was not written when it was last to be; None when it was.
-        lock: The descriptor that holds the folder for this process; None while nothing does.
+        complaint: Why the last write of the record failed; None if it did not.
+        lock: The descriptor of the lock on the folder; None while this process has no lock.
     """
 
     def __init__(self, path: Path) -> None:
@@ -59,19 +61,19 @@ class Folder:
 
     @property
     def is_ours(self) -> bool:
-        """Whether a run has its folder here, as far as this user may know."""
+        """Whether this is the folder of a run, as far as this user can see."""
         with suppress(OSError):
             return (self.path / _MARK).is_file()
         return False
 
     @property
     def is_foreign(self) -> bool:
-        """Whether it holds files and none of them says that they are ours."""
+        """Whether it holds files but is not the folder of a run."""
         try:
             return not self.is_ours and any(self.path.iterdir())
-        except PermissionError:  # nobody knows what it holds
+        except PermissionError:  # its files cannot be seen
             return True
-        except OSError:  # there is no such folder, or `claim` says what is wrong with it
+        except OSError:  # there is no such folder, or `claim` reports what is wrong
             return False
 
     @property
@@ -81,22 +83,22 @@ class Folder:
 
     @property
     def bucket(self) -> str | None:
-        """Where the artifacts went, if not here."""
-        return self._said("artifacts", str)
+        """The bucket of the artifacts, if they are not here."""
+        return self._marked("artifacts", str)
 
     @property
     def configs(self) -> Mapping[str, str] | None:
-        """Digests of the ConfigMaps and Secrets of its last run; None where nobody knows."""
-        return self._said("configs", dict)
+        """Digests of the ConfigMaps and Secrets of its last run; None if they are unknown."""
+        return self._marked("configs", dict)
 
-    def _said(self, name: str, kind: type[T]) -> T | None:
-        """Returns what the mark says; None where it says nothing, or nothing of that kind."""
+    def _marked(self, name: str, kind: type[T]) -> T | None:
+        """Returns a field of the mark; None if it has none of that type."""
         try:
-            said = json.loads((self.path / _MARK).read_text())
+            mark = json.loads((self.path / _MARK).read_text())
         except (OSError, ValueError):
             return None
-        found = said.get(name) if isinstance(said, dict) else None
-        return found if isinstance(found, kind) else None
+        value = mark.get(name) if isinstance(mark, dict) else None
+        return value if isinstance(value, kind) else None
 
     @property
     def changed(self) -> float:
@@ -108,7 +110,7 @@ class Folder:
 
     @property
     def version(self) -> tuple[int, int, int] | None:
-        """What differs between two records, also where the clock of the disk is coarse; None without a record."""
+        """A value that differs between two records, even if the clock of the disk is coarse; None without a record."""
         try:
             is_now = (self.path / _RECORD).stat()
         except OSError:
@@ -117,7 +119,7 @@ class Folder:
 
     @property
     def is_active(self) -> bool:
-        """Whether a `qtj run` is at work in it; also where this user may not know that."""
+        """Whether a `qtj run` uses it; also true if this user may not know."""
         try:
             with (self.path / _MARK).open("rb") as mark:
                 fcntl.flock(mark, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -131,11 +133,11 @@ class Folder:
         """Makes the folder, and keeps every other `qtj run` out of it until this process ends.
 
         Args:
-            bucket: Where the artifacts go, if not here.
-            configs: Digests of the ConfigMaps and Secrets that the run takes its variables from.
+            bucket: The bucket of the artifacts, if they are not stored here.
+            configs: Digests of the ConfigMaps and Secrets that the run's variables refer to.
 
         Raises:
-            FolderError: It cannot be written to, or another process has it.
+            FolderError: It cannot be written to, or another process uses it.
         """
         with self._explained():
             self.path.mkdir(parents=True, exist_ok=True)
@@ -145,12 +147,12 @@ class Folder:
             os.truncate(lock, 0)
             mark = {"artifacts": bucket, "folder": str(self.path), "configs": configs}
             os.pwrite(lock, json.dumps(mark).encode(), 0)
-        self.say_stopped()  # what a run that is gone was asked for
+        self.clear_stop_request()  # of an earlier run
 
     def _settle(self) -> None:
-        """Writes down where the weights are now, before the mark forgets where the folder was."""
-        if self._said("folder", str) not in {None, str(self.path)}:
-            with suppress(FolderError):  # there is no record, or none that could be read: nothing names weights
+        """Updates the address of the weights, before the mark loses the earlier path of the folder."""
+        if self._marked("folder", str) not in {None, str(self.path)}:
+            with suppress(FolderError):  # there is no readable record, so no address to update
                 self.save(self.load())
 
     def take(self, *, make: bool = False) -> int:
@@ -163,7 +165,7 @@ class Folder:
             The descriptor that holds it.
 
         Raises:
-            FolderError: Another process has it, or there are no locks.
+            FolderError: Another process uses it, or there are no locks.
             OSError: It cannot be opened.
         """
         flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_CREAT if make else 0)
@@ -174,19 +176,19 @@ class Folder:
             os.close(lock)
             where = f"{self.path}: wait for its end, or stop it with qtj stop"
             if isinstance(problem, BlockingIOError):
-                raise FolderError(f"another qtj run is at work in {where}") from None
+                raise FolderError(f"another qtj run uses {where}") from None
             raise FolderError(f"there are no locks in {self.path} ({problem.strerror}): work on another disk") from None
         self.lock = lock
         return lock
 
     def release(self) -> None:
-        """Lets others in."""
+        """Releases the lock."""
         if self.lock is not None:
             os.close(self.lock)
             self.lock = None
 
     def give_up(self) -> None:
-        """Removes the folder that was made for a run which never began."""
+        """Removes the folder that was made for a run which never started."""
         if not self.is_used:
             with suppress(OSError):
                 (self.path / OUTPUT).unlink(missing_ok=True)
@@ -196,7 +198,7 @@ class Folder:
         self.release()
 
     def save(self, job: Object) -> None:
-        """Writes the record, or says in `complaint` why not and leaves the one before as it is."""
+        """Writes the record; if that fails, sets `complaint` and keeps the earlier record."""
         unfinished = self.path / f".{_RECORD}"
         try:
             with unfinished.open("w") as file:
@@ -205,7 +207,7 @@ class Folder:
                 os.fsync(file.fileno())  # else a power failure may leave an empty record
             unfinished.replace(self.path / _RECORD)
         except OSError as problem:
-            why = f"{problem.strerror}): make room, for a later run would go on from before"
+            why = f"{problem.strerror}): make room, because a later run would continue from the earlier record"
             self.complaint = f"cannot write {self.path / _RECORD} ({why}"
             with suppress(OSError):
                 unfinished.unlink()
@@ -213,10 +215,10 @@ class Folder:
             self.complaint = None
 
     def load(self) -> dict[str, Any]:
-        """Reads the record; weights in a folder that has moved are where it is now.
+        """Reads the record; if the folder has moved, the address of the weights has its new path.
 
         Raises:
-            FolderError: There is none, or it is not one.
+            FolderError: There is none, or it cannot be read.
         """
         path = self.path / _RECORD
         if not self.is_ours:
@@ -224,17 +226,17 @@ class Folder:
         try:
             job = json.loads(path.read_text())
         except FileNotFoundError:
-            raise FolderError(f"the run in {self.path} ended before it began: run it anew") from None
+            raise FolderError(f"the run in {self.path} ended before it started: run it again") from None
         except OSError as problem:
             raise FolderError(f"cannot read {path} ({problem.strerror}): make it readable") from None
         except (ValueError, RecursionError):
             job = None
         if not is_record(job):
             raise FolderError(
-                f"{path} is no record of a job: it was changed since, so begin anew with `qtj run FILE --fresh`"
+                f"{path} is not the record of a job: it was changed, so start over with `qtj run FILE --fresh`"
             )
         record: dict[str, Any] = job
-        return moved(record, Path(self._said("folder", str) or self.path), self.path)
+        return moved(record, Path(self._marked("folder", str) or self.path), self.path)
 
     @property
     def logs(self) -> list[Path]:
@@ -242,19 +244,19 @@ class Folder:
         return in_order((self.path / _LOGS).glob("*.log"))
 
     def log(self, pod: Object) -> Callable[[bytes], None]:
-        """Returns what writes to the log of a pod; output that the disk has no room for is lost."""
+        """Returns a function that writes to the log of a pod; output is lost if the disk is full."""
         meta = pod["metadata"]
         attempt = meta["labels"].get(LABEL_ATTEMPT)
         name = f"{meta['name']}.{attempt}.log" if attempt else f"{meta['name']}.log"
         return lambda data: _append(self.path / _LOGS / name, data)
 
-    def tell(self, event: Object) -> None:
-        """Records an event; one that the disk has no room for is lost."""
+    def record_event(self, event: Object) -> None:
+        """Records an event; it is lost if the disk is full."""
         with suppress(OSError), (self.path / EVENTS).open("ab+") as record:
             append_line(record, json.dumps(event).encode() + b"\n")
 
     def ask_to_stop(self, *, at_once: bool) -> None:
-        """Asks the `qtj run` that is at work here to suspend its job.
+        """Asks the `qtj run` that uses this folder to suspend its job.
 
         Raises:
             FolderError: The folder cannot be written to.
@@ -264,7 +266,7 @@ class Folder:
 
     @property
     def is_to_stop(self) -> bool:
-        """Whether somebody has asked for that, and it is not done yet."""
+        """Whether a command has asked for that, and it is not done yet."""
         return (self.path / _STOP).exists()
 
     @property
@@ -274,8 +276,8 @@ class Folder:
             return (self.path / _STOP).read_text() == _KILL
         return False
 
-    def say_stopped(self) -> None:
-        """Says that nothing of the job runs any more."""
+    def clear_stop_request(self) -> None:
+        """Removes the request to stop, because nothing of the job runs any more."""
         with suppress(OSError):
             (self.path / _STOP).unlink()
 

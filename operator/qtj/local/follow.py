@@ -1,4 +1,4 @@
-"""Follows a run that another process has under way, by what it writes into its folder."""
+"""Follows a run of another process, by what that process writes into the folder of the run."""
 
 import json
 import time
@@ -20,11 +20,11 @@ _PERIOD_SECONDS = 0.2
 
 
 def follow(folder: Folder, on_activity: Callable[[str], None] = lambda _: None) -> Iterator[Change]:
-    """Yields what changes in a run, from its begin until its job has ended or nobody is at work on it any more.
+    """Yields the changes of a run, from its start until its job has ended or no process runs it any more.
 
     Args:
         folder: Its folder.
-        on_activity: Called again and again with what its program says it is doing; "" while it trains.
+        on_activity: Called repeatedly with the activity of its program; "" while it trains.
 
     Raises:
         FolderError: Its record cannot be read.
@@ -39,7 +39,7 @@ def follow(folder: Folder, on_activity: Callable[[str], None] = lambda _: None) 
             else:
                 seen, number = version, number + 1
             if record:
-                is_last |= is_over(record)  # another job of its qtj run may go on for long
+                is_last |= is_over(record)  # another job of its qtj run may run for long
                 yield Change("MODIFIED", Resource.QUANTUM_TRAINING_JOBS, number, record)
         events, position = _events_since(folder, position)
         for event in events:
@@ -58,7 +58,7 @@ def events_of(folder: Folder) -> list[dict[str, Any]]:
 
 
 def _record(folder: Folder) -> dict[str, Any] | None:
-    """Returns the job; None of a run that has only begun.
+    """Returns the job; None if the run has only started.
 
     Raises:
         FolderError: It cannot be read.
@@ -69,11 +69,11 @@ def _record(folder: Folder) -> dict[str, Any] | None:
         if not folder.is_active:
             raise
         return None
-    return {**record, "status": read_status(record).to_dict()}  # a damaged one too has something to show
+    return {**record, "status": read_status(record).to_dict()}  # what can be read of a damaged record
 
 
 def _events_since(folder: Folder, position: int) -> tuple[list[dict[str, Any]], int]:
-    """Returns the events that were written from a position on, and where they end; half a line waits for its end."""
+    """Returns the events that were written from a position on, and their end; an incomplete line is read later."""
     try:
         with (folder.path / EVENTS).open("rb") as file:
             file.seek(position)
@@ -85,7 +85,7 @@ def _events_since(folder: Folder, position: int) -> tuple[list[dict[str, Any]], 
 
 
 def _event(line: bytes) -> dict[str, Any] | None:
-    """Reads one line; None for what is no event, as a disk that was full may leave it."""
+    """Reads one line; None if it is not an event, for example because the disk was full."""
     try:
         event = json.loads(line)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The runs of jobs on this machine: each has a folder of its own, and none is overwritten.
+"""The runs of jobs on this machine: each has its own folder, and none is overwritten.
 
 qtj-artifacts/qcnn/1                  the first run of the job qcnn: "qcnn/1"
 qtj-artifacts/qcnn/2 -> /data/mine    the second, with --artifacts /data/mine
@@ -17,7 +17,7 @@ from qtj_operator.api.status import FINISHED, Phase
 __all__ = ["INTERRUPTED", "History", "Run", "phase_of"]
 
 INTERRUPTED = "Interrupted"
-"""Where a run stands that ended before its job did."""
+"""The phase of a run that ended before its job did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class Run:
 
     Attributes:
         job: The job's name.
-        number: Which run of it, from 1.
-        path: Where it is listed: its folder, or a link to that.
+        number: The number of the run, from 1.
+        path: Its folder, or a link to it, in the history.
     """
 
     job: str
@@ -36,7 +36,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What it is called on the command line."""
+        """Its name on the command line."""
         return f"{self.job}/{self.number}"
 
     @property
@@ -44,23 +44,23 @@ class Run:
         """Its folder."""
         try:
             return Folder(self.path.resolve())
-        except (OSError, RuntimeError):  # a link to itself, or through a folder of somebody else
+        except (OSError, RuntimeError):  # a link to itself, or through a folder that this user may not enter
             return Folder(self.path)
 
     @property
     def has_begun(self) -> bool:
-        """Whether it is under way or has left a record: others were ended before their job was there."""
+        """Whether it is active or has left a record: others were stopped before their job existed."""
         folder = self.folder
         return folder.is_active or folder.is_used
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether its folder is where --artifacts said."""
+        """Whether its folder was chosen with --artifacts."""
         return self.path.is_symlink()
 
 
 def phase_of(record: Mapping[str, Any], *, is_active: bool) -> str:
-    """Returns the phase of a run's job as it is recorded, or that the run was interrupted."""
+    """Returns the recorded phase of a run's job, or that the run was interrupted."""
     phase = read_status(record).phase or Phase.PENDING
     return phase if is_active or phase in FINISHED else INTERRUPTED
 
@@ -86,15 +86,15 @@ class History:
         return sorted((run for run in self._listed(job) if run.folder.is_ours), key=lambda run: run.number)
 
     def latest(self, job: str) -> Run | None:
-        """Returns the last run of a job that has begun."""
+        """Returns the last run of a job that has started."""
         return next((run for run in reversed(self.runs(job)) if run.has_begun), None)
 
     def name_of(self, job: str, folder: Folder) -> str:
-        """Returns what the run in a folder is called; the job's name where it is not listed."""
+        """Returns the name of the run in a folder; the job's name if it is not listed."""
         return next((run.name for run in self._listed(job) if run.folder.path == folder.path.resolve()), job)
 
     def next_folder(self, job: str) -> Folder:
-        """Returns where the next run of a job would be."""
+        """Returns the folder of the next run of a job."""
         return Folder(self.root / job / str(self._next_number(job)))
 
     def make_folder(self, job: str) -> Folder:
@@ -112,14 +112,14 @@ class History:
             ) from None
 
     def link(self, job: str, folder: Folder) -> None:
-        """Lists a run whose folder is elsewhere; where nothing can be written, it is not listed."""
+        """Lists a run whose folder is elsewhere, if the history can be written to."""
         if any(run.folder.path == folder.path.resolve() for run in self._listed(job)):
             return
         with suppress(OSError):
             self._new(job, lambda path: path.symlink_to(folder.path.resolve(), target_is_directory=True))
 
     def _new(self, job: str, make: Callable[[Path], None]) -> Path:
-        """Makes what stands for the next run of a job.
+        """Makes the folder or link of the next run of a job.
 
         Raises:
             OSError: It cannot be made.

@@ -1,4 +1,4 @@
-"""GET requests to programs on this machine: never through a proxy, and without a library beyond Python's."""
+"""GET requests to programs on this machine: never through a proxy, with the standard library only."""
 
 import asyncio
 from collections.abc import Mapping
@@ -15,11 +15,11 @@ _DIRECT = build_opener(ProxyHandler({}))
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server answered.
+    """The answer of a server.
 
     Attributes:
         status: HTTP status code.
-        body: The first of its body.
+        body: The start of its body.
     """
 
     status: int
@@ -27,11 +27,11 @@ class Answer:
 
 
 async def get(url: str, timeout: float, headers: Mapping[str, str] | None = None) -> Answer:  # noqa: ASYNC109
-    """Asks a server.
+    """Sends a GET request.
 
     Args:
-        url: Where.
-        timeout: Seconds that it may take.
+        url: The address.
+        timeout: The time limit in seconds.
         headers: Headers of the request.
 
     Raises:

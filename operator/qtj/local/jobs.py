@@ -1,4 +1,4 @@
-"""The Job controller of Kubernetes, as far as inference needs it: one pod at a time, again after a failure.
+"""The Job controller of Kubernetes, as far as inference needs it: one pod at a time, replaced after a failure.
 
 Source: Kubernetes' documentation, "Jobs", sections "Pod backoff failure policy" and "Pod failure policy": retries
 after 10, 20, 40, ... seconds, at most six minutes, until `backoffLimit` is reached. Section "Job termination and
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from qtj.local.store import Store
+from qtj.local.store import ClusterStore
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import Object, Resource
 
@@ -22,23 +22,23 @@ _LAST_DELAY = timedelta(minutes=6)
 
 
 class JobController:
-    """Looks after every batch/v1 Job of a cluster in memory.
+    """Manages every batch/v1 Job of a cluster in memory.
 
     Args:
         store: The cluster.
-        clock: Tells the time, in UTC.
+        clock: Returns the time, in UTC.
     """
 
-    def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
+    def __init__(self, store: ClusterStore, clock: Callable[[], datetime]) -> None:
         self._store = store
         self._clock = clock
 
     def step(self) -> bool:
-        """Does the next thing for one Job; returns whether there was one."""
-        return any(self._care(job) for job in self._store.select(Resource.JOBS, None, {}))
+        """Does the next step of one Job; returns whether there was one."""
+        return any(self._reconcile(job) for job in self._store.select(Resource.JOBS, None, {}))
 
     def next_retry(self) -> datetime | None:
-        """Returns when the next failed pod is to be replaced."""
+        """Returns when the next failed pod is due to be replaced."""
         open_ = ((job, pods) for job, pods in self._open() if not job["spec"].get("suspend"))
         due = (self._retry_at(pods) for _, pods in open_ if pods and all(map(_failed, pods)))
         return min(due, default=None)
@@ -52,31 +52,33 @@ class JobController:
         pods = self._store.select(Resource.PODS, meta["namespace"], {})
         return [pod for pod in pods if is_controlled_by(pod, meta["uid"])]
 
-    def _care(self, job: dict[str, Any]) -> bool:
+    def _reconcile(self, job: dict[str, Any]) -> bool:
         if _is_over(job) or job["spec"].get("suspend"):
             return False
         pods = self._pods(job)
         end = _end(job, pods)
         if end is not None:
-            return self._say(job, pods, *end)
+            return self._write_status(job, pods, *end)
         if self._is_overdue(job):
             return self._stop(job, pods)
         if all(map(_failed, pods)) and (not pods or self._clock() >= self._retry_at(pods)):
             return self._create(job, pods)
-        return self._say(job, pods)
+        return self._write_status(job, pods)
 
     def _is_overdue(self, job: Object) -> bool:
         limit, created = job["spec"].get("activeDeadlineSeconds"), job["metadata"]["creationTimestamp"]
         return limit is not None and self._clock() >= datetime.fromisoformat(created) + timedelta(seconds=limit)
 
     def _stop(self, job: Object, pods: Sequence[Object]) -> bool:
-        """Takes the pods away, and says so once they are gone."""
+        """Deletes the pods, and fails the Job once they are gone."""
         left = [pod for pod in pods if not _failed(pod)]
         for pod in left:
             if "deletionTimestamp" not in pod["metadata"]:
                 self._store.delete(Resource.PODS, pod["metadata"]["namespace"], pod["metadata"]["name"])
                 return True
-        return not left and self._say(job, pods, "Failed", "DeadlineExceeded", "Job was active longer than specified")
+        return not left and self._write_status(
+            job, pods, "Failed", "DeadlineExceeded", "Job was active longer than specified"
+        )
 
     def _retry_at(self, pods: Sequence[Object]) -> datetime:
         last = max(_finished(pod) for pod in pods)
@@ -84,7 +86,7 @@ class JobController:
 
     def _create(self, job: Object, pods: Sequence[Object]) -> bool:
         meta, template = job["metadata"], job["spec"]["template"]
-        taken = {pod["metadata"]["name"] for pod in pods}  # one that somebody has deleted leaves a gap
+        taken = {pod["metadata"]["name"] for pod in pods}  # a deleted pod leaves a gap
         names = (f"{meta['name']}-{meta['uid'][-4:]}{number}" for number in itertools.count(len(pods)))
         owner = {
             "apiVersion": "batch/v1",
@@ -105,7 +107,7 @@ class JobController:
         )
         return True
 
-    def _say(
+    def _write_status(
         self, job: Object, pods: Sequence[Object], end: str | None = None, reason: str = "", why: str = ""
     ) -> bool:
         """Writes the Job's status; returns whether that changed it."""
@@ -129,7 +131,7 @@ def _is_over(job: Object) -> bool:
 
 
 def _end(job: Object, pods: Sequence[Object]) -> tuple[str, str, str] | None:
-    """Returns type, reason and message of the condition that ends the Job; None while it goes on."""
+    """Returns type, reason and message of the condition that ends the Job; None while it is not over."""
     limit = job["spec"].get("backoffLimit", _DEFAULT_BACKOFF_LIMIT)
     actions = [_action(job, pod) for pod in pods if _failed(pod)]
     if any(map(_succeeded, pods)):
@@ -150,7 +152,7 @@ def _succeeded(pod: Object) -> bool:
 
 
 def _action(job: Object, pod: Object) -> str:
-    """Returns what the Job's podFailurePolicy says of a failed pod, by the first rule that fits it."""
+    """Returns the action of the Job's podFailurePolicy for a failed pod, by the first rule that matches."""
     rules = (job["spec"].get("podFailurePolicy") or {}).get("rules") or ()
     return next((str(rule["action"]) for rule in rules if _fits(rule, pod)), "Count")
 
@@ -169,7 +171,7 @@ def _fits(rule: Object, pod: Object) -> bool:
 
 
 def _finished(pod: Object) -> datetime:
-    """Returns when a failed pod ended; when it was created, if nobody knows, as of one that was evicted."""
+    """Returns when a failed pod ended; if that is unknown, as for an evicted pod, when it was created."""
     states = [status["state"].get("terminated") or {} for status in pod["status"].get("containerStatuses") or ()]
     known = (state["finishedAt"] for state in states if "finishedAt" in state)
     return datetime.fromisoformat(next(known, pod["metadata"]["creationTimestamp"]))

@@ -1,17 +1,17 @@
 """Runs the pods of a cluster in memory as local processes.
 
-One task per pod, from its first sight to its end::
+One task per pod, from its creation to its end::
 
-    Pending ── the program cannot be started ──▶ Failed, with the kubelet's word for it
+    Pending ── the program cannot be started ──▶ Failed, with the kubelet's reason
        │
        ▼
-    Running ── ready: at once, or when its probes say so ──▶ the program ends ──▶ Succeeded or Failed
+    Running ── ready: at once, or when its probes succeed ──▶ the program ends ──▶ Succeeded or Failed
        │                                                            ▲
-       └── deleted, or found dead by its probes: SIGTERM, and ──────┘
+       └── deleted, or its probes have failed: SIGTERM, and ────────┘
            SIGKILL after the grace period
 
-A kubelet would let some pods wait for what keeps them from starting. Nothing that could be put right comes later here,
-so they fail: for good, or with an exit code that asks for another try where the machine had no room.
+A kubelet lets some pods wait until the problem that prevents their start is solved. Here nothing can solve it, so they
+fail: for good, or with an exit code that asks for a retry if the machine lacked resources.
 """
 
 import asyncio
@@ -26,8 +26,8 @@ from qtj.local.objects import grace_of
 from qtj.local.podstatus import conditions, ended, running
 from qtj.local.probes import Prober
 from qtj.local.process import Process
-from qtj.local.program import CannotStartError, Configs, Program, program_of
-from qtj.local.store import Change, Store
+from qtj.local.program import CannotStartError, Configs, ProcessSpec, program_of
+from qtj.local.store import Change, ClusterStore
 from qtj.local.supervisors import Supervisors
 from qtj.local.termination import termination_message
 from qtj_contract import Env
@@ -38,9 +38,9 @@ from qtj_operator.controller.client import ApiError, Key, Object, Resource
 __all__ = ["Kubelet", "Machine"]
 
 _CANNOT_RUN = 126
-"""What a shell says of a program that it cannot run. Like every code below 128 it is final."""
+"""The exit code of a shell for a program that it cannot run. Like every code below 128 it is final."""
 _NO_ROOM = 128
-"""What containerd says of a container that it could not start: worth another try."""
+"""The exit code of containerd for a container that it could not start; it is retryable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +49,10 @@ class Machine:
 
     Attributes:
         name: Its name, as a node.
-        addresses: Where Services are.
-        artifacts: Returns where the artifacts of a job go here, by its namespace and name.
-        progress: Returns the file that the replicas of a job may append their progress to, likewise.
-        log: Opens the log of a pod: returns what takes its output.
+        addresses: The local addresses of Services.
+        artifacts: Returns the local address of a job's artifacts, by its namespace and name.
+        progress: Returns the file to which the replicas of a job may append their progress, likewise.
+        log: Opens the log of a pod: returns a function that writes to it.
         configs: ConfigMaps and Secrets.
     """
 
@@ -72,7 +72,7 @@ class Kubelet:
         machine: What this machine offers.
     """
 
-    def __init__(self, store: Store, machine: Machine) -> None:
+    def __init__(self, store: ClusterStore, machine: Machine) -> None:
         self._store = store
         self._machine = machine
         self._pods: dict[str, _PodTask] = {}
@@ -80,7 +80,7 @@ class Kubelet:
         self._supervisors = Supervisors()
 
     def notice(self, change: Change) -> None:
-        """Takes notice of a change: to be called for every one, within the event loop."""
+        """Handles a change; has to be called for every change, within the event loop."""
         if change.resource is not Resource.PODS:
             return
         uid = change.object["metadata"]["uid"]
@@ -105,7 +105,7 @@ class Kubelet:
         return next((task.pid for task in self._pods.values() if task.name == pod), None)
 
     def check(self) -> None:
-        """Raises what was raised while a pod was looked after, if anything was: a defect, which must not go unseen."""
+        """Raises the first unexpected exception of a pod's task, so that a defect is not hidden."""
         if self._defects:
             raise self._defects[0]
 
@@ -116,7 +116,7 @@ class Kubelet:
                 task.kill()
 
     async def close(self) -> None:
-        """Ends every program, kindly, and waits for their end."""
+        """Stops every program with SIGTERM, and waits for their end."""
         for task in self._pods.values():
             task.stop()
         await asyncio.gather(*(task.ended() for task in list(self._pods.values())))
@@ -132,29 +132,29 @@ class Kubelet:
             status = ended(pod, _NO_ROOM, str(problem), "StartError")
         finally:
             self._pods.pop(pod["metadata"]["uid"], None)
-        self._say(pod, status, node=self._machine.name)
+        self._set_status(pod, status, node=self._machine.name)
 
     async def _run(
         self, pod: Object, scratch: Path, stopping: asyncio.Event, started: Callable[[Process], None]
     ) -> Mapping[str, Any]:
-        """Runs the program of a pod, and returns the status in which it leaves the pod."""
-        word = scratch / "termination-log"
-        program = self._program(pod, word)
+        """Runs the program of a pod, and returns the final status of the pod."""
+        message_file = scratch / "termination-log"
+        program = self._program(pod, message_file)
         process = await Process.start(program, self._machine.log(pod), self._supervisors, scratch)
         started(process)
-        self._say(pod, running(pod), node=self._machine.name)
-        code, unhealthy = await self._accompany(pod, program, process, stopping)
-        return ended(pod, code, termination_message(pod, code, word, process.tail, unhealthy))
+        self._set_status(pod, running(pod), node=self._machine.name)
+        code, unhealthy = await self._supervise(pod, program, process, stopping)
+        return ended(pod, code, termination_message(pod, code, message_file, process.tail, unhealthy))
 
-    async def _accompany(
-        self, pod: Object, program: Program, process: Process, stopping: asyncio.Event
+    async def _supervise(
+        self, pod: Object, program: ProcessSpec, process: Process, stopping: asyncio.Event
     ) -> tuple[int, str | None]:
-        """Asks its probes while it runs, stops it when it is to stop; returns its exit code, and what probes blame."""
+        """Runs the probes of a program and stops it if needed; returns its exit code, and which probe failed."""
         end = asyncio.create_task(process.wait())
         stop = asyncio.create_task(stopping.wait())
         probing = asyncio.create_task(self._prober(pod, program).run())
         await asyncio.wait({end, stop, probing}, return_when=asyncio.FIRST_COMPLETED)
-        blamed = probing.done() and not end.done()
+        is_unhealthy = probing.done() and not end.done()
         for task in (stop, probing):
             task.cancel()
         if not end.done():
@@ -162,23 +162,23 @@ class Kubelet:
             await asyncio.wait({end}, timeout=grace_of(pod).total_seconds())
             process.kill()
         await asyncio.gather(stop, probing, return_exceptions=True)
-        return await end, probing.result() if blamed else None
+        return await end, probing.result() if is_unhealthy else None
 
-    def _prober(self, pod: Object, program: Program) -> Prober:
+    def _prober(self, pod: Object, program: ProcessSpec) -> Prober:
         return Prober(
             main_container(pod["spec"]["containers"]),
             program=program,
             supervisors=self._supervisors,
             port=lambda port: self._local_port(pod, port),
-            ready=lambda ready: self._say(pod, {"conditions": conditions(ready=ready)}),
+            ready=lambda ready: self._set_status(pod, {"conditions": conditions(ready=ready)}),
         )
 
-    def _program(self, pod: Object, word: Path) -> Program:
+    def _program(self, pod: Object, message_file: Path) -> ProcessSpec:
         meta = pod["metadata"]
         namespace, name, job = meta["namespace"], meta["name"], meta["labels"][LABEL_JOB]
         replaced = {
             str(Env.ARTIFACTS_URI): self._machine.artifacts(namespace, job),
-            str(Env.TERMINATION_LOG): str(word),
+            str(Env.TERMINATION_LOG): str(message_file),
             **{
                 str(variable): str(self._local_port(pod, port))
                 for variable, port in _own_ports(pod).items()
@@ -195,15 +195,15 @@ class Kubelet:
         return replace(program, environment={**program.environment, **progress})
 
     def _local_port(self, pod: Object, port: int) -> int:
-        """Returns where the pod's port is on this machine: elsewhere only when a Service stands for it."""
+        """Returns the local port of a pod's port: another number only if a Service has it."""
         meta = pod["metadata"]
-        known = {p["containerPort"] for p in main_container(pod["spec"]["containers"]).get("ports") or ()}
-        if port in known and self._store.has(Resource.SERVICES, meta["namespace"], meta["name"]):
+        ports = {p["containerPort"] for p in main_container(pod["spec"]["containers"]).get("ports") or ()}
+        if port in ports and self._store.has(Resource.SERVICES, meta["namespace"], meta["name"]):
             return self._machine.addresses.port(meta["namespace"], meta["name"], port)
         return port
 
-    def _say(self, pod: Object, status: Mapping[str, Any], node: str | None = None) -> None:
-        """Writes the pod's status; a pod that was removed meanwhile needs none."""
+    def _set_status(self, pod: Object, status: Mapping[str, Any], node: str | None = None) -> None:
+        """Writes the pod's status, unless the pod was removed meanwhile."""
         meta = pod["metadata"]
 
         def change(obj: dict[str, Any]) -> None:
@@ -218,7 +218,7 @@ class Kubelet:
 
 
 class _PodTask:
-    """A pod under way, as the kubelet holds it."""
+    """The task that runs one pod."""
 
     def __init__(self, kubelet: Kubelet, pod: Object, defect: Callable[[BaseException], None]) -> None:
         meta = pod["metadata"]
@@ -228,7 +228,7 @@ class _PodTask:
         self._killed = False
         self._stopping = asyncio.Event()
         self._task = asyncio.create_task(kubelet.run(pod, self._stopping, self._started))
-        self._task.add_done_callback(lambda task: _tell(task, defect))
+        self._task.add_done_callback(lambda task: _report(task, defect))
 
     @property
     def pid(self) -> int | None:
@@ -252,13 +252,13 @@ class _PodTask:
             process.kill()
 
 
-def _tell(task: asyncio.Task[None], defect: Callable[[BaseException], None]) -> None:
+def _report(task: asyncio.Task[None], defect: Callable[[BaseException], None]) -> None:
     if not task.cancelled() and (problem := task.exception()) is not None:
         defect(problem)
 
 
 def _own_ports(pod: Object) -> Mapping[Env, int]:
-    """Returns the ports that the contract tells the program to listen on."""
+    """Returns the ports on which the program listens by the contract."""
     variables = {each["name"]: each.get("value") for each in main_container(pod["spec"]["containers"]).get("env") or ()}
     ports = {Env.METRICS_PORT: METRICS_PORT}
     if profiler := variables.get(Env.PROFILER_PORT):

@@ -1,15 +1,15 @@
-"""Runs the program of a container, and leaves nothing behind of what it starts.
+"""Runs the program of a container, and ends everything that the program starts.
 
     qtj run ──socket──▶ supervisor (this script) ──▶ program ──▶ its children, daemons included
 
-A script of its own, run as `python -I -S launch.py`: between fork and exec Python code is unsafe in a process with
+A separate script, run as `python -I -S launch.py`: between fork and exec Python code is unsafe in a process with
 threads. Standard library only. Its stdin is a socket, its stdout and stderr are those of the program:
 
-    in     the request (see `request`); then any byte means: kill. Its end means: qtj run is gone, so kill
+    in     the request (see `request`); then any byte means: kill. Its end means that qtj run has ended: kill
     out    the program's process id, or minus the error number of the system call that could not start it
 
-On Linux the supervisor is a subreaper: whatever loses its parent among the program's descendants becomes a child of the
-supervisor, also after setsid and a double fork, and there is no way out of that. Elsewhere the program's process group
+On Linux the supervisor is a subreaper: every descendant of the program that loses its parent becomes a child of the
+supervisor, even after setsid and a double fork, and cannot avoid that. Elsewhere the program's process group
 is killed. The supervisor ends with the program's exit code, or 128 + n when signal n ended it.
 """
 
@@ -35,17 +35,17 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 _CONTROL = 0
 _HEADER = 16
-"""Bytes that say how long the rest of the request is."""
+"""Bytes with the length of the rest of the request."""
 _KILLED = 128 + signal.SIGKILL
 _NOT_STARTED = 126
-"""What a shell returns for a program that it has found and cannot run."""
+"""The exit code of a shell for a program that it has found but cannot run."""
 
 
 def request(scratch: str, folder: str, command: Sequence[str], environment: Mapping[str, str]) -> bytes:
-    """Returns what a supervisor is to be told.
+    """Returns the request for a supervisor.
 
     Args:
-        scratch: A folder that it removes if nobody else is left to do so; or nothing.
+        scratch: A folder that it removes if qtj run has ended; or "".
         folder: The working directory.
         command: The program, as an absolute path, and its arguments.
         environment: All of its environment.
@@ -79,7 +79,7 @@ def _parent_of(pid: str) -> int | None:
 
 
 def kill(pid: int) -> bool:
-    """Kills a process, or minus a process group; tells whether it could: what runs as another user stays."""
+    """Kills a process, or minus a process group; returns whether that was possible: processes of other users stay."""
     try:
         os.kill(pid, signal.SIGKILL)
     except OSError:
@@ -88,18 +88,18 @@ def kill(pid: int) -> bool:
 
 
 def main() -> int:
-    """Starts the program that is asked for, and stays until nothing of it is left. Returns its exit code."""
+    """Starts the requested program, and waits until nothing of it is left. Returns its exit code."""
     adopt_orphans()
     scratch, folder, count, *words = _received(int(_received(_HEADER))).split(b"\0")
     command, variables = words[: int(count)], words[int(count) :]
     try:
         program = _started(folder, command, dict(each.split(b"=", 1) for each in variables))
     except OSError as problem:
-        _tell(-(problem.errno or errno.EIO))
+        _answer(-(problem.errno or errno.EIO))
         return _NOT_STARTED
     woken = _woken_by_signals(program)
-    _tell(program)
-    code = _end(program, _accompanied(program, woken))
+    _answer(program)
+    code = _end(program, _watched(program, woken))
     if scratch and _is_alone():
         import shutil  # noqa: PLC0415  half a megabyte, seldom needed
 
@@ -111,21 +111,21 @@ def _received(size: int) -> bytes:
     data = b""
     while len(data) < size:
         more = os.read(_CONTROL, size - len(data))
-        if not more:  # qtj run is gone before anything was begun
+        if not more:  # qtj run ended before anything was started
             sys.exit(_KILLED)
         data += more
     return data
 
 
-def _tell(number: int) -> None:
+def _answer(number: int) -> None:
     try:
         os.write(_CONTROL, f"{number}\n".encode())
-    except OSError:  # qtj run is gone: that is seen soon enough
+    except OSError:  # qtj run has ended, which is noticed later
         return
 
 
 def _started(folder: bytes, command: list[bytes], environment: dict[bytes, bytes]) -> int:
-    """Starts the program in a session of its own, bound to the life of this process.
+    """Starts the program in its own session, which ends with this process.
 
     Raises:
         OSError: It cannot be started.
@@ -147,11 +147,11 @@ def _started(folder: bytes, command: list[bytes], environment: dict[bytes, bytes
 def _become(
     folder: bytes, command: list[bytes], environment: dict[bytes, bytes], supervisor: int, problems: int
 ) -> NoReturn:
-    """Replaces this process by the program; what stands in the way is written to `problems`."""
+    """Replaces this process by the program; an error is written to `problems`."""
     try:
         os.setsid()
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != supervisor:  # it died before it was watched
+        if os.getppid() != supervisor:  # it ended before this process was bound to it
             os._exit(_KILLED)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and a shell's pipelines need them
@@ -165,7 +165,7 @@ def _become(
 
 
 def _woken_by_signals(program: int) -> int:
-    """Passes SIGTERM on to the program, and returns what can be read from when a child has ended."""
+    """Passes SIGTERM on to the program, and returns a descriptor that is readable when a child has ended."""
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
@@ -175,8 +175,8 @@ def _woken_by_signals(program: int) -> int:
     return woken
 
 
-def _accompanied(program: int, woken: int) -> int | None:
-    """Waits for the program's end and returns its exit code; None when it is to be killed before."""
+def _watched(program: int, woken: int) -> int | None:
+    """Waits for the program's end and returns its exit code; None if it has to be killed first."""
     while (code := _reaped(program)) is None:
         ready, _, _ = select.select([_CONTROL, woken], [], [])
         if _CONTROL in ready:
@@ -186,7 +186,7 @@ def _accompanied(program: int, woken: int) -> int | None:
 
 
 def _reaped(program: int) -> int | None:
-    """Takes leave of the children that have ended; returns the exit code of the program if it is among them."""
+    """Reaps the children that have ended; returns the exit code of the program if it is among them."""
     while (child := os.waitpid(-1, os.WNOHANG))[0]:
         if child[0] == program:
             return _exit_code(child[1])
@@ -194,13 +194,13 @@ def _reaped(program: int) -> int | None:
 
 
 def _end(program: int, code: int | None) -> int:
-    """Kills the program, unless it has ended with `code`, and all that is left of it. Returns its exit code."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # nobody is left to pass it on to
+    """Kills the program, unless it has ended with `code`, and everything that is left of it. Returns its exit code."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # there is no program to pass it on to
     kill(-program)  # its process group
     if code is None:
         code = _exit_code(os.waitpid(program, 0)[1])
     while _has_children() and (killed := [pid for pid in children_of(os.getpid()) if kill(pid)]):
-        for pid in killed:  # what they leave behind are our children next
+        for pid in killed:  # their children become ours
             os.waitpid(pid, 0)
     return code
 
@@ -214,7 +214,7 @@ def _has_children() -> bool:
 
 
 def _is_alone() -> bool:
-    """Tells whether qtj run is gone."""
+    """Tells whether qtj run has ended."""
     os.set_blocking(_CONTROL, False)
     try:
         while os.read(_CONTROL, 16):

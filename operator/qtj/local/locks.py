@@ -6,15 +6,15 @@ import time
 __all__ = ["locked"]
 
 _SECONDS = 1.0
-"""How long a lock is tried for: somebody who only looks whether it is taken has it for a moment."""
+"""How long to try to get a lock: a process that only checks it holds it for a moment."""
 
 
 def locked(descriptor: int) -> None:
     """Takes the lock.
 
     Raises:
-        BlockingIOError: Somebody keeps it.
-        OSError: The file system has none.
+        BlockingIOError: Another process holds it.
+        OSError: The file system has no locks.
     """
     last = time.monotonic() + _SECONDS
     while True:

@@ -1,4 +1,4 @@
-"""The order of a run's logs, by their names: a copy of a folder keeps these, and not the times of its files."""
+"""The order of a run's logs, by their names: a copy of a folder keeps the names, but not the times of its files."""
 
 import re
 from collections.abc import Iterable

@@ -10,8 +10,8 @@ _PR_GET_PDEATHSIG, _PR_GET_CHILD_SUBREAPER = 2, 37
 
 
 def ends_with_its_parent() -> bool:
-    """Tells whether this kernel can end a process with its parent, and hand orphans to one that asks for them."""
+    """Tells whether this kernel can end a process with its parent, and give orphans to a process that asks for them."""
     if platform.system() != "Linux":
         return False
-    prctl, said = ctypes.CDLL(None).prctl, ctypes.c_int()
-    return all(prctl(option, ctypes.byref(said)) == 0 for option in (_PR_GET_PDEATHSIG, _PR_GET_CHILD_SUBREAPER))
+    prctl, value = ctypes.CDLL(None).prctl, ctypes.c_int()
+    return all(prctl(option, ctypes.byref(value)) == 0 for option in (_PR_GET_PDEATHSIG, _PR_GET_CHILD_SUBREAPER))

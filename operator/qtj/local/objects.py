@@ -1,4 +1,4 @@
-"""Objects as a kube-apiserver keeps them: copied, replaced, and held back from their deletion."""
+"""Objects as a kube-apiserver treats them: copied, replaced, and kept until their deletion may finish."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -13,11 +13,11 @@ _GRACE_SECONDS = 30
 """Kubernetes' own default of terminationGracePeriodSeconds."""
 
 LONGEST_GRACE_SECONDS = 315_360_000
-"""Ten years: Kubernetes takes any number of 64 bits, and no clock can be set that far."""
+"""Ten years: Kubernetes accepts any 64-bit number, but no timer can be set that far."""
 
 
 def copied(obj: Object) -> dict[str, Any]:
-    """Returns a copy as an API server keeps it: several times as fast as `deepcopy`, for it is JSON."""
+    """Returns a copy of JSON data, several times as fast as `deepcopy`."""
     return {key: _copied_value(value) for key, value in obj.items()}
 
 
@@ -50,7 +50,7 @@ def owners_of(obj: Object) -> set[str]:
 
 
 def grace_of(obj: Object) -> timedelta:
-    """How long a kubelet may take: a pod's deletionTimestamp is when its kubelet is to have stopped it.
+    """Returns the grace period of a pod: its deletionTimestamp is when its kubelet has to have stopped it.
 
     Less than 0 is 1 second, as in `CheckGracefulDelete` in pkg/registry/core/pod/strategy.go of Kubernetes 1.34.
     """
@@ -67,6 +67,6 @@ def is_held(resource: Resource, obj: Object) -> bool:
 
 
 def is_run(resource: Resource, obj: Object) -> bool:
-    """Whether it is a pod that a kubelet has and that has not ended."""
+    """Whether it is a pod on a node that has not ended."""
     finished = obj.get("status", {}).get("phase") in FINISHED
     return resource is Resource.PODS and "nodeName" in obj.get("spec", {}) and not finished

@@ -13,7 +13,7 @@ __all__ = ["conditions", "ended", "running"]
 
 
 def running(pod: Object) -> Mapping[str, Any]:
-    """Returns the status of a pod whose program has begun."""
+    """Returns the status of a pod whose program has started."""
     container = main_container(pod["spec"]["containers"])
     unprobed = not any(container.get(probe) for probe in ("readinessProbe", "startupProbe"))
     now = rfc3339(datetime.now(UTC))
@@ -28,13 +28,13 @@ def running(pod: Object) -> Mapping[str, Any]:
 
 
 def ended(pod: Object, code: int, message: str, reason: str = "Error") -> Mapping[str, Any]:
-    """Returns the status of a pod whose program has ended, or could not begin.
+    """Returns the status of a pod whose program has ended, or could not start.
 
     Args:
         pod: The pod.
         code: Its exit code.
         message: Its termination message.
-        reason: The kubelet's word for it, unless it succeeded.
+        reason: The kubelet's reason, unless it succeeded.
     """
     container = main_container(pod["spec"]["containers"])
     reason = reason if code else "Completed"

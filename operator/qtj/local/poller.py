@@ -1,4 +1,4 @@
-"""Asks leaders and evaluators for their progress where they listen on this machine."""
+"""Polls leaders and evaluators on this machine for their progress."""
 
 from collections.abc import Callable
 
@@ -14,12 +14,12 @@ _TIMEOUT_SECONDS = 2.0
 
 
 class LocalPoller(Poller):
-    """Polls replicas by the ports that stand for their Services.
+    """Polls replicas at the local ports of their Services.
 
     Args:
-        hint: Called with the job whose progress has moved.
-        port: Returns where the leader of a job listens, or its evaluator.
-        on_activity: Called with a job and what its leader says it is doing, each time it answers.
+        hint: Called with the job whose progress has changed.
+        port: Returns the port of a job's leader, or of its evaluator.
+        on_activity: Called with a job and the activity that its leader reports, at every answer.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Probes of a container: startup first, then readiness and liveness, as a kubelet asks them.
+"""Probes of a container: startup first, then readiness and liveness, as a kubelet runs them.
 
 Source: Kubernetes' documentation, "Configure Liveness, Readiness and Startup Probes", for defaults and order.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from qtj.local.addresses import HOST
 from qtj.local.http import get
 from qtj.local.process import Process
-from qtj.local.program import CannotStartError, Program, with_command
+from qtj.local.program import CannotStartError, ProcessSpec, with_command
 from qtj.local.supervisors import Supervisors
 from qtj_operator.controller.client import Object
 
@@ -19,21 +19,21 @@ _OK = range(200, 400)
 
 
 class Prober:
-    """Asks the probes of one container for as long as it runs.
+    """Runs the probes of one container as long as it runs.
 
     Args:
-        container: What the pod says of it.
-        program: What runs in its place; probes that are programs run beside it.
-        supervisors: Start these.
-        port: Returns where a port of the container is on this machine.
-        ready: Called whenever the container becomes ready, or no longer is.
+        container: The container in the pod's spec.
+        program: The process that runs instead; exec probes run in its environment.
+        supervisors: Start exec probes.
+        port: Returns the local port of a port of the container.
+        ready: Called whenever the container becomes ready or unready.
     """
 
     def __init__(
         self,
         container: Object,
         *,
-        program: Program,
+        program: ProcessSpec,
         supervisors: Supervisors,
         port: Callable[[int], int],
         ready: Callable[[bool], None],
@@ -45,41 +45,41 @@ class Prober:
         self._ready = ready
 
     async def run(self) -> str:
-        """Returns why the container is to be killed, once its startup or its liveness probe has failed too often."""
+        """Returns why the container has to be killed, once its startup or its liveness probe has failed too often."""
         startup = self._container.get("startupProbe")
-        if startup and not await self._comes_up(startup):
-            return _blame("startup", startup)
+        if startup and not await self._starts_up(startup):
+            return _reason("startup", startup)
         if startup and not self._container.get("readinessProbe"):
             self._ready(True)  # noqa: FBT003
         liveness = self._container.get("livenessProbe")
         async with asyncio.TaskGroup() as tasks:
             readiness = tasks.create_task(self._follow(self._container.get("readinessProbe"), self._ready))
-            await self._outlive(liveness)
+            await self._fail(liveness)
             readiness.cancel()
-        return _blame("liveness", liveness)
+        return _reason("liveness", liveness)
 
-    async def _comes_up(self, probe: Object) -> bool:
+    async def _starts_up(self, probe: Object) -> bool:
         for _ in range(_times(probe)):
             await asyncio.sleep(probe.get("initialDelaySeconds") or _period(probe))
             if await self._succeeds(probe):
                 return True
         return False
 
-    async def _follow(self, probe: Object | None, tell: Callable[[bool], None]) -> None:
-        """Tells of every change that a probe finds."""
+    async def _follow(self, probe: Object | None, report: Callable[[bool], None]) -> None:
+        """Reports every change of a probe's result."""
         if not probe:
             return
         row, state = 0, False
         await asyncio.sleep(probe.get("initialDelaySeconds") or 0)
         while True:
-            found = await self._succeeds(probe)
-            row = 0 if found == state else row + 1
-            if row >= ((probe.get("successThreshold") or 1) if found else _times(probe)):
-                row, state = 0, found
-                tell(state)
+            result = await self._succeeds(probe)
+            row = 0 if result == state else row + 1
+            if row >= ((probe.get("successThreshold") or 1) if result else _times(probe)):
+                row, state = 0, result
+                report(state)
             await asyncio.sleep(_period(probe))
 
-    async def _outlive(self, probe: Object | None) -> None:
+    async def _fail(self, probe: Object | None) -> None:
         """Returns when the probe has failed too often in a row; never without one."""
         if not probe:
             await asyncio.Event().wait()
@@ -92,23 +92,23 @@ class Prober:
 
     async def _succeeds(self, probe: Object) -> bool:
         try:
-            async with asyncio.timeout(_patience(probe)):
-                return await self._ask(probe)
+            async with asyncio.timeout(_timeout(probe)):
+                return await self._probe(probe)
         except (CannotStartError, OSError, ValueError):
             return False
 
-    async def _ask(self, probe: Object) -> bool:
+    async def _probe(self, probe: Object) -> bool:
         if http := probe.get("httpGet"):
             headers = {each["name"]: each["value"] for each in http.get("httpHeaders") or ()}
             url = f"http://{HOST}:{self._number(http['port'])}/{(http.get('path') or '/').lstrip('/')}"
-            return (await get(url, _patience(probe), headers)).status in _OK
+            return (await get(url, _timeout(probe), headers)).status in _OK
         if tcp := probe.get("tcpSocket"):
             _, writer = await asyncio.open_connection(HOST, self._number(tcp["port"]))
             writer.close()
             return True
         if command := (probe.get("exec") or {}).get("command"):
             return await self._run(command)
-        return True  # gRPC health checks need a library of their own: such a container counts as healthy here
+        return True  # gRPC health checks need another library: such a container counts as healthy here
 
     async def _run(self, command: Sequence[object]) -> bool:
         program = with_command(self._program, command, self._container["name"])
@@ -126,15 +126,15 @@ class Prober:
         return self._port(named.get(port) or int(port))
 
 
-def _blame(kind: str, probe: Object | None) -> str:
-    return f"its {kind} probe failed {_times(probe or {})} times in a row, so it was ended"
+def _reason(kind: str, probe: Object | None) -> str:
+    return f"its {kind} probe failed {_times(probe or {})} times in a row, so it was killed"
 
 
 def _period(probe: Object) -> float:
     return float(probe.get("periodSeconds") or 10)
 
 
-def _patience(probe: Object) -> float:
+def _timeout(probe: Object) -> float:
     return float(probe.get("timeoutSeconds") or 1)
 
 

@@ -1,4 +1,4 @@
-"""Containers as processes: each under a supervisor, which leaves nothing of it behind (see supervisors.py)."""
+"""Containers as processes: each under a supervisor, which ends everything that it starts (see supervisors.py)."""
 
 import asyncio
 import os
@@ -10,14 +10,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from qtj.local.launch import request
-from qtj.local.program import Program
+from qtj.local.program import ProcessSpec
 from qtj.local.startable import not_started
 from qtj.local.supervisors import Supervisors
 
 __all__ = ["Process"]
 
 _TAIL = 4096
-"""Bytes of a program's last output that are kept, for a program that leaves no other message."""
+"""Bytes of a program's last output that are kept, in case it writes no termination message."""
 _DRAIN_SECONDS = 2.0
 
 
@@ -35,24 +35,24 @@ class Process:
 
     @classmethod
     async def start(
-        cls, program: Program, log: Callable[[bytes], None], supervisors: Supervisors, scratch: Path | None = None
+        cls, program: ProcessSpec, log: Callable[[bytes], None], supervisors: Supervisors, scratch: Path | None = None
     ) -> "Process":
         """Starts a program.
 
         Args:
             program: What to run.
-            log: Takes what it writes.
-            supervisors: Start its supervisor.
+            log: Called with its output.
+            supervisors: Starts its supervisor.
             scratch: A folder that is removed if this process is killed before the program has ended.
 
         Raises:
             CannotStartError: It does not run on this machine.
-            OSError: This machine has no room for it.
+            OSError: This machine lacks the resources for it.
         """
         starting = asyncio.create_task(cls._start(program, log, supervisors, scratch))
         try:
             return await asyncio.shield(starting)
-        except asyncio.CancelledError:  # nobody waits for it any more, and it must not run on
+        except asyncio.CancelledError:  # nothing waits for it any more, so it must not keep running
             with suppress(Exception):
                 process = await starting
                 process.kill()
@@ -61,10 +61,10 @@ class Process:
 
     @classmethod
     async def _start(
-        cls, program: Program, log: Callable[[bytes], None], supervisors: Supervisors, scratch: Path | None
+        cls, program: ProcessSpec, log: Callable[[bytes], None], supervisors: Supervisors, scratch: Path | None
     ) -> "Process":
         environment = {**program.environment, **supervisors.mark}
-        asked = request(str(scratch or ""), str(program.folder), program.command, environment)
+        message = request(str(scratch or ""), str(program.folder), program.command, environment)
         reading, writing = os.pipe()
         try:
             supervisor = await _Supervisor.start(supervisors, writing)
@@ -75,7 +75,7 @@ class Process:
             os.close(writing)
         output = await _Output.of(reading, log)
         try:
-            pid = await supervisor.told(asked)
+            pid = await supervisor.send(message)
         except BaseException:
             output.close()
             raise
@@ -88,26 +88,26 @@ class Process:
 
     @property
     def tail(self) -> str:
-        """The last of what it wrote."""
+        """The end of its output."""
         return self._output.tail.decode(errors="replace")
 
     async def wait(self) -> int:
-        """Waits for its end and returns its exit code, 128 + n when signal n ended it; nothing of it is left then."""
+        """Waits for its end and returns its exit code, 128 + n when signal n ended it; then nothing of it is left."""
         code = await self._supervisor.ended()
         await self._output.end()
         return code
 
     def terminate(self) -> None:
-        """Asks it to end: as a kubelet does, its main process alone."""
+        """Sends SIGTERM to its main process only, as a kubelet does."""
         self._supervisor.terminate()
 
     def kill(self) -> None:
-        """Ends it and all that it has started."""
+        """Kills it and everything that it has started."""
         self._supervisor.kill()
 
 
 class _Supervisor:
-    """The supervisor of one program, as seen from here."""
+    """The supervisor of one program, and the connection to it."""
 
     def __init__(
         self,
@@ -130,13 +130,13 @@ class _Supervisor:
                 raise
         return cls(supervisors, process, await asyncio.open_connection(sock=ours))
 
-    async def told(self, asked: bytes) -> int:
-        """Tells it what to run; returns the program's process id, or minus the error number that prevents it.
+    async def send(self, message: bytes) -> int:
+        """Sends the request; returns the program's process id, or minus the error number that prevented its start.
 
         Raises:
             OSError: It was killed before it answered.
         """
-        self._writer.write(asked)
+        self._writer.write(message)
         answer = await self._reader.readline()
         if not answer:
             code = await self.ended()
@@ -144,7 +144,7 @@ class _Supervisor:
         return int(answer)
 
     def started(self, program: int) -> None:
-        """Takes note of the process of its program."""
+        """Records the process of its program."""
         self._supervisors.started(self._process, program)
 
     async def ended(self) -> int:
@@ -160,13 +160,13 @@ class _Supervisor:
         self._process.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Makes it kill the program and all that is left of it."""
+        """Makes it kill the program and everything that is left of it."""
         if not self._writer.is_closing():
             self._writer.write(b"k")
 
 
 class _Output(asyncio.Protocol):
-    """Reads what a program writes, whatever becomes of the log: a full disk must not stop the program."""
+    """Reads the output of a program, even if the log cannot be written: a full disk must not stop the program."""
 
     def __init__(self, log: Callable[[bytes], None]) -> None:
         self.tail = b""
@@ -190,11 +190,11 @@ class _Output(asyncio.Protocol):
         self._ended.set()
 
     async def end(self) -> None:
-        """Waits for the rest; a process that nobody could kill may hold the pipe open for ever."""
+        """Waits for the rest; a process that could not be killed may keep the pipe open for ever."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._ended.wait(), _DRAIN_SECONDS)
         self.close()
 
     def close(self) -> None:
-        """Reads no further."""
+        """Stops reading."""
         self._transport.close()

@@ -1,7 +1,7 @@
-"""From a pod's manifest to the program that stands for its main container on this machine.
+"""From a pod's manifest to the process that replaces its main container on this machine.
 
-No image is pulled. The image of the trainer in this repository stands for `python -m qtj_trainer` in this Python
-environment, as its Dockerfile says; every other container has to say what it runs.
+No image is pulled. The image of this repository's trainer is replaced by `python -m qtj_trainer` in this Python
+environment, as in its Dockerfile; every other container has to name its command.
 """
 
 import importlib.util
@@ -22,25 +22,25 @@ from qtj_operator.api.job import is_trainer, main_container
 from qtj_operator.api.template import TRAINER_IMAGE
 from qtj_operator.controller.client import Object
 
-__all__ = ["CannotStartError", "Configs", "Program", "program_of", "with_command"]
+__all__ = ["CannotStartError", "Configs", "ProcessSpec", "program_of", "with_command"]
 
 _ENTRYPOINT = ("-m", "qtj_trainer")
 """ENTRYPOINT of Dockerfile.trainer, after its Python."""
 
 _ENVIRONMENT = {"PYTHONUNBUFFERED": "1"}
 _THREADS = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
-"""What OpenMP and TensorFlow read the number of their threads from."""
+"""The variables from which OpenMP and TensorFlow read the number of their threads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
-    """What to run in place of a container.
+class ProcessSpec:
+    """The process that runs instead of a container.
 
     Attributes:
         command: The program and its arguments.
         environment: All of its environment.
         folder: Its working directory.
-        notes: Sentences on what the container has and this process has not.
+        notes: Sentences about properties of the container that this process lacks.
     """
 
     command: Sequence[str]
@@ -55,14 +55,14 @@ def program_of(
     configs: Configs,
     replaced: Mapping[str, str],
     rewrite: Callable[[str], str] = lambda text: text,
-) -> Program:
+) -> ProcessSpec:
     """Returns the program of a pod's main container.
 
     Args:
         pod: The pod.
-        configs: The ConfigMaps and Secrets that there are.
+        configs: The available ConfigMaps and Secrets.
         replaced: Variables of the container that have another value here.
-        rewrite: Puts addresses of this machine in place of those of the cluster.
+        rewrite: Replaces addresses of the cluster by those of this machine.
 
     Raises:
         CannotStartError: It cannot run here.
@@ -72,12 +72,12 @@ def program_of(
     environment = {**_inherited(), **_ENVIRONMENT, **_threads(container), **own}
     words = map(as_text, (*_entrypoint(container), *(container.get("args") or ())))
     command = [expanded(rewrite(word), own) for word in words]
-    program = Program(command=command, environment=environment, folder=_folder(container), notes=tuple(_notes(pod)))
+    program = ProcessSpec(command=command, environment=environment, folder=_folder(container), notes=tuple(_notes(pod)))
     return with_command(program, command, container["name"])
 
 
-def with_command(program: Program, command: Sequence[object], container: str) -> Program:
-    """Returns the program with another command, in the same environment: what a probe runs.
+def with_command(program: ProcessSpec, command: Sequence[object], container: str) -> ProcessSpec:
+    """Returns the program with another command, in the same environment, for a probe.
 
     Args:
         program: The program.
@@ -92,12 +92,12 @@ def with_command(program: Program, command: Sequence[object], container: str) ->
     return replace(program, command=(_located(program, words[0], container), *words[1:]))
 
 
-def _located(program: Program, name: str, container: str) -> str:
+def _located(program: ProcessSpec, name: str, container: str) -> str:
     """Returns the path of an executable: on the PATH, or below the working directory."""
     beside = program.folder / name
-    found = str(beside) if "/" in name else shutil.which(name, path=program.environment["PATH"])
-    if found is not None and os.access(found, os.X_OK) and not Path(found).is_dir():
-        return str(Path(found).absolute())
+    path = str(beside) if "/" in name else shutil.which(name, path=program.environment["PATH"])
+    if path is not None and os.access(path, os.X_OK) and not Path(path).is_dir():
+        return str(Path(path).absolute())
     why = "not on this machine: install it, or correct the container's command"
     if "/" in name and beside.is_dir():
         why = "a folder: name a program in the container's command"
@@ -126,7 +126,7 @@ def _entrypoint(container: Object) -> Sequence[str]:
 
 
 def _inherited() -> dict[str, str]:
-    """Returns this process' environment as a container's image would have it: with this Python's programs first."""
+    """Returns this process' environment as that of an image, with the programs of this Python first on the PATH."""
     inherited = {name: value for name, value in os.environ.items() if not _is_ours(name)}
     path = [str(Path(sys.executable).parent), inherited.get("PATH", os.defpath)]
     return {**inherited, "PATH": os.pathsep.join(path)}
@@ -137,7 +137,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _threads(container: Object) -> dict[str, str]:
-    """Returns what a CPU limit comes to here: no more threads than it has processors, as a hint to the libraries."""
+    """Returns variables that limit the threads of libraries to the processors of a CPU limit."""
     limit = amount_of(((container.get("resources") or {}).get("limits") or {}).get("cpu"))
     return {} if limit is None else dict.fromkeys(_THREADS, str(max(ceil(limit), 1)))
 

@@ -3,10 +3,10 @@
 program ──every epoch (QTJ_PROGRESS_LOG)──▶ progress.jsonl
    └─────polled─────▶ session ──what it sees───────┘
 
-A program that keeps the file itself misses no epoch, however fast. For one that only answers `GET /progress`, the
-session writes down what it sees twice a second, unless the program has written as much. When the programs have ended,
-the session reads the last epoch of the file: it is later than the last poll where a program was stopped.
-`qtj_contract.progress_log` says what a line is.
+A program that writes the file itself misses no epoch, however short. For one that only answers `GET /progress`, the
+session writes what it polls twice a second, unless the program has written the same. When the programs have ended, the
+session reads the last epoch of the file, which may be later than the last poll. `qtj_contract.progress_log` describes
+the lines.
 """
 
 import os
@@ -16,7 +16,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from qtj.local.store import Store
+from qtj.local.store import ClusterStore
 from qtj_contract import Progress
 from qtj_contract.progress_log import (
     EpochRecord,
@@ -37,14 +37,14 @@ _TAIL_BYTES = 1 << 16
 
 
 class ProgressLog:
-    """Writes down the epochs of one job.
+    """Records the epochs of one job.
 
     Attributes:
         path: The file.
 
     Args:
         folder: The folder of the run.
-        record: The job as an earlier session left it, whose epochs are written already.
+        record: The job as an earlier session left it, whose epochs are recorded already.
     """
 
     def __init__(self, folder: Path, record: Object | None) -> None:
@@ -52,19 +52,19 @@ class ProgressLog:
         self._last = _epoch_of(record or {})
 
     def notice(self, job: Object) -> None:
-        """Is told of each change of the job."""
+        """Has to be called at each change of the job."""
         epoch = _epoch_of(job)
-        said = Progress.from_dict(epoch)
-        if epoch == self._last or said is None or not said.epoch:
+        progress = Progress.from_dict(epoch)
+        if epoch == self._last or progress is None or not progress.epoch:
             return
         self._last = epoch
-        line = progress_line(said, job["status"].get("attempt") or 1, utc_now()).encode()
-        with suppress(OSError), self.path.open("ab+") as record:  # a line that has no room must not end a training
+        line = progress_line(progress, job["status"].get("attempt") or 1, utc_now()).encode()
+        with suppress(OSError), self.path.open("ab+") as record:  # a full disk must not end a training
             if not _is_known(record, line):
                 append_line(record, line)
 
-    def catch_up(self, store: Store, namespace: str, name: str) -> None:
-        """Puts into the status what the programs have written since they were asked last: for when they have ended."""
+    def catch_up(self, store: ClusterStore, namespace: str, name: str) -> None:
+        """Updates the status with what the programs have written since the last poll, once they have ended."""
         with suppress(ApiError):  # it is deleted: its time to live is over
             store.update(Resource.QUANTUM_TRAINING_JOBS, namespace, name, self._caught_up)
 
@@ -73,16 +73,16 @@ class ProgressLog:
         known = Progress.from_dict(status.get("progress"))
         last = last_progress(_text(self.path), status.get("attempt") or 1)
         if last and last.epoch > (known.epoch if known else 0):
-            told = progress_status(last).model_dump(by_alias=True, exclude_none=True)
-            status["progress"] = {**(status.get("progress") or {}), **told}
-            self._last = _epoch_of(job)  # it stands in the record already
+            latest = progress_status(last).model_dump(by_alias=True, exclude_none=True)
+            status["progress"] = {**(status.get("progress") or {}), **latest}
+            self._last = _epoch_of(job)  # it is in the record already
 
 
 def progress_history(folder: Path) -> ProgressHistory:
-    """Reads what is recorded of a run; a run of before there were records has none.
+    """Reads the recorded epochs of a run; a run of an earlier version has none.
 
     Raises:
-        OSError: The record is there and cannot be read.
+        OSError: The record exists, but cannot be read.
     """
     try:
         return read_progress((folder / _NAME).read_text("utf-8", errors="replace"))
@@ -91,12 +91,12 @@ def progress_history(folder: Path) -> ProgressHistory:
 
 
 def _is_known(record: BinaryIO, line: bytes) -> bool:
-    """Tells whether the last lines of a record say all that a line does: its program may have written them."""
+    """Tells whether the last lines of a record contain the same as a line: the program may have written them."""
     record.seek(max(0, record.seek(0, os.SEEK_END) - _TAIL_BYTES))
     (new,) = _epochs_in(line)
     same = (each for each in _epochs_in(record.read()) if (each.attempt, each.number) == (new.attempt, new.number))
-    told = [each.name for each in fields(new) if getattr(new, each.name) is not None]
-    return any(all(getattr(each, name) is not None for name in told) for each in same)
+    names = [each.name for each in fields(new) if getattr(new, each.name) is not None]
+    return any(all(getattr(each, name) is not None for name in names) for each in same)
 
 
 def _epochs_in(lines: bytes) -> Sequence[EpochRecord]:
@@ -110,7 +110,7 @@ def _text(path: Path) -> str:
 
 
 def _epoch_of(job: Object) -> dict[str, Any] | None:
-    """Returns what the status says of the last epoch, without the steps of the one under way."""
+    """Returns the progress in the status, without the steps of the current epoch."""
     progress = (job.get("status") or {}).get("progress")
     passing = {"step", "checkpointStep"}
     return {name: value for name, value in progress.items() if name not in passing} if progress else None

@@ -1,4 +1,4 @@
-"""The record of a run: what makes it one, how far its job is, and what of it holds when the job goes on."""
+"""The record of a run: how to recognise it, the state of its job, and what changes when the job continues."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +21,7 @@ def is_record(job: object) -> bool:
 
 
 def moved(record: dict[str, Any], before: Path, now: Path) -> dict[str, Any]:
-    """Returns a record with the address of its weights, if they lay in the folder of the run, where that is now."""
+    """Returns a record in which weights in the folder of the run have the address of the folder's new path."""
     status = record.get("status") or {}
     weights = status.get("weights")
     if not isinstance(weights, dict) or not str(uri := weights.get("uri")).startswith("file:///"):
@@ -36,7 +36,7 @@ def moved(record: dict[str, Any], before: Path, now: Path) -> dict[str, Any]:
 def without_digest(record: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a record without the digest of its spec.
 
-    `qtj run` lets a job go on with more epochs, and the operator would take that for an edit that it does not allow.
+    `qtj run` can continue a job with more epochs, which the operator would reject as a change of the spec.
     """
     status = {name: value for name, value in record.get("status", {}).items() if name != "specDigest"}
     return {**record, "status": status}
@@ -48,7 +48,7 @@ def is_over(record: Mapping[str, Any]) -> bool:
 
 
 def is_at_rest(record: Mapping[str, Any]) -> bool:
-    """Tells whether nothing more happens to the job as its spec stands."""
+    """Tells whether nothing more happens to the job with its current spec."""
     status = record.get("status") or {}
     if status.get("observedGeneration") != record["metadata"]["generation"]:
         return False

@@ -1,4 +1,4 @@
-"""What the operator would create for a job, found out by letting it: its reconcile on an empty cluster, no kubelet."""
+"""What the operator would create for a job: the result of its reconcile on an empty cluster without a kubelet."""
 
 import asyncio
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from qtj.local.client import MemoryClient
-from qtj.local.store import Store
+from qtj.local.store import ClusterStore
 from qtj_operator.api.job import Job
 from qtj_operator.api.status import Phase, WeightsStatus
 from qtj_operator.controller.client import Object, Resource
@@ -24,13 +24,13 @@ _ENOUGH = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rehearsal:
-    """What came of it.
+    """The objects that the operator creates for a job.
 
     Attributes:
         services: The Services.
-        pod_groups: The PodGroup, if the gang is to be placed as one.
+        pod_groups: The PodGroup, if the gang has to be placed together.
         pods: The pods of the replicas.
-        inference: The inference Job, if one is asked for; its weights and their digest stand for those to come.
+        inference: The inference Job, if the spec asks for one; its weights and their digest are placeholders.
         refusal: Why the operator refuses the job, in one sentence; None when it does not.
     """
 
@@ -48,17 +48,17 @@ class Rehearsal:
 
 
 def rehearse(manifest: Object, *, here: bool = False) -> Rehearsal:
-    """Lets the operator take up a job.
+    """Runs the operator on a job, without any program.
 
     Args:
         manifest: A job that its models accept.
-        here: Whether it is to run on this machine rather than on a cluster.
+        here: Whether the job is for this machine rather than for a cluster.
     """
     return asyncio.run(_rehearse(manifest, Platform(keeps_files=here)))
 
 
 async def _rehearse(manifest: Object, platform: Platform) -> Rehearsal:
-    store = Store(utc_now)
+    store = ClusterStore(utc_now)
     client = MemoryClient(store)
     meta = manifest["metadata"]
     key = (meta["namespace"], meta["name"])
@@ -68,13 +68,13 @@ async def _rehearse(manifest: Object, platform: Platform) -> Rehearsal:
     for _ in range(_ENOUGH):
         await reconciler.reconcile(key)
     raw = await client.get(Resource.QUANTUM_TRAINING_JOBS, *key) or {}
-    wrong = invalid_inference(Job.parse(raw), platform)
+    problem = invalid_inference(Job.parse(raw), platform)
     return Rehearsal(
         services=[_as_applied(each) for each in store.select(Resource.SERVICES, None, {})],
         pod_groups=[_as_applied(each) for each in store.select(Resource.POD_GROUPS, None, {})],
         pods=[_as_applied(each) for each in store.select(Resource.PODS, None, {})],
-        inference=None if wrong else _inference(store.find(Resource.QUANTUM_TRAINING_JOBS, *key)),
-        refusal=_refusal(raw) or wrong,
+        inference=None if problem else _inference(store.find(Resource.QUANTUM_TRAINING_JOBS, *key)),
+        refusal=_refusal(raw) or problem,
     )
 
 
@@ -90,7 +90,7 @@ def _inference(raw: Object) -> dict[str, Any] | None:
 def _refusal(raw: Object) -> str | None:
     status = raw.get("status") or {}
     if not status:
-        return f"spec.managedBy is {raw['spec'].get('managedBy')}: another controller looks after this job"
+        return f"spec.managedBy is {raw['spec'].get('managedBy')}: another controller manages this job"
     if status["phase"] != Phase.FAILED:
         return None
     return next(str(c["message"]) for c in status["conditions"] if c["type"] == Phase.FAILED)

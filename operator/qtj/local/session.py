@@ -1,10 +1,10 @@
 """The operator on one machine: the same reconcile over a cluster in memory, and a kubelet that runs processes.
 
-user's YAML ──▶ Store ──watch──▶ queue ──▶ Reconciler ──▶ Store          as on a cluster
-                  │ watch                                   │
-                  ├──▶ Kubelet ──▶ processes ──▶ pod status ┤            in place of nodes
-                  ├──▶ JobController ──▶ inference pods ────┤            in place of kube-controller-manager
-                  └──▶ the folder's record, the view
+user's YAML ──▶ ClusterStore ──watch──▶ queue ──▶ Reconciler ──▶ ClusterStore   as on a cluster
+                     │ watch                                   │
+                     ├──▶ Kubelet ──▶ processes ──▶ pod status ┤            instead of nodes
+                     ├──▶ JobController ──▶ inference pods ────┤            instead of kube-controller-manager
+                     └──▶ the folder's record, the view
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from qtj.local.poller import LocalPoller
 from qtj.local.program import Configs
 from qtj.local.progress_log import ProgressLog
 from qtj.local.records import is_at_rest, is_over, without_digest
-from qtj.local.store import Change, Store
+from qtj.local.store import Change, ClusterStore
 from qtj_operator.api.job import METRICS_PORT, Job, ReplicaId
 from qtj_operator.api.names import LABEL_JOB, Role, replica_name
 from qtj_operator.api.status import Status
@@ -43,7 +43,7 @@ __all__ = ["LocalJob", "Session"]
 
 _PERIOD_SECONDS = 0.5
 _LEAVE_SECONDS = 5.0
-"""How long programs may take to leave by themselves once all jobs have ended."""
+"""How long programs may take to end by themselves once all jobs have ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +52,9 @@ class LocalJob:
 
     Attributes:
         manifest: The job as its author wrote it.
-        folder: Where its record and its logs go.
-        artifacts: Where its artifacts go, in place of what its spec says.
-        record: The job as an earlier run left it, to go on from.
+        folder: Where its record and its logs are stored.
+        artifacts: The address of its artifacts, instead of the one in its spec.
+        record: The job as an earlier run left it, to continue it.
     """
 
     manifest: Object
@@ -76,7 +76,7 @@ class Session:
         jobs: The jobs.
         configs: ConfigMaps and Secrets that their pods refer to.
         on_change: Called after each change of any object.
-        on_activity: Called with a job and what its leader says it is doing, each time it is asked.
+        on_activity: Called with a job and the activity that its leader reports, at every poll.
     """
 
     def __init__(
@@ -90,19 +90,19 @@ class Session:
         self._jobs = {job.key: job for job in jobs}
         self._progress = {job.key: ProgressLog(job.folder.path, job.record) for job in jobs}
         self._on_change = on_change
-        self._store = Store(utc_now, self._notice, lambda: str(uuid.uuid4()))
+        self._store = ClusterStore(utc_now, self._on_store_change, lambda: str(uuid.uuid4()))
         self._lease = PortLease()
         self._addresses = Addresses(self._lease, partial(self._store.has, Resource.SERVICES))
         self._controller = JobController(self._store, utc_now)
         self._queue: WorkQueue[Key] = WorkQueue()
         self._poller = LocalPoller(self._queue.add, self._progress_port, on_activity)
-        self._known = JobRegistry()
-        self._metrics = Metrics(lambda: len(self._queue), self._known.count)
+        self._registry = JobRegistry()
+        self._metrics = Metrics(lambda: len(self._queue), self._registry.count)
         self._client = MemoryClient(self._store)
         self._reconciler = Reconciler(
             self._client,
             self._poller,
-            jobs=self._known,
+            jobs=self._registry,
             metrics=self._metrics,
             pace=_AtOnce(),
             platform=Platform(keeps_files=True, artifacts={key: job.artifacts for key, job in self._jobs.items()}),
@@ -133,7 +133,7 @@ class Session:
     def _stop(self, *, at_once: bool) -> None:
         for key, job in self._last.items():
             if not is_over(job):
-                with suppress(FolderError):  # then other commands do not know of it
+                with suppress(FolderError):  # then other commands do not see it
                     self._jobs[key].folder.ask_to_stop(at_once=at_once)
             self._suspend(key, at_once=at_once)
 
@@ -147,7 +147,7 @@ class Session:
     async def run(self) -> None:
         """Runs until every job has ended or is suspended, and no program of theirs is left."""
         runtime = Runtime(
-            self._client, self._reconciler.reconcile, self._queue, None, jobs=self._known, metrics=self._metrics
+            self._client, self._reconciler.reconcile, self._queue, None, jobs=self._registry, metrics=self._metrics
         )
         background = [asyncio.create_task(each) for each in (runtime.run(), self._poller.run())]
         try:
@@ -176,30 +176,30 @@ class Session:
         while self._controller.step():
             pass
         changed = asyncio.create_task(self._changed.wait())
-        await asyncio.wait({changed, *background}, timeout=self._patience(), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({changed, *background}, timeout=self._timeout(), return_when=asyncio.FIRST_COMPLETED)
         changed.cancel()
         for task in background:
             if task.done():
                 task.result()
         self._kubelet.check()
-        self._heed()
+        self._handle_stop_requests()
         self._save()
 
-    def _heed(self) -> None:
-        """Suspends the jobs of which another command has asked for that."""
+    def _handle_stop_requests(self) -> None:
+        """Suspends the jobs that another command has asked to stop."""
         for key, folder in ((key, job.folder) for key, job in self._jobs.items() if job.folder.is_to_stop):
             if self._rests(key) and not self._kubelet.runs(key):
-                folder.say_stopped()
+                folder.clear_stop_request()
             else:
                 self._suspend(key, at_once=folder.is_to_stop_at_once)
 
-    def _patience(self) -> float:
+    def _timeout(self) -> float:
         retry = self._controller.next_retry()
         until_retry = (retry - utc_now()).total_seconds() if retry else _PERIOD_SECONDS
         return min(max(until_retry, 0.1), _PERIOD_SECONDS)
 
     def _is_done(self) -> bool:
-        """Whether all jobs rest and their programs have left, or had the time to."""
+        """Whether all jobs are at rest, and their programs have ended or have had the time to."""
         if not all(map(self._rests, self._jobs)):
             self._rested = None
             return False
@@ -222,16 +222,16 @@ class Session:
                 self._progress[key].catch_up(self._store, *key)
         self._save()
         for job in self._jobs.values():
-            job.folder.say_stopped()
+            job.folder.clear_stop_request()
         self._lease.close()
 
     async def _settle(self, key: Key) -> None:
-        """Counts what has ended since."""
+        """Reconciles until the status includes everything that has ended."""
         with suppress(ApiError):
             while await self._reconciler.reconcile(key) == timedelta(0):
                 pass
 
-    def _notice(self, change: Change) -> None:
+    def _on_store_change(self, change: Change) -> None:
         """The watch."""
         meta = change.object["metadata"]
         if change.resource is Resource.QUANTUM_TRAINING_JOBS:
@@ -245,14 +245,14 @@ class Session:
         elif job := (meta.get("labels") or {}).get(LABEL_JOB):
             self._queue.add((meta["namespace"], job))
         if change.resource is Resource.EVENTS and change.type == "ADDED":
-            self._tell(change.object)
+            self._record_event(change.object)
         self._kubelet.notice(change)
         self._changed.set()
         self._on_change(change)
 
-    def _tell(self, event: Object) -> None:
+    def _record_event(self, event: Object) -> None:
         about = event["involvedObject"]
-        self._jobs[about["namespace"], about["name"]].folder.tell(event)
+        self._jobs[about["namespace"], about["name"]].folder.record_event(event)
 
     def _save(self) -> None:
         for key in self._unsaved:
@@ -284,7 +284,7 @@ class Session:
 
 
 class _AtOnce(Pace):
-    """Writes every number at once: nobody pays for writes to memory, and somebody looks on."""
+    """Writes every number at once: writes to memory are cheap, and the user watches."""
 
     def throttled(self, key: Key, before: Status, decision: Decision, now: datetime) -> Decision:  # noqa: ARG002
         """See `Pace.throttled`."""

@@ -1,4 +1,4 @@
-"""What this machine demands of a program before it starts it, and what its refusals mean, one sentence each."""
+"""The limits of this machine for the start of a program, and messages for its errors, one sentence each."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ _LONGEST = 32 * os.sysconf("SC_PAGE_SIZE") - 1 if sys.platform == "linux" else N
 """Bytes of one argument, or of one variable with its name: MAX_ARG_STRLEN of execve(2), without the NUL at the end."""
 
 _SHORT_OF = {errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE}
-"""What is short now may be there later."""
+"""Resources that may be available later."""
 _ADVICE = {
     errno.E2BIG: "all variables and arguments together are longer than this machine allows: pass them in a file",
     errno.ENOEXEC: "it is neither a program of this machine nor a script: begin a script with a line like #!/bin/sh",
@@ -24,7 +24,7 @@ class CannotStartError(Exception):
     """A container that cannot run here; the message is one sentence.
 
     Attributes:
-        reason: The kubelet's word for it.
+        reason: The kubelet's reason.
     """
 
     def __init__(self, reason: str, message: str) -> None:
@@ -33,7 +33,7 @@ class CannotStartError(Exception):
 
 
 def refuse_unstartable(container: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Refuses what no program can be given.
+    """Refuses arguments and variables that no program can get.
 
     Args:
         container: Its name.
@@ -41,15 +41,15 @@ def refuse_unstartable(container: str, command: Sequence[str], environment: Mapp
         environment: All of its environment.
 
     Raises:
-        CannotStartError: There is something of that kind.
+        CannotStartError: An argument or a variable is not possible.
     """
-    whose = f"of the container {container}"
+    owner = f"of the container {container}"
     for name in environment:
         if not name or "=" in name:
-            raise _refused(f'the name of the variable "{name}" {whose}', "is empty or has a =")
-    given = {f"argument {index} {whose}": word for index, word in enumerate(command)}
-    given |= {f"the variable {name!a} {whose}": f"{name}={value}" for name, value in environment.items()}
-    for what, text in given.items():
+            raise _refused(f'the name of the variable "{name}" {owner}', "is empty or has a =")
+    texts = {f"argument {index} {owner}": word for index, word in enumerate(command)}
+    texts |= {f"the variable {name!a} {owner}": f"{name}={value}" for name, value in environment.items()}
+    for what, text in texts.items():
         if "\0" in text:
             raise _refused(what, "has a NUL character, which no program can be given")
         if _LONGEST is not None and _length(what, text) > _LONGEST:
@@ -60,7 +60,7 @@ def refuse_unstartable(container: str, command: Sequence[str], environment: Mapp
 
 
 def not_started(program: str, number: int) -> Exception:
-    """Returns the exception for a program that the system has refused to start.
+    """Returns the exception for a program that the system did not start.
 
     Args:
         program: The program.

@@ -1,15 +1,15 @@
-"""Objects with the bookkeeping of a kube-apiserver: uid, resourceVersion, generation, deletion, garbage, history.
+"""A cluster in memory, which manages objects as a kube-apiserver does: uid, resourceVersion, generation, deletion.
 
-What is modelled, and where Kubernetes says so (API conventions and API concepts):
+What is modelled (Kubernetes' documentation, API conventions and API concepts):
 
-* every change gets the next resourceVersion; a change that changes nothing gets none and is no event;
-* `generation` moves with everything but metadata and status;
+* every change gets the next resourceVersion; an update that changes nothing gets none and is not an event;
+* `generation` changes with everything but metadata and status;
 * status is a subresource: creating or replacing an object leaves it alone, and a new pod is Pending;
-* an object with finalizers, or a pod that a kubelet still runs, is only marked by a deletion; a finalizer holds it even
-  when its kubelet has let go of it, or when the deletion is forced;
+* an object with finalizers, or a pod that a kubelet still runs, is only marked by a deletion; a finalizer keeps it even
+  if its kubelet has released it, or if the deletion is forced;
 * admission sees each object before it is stored, and may change or refuse it;
-* an object whose owners are all gone goes too;
-* the history of changes is bounded: whoever asks for older ones gets 410 and has to list anew.
+* an object whose owners are all deleted is deleted too;
+* the history of changes is bounded: a request for older ones gets 410, and has to list again.
 
 The contract tests run the same cases against this and against a real kube-apiserver.
 """
@@ -25,7 +25,7 @@ from qtj.local.objects import copied, essence, grace_of, is_held, is_run, owners
 from qtj_contract.timestamps import rfc3339
 from qtj_operator.controller.client import ApiError, Object, Resource
 
-__all__ = ["Change", "Store"]
+__all__ = ["Change", "ClusterStore"]
 
 _HISTORY = 1000
 
@@ -43,16 +43,16 @@ class Change:
     object: Object
 
 
-class Store:
+class ClusterStore:
     """The objects of one cluster.
 
     Args:
-        clock: Tells the time that goes into creation and deletion timestamps.
+        clock: Returns the time for creation and deletion timestamps.
         on_change: Called after each change; a watch.
-        new_uid: Returns a uid that no object ever had; numbers from 1 when left out, the same in each new cluster.
-        admit: Called with each object that is to be stored; may change it in place. The status is not admitted.
+        new_uid: Returns a new uid; numbers from 1 when left out, the same in each new cluster.
+        admit: Called with each object before it is stored; may change it in place. The status is not admitted.
 
-    What is stored never changes, so whoever reads gets what is stored and must not change it.
+    Stored objects never change: readers get them without a copy, and must not change them.
     """
 
     def __init__(
@@ -94,31 +94,31 @@ class Store:
                 yield obj
 
     def _addresses(self, resource: Resource) -> list[Address]:
-        """Returns the addresses of all objects of a kind, sorted once for all readers until one comes or goes."""
-        known = self._sorted.get(resource)
-        if known is None:
+        """Returns the addresses of all objects of a kind, sorted once until an object is added or removed."""
+        addresses = self._sorted.get(resource)
+        if addresses is None:
             own = (address for address in self._objects if address[0] is resource)
-            known = self._sorted[resource] = sorted(own, key=lambda address: address[1:])
-        return known
+            addresses = self._sorted[resource] = sorted(own, key=lambda address: address[1:])
+        return addresses
 
     def changes(self, since: int) -> list[Change]:
         """Returns what happened after the resourceVersion `since`.
 
         Raises:
-            ApiError: 410 Expired, when the history no longer reaches back so far.
+            ApiError: 410 Expired, if the history does not reach back so far.
         """
         oldest = self._history[0].version if self._history else self._version + 1
         if since + 1 < oldest:
             raise ApiError(410, "Expired", f"too old resource version: {since} ({oldest})")
         return [change for change in self._history if change.version > since]
 
-    def as_of(self, version: int) -> "Store":
-        """Returns the cluster as it was at the resourceVersion `version`: what a reader sees who is behind.
+    def as_of(self, version: int) -> "ClusterStore":
+        """Returns the cluster as it was at the resourceVersion `version`: for a reader that is behind.
 
         Raises:
-            ApiError: 410 Expired, when the history no longer reaches back to the beginning.
+            ApiError: 410 Expired, if the history does not reach back to the beginning.
         """
-        past = Store(self._clock)
+        past = ClusterStore(self._clock)
         for change in self.changes(0):
             if change.version > version:
                 break
@@ -160,11 +160,11 @@ class Store:
         self._publish("ADDED", address)
         created = self._objects[address]
         if owners_of(obj) and owners_of(obj) <= self._gone:
-            self.delete(*address)  # born an orphan
+            self.delete(*address)  # its owners are deleted already
         return created
 
     def restore(self, resource: Resource, obj: Object) -> None:
-        """Puts back an object as it once was in another cluster: with its uid, its status and its history."""
+        """Adds an object of another cluster with its uid and its status."""
         address = _address(resource, obj)
         self._objects[address] = copied(obj)
         self._sorted.pop(resource, None)
@@ -189,7 +189,7 @@ class Store:
         stored = self._found(address)
         obj = copied(stored)
         change(obj)
-        obj = copied(obj)  # what `change` has put in is still its own
+        obj = copied(obj)  # values that `change` has set belong to the caller
         if essence(obj) != essence(stored):
             self._admit(resource, obj)
         self._modify(address, obj)
@@ -197,7 +197,7 @@ class Store:
     def delete(
         self, resource: Resource, namespace: str, name: str, version: str | None = None, *, force: bool = False
     ) -> None:
-        """Deletes an object, or marks it when something holds it; `force` overrules a kubelet, not a finalizer.
+        """Deletes an object, or marks it if it may not go yet; `force` overrules a kubelet, not a finalizer.
 
         A pod that no kubelet runs has no grace period.
 
@@ -215,7 +215,7 @@ class Store:
             self._remove(address)
 
     def remove(self, resource: Resource, namespace: str, name: str) -> None:
-        """Removes an object at once, as the last step of a graceful deletion or a forced one; a finalizer holds it."""
+        """Removes an object at once, as the last step of a graceful deletion or a forced one; a finalizer keeps it."""
         address = (resource, namespace, name)
         obj = self._found(address)
         if obj["metadata"].get("finalizers"):
@@ -224,7 +224,7 @@ class Store:
             self._remove(address)
 
     def _mark(self, address: Address, obj: dict[str, Any], grace: timedelta) -> None:
-        """Notes when the object is to be gone; the first deletion decides, unless a later one leaves no time at all."""
+        """Records when the object has to be gone; the first deletion decides, unless a later one leaves no time."""
         meta, seconds = obj["metadata"], int(grace.total_seconds())
         if "deletionTimestamp" not in meta or seconds == 0:
             due = {"deletionTimestamp": self._now(grace), **meta, "deletionGracePeriodSeconds": seconds}
@@ -266,7 +266,7 @@ class Store:
         self._version += 1
         obj = self._objects[address]
         meta = {**obj["metadata"], "resourceVersion": str(self._version)}
-        self._objects[address] = {**obj, "metadata": meta}  # what is stored never changes, so the history may share it
+        self._objects[address] = {**obj, "metadata": meta}  # stored objects never change, so the history may share them
         change = Change(kind, address[0], self._version, self._objects[address])
         self._history.append(change)
         self._on_change(change)

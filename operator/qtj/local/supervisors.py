@@ -1,16 +1,16 @@
-"""The supervisors that this process starts: one for each program, and nothing of theirs outlives this process.
+"""The supervisors that this process starts: one for each program, so that nothing outlives this process.
 
-Who dies, and what then ends the programs and all that they have started:
+What ends, and how the programs and everything that they have started are then ended:
 
     a program                  its supervisor (launch.py) kills what is left of it
     qtj run, also by SIGKILL   every supervisor sees the end of its socket, and kills
-    a supervisor, by SIGKILL   Linux kills its program and gives the rest to qtj run, which kills it
+    a supervisor, by SIGKILL   Linux kills its program, and makes the rest children of qtj run, which kills them
 
-Killed all at once, they leave no program (Linux), but maybe what the programs themselves had started.
+If all are killed at once, no program is left (Linux), but perhaps processes that the programs have started.
 
-What Linux gives to qtj run need not be ours: a shell that became qtj run may have had jobs in the background, and their
-children lose their parents too. Where there was no such job, all is ours. Where there was one, only that is killed
-which has the mark of this run in its environment, or is in the session of a program whose supervisor was killed.
+Not every such child belongs to the run: a shell that was replaced by qtj run may have had jobs in the background, whose
+children lose their parents too. Without such jobs, every child is killed. With them, only those are killed that have
+the mark of this run in their environment, or that are in the session of a program whose supervisor was killed.
 """
 
 import asyncio
@@ -32,43 +32,43 @@ _MARK = "QTJ_RUN"
 
 
 class Supervisors:
-    """All of them. Every child of this process is to be started here, or it counts as left by a supervisor.
+    """All supervisors. Every child of this process must be started here; another child counts as left by a supervisor.
 
     Attributes:
-        mark: A variable for the environment of each program, by which it and what it starts are known.
+        mark: A variable for the environment of each program, which marks it and everything that it starts.
     """
 
     def __init__(self) -> None:
         self.mark = {_MARK: secrets.token_hex(8)}
-        self._is_alone = not self._children()  # before it adopts any: so nobody else's can come later
+        self._is_alone = not self._children()  # before it adopts any, so that no other child can appear later
         launch.adopt_orphans()
-        self._known = set(self._children())
+        self._started = set(self._children())
         self._sessions: dict[int, int] = {}
 
     def start(self, control: socket.socket, output: int) -> subprocess.Popen[bytes]:
-        """Starts one.
+        """Starts a supervisor.
 
         Args:
-            control: Its end of the socket by which it is told what to run.
-            output: Where its program writes.
+            control: Its end of the socket over which it gets its request.
+            output: The descriptor to which its program writes.
 
         Raises:
-            OSError: This machine has no room for it.
+            OSError: This machine lacks the resources for it.
         """
         supervisor = subprocess.Popen(  # noqa: S603
             _COMMAND, stdin=control.fileno(), stdout=output, stderr=output, start_new_session=True
         )
-        self._known.add(supervisor.pid)
+        self._started.add(supervisor.pid)
         return supervisor
 
     def started(self, supervisor: subprocess.Popen[bytes], program: int) -> None:
-        """Takes note of the process of a program, which leads a session of its own."""
+        """Records the process of a program, which leads its own session."""
         self._sessions[supervisor.pid] = program
 
     async def end(self, supervisor: subprocess.Popen[bytes]) -> int:
-        """Returns the exit code of a supervisor whose socket has ended; nothing of its program is left then."""
+        """Returns the exit code of a supervisor whose socket has ended; then nothing of its program is left."""
         code = supervisor.wait()  # it is ending already
-        self._known.discard(supervisor.pid)
+        self._started.discard(supervisor.pid)
         if code < 0:
             await self._kill_orphans()
         self._sessions.pop(supervisor.pid, None)
@@ -83,7 +83,7 @@ class Supervisors:
 
     def _is_ours(self, child: int) -> bool:
         """Tells whether a child of this process was left by a supervisor."""
-        if child in self._known:
+        if child in self._started:
             return False
         if self._is_alone:
             return True

@@ -1,4 +1,4 @@
-"""The termination message of a container: what its program left, as a kubelet takes it up."""
+"""The termination message of a container: what its program wrote, as a kubelet reads it."""
 
 import os
 import stat
@@ -12,29 +12,29 @@ from qtj_operator.controller.client import Object
 __all__ = ["termination_message"]
 
 _LOG_BYTES = 2048
-"""What a kubelet takes of the log where there is no message."""
+"""How much of the log a kubelet uses if there is no message."""
 
 
 def termination_message(pod: Object, code: int, file: Path, tail: str, unhealthy: str | None) -> str:
-    """Returns what the program left, else, where the pod wants it, the end of its log.
+    """Returns the program's message, or else, if the pod asks for that, the end of its log.
 
     Args:
         pod: The pod.
         code: The program's exit code.
-        file: Where it was told to leave its message.
+        file: Where it should write its message.
         tail: The end of its log.
-        unhealthy: Why it was ended, when a probe was the reason. A kubelet says so in its events alone; here are none,
-            and the job would only tell of a signal.
+        unhealthy: The failed probe because of which it was ended. A kubelet reports that only in its events, which do
+            not exist here, so the job would only report a signal.
     """
-    said = _read(file)
+    message = _read(file)
     if unhealthy and code:
-        return replace(TerminationMessage.parse(said) or TerminationMessage(), error=unhealthy).to_json()
+        return replace(TerminationMessage.parse(message) or TerminationMessage(), error=unhealthy).to_json()
     policy = main_container(pod["spec"]["containers"]).get("terminationMessagePolicy")
-    return tail[-_LOG_BYTES:] if not said and code and policy == "FallbackToLogsOnError" else said
+    return tail[-_LOG_BYTES:] if not message and code and policy == "FallbackToLogsOnError" else message
 
 
 def _read(file: Path) -> str:
-    """Returns the beginning of a regular file: a program may put there what is never read to its end, as a FIFO."""
+    """Returns the start of a regular file: a program may have put something there that never ends, such as a FIFO."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
     except OSError:

@@ -1,4 +1,4 @@
-"""The variables of a container: as a kubelet makes them of `env`, `envFrom` and what these refer to."""
+"""The variables of a container: as a kubelet computes them from `env`, `envFrom` and their references."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -22,35 +22,35 @@ def variables_of(
 
     Args:
         pod: Its pod.
-        container: What the pod says of it.
-        configs: The ConfigMaps and Secrets that there are.
+        container: The container in the pod's spec.
+        configs: The available ConfigMaps and Secrets.
         replaced: Variables that have another value here.
-        rewrite: Puts addresses of this machine in place of those of the cluster.
+        rewrite: Replaces addresses of the cluster by those of this machine.
 
     Raises:
-        CannotStartError: A ConfigMap, a Secret or a key of theirs is not there.
+        CannotStartError: A ConfigMap, a Secret or one of their keys is missing.
     """
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for source in container.get("envFrom") or ():
-        found |= _all_of(source, configs)
+        variables |= _all_of(source, configs)
     for variable in container.get("env") or ():
         name = as_text(variable["name"])
         value = _value_of(variable, pod, configs) if "valueFrom" in variable else as_text(variable.get("value"))
         if value is not None:
-            found[name] = replaced.get(name) or expanded(rewrite(value), found)
-    return found
+            variables[name] = replaced.get(name) or expanded(rewrite(value), variables)
+    return variables
 
 
 def as_text(value: object) -> str:
-    """Returns what Kubernetes wants as text, where a user wrote a number: YAML takes one for the other too easily."""
+    """Returns text where Kubernetes expects text: in YAML, a user easily writes a number instead."""
     return "" if value is None else str(value)
 
 
 def expanded(text: str, variables: Mapping[str, str]) -> str:
-    """Expands $(NAME) as Kubernetes does: $$ is a dollar, and what is not known stays as it is."""
+    """Expands $(NAME) as Kubernetes does: $$ is a dollar, and unknown names stay unchanged."""
 
-    def value(found: re.Match[str]) -> str:
-        return "$" if found[0] == "$$" else variables.get(found["name"], found[0])
+    def value(match: re.Match[str]) -> str:
+        return "$" if match[0] == "$$" else variables.get(match["name"], match[0])
 
     return _REFERENCE.sub(value, text)
 
@@ -91,7 +91,7 @@ def _missing(what: str) -> CannotStartError:
 
 
 def _field(pod: Object, path: str) -> str:
-    """Returns what the downward API says: of the pod itself; nothing of nodes and limits."""
+    """Returns a field of the pod as the downward API does; nodes and limits are not supported."""
     if matched := re.fullmatch(r"metadata\.(labels|annotations)\['(.+)'\]", path):
         return str((pod["metadata"].get(matched[1]) or {}).get(matched[2], ""))
     here: Any = {**pod, "status": {**(pod.get("status") or {}), "podIP": "127.0.0.1", "hostIP": "127.0.0.1"}}

@@ -8,7 +8,7 @@ from qtj.checks.job import check_file
 from qtj.files.documents import read_file
 from qtj.files.settings import Setting
 from qtj.local.addresses import NoFreePortError
-from qtj.local.calibration import LIMIT_SECONDS, Pace, calibrate
+from qtj.local.calibration import LIMIT_SECONDS, TrainingSpeed, calibrate
 from qtj.local.program import CannotStartError, Configs
 from qtj.local.rehearsal import Rehearsal
 from qtj.terminal.output_format import OutputFormat, formatted, kubectl_name
@@ -57,9 +57,9 @@ def _as_stored(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {**manifest, "metadata": {**manifest["metadata"], "uid": "", "resourceVersion": ""}}
 
 
-def _plan(job: Job, rehearsal: Rehearsal, pace: Pace | str) -> Mapping[str, Any]:
+def _plan(job: Job, rehearsal: Rehearsal, pace: TrainingSpeed | str) -> Mapping[str, Any]:
     """Returns the plan, for programs; what is not known is null, with the reason in time.unknown."""
-    measured = pace if isinstance(pace, Pace) else None
+    measured = pace if isinstance(pace, TrainingSpeed) else None
     return {
         "name": job.name,
         "strategy": str(job.spec.strategy or _STRATEGY),
@@ -134,7 +134,7 @@ def _too_large_here(job: Job, needed: int) -> str:
     return f"; {each} will not fit this machine with qtj run, for it has {in_words(present)}"
 
 
-def _pace(rehearsal: Rehearsal, configs: Configs) -> Pace | str:
+def _pace(rehearsal: Rehearsal, configs: Configs) -> TrainingSpeed | str:
     """Measures how fast the job would train; or returns why that is unknown."""
     pod = rehearsal.pods[0]
     if not is_trainer(main_container(pod["spec"]["containers"])):
@@ -147,7 +147,7 @@ def _pace(rehearsal: Rehearsal, configs: Configs) -> Pace | str:
         return f"no step was done within {LIMIT_SECONDS:.0f} s on this machine"
 
 
-def _time(pace: Pace | str) -> str:
+def _time(pace: TrainingSpeed | str) -> str:
     if isinstance(pace, str):
         return f"unknown: {pace}"
     if pace.steps is None:

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from qtj.report.results import RunResults
-from qtj.report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
+from qtj.report.scores import LISTED_CLASSES, confusion, drawable_pairs, errors_of, finite_pairs, is_drawable
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
 
@@ -16,13 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["has_picture", "report_figure"]
 
-_LARGEST = 1e200
-"""Matplotlib cannot compute ticks for an axis that spans all that a number can hold."""
-
 
 def has_picture(found: RunResults) -> bool:
     """Returns whether there are data to draw."""
-    return _has_curve(found.epochs) or _has_accuracy(found.epochs) or bool(_drawn_pairs(found.predictions))
+    return _has_curve(found.epochs) or _has_accuracy(found.epochs) or bool(drawable_pairs(found.predictions))
 
 
 def report_figure(found: RunResults) -> "Figure":
@@ -33,7 +30,7 @@ def report_figure(found: RunResults) -> "Figure":
     """
     from matplotlib.figure import Figure  # noqa: PLC0415  optional, and a second to import
 
-    predictions = found.predictions if _drawn_pairs(found.predictions) else None
+    predictions = found.predictions if drawable_pairs(found.predictions) else None
     panels = sum((_has_curve(found.epochs), _has_accuracy(found.epochs), predictions is not None))
     figure = Figure(figsize=(5.5 * panels, 4.5), layout="constrained")
     figure.suptitle(f"{found.title} ({found.status.phase or 'Pending'})")
@@ -45,28 +42,20 @@ def report_figure(found: RunResults) -> "Figure":
     if predictions and predictions.classes:
         _draw_classes(axes[-1], predictions)
     elif predictions:
-        _draw_regression(axes[-1], _drawn_pairs(predictions))
+        _draw_regression(axes[-1], drawable_pairs(predictions))
     return figure
 
 
 def _has_curve(epochs: Sequence[EpochRecord]) -> bool:
-    return any(_is_drawable(each.loss) for each in epochs)
+    return any(is_drawable(each.loss) for each in epochs)
 
 
 def _has_accuracy(epochs: Sequence[EpochRecord]) -> bool:
-    return any(_is_drawable(each.accuracy) or _is_drawable(each.training_accuracy) for each in epochs)
-
-
-def _drawn_pairs(predictions: Predictions | None) -> Sequence[tuple[float, float]]:
-    return [pair for pair in finite_pairs(predictions) if all(map(_is_drawable, pair))] if predictions else ()
-
-
-def _is_drawable(value: float | None) -> TypeGuard[float]:
-    return value is not None and abs(value) <= _LARGEST
+    return any(is_drawable(each.accuracy) or is_drawable(each.training_accuracy) for each in epochs)
 
 
 def _drawable(values: Sequence[float | None]) -> list[float]:
-    return [value if _is_drawable(value) else math.nan for value in values]
+    return [value if is_drawable(value) else math.nan for value in values]
 
 
 def _draw_loss(axes: "Axes", epochs: Sequence[EpochRecord]) -> None:

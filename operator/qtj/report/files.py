@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["report_written", "save_picture"]
 
-_GET_MATPLOTLIB = "in a checkout of this project, `make venv`, or `pip install '.[trainer]'`, installs it"
+_GET_MATPLOTLIB = "in a checkout of this project, `make venv`, or `pip install matplotlib`, installs it"
 
 
 @contextmanager

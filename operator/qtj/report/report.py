@@ -1,49 +1,73 @@
-"""`qtj report`: the results of a job that was run on this machine, as text and as a picture.
+"""`qtj report`: the results of runs on this machine, as text, as a picture and as a page.
 
-progress.jsonl, job.json, predictions ──▶ results  ──▶ report_text   ──▶ report.txt
-                                             ├───────▶ report_figure ──▶ report.png
-                                             └───────▶ report_data   ──▶ stdout, with -o
+progress.jsonl, job.json, predictions ──▶ results ─┬─▶ report_text   ──▶ report.txt
+                                             │     ├─▶ report_figure ──▶ report.png
+                                             │     └─▶ report_data   ──▶ stdout, with -o
+events.jsonl, activity.jsonl, record ──▶ details ────▶ run_page, comparison_page ──▶ report.html, comparison.html
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from qtj.local.history import History
+from qtj.report.comparison import comparison_text
 from qtj.report.data import report_data
 from qtj.report.figure import has_picture, report_figure
 from qtj.report.files import report_written, save_picture
+from qtj.report.page_file import write_page
 from qtj.report.results import RunResults, results_of
 from qtj.report.text import report_text
-from qtj.runs.folders import find_run
+from qtj.runs.folders import PAGE, RecordedRun
 from qtj.terminal.output_format import OutputFormat, formatted
 
-__all__ = ["report_for_programs", "report_job"]
+__all__ = ["report_for_programs", "report_runs"]
+
+_COMPARISON = "comparison.html"
 
 
-def report_job(run: str | None, artifacts: str | None) -> Iterator[str]:
-    """Yields the text, writes it to report.txt, draws report.png where there are data for it, and yields its path.
+def report_runs(runs: Sequence[RecordedRun], html: Path | None) -> Iterator[str]:
+    """Yields the report of a run, or a comparison of several, and where its files are.
+
+    Args:
+        runs: The runs, at least one.
+        html: Where the page is written, and nothing else; None for the usual files.
 
     Raises:
-        InputError: The job was not run here, or its folder cannot be written to.
+        InputError: A file cannot be written.
     """
-    of = find_run(run, artifacts)
-    folder = of.folder.path
-    found = results_of(folder, of.job)
+    if html is not None:
+        yield _page(runs, html)
+    elif len(runs) == 1:
+        yield from _report_run(runs[0])
+    else:
+        yield comparison_text(runs)
+        yield _page(runs, History().root / _COMPARISON)
+
+
+def report_for_programs(runs: Sequence[RecordedRun], form: OutputFormat) -> str:
+    """Returns the report as programs read it, and writes nothing."""
+    data = [report_data(results_of(each.folder.path, each.job)) for each in runs]
+    return formatted(data, form, name=lambda each: each["run"])
+
+
+def _report_run(run: RecordedRun) -> Iterator[str]:
+    """Yields the text, writes it to report.txt, writes the page, and draws report.png where there are data for it."""
+    folder = run.folder.path
+    found = results_of(folder, run.job)
     logs = [f"logs           {folder / 'logs'}"] if found.status.phase == "Failed" else []
     text = "\n".join([*report_text(found), *logs])
     yield text  # first of all: a full disk must not hide it
     with report_written(folder):
         (folder / "report.txt").write_text(f"{text}\n", "utf-8")
+    yield _page([run], folder / PAGE)
+    with report_written(folder):
         yield f"picture: {_picture(found, folder / 'report.png')}"
 
 
-def report_for_programs(run: str | None, artifacts: str | None, form: OutputFormat) -> str:
-    """Returns the report as programs read it, and writes nothing.
-
-    Raises:
-        InputError: The job was not run here.
-    """
-    of = find_run(run, artifacts)
-    return formatted([report_data(results_of(of.folder.path, of.job))], form, name=lambda data: data["run"])
+def _page(runs: Sequence[RecordedRun], path: Path) -> str:
+    with report_written(path.parent):
+        write_page(runs, path)
+    return f"page: {path}"
 
 
 def _picture(found: RunResults, path: Path) -> str:

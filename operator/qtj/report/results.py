@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from qtj.local.folder import Folder
 from qtj.local.history import INTERRUPTED, phase_of
 from qtj.local.progress_log import progress_history
+from qtj.report.stored import stored_path, stored_text
 from qtj.runs.line_view import end_sentence
 from qtj_contract import TerminationMessage
 from qtj_contract.predictions import Predictions, predictions_uri
@@ -83,7 +83,7 @@ def _history(folder: Path, notes: list[str]) -> ProgressHistory:
 
 def _result(folder: Path, uid: str | None, notes: list[str]) -> Mapping[str, float]:
     """Returns the metrics of result.json, which is here unless the artifacts went to a bucket."""
-    text = _text(folder / _RESULT, "the metrics of the training", notes)
+    text = stored_text(folder / _RESULT, "the metrics of the training", notes)
     if text is None:
         return {}
     result = _without_weights(text)
@@ -108,25 +108,14 @@ def _predictions(status: Status, notes: list[str]) -> Predictions | None:
     if status.weights is None:
         return None
     uri = predictions_uri(status.weights.uri)
-    if not uri.startswith("file://"):
+    path = stored_path(uri)
+    if path is None:
         if status.inference and status.inference.phase == InferencePhase.COMPLETE:
             notes.append(f"predictions, where inference has stored some, are in the bucket: {uri}")
         return None
-    path = Path(unquote(urlsplit(uri).path))
-    text = _text(path, "the predictions", notes)
+    text = stored_text(path, "the predictions", notes)
     try:
         return None if text is None else Predictions.parse(text)
     except ValueError:
         notes.append(f"the predictions cannot be read: {path} is not what docs/reference/contract.md describes")
-        return None
-
-
-def _text(path: Path, what: str, notes: list[str]) -> str | None:
-    """Returns the text of a file; None when it is not there, or cannot be read."""
-    try:
-        return path.read_text("utf-8", errors="replace")
-    except FileNotFoundError:
-        return None
-    except OSError as problem:
-        notes.append(f"{what} cannot be read from {path} ({problem.strerror})")
         return None

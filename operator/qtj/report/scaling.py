@@ -5,10 +5,10 @@ progress.jsonl, job.json of each run ──▶ measured ──▶ scaled (agains
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
 from typing import Any
 
 from qtj.local.progress_log import progress_history
+from qtj.report.throughput import steady_epochs, throughput
 from qtj.runs.folders import RecordedRun, find_run
 from qtj.runs.listing import recorded_runs
 from qtj.terminal.errors import InputError
@@ -112,30 +112,19 @@ def _epochs(run: RecordedRun) -> Sequence[EpochRecord]:
 
 def _measured(run: RecordedRun) -> Scale | None:
     """Returns the throughput of a run; None where its epochs do not report it."""
-    epochs = [each for each in _epochs(run) if each.examples_per_second]
-    if not epochs:
+    steady = steady_epochs(_epochs(run))
+    if not steady:
         return None
-    devices = epochs[-1].devices
-    alike = [each for each in epochs if each.devices == devices]  # after a restart there may be others
-    steady = list(_steady(alike)) or alike
+    devices = steady[-1].devices
     workers = _workers(run.job)
     return Scale(
         run=run.name,
         workers=workers,
         devices=devices or workers,
         devices_reported=devices is not None,
-        examples_per_second=median(each.examples_per_second or 0 for each in steady),
+        examples_per_second=throughput(steady),
         epochs=len(steady),
     )
-
-
-def _steady(epochs: Sequence[EpochRecord]) -> Iterator[EpochRecord]:
-    """Yields the epochs but the first of each attempt, in which programs compile."""
-    attempt = None
-    for each in epochs:
-        if each.attempt == attempt:
-            yield each
-        attempt = each.attempt
 
 
 def _workers(job: Mapping[str, Any]) -> int:

@@ -3,10 +3,14 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from qtj_contract.predictions import Predictions
 
-__all__ = ["LISTED_CLASSES", "Errors", "confusion", "errors_of", "finite_pairs"]
+__all__ = ["LISTED_CLASSES", "Errors", "confusion", "drawable_pairs", "errors_of", "finite_pairs", "is_drawable"]
+
+_LARGEST = 1e200
+"""No ticks can be computed for an axis that spans all that a number can hold."""
 
 LISTED_CLASSES = 20
 """Classes up to which each is listed: a text and a picture have no room for more."""
@@ -31,6 +35,16 @@ def finite_pairs(predictions: Predictions) -> Sequence[tuple[float, float]]:
     """Returns label and prediction of each example that has a finite prediction."""
     pairs = zip(predictions.labels, predictions.predictions, strict=True)
     return [(label, predicted) for label, predicted in pairs if predicted is not None]
+
+
+def drawable_pairs(predictions: Predictions | None) -> Sequence[tuple[float, float]]:
+    """Returns the pairs of `finite_pairs` that an axis has room for."""
+    return [pair for pair in finite_pairs(predictions) if all(map(is_drawable, pair))] if predictions else ()
+
+
+def is_drawable(value: float | None) -> TypeGuard[float]:
+    """Whether an axis has room for a number."""
+    return value is not None and abs(value) <= _LARGEST
 
 
 def confusion(predictions: Predictions) -> Sequence[Sequence[int]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from qtj.local.follow import events_of
 from qtj.local.history import INTERRUPTED
-from qtj.runs.folders import RecordedRun
+from qtj.runs.folders import PAGE, RecordedRun
 from qtj.runs.status_text import STOPPING, phase_message
 from qtj.runs.summary import began, epoch_and_loss, shown_phase
 from qtj_operator.api.status import Phase
@@ -44,12 +44,18 @@ def _facts(run: RecordedRun) -> Iterator[tuple[str, str]]:
         yield "weights", weights["uri"]
     for name, value in ((status.get("inference") or {}).get("metrics") or {}).items():
         yield name, f"{value:.4g}"
-    yield "folder", str(run.folder.path)
-    if run.folder.bucket:
-        yield "artifacts", run.folder.bucket
+    yield from _places(run)
     for event in events_of(run.folder)[-_EVENTS:]:
         yield "event", f"{event['reason']}: {event['message']}"
     yield "next", _next(run, phase)
+
+
+def _places(run: RecordedRun) -> Iterator[tuple[str, str]]:
+    yield "folder", str(run.folder.path)
+    if (report := run.folder.path / PAGE).is_file():
+        yield "report", str(report)
+    if run.folder.bucket:
+        yield "artifacts", run.folder.bucket
 
 
 def _why(phase: str, status: Mapping[str, Any]) -> str:

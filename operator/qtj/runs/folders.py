@@ -16,7 +16,19 @@ from qtj_operator.api.artifacts import unusable_bucket
 from qtj_operator.api.names import NAME_PATTERN
 from qtj_operator.api.reading import read_status
 
-__all__ = ["RecordedRun", "check_not_empty", "find_run", "folder_named", "job_and_folder", "jobs_named", "run_named"]
+__all__ = [
+    "PAGE",
+    "RecordedRun",
+    "check_not_empty",
+    "find_run",
+    "folder_named",
+    "job_and_folder",
+    "jobs_named",
+    "run_named",
+]
+
+PAGE = "report.html"
+"""The file in the folder of a run that has its report."""
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9]*:/")
 _BEGIN_SECONDS = 5.0

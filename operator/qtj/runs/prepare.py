@@ -192,7 +192,7 @@ def detach(folders: Sequence[Folder]) -> bool:
     if child:
         while folders[0].version == before:
             time.sleep(_PERIOD_SECONDS)
-            if os.waitpid(child, os.WNOHANG)[0]:
+            if os.waitpid(child, os.WNOHANG)[0] and folders[0].version == before:
                 raise InputError(_mistakes(os.pread(output, _MOST_OUTPUT_BYTES, offset)))
         return False
     os.setsid()

@@ -22,6 +22,7 @@ from qtj.files.settings import Setting
 from qtj.files.source import STDIN
 from qtj.local.activity import Activity
 from qtj.local.addresses import NoFreePortError
+from qtj.local.folder import Folder
 from qtj.local.program import CannotStartError, Configs, program_of
 from qtj.local.rehearsal import Rehearsal
 from qtj.local.session import LocalJob, Session
@@ -55,6 +56,7 @@ class Options:
         output: The form in which stdout has the final object alone; None for lines for people.
         dry_run: Whether to print what would be done, and do nothing.
         verbose: Whether to log what the operator does.
+        at_end: Is called for each job when all have ended; returns a line to print, or nothing.
     """
 
     file: Path
@@ -66,6 +68,7 @@ class Options:
     output: OutputFormat | None = None
     dry_run: bool = False
     verbose: bool = False
+    at_end: Callable[[Folder, Object], str] = lambda _folder, _job: ""
 
 
 class _Interrupts:
@@ -172,7 +175,7 @@ async def _run(jobs: Sequence[LocalJob], configs: Configs, view: LineView, lost:
     activities = {job.key: Activity(job.folder.path) for job in jobs}
 
     def set_activity(key: Key, activity: str) -> None:
-        activities[key].tell(activity)
+        activities[key].update(activity)
         view.set_activity(key, activity)
 
     try:
@@ -212,10 +215,10 @@ def _check(file: File, rehearsals: Sequence[Rehearsal], options: Options) -> Seq
     ]
     if options.artifacts is not None and len(names) > 1:
         wrong.append(f"{file.name} has {len(names)} jobs, and --artifacts names one place: leave it out")
-    known = dict(zip(map(id, file.jobs), rehearsals, strict=True))
+    rehearsed = dict(zip(map(id, file.jobs), rehearsals, strict=True))
 
     def programs(document: Document) -> Sequence[str]:
-        rehearsal = known.get(id(document)) or check_job(document, here=True)
+        rehearsal = rehearsed.get(id(document)) or check_job(document, here=True)
         return list(_programs(document, rehearsal, file.configs))
 
     notes, unstartable = map_with_errors(partial(attributed, programs), file.jobs)
@@ -243,7 +246,9 @@ def _report(
 ) -> int:
     for job, local in zip(final, jobs, strict=True):
         view.show_end(job)
-        for line in filter(None, (*log_tail(job, local.folder.logs), local.folder.complaint, _result_paths(local))):
+        tail = log_tail(job, local.folder.logs)
+        report = options.at_end(local.folder, job)
+        for line in filter(None, (*tail, local.folder.complaint, _result_paths(local), report)):
             print_text(console, line)
     if options.output:
         print_stdout(formatted(final, options.output))

@@ -1,4 +1,4 @@
-"""`spec.artifacts`: where results go."""
+"""`spec.artifacts`: where results are stored."""
 
 import re
 from enum import StrEnum
@@ -27,7 +27,7 @@ _VALID_BUCKET = Rule(
 
 
 def unusable_bucket(address: str) -> str | None:
-    """Returns why an address that begins with gs:// is none, to be read after it; None for a good one."""
+    """Returns what is wrong with an address that starts with gs://, to be appended to it; None for a valid one."""
     return None if _VALID_BUCKET.holds(address) else _VALID_BUCKET.message
 
 
@@ -63,7 +63,7 @@ class ReusePolicy(StrEnum):
 
 
 class Artifacts(Model):
-    """Where results go."""
+    """Where results are stored."""
 
     uri: Annotated[str, _ADDRESS, checked(_KNOWN_STORE, _VALID_BUCKET)] = Field(
         description=(
@@ -76,7 +76,7 @@ class Artifacts(Model):
         None,
         description=(
             "The weights that the program stores, for a program that does not name them itself in its termination "
-            "message: a path below `uri`, gs://BUCKET/PATH or file:///PATH. Their checksum is not known then."
+            "message: a path below `uri`, gs://BUCKET/PATH or file:///PATH. Their checksum is then not known."
         ),
         json_schema_extra=validations(*_WEIGHTS),
     )

@@ -1,8 +1,8 @@
 """Conditions and their reasons: the status as facts, each with a sentence.
 
-Five conditions tell a job's life. `Running`, `Trained` and `Complete` follow one another, `Suspended` interrupts them
-and `Failed` ends them early. The phase is read off them, so the two cannot disagree. `SpecIgnored` is a warning beside
-them: part of the spec has no effect. Conditions of other controllers stay in the list as they are.
+Five conditions describe the life of a job. `Running`, `Trained` and `Complete` follow one another,
+`Suspended` interrupts them and `Failed` ends them early. The phase is derived from them, so they cannot disagree.
+`SpecIgnored` is a warning: part of the spec has no effect. Conditions of other controllers stay in the list unchanged.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ __all__ = [
     "Fact",
     "Reason",
     "complete",
-    "deciding",
+    "decisive",
     "failed",
     "find",
     "is_over",
@@ -51,11 +51,11 @@ class ConditionType(StrEnum):
 
 
 DERIVED = frozenset({ConditionType.RECONCILING, ConditionType.STALLED})
-"""Conditions that say again what others say, for programs that know nothing of jobs."""
+"""Conditions that repeat what the others state, for programs that do not know this kind."""
 
 
 class Reason(StrEnum):
-    """Reasons of conditions and events: the complete list that a program may meet."""
+    """All reasons of conditions and events."""
 
     # Running
     STARTING = "Starting"
@@ -102,9 +102,22 @@ class Reason(StrEnum):
     EVALUATOR_FAILED = "EvaluatorFailed"
 
 
+FAILURES = (
+    Reason.BACKOFF_LIMIT_EXCEEDED,
+    Reason.CHILD_REJECTED,
+    Reason.DEADLINE_EXCEEDED,
+    Reason.DISRUPTION_LIMIT_EXCEEDED,
+    Reason.INFERENCE_FAILED,
+    Reason.INVALID_SPEC,
+    Reason.PENDING_DEADLINE_EXCEEDED,
+    Reason.REPLICA_FAILED,
+)
+"""The reasons for which a job fails."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a policy says of one condition, before it has a time and a generation; made by the functions below.
+    """What a policy states about one condition, before it has a time and a generation; made by the functions below.
 
     Attributes:
         reason: A `Reason`, or one that an operator of another version wrote.
@@ -137,12 +150,12 @@ def resumed(message: str) -> Fact:
 
 
 def trained(reason: Reason, message: str) -> Fact:
-    """Training has ended well."""
+    """Training has succeeded."""
     return Fact(ConditionType.TRAINED, status=True, reason=reason, message=message)
 
 
 def complete(reason: Reason, message: str) -> Fact:
-    """The job has done all that was asked for."""
+    """The job has done everything that its spec asks for."""
     return Fact(ConditionType.COMPLETE, status=True, reason=reason, message=message)
 
 
@@ -152,12 +165,12 @@ def not_complete(reason: str, message: str) -> Fact:
 
 
 def failed(reason: Reason, message: str) -> Fact:
-    """The job can go no further."""
+    """The job has failed."""
     return Fact(ConditionType.FAILED, status=True, reason=reason, message=message)
 
 
 def not_failed(reason: Reason, message: str) -> Fact:
-    """The job had failed, and goes on."""
+    """The job had failed, and continues."""
     return Fact(ConditionType.FAILED, status=False, reason=reason, message=message)
 
 
@@ -190,10 +203,10 @@ def is_over(conditions: Iterable[Condition]) -> bool:
 def merge(
     conditions: Iterable[Condition], facts: Iterable[Fact], generation: int, now: datetime
 ) -> tuple[Condition, ...]:
-    """Returns the conditions with `facts` laid over them, in the order of `ConditionType`, and then those of others.
+    """Returns the conditions updated with `facts`, in the order of `ConditionType`, and then those of others.
 
-    The transition time moves only when the status does, as the Kubernetes API conventions ask. A condition of ours that
-    still holds speaks of this generation too: `kubectl wait` passes over one that speaks of an earlier generation.
+    The transition time changes only with the status, as the Kubernetes API conventions require. A condition that still
+    holds gets the current generation: `kubectl wait` ignores a condition of an earlier generation.
     """
     merged = {condition.type: condition for condition in conditions}
     for kind in ConditionType:
@@ -221,25 +234,25 @@ _DECISIVE = {
     ConditionType.TRAINED: Phase.INFERRING,
     ConditionType.RUNNING: Phase.RUNNING,
 }
-"""The phase that a condition amounts to, the stronger ones first."""
+"""The phase that a true condition means, the strongest one first."""
 
-_TOLD_BY = {ConditionType.TRAINED: ConditionType.COMPLETE}
-"""What a job that has trained waits for says more than that it has trained."""
+_EXPLAINED_BY = {ConditionType.TRAINED: ConditionType.COMPLETE}
+"""For a job that has trained, the reason why it is not complete is more useful than the reason of Trained."""
 
 
 def phase_of(conditions: Iterable[Condition]) -> tuple[Phase, str | None]:
-    """Returns the phase that the conditions amount to, and the reason of the one that decided."""
-    phase, condition = deciding(conditions)
+    """Returns the phase that follows from the conditions, and the reason of the decisive one."""
+    phase, condition = decisive(conditions)
     return phase, condition.reason if condition else None
 
 
-def deciding(conditions: Iterable[Condition]) -> tuple[Phase, Condition | None]:
-    """Returns the phase that the conditions amount to, and the one that says why; None where there is none."""
-    known = {condition.type: condition for condition in conditions}
+def decisive(conditions: Iterable[Condition]) -> tuple[Phase, Condition | None]:
+    """Returns the phase that follows from the conditions, and the condition that explains it; None if there is none."""
+    present = {condition.type: condition for condition in conditions}
 
     for kind, phase in _DECISIVE.items():
-        if kind in known and known[kind].status == "True":
-            return phase, known.get(_TOLD_BY.get(kind, kind), known[kind])
-    waiting = known.get(ConditionType.RUNNING)
+        if kind in present and present[kind].status == "True":
+            return phase, present.get(_EXPLAINED_BY.get(kind, kind), present[kind])
+    waiting = present.get(ConditionType.RUNNING)
     restarting = waiting is not None and waiting.reason in {Reason.RESTARTING, Reason.BACKING_OFF}
     return (Phase.RESTARTING if restarting else Phase.PENDING), waiting

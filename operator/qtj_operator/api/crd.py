@@ -1,7 +1,7 @@
 """Generates the CustomResourceDefinition from the models.
 
-A CRD wants a structural schema: no references, no ``anyOf`` with null, no ``additionalProperties: false``. pydantic's
-JSON schema is one small walk away from that.
+A CRD needs a structural schema: no references, no ``anyOf`` with null, no ``additionalProperties: false``. The JSON
+schema of pydantic is converted to that.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ __all__ = ["crd", "crd_yaml"]
 _HEADER = "# Generated from operator/qtj_operator/api/{spec,status}.py by `make crds`. Do not edit.\n"
 
 _DROPPED = {"title", "default", "$defs"}
-"""Keywords that teach nothing in a CRD, or that would write defaults into the user's object."""
+"""Keywords that have no use in a CRD, or that would write defaults into the user's object."""
 
 _UNSEEN = {"observedGeneration": -1}
 """The status of an object that the operator has not seen yet: without one, kstatus takes a new job for a finished one.
@@ -54,10 +54,10 @@ _NOT_STARTED = (
     "(oldSelf.status.phase in ['Suspended', 'Failed'] || (oldSelf.status.phase == 'Pending' && "
     "has(oldSelf.status.reason) && oldSelf.status.reason == 'ChildRejected')))"
 )
-"""Nothing has run yet, and nothing is on its way; earlier operators wrote no activeSince.
+"""Nothing has run yet, and nothing is about to run; earlier operators did not write activeSince.
 
-CEL takes two maps of equal size for equal where their differing keys are in no schema, so the operator compares a
-digest besides: `qtj_operator.api.job.Job.edited`."""
+In CEL, two maps of equal size are equal if the keys that differ are not in the schema, so the operator also compares a
+digest: `qtj_operator.api.job.Job.edited`."""
 
 _IMMUTABLE: list[dict[str, str]] = [
     {
@@ -102,7 +102,7 @@ def crd() -> dict[str, Any]:
 
 
 def crd_yaml() -> str:
-    """Returns the CRD as the YAML file that is checked in."""
+    """Returns the CRD as YAML, as it is in the repository."""
     return _HEADER + yaml.safe_dump(crd(), sort_keys=False, width=120)
 
 
@@ -135,7 +135,7 @@ def _inline(node: Any, defs: dict[str, Any]) -> Any:  # noqa: ANN401  JSON is an
         return node
     if "$ref" in node:
         target = defs[node["$ref"].rpartition("/")[2]]
-        # What the field says of itself is worth more to its reader than what the type says of all its uses.
+        # The description of the field is more specific than that of its type.
         return _inline({**target, **{key: value for key, value in node.items() if key != "$ref"}}, defs)
     if "anyOf" in node:
         (present,) = (option for option in node["anyOf"] if option != {"type": "null"})

@@ -1,4 +1,4 @@
-"""What a field of the spec means that is left out, and the ports that nobody chooses."""
+"""The values of fields that are left out of the spec, and ports that cannot be chosen."""
 
 __all__ = ["BACKOFF_LIMIT", "GRPC_PORT", "INFERENCE_BACKOFF_LIMIT", "METRICS_PORT", "PROFILER_PORT", "REPLICAS"]
 

@@ -17,10 +17,10 @@ def format_indexes(indexes: Iterable[int]) -> str | None:
 
 
 def parse_indexes(text: str | None, size: int) -> frozenset[int]:
-    """Returns the indexes below `size` that the text names; what is no index is left out, for anybody may edit it."""
-    found: set[int] = set()
+    """Returns the indexes below `size` that the text names; other text is ignored, because anyone may edit it."""
+    indexes: set[int] = set()
     for part in (text or "").split(","):
         first, _, last = part.partition("-")
         if first.isdecimal() and (last or first).isdecimal():
-            found.update(range(int(first), min(int(last or first) + 1, size)))
-    return frozenset(found)
+            indexes.update(range(int(first), min(int(last or first) + 1, size)))
+    return frozenset(indexes)

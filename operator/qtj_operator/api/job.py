@@ -1,4 +1,4 @@
-"""A QuantumTrainingJob as the rest of the operator reads it: the object's models and what its missing fields mean."""
+"""A QuantumTrainingJob as the rest of the operator uses it: its models, and the meaning of missing fields."""
 
 import hashlib
 import json
@@ -49,10 +49,10 @@ class Job:
         namespace: metadata.namespace.
         uid: metadata.uid.
         version: metadata.resourceVersion.
-        generation: metadata.generation, which moves with the spec.
-        deleting: Whether the object is on its way out.
+        generation: metadata.generation, which changes with the spec.
+        deleting: Whether the object is being deleted.
         spec: What the user wants.
-        digest: Digest of what the user wants in the fields that cannot be changed once the job has started.
+        digest: Digest of the fields that cannot be changed once the job has started.
         ignored: Paths in the spec that have no effect, because this operator does not know them.
         status: What the operator wrote last.
     """
@@ -72,8 +72,8 @@ class Job:
     def parse(cls, raw: Mapping[str, Any]) -> Self:
         """Reads an object as the API server returns it.
 
-        A field that this operator does not know, which a CRD of a later version lets through, is ignored. So is a value
-        that it does not know, once the job has started: to give the job up for it would leave its pods to themselves.
+        A field that this operator does not know is ignored: a CRD of a later version allows it. Once the job has
+        started, an unknown value is ignored as well, because nothing else would manage the job's pods.
 
         Raises:
             InvalidJob: The spec breaks a rule of the schema, which an object stored before that rule existed may do.
@@ -94,12 +94,12 @@ class Job:
         )
 
     def replicas(self) -> Iterator[ReplicaId]:
-        """Yields every replica of the job, the one that leads first."""
+        """Yields every replica of the job, the leader first."""
         yield from self._replicas
 
     @cached_property
     def _replicas(self) -> tuple[ReplicaId, ...]:
-        """They are asked for many times in a pass, and may be a thousand."""
+        """Computed once: they are needed often, and there may be a thousand."""
         return tuple(ReplicaId(role, index) for role, spec in self.spec.replica_specs for index in range(spec.count))
 
     @property
@@ -114,7 +114,7 @@ class Job:
 
     @property
     def training_size(self) -> int:
-        """How many of them train: the evaluator does not."""
+        """How many replicas train: all but the evaluator."""
         return sum(replica.role != Role.EVALUATOR for replica in self._replicas)
 
     @property
@@ -125,7 +125,7 @@ class Job:
 
     @property
     def policy(self) -> RunPolicy:
-        """What spec.runPolicy says; nothing, when it is left out."""
+        """spec.runPolicy; empty if it is left out."""
         return self.spec.run_policy or RunPolicy()
 
     @property
@@ -135,25 +135,25 @@ class Job:
 
     @property
     def gang(self) -> bool:
-        """Whether a scheduler is to place all training replicas or none."""
+        """Whether a scheduler has to place all training replicas or none."""
         policy = self.policy.scheduling_policy
         return policy is not None and bool(policy.gang)
 
     @property
     def counts_per_checkpoint(self) -> bool:
-        """Whether restarts are counted anew after each checkpoint that advanced."""
+        """Whether restarts are counted from 0 after each checkpoint that advanced."""
         return self.policy.backoff_limit_per == BackoffScope.CHECKPOINT
 
     @property
     def named_weights(self) -> str | None:
-        """The whole address of the weights that the spec names, by the spec; None when it names none."""
+        """The full address of the weights that the spec names, below its artifacts; None if it names none."""
         return self.weights_below(self.spec.artifacts.uri)
 
     def weights_below(self, folder: str) -> str | None:
-        """Returns the whole address of the weights that the spec names; None when it names none.
+        """Returns the full address of the weights that the spec names; None if it names none.
 
         Args:
-            folder: The address of the artifacts. Weights below those of the spec are at the same place below it.
+            folder: The address of the artifacts. Weights below those of the spec have the same path below it.
         """
         uri, weights = self.spec.artifacts.uri, self.spec.artifacts.weights
         if weights is None:
@@ -169,7 +169,7 @@ class Job:
 
     @property
     def edited(self) -> bool:
-        """Whether a field was changed that cannot be changed any more, in a way that the API server did not notice."""
+        """Whether a field was changed that can no longer be changed, in a way that the API server did not reject."""
         return self.status.spec_digest not in {None, self.digest}
 
     @property
@@ -187,17 +187,17 @@ class Job:
 
     @property
     def is_trained(self) -> bool:
-        """Whether training has ended well."""
+        """Whether training has succeeded."""
         return is_true(self.status.conditions, ConditionType.TRAINED)
 
     @property
     def is_suspended(self) -> bool:
-        """Whether the job was suspended when the status was written; the spec may say otherwise since."""
+        """Whether the job was suspended when the status was written; the spec may have changed since."""
         return is_true(self.status.conditions, ConditionType.SUSPENDED)
 
     @property
     def has_failed(self) -> bool:
-        """Whether the job can go no further."""
+        """Whether the job has failed."""
         return is_true(self.status.conditions, ConditionType.FAILED)
 
     @property
@@ -207,13 +207,13 @@ class Job:
 
     @property
     def managed_elsewhere(self) -> bool:
-        """Whether another controller looks after this job."""
+        """Whether another controller manages this job."""
         return self.spec.managed_by not in {None, MANAGER}
 
     def stands_alone(self, role: Role) -> bool:
-        """Tells whether peers go on without a replica of this role, so that it can be replaced alone.
+        """Tells whether peers continue without a replica of this role, so that it can be replaced alone.
 
-        Kueue keeps the failed pod of a group until another takes its place, and the other would need its name.
+        Kueue keeps the failed pod of a group until another replaces it, but the replacement needs its name.
         """
         worker = role == Role.WORKER and self.spec.strategy == Strategy.PARAMETER_SERVER and not self.queued
         return worker or role == Role.EVALUATOR
@@ -225,7 +225,7 @@ class Job:
 
     def template(self, role: Role) -> PodTemplate:
         """Returns the pod template of a role: its own, or the job's."""
-        own = next(spec.template for known, spec in self.spec.replica_specs if known == role)
+        own = next(spec.template for name, spec in self.spec.replica_specs if name == role)
         return self.spec.template if own is None else own
 
     @property
@@ -240,7 +240,7 @@ class Job:
 
 
 def is_managed_elsewhere(raw: Mapping[str, Any]) -> bool:
-    """Tells whether another controller looks after the object, even one whose spec cannot be read."""
+    """Tells whether another controller manages the object, even if its spec cannot be read."""
     return (raw.get("spec") or {}).get("managedBy") not in {None, MANAGER}
 
 
@@ -251,12 +251,12 @@ def main_container(containers: Sequence[C]) -> C:
 
 
 def is_trainer(container: Mapping[str, Any]) -> bool:
-    """Tells whether a container runs the trainer of this project."""
+    """Tells whether a container runs this project's trainer."""
     return runs_trainer(container.get("image"), container.get("command"))
 
 
 def _digest(written: Mapping[str, Any]) -> str:
-    """Returns the digest of the fields that cannot be changed; a null counts as left out, as for the API server."""
+    """Returns the digest of the fields that cannot be changed; null counts as left out, as for the API server."""
     fixed = _without_nulls({field: written[field] for field in IMMUTABLE if field in written})
     return hashlib.sha256(json.dumps(fixed, sort_keys=True).encode()).hexdigest()[:16]
 

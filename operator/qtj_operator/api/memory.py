@@ -1,4 +1,4 @@
-"""How much memory a replica needs at least, from what the job says of its circuit."""
+"""How much memory a replica needs at least, by the circuit of its job."""
 
 from qtj_contract import statevector_bytes
 from qtj_contract.memory import Circuits, memory_of
@@ -16,12 +16,12 @@ def state_bytes(circuit: Circuit) -> int:
 
 
 def program_bytes(circuit: Circuit, *, is_trainer: bool, replicas: int = 1) -> int:
-    """Returns the bytes of the trainer of this project beside the statevectors; 0 for another program.
+    """Returns the bytes that this project's trainer needs besides the statevectors; 0 for another program.
 
     Args:
         circuit: The circuit.
-        is_trainer: Whether the program is the trainer of this project.
-        replicas: How many take each step together; 0 for inference.
+        is_trainer: Whether the program is this project's trainer.
+        replicas: Replicas that train in step; 0 for inference.
     """
-    asked = Circuits(qubits=circuit.qubits, filters=circuit.filters or 1, replicas=replicas)
-    return memory_of(asked).program if is_trainer else 0
+    circuits = Circuits(qubits=circuit.qubits, filters=circuit.filters or 1, replicas=replicas)
+    return memory_of(circuits).program if is_trainer else 0

@@ -1,4 +1,4 @@
-"""What all models share."""
+"""The base class of all models, and types that they share."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,18 +13,18 @@ __all__ = ["Model", "Timestamp", "null_as"]
 
 
 def null_as(empty: object) -> BeforeValidator:
-    """Returns the annotation of a field whose null reads as `empty`: to an API server it counts as left out."""
+    """Returns the annotation of a field that reads null as `empty`, because an API server treats null as left out."""
     return BeforeValidator(lambda value: empty if value is None else value)
 
 
 class Model(BaseModel):
-    """Immutable, camelCase outside and snake_case inside, and no field that we do not know."""
+    """An immutable model, with camelCase names in YAML and snake_case names in Python, which rejects unknown fields."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
 
     @classmethod
     def read(cls, written: Mapping[str, Any], *, extra: Literal["ignore"] | None = None) -> Self:
-        """Reads an object: its fields have the schema's names alone, not those that our code writes them by.
+        """Reads an object whose fields have the names of the schema, not their Python names.
 
         Raises:
             ValidationError: It breaks a rule of the schema.
@@ -32,7 +32,7 @@ class Model(BaseModel):
         return cls.model_validate(written, extra=extra, by_alias=True, by_name=False)
 
     def changed(self, **values: Any) -> Self:  # noqa: ANN401  fields of every type
-        """Returns a copy with other values; unlike `model_copy`, it takes no name that is no field.
+        """Returns a copy with other values; unlike `model_copy`, it rejects names that are not fields.
 
         Args:
             values: By the fields' Python names. Their types are not checked.

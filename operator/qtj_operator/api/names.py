@@ -1,4 +1,4 @@
-"""Names and labels: how a job, its replicas and their children are called."""
+"""Names and labels of a job, its replicas and their children."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -40,7 +40,7 @@ LABEL_INFERENCE = f"{GROUP}/inference"
 
 MANAGED_BY = "qtj-operator"
 MANAGER = f"{GROUP}/qtj-operator"
-"""Who looks after a job, in the form that spec.managedBy takes."""
+"""This operator, in the form of spec.managedBy."""
 
 MAX_REPLICAS = 1_000
 """TF_CONFIG names every replica of a job in one environment variable, of which Linux allows 128 KiB."""
@@ -53,7 +53,7 @@ MAX_NAME_LENGTH = 63 - len("-evaluator-0")
 
 
 class Role(StrEnum):
-    """What a replica does in the cluster that ``TF_CONFIG`` describes, in the order in which one of them leads."""
+    """The role of a replica in the cluster of ``TF_CONFIG``, in the order in which roles lead."""
 
     CHIEF = "Chief"
     WORKER = "Worker"
@@ -82,7 +82,7 @@ def inference_name(job: str) -> str:
 
 
 def child_labels(job: str) -> Mapping[str, str]:
-    """Labels on every child of the job, by which the operator finds them again."""
+    """Labels on every child of the job, by which the operator finds them."""
     return {
         "app.kubernetes.io/managed-by": MANAGED_BY,
         "app.kubernetes.io/part-of": job,

@@ -1,4 +1,4 @@
-"""Reading what a user or another operator wrote: in sentences for people, and tolerantly where a job depends on it."""
+"""Reads what a user or another operator wrote: with messages for people, and tolerantly where a job depends on it."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -58,29 +58,29 @@ _SENTENCES = {
     "too_long": "these are {actual_length}, too many: leave at most {max_length}",
     "rule": "{sentence}",
 }
-"""What is wrong, by pydantic's names for it, for somebody who writes YAML."""
+"""Messages for people who write YAML, by pydantic's type of error."""
 
 _NO_INTEGER = 2.0**63
-"""A number from here on is a fraction to Go, and so to an API server."""
-_OTHER = "this is not what belongs here: kubectl explain qtj.spec says what does"
+"""From here on, Go and so an API server read a number as a fraction."""
+_OTHER = "this is not valid here: kubectl explain qtj.spec describes what is"
 _CHOICES = {"enum", "literal_error"}
 _WRONG_TYPE = {kind for kind in _SENTENCES if kind.endswith("_type")}
 
 
 class InvalidJob(ValueError):  # noqa: N818  it names what is wrong, as httpx's InvalidURL does
-    """An object that no model accepts; the message is one sentence for its author.
+    """An object that is not valid; the message is one sentence for its author.
 
     Attributes:
-        path: Where in the spec the fault is.
+        path: The path of the invalid field in the spec.
     """
 
-    def __init__(self, sentence: str, path: tuple[int | str, ...]) -> None:
-        super().__init__(sentence)
+    def __init__(self, message: str, path: tuple[int | str, ...]) -> None:
+        super().__init__(message)
         self.path = path
 
 
 def read_spec(written: Mapping[str, Any]) -> tuple[Spec, tuple[str, ...]]:
-    """Returns the spec, and the paths of fields that are not known."""
+    """Returns the spec, and the paths of unknown fields."""
     try:
         return Spec.read(written), ()
     except ValidationError as error:
@@ -111,7 +111,7 @@ def read_leniently(written: Mapping[str, Any]) -> tuple[Spec, tuple[str, ...]]:
 def read_status(raw: Mapping[str, Any]) -> Status:
     """Reads the status that an operator of another version may have written.
 
-    A field or a value of a later version is passed over: to forget the whole status for it would train the job again.
+    A field or a value of a later version is ignored: without its status, the job would be trained again.
     """
     status = raw.get("status") or {}
     while True:
@@ -122,13 +122,13 @@ def read_status(raw: Mapping[str, Any]) -> Status:
 
 
 def faults(error: ValidationError) -> Iterator[tuple[tuple[int | str, ...], str]]:
-    """Yields what is wrong with a spec: the path of the field, and a sentence about it."""
+    """Yields the problems of a spec: the path of the field, and a sentence about it."""
     for each in error.errors(include_url=False):
         yield tuple(part for part in each["loc"] if part != "[key]"), _sentence(each)
 
 
 def one_of(allowed: Sequence[str], value: object) -> str:
-    """Returns a sentence on a value that is none of those that are allowed."""
+    """Returns a sentence about a value that is not allowed."""
     if len(allowed) == 1:
         return f"this has to be {allowed[0]}"
     return f"this has to be {', '.join(allowed[:-1])} or {allowed[-1]}{meant(value, allowed)}"
@@ -138,7 +138,7 @@ def _sentence(fault: ErrorDetails) -> str:
     kind, context = fault["type"], fault.get("ctx", {})
     if kind in _CHOICES:
         return one_of(re.findall(r"'([^']*)'", context["expected"]), fault["input"])
-    if kind in _WRONG_TYPE and fault["input"] is None:  # as good as left out to an API server
+    if kind in _WRONG_TYPE and fault["input"] is None:  # an API server treats it as left out
         return _EMPTY
     if kind == "int_type" and isinstance(fault["input"], float) and abs(fault["input"]) >= _NO_INTEGER:
         return "this is larger than any whole number that an API server takes: write a smaller one"
@@ -146,12 +146,12 @@ def _sentence(fault: ErrorDetails) -> str:
 
 
 def dotted(path: Iterable[int | str]) -> str:
-    """Writes the path of a field as people do: spec.containers[0].image."""
+    """Returns the path of a field as people write it: spec.containers[0].image."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
 def _without(value: Any, path: Sequence[int | str]) -> Any:  # noqa: ANN401  JSON
-    """Returns `value` without what lies at `path`; None when that is all of it, or when it lacks what it needs."""
+    """Returns `value` without what is at `path`; None if nothing is left, or if nothing is at `path`."""
     if not path:
         return None
     head, rest = path[0], path[1:]

@@ -1,6 +1,6 @@
-"""Rules that a schema has no keyword for.
+"""Rules for which a schema has no keyword.
 
-Each is said twice: as CEL for the API server, and as Python for an object that was stored before the rule existed.
+Each is written twice: in CEL for the API server, and in Python for an object that was stored before the rule existed.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ class Rule:
 
 
 def checked(*rules: Rule) -> AfterValidator:
-    """Returns the annotation of a type that refuses values which break one of the rules."""
+    """Returns the annotation of a type that rejects values which break one of the rules."""
 
     def check(value: Any) -> Any:  # noqa: ANN401  any field's type
         enforce(value, *rules)
@@ -39,7 +39,7 @@ def checked(*rules: Rule) -> AfterValidator:
 
 
 def enforce(value: object, *rules: Rule) -> None:
-    """Refuses a value that breaks one of the rules, in pydantic's way."""
+    """Rejects a value that breaks one of the rules, with an error that pydantic collects."""
     for rule in rules:
         if not rule.holds(value):
             raise PydanticCustomError("rule", "{sentence}", {"sentence": rule.message})

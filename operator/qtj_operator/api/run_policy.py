@@ -1,4 +1,4 @@
-"""`spec.runPolicy`: when to try again, when to stop, how pods come onto nodes and what to clean up."""
+"""`spec.runPolicy`: when to try again, when to stop, how pods are scheduled and what to clean up."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -33,14 +33,14 @@ class CleanPodPolicy(StrEnum):
 
 
 class SuccessPolicy(StrEnum):
-    """Whose end ends training."""
+    """Which replicas have to succeed for training to succeed."""
 
     LEADER = "Leader"
     ALL_WORKERS = "AllWorkers"
 
 
 class SchedulingPolicy(Model):
-    """How the pods come onto nodes."""
+    """How the pods are scheduled."""
 
     queue_name: str | None = Field(
         None,
@@ -54,16 +54,16 @@ class SchedulingPolicy(Model):
         None,
         description="Places all training replicas or none: a PodGroup of the coscheduling plugin "
         "(scheduling.x-k8s.io/v1alpha1) is created and every replica's pod names it. The cluster has to serve "
-        "PodGroups, and `schedulerName` in the template to name the scheduler that heeds them.",
+        "PodGroups, and `schedulerName` in the template has to name a scheduler that supports them.",
     )
 
 
 LONGEST = 2**31 - 1
-"""Seconds of the longest deadline: 68 years, which any later date can still be written for."""
+"""Seconds of the longest deadline: 68 years, so that the resulting date can always be written."""
 
 
 class FailureAction(StrEnum):
-    """What follows when a replica ends badly."""
+    """What to do when a replica fails."""
 
     FAIL = "Fail"
     RESTART = "Restart"
@@ -71,7 +71,7 @@ class FailureAction(StrEnum):
 
 
 class FailureRule(Model):
-    """What to do about a replica that ended badly: the rule applies when everything that it names fits."""
+    """What to do when a replica fails: the rule applies if everything that it names matches."""
 
     action: FailureAction = Field(
         description="Fail: the job fails. Restart: a restart that counts against backoffLimit. RestartIgnoringLimit: "
@@ -83,7 +83,7 @@ class FailureRule(Model):
     reasons: list[Annotated[str, Field(min_length=1, max_length=63)]] | None = Field(
         None,
         description="Reasons as in status.failures, with their capitals: Error, OOMKilled, Evicted, StartError, "
-        "ContainerStatusUnknown, or Disrupted for a pod that was taken away before its end was seen. Any when left "
+        "ContainerStatusUnknown, or Disrupted for a pod that was gone before its end was seen. Any when left "
         "out.",
         min_length=1,
         max_length=64,
@@ -94,7 +94,7 @@ class FailureRule(Model):
 
 
 class FailurePolicy(Model):
-    """What to do about replicas that end badly, by their exit code, reason and role."""
+    """What to do when a replica fails, by its exit code, reason and role."""
 
     rules: list[FailureRule] = Field(
         description="The first rule that applies decides, but no rule fails a job with its Evaluator. "
@@ -105,7 +105,7 @@ class FailurePolicy(Model):
 
 
 class BackoffScope(StrEnum):
-    """Over what restarts are counted."""
+    """The period in which restarts are counted."""
 
     JOB = "Job"
     CHECKPOINT = "Checkpoint"
@@ -117,8 +117,8 @@ class RunPolicy(Model):
     backoff_limit: StrictInt | None = Field(
         None,
         description=f"Restarts after a retryable failure before the job fails. {BACKOFF_LIMIT} when left out. "
-        "Preemption, eviction by the cluster and lost nodes do not count; an eviction because the pod used more disk "
-        "than its limits does.",
+        "Preemption, eviction by the cluster and lost nodes do not count. An eviction because the pod used more disk "
+        "than its limits counts.",
         ge=0,
         le=1000,
     )
@@ -131,11 +131,11 @@ class RunPolicy(Model):
     )
     backoff_limit_per: BackoffScope | None = Field(
         None,
-        description="Over what backoffLimit counts restarts: the whole Job (also when left out), or since the last "
+        description="Since when backoffLimit counts restarts: of the whole Job (also when left out), or since the last "
         "Checkpoint that advanced, as the program reports it.",
     )
     failure_policy: FailurePolicy | None = Field(
-        None, description="What to do about replicas that end badly, by their exit code, reason and role."
+        None, description="What to do when a replica fails, by its exit code, reason and role."
     )
     active_deadline_seconds: StrictInt | None = Field(
         None, description="The job fails when it is not complete this long after its start.", ge=1, le=LONGEST
@@ -148,15 +148,15 @@ class RunPolicy(Model):
     )
     clean_pod_policy: CleanPodPolicy | None = Field(
         None,
-        description="Pods to delete once the job has ended: Running (also when left out; after 30 s to leave by "
-        "themselves, and a pod runs as long as any container of it does), All, or None.",
+        description="Pods to delete once the job has ended: Running (also when left out; after 30 s in which they "
+        "may end by themselves; a pod runs as long as any of its containers), All, or None.",
     )
     success_policy: SuccessPolicy | None = Field(
         None,
-        description="Training has ended well when the leading replica has (Leader, also when left out), or when the "
-        "chief and all workers have (AllWorkers).",
+        description="Training succeeds when the leading replica has succeeded (Leader, also when left out), or when "
+        "the chief and all workers have (AllWorkers).",
     )
-    scheduling_policy: SchedulingPolicy | None = Field(None, description="How the pods come onto nodes.")
+    scheduling_policy: SchedulingPolicy | None = Field(None, description="How the pods are scheduled.")
 
     @property
     def restarts(self) -> int:
@@ -170,5 +170,5 @@ class RunPolicy(Model):
 
     @property
     def success(self) -> SuccessPolicy:
-        """Whose end ends training."""
+        """Which replicas have to succeed for training to succeed."""
         return self.success_policy or SuccessPolicy.LEADER

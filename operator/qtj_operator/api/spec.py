@@ -1,7 +1,7 @@
-"""What a user may ask for: the spec of a QuantumTrainingJob.
+"""The spec of a QuantumTrainingJob: what the user asks for.
 
-Descriptions are the text of ``kubectl explain``. Nothing has a default in the schema: the user's object stays as the
-user wrote it, and what a missing field means is decided where it is read.
+``kubectl explain`` shows the descriptions. The schema has no defaults: the user's object stays as the user wrote it,
+and the meaning of a missing field is decided where the field is read.
 """
 
 from collections.abc import Iterator
@@ -111,7 +111,7 @@ class ReplicaSpecs(Model):
     )
 
     def __iter__(self) -> Iterator[tuple[Role, ReplicaSpec]]:  # type: ignore[override]  # roles, not fields
-        """Yields the roles that the job has, the one that leads first."""
+        """Yields the roles of the job, the leading one first."""
         for role in Role:
             spec: ReplicaSpec | None = getattr(self, role.task_type)
             if spec is not None:
@@ -128,7 +128,7 @@ class Circuit(Model):
         None, description="Circuits evaluated side by side for each example. 1 when left out.", ge=1, le=1024
     )
     precision: Precision | None = Field(
-        None, description="Of the amplitudes: single (8 bytes each, also when left out) or double (16 bytes)."
+        None, description="Precision of the amplitudes: single (8 bytes each, also when left out) or double (16 bytes)."
     )
 
 
@@ -162,7 +162,7 @@ class Inference(Model):
     )
     require_weights: StrictBool | None = Field(
         None,
-        description="Inference fails where nobody named weights. When left out, it runs without them there, and finds "
+        description="Inference fails if no weights are named. When left out, it then runs without them, and finds "
         "no QTJ_WEIGHTS_URI.",
     )
     template: UnreadPodTemplate | None = Field(
@@ -232,7 +232,7 @@ class Spec(Model):
             "How replicas train together. MultiWorkerMirrored, also when left out: every replica holds the model and "
             "gradients are summed over all of them at each step; a replica that fails restarts the whole gang. "
             "ParameterServer: the Chief coordinates, PS hold the variables, and a Worker that fails is replaced alone. "
-            "Mirrored: one pod, all its devices. None: the program sees to it; TF_CONFIG is written all the same."
+            "Mirrored: one pod, all its devices. None: the program decides; TF_CONFIG is set as well."
         ),
     )
     template: ReadPodTemplate = Field(
@@ -243,7 +243,7 @@ class Spec(Model):
         json_schema_extra=validations(_SOME_ROLE),
     )
     circuit: Circuit | None = Field(None, description="The quantum circuit to train.")
-    artifacts: Artifacts = Field(description="Where results go.")
+    artifacts: Artifacts = Field(description="Where results are stored.")
     profiler: Profiler | None = Field(None, description="TensorFlow's profiler server in every replica.")
     inference: Inference | None = Field(
         None,
@@ -254,19 +254,19 @@ class Spec(Model):
     )
     suspend: StrictBool | None = Field(
         None,
-        description="While true, the job has no pods. It goes on from its last checkpoint when it is false again.",
+        description="While true, the job has no pods. It continues from its last checkpoint when it is false again.",
     )
     retry: StrictInt | None = Field(
         None,
-        description="Raise it by one to let a job that has failed go on from its last checkpoint, with a new count of "
+        description="Raise it by one to continue a failed job from its last checkpoint, with a new count of "
         "restarts and a new deadline; inference that has failed runs again.",
         ge=0,
         le=2**31 - 1,
     )
     managed_by: str | None = Field(
         None,
-        description=f"The controller that looks after this job, when it is another than {MANAGER}, for example "
-        "kueue.x-k8s.io/multikueue. This operator then leaves it alone.",
+        description=f"The controller that manages this job, if it is not {MANAGER}, for example "
+        "kueue.x-k8s.io/multikueue. This operator then ignores it.",
         min_length=1,
         max_length=63,
     )

@@ -1,4 +1,4 @@
-"""What the operator says of a job: its status."""
+"""The status of a job, which the operator writes."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -25,14 +25,14 @@ __all__ = [
 
 T = TypeVar("T")
 _Items = Annotated[tuple[T, ...], null_as(()), Field(exclude_if=not_)]
-"""A list that is empty where the object has none, and left out where it is empty."""
+"""A list that is empty if the object has none, and left out if it is empty."""
 
 _ByName = Annotated[Mapping[str, T], null_as({}), Field(exclude_if=not_)]
-"""The same of an object of objects."""
+"""The same for a mapping."""
 
 
 class Phase(StrEnum):
-    """The one word that ``kubectl get`` shows; always derived from the conditions."""
+    """The phase that ``kubectl get`` shows; always derived from the conditions."""
 
     PENDING = "Pending"
     RUNNING = "Running"
@@ -55,7 +55,8 @@ class Condition(Model):
     reason: str = Field(description="One word for programs.")
     message: str = Field(description="One sentence for people.")
     observed_generation: int | None = Field(
-        None, description="The spec's generation that this condition speaks of. Another controller's may have none."
+        None,
+        description="The spec's generation that this condition describes. Other controllers may leave it out.",
     )
     last_transition_time: Timestamp = Field(description="When the status last changed.")
 
@@ -75,15 +76,15 @@ class ReplicaStatus(Model):
 
 
 class Failure(Model):
-    """One replica that ended badly."""
+    """One replica that failed."""
 
     pod: str = Field(description="The pod's name.")
     attempt: int = Field(description="The attempt it belonged to.")
     exit_code: int | None = Field(
         None, description="Exit code of the training container, or of the init container that failed."
     )
-    reason: str = Field(description="The kubelet's word for it, for example Error, OOMKilled or Evicted.")
-    message: str = Field(description="What the program said last.")
+    reason: str = Field(description="The kubelet's reason, for example Error, OOMKilled or Evicted.")
+    message: str = Field(description="The program's last message.")
     node: str | None = Field(None, description="The node it ran on.")
     uid: str = Field(description="The pod's uid: a pod is counted once, however often it is seen.")
     time: Timestamp = Field(description="When the operator saw it.")
@@ -107,7 +108,7 @@ class ProgressStatus(Model):
     examples_per_second: float | None = Field(None, description="Training examples per second over all replicas.")
     gradient_variance: float | None = Field(
         None,
-        description="Variance over the components of the circuits' gradient; one that vanishes is a barren plateau.",
+        description="Variance over the components of the circuits' gradient; close to 0, it is a barren plateau.",
     )
     best_epoch: int | None = Field(
         None,
@@ -120,7 +121,7 @@ class WeightsStatus(Model):
 
     uri: str = Field(description="The object in the artifact store.")
     sha256: str | None = Field(
-        None, description="Hex digest of its bytes. Left out where the spec named the weights: it is not known then."
+        None, description="Hex digest of its bytes. Left out if the spec named the weights: it is then not known."
     )
 
 
@@ -145,9 +146,9 @@ class InferenceStatus(Model):
 
 
 class Status(Model):
-    """What the operator knows of the job. The operator alone writes it."""
+    """What the operator has observed of the job. Only the operator writes it."""
 
-    observed_generation: int | None = Field(None, description="The spec's generation that this status speaks of.")
+    observed_generation: int | None = Field(None, description="The spec's generation that this status describes.")
     phase: Phase | None = Field(
         None, description="Pending, Running, Restarting, Suspended, Inferring, Complete or Failed."
     )
@@ -172,8 +173,8 @@ class Status(Model):
     checkpoint_step: int | None = Field(
         None, description="Optimizer steps that the last checkpoint held when an attempt ended last."
     )
-    retry: int | None = Field(None, description="The spec.retry that has been obeyed.")
-    start_time: Timestamp | None = Field(None, description="When the operator took the job up.")
+    retry: int | None = Field(None, description="The last spec.retry that the operator acted on.")
+    start_time: Timestamp | None = Field(None, description="When the operator started the job.")
     first_running_time: Timestamp | None = Field(None, description="When all replicas first ran together.")
     active_since: Timestamp | None = Field(
         None,
@@ -183,7 +184,7 @@ class Status(Model):
     attempt_start_time: Timestamp | None = Field(
         None,
         description="When the pods of the current attempt were first created. Missing while the attempt waits for its "
-        "pause, or for pods of the one before to go.",
+        "pause, or for the deletion of earlier pods.",
     )
     consecutive_failures: int | None = Field(
         None, description="Attempts in a row that ended early. The pause before the next attempt grows with them."
@@ -198,7 +199,7 @@ class Status(Model):
     )
     completion_time: Timestamp | None = Field(None, description="When the job ended.")
     replicas: _ByName[ReplicaStatus] = Field({}, description="Counts by role.")
-    failures: _Items[Failure] = Field((), description="The last replicas that ended badly, newest last.")
+    failures: _Items[Failure] = Field((), description="The last replicas that failed, newest last.")
     progress: ProgressStatus | None = Field(None, description="How far training is.")
     evaluation: ProgressStatus | None = Field(
         None, description="What the Evaluator has measured last, and at which epoch and step of the training."
@@ -210,8 +211,8 @@ class Status(Model):
         """Returns the status as the API server stores it.
 
         Args:
-            written: The status that it follows. Fields that an operator of a later version wrote there stay.
+            written: The status that it replaces. Fields that an operator of a later version wrote there stay.
         """
-        known = {field.alias for field in type(self).model_fields.values()}
-        unknown = {name: value for name, value in (written or {}).items() if name not in known}
+        names = {field.alias for field in type(self).model_fields.values()}
+        unknown = {name: value for name, value in (written or {}).items() if name not in names}
         return {**unknown, **self.model_dump(by_alias=True, exclude_none=True, mode="json")}

@@ -1,7 +1,7 @@
-"""The pod template: the few fields that the operator itself reads, and all of it as the user wrote it.
+"""The pod template: the few fields that the operator reads, and all of it as the user wrote it.
 
-Kubernetes checks the pod when it is created. What is checked here is only what the operator relies on, so that a slip
-in a template ends in a sentence for the user and not in a defect of the operator.
+Kubernetes checks the pod when it is created. Only what the operator relies on is checked here, so that a mistake in a
+template causes a message for the user and not an error in the operator.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ __all__ = [
 _MAIN_CONTAINER = "trainer"
 _MOST_CONTAINERS = 32
 TRAINER_IMAGE = "qtj-trainer"
-"""How the image of this project's trainer is called, in whatever registry."""
+"""The name of the image of this project's trainer, in any registry."""
 
 T = TypeVar("T")
 _List = Annotated[list[T], null_as([])]
@@ -48,7 +48,7 @@ _Fields = Annotated[dict[str, Any], null_as({})]
 
 
 class _Part(BaseModel):
-    """A part of the template; a field that is null counts as left out, as it does for Kubernetes."""
+    """A part of the template; null counts as left out, as it does for Kubernetes."""
 
     model_config = ConfigDict(alias_generator=to_camel, extra="allow", frozen=True)
 
@@ -99,12 +99,12 @@ class Volume(_Part):
 
     @property
     def kind(self) -> str:
-        """The name of its source; one that names none is an emptyDir."""
+        """The name of its source; emptyDir if it names none."""
         return next((key for key, value in self.written.items() if key != "name" and value is not None), "emptyDir")
 
 
 class Resources(_Part):
-    """What a container may take."""
+    """The resources of a container."""
 
     limits: _Fields = {}
 
@@ -126,7 +126,7 @@ class Container(_Part):
 
     @property
     def is_trainer(self) -> bool:
-        """Whether it runs the trainer of this project."""
+        """Whether it runs this project's trainer."""
         return runs_trainer(self.image, self.command)
 
 
@@ -154,7 +154,7 @@ class Metadata(_Part):
 
 
 class PodTemplate(_Part):
-    """A PodTemplateSpec, not expanded: every future field of a pod is passed on."""
+    """A PodTemplateSpec, not expanded, so that every future field of a pod is passed on."""
 
     metadata: Annotated[Metadata, null_as({})] = Metadata()
     spec: PodSpec
@@ -164,7 +164,7 @@ def read_template(written: Any) -> PodTemplate:  # noqa: ANN401  whatever a user
     """Reads a template.
 
     Raises:
-        ValidationError: The builders cannot rely on it.
+        ValidationError: It lacks what the builders need.
     """
     return PodTemplate.model_validate(written)
 
@@ -175,7 +175,7 @@ def main_name(names: Sequence[str]) -> str:
 
 
 def runs_trainer(image: object, command: object) -> bool:
-    """Tells whether a container of this image and command runs the trainer of this project."""
+    """Tells whether a container with this image and command runs this project's trainer."""
     repository = str(image or "").partition("@")[0]
     return repository.rpartition("/")[2].partition(":")[0] == TRAINER_IMAGE and not command
 
@@ -192,7 +192,7 @@ _SCHEMA: dict[str, Any] = {
                 "containers": {
                     "type": "array",
                     "description": (
-                        "The container called `trainer`, or else the first, runs the training program: it gets the "
+                        "The container named `trainer`, or else the first, runs the training program: it gets the "
                         "ports, and its exit code and termination message decide how the replica ended."
                     ),
                     "minItems": 1,
@@ -220,8 +220,8 @@ _SCHEMA: dict[str, Any] = {
 }
 
 ReadPodTemplate = Annotated[PodTemplate, BeforeValidator(read_template), WithJsonSchema(_SCHEMA)]
-"""A template in a spec: the schema stays small, and what the user wrote stays as it is."""
+"""A template in a spec: the schema stays small, and what the user wrote is not changed."""
 
 UnreadPodTemplate = Annotated[Mapping[str, Any], WithJsonSchema(_SCHEMA)]
-"""A template that may still be edited while the job trains: a slip in it must not make the whole job unreadable, so it
-is read by `read_template` when it is used."""
+"""A template that may be edited while the job trains: a mistake in it must not make the whole job unreadable, so it is
+read by `read_template` when it is used."""

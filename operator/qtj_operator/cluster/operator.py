@@ -4,9 +4,9 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
+from qtj_contract.version import installed_version
 from qtj_operator.api.names import API_VERSION
 from qtj_operator.cluster.api import ApiClient, connect
 from qtj_operator.cluster.leader import lead
@@ -68,7 +68,7 @@ async def run_operator(settings: Settings) -> None:
         ApiError: There is no cluster, or no CRD in it, or another operator took over.
     """
     where = f"namespace {settings.namespace}" if settings.namespace else "all namespaces"
-    log.info("version %s starts, for %s", version("quantumtrainingjob"), where)
+    log.info("version %s starts, for %s", installed_version(), where)
     queue: WorkQueue[Key] = WorkQueue()
     jobs = JobRegistry()
     metrics = Metrics(lambda: len(queue), jobs.count)

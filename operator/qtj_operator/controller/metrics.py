@@ -6,25 +6,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from importlib.metadata import version
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, disable_created_metrics
 
-from qtj_operator.api.conditions import ConditionType, Reason, find, is_true
+from qtj_contract.version import installed_version
+from qtj_operator.api.conditions import FAILURES, ConditionType, find, is_true
 from qtj_operator.api.status import Phase, Status
 
 __all__ = ["Metrics", "Outcome"]
-
-_ENDS = (
-    Reason.BACKOFF_LIMIT_EXCEEDED,
-    Reason.CHILD_REJECTED,
-    Reason.DEADLINE_EXCEEDED,
-    Reason.INFERENCE_FAILED,
-    Reason.INVALID_SPEC,
-    Reason.PENDING_DEADLINE_EXCEEDED,
-    Reason.REPLICA_FAILED,
-)
-"""Why a job fails. Each is shown from the start: the rate of a series that begins with 1 is 0."""
 
 
 @dataclass(slots=True)
@@ -63,9 +52,7 @@ class Metrics:
         )
         self._resynced: Gauge | None = None
         self._leads = Gauge("qtj_leader", "1 where the operator works, 0 where it stands by.", registry=self.registry)
-        Info("qtj_build", "Which operator this is.", registry=self.registry).info(
-            {"version": version("quantumtrainingjob")}
-        )
+        Info("qtj_build", "Which operator this is.", registry=self.registry).info({"version": installed_version()})
         self._count_jobs(jobs)
         queue = Gauge("qtj_queue_depth", "Jobs that wait for a pass.", registry=self.registry)
         queue.set_function(depth)
@@ -79,7 +66,7 @@ class Metrics:
             "qtj_disruptions", "Restarts after preemption, eviction or a lost node.", registry=self.registry
         )
         self._failed = Counter("qtj_jobs_failed", "Jobs that failed, by reason.", ["reason"], registry=self.registry)
-        for reason in _ENDS:
+        for reason in FAILURES:  # each from the start: the rate of a series that begins with 1 is 0
             self._failed.labels(reason)
 
     @contextmanager

@@ -12,18 +12,18 @@ __all__ = ["LONGEST_PAUSE", "backing_off", "failures_in_a_row", "pause_after"]
 LONGEST_PAUSE = timedelta(seconds=300)
 
 _RAN_WELL = timedelta(minutes=10)
-"""How long a gang runs until its end has nothing to do with the one before: the kubelet's time for a crash loop."""
+"""A gang that ran this long did not fail early. The kubelet resets the back-off of a crash loop after the same time."""
 
 
 def pause_after(failures: int) -> timedelta:
-    """Returns how long to wait after so many failures: 0, 1, 3, 7, 15, ... seconds, five minutes at most."""
+    """Returns how long to wait after some failures in a row: 0, 1, 3, 7, 15, ... seconds, at most five minutes."""
     return min(timedelta(seconds=2 ** min(failures - 1, 30) - 1), LONGEST_PAUSE)
 
 
 def backing_off(seen: Observed, now: datetime) -> Wait | None:
-    """The first restart comes at once, and each further one waits twice as long, after a disruption as after a failure.
+    """The first restart follows at once, and each further one waits twice as long, also after disruptions.
 
-    Counted from a time in the status, so the pause outlives the operator.
+    The pause counts from a time in the status, so it survives a restart of the operator.
     """
     failures, last = seen.job.status.consecutive_failures, seen.job.status.last_failure_time
     if not failures or not last or seen.current:
@@ -32,12 +32,12 @@ def backing_off(seen: Observed, now: datetime) -> Wait | None:
     due = last + pause
     if due <= now:
         return None
-    message = f"attempt {seen.attempt} begins {pause.seconds} s after the last one ended"
+    message = f"attempt {seen.attempt} starts {pause.seconds} s after the previous one ended"
     return Wait(due, conditions=(conditions.not_running(Reason.BACKING_OFF, message),))
 
 
 def failures_in_a_row(seen: Observed, now: datetime) -> int:
-    """Returns how many attempts have ended early one after the other, with the one that ends now."""
+    """Returns how many attempts in a row have ended early, including the one that ends now."""
     running = find(seen.job.status.conditions, ConditionType.RUNNING)
     if running and running.status == "True" and now - running.last_transition_time >= _RAN_WELL:
         return 1

@@ -7,14 +7,14 @@ __all__ = ["counted_restarts", "since_checkpoint"]
 
 
 def counted_restarts(seen: Observed) -> int:
-    """Returns the restarts so far: of the job, or since its last checkpoint that advanced."""
+    """Returns the restarts so far: of the whole job, or since the last checkpoint that advanced."""
     if not seen.job.counts_per_checkpoint:
         return seen.restarts
     return 0 if _advanced(seen) else seen.job.status.restarts_since_checkpoint or 0
 
 
 def since_checkpoint(seen: Observed, restarts: int) -> StatusChange:
-    """Returns what so many restarts more change in the count since the last checkpoint."""
+    """Returns the change of the count since the last checkpoint after some more restarts."""
     before = seen.job.status.restarts_since_checkpoint or 0
     if _advanced(seen):
         return StatusChange(restarts_since_checkpoint=restarts or None, checkpoint_step=_stored(seen))
@@ -26,6 +26,6 @@ def _advanced(seen: Observed) -> bool:
 
 
 def _stored(seen: Observed) -> int:
-    """Returns the steps that the last checkpoint holds, as the program reported it last."""
+    """Returns the optimizer step of the last checkpoint, as the program reported it last."""
     progress = seen.progress or seen.job.status.progress
     return (progress.checkpoint_step if progress else None) or 0

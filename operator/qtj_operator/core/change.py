@@ -1,4 +1,4 @@
-"""What a pass writes into the status, field by field: a misspelt name is an error, and not a change that is lost."""
+"""What a pass writes into the status, field by field: a misspelt name is an error, and not a lost change."""
 
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
@@ -11,7 +11,7 @@ __all__ = ["KEEP", "NO_CHANGE", "NO_REPORT", "Keep", "Report", "StatusChange", "
 
 
 class Keep(Enum):
-    """Stands for the value that a field has; None would empty the field."""
+    """Marks a field that keeps its value; None would empty it."""
 
     KEEP = "keep"
 
@@ -22,18 +22,18 @@ KEEP: Final = Keep.KEEP
 @dataclass(frozen=True, slots=True)
 class _Change:
     def applied_to(self, status: Status) -> Status:
-        """Returns the status with the fields that are named here."""
+        """Returns the status with this change applied."""
         return status.changed(**self.values())
 
     def values(self) -> dict[str, Any]:
-        """Returns the fields that are named here, with their new values."""
+        """Returns the changed fields, with their new values."""
         named = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {name: value for name, value in named if value is not KEEP}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusChange(_Change):
-    """A move of the record: the fields of `Status` that get another value. Those that are left out stay."""
+    """A change of the record: the fields of `Status` that get another value. Fields that are left out stay."""
 
     attempt: int | Keep = KEEP
     restarts: int | Keep = KEEP
@@ -54,15 +54,15 @@ class StatusChange(_Change):
     inference: InferenceStatus | Keep | None = KEEP
 
     def __or__(self, other: "StatusChange") -> "StatusChange":
-        """Returns both changes; where both name a field, the other's value counts."""
+        """Returns both changes; if both name a field, the other's value is used."""
         return replace(self, **other.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report(_Change):
-    """What the status says of work under way.
+    """What the status reports about work in progress.
 
-    The next pass finds the same in the world. So a report may go with actions: a crash between the two loses nothing.
+    The next pass observes the same again. So a report may accompany actions: a crash between the two loses nothing.
     """
 
     attempt_start_time: datetime | Keep = KEEP
@@ -75,5 +75,5 @@ NO_REPORT: Final = Report()
 
 
 def new_attempt(number: int) -> StatusChange:
-    """Returns the change with which an attempt begins: what the status says of one attempt alone is emptied."""
+    """Returns the change that starts an attempt: fields of the status that describe one attempt are emptied."""
     return StatusChange(attempt=number, attempt_start_time=None, peer_lost_time=None, weights=None)

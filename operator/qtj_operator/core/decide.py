@@ -1,8 +1,8 @@
-"""The decision of one pass: in each stage of a job's life, the first policy with something to say decides.
+"""The decision of one pass: in each stage of a job's life, the first policy that returns a verdict decides.
 
-A verdict moves the record (a new attempt, the weights, an end) and changes nothing else, or makes the world match the
-record, or waits. So a crash between the two is always safe: the next pass reads the record and carries on. The status
-follows from what was seen and what was decided.
+A verdict moves the record (a new attempt, the weights, an end) and changes nothing else, or makes the cluster match the
+record, or waits. So a crash between the two is always safe: the next pass reads the record and continues. The status
+follows from what was observed and what was decided.
 """
 
 from collections.abc import Callable
@@ -20,11 +20,11 @@ from qtj_operator.core.finished import finished
 from qtj_operator.core.incomplete import drifted, incomplete
 from qtj_operator.core.inferring import inferring
 from qtj_operator.core.invalid_spec import invalid_spec
-from qtj_operator.core.judged_again import judged_again
 from qtj_operator.core.lone_replica import lone_replica, next_replacement
 from qtj_operator.core.lost_replica import lost_replica
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.overdue import next_deadline, overdue
+from qtj_operator.core.rechecked import rechecked
 from qtj_operator.core.retried import retried
 from qtj_operator.core.started import started
 from qtj_operator.core.status import closed, status_of
@@ -44,9 +44,9 @@ class Stage:
     """A part of a job's life.
 
     Attributes:
-        policies: What is asked in each pass; the first with something to say decides.
-        timers: When to look again although nothing happens, whatever was decided: from what was seen, and the job as it
-            is after the pass.
+        policies: Called in each pass, in this order; the first that returns a verdict decides.
+        timers: Return when the next pass is due even if nothing happens, whatever was decided: from what was observed,
+            and the job as it is after the pass.
     """
 
     policies: tuple[Policy, ...]
@@ -57,21 +57,21 @@ NEW = Stage(
     policies=(
         invalid_spec,  # the spec can never run: fail once
         suspended,  # no pods, until it is resumed
-        started,  # first sight: attempt 1
+        started,  # the first attempt
     ),
     timers=(next_deadline,),
 )
 TRAINING = Stage(
     policies=(
-        trained,  # the leader is done: note the weights
+        trained,  # the leader is done: record the weights
         suspended,  # no pods, until it is resumed
         overdue,  # a deadline has passed
-        lost_replica,  # a member of the gang ended badly: next attempt, or give up
-        lone_replica,  # a replica that the others can do without ended badly: replace it
-        superseded,  # pods of an earlier attempt go before new ones come
-        backing_off,  # not so soon after a failure
+        lost_replica,  # a member of the gang failed: next attempt, or give up
+        lone_replica,  # a replica that the others do not need failed: replace it
+        superseded,  # delete pods of an earlier attempt before new ones are created
+        backing_off,  # a pause after a failure
         incomplete,  # Services first, then pods, all at once
-        drifted,  # a Service no longer looks as built
+        drifted,  # a Service differs from how it was built
     ),
     timers=(next_replacement, next_deadline),
 )
@@ -79,23 +79,23 @@ INFERENCE = Stage(
     policies=(
         suspended,  # no pods, until it is resumed
         overdue,  # a deadline has passed
-        superseded,  # pods of an earlier attempt hold machines
+        superseded,  # delete pods of an earlier attempt, which use machines
         inferring,  # inference, then Complete
     ),
     timers=(next_deadline,),
 )
 OVER = Stage(
     policies=(
-        judged_again,  # failed for its spec alone, which is in order now
-        retried,  # failed, and its author wants it to go on
-        finished,  # another inference is wanted, or leftovers are cleaned up
+        rechecked,  # failed because of its spec, which is valid now
+        retried,  # failed, and its author asks to continue
+        finished,  # another inference is wanted, or pods are cleaned up
     ),
     timers=(next_deadline,),
 )
 
 
 def stage_of(job: Job) -> Stage:
-    """Returns where in its life the job is, as its status has it."""
+    """Returns the stage of a job by its status."""
     if job.is_over:
         return OVER
     if job.is_trained:
@@ -129,7 +129,7 @@ def _events(verdict: Verdict) -> tuple[Event, ...]:
 
 
 def _wake_at(verdict: Verdict) -> datetime | None:
-    """Returns when the verdict itself wants another look; after a move, the next pass follows at once."""
+    """Returns when the verdict asks for the next pass; after a move, it follows at once."""
     match verdict:
         case Move():
             return None
@@ -139,7 +139,7 @@ def _wake_at(verdict: Verdict) -> datetime | None:
             return verdict.until
 
 
-def refuse(before: Status, generation: int, sentence: str, now: datetime) -> Decision:
-    """Decides about an object that cannot even be read as a job."""
-    status = closed(before, (conditions.failed(Reason.INVALID_SPEC, sentence),), generation, now)
+def refuse(before: Status, generation: int, message: str, now: datetime) -> Decision:
+    """Decides about an object that cannot be read as a job."""
+    status = closed(before, (conditions.failed(Reason.INVALID_SPEC, message),), generation, now)
     return Decision(actions=(), status=status, events=events_between(before, status), wake_at=None)

@@ -1,4 +1,4 @@
-"""What a pass may decide: actions on children, a status, events, and when to look again."""
+"""What a pass may decide: actions on children, a status, events, and when the next pass is due."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
@@ -47,11 +47,11 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """Bring fields of a child's spec back to how they were built.
+    """Restore fields of a child's spec to how they were built.
 
     Attributes:
-        version: The resourceVersion that was seen: what has changed since is looked at again first.
-        fields: The fields' names and values; whatever else the child has stays.
+        version: The resourceVersion that was observed: a child that has changed since is read again first.
+        fields: The fields' names and values; other fields of the child stay.
     """
 
     kind: Kind
@@ -62,12 +62,12 @@ class Restore:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Delete exactly what was seen.
+    """Delete exactly the object that was observed.
 
     Attributes:
-        version: The resourceVersion at which it was seen; no two objects share one. What has changed since may be
-            wanted after all: a pod that has ended well, a job that was edited just before it was to expire.
-        force: Without waiting for its node to confirm.
+        version: The resourceVersion that was observed; no two objects share one. An object that has changed since may
+            be needed after all: a pod that has succeeded, a job that was edited just before it expired.
+        force: Whether to delete it without waiting for its node to confirm.
     """
 
     kind: Kind
@@ -90,12 +90,12 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """The record moves, and nothing else happens: the next pass acts on what is written then.
+    """Change the record and nothing else: the next pass acts on the new record.
 
     Attributes:
         change: Fields of the status to set.
         conditions: Conditions to set.
-        events: Events beyond those that changed conditions bring by themselves.
+        events: Events besides those that follow from changed conditions.
     """
 
     change: StatusChange = NO_CHANGE
@@ -106,14 +106,14 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """The record stays, and the world is made to match it.
+    """Keep the record, and make the cluster match it.
 
     Attributes:
         actions: Changes to children, at least one.
-        report: What the status says of that.
-        conditions: Conditions to set; none that ends training or the job.
-        events: Events beyond those that changed conditions bring by themselves.
-        wake_at: When to look again although nothing happens.
+        report: What the status reports about this.
+        conditions: Conditions to set, but none that ends training or the job.
+        events: Events besides those that follow from changed conditions.
+        wake_at: When the next pass is due even if nothing happens.
     """
 
     actions: tuple[Action, ...]
@@ -126,12 +126,12 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The record stays, and nothing is done: there is nothing to do, or something has to happen first.
+    """Keep the record and do nothing: there is nothing to do, or something else has to happen first.
 
     Attributes:
-        until: When to look again although nothing happens.
-        report: What the status says of that.
-        conditions: Conditions to set; none that ends training or the job.
+        until: When the next pass is due even if nothing happens.
+        report: What the status reports about this.
+        conditions: Conditions to set, but none that ends training or the job.
     """
 
     until: datetime | None = None
@@ -141,7 +141,7 @@ class Wait:
 
 
 Verdict = Move | Act | Wait
-"""What one policy wants."""
+"""What one policy decides."""
 
 
 def act_or_wait(
@@ -151,7 +151,7 @@ def act_or_wait(
     report: Report = NO_REPORT,
     conditions: tuple[Fact, ...] = (),
 ) -> Act | Wait:
-    """Returns the verdict that does `actions`, or waits where there are none."""
+    """Returns a verdict that does `actions`, or waits if there are none."""
     if actions:
         return Act(actions, report=report, conditions=conditions, wake_at=wake_at)
     return Wait(wake_at, report=report, conditions=conditions)
@@ -168,5 +168,5 @@ class Decision:
 
 
 def earliest(*moments: datetime | None) -> datetime | None:
-    """Returns the first of some moments, of which any may never come."""
+    """Returns the first of some moments; None stands for never."""
     return min((moment for moment in moments if moment is not None), default=None)

@@ -5,7 +5,7 @@ from datetime import datetime
 
 __all__ = ["Ending"]
 
-_CLUSTERS_DOING = {
+_CAUSED_BY_CLUSTER = {
     "ContainerStatusUnknown",
     "NodeAffinity",
     "NodeLost",
@@ -19,24 +19,24 @@ _CLUSTERS_DOING = {
     "UnexpectedAdmissionError",
     "VolumeAttachmentLimitExceeded",
 }
-"""The kubelet's reasons for ends that are its node's doing; `OutOfcpu` and the like besides. Kubernetes 1.34,
+"""The kubelet's reasons for ends that the node caused, besides those like `OutOfcpu`. Kubernetes 1.34,
 pkg/kubelet, in lifecycle, nodeshutdown, preemption, status and volumemanager."""
 
 _REJECTED = "Pod was rejected: "
-"""How the kubelet begins when it never started the pod (pkg/kubelet/kubelet.go): one that is `Evicted` then has used
-nothing, for its node was short of memory or disk already."""
+"""How the kubelet's message starts if it never started the pod (pkg/kubelet/kubelet.go). A pod that is `Evicted` then
+has used nothing: its node was short of memory or disk already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How a pod's training container ended, or the init container without which it could not start.
+    """How a pod's training container ended, or the init container that kept it from starting.
 
     Attributes:
-        exit_code: None when the container never ran or its end is unknown, for example on a lost node.
+        exit_code: None if the container never ran or its end is unknown, for example on a lost node.
         reason: The kubelet's reason, for example Error, OOMKilled or Evicted.
-        text: The raw termination message, or the kubelet's explanation.
-        time: When, by the clock of its node; None when that is unknown.
-        init: The init container that ended; None when it was the training container.
+        text: The termination message as it was written, or the kubelet's explanation.
+        time: When it ended, by the clock of its node; None if that is unknown.
+        init: The init container that ended; None if it was the training container.
     """
 
     exit_code: int | None
@@ -50,19 +50,19 @@ class Ending:
         """Its exit code and the kubelet's reason, for people."""
         if self.exit_code is None:
             return self.reason
-        whose = f" of its init container {self.init}" if self.init else ""
-        return f"exit code {self.exit_code}{whose}" + ("" if self.reason == "Error" else f", {self.reason}")
+        owner = f" of its init container {self.init}" if self.init else ""
+        return f"exit code {self.exit_code}{owner}" + ("" if self.reason == "Error" else f", {self.reason}")
 
     @property
     def by_cluster(self) -> bool:
-        """Whether a node refused the pod, shut down, or lost its container: the program had no part in it."""
-        return self.reason in _CLUSTERS_DOING or self.reason.startswith("OutOf") or self._turned_away
+        """Whether a node refused the pod, shut down, or lost its container: the program did not cause it."""
+        return self.reason in _CAUSED_BY_CLUSTER or self.reason.startswith("OutOf") or self._was_rejected
 
     @property
-    def by_own_fault(self) -> bool:
-        """Whether it used more memory or disk than its limits allow, whatever happened to its peers."""
-        return self.reason in {"OOMKilled", "Evicted"} and not self._turned_away
+    def exceeded_limits(self) -> bool:
+        """Whether it used more memory or disk than its limits allow."""
+        return self.reason in {"OOMKilled", "Evicted"} and not self._was_rejected
 
     @property
-    def _turned_away(self) -> bool:
+    def _was_rejected(self) -> bool:
         return self.reason == "Evicted" and self.text.startswith(_REJECTED)

@@ -8,7 +8,7 @@ __all__ = ["events_between"]
 
 _REPORTED = frozenset(ConditionType) - DERIVED
 _SILENT = {Reason.STARTING, Reason.TRAINING_ENDED, Reason.NOT_STARTED, Reason.BACKING_OFF}
-"""Reasons of which another event of the same pass says more."""
+"""Reasons for which another event of the same pass tells more."""
 
 _WARNINGS = {
     Reason.IMAGE_NOT_PULLED,
@@ -26,26 +26,26 @@ _WARNINGS = {
 
 
 def events_between(before: Status, after: Status) -> tuple[Event, ...]:
-    """Returns the events that say how `before` became `after`; none when they agree."""
-    known = {condition.type: (condition.status, condition.reason) for condition in before.conditions}
+    """Returns the events for the changes from `before` to `after`; none if they agree."""
+    earlier = {condition.type: (condition.status, condition.reason) for condition in before.conditions}
     restarts = before.attempt != after.attempt
     failed = is_true(after.conditions, ConditionType.FAILED)
     return tuple(
         Event("Warning" if _is_warning(condition) else "Normal", condition.reason, condition.message)
         for condition in after.conditions
         if condition.type in _REPORTED
-        and known.get(condition.type) != (condition.status, condition.reason)
+        and earlier.get(condition.type) != (condition.status, condition.reason)
         and not _is_silent(condition, restarts=restarts, failed=failed)
     )
 
 
 def _is_silent(condition: Condition, *, restarts: bool, failed: bool) -> bool:
     if condition.type == ConditionType.RUNNING and condition.reason == Reason.SUSPENDED:
-        return True  # the condition Suspended says it
+        return True  # the condition Suspended reports it
     if condition.type == ConditionType.COMPLETE and condition.status == "False" and failed:
-        return True  # the condition Failed says it
+        return True  # the condition Failed reports it
     if condition.reason == Reason.RESTARTING and not restarts:
-        return True  # reported when the attempt moved; since then there was a pause, or an obstacle
+        return True  # reported when the attempt started; since then there was a pause or an obstacle
     return condition.reason in _SILENT
 
 

@@ -1,28 +1,28 @@
-"""`runPolicy.failurePolicy`: what its author wants done about a replica that ended badly."""
+"""`runPolicy.failurePolicy`: what to do about a replica that failed."""
 
 from qtj_operator.api.job import Job
 from qtj_operator.api.run_policy import FailureAction, FailureRule
 from qtj_operator.core.failures import reason_of
 from qtj_operator.core.pod import Pod
 
-__all__ = ["costs_nothing", "is_final", "ruled"]
+__all__ = ["counts_as_disruption", "is_final", "matching_action"]
 
 
-def ruled(job: Job, pod: Pod) -> FailureAction | None:
-    """Returns the action of the first rule that applies; None leaves it to the contract of exit codes."""
+def matching_action(job: Job, pod: Pod) -> FailureAction | None:
+    """Returns the action of the first rule that applies; if it is None, the exit code decides."""
     policy = job.policy.failure_policy
     return next((rule.action for rule in (policy.rules if policy else ()) if _applies(rule, pod)), None)
 
 
 def is_final(job: Job, pod: Pod) -> bool:
-    """Whether the pod's end is the end of the job: by its exit code, unless a rule says otherwise."""
-    return not pod.retryable and ruled(job, pod) is None
+    """Whether the pod's exit code ends the job, which a rule may prevent."""
+    return not pod.retryable and matching_action(job, pod) is None
 
 
-def costs_nothing(job: Job, pod: Pod) -> bool:
-    """Whether the restart after the pod's end counts as a disruption: the cluster ended it, unless a rule says else."""
-    rule = ruled(job, pod)
-    return pod.taken_away if rule is None else rule == FailureAction.RESTART_IGNORING_LIMIT
+def counts_as_disruption(job: Job, pod: Pod) -> bool:
+    """Whether the restart after the pod's end counts as a disruption: by a rule, or because the cluster ended it."""
+    action = matching_action(job, pod)
+    return pod.taken_away if action is None else action == FailureAction.RESTART_IGNORING_LIMIT
 
 
 def _applies(rule: FailureRule, pod: Pod) -> bool:

@@ -1,4 +1,4 @@
-"""The record of replicas that ended badly."""
+"""The record of replicas that failed."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -14,17 +14,17 @@ from qtj_operator.core.pod import Pod
 __all__ = ["MAX_FAILURES", "described", "give_up", "reason_of", "times", "with_failures"]
 
 MAX_FAILURES = 10
-"""Failures kept in the status: enough to see a pattern, too few to make the object grow."""
+"""Failures kept in the status: enough to see a pattern, few enough to keep the object small."""
 
 
 def with_failures(seen: Observed, pods: Iterable[Pod], now: datetime) -> tuple[Failure, ...]:
     """Returns the failures of the status and those of `pods`, each pod once.
 
-    When there are too many, those go first whose pod is gone: one that is still seen must not be counted again.
+    If there are too many, those whose pod is gone are dropped first: a pod that still exists must not be counted again.
     """
-    known = seen.failures
-    counted = {failure.uid for failure in known}
-    failures = [*known, *(_failure(pod, now) for pod in pods if pod.uid not in counted)]
+    recorded = seen.failures
+    counted = {failure.uid for failure in recorded}
+    failures = [*recorded, *(_failure(pod, now) for pod in pods if pod.uid not in counted)]
     present = {pod.uid for pod in seen.pods}
     order = sorted(range(len(failures)), key=lambda place: failures[place].uid in present)
     kept = order[max(len(failures) - MAX_FAILURES, 0) :]
@@ -45,12 +45,12 @@ def described(pod: Pod) -> str:
 
 
 def times(count: int) -> str:
-    """Returns how often something happened, in words."""
+    """Returns a number of times, in words."""
     return "once" if count == 1 else f"{count} times"
 
 
 def reason_of(pod: Pod) -> str:
-    """Returns the reason for which a pod was lost, in one word."""
+    """Returns why a pod was lost, as one word."""
     return pod.ending.reason if pod.ending else "Disrupted"
 
 

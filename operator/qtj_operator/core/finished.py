@@ -16,9 +16,10 @@ __all__ = ["finished"]
 
 
 def finished(seen: Observed, now: datetime) -> Verdict:
-    """Nothing starts any more; what is left is cleaned up, and in the end the job itself, when its author wants that.
+    """Nothing starts any more; what is left is cleaned up, and the job is deleted when its time to live is over.
 
-    One thing reopens a trained job: another `spec.inference` than the one that was run, or none where one failed.
+    A trained job is reopened only if its `spec.inference` differs from the one that was run, or if a failed one is
+    removed.
     """
     if _inference_changed(seen):
         return _reopened(seen, now)
@@ -40,23 +41,23 @@ def _expiry(seen: Observed, end: datetime) -> datetime | None:
 
 def _cleaned(seen: Observed, end: datetime, now: datetime) -> Act | Wait:
     policy = seen.job.policy.pods_to_clean
-    left = [pod for pod in seen.pods if _is_in_the_way(pod, policy)]
+    left = [pod for pod in seen.pods if _is_to_be_deleted(pod, policy)]
     due = end + LEAVE_TIME
-    patient = policy == CleanPodPolicy.RUNNING and now < due and bool(left)
-    removed = Removal(wake_at=due) if patient else removal(left, now)
+    waits = policy == CleanPodPolicy.RUNNING and now < due and bool(left)
+    removed = Removal(wake_at=due) if waits else removal(left, now)
     stopped = Removal() if policy == CleanPodPolicy.NONE else _inference_cleaned(seen, due, now)
     wake_at = earliest(removed.wake_at, stopped.wake_at, _expiry(seen, end))
     return act_or_wait((*removed.deletions, *stopped.deletions), wake_at)
 
 
 def _inference_cleaned(seen: Observed, due: datetime, now: datetime) -> Removal:
-    """Stops an inference at once, but one whose program has ended only if a sidecar keeps its Job from its end."""
+    """Stops inference at once, but if its program has ended, only after a sidecar has had time to end too."""
     stops = inference_stopped(seen)
     over = seen.inference is not None and seen.inference.result is not None
     return Removal(wake_at=due) if stops and over and now < due else Removal(stops)
 
 
-def _is_in_the_way(pod: Pod, policy: CleanPodPolicy) -> bool:
+def _is_to_be_deleted(pod: Pod, policy: CleanPodPolicy) -> bool:
     if policy == CleanPodPolicy.NONE:
         return False
     return policy == CleanPodPolicy.ALL or not pod.stopped
@@ -67,15 +68,17 @@ def _inference_changed(seen: Observed) -> bool:
         return False
     recorded, failed = seen.job.status.inference, seen.job.has_failed
     wanted = wanted_run(seen)
-    if wanted is None:  # a trained job fails by its inference alone, and that is asked for no more
+    if wanted is None:  # a trained job only fails because of its inference, which was removed from the spec
         return failed
-    if failed and recorded is None:  # by an operator that ran none without weights: an upgrade reopens nothing
+    if (
+        failed and recorded is None
+    ):  # by an earlier operator, which ran none without weights: an upgrade reopens nothing
         return False
     return wanted != (recorded.run if recorded else None)
 
 
 def _reopened(seen: Observed, now: datetime) -> Move:
-    """Takes the end back; the deadline is for the new run alone."""
+    """Reopens the job; the deadline counts for the new run only."""
     why = (Reason.INFERRING, "spec.inference was changed")
     again = (conditions.not_complete(*why), *((conditions.not_failed(*why),) if seen.job.has_failed else ()))
     return Move(StatusChange(active_since=now), conditions=again)

@@ -1,4 +1,4 @@
-"""Children that are missing, or that no longer look as they were built."""
+"""Children that are missing, or that differ from how they were built."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -20,16 +20,16 @@ from qtj_operator.manifests.service import replica_service, service_spec
 
 __all__ = ["drifted", "incomplete"]
 
-_PROMISED = ("selector", "publishNotReadyAddresses")
-"""Fields of a Service that others rely on, as they rely on the values that its ports are built with. What else an API
-server or an admission webhook adds is theirs."""
+_RESTORED = ("selector", "publishNotReadyAddresses")
+"""Fields of a Service that others rely on, besides the values of its ports. Fields that an API server or an admission
+webhook adds are left alone."""
 
 
 def incomplete(seen: Observed, now: datetime) -> Verdict | None:
-    """Every replica has its Service and its pod until training has ended, and the gang its group if one is asked for.
+    """Until training has ended, every replica has its Service and its pod, and a gang its group if one is asked for.
 
-    The order of the actions is the order in which they are done: a pod's peers look up its name as soon as they run.
-    A pod on its way out holds its name; where its node does not let go of it, it is removed without.
+    The actions are done in this order: a pod's peers look up its name as soon as they run. A pod that is being deleted
+    keeps its name; if its node does not answer, it is deleted by force.
     """
     services: list[Action] = [
         Create(replica_service(seen.job, replica))
@@ -41,24 +41,24 @@ def incomplete(seen: Observed, now: datetime) -> Verdict | None:
         services.append(Create(pod_group(seen.job)))
     leaving = removal((pod for pod in seen.current if pod.deleting), now)
     if seen.job.edited and (services or pods) and not seen.pods and not has_run(seen.job.status):
-        return Move(StatusChange(spec_digest=seen.job.digest))  # nothing came of what was there before
+        return Move(StatusChange(spec_digest=seen.job.digest))  # the earlier spec has started nothing
     if seen.job.edited and (services or pods):
         return act_or_wait(leaving.deletions, leaving.wake_at, conditions=(_spec_changed(seen),))
-    # From here on, it is the cluster's doing that pods do not run: `pendingDeadlineSeconds` counts.
-    begun = NO_REPORT if seen.job.status.attempt_start_time else Report(attempt_start_time=now)
-    verdict = act_or_wait((*leaving.deletions, *services, *pods), leaving.wake_at, report=begun)
+    # From here on, pods wait only for the cluster: `pendingDeadlineSeconds` counts.
+    report = NO_REPORT if seen.job.status.attempt_start_time else Report(attempt_start_time=now)
+    verdict = act_or_wait((*leaving.deletions, *services, *pods), leaving.wake_at, report=report)
     return None if verdict == Wait() else verdict
 
 
 def _spec_changed(seen: Observed) -> Fact:
-    message = f"attempt {seen.attempt} needs the spec that the job started with: put back what was changed"
+    message = f"attempt {seen.attempt} needs the spec that the job started with: undo the change"
     return conditions.not_running(Reason.SPEC_CHANGED, message)
 
 
 def drifted(seen: Observed, _now: datetime) -> Act | None:
-    """A Service that somebody edited is brought back: its ports and its selector are a promise to the peers.
+    """A Service that was edited is restored: peers rely on its ports and its selector.
 
-    Once training has ended no peer asks for it, and whoever edits it again and again would keep inference waiting.
+    Once training has ended, no peer needs it, and repeated edits would delay inference.
     """
     if seen.job.edited:
         return None
@@ -66,16 +66,16 @@ def drifted(seen: Observed, _now: datetime) -> Act | None:
     for replica in seen.job.replicas():
         live = seen.services.get(replica_name(seen.job.name, replica.role, replica.index))
         built = service_spec(seen.job, replica)
-        if live is not None and not _is_kept(built, live):
-            fields = {"ports": laid_over(built["ports"], live.ports), **{field: built[field] for field in _PROMISED}}
+        if live is not None and not _is_as_built(built, live):
+            fields = {"ports": laid_over(built["ports"], live.ports), **{field: built[field] for field in _RESTORED}}
             repairs.append(Restore(Kind.SERVICE, live.name, live.version, fields))
     if not repairs:
         return None
     names = ", ".join(repair.name for repair in repairs if isinstance(repair, Restore))
-    event = Event("Warning", Reason.SERVICE_REPAIRED, f"brought back what had been edited: {names}")
+    event = Event("Warning", Reason.SERVICE_REPAIRED, f"restored edited Services: {names}")
     return Act(tuple(repairs), events=(event,))
 
 
-def _is_kept(built: Mapping[str, Any], live: Service) -> bool:
-    found = (live.selector, live.publish_not_ready_addresses)
-    return found == tuple(built[field] for field in _PROMISED) and are_among(built["ports"], live.ports)
+def _is_as_built(built: Mapping[str, Any], live: Service) -> bool:
+    current = (live.selector, live.publish_not_ready_addresses)
+    return current == tuple(built[field] for field in _RESTORED) and are_among(built["ports"], live.ports)

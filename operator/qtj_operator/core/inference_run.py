@@ -1,4 +1,4 @@
-"""The inference Job as decisions see it."""
+"""The inference Job, as decisions use it."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,8 +14,8 @@ class InferenceRun:
 
     Attributes:
         run: Digest of the weights and the inference spec that it was created for.
-        created: When.
-        overdue: Whether it failed because its time was up.
+        created: When it was created.
+        overdue: Whether it failed because of its deadline.
         suspended: Whether its queue has not admitted it yet.
     """
 
@@ -33,7 +33,7 @@ class InferenceRun:
 
     @property
     def done(self) -> bool:
-        """Whether the program has done its work; its Job waits for a sidecar of its pod, and fails with one."""
+        """Whether the program has succeeded; its Job may still wait for a sidecar, or fail with it."""
         best = self.result
         if self.complete or best is None:
             return self.complete
@@ -41,7 +41,7 @@ class InferenceRun:
 
     @property
     def given_up(self) -> bool:
-        """Whether the program will not be run again; its Job would wait for a sidecar to say so."""
+        """Whether the program has failed for good; its Job may still wait for a sidecar."""
         best = self.result
         if self.done or best is None:
             return self.failed and not self.done
@@ -49,6 +49,6 @@ class InferenceRun:
 
     @property
     def result(self) -> Pod | None:
-        """The pod that succeeded, or else one that failed, for good if there is one."""
+        """The pod that succeeded, or else one that failed, preferably for good."""
         ended = (pod for pod in self.pods if pod.ending)
         return min(ended, key=lambda pod: (not pod.succeeded, pod.retryable, pod.name), default=None)

@@ -1,4 +1,4 @@
-"""What comes after training."""
+"""Inference, after training."""
 
 from datetime import datetime, timedelta
 
@@ -19,7 +19,7 @@ from qtj_operator.manifests.inference import inference_job, inference_run
 __all__ = ["inference_stopped", "inference_to_repeat", "inferring", "wanted_run"]
 
 _POD_EXPECTED = timedelta(seconds=30)
-"""How long after its Job a pod of inference may come before the status says that there is none."""
+"""How long the status waits for the pod of a new inference Job before it reports that there is none."""
 
 _NO_RUN = ""
 _INFERRING = conditions.not_complete(Reason.INFERRING, "inference is running")
@@ -32,13 +32,13 @@ def wanted_run(seen: Observed) -> str | None:
 
 
 def inference_stopped(seen: Observed) -> tuple[Delete, ...]:
-    """Returns what stops an inference Job that still runs; nothing when it has ended."""
-    found = seen.inference
-    return () if found is None or found.complete or found.failed else _removed(found)
+    """Returns what stops an inference Job that still runs; nothing if it has ended."""
+    current = seen.inference
+    return () if current is None or current.complete or current.failed else _removed(current)
 
 
 def inference_to_repeat(seen: Observed) -> InferenceStatus | None:
-    """Returns what the record says of an inference that failed and is to run again: it belongs to no run yet."""
+    """Returns the status of an inference that failed and is to run again: it belongs to no run yet."""
     inference = seen.job.status.inference
     return inference and inference.changed(phase=InferencePhase.PENDING, run=_NO_RUN)
 
@@ -49,11 +49,11 @@ def _is_repeated(seen: Observed) -> bool:
 
 
 def inferring(seen: Observed, now: datetime) -> Verdict:
-    """After training comes inference with exactly the weights that are known, and then the job is complete."""
+    """After training, inference runs with exactly the recorded weights, and then the job is complete."""
     if seen.job.inference is not None:
         return _infer(seen, seen.job.inference, now)
     if seen.inference is not None:
-        return act_or_wait(_removed(seen.inference), None)  # nobody asks for it any more
+        return act_or_wait(_removed(seen.inference), None)  # the spec no longer asks for it
     return Move(
         StatusChange(inference=None),
         conditions=(conditions.complete(Reason.NO_INFERENCE, "training is done, and the job has no spec.inference"),),
@@ -62,25 +62,25 @@ def inferring(seen: Observed, now: datetime) -> Verdict:
 
 def _infer(seen: Observed, inference: Inference, now: datetime) -> Verdict:
     run = inference_run(inference, seen.job.status.weights)
-    found = seen.inference
-    if found is None:
-        return _begun(seen, run, inference)
-    if found.run != run:
-        return _running(run, *_removed(found))
-    if found.done:
-        return _done(found)
-    if found.given_up:
-        return _given_up(seen, found, inference)
-    lost = [pod for pod in found.pods if is_lost(pod, now)]
-    if lost:  # its Job would wait for ever for the pod to stop: it holds it by a finalizer, and runs no other before
-        return _running(run, *removal(lost, now).deletions, *_removed(found))
-    return _under_way(seen, found, now)
+    current = seen.inference
+    if current is None:
+        return _start(seen, run, inference)
+    if current.run != run:
+        return _running(run, *_removed(current))
+    if current.done:
+        return _done(current)
+    if current.given_up:
+        return _given_up(seen, current, inference)
+    lost = [pod for pod in current.pods if is_lost(pod, now)]
+    if lost:  # its Job has a finalizer on the pod, and would wait for ever for it to stop before it runs another
+        return _running(run, *removal(lost, now).deletions, *_removed(current))
+    return _under_way(seen, current, now)
 
 
-def _begun(seen: Observed, run: str, inference: Inference) -> Verdict:
+def _start(seen: Observed, run: str, inference: Inference) -> Verdict:
     weights = seen.job.status.weights
     if seen.job.edited:
-        why = "inference would take the template as it was changed after training: put back what was changed"
+        why = "inference would use the template, which was changed after training: undo that change"
         return _pending(run, Reason.SPEC_CHANGED, why)
     wrong = _missing_weights(inference, weights) or invalid_inference(seen.job, seen.platform)
     return _failed(wrong, run) if wrong else _running(run, Create(inference_job(seen.job, inference, weights)))
@@ -95,54 +95,52 @@ def _missing_weights(inference: Inference, weights: WeightsStatus | None) -> str
     )
 
 
-def _given_up(seen: Observed, found: InferenceRun, inference: Inference) -> Verdict:
+def _given_up(seen: Observed, current: InferenceRun, inference: Inference) -> Verdict:
     if _is_repeated(seen):
-        return act_or_wait(_removed(found), None, conditions=(_INFERRING,))
-    return _failed(_how_it_failed(found, inference), found.run)
+        return act_or_wait(_removed(current), None, conditions=(_INFERRING,))
+    return _failed(_how_it_failed(current, inference), current.run)
 
 
-def _under_way(seen: Observed, found: InferenceRun, now: datetime) -> Act | Wait:
+def _under_way(seen: Observed, current: InferenceRun, now: datetime) -> Act | Wait:
     """Waits for the Job.
 
-    What trained may hold the machine that inference waits for; the Job tries again when its failed pod has stopped.
+    Pods of the training may hold the machine that inference needs. The Job tries again when its failed pod has stopped.
     """
-    progress = _progress(found, now)
-    kept = seen.job.policy.pods_to_clean == CleanPodPolicy.NONE
-    left = lingering(found.pods if kept else (*found.pods, *seen.pods), now)
-    leaving = removal((pod for pod in found.pods if pod.deleting), now)
+    progress = _progress(current, now)
+    keeps_pods = seen.job.policy.pods_to_clean == CleanPodPolicy.NONE
+    left = lingering(current.pods if keeps_pods else (*current.pods, *seen.pods), now)
+    leaving = removal((pod for pod in current.pods if pod.deleting), now)
     wake_at = earliest(progress.until, left.wake_at, leaving.wake_at)
     return act_or_wait(left.deletions, wake_at, report=progress.report, conditions=progress.conditions)
 
 
-def _progress(found: InferenceRun, now: datetime) -> Wait:
-    """The Job exists; whether its pod runs is another question, which a Job's status does not answer."""
-    obstacle = terminating_reason(found.pods, now) or next(filter(None, map(pending_reason, found.pods)), None)
+def _progress(current: InferenceRun, now: datetime) -> Wait:
+    """Reports whether the pod of the Job runs, which the status of a Job does not tell."""
+    obstacle = terminating_reason(current.pods, now) or next(filter(None, map(pending_reason, current.pods)), None)
     if obstacle is not None:
-        return _pending(found.run, *obstacle)
-    if found.suspended:
-        return _pending(found.run, Reason.QUEUED, f"{found.name} waits to be admitted by its queue")
-    due = found.created + _POD_EXPECTED
-    if found.pods or now < due:
-        report = _report(found.run, InferencePhase.RUNNING)
-        return Wait(None if found.pods else due, report=report, conditions=(_INFERRING,))
-    no_pod = f"{found.name} has no pod: kubectl describe job {found.name} says why none is created"
-    return _pending(found.run, Reason.CHILD_REJECTED, no_pod)
+        return _pending(current.run, *obstacle)
+    if current.suspended:
+        return _pending(current.run, Reason.QUEUED, f"{current.name} waits to be admitted by its queue")
+    due = current.created + _POD_EXPECTED
+    if current.pods or now < due:
+        report = _report(current.run, InferencePhase.RUNNING)
+        return Wait(None if current.pods else due, report=report, conditions=(_INFERRING,))
+    no_pod = f"{current.name} has no pod: kubectl describe job {current.name} shows why none is created"
+    return _pending(current.run, Reason.CHILD_REJECTED, no_pod)
 
 
-def _how_it_failed(found: InferenceRun, inference: Inference) -> str:
-    pod = found.result
-    if found.overdue:
-        allowed = f"{inference.active_deadline_seconds} s, as spec.inference.activeDeadlineSeconds demands"
-        return (
-            f"{found.name} was stopped because it was not done after {allowed}: raise it, or give inference less to do"
-        )
+def _how_it_failed(current: InferenceRun, inference: Inference) -> str:
+    pod = current.result
+    if current.overdue:
+        allowed = f"{inference.active_deadline_seconds} s (spec.inference.activeDeadlineSeconds)"
+        return f"{current.name} was stopped because it was not done after {allowed}: raise it, or reduce the work"
     if pod is None or pod.ending is None:
-        return f"{found.name} failed: no pod of it could run"
-    return f"{found.name} failed ({pod.ending.how}): {pod.last_words}"
+        return f"{current.name} failed: no pod of it could run"
+    return f"{current.name} failed ({pod.ending.how}): {pod.last_words}"
 
 
-def _removed(found: InferenceRun) -> tuple[Delete, ...]:
-    return () if found.deleting else (Delete(Kind.JOB, found.name, found.version),)
+def _removed(current: InferenceRun) -> tuple[Delete, ...]:
+    return () if current.deleting else (Delete(Kind.JOB, current.name, current.version),)
 
 
 def _report(run: str, phase: InferencePhase) -> Report:
@@ -157,11 +155,11 @@ def _pending(run: str, reason: Reason, why: str) -> Wait:
     return Wait(report=_report(run, InferencePhase.PENDING), conditions=(conditions.not_complete(reason, why),))
 
 
-def _done(found: InferenceRun) -> Move:
-    message = found.result.message if found.result else None
+def _done(current: InferenceRun) -> Move:
+    message = current.result.message if current.result else None
     metrics = dict(message.metrics) if message else {}
     shown = ", ".join(f"{name} {value:.4g}" for name, value in sorted(metrics.items())) or "no metrics"
-    status = InferenceStatus(phase=InferencePhase.COMPLETE, run=found.run, metrics=metrics or None)
+    status = InferenceStatus(phase=InferencePhase.COMPLETE, run=current.run, metrics=metrics or None)
     done = conditions.complete(Reason.INFERENCE_DONE, f"inference is done: {shown}")
     return Move(StatusChange(inference=status), conditions=(done,))
 

@@ -1,4 +1,4 @@
-"""Specs that can never run, and that the schema cannot refuse. Each check is named after what is wrong."""
+"""Specs that can never run, and that the schema cannot reject. Each check is named after the problem."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,17 +25,17 @@ __all__ = ["fault", "invalid_inference", "invalid_spec"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What a spec asks to run, and what is said of it.
+class Workload:
+    """The pods that a spec asks for, and terms for messages about them.
 
     Attributes:
         job: The job.
         platform: What its pods run on.
-        templates: Pod templates by where they stand.
-        states: Statevectors that there are at once.
-        replicas: How many train together; 0 for inference.
-        whose: What the statevectors are for.
-        loss: What becomes of weights in a folder that the pods do not share.
+        templates: Pod templates by their path in the spec.
+        states: Statevectors that exist at the same time.
+        replicas: Replicas that train together; 0 for inference.
+        purpose: What the statevectors are for.
+        loss: What happens to weights in a folder that the pods do not share.
     """
 
     job: Job
@@ -43,30 +43,30 @@ class Asked:
     templates: Mapping[str, PodTemplate]
     states: int = STATES
     replicas: int = 0
-    whose: str = "per replica"
-    loss: str = "the weights would vanish with the pod"
+    purpose: str = "per replica"
+    loss: str = "the weights would be lost with the pod"
 
 
-Check = Callable[[Asked], str | None]
+Check = Callable[[Workload], str | None]
 
 
 def invalid_spec(seen: Observed, _now: datetime) -> Move | None:
-    """Says what is wrong once, before any pod exists, and leaves it at that."""
+    """Fails the job with one message, before any pod exists."""
     sentence = fault(seen.job, seen.platform)
     return None if sentence is None else Move(conditions=(conditions.failed(Reason.INVALID_SPEC, sentence),))
 
 
 def fault(job: Job, platform: Platform) -> str | None:
-    """Returns what is wrong with the spec, in a sentence for its author; None when nothing is."""
-    return _complaint(_of_training(job, platform)) or tf_config_too_long(job)
+    """Returns one sentence about the problem of a spec; None if there is none."""
+    return _first_problem(_of_training(job, platform)) or tf_config_too_long(job)
 
 
-def _of_training(job: Job, platform: Platform) -> Asked:
-    return Asked(job=job, platform=platform, templates=_templates(job), replicas=job.training_size)
+def _of_training(job: Job, platform: Platform) -> Workload:
+    return Workload(job=job, platform=platform, templates=_templates(job), replicas=job.training_size)
 
 
 def invalid_inference(job: Job, platform: Platform) -> str | None:
-    """Returns what is wrong with inference's own template, which may be edited until it is used; else None."""
+    """Returns the problem of inference's own template, which may be edited until it is used; None if there is none."""
     written, where = job.inference.template if job.inference else None, "spec.inference.template"
     if written is None:
         return None
@@ -76,25 +76,27 @@ def invalid_inference(job: Job, platform: Platform) -> str | None:
         path, what = next(faults(error))
         return f"{dotted((where, *path))}: {what}"
     loss = "inference could not read the weights"
-    asked = Asked(job=job, platform=platform, templates={where: template}, states=1, whose="for inference", loss=loss)
-    return _complaint(asked)
+    workload = Workload(
+        job=job, platform=platform, templates={where: template}, states=1, purpose="for inference", loss=loss
+    )
+    return _first_problem(workload)
 
 
-def _complaint(asked: Asked) -> str | None:
-    return next((found for check in _CHECKS if (found := check(asked)) is not None), None)
+def _first_problem(workload: Workload) -> str | None:
+    return next((problem for check in _CHECKS if (problem := check(workload)) is not None), None)
 
 
-def restarted_by_the_kubelet(asked: Asked) -> str | None:
-    """From Kubernetes 1.35 on, the kubelet would start a program again whose end counts as its replica's."""
-    for where, _, main in _programs(asked.templates):
+def restarted_by_the_kubelet(workload: Workload) -> str | None:
+    """From Kubernetes 1.35 on, the kubelet would restart a program although its end decides how the replica ended."""
+    for where, _, main in _programs(workload.templates):
         if main.restart_policy or main.restart_policy_rules:
             return f"{where} sets restartPolicy: remove it, the operator restarts replicas"
     return None
 
 
-def reserved_variable(asked: Asked) -> str | None:
-    """A container sets TF_CONFIG or another variable of ours: one of the two values would be silently lost."""
-    for where, container in _containers(asked.templates):
+def reserved_variable(workload: Workload) -> str | None:
+    """A container sets TF_CONFIG or another variable of ours: one of the two values would be lost without a message."""
+    for where, container in _containers(workload.templates):
         for variable in container.env:
             if variable.name in set(Env):
                 return (
@@ -104,18 +106,18 @@ def reserved_variable(asked: Asked) -> str | None:
     return None
 
 
-def artifacts_that_vanish(asked: Asked) -> str | None:
-    """file:// artifacts inside the container, or on a volume that is the pod's own, would vanish with it."""
-    uri = asked.job.spec.artifacts.uri
+def artifacts_that_are_lost(workload: Workload) -> str | None:
+    """file:// artifacts inside the container, or on a volume that only this pod has, would be lost with it."""
+    uri = workload.job.spec.artifacts.uri
     url = urlsplit(uri)
-    if url.scheme != "file" or asked.platform.keeps_files:
+    if url.scheme != "file" or workload.platform.keeps_files:
         return None
-    for where, pod, main in _programs(asked.templates):
+    for where, pod, main in _programs(workload.templates):
         volume = _volume_at(PurePosixPath(url.path), pod, main)
         if volume is None or volume.kind in _OWN_VOLUMES:
-            lies = "no volume" if volume is None else f"the {volume.kind} volume {volume.name}"
+            volume_name = "no volume" if volume is None else f"the {volume.kind} volume {volume.name}"
             return (
-                f"artifacts.uri {uri} lies on {lies} that {where} mounts, so {asked.loss}: "
+                f"artifacts.uri {uri} is on {volume_name} that {where} mounts, so {workload.loss}: "
                 "mount a shared volume there, or use gs://"
             )
     return None
@@ -136,29 +138,29 @@ def _volume_at(folder: PurePosixPath, pod: PodSpec, main: Container) -> Volume |
     return next((volume for volume in pod.volumes if volume.name == name), unknown)
 
 
-def too_large_for_its_memory(asked: Asked) -> str | None:
+def too_large_for_its_memory(workload: Workload) -> str | None:
     """What no program can do without exceeds the memory limit: the kernel would kill it, again and again."""
-    circuit = asked.job.spec.circuit
+    circuit = workload.job.spec.circuit
     if circuit is None:
         return None
-    state, states = state_bytes(circuit), asked.states
-    for where, _, main in _programs(asked.templates):
+    state, states = state_bytes(circuit), workload.states
+    for where, _, main in _programs(workload.templates):
         limit = main.resources.limits.get("memory")
         allowed = bytes_of(limit)
-        program = program_bytes(circuit, is_trainer=main.is_trainer, replicas=asked.replicas)
+        program = program_bytes(circuit, is_trainer=main.is_trainer, replicas=workload.replicas)
         needed = states * state + program
         if allowed is not None and needed > allowed:
             beside = f", and {in_words(program)} for the trainer" if program else ""
             each = f"{states} state{'s' if states > 1 else ''} of {in_words(state)}{beside}"
             return (
-                f"{circuit.qubits} qubits need at least {in_words(needed)} {asked.whose} ({each}), and the limit of "
-                f"{where} is {limit}: raise resources.limits.memory or lower circuit.qubits"
+                f"{circuit.qubits} qubits need at least {in_words(needed)} {workload.purpose} ({each}), and the limit "
+                f"of {where} is {limit}: raise resources.limits.memory or lower circuit.qubits"
             )
     return None
 
 
 def tf_config_too_long(job: Job) -> str | None:
-    """Every replica gets the addresses of all others in one environment variable, and Linux limits those."""
+    """Every replica gets the addresses of all others in one environment variable, and Linux limits its size."""
     size = len(tf_config(job, job.leader)) + len("TF_CONFIG=") + 1
     if size <= _MAX_VARIABLE:
         return None
@@ -174,13 +176,13 @@ _MAX_VARIABLE = 128 * 1024
 _CHECKS: tuple[Check, ...] = (
     restarted_by_the_kubelet,
     reserved_variable,
-    artifacts_that_vanish,
+    artifacts_that_are_lost,
     too_large_for_its_memory,
 )
 
 
 def _templates(job: Job) -> Mapping[str, PodTemplate]:
-    """Returns the templates that replicas use, by where they stand."""
+    """Returns the templates that replicas use, by their path in the spec."""
     return {
         "spec.template" if spec.template is None else f"spec.replicaSpecs.{role}.template": job.template(role)
         for role, spec in job.spec.replica_specs
@@ -188,7 +190,7 @@ def _templates(job: Job) -> Mapping[str, PodTemplate]:
 
 
 def _programs(templates: Mapping[str, PodTemplate]) -> Iterator[tuple[str, PodSpec, Container]]:
-    """Yields of each template where it stands, the pod, and its container that runs the training program."""
+    """Yields for each template the path of its main container, its pod, and that container."""
     for where, template in templates.items():
         main = template.spec.main
         yield f"{where}.spec.containers[{main.name}]", template.spec, main

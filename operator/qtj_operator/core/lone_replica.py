@@ -1,9 +1,9 @@
-"""A replica that the others can do without: a worker of a parameter-server cluster, or the evaluator.
+"""A replica that the others do not need: a worker of a parameter-server cluster, or the evaluator.
 
 ::
 
     worker-1  Failed (137), not among status.failures   1. the failure is recorded, and the restart counted
-    worker-1  Failed (137), among status.failures       2. after a pause the pod is deleted, and comes anew
+    worker-1  Failed (137), among status.failures       2. after a pause the pod is deleted, and created again
 """
 
 from datetime import datetime
@@ -16,7 +16,7 @@ from qtj_operator.core.backing_off import LONGEST_PAUSE, pause_after
 from qtj_operator.core.budget import counted_restarts, since_checkpoint
 from qtj_operator.core.change import StatusChange
 from qtj_operator.core.decision import Act, Event, Move
-from qtj_operator.core.failure_policy import costs_nothing, is_final, ruled
+from qtj_operator.core.failure_policy import counts_as_disruption, is_final, matching_action
 from qtj_operator.core.failures import MAX_FAILURES, described, give_up, times, with_failures
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
@@ -24,34 +24,34 @@ from qtj_operator.core.removal import removal
 
 __all__ = ["lone_replica", "next_replacement"]
 
-_MOST_EVALUATIONS = 5
-"""Tries of an evaluator whatever the budget: fewer than the status keeps failures, for they are counted there."""
+_MAX_EVALUATOR_FAILURES = 5
+"""Restarts of an evaluator, whatever the budget: fewer than the failures in the status, which count them."""
 
 
 def lone_replica(seen: Observed, now: datetime) -> Move | Act | None:
     """It is replaced alone, within the same budget as a gang.
 
-    The evaluator has as many tries of its own in each attempt: the job neither pays for it nor fails with it. Its last
-    failure is recorded and reported like the others. A pod that waits to be replaced, or that is not, stays as it
-    ended, with its log.
+    The evaluator has a separate budget of the same size in each attempt: it does not use up the job's, and the job does
+    not fail with it. Its last failure is recorded and reported like the others. A pod that waits to be replaced, or
+    that is not replaced, keeps its log.
     """
     lost = _lost(seen)
     new = [pod for pod in lost if not _is_counted(seen, pod)]
     if new:
         return _recorded(seen, new, now)
     due = removal((pod for pod in lost if not _is_final_evaluation(seen, pod) and _due(seen, pod) <= now), now)
-    return Act(due.deletions, wake_at=due.wake_at) if due.deletions else None  # one that waits holds nobody up
+    return Act(due.deletions, wake_at=due.wake_at) if due.deletions else None  # a pod that waits delays no other
 
 
 def next_replacement(seen: Observed, _after: Job, now: datetime) -> datetime | None:
-    """Returns when the next pod that is on record makes room for its successor."""
-    awaited = (pod for pod in _lost(seen) if _is_counted(seen, pod) and not _is_final_evaluation(seen, pod))
-    dues = (_due(seen, pod) for pod in awaited)
+    """Returns when the next recorded pod is deleted, so that it can be replaced."""
+    recorded = (pod for pod in _lost(seen) if _is_counted(seen, pod) and not _is_final_evaluation(seen, pod))
+    dues = (_due(seen, pod) for pod in recorded)
     return min((due for due in dues if due > now), default=None)
 
 
 def _lost(seen: Observed) -> list[Pod]:
-    """Returns as many pods as the record holds at a time, those on record first: so none is counted twice."""
+    """Returns at most as many pods as the record can hold, recorded ones first, so that none is counted twice."""
     failed = (pod for pod in seen.lone_pods if pod.failed)
     return sorted(failed, key=lambda pod: not _is_counted(seen, pod))[:MAX_FAILURES]
 
@@ -61,16 +61,16 @@ def _is_counted(seen: Observed, pod: Pod) -> bool:
 
 
 def _due(seen: Observed, pod: Pod) -> datetime:
-    """Returns when a pod that is on record makes room for the next of its name."""
+    """Returns when a recorded pod is deleted, so that it can be replaced."""
     own = [failure for failure in seen.failures if failure.pod == pod.name]
     last = next(failure.time for failure in own if failure.uid == pod.uid)
     return last + pause_after(max(len(own), _failures_of_each(seen)))
 
 
 def _failures_of_each(seen: Observed) -> int:
-    """Returns how often each has failed on average, where so many fail that the record does not show it; else 0.
+    """Returns how often each has failed on average, if so many fail that the record does not show it; else 0.
 
-    Without that, the failures of many push one another off the record, and each looks like the first of its pod.
+    The record holds only the last failures: if many replicas fail, each failure would look like the first of its pod.
     """
     times = [failure.time for failure in seen.failures]
     if len(times) < MAX_FAILURES or max(times) - min(times) > MAX_FAILURES * LONGEST_PAUSE:
@@ -84,21 +84,21 @@ def _is_evaluator(pod: Pod) -> bool:
 
 
 def _is_final_evaluation(seen: Observed, pod: Pod) -> bool:
-    """Whether the evaluator stays as it ended: by its own verdict, or because it fails again and again."""
+    """Whether the evaluator is not replaced: because of its exit code, or because it has failed too often."""
     if not _is_evaluator(pod) or pod.taken_away:
         return False
     failures = seen.failures
     before = sum(f.pod == pod.name and f.attempt == pod.attempt and f.uid != pod.uid for f in failures)
-    return not pod.retryable or before >= min(seen.job.backoff_limit, _MOST_EVALUATIONS)
+    return not pod.retryable or before >= min(seen.job.backoff_limit, _MAX_EVALUATOR_FAILURES)
 
 
 def _recorded(seen: Observed, lost: list[Pod], now: datetime) -> Move:
     needed = [pod for pod in lost if not _is_evaluator(pod)]
-    ends = _ends_the_job(seen, needed)
-    if ends is not None:
-        return give_up(seen, lost, *ends, now)
-    disrupted = sum(costs_nothing(seen.job, pod) for pod in lost)
-    costly = sum(not costs_nothing(seen.job, pod) for pod in needed)
+    why = _why_the_job_fails(seen, needed)
+    if why is not None:
+        return give_up(seen, lost, *why, now)
+    disrupted = sum(counts_as_disruption(seen.job, pod) for pod in lost)
+    costly = sum(not counts_as_disruption(seen.job, pod) for pod in needed)
     counted = StatusChange(
         restarts=seen.restarts + costly,
         disruptions=seen.disruptions + disrupted or None,
@@ -107,14 +107,14 @@ def _recorded(seen: Observed, lost: list[Pod], now: datetime) -> Move:
     return Move(counted | since_checkpoint(seen, costly), events=tuple(_event(seen, pod) for pod in lost))
 
 
-def _ends_the_job(seen: Observed, lost: list[Pod]) -> tuple[Reason, str] | None:
+def _why_the_job_fails(seen: Observed, lost: list[Pod]) -> tuple[Reason, str] | None:
     """Returns why the job fails with one of these pods, if it does."""
     for pod in lost:
-        if ruled(seen.job, pod) == FailureAction.FAIL:
-            return Reason.REPLICA_FAILED, f"{described(pod)}; failurePolicy says Fail"
+        if matching_action(seen.job, pod) == FailureAction.FAIL:
+            return Reason.REPLICA_FAILED, f"{described(pod)}; a rule of failurePolicy fails the job"
         if is_final(seen.job, pod):
             return Reason.REPLICA_FAILED, f"{described(pod)}; this exit code is final"
-    costly = [pod for pod in lost if not costs_nothing(seen.job, pod)]
+    costly = [pod for pod in lost if not counts_as_disruption(seen.job, pod)]
     restarts, disruptions = counted_restarts(seen), seen.disruptions
     if costly and restarts + len(costly) > seen.job.backoff_limit:
         why = f"{described(costly[0])}; replicas were restarted {times(restarts)}, as backoffLimit allows"
@@ -128,5 +128,5 @@ def _ends_the_job(seen: Observed, lost: list[Pod]) -> tuple[Reason, str] | None:
 
 def _event(seen: Observed, pod: Pod) -> Event:
     if _is_final_evaluation(seen, pod):
-        return Event("Warning", Reason.EVALUATOR_FAILED, f"{described(pod)}; it is not replaced, training goes on")
-    return Event("Warning", Reason.REPLICA_REPLACED, f"{described(pod)}; it is replaced, the others go on")
+        return Event("Warning", Reason.EVALUATOR_FAILED, f"{described(pod)}; it is not replaced, training continues")
+    return Event("Warning", Reason.REPLICA_REPLACED, f"{described(pod)}; it is replaced, the others continue")

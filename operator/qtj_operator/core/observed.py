@@ -1,25 +1,25 @@
-"""The world as one pass sees it: a job and its children, read once and frozen.
+"""What one pass observes: a job and its children, read once and immutable.
 
 Terms used by every policy, for a job of two workers in attempt 2::
 
-    qcnn-worker-0   attempt=1  Failed        superseded: an earlier attempt's pod, to be deleted
+    qcnn-worker-0   attempt=1  Failed        superseded: a pod of an earlier attempt, to be deleted
     qcnn-worker-0   attempt=2  Running       current
-    qcnn-worker-1   attempt=2  Failed (137)  lost: a current pod that ended badly
+    qcnn-worker-1   attempt=2  Failed (137)  lost: a current pod that failed
     qcnn-worker-1   (none)                   missing: to be created, once nothing superseded is left
 
-The training container alone decides how a replica ended, for its restartPolicy is Never; the pod's phase says whether
-it still holds its machine::
+Only the training container decides how a replica ended, because restartPolicy is Never. The pod's phase tells whether
+it still uses its machine::
 
     trainer ended (0), proxy runs        Running     succeeded
     trainer ended (0), proxy ended (1)   Failed      succeeded
     trainer runs, proxy ended (1)        Running     running
-    no word of any container             Failed      failed: evicted, or its node is lost
+    no container status                  Failed      failed: evicted, or its node is lost
 
-A success is recorded when it is seen, so a replica stays finished when its pod is deleted:
+A success is recorded when it is observed, so a replica stays finished when its pod is deleted:
 
     qcnn-worker-1   (none)   recorded       finished
 
-A pod keeps its name over all attempts, so the API server itself rules out two attempts of one replica side by side.
+A pod keeps its name over all attempts, so the API server itself prevents two attempts of one replica at the same time.
 """
 
 from collections.abc import Mapping
@@ -43,16 +43,16 @@ __all__ = ["Observed"]
 class Observed:
     """Everything a decision may depend on, except the time.
 
-    What follows from it is computed once: a gang may have a thousand members, and many policies ask for them.
+    Derived values are computed once: a gang may have a thousand members, and many policies use them.
 
     Attributes:
-        platform: What its pods run on.
+        platform: Where its pods run.
         pods: Replica pods that this job controls, of any attempt.
         services: Services that this job controls, by name.
         pod_group: Whether this job's PodGroup exists.
         inference: The inference Job, if it exists.
-        progress: What the leading replica's progress endpoint said last.
-        evaluation: What the evaluator's said last.
+        progress: The last answer of the leader's progress endpoint.
+        evaluation: The last answer of the evaluator's.
     """
 
     job: Job
@@ -81,7 +81,7 @@ class Observed:
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """Replicas that ended badly, as the status keeps them."""
+        """Replicas that failed, as the status lists them."""
         return self.job.status.failures
 
     @cached_property
@@ -96,7 +96,7 @@ class Observed:
 
     @cached_property
     def finished(self) -> frozenset[ReplicaId]:
-        """Replicas of the current attempt whose success is on record: their pods may go, and do not come again."""
+        """Replicas of the current attempt whose success is recorded: their pods may be deleted for good."""
         recorded = self.job.status.replicas
         return frozenset(
             ReplicaId(role, index)
@@ -117,12 +117,12 @@ class Observed:
 
     @cached_property
     def gang(self) -> tuple[Pod, ...]:
-        """Current pods that cannot do without one another."""
+        """Current pods that need one another."""
         return tuple(pod for pod in self.current if pod.replica and not self.job.stands_alone(pod.replica.role))
 
     @cached_property
     def lone_pods(self) -> tuple[Pod, ...]:
-        """Current pods that the others can do without."""
+        """Current pods that the others do not need."""
         return tuple(pod for pod in self.current if pod.replica and self.job.stands_alone(pod.replica.role))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Deadlines, computed from the status alone: they survive a restart of the operator and need no event to fire."""
+"""Deadlines, computed from the status: they survive a restart of the operator, and pass without any event."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ __all__ = ["next_deadline", "overdue"]
 def overdue(seen: Observed, now: datetime) -> Move | None:
     """A job that takes longer than its author allows fails, whatever it is doing.
 
-    What is done already counts, however late the operator comes to see it.
+    Work that is done counts, however late the operator observes it.
     """
     late = next((fact for due, fact in _deadlines(seen.job) if due <= now), None)
     if late is None:
@@ -27,18 +27,18 @@ def overdue(seen: Observed, now: datetime) -> Move | None:
 
 
 def _inference_cut_off(seen: Observed, late: Fact) -> Move | None:
-    """Fails the job, unless nothing is left but to write down that it is complete.
+    """Fails the job, unless its inference is done and only has to be recorded.
 
-    The run goes on record, so that the job is reopened for another spec.inference, but not for this one.
+    The run is recorded, so that the job is reopened for another spec.inference, but not for this one.
     """
-    run, found = wanted_run(seen), seen.inference
-    if run is None or (found is not None and found.done and found.run == run):
+    run, inference = wanted_run(seen), seen.inference
+    if run is None or (inference is not None and inference.done and inference.run == run):
         return None
     return Move(StatusChange(inference=InferenceStatus(phase=InferencePhase.FAILED, run=run)), conditions=(late,))
 
 
 def next_deadline(_seen: Observed, job: Job, _now: datetime) -> datetime | None:
-    """Returns when the job, as its status stands, will be overdue."""
+    """Returns when the job will be overdue, by its status."""
     if job.is_suspended or job.is_over:
         return None
     return min((due for due, _ in _deadlines(job)), default=None)
@@ -49,21 +49,21 @@ def _deadlines(job: Job) -> Iterator[tuple[datetime, Fact]]:
     if start is None:
         return
     if active is not None:
-        sentence = f"the job was not complete within {active} s, as activeDeadlineSeconds demands"
+        sentence = f"the job was not complete within {active} s (activeDeadlineSeconds)"
         yield start + timedelta(seconds=active), conditions.failed(Reason.DEADLINE_EXCEEDED, sentence)
     pending = job.policy.pending_deadline_seconds
     since = _pending_since(job)
     if pending is not None and since is not None:
         running = find(job.status.conditions, ConditionType.RUNNING)
         why = f": {running.message}" if running else ""
-        sentence = f"the replicas were not all running after {pending} s, as pendingDeadlineSeconds demands{why}"
+        sentence = f"the replicas were not all running after {pending} s (pendingDeadlineSeconds){why}"
         yield since + timedelta(seconds=pending), conditions.failed(Reason.PENDING_DEADLINE_EXCEEDED, sentence)
 
 
 def _pending_since(job: Job) -> datetime | None:
     """Returns since when the pods of the attempt could all have been running.
 
-    None when they are, when they are no longer needed, or while the operator itself holds the attempt back.
+    None if they are running, if they are no longer needed, or while the operator itself delays the attempt.
     """
     running, start = find(job.status.conditions, ConditionType.RUNNING), job.status.attempt_start_time
     if job.is_trained or (running and running.status == "True"):

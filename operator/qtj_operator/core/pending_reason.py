@@ -1,4 +1,4 @@
-"""What keeps a pod from starting, or one that is in its way from going."""
+"""Why a pod does not start, or why a pod that blocks it is not deleted."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -14,11 +14,11 @@ _STARTING = {"ContainerCreating", "PodInitializing"}
 
 
 def pending_reason(pod: Pod) -> tuple[Reason, str] | None:
-    """Returns what keeps a pod from starting, with a sentence, if it is more than a matter of seconds."""
+    """Returns why a pod does not start, with one sentence; None if it starts within seconds."""
     if pod.gates:
         return Reason.QUEUED, f"{pod.name} waits to be admitted by its queue (scheduling gate {', '.join(pod.gates)})"
     if pod.unscheduled:
-        return Reason.UNSCHEDULABLE, f"no node takes {pod.name}: {pod.unscheduled}"
+        return Reason.UNSCHEDULABLE, f"no node can run {pod.name}: {pod.unscheduled}"
     waiting = pod.waiting
     if waiting is None or waiting.reason in _STARTING:
         return None
@@ -31,6 +31,6 @@ def pending_reason(pod: Pod) -> tuple[Reason, str] | None:
 
 
 def terminating_reason(pods: Iterable[Pod], now: datetime) -> tuple[Reason, str] | None:
-    """Returns what keeps one of the pods from going although its time is up, with a sentence, where that is known."""
+    """Returns why the deletion of one of the pods is late, with one sentence; None if that is unknown."""
     sentence = next((why for pod in pods if (why := held_up(pod, now)) is not None), None)
     return None if sentence is None else (Reason.TERMINATING, sentence)

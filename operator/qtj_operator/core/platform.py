@@ -1,4 +1,4 @@
-"""What pods run on, as far as a decision depends on it: what outlives a pod, and where artifacts are."""
+"""What decisions need to know about where pods run: whether files outlive a pod, and where artifacts are."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,19 +10,19 @@ __all__ = ["CLUSTER", "Platform"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Platform:
-    """What pods run on.
+    """Where pods run.
 
     Attributes:
-        keeps_files: Whether every file outlives the pod that wrote it. On a cluster only those in a bucket or on a
+        keeps_files: Whether every file outlives the pod that wrote it. On a cluster, only files in a bucket or on a
             shared volume do.
-        artifacts: Addresses of artifacts by namespace and name of the job, where they are not those of its spec.
+        artifacts: Addresses of artifacts by namespace and name of the job, if they differ from its spec.
     """
 
     keeps_files: bool = False
     artifacts: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def named_weights(self, job: Job) -> str | None:
-        """Returns the whole address of the weights that the spec names; None when it names none."""
+        """Returns the full address of the weights that the spec names; None if it names none."""
         return job.weights_below(self.artifacts.get((job.namespace, job.name), job.spec.artifacts.uri))
 
 

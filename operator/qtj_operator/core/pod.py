@@ -1,7 +1,7 @@
-"""A pod as decisions see it: which replica it is, how far it is, and how it ended.
+"""A pod, as decisions use it: which replica it is, its state, and how it ended.
 
-Its main container speaks for it, before and beside the pod's phase: a sidecar that runs on, or fails, is not the
-training program.
+Its main container decides, rather than the pod's phase: a sidecar that still runs, or fails, is not the training
+program.
 """
 
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from qtj_operator.core.last_words import last_words
 __all__ = ["FINISHED", "Pod", "Waiting"]
 
 FINISHED = frozenset({"Succeeded", "Failed"})
-"""Phases of a pod of which no container runs any more."""
+"""Phases of a pod in which no container runs any more."""
 
 _ENDS_OF_DELETED = {None, 0, 137, 143}
-"""Exit codes of a program that was told to stop: it may obey in silence, or SIGTERM or SIGKILL ended it."""
+"""Exit codes of a program that was stopped: it may end by itself, or by SIGTERM or SIGKILL."""
 _SILENT = "it left no message"
 _OUT_OF_MEMORY = "it needed more memory than resources.limits.memory allows"
 _LESS_MEMORY = "raise that, or lower the batch, the qubits or the filters"
-_KILLED = {137: "it was killed (SIGKILL)", 143: "it was told to end (SIGTERM)"}
-"""By exit code, 128 and the signal's number: whatever its log ends with, such a program had no time to say why."""
+_KILLED = {137: "it was killed (SIGKILL)", 143: "it was asked to stop (SIGTERM)"}
+"""By exit code, which is 128 and the signal's number: the log of such a program does not tell why it ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Waiting:
     """Why a container cannot start.
 
     Attributes:
-        image: What that container runs.
+        image: The container's image.
         reason: The kubelet's reason, for example ImagePullBackOff.
         message: The kubelet's explanation.
     """
@@ -48,16 +48,16 @@ class Pod:
     Attributes:
         replica: Which replica it is; None for an inference pod.
         attempt: The attempt it was created for; 0 for an inference pod.
-        missed: Whether the cluster calls it unready because it hears nothing of its node, whose last word is that all
-            containers are ready (MarkPodsNotReady of the node lifecycle controller).
-        deadline: When its node is to have stopped it, once it is being deleted.
+        missed: Whether the cluster marked it as not ready because its node no longer reports, although its containers
+            were ready by the last report (MarkPodsNotReady of the node lifecycle controller).
+        deadline: Until when its node has to stop it, if it is being deleted.
         waiting: Why a container cannot start, if one cannot.
-        gates: Scheduling gates, by which another controller keeps it from being scheduled.
-        unscheduled: Why no node takes it, in the scheduler's words.
+        gates: Scheduling gates, with which another controller prevents its scheduling.
+        unscheduled: Why no node can run it, as the scheduler reports it.
         disrupted: Preempted, evicted, or on a node that went away.
-        accompanied: Whether another container of it runs: a sidecar.
-        finalizers: By which others keep it from being deleted.
-        node_ready: Whether its node answers; asked only once the pod is late to go. None when nobody may tell.
+        accompanied: Whether another of its containers runs: a sidecar.
+        finalizers: With which other controllers delay its deletion.
+        node_ready: Whether its node answers, read only if its deletion is late. None if that is not permitted.
     """
 
     name: str
@@ -82,12 +82,12 @@ class Pod:
 
     @property
     def deleting(self) -> bool:
-        """Whether somebody has asked for its deletion."""
+        """Whether its deletion was requested."""
         return self.deadline is not None
 
     @property
     def active(self) -> bool:
-        """Whether it still uses, or waits for, a machine."""
+        """Whether it uses or waits for a machine."""
         return not self.stopped and not self.deleting
 
     @property
@@ -97,9 +97,9 @@ class Pod:
 
     @property
     def lingers(self) -> bool:
-        """Whether its program has ended and a sidecar runs on.
+        """Whether its program has ended and a sidecar still runs.
 
-        That the phase is still Running says nothing: it follows the containers a moment later.
+        The phase alone does not tell: it follows the containers a moment later.
         """
         return self.ending is not None and not self.stopped and self.accompanied
 
@@ -110,7 +110,7 @@ class Pod:
 
     @property
     def failed(self) -> bool:
-        """Whether its program ended badly, whatever the other containers do."""
+        """Whether its program failed, whatever the other containers do."""
         return self.phase == "Failed" if self.ending is None else self.ending.exit_code != 0
 
     @property
@@ -122,7 +122,7 @@ class Pod:
     def taken_away(self) -> bool:
         """Whether the cluster ended it: preempted, evicted, deleted, or failed by its node.
 
-        One that is being deleted and ended in another way than that makes a pod end has ended by itself.
+        If it is being deleted, but ended in a way that a deletion does not cause, it has ended by itself.
         """
         if self.disrupted or (self.ending is not None and self.ending.by_cluster):
             return True
@@ -137,13 +137,13 @@ class Pod:
 
     @property
     def retryable(self) -> bool:
-        """Whether the contract allows to run it again; an end without exit code was not the program's choice."""
+        """Whether the contract allows to run it again; an end without an exit code was not the program's decision."""
         code = self.ending.exit_code if self.ending else None
         return self.taken_away or code is None or is_retryable(code)
 
     @property
     def message(self) -> TerminationMessage | None:
-        """The termination message, if the program left one that follows the contract."""
+        """The termination message, if the program wrote one that follows the contract."""
         return TerminationMessage.parse(self.ending.text) if self.ending else None
 
     @property
@@ -153,8 +153,8 @@ class Pod:
             return _SILENT
         if self.ending.reason == "OOMKilled":
             return f"{_OUT_OF_MEMORY}: {_LESS_MEMORY}"
-        said = self.message
-        if said is None and self.ending.reason == "Error" and self.ending.exit_code in _KILLED:
+        message = self.message
+        if message is None and self.ending.reason == "Error" and self.ending.exit_code in _KILLED:
             return _KILLED[self.ending.exit_code]
-        text = (said.error if said else None) or last_words(printable(self.ending.text)) or _SILENT
+        text = (message.error if message else None) or last_words(printable(self.ending.text)) or _SILENT
         return " ".join(text.split()).rstrip(".")[:500]

@@ -1,4 +1,4 @@
-"""The ports of a Service: ours among those of others."""
+"""The ports of a Service: the operator's among those of others."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ Port = Mapping[str, Any]
 
 
 def are_among(built: Sequence[Port], live: Sequence[Port]) -> bool:
-    """Whether each port has, under its name, every value that it was built with; what else is there is others'."""
+    """Whether each built port exists under its name with every value it was built with; other ports do not matter."""
     if list(live) == list(built):  # nearly always
         return True
     named = _by_name(live)
@@ -24,9 +24,9 @@ def laid_over(built: Sequence[Port], live: Sequence[Port]) -> list[Port]:
     """
     named, ours = _by_name(live), _by_name(built)
     renamed = {_number(port): port for port in live if port.get("name") not in ours}
-    mended = [{**(named.get(port["name"]) or renamed.get(_number(port)) or {}), **port} for port in built]
+    restored = [{**(named.get(port["name"]) or renamed.get(_number(port)) or {}), **port} for port in built]
     taken = {_number(port) for port in built}
-    return [*mended, *(port for port in live if port.get("name") not in ours and _number(port) not in taken)]
+    return [*restored, *(port for port in live if port.get("name") not in ours and _number(port) not in taken)]
 
 
 def _by_name(ports: Sequence[Port]) -> dict[str | None, Port]:
@@ -34,5 +34,5 @@ def _by_name(ports: Sequence[Port]) -> dict[str | None, Port]:
 
 
 def _number(port: Port) -> tuple[int, str]:
-    """What a Service has once: a port's number, by protocol."""
+    """What must be unique in a Service: a port's number and protocol."""
     return port["port"], port.get("protocol", "TCP")

@@ -1,4 +1,4 @@
-"""`spec.retry`: a job that has failed goes on."""
+"""`spec.retry`: a job that has failed continues."""
 
 from datetime import datetime
 
@@ -13,25 +13,25 @@ __all__ = ["retried"]
 
 
 def retried(seen: Observed, now: datetime) -> Move | None:
-    """A failed job starts a new attempt, which goes on from its last checkpoint, or inference runs again.
+    """A failed job starts a new attempt, which continues from its last checkpoint, or inference runs again.
 
-    What was counted is counted from nothing, for somebody has looked at the job and removed the cause.
+    All counts start from 0 again, because a person has looked at the job and removed the cause.
     """
     wanted = seen.job.spec.retry or 0
     if not seen.job.has_failed or not seen.attempt or wanted <= (seen.job.status.retry or 0):
         return None
     again = conditions.not_failed(Reason.RETRIED, f"spec.retry is {wanted}")
-    obeyed = StatusChange(retry=wanted, active_since=now)
-    return _infer_again(seen, obeyed, again) if seen.job.is_trained else _train_again(seen, obeyed, again)
+    recorded = StatusChange(retry=wanted, active_since=now)
+    return _infer_again(seen, recorded, again) if seen.job.is_trained else _train_again(seen, recorded, again)
 
 
-def _infer_again(seen: Observed, obeyed: StatusChange, again: Fact) -> Move:
+def _infer_again(seen: Observed, recorded: StatusChange, again: Fact) -> Move:
     inferring = conditions.not_complete(Reason.INFERRING, "inference runs again")
-    return Move(obeyed | StatusChange(inference=inference_to_repeat(seen)), conditions=(again, inferring))
+    return Move(recorded | StatusChange(inference=inference_to_repeat(seen)), conditions=(again, inferring))
 
 
-def _train_again(seen: Observed, obeyed: StatusChange, again: Fact) -> Move:
+def _train_again(seen: Observed, recorded: StatusChange, again: Fact) -> Move:
     attempt = seen.attempt + 1
-    starting = conditions.not_running(Reason.STARTING, f"attempt {attempt} begins")
-    uncounted = StatusChange(restarts=0, restarts_since_checkpoint=None, disruptions=None, consecutive_failures=None)
-    return Move(obeyed | uncounted | new_attempt(attempt), conditions=(again, starting))
+    starting = conditions.not_running(Reason.STARTING, f"attempt {attempt} starts")
+    from_zero = StatusChange(restarts=0, restarts_since_checkpoint=None, disruptions=None, consecutive_failures=None)
+    return Move(recorded | from_zero | new_attempt(attempt), conditions=(again, starting))

@@ -1,4 +1,4 @@
-"""A replica's Service as decisions see it."""
+"""A replica's Service, as decisions use it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ __all__ = ["Service"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """What others rely on in a Service.
+    """The fields of a Service that others rely on.
 
     Attributes:
         version: Its resourceVersion.
-        ports: As the API server has them, with what others added.
+        ports: As the API server returns them, with those that others added.
     """
 
     name: str

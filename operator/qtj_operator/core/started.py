@@ -1,4 +1,4 @@
-"""First sight of a job."""
+"""A job that the operator sees for the first time."""
 
 from datetime import datetime
 
@@ -12,11 +12,11 @@ __all__ = ["started"]
 
 
 def started(seen: Observed, now: datetime) -> Move:
-    """A job without an attempt gets its first; the pods come once that is on record.
+    """A job without an attempt gets its first; its pods are created once that is recorded.
 
-    What is wrong with inference's own template may still be mended, but not only when training is over.
+    A problem in inference's own template can still be corrected, so its author learns of it before training ends.
     """
     first = StatusChange(attempt=1, restarts=0, start_time=now, active_since=now, attempt_start_time=now)
-    wrong = invalid_inference(seen.job, seen.platform)
-    warning = Event("Warning", Reason.INVALID_SPEC, f"training starts, but inference will fail: {wrong}")
-    return Move(first, events=(warning,) if wrong else ())
+    problem = invalid_inference(seen.job, seen.platform)
+    warning = Event("Warning", Reason.INVALID_SPEC, f"training starts, but inference will fail: {problem}")
+    return Move(first, events=(warning,) if problem else ())

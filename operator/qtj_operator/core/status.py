@@ -1,4 +1,4 @@
-"""The status that follows from what was seen and what was decided."""
+"""The status that follows from what was observed and decided."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,11 +29,11 @@ __all__ = [
 ]
 
 _SIGNIFICANT = 5
-"""Digits kept of a progress number: a column that people read, written as seldom as possible."""
+"""Digits kept of a progress number, which people read and which should cause few writes."""
 
 
 def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
-    """Returns the status after this pass; equal to the one before when nothing happened."""
+    """Returns the status after this pass; equal to the one before if nothing happened."""
     before = seen.job.status
     progress = progress_status(seen.progress) if seen.progress else before.progress
     measured = _evaluation(seen)
@@ -68,7 +68,7 @@ def spec_ignored(job: Job) -> Iterator[Fact]:
 
 
 def closed(base: Status, facts: Iterable[Fact], generation: int, now: datetime) -> Status:
-    """Lays `facts` over the conditions, and lets everything that follows from them follow."""
+    """Sets `facts` as conditions, and updates the fields that are derived from conditions."""
     merged = merge(base.conditions, facts, generation, now)
     merged = merge(merged, _not_complete(merged), generation, now)
     merged = merge(merged, reconciling(merged), generation, now)
@@ -86,73 +86,73 @@ def closed(base: Status, facts: Iterable[Fact], generation: int, now: datetime) 
 def with_obstacle(before: Status, after: Status, reason: Reason, message: str, now: datetime) -> Status:
     """Returns the status `after` a pass in which the API server refused a child; see `is_blocked`.
 
-    Whether the job runs follows from what was known `before`: a pass that meets the same obstacle changes nothing.
+    Whether the job runs is taken from `before`, so that a pass with the same obstacle changes nothing.
     """
     if is_true(after.conditions, ConditionType.TRAINED):  # then it is inference that waits
         fact = conditions.not_complete(reason, message)
         return closed(_with_inference(after, InferencePhase.PENDING), (fact,), after.observed_generation or 0, now)
-    known = find(before.conditions, ConditionType.RUNNING)
+    running = find(before.conditions, ConditionType.RUNNING)
     others = [condition for condition in after.conditions if condition.type != ConditionType.RUNNING]
-    base = after.changed(conditions=(*((known,) if known else ()), *others))
+    base = after.changed(conditions=(*((running,) if running else ()), *others))
     return closed(base, (conditions.not_running(reason, message),), after.observed_generation or 0, now)
 
 
 def is_blocked(after: Status) -> bool:
-    """Whether a refused child keeps a job with this status from anything.
+    """Whether a refused child blocks a job with this status.
 
-    One that has ended has, whatever is left of it, and a gang that runs goes on without what the others can do without.
+    It does not block a job that has ended, nor a gang that runs, because the gang does not need that child.
     """
     return not is_over(after.conditions) and not is_true(after.conditions, ConditionType.RUNNING)
 
 
 def failed_by_obstacle(after: Status, reason: Reason, message: str, now: datetime) -> Status:
-    """Returns the status `after` a pass in which the API server refused what the template says, before anything ran.
+    """Returns the status `after` a pass in which the API server refused the template, before anything ran.
 
-    Nothing has started, so the template may still be changed, and the job be judged again.
+    Nothing has started, so the template may still be changed, and the job is checked again.
     """
     failed = conditions.failed(reason, message)
-    never = conditions.not_running(Reason.NOT_STARTED, "training never started")
-    return closed(after, (failed, never), after.observed_generation or 0, now)
+    not_started = conditions.not_running(Reason.NOT_STARTED, "training never started")
+    return closed(after, (failed, not_started), after.observed_generation or 0, now)
 
 
 def has_run(status: Status) -> bool:
-    """Whether the API server has taken the template already: a replica has run, as far as the record knows.
+    """Whether a replica has run, by the record: then the API server has accepted the template.
 
-    An operator that did not record it wrote no `activeSince` either.
+    An earlier operator, which did not record this, did not write `activeSince` either.
     """
     ran = status.first_running_time or status.failures or status.restarts or status.disruptions
     return bool(ran) or is_true(status.conditions, ConditionType.TRAINED) or status.active_since is None
 
 
 def differ_in_numbers_alone(before: Status, after: Status) -> bool:
-    """Tells whether one status follows from the other by counting: readiness, progress, and sentences about them."""
+    """Tells whether two statuses differ only in counts, progress, and messages about them."""
     return before != after and _without_numbers(before) == _without_numbers(after)
 
 
-def progress_status(said: Progress) -> ProgressStatus:
-    """Returns what a program said of its progress as the status shows it."""
+def progress_status(progress: Progress) -> ProgressStatus:
+    """Returns a program's progress as the status shows it."""
     return ProgressStatus(
-        epoch=said.epoch,
-        epochs=said.epochs,
-        step=said.step,
-        steps=said.steps,
-        loss=_rounded(said.loss),
-        accuracy=_rounded(said.accuracy),
-        validation_loss=_rounded(said.validation_loss),
-        training_accuracy=_rounded(said.training_accuracy),
-        examples_per_second=_rounded(said.examples_per_second),
-        gradient_variance=_rounded(said.gradient_variance),
-        checkpoint_step=said.checkpoint_step,
-        devices=said.devices,
-        best_epoch=said.best_epoch,
+        epoch=progress.epoch,
+        epochs=progress.epochs,
+        step=progress.step,
+        steps=progress.steps,
+        loss=_rounded(progress.loss),
+        accuracy=_rounded(progress.accuracy),
+        validation_loss=_rounded(progress.validation_loss),
+        training_accuracy=_rounded(progress.training_accuracy),
+        examples_per_second=_rounded(progress.examples_per_second),
+        gradient_variance=_rounded(progress.gradient_variance),
+        checkpoint_step=progress.checkpoint_step,
+        devices=progress.devices,
+        best_epoch=progress.best_epoch,
     )
 
 
 def _evaluation(seen: Observed) -> Progress | None:
-    """Returns what the evaluator has measured last: of the weights, which are its last word, or of a checkpoint."""
+    """Returns the evaluator's last result: of the weights, as its termination message has it, or of a checkpoint."""
     pod = seen.evaluator
-    said = pod.message.progress if pod and pod.succeeded and pod.message else None
-    return said or seen.evaluation
+    final = pod.message.progress if pod and pod.succeeded and pod.message else None
+    return final or seen.evaluation
 
 
 def _with_inference(status: Status, phase: InferencePhase) -> Status:
@@ -161,17 +161,17 @@ def _with_inference(status: Status, phase: InferencePhase) -> Status:
 
 
 def _without_numbers(status: Status) -> Status:
-    """Returns the status without its counts; who has succeeded is more than a number, for the pods may go any time."""
-    unworded = tuple(condition.changed(message="") for condition in status.conditions)
+    """Returns the status without counts; it keeps which replicas have succeeded, because their pods may be deleted."""
+    without_messages = tuple(condition.changed(message="") for condition in status.conditions)
     replicas = {
         role: counts.changed(desired=0, ready=0, succeeded=0, failed=0) for role, counts in status.replicas.items()
     }
-    return status.changed(conditions=unworded, replicas=replicas, ready=None, progress=None, evaluation=None)
+    return status.changed(conditions=without_messages, replicas=replicas, ready=None, progress=None, evaluation=None)
 
 
-def _not_complete(known: Iterable[Condition]) -> Iterator[Fact]:
-    """Yields why a job that has failed is not complete, if it was on its way there."""
-    failed, complete = find(known, ConditionType.FAILED), find(known, ConditionType.COMPLETE)
+def _not_complete(present: Iterable[Condition]) -> Iterator[Fact]:
+    """Yields why a job that failed during inference is not complete."""
+    failed, complete = find(present, ConditionType.FAILED), find(present, ConditionType.COMPLETE)
     if complete and complete.status == "False" and failed and failed.status == "True":
         yield conditions.not_complete(failed.reason, failed.message)
 
@@ -192,9 +192,9 @@ def _counts(seen: Observed, *, same_attempt: bool) -> Mapping[str, ReplicaStatus
 
 
 def _finished(seen: Observed) -> frozenset[ReplicaId]:
-    """Returns replicas that have succeeded, as recorded or as seen now.
+    """Returns replicas that have succeeded, as recorded or as observed now.
 
-    A program that is told to stop may end with 0 as well: that is no success, unless it names its weights.
+    A program that is stopped may also end with 0: that is no success, unless it names its weights.
     """
     return seen.finished | {pod.replica for pod in seen.current if pod.replica and _has_succeeded(pod)}
 
@@ -204,7 +204,7 @@ def _has_succeeded(pod: Pod) -> bool:
 
 
 def _rounded(value: float | None) -> float | None:
-    """Returns the number as people read it; the largest of all would be infinite, for which JSON has no word."""
+    """Returns the rounded number; the largest numbers stay as they are, because JSON has no infinity."""
     rounded = None if value is None else float(f"{value:.{_SIGNIFICANT}g}")
     return value if rounded is not None and math.isinf(rounded) else rounded
 
@@ -219,11 +219,11 @@ def _running(seen: Observed, facts: Iterable[Fact], now: datetime) -> Fact:
     over = (ConditionType.TRAINED, ConditionType.FAILED, ConditionType.COMPLETE)
     decided = {fact.type for fact in facts if fact.status}
     if any(kind in decided or is_true(seen.job.status.conditions, kind) for kind in over):
-        return _training_over(seen.job.status, started=any(map(_has_begun, seen.current)))
+        return _training_over(seen.job.status, started=any(map(_has_started, seen.current)))
     size = sum(_is_awaited(replica) for replica in seen.job.replicas())
     pods = (pod for pod in seen.current if (pod.ready or pod.succeeded) and not pod.deleting)
-    there = seen.finished | {pod.replica for pod in pods if pod.replica}
-    ready = sum(map(_is_awaited, there))
+    present = seen.finished | {pod.replica for pod in pods if pod.replica}
+    ready = sum(map(_is_awaited, present))
     if size == ready or _keeps_running(seen):
         return conditions.running(f"{size} of {size} replicas are ready")
     obstacle = terminating_reason(seen.pods, now) or next(filter(None, map(pending_reason, seen.current)), None)
@@ -236,30 +236,32 @@ def _running(seen: Observed, facts: Iterable[Fact], now: datetime) -> Fact:
 
 
 def _training_over(before: Status, *, started: bool) -> Fact:
-    """Says of a job at its end whether its training has ended, or never started: it did not if no attempt ever ran.
+    """Returns whether the training of a finished job has ended, or never started because no attempt ever ran.
 
-    What was said stays, for pods that could tell are gone later.
+    An earlier answer stays, because the pods that show it may be gone later.
     """
     ran = is_true(before.conditions, ConditionType.RUNNING) or is_true(before.conditions, ConditionType.TRAINED)
-    known = find(before.conditions, ConditionType.RUNNING)
-    said = known.reason if known else None
-    if said != Reason.NOT_STARTED and (started or ran or said == Reason.TRAINING_ENDED or (before.attempt or 0) > 1):
+    running = find(before.conditions, ConditionType.RUNNING)
+    reason = running.reason if running else None
+    if reason != Reason.NOT_STARTED and (
+        started or ran or reason == Reason.TRAINING_ENDED or (before.attempt or 0) > 1
+    ):
         return conditions.not_running(Reason.TRAINING_ENDED, "training has ended")
     return conditions.not_running(Reason.NOT_STARTED, "training never started")
 
 
-def _has_begun(pod: Pod) -> bool:
+def _has_started(pod: Pod) -> bool:
     return pod.ending is not None or pod.phase != "Pending"
 
 
 def _keeps_running(seen: Observed) -> bool:
     """Whether a gang that was running still is.
 
-    Replicas leave one by one at the end, which is no step back; nor is the loss of one that the others can do without.
+    It is while replicas end one by one after the training, and after the loss of a replica that the others do not need.
     """
-    going = {pod.replica for pod in seen.gang if (pod.running or pod.succeeded) and not pod.deleting} | seen.finished
+    running = {pod.replica for pod in seen.gang if (pod.running or pod.succeeded) and not pod.deleting} | seen.finished
     gang = {replica for replica in seen.job.replicas() if not seen.job.stands_alone(replica.role)}
-    return seen.job.is_running and gang <= going
+    return seen.job.is_running and gang <= running
 
 
 def _is_awaited(replica: ReplicaId) -> bool:

@@ -10,7 +10,7 @@ __all__ = ["superseded"]
 
 
 def superseded(seen: Observed, now: datetime) -> Act | Wait | None:
-    """They go first: the gang starts anew only when none of the old one is left to answer its peers."""
+    """They are deleted first: new replicas must not connect to a pod of an earlier attempt."""
     if not seen.superseded:
         return None
     removed = removal(seen.superseded, now)

@@ -1,11 +1,11 @@
-"""Suspended jobs: `spec.suspend`, at the top as Kueue looks for it.
+"""Suspended jobs: `spec.suspend`, which is at the top of the spec because Kueue expects it there.
 
 ::
 
-    suspend: true    1. Suspended=True is recorded   2. pods and a running inference Job go
-    suspend: false   1. Suspended=False and the next attempt are recorded, and the deadline begins anew   2. pods come
+    suspend: true    1. Suspended=True is recorded   2. pods and a running inference Job are deleted
+    suspend: false   1. Suspended=False, the next attempt and a new deadline are recorded   2. pods are created
 
-The attempt moves on resuming, so that a pod that was still on its way out cannot be taken for a new one.
+A resumed job starts another attempt, so that a pod that is still being deleted cannot be mistaken for a new one.
 """
 
 from datetime import datetime
@@ -24,7 +24,7 @@ __all__ = ["suspended"]
 
 
 def suspended(seen: Observed, now: datetime) -> Verdict | None:
-    """A suspended job has no pods and keeps its attempt and its weights; it goes on where its last checkpoint is."""
+    """A suspended job has no pods and keeps its attempt and its weights; it continues from its last checkpoint."""
     if not seen.job.spec.suspend:
         return _resumed(seen, now) if seen.job.is_suspended else None
     return _stopped(seen, now) if seen.job.is_suspended else _suspended(seen)
@@ -35,10 +35,10 @@ def _suspended(seen: Observed) -> Move:
 
 
 def _stopped(seen: Observed, now: datetime) -> Act | Wait:
-    held = terminating_reason(seen.pods, now)
+    obstacle = terminating_reason(seen.pods, now)
     removed = removal((pod for pod in seen.pods if pod.active or pod.deleting), now)
     actions = (*removed.deletions, *inference_stopped(seen))
-    return act_or_wait(actions, removed.wake_at, conditions=(_not_running(held[1] if held else None),))
+    return act_or_wait(actions, removed.wake_at, conditions=(_not_running(obstacle[1] if obstacle else None),))
 
 
 def _resumed(seen: Observed, now: datetime) -> Move:
@@ -48,17 +48,17 @@ def _resumed(seen: Observed, now: datetime) -> Move:
     change = StatusChange(start_time=start, active_since=now, attempt=attempt, restarts=seen.restarts)
     if seen.job.is_trained:
         return Move(change, conditions=(resumed,))
-    starting = conditions.not_running(Reason.STARTING, f"attempt {attempt} begins")
+    starting = conditions.not_running(Reason.STARTING, f"attempt {attempt} starts")
     return Move(change | new_attempt(attempt), conditions=(resumed, starting))
 
 
 def _interrupted(seen: Observed) -> StatusChange:
-    """Returns what the record says of an inference that is stopped; on resuming it runs from its beginning."""
+    """Returns the change for an inference that is stopped; when the job is resumed, it starts over."""
     inference = seen.job.status.inference
     if inference is None or inference.phase != InferencePhase.RUNNING:
         return NO_CHANGE
     return StatusChange(inference=inference.changed(phase=InferencePhase.SUSPENDED))
 
 
-def _not_running(held: str | None = None) -> Fact:
-    return conditions.not_running(Reason.SUSPENDED, "the job is suspended" + (f", but {held}" if held else ""))
+def _not_running(obstacle: str | None = None) -> Fact:
+    return conditions.not_running(Reason.SUSPENDED, "the job is suspended" + (f", but {obstacle}" if obstacle else ""))

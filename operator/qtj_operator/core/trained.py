@@ -23,14 +23,14 @@ _HOW_TO = (
 def trained(seen: Observed, _now: datetime) -> Move | None:
     """The leader ended with exit code 0: whatever else happens, training is not run again.
 
-    One that is being taken away has only trained if it names its weights: some programs end with 0 when told to stop.
+    A leader that is being deleted has only trained if it names its weights: some programs end with 0 when stopped.
     """
     result = _result(seen)
     if result is None:
         return None
     weights, change = result
     if not _is_over(seen):
-        # The others are still at work. The leader's pod, which knows the result, may be gone when they are done.
+        # The others still run. The leader's pod, which has the result, may be gone when they are done.
         return Move(change) if weights != seen.job.status.weights else None
     name = replica_name(seen.job.name, seen.job.leader.role, seen.job.leader.index)
     progress = seen.job.status.progress if isinstance(change.progress, Keep) else change.progress
@@ -38,26 +38,26 @@ def trained(seen: Observed, _now: datetime) -> Move | None:
 
 
 def _result(seen: Observed) -> tuple[WeightsStatus | None, StatusChange] | None:
-    """Returns what the leader has achieved, from its pod or the record; None while it has not ended well."""
+    """Returns the leader's result, from its pod or the record; None while it has not succeeded."""
     leader = seen.leader
     address = seen.platform.named_weights(seen.job)
     named = WeightsStatus(uri=address) if address else None
     if leader is None or not leader.succeeded:
-        known = seen.job.status.weights or named
-        return (known, StatusChange(weights=known)) if seen.job.leader in seen.finished else None
+        recorded = seen.job.status.weights or named
+        return (recorded, StatusChange(weights=recorded)) if seen.job.leader in seen.finished else None
     message = leader.message
     stored = message.weights if message else None
     if leader.deleting and stored is None and seen.job.leader not in seen.finished:
         return None
-    # The last epochs may have passed since the progress was polled, so what the leader reported last counts.
+    # The last epochs may have passed since the progress was polled, so the leader's last report counts.
     progress = progress_status(message.progress) if message and message.progress else KEEP
-    # So does where it says that the weights are, for it knows better than the spec.
+    # So does the address of the weights that it reports, which is more reliable than the spec's.
     weights = WeightsStatus(uri=stored.uri, sha256=stored.sha256) if stored else named
     return weights, StatusChange(progress=progress, weights=weights)
 
 
 def _is_over(seen: Observed) -> bool:
-    """Whether everybody has succeeded whom the job's success depends on; its leader has."""
+    """Whether all replicas that the success policy names have succeeded; the leader has."""
     if seen.job.policy.success == SuccessPolicy.LEADER:
         return True
     needed = {replica for replica in seen.job.replicas() if replica.role in {Role.CHIEF, Role.WORKER}}
@@ -67,19 +67,19 @@ def _is_over(seen: Observed) -> bool:
 
 def _trained(weights: WeightsStatus | None, leader: str, best: str) -> Fact:
     if weights is None:
-        sentence = f"{leader} ended with exit code 0 and named no weights in its termination message: {_HOW_TO}"
-        return conditions.trained(Reason.NO_WEIGHTS, sentence)
+        message = f"{leader} ended with exit code 0 and named no weights in its termination message: {_HOW_TO}"
+        return conditions.trained(Reason.NO_WEIGHTS, message)
     if weights.sha256 is None:
-        sentence = (
+        message = (
             f"{leader} ended with exit code 0: its weights are {weights.uri}, as spec.artifacts.weights says, and "
             "their checksum is not known"
         )
-        return conditions.trained(Reason.WEIGHTS_STORED, sentence)
+        return conditions.trained(Reason.WEIGHTS_STORED, message)
     return conditions.trained(Reason.WEIGHTS_STORED, f"{leader} stored the weights{best} as {weights.uri}")
 
 
 def _best(progress: ProgressStatus | None) -> str:
-    """Says of early stopping which epoch the weights are of; nothing where they are of the last."""
+    """Returns which epoch the weights are of after early stopping; nothing if they are of the last one."""
     if progress is None or not progress.best_epoch:
         return ""
     early = "stopped early after" if progress.epoch < (progress.epochs or 0) else "trained to"

@@ -1,4 +1,4 @@
-"""The Job that loads exactly the stored weights and measures them; where nobody named any, it sees to that itself."""
+"""The Job that loads exactly the recorded weights and evaluates them; if none are recorded, it finds them itself."""
 
 import hashlib
 import json
@@ -16,22 +16,24 @@ __all__ = ["inference_job", "inference_run"]
 
 
 def inference_run(inference: Inference, weights: WeightsStatus | None) -> str:
-    """Returns a digest of what an inference run depends on: another one means another run."""
+    """Returns a digest of everything that an inference run depends on: another digest means another run."""
     identity = weights and (weights.sha256 or weights.uri)
-    what = {"inference": inference.model_dump(exclude_none=True), "weights": identity}
-    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+    inputs = {"inference": inference.model_dump(exclude_none=True), "weights": identity}
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def inference_job(job: Job, inference: Inference, weights: WeightsStatus | None) -> Manifest:
-    """Returns the Job: its template, told which weights to load and how to check them, as far as that is known."""
+    """Returns the Job: its template, and variables with the address and the checksum of the weights, if known."""
     labels = {LABEL_INFERENCE: inference_run(inference, weights)}
     environment = {**job_environment(job, job.status.attempt or 1), **_weights_environment(weights)}
-    read = job.inference_template
-    template = pod_template(read, environment)
+    source = job.inference_template
+    template = pod_template(source, environment)
     own = metadata(job, inference_name(job.name), labels)
-    template["metadata"] = {**read.metadata.written, "labels": {**read.metadata.labels, **own["labels"]}}
-    own["labels"].update(queue(job))  # of the Job alone: Kueue takes a pod that names a queue for one without owner
-    _say_what_to_run(template["spec"], inference)
+    template["metadata"] = {**source.metadata.written, "labels": {**source.metadata.labels, **own["labels"]}}
+    own["labels"].update(
+        queue(job)
+    )  # only on the Job: Kueue would treat a pod with a queue name as one without an owner
+    _set_command(template["spec"], inference)
     deadline = inference.active_deadline_seconds
     return {
         "apiVersion": "batch/v1",
@@ -40,7 +42,7 @@ def inference_job(job: Job, inference: Inference, weights: WeightsStatus | None)
         "spec": {
             "backoffLimit": inference.retries,
             **({"activeDeadlineSeconds": deadline} if deadline else {}),
-            "podFailurePolicy": _failure_policy(read.spec.main.name),
+            "podFailurePolicy": _failure_policy(source.spec.main.name),
             "template": template,
         },
     }
@@ -54,7 +56,7 @@ def _weights_environment(weights: WeightsStatus | None) -> dict[str, str]:
 
 
 def _failure_policy(container: str) -> Manifest:
-    """Returns what the contract says of exit codes, as a Job has it; a disruption costs none of its retries."""
+    """Returns the contract's meaning of exit codes as a podFailurePolicy; a disruption does not use up a retry."""
     final = [code for code in range(1, 256) if not is_retryable(code)]
     return {
         "rules": [
@@ -64,11 +66,11 @@ def _failure_policy(container: str) -> Manifest:
     }
 
 
-def _say_what_to_run(spec: Manifest, inference: Inference) -> None:
+def _set_command(spec: Manifest, inference: Inference) -> None:
     main = main_container(spec["containers"])
     if inference.command is not None:
         main["command"] = inference.command
     if inference.args is not None:
         main["args"] = inference.args
-    elif inference.template is None:  # a replica's template says how to train
+    elif inference.template is None:  # a replica's template has the arguments for training
         main["args"] = ["infer"]

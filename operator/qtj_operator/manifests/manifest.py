@@ -1,4 +1,4 @@
-"""What every child has in common: its name, its labels and its owner."""
+"""The metadata of every child: its name, its labels and its owner."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,11 +9,11 @@ from qtj_operator.api.names import API_VERSION, KIND, child_labels
 __all__ = ["Manifest", "metadata"]
 
 Manifest = dict[str, Any]
-"""A Kubernetes object as JSON has it."""
+"""A Kubernetes object as JSON."""
 
 
 def metadata(job: Job, name: str, labels: Mapping[str, str]) -> Manifest:
-    """Returns the metadata of a child, owned by the job so that `kubectl delete` removes it with the operator down."""
+    """Returns the metadata of a child, owned by the job so that `kubectl delete` works even if the operator is down."""
     return {
         "name": name,
         "namespace": job.namespace,

@@ -1,4 +1,4 @@
-"""The pod of one replica, and what every pod of ours has beyond the user's template."""
+"""The pod of one replica, and what every pod gets besides the user's template."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -20,8 +20,8 @@ __all__ = ["circuit_environment", "job_environment", "pod_template", "replica_po
 def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
     """Returns the pod of one replica in one attempt.
 
-    Its name is the same in every attempt, so that peers find it again and two attempts can never run side by side;
-    the label tells attempts apart.
+    Its name is the same in every attempt, so that peers find it and two attempts can never run at the same time. A
+    label distinguishes attempts.
     """
     labels = {
         LABEL_ROLE: replica.role.task_type,
@@ -55,15 +55,15 @@ def job_environment(job: Job, attempt: int) -> dict[str, str]:
 
 
 def circuit_environment(circuit: Circuit | None) -> dict[str, str]:
-    """Returns what a program is told of its circuit: as much as the job says."""
+    """Returns the variables that describe the circuit, as far as the job specifies it."""
     if circuit is None:
         return {}
-    said = {Env.QUBITS: circuit.qubits, Env.FILTERS: circuit.filters, Env.PRECISION: circuit.precision}
-    return {name: str(value) for name, value in said.items() if value is not None}
+    fields = {Env.QUBITS: circuit.qubits, Env.FILTERS: circuit.filters, Env.PRECISION: circuit.precision}
+    return {name: str(value) for name, value in fields.items() if value is not None}
 
 
 def pod_template(template: PodTemplate, environment: Mapping[str, str]) -> Manifest:
-    """Returns the user's template with our environment and, where the user says nothing, safe defaults.
+    """Returns the user's template with our environment, and safe defaults for fields that the user left out.
 
     The defaults meet the "restricted" Pod Security Standard and keep the API token out of the pod: training needs no
     Kubernetes API.
@@ -95,7 +95,7 @@ def _completed(theirs: Mapping[str, Any], defaults: Mapping[str, Any]) -> Manife
 
 
 def _variables(container: Container, environment: Mapping[str, str]) -> Sequence[Manifest]:
-    """Puts our variables first: a user's own variable may refer to one with $(NAME), and wins under the same name."""
+    """Puts our variables first: a user's variable may refer to one with $(NAME), and replaces one of the same name."""
     log = container.termination_message_path or TERMINATION_MESSAGE_PATH
     ours = {**environment, Env.IMAGE: container.image, Env.TERMINATION_LOG: log}
     taken = {variable.name for variable in container.env}
@@ -106,7 +106,7 @@ def _variables(container: Container, environment: Mapping[str, str]) -> Sequence
 
 
 def _ports(theirs: Sequence[Port], ours: Mapping[str, int]) -> Sequence[Manifest]:
-    """Adds our ports; one whose name the user gave to a port of their own goes without, for names are for people."""
+    """Adds our ports; a port has no name if the user gave that name to another port."""
     numbers, names = {port.container_port for port in theirs}, {port.name for port in theirs}
     return [
         *(deepcopy(dict(port.written)) for port in theirs),
@@ -119,7 +119,7 @@ def _ports(theirs: Sequence[Port], ours: Mapping[str, int]) -> Sequence[Manifest
 
 
 def _merged(theirs: Metadata, own: Manifest) -> Manifest:
-    """Lays our metadata over the template's: the user's labels and annotations stay, ours cannot be taken."""
+    """Adds our metadata to the template's: the user's labels and annotations stay, but cannot replace ours."""
     merged = {**own, "labels": {**theirs.labels, **own["labels"]}}
     annotations = {**theirs.annotations, **merged.pop("annotations")}
     return {**merged, **({"annotations": annotations} if annotations else {})}

@@ -1,11 +1,12 @@
-"""What tells Kueue and the coscheduling plugin that the pods of a job belong together.
+"""Labels and annotations that group the pods of a job for Kueue and for the coscheduling plugin.
 
 Sources: Kueue's documentation, "Run a group of pods": a group is admitted when all its pods exist and fit the quota.
 KEP 42-podgroup-coscheduling of scheduler-plugins: a pod waits until `minMember` pods of its group can be placed.
 
-Kueue keeps each pod of a group by a finalizer until the group is finished, for a failed pod might be replaced within
-its group. Ours never are: a restart is a new attempt, and so a new group. The annotation `retriable-in-group: "false"`
-says so, and Kueue (0.14.8, pkg/controller/jobs/pod) lets go as soon as no pod of the group is active any more.
+Kueue keeps each pod of a group with a finalizer until the group is finished, because a failed pod might be replaced
+within its group. Here it never is: a restart is a new attempt, and so a new group. With the annotation
+`retriable-in-group: "false"`, Kueue (0.14.8, pkg/controller/jobs/pod) removes the finalizer as soon as no pod of the
+group is active.
 """
 
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ _COSCHEDULING = "scheduling.x-k8s.io"
 
 
 def queue(job: Job) -> Mapping[str, str]:
-    """Returns the label that names Kueue's queue; none without one."""
+    """Returns the label with the name of the Kueue queue; none without a queue."""
     policy = job.policy.scheduling_policy
     return {f"{_KUEUE}/queue-name": policy.queue_name} if policy and policy.queue_name else {}
 
@@ -29,9 +30,9 @@ def queue(job: Job) -> Mapping[str, str]:
 def queueing(job: Job, role: Role, attempt: int) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Returns the labels and annotations of a pod of this role in one attempt; none without a scheduling policy.
 
-    Each attempt is a group of Kueue's of its own, for Kueue takes the end of a group's pods as the end of its
-    workload. The name holds the job's uid, so that nobody gets into the group of a job by guessing its name. The
-    evaluator is in no group: training does not wait for it, and it is replaced alone.
+    Each attempt is another group, because for Kueue a workload ends with the pods of its group. The name contains the
+    job's uid, so that nobody can join the group of a job by guessing its name. The evaluator is in no group: training
+    does not wait for it, and it is replaced alone.
     """
     labels = dict(queue(job))
     annotations: dict[str, str] = {}
@@ -47,7 +48,7 @@ def queueing(job: Job, role: Role, attempt: int) -> tuple[Mapping[str, str], Map
 
 
 def pod_group(job: Job) -> Manifest:
-    """Returns the group of all replicas that training waits for: everybody but the evaluator."""
+    """Returns the group of all replicas that training waits for: all but the evaluator."""
     return {
         "apiVersion": f"{_COSCHEDULING}/v1alpha1",
         "kind": "PodGroup",

@@ -26,7 +26,7 @@ def replica_service(job: Job, replica: ReplicaId) -> Manifest:
 def service_spec(job: Job, replica: ReplicaId) -> Manifest:
     """Returns the spec of a replica's Service.
 
-    It publishes addresses of pods that are not ready: peers must find each other to become ready at all.
+    It publishes addresses of pods that are not ready, because peers must find each other to become ready.
     """
     return {
         "clusterIP": "None",

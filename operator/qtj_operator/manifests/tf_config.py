@@ -1,7 +1,7 @@
-"""TF_CONFIG: who is in the cluster, and who am I.
+"""TF_CONFIG: the members of the cluster, and which of them this replica is.
 
-Source: the multi-worker guide of TensorFlow, "TF_CONFIG environment variable". One replica gets a TF_CONFIG as well,
-so that a program need not care how many there are.
+Source: the multi-worker guide of TensorFlow, "TF_CONFIG environment variable". A job with one replica gets a
+TF_CONFIG as well, so that a program need not distinguish the cases.
 """
 
 import json

@@ -12,7 +12,7 @@ import yaml
 
 from tests.e2e.checks import Checks
 from tests.e2e.install import OPERATOR
-from tests.e2e.kubectl import ROOT, get, wait_until
+from tests.e2e.kubectl import ROOT, get, kubectl, wait_until
 from tests.e2e.monitoring.prometheus import Prometheus, Target, running
 from tests.e2e.trial import Trial
 from tests.e2e.world import JOB_LABEL, World
@@ -21,6 +21,8 @@ __all__ = ["monitored"]
 
 _CASES = Path(__file__).with_name("alerts_test.yaml")
 _MONITORS = ROOT / "deploy/monitoring"
+_EPOCHS = 100_000
+"""More than it gets to: what has ended is scraped no more."""
 _PREFIX = "__meta_kubernetes_pod_label_"
 
 
@@ -30,12 +32,12 @@ def monitored(checks: Checks, world: World) -> None:
         folder = Path(name)
         rules = _rules(folder)
         checks.equal("promtool takes the alerts, and they fire when they should", _tried(folder), "")
-        trial = Trial.begin(checks, world, "monitored")
+        trial = Trial.begin(checks, world, "monitored", epochs=_EPOCHS)
         trial.trains(epochs=1)
         with running(folder, [*_operators(), *_trainers(world.namespace, "monitored")], rules) as server:
             wait_until("Prometheus answers", server.ready, 60)
             _ask(checks, server)
-        trial.completes()
+    kubectl("-n", world.namespace, "delete", "qtj", "monitored")
 
 
 def _rules(folder: Path) -> Path:

@@ -1,7 +1,7 @@
 """Building blocks of a quantum convolutional neural network, in Cirq.
 
 Cong, Choi, Lukin, "Quantum convolutional neural networks", Nature Physics 15 (2019), with the parametrisation of the
-TensorFlow Quantum QCNN tutorial. Angles are counted in half turns, as in ``cirq.X**t``.
+TensorFlow Quantum QCNN tutorial. Angles are in half turns, as in ``cirq.X**t``.
 """
 
 from qtj_trainer.circuits.cluster_state import cluster_state

@@ -1,4 +1,4 @@
-"""The cluster state: the entangled state whose excitations the network learns to see."""
+"""The cluster state: the entangled state whose excitations the network learns to detect."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ def cluster_state(qubits: Sequence[cirq.Qid]) -> cirq.Circuit:
     """Prepares the one-dimensional cluster state with periodic boundary from |0...0⟩.
 
     Args:
-        qubits: The ring, in order; at least 3, since the bond between 2 qubits would be laid twice and vanish.
+        qubits: The ring, in order; at least 3, because 2 qubits would get the same CZ twice, which is the identity.
 
     Returns:
         A Hadamard on each qubit, then a CZ on each of the n bonds of the ring.

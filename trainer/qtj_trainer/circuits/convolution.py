@@ -17,8 +17,7 @@ CONVOLUTION_ANGLES = TWO_QUBIT_ANGLES
 def convolution(qubits: Sequence[cirq.Qid], angles: Sequence[sympy.Expr]) -> cirq.Circuit:
     """Convolves a line of qubits: the pairs (0,1), (2,3), ..., then (1,2), (3,4), ...
 
-    Two rounds close an even number of qubits into a ring, by the pair (n-1, 0); an odd number stays an open line, as in
-    the tutorial.
+    The pair (n-1, 0) closes an even number of qubits to a ring. An odd number stays an open line, as in the tutorial.
 
     Args:
         qubits: At least two qubits, in order.

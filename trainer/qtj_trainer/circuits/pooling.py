@@ -1,4 +1,4 @@
-"""Pooling: half of the qubits hand what they know to the other half and are not looked at again."""
+"""Pooling: half of the qubits act on the other half, and are not used after that."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ def pooling(qubits: Sequence[cirq.Qid], angles: Sequence[sympy.Expr]) -> cirq.Ci
     """Pools the first half of the qubits into the second half.
 
     Args:
-        qubits: n qubits in order; qubit i is pooled into qubit i + n//2. With an odd n the last one is left alone.
+        qubits: n qubits in order; qubit i is pooled into qubit i + n//2. If n is odd, the last one has no partner.
         angles: 6 angles in half turns, shared by all pairs: the basis of the sink (3) and of the source (3).
 
     Returns:
@@ -34,7 +34,7 @@ def pooling(qubits: Sequence[cirq.Qid], angles: Sequence[sympy.Expr]) -> cirq.Ci
 
 
 def pooled(qubits: Sequence[cirq.Qid]) -> list[cirq.Qid]:
-    """Returns the qubits that are read out after `pooling`: the sinks and an unpaired last one."""
+    """Returns the qubits that remain after `pooling`: the sinks, and the last qubit if it has no partner."""
     return list(qubits[len(qubits) // 2 :])
 
 

@@ -12,10 +12,10 @@ ROTATION_ANGLES = 3
 
 
 def rotation(qubit: cirq.Qid, angles: Sequence[sympy.Expr]) -> cirq.Circuit:
-    """Turns one qubit about X, then Y, then Z: every element of SU(2), up to a global phase.
+    """Rotates one qubit about X, then Y, then Z: every element of SU(2), up to a global phase.
 
     Args:
-        qubit: The qubit to turn.
+        qubit: The qubit to rotate.
         angles: Three angles in half turns, for X, Y and Z.
 
     Returns:

@@ -16,14 +16,14 @@ TWO_QUBIT_ANGLES = 15
 def two_qubit_unitary(first: cirq.Qid, second: cirq.Qid, angles: Sequence[sympy.Expr]) -> cirq.Circuit:
     """Applies an element of SU(4) by its Cartan (KAK) decomposition.
 
-    Each angle is used exactly once. (The published multi-worker tutorial read one angle twice and another never, which
-    leaves 14 of the 15 dimensions.)
+    Each angle is used exactly once. (The published multi-worker tutorial uses one angle twice and another one never, so
+    that it has 14 of the 15 dimensions.)
 
     Args:
         first: One qubit.
         second: The other qubit.
         angles: 15 angles in half turns: the rotations of `first` and `second` (3 + 3), the interaction ZZ, YY, XX (3),
-            and the closing rotations of `first` and `second` (3 + 3).
+            and the final rotations of `first` and `second` (3 + 3).
 
     Returns:
         15 gates: 12 on one qubit and 3 on two.

@@ -1,7 +1,7 @@
 """One program for one device, many devices and many processes, after TF-Replicator.
 
 Buchlovsky et al., "TF-Replicator: Distributed machine learning for researchers" (2019), arXiv:1902.00465, section 3.
-A researcher writes what one replica reads and what it does in one step; the rest comes from the environment:
+A researcher writes the input of one replica and its step; the environment sets the rest:
 
     with Replicator() as replicator:
         with replicator.scope():
@@ -26,8 +26,8 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401  whatever is asked for
-    """Imports what needs TensorFlow when it is first used: the rest of this package comes before TensorFlow."""
+def __getattr__(name: str) -> Any:  # noqa: ANN401  any attribute
+    """Imports what needs TensorFlow when it is first used: the rest of this package is used before TensorFlow."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415

@@ -21,7 +21,7 @@ class Member:
     Attributes:
         role: Its role.
         index: Its index within the role.
-        host: Name or address it is reached at.
+        host: Its host name or IP address.
         port: Port of its gRPC server.
     """
 
@@ -32,7 +32,7 @@ class Member:
 
     @property
     def address(self) -> str:
-        """How ``TF_CONFIG`` writes host and port."""
+        """Host and port in the form of ``TF_CONFIG``."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def __str__(self) -> str:
@@ -41,12 +41,12 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Who trains, and which of them this process is.
+    """The processes that train together, and which of them this process is.
 
     Attributes:
-        me: This process; None without a cluster, and for the evaluator, which is in none.
-        members: All processes that train or serve, this one included.
-        evaluates: Whether this process judges the checkpoints of the others.
+        me: This process; None without a cluster, and for the evaluator, which is not in the cluster.
+        members: All processes that train or serve, with this one.
+        evaluates: Whether this process evaluates the checkpoints of the others.
     """
 
     me: Member | None
@@ -64,23 +64,23 @@ class Cluster:
 
         Args:
             environment: The process environment.
-            may_evaluate: Whether the program knows what to do as the evaluator.
+            may_evaluate: Whether the program can be the evaluator.
 
         Raises:
-            UserError: If it is not a cluster with this process in it, has roles that no strategy knows, or makes this
-                process an evaluator of a program that has none.
+            UserError: If it is not a cluster with this process, has unknown roles, or makes this process the evaluator
+                of a program that cannot be one.
         """
         text = environment.get(contract.Env.TF_CONFIG)
         if not text:
             return cls.alone()
         try:
-            said = json.loads(text)
+            config = json.loads(text)
             members = tuple(
                 _member(str(role), index, str(address))
-                for role, addresses in said["cluster"].items()
+                for role, addresses in config["cluster"].items()
                 for index, address in enumerate(addresses)
             )
-            role, index = str(said["task"]["type"]), int(said["task"]["index"])
+            role, index = str(config["task"]["type"]), int(config["task"]["index"])
         except (ValueError, TypeError, KeyError, AttributeError) as problem:
             raise UserError(
                 'TF_CONFIG is not like {"cluster": {"worker": ["host:port"]}, "task": {"type": "worker", "index": 0}}:'
@@ -103,17 +103,17 @@ class Cluster:
 
     @property
     def is_coordinated(self) -> bool:
-        """Whether a chief hands out the steps, and parameter servers hold the variables."""
+        """Whether a chief schedules the steps, and parameter servers hold the variables."""
         return any(member.role == "ps" for member in self.members)
 
     @property
     def serves(self) -> bool:
-        """Whether this process does what a coordinator tells it, and nothing else."""
+        """Whether this process only serves a coordinator."""
         return self.is_coordinated and not self.leads and not self.evaluates
 
     @property
     def leads(self) -> bool:
-        """Whether this process is the one that stores results: the chief, or worker 0 where there is none."""
+        """Whether this process stores results: it is the chief, or worker 0 if there is no chief."""
         if self.evaluates:
             return False
         roles = {member.role for member in self.members}
@@ -121,7 +121,7 @@ class Cluster:
         return self.me is None or (self.me.role, self.me.index) == leader
 
     def addresses(self) -> dict[str, list[str]]:
-        """Returns the cluster as ``TF_CONFIG`` writes it."""
+        """Returns the cluster in the form of ``TF_CONFIG``: addresses by role."""
         roles = dict.fromkeys(member.role for member in self.members)
         return {role: [member.address for member in self.members if member.role == role] for role in roles}
 
@@ -132,7 +132,7 @@ def _member(role: str, index: int, address: str) -> Member:
 
 
 def _evaluated(members: tuple[Member, ...], *, may_evaluate: bool) -> tuple[Member, ...]:
-    """Returns those whose checkpoints the evaluator judges."""
+    """Returns the processes whose checkpoints the evaluator evaluates."""
     if not may_evaluate:
         raise UserError(
             "this is the job's evaluator, and its program evaluates no checkpoints: remove the role Evaluator"
@@ -143,16 +143,16 @@ def _evaluated(members: tuple[Member, ...], *, may_evaluate: bool) -> tuple[Memb
 
 def _check_roles(members: tuple[Member, ...], *mine: str) -> None:
     roles = {*mine, *(member.role for member in members)}
-    strangers = sorted(roles.difference(_ROLES))
-    if strangers:
+    unknown = sorted(roles.difference(_ROLES))
+    if unknown:
         raise UserError(
-            f"TF_CONFIG has the role {strangers[0]!r}, which this trainer does not have: use {', '.join(_ROLES)}"
+            f"TF_CONFIG has the role {unknown[0]!r}, which this trainer does not have: use {', '.join(_ROLES)}"
         )
     missing = [role for role in ("chief", "worker") if "ps" in roles and role not in roles]
     if missing:
         raise UserError(
-            f"TF_CONFIG has parameter servers and no {missing[0]}: add one, as the chief hands out the steps that the"
-            " workers take"
+            f"TF_CONFIG has parameter servers and no {missing[0]}: add one, because the chief schedules the steps that"
+            " the workers run"
         )
 
 

@@ -1,4 +1,4 @@
-"""How replicas exchange tensors within a step. All of them have to make the same calls in the same order."""
+"""Exchange of tensors between replicas within a step. All replicas must make the same calls in the same order."""
 
 from typing import Literal
 
@@ -10,30 +10,30 @@ _OPERATIONS = {"sum": tf.distribute.ReduceOp.SUM, "mean": tf.distribute.ReduceOp
 
 
 def all_reduce(tensor: tf.Tensor, how: Literal["sum", "mean"] = "sum") -> tf.Tensor:
-    """Combines the tensors of all replicas, element by element; gradients flow back through it.
+    """Combines the tensors of all replicas, element by element. It is differentiable.
 
     Args:
-        tensor: This replica's, of the same shape on each.
-        how: Their sum or their mean.
+        tensor: The tensor of this replica, of the same shape on each.
+        how: Whether to return the sum or the mean.
 
     Returns:
-        The combined tensor, the same on every replica.
+        The combined tensor, of that shape, the same on every replica.
     """
     context = _context()
     if context.num_replicas_in_sync == 1:
         return tensor
-    return context.all_reduce(_OPERATIONS[how], tf.identity(tensor))  # here: what came in from outside has no device
+    return context.all_reduce(_OPERATIONS[how], tf.identity(tensor))  # a tensor from outside of the step has no device
 
 
 def all_gather(tensor: tf.Tensor, axis: int = 0) -> tf.Tensor:
-    """Puts the tensors of all replicas one after the other, in the order of the replicas.
+    """Concatenates the tensors of all replicas, in the order of the replicas.
 
     Args:
-        tensor: This replica's; the lengths along `axis` may differ.
-        axis: Along which axis.
+        tensor: The tensor of this replica; the lengths along `axis` may differ.
+        axis: The axis of the concatenation.
 
     Returns:
-        The joined tensor, the same on every replica.
+        The concatenated tensor, the same on every replica.
     """
     context = _context()
     return tensor if context.num_replicas_in_sync == 1 else context.all_gather(tensor, axis)
@@ -43,8 +43,8 @@ def broadcast(tensor: tf.Tensor, source: int = 0) -> tf.Tensor:
     """Gives every replica the tensor of one of them.
 
     Args:
-        tensor: This replica's, of the same shape on each.
-        source: Whose tensor to take.
+        tensor: The tensor of this replica, of the same shape on each.
+        source: Index of the replica whose tensor is returned.
 
     Returns:
         The tensor of the replica `source`.
@@ -56,5 +56,5 @@ def broadcast(tensor: tf.Tensor, source: int = 0) -> tf.Tensor:
 def _context() -> tf.distribute.ReplicaContext:
     context = tf.distribute.get_replica_context()
     if context is None:
-        raise RuntimeError("replicas exchange tensors within a step: call this in the function that is given to run")
+        raise RuntimeError("replicas exchange tensors within a step: call this in the step function")
     return context

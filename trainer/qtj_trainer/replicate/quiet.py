@@ -1,4 +1,4 @@
-"""Importing TensorFlow without the lines it always prints."""
+"""Removes the lines that TensorFlow prints at each import."""
 
 import os
 import re
@@ -14,12 +14,12 @@ _NOISE = re.compile(
     rb"|computation placer already registered"
     rb"|All log messages before absl::InitializeLog"
 )
-"""Two builds of CUDA in one wheel register their plugins twice, on every machine, and before any log level applies."""
+"""The wheel has two builds of CUDA, which register their plugins twice on every machine, before log levels apply."""
 
 
 @contextmanager
 def without_plugin_noise() -> Iterator[None]:
-    """Holds back what C++ code writes to stderr meanwhile, and then lets through all but those lines."""
+    """Keeps what C++ code writes to stderr in the block, and then prints it without those lines."""
     sys.stderr.flush()
     stderr = os.dup(2)
     with tempfile.TemporaryFile() as held:

@@ -1,17 +1,18 @@
 """All processes of a cluster meet before any of them starts its part of TensorFlow's cluster.
 
-A multi-worker strategy waits for its peers inside C++ and keeps Python's lock meanwhile: no other thread runs, so that
-the process answers neither SIGTERM nor a question for its progress, for as long as a pod waits for a node. Hence this
-waiting is done here, on the same ports and before TensorFlow opens them:
+A multi-worker strategy waits for its peers in C++ and holds Python's lock: no other thread runs, so the process cannot
+react to SIGTERM or answer for its progress while a pod waits for a node. So the processes wait here, on the same ports,
+before TensorFlow opens them:
 
-    followers   listen, and greet whoever connects with their terms: what they are about to train
-    leader      connects to each follower until all have greeted, then tells all to go, and from which checkpoint;
-                or, where the terms of one are not its own, why all of them end
+    followers   listen, and answer each connection with a greeting that has their terms: what they are about to train
+    leader      connects to each follower until all have greeted, then sends the start and the checkpoint to all of
+                them; or, if the terms of one differ from its own, the reason why all of them end
 
-A follower without its leader goes on listening. A leader whose follower went away connects again.
+A follower that loses its leader continues to listen. A leader that loses a follower connects again. Processes may meet
+more than once: a follower stops listening before it closes the connection, and the leader waits for that.
 
-Written here because every barrier of a library starts after TensorFlow's cluster has, which is the wait to avoid, or
-needs a server of its own.
+It is written here because the barriers of libraries start after TensorFlow's cluster, which is the wait to avoid, or
+need an extra server.
 """
 
 import json
@@ -23,56 +24,82 @@ from contextlib import ExitStack, suppress
 from math import inf
 from queue import SimpleQueue
 from socketserver import StreamRequestHandler, ThreadingTCPServer
-from threading import Thread
+from threading import Event, Thread
 
 from qtj_trainer.errors import TryAgainError, UserError
 from qtj_trainer.replicate.cluster import Cluster, Member
 from qtj_trainer.replicate.terms import Terms, difference
 
-__all__ = ["meet", "meet_servers"]
+__all__ = ["broadcast_from_leader", "meet"]
 
 _HERE = b"here "
 _GO = b"go "
 _STOP = b"stop "
 _LIMIT = 65_536
-"""Bytes of a line."""
+"""Bytes of a line, at most."""
 _PAUSE = 0.2
-"""Seconds between two attempts to reach who is missing."""
+"""Seconds between two attempts to reach missing processes."""
 _TIMEOUT = 5.0
-"""Seconds one attempt may take."""
+"""Seconds that one attempt may take."""
 _PATIENCE = 10.0
-"""Seconds until the leader says for whom it waits."""
+"""Seconds until the leader logs which processes are missing."""
 
 log = logging.getLogger("qtj_trainer")
 
 
-def meet(cluster: Cluster, word: str = "", terms: Terms | None = None) -> str:
-    """Returns when every process of the cluster has called it.
+def meet(cluster: Cluster, message: str = "", terms: Terms | None = None) -> str:
+    """Waits for all processes with which this one trains, and logs when they have met.
+
+    A coordinator does not wait until its servers call this function, but until they listen.
 
     Args:
-        cluster: Who meets.
-        word: What the leader has to say to all, one line; that of others is not heard.
-        terms: What all must have alike.
+        cluster: The processes that meet.
+        message: The leader's message to all, one line; messages of followers are ignored.
+        terms: Values that must be equal in all processes that take each step together.
 
     Returns:
-        The word of the leader.
+        The message of the leader.
 
     Raises:
-        UserError: If the port of this process is taken, or in all processes if the terms of one differ.
-        TryAgainError: If a follower went away after all had come.
+        UserError: If the port of this process is in use, or in all processes if the terms of one differ.
+        TryAgainError: If a follower was lost after all had met.
+    """
+    if cluster.is_coordinated:
+        _meet_servers(cluster)
+    else:
+        message = broadcast_from_leader(cluster, message, terms)
+    if cluster.size > 1:
+        log.info("all %d processes have met", cluster.size)
+    return message
+
+
+def broadcast_from_leader(cluster: Cluster, message: str = "", terms: Terms | None = None) -> str:
+    """Returns the message of the leader, once every process of the cluster has called this function.
+
+    Args:
+        cluster: The processes that meet.
+        message: The leader's message to all, one line; messages of followers are ignored.
+        terms: Values that must be equal in all processes.
+
+    Returns:
+        The message of the leader.
+
+    Raises:
+        UserError: If the port of this process is in use, or in all processes if the terms of one differ.
+        TryAgainError: If a follower was lost after all had met.
     """
     if cluster.leads:
-        _gather(cluster.others, word, terms or {})
+        _gather(cluster.others, message, terms or {})
     elif cluster.me:
         return _follow(cluster.me, terms or {})
-    return word
+    return message
 
 
-def meet_servers(cluster: Cluster) -> None:
-    """Returns when each server of a coordinator has been seen to listen. They do not wait for it."""
-    missing, told = set(cluster.others), time.monotonic() + _PATIENCE
+def _meet_servers(cluster: Cluster) -> None:
+    """Waits until each server of a coordinator listens. The servers do not wait for it."""
+    missing, log_at = set(cluster.others), time.monotonic() + _PATIENCE
     while missing := {each for each in missing if not _listens(each)}:
-        told = _tell(missing, told)
+        log_at = _log_missing(missing, log_at)
         time.sleep(_PAUSE)
 
 
@@ -84,44 +111,46 @@ def _listens(member: Member) -> bool:
     return True
 
 
-def _tell(missing: Iterable[Member], when: float) -> float:
-    """Says for whom this process waits, once and not at first. Returns when to say so."""
+def _log_missing(missing: Iterable[Member], when: float) -> float:
+    """Logs once, from the time `when` on, which processes are missing. Returns when to log them."""
     if time.monotonic() < when:
         return when
     log.info("waiting for %s", ", ".join(sorted(map(str, missing))))
     return inf
 
 
-def _gather(followers: list[Member], word: str, terms: Terms) -> None:
+def _gather(followers: list[Member], message: str, terms: Terms) -> None:
     with ExitStack() as stack:
-        told = time.monotonic() + _PATIENCE
+        log_at = time.monotonic() + _PATIENCE
         reached: dict[Member, socket.socket] = {}
         differences: dict[Member, str] = {}
-        while missing := [each for each in followers if each not in reached or _gone(reached[each])]:
+        while missing := [each for each in followers if each not in reached or _is_closed(reached[each])]:
             for each in missing:
                 with suppress(OSError):
                     connection, theirs = _reach(each)
                     reached[each] = stack.enter_context(connection)
                     differences[each] = difference(terms, theirs)
-            told = _tell(missing, told)
+            log_at = _log_missing(missing, log_at)
             time.sleep(_PAUSE)
-        refusal = next((f"{each} {said}" for each, said in differences.items() if said), "")
-        line = _STOP + refusal.encode() if refusal else _GO + word.encode()
+        refusal = next((f"{each} {text}" for each, text in differences.items() if text), "")
+        line = _STOP + refusal.encode() if refusal else _GO + message.encode()
         for each, connection in reached.items():
             _send(each, connection, line + b"\n")
+        for connection in reached.values():
+            _wait_for_close(connection)
     if refusal:
         raise UserError(refusal)
 
 
 def _reach(member: Member) -> tuple[socket.socket, Terms]:
-    """Connects to a follower and waits for its greeting, which a proxy before it would not give."""
+    """Connects to a follower and waits for its greeting, which a proxy in front of it would not send."""
     connection = socket.create_connection((member.host, member.port), _TIMEOUT)
     try:
-        with connection.makefile("rb") as stream:  # nothing follows the greeting before the leader speaks
+        with connection.makefile("rb") as stream:  # the follower sends only the greeting before the leader answers
             terms = _terms(stream.readline(_LIMIT))
         if terms is None:
             raise ConnectionError(f"{member} does not greet")
-        connection.settimeout(0)  # from now on it is only looked at
+        connection.settimeout(0)  # from now on it is only polled
     except OSError:
         connection.close()
         raise
@@ -132,8 +161,8 @@ def _terms(greeting: bytes) -> Terms | None:
     if not (greeting.startswith(_HERE) and greeting.endswith(b"\n")):
         return None
     with suppress(ValueError):
-        said = json.loads(greeting.removeprefix(_HERE))
-        return said if isinstance(said, dict) else None
+        terms = json.loads(greeting.removeprefix(_HERE))
+        return terms if isinstance(terms, dict) else None
     return None
 
 
@@ -141,11 +170,18 @@ def _send(member: Member, connection: socket.socket, line: bytes) -> None:
     try:
         connection.sendall(line)
     except OSError as problem:
-        raise TryAgainError(f"{member} went away before training began: all have to start again") from problem
+        raise TryAgainError(f"{member} was lost before training started: all have to start again") from problem
 
 
-def _gone(connection: socket.socket) -> bool:
-    """Tells whether the other side has closed: then there is an end to read, otherwise nothing."""
+def _wait_for_close(connection: socket.socket) -> None:
+    """Waits until a follower has stopped listening. Otherwise the next meeting could connect to this server."""
+    connection.settimeout(_TIMEOUT)
+    with suppress(OSError):
+        connection.recv(1)
+
+
+def _is_closed(connection: socket.socket) -> bool:
+    """Returns whether the other side has closed the connection: then a read returns its end, otherwise nothing."""
     try:
         return not connection.recv(1, socket.MSG_PEEK)
     except BlockingIOError:
@@ -155,8 +191,9 @@ def _gone(connection: socket.socket) -> bool:
 
 
 def _follow(me: Member, terms: Terms) -> str:
-    """Listens until the leader says go, and returns what else it says."""
-    heard: SimpleQueue[bytes] = SimpleQueue()
+    """Listens until the leader sends the start, and returns the leader's message."""
+    received: SimpleQueue[tuple[bytes, socket.socket]] = SimpleQueue()
+    closed = Event()
 
     class Greeting(StreamRequestHandler):
         def handle(self) -> None:
@@ -164,24 +201,29 @@ def _follow(me: Member, terms: Terms) -> str:
                 self.wfile.write(_HERE + json.dumps(terms).encode() + b"\n")
                 line = self.rfile.readline(_LIMIT)
                 if line.startswith((_GO, _STOP)) and line.endswith(b"\n"):
-                    heard.put(line)
+                    received.put((line, self.connection))
+                    closed.wait()
 
     try:
         server = _Server(me.port, Greeting)
     except OSError as problem:
-        raise UserError(f"cannot listen as {me} ({problem.strerror}): free the port or name another") from problem
+        raise UserError(f"cannot listen as {me} ({problem.strerror}): free the port or use another one") from problem
     with server:
         Thread(target=server.serve_forever, args=(_PAUSE,), name="rendezvous", daemon=True).start()
-        line = heard.get()
+        line, leader = received.get()
         server.shutdown()
-    _, _, said = line.decode().rstrip("\n").partition(" ")
+    # Not by the thread of the connection: it does not run while TensorFlow connects, which holds Python's lock.
+    with suppress(OSError):
+        leader.shutdown(socket.SHUT_RDWR)
+    closed.set()
+    _, _, message = line.decode().rstrip("\n").partition(" ")
     if line.startswith(_STOP):
-        raise UserError(said)
-    return said
+        raise UserError(message)
+    return message
 
 
 class _Server(ThreadingTCPServer):
-    """Listens on all addresses of both IP versions; strangers who connect and say nothing hold up nobody."""
+    """Listens on all addresses of both IP versions. A connection that sends nothing does not delay others."""
 
     daemon_threads = True
     block_on_close = False

@@ -10,9 +10,9 @@ from typing import Any, Self
 import qtj_contract as contract
 from qtj_trainer.errors import TrainerError, UserError
 from qtj_trainer.replicate.cluster import Cluster
-from qtj_trainer.replicate.strategy import farewell, peers_watched, start_tensorflow
+from qtj_trainer.replicate.strategy import leave_together, peers_watched, start_tensorflow
 
-import tensorflow as tf  # isort: skip  without the lines it always prints, thanks to the import above
+import tensorflow as tf  # isort: skip  after the import above, which hides the lines that TensorFlow prints
 import tf_keras  # isort: skip
 
 from qtj_trainer.replicate.primitives import all_reduce  # isort: skip
@@ -22,11 +22,11 @@ __all__ = ["Input", "Replicator"]
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """For whom an input function makes data.
+    """The replica for which an input function makes a dataset.
 
     Attributes:
-        replica: Which replica, from 0.
-        replicas: How many there are.
+        replica: Index of the replica, from 0.
+        replicas: Number of replicas.
     """
 
     replica: int
@@ -41,15 +41,15 @@ class _Averaging:
 
     @property
     def variables(self) -> list[tf.Variable]:
-        """What the optimizer remembers, once it is built: part of what a checkpoint has to hold."""
+        """The optimizer's variables, once it is built. A checkpoint must hold them."""
         return list(self._optimizer.variables)
 
     def build(self, variables: Iterable[tf.Variable]) -> None:
-        """Makes what the optimizer remembers of each variable. To be called where the variables are made."""
+        """Creates the optimizer's variables. Call it where the trained variables are created."""
         self._optimizer.build(list(variables))
 
     def apply_gradients(self, gradients: Iterable[tuple[tf.Tensor, tf.Variable]]) -> None:
-        """Averages the gradients over all replicas and takes a step, the same on each. To be called in a step."""
+        """Averages the gradients over all replicas and applies them, the same on each. Call it in a step."""
         averaged = [(all_reduce(gradient, "mean"), variable) for gradient, variable in gradients]
         self._optimizer.apply_gradients(averaged, skip_gradients_aggregation=True)
 
@@ -57,15 +57,15 @@ class _Averaging:
 class Replicator:
     """Runs a step function on every replica that the environment offers.
 
-    That is OneDevice, Mirrored, MultiWorkerMirrored or TPU: see `qtj_trainer.replicate.strategy`. To be made before
-    TensorFlow is used.
+    The strategy is OneDevice, Mirrored, MultiWorkerMirrored or TPU: see `qtj_trainer.replicate.strategy`. Create the
+    replicator before TensorFlow is used.
 
     Attributes:
         cluster: The processes that train together.
     """
 
     def __init__(self, *, devices: int | None = None, environment: Mapping[str, str] | None = None) -> None:
-        """Waits until all processes have come.
+        """Waits until all processes have met.
 
         Args:
             devices: Devices of this process that take part; None reads QTJ_DEVICES, and 0 takes all GPUs or the
@@ -73,13 +73,13 @@ class Replicator:
             environment: The environment; None for that of this process.
 
         Raises:
-            UserError: If the environment is none that can train.
+            UserError: If the environment is invalid.
         """
-        # No default of the signature: help() prints those, secrets and all.
+        # The signature has no default, because help() prints defaults, and the environment may have secrets.
         environment = os.environ if environment is None else environment
         self.cluster = Cluster.from_environment(environment)
         if self.cluster.is_coordinated:
-            raise UserError("a replicator's replicas take each step together: use no parameter servers")
+            raise UserError("a replicator's replicas take each step together: remove the parameter servers")
         count = int(environment.get("QTJ_DEVICES") or 0) if devices is None else devices
         self._graphs: dict[Callable[[Any], Any], Callable[[Any], Any]] = {}
         port = environment.get(contract.Env.PROFILER_PORT)
@@ -89,28 +89,28 @@ class Replicator:
         return self
 
     def __exit__(self, kind: object, problem: BaseException | None, traceback: object) -> None:
-        """Lets all processes leave together; a failure of a peer ends this one so that all are run again."""
+        """Waits until all processes can end. If a peer has failed, this process asks for a restart of all."""
         try:
             if problem is None:
-                farewell(self._strategy, self.cluster)
+                leave_together(self._strategy, self.cluster)
         except TrainerError as late:
             problem = late
         if isinstance(problem, TrainerError):
-            print(f"error: {problem}", file=sys.stderr, flush=True)  # noqa: T201  the program's last word
+            print(f"error: {problem}", file=sys.stderr, flush=True)  # noqa: T201  the program's last message
             os._exit(problem.exit_code)
 
     @property
     def replicas(self) -> int:
-        """Number of replicas, those of other processes included."""
+        """Number of replicas in all processes."""
         return int(self._strategy.num_replicas_in_sync)
 
     def scope(self) -> AbstractContextManager[Any]:
-        """Variables made in this context are the same on every replica."""
+        """Returns a context. Variables that are created in it are the same on every replica."""
         scope: AbstractContextManager[Any] = self._strategy.scope()
         return scope
 
     def wrap_optimizer(self, optimizer: tf_keras.optimizers.Optimizer) -> _Averaging:
-        """Returns an optimizer that averages gradients over the replicas. To be called in `scope`."""
+        """Returns an optimizer that averages gradients over the replicas. Call it in `scope`."""
         return _Averaging(optimizer)
 
     def run(
@@ -119,18 +119,18 @@ class Replicator:
         input_fn: Callable[[Input], tf.data.Dataset],
         steps: int,
     ) -> Iterator[Any]:
-        """Runs a step on every replica, again and again.
+        """Runs steps on every replica.
 
         Args:
-            step_fn: Takes what one replica's dataset gives next; becomes a graph.
-            input_fn: Makes the dataset of one replica, with as many elements as there are steps.
-            steps: How many steps.
+            step_fn: Takes the next element of one replica's dataset. It is compiled to a graph.
+            input_fn: Makes the dataset of one replica, with at least `steps` elements.
+            steps: Number of steps.
 
         Yields:
-            What `step_fn` returned on this process' first replica.
+            What `step_fn` returned on the first replica of this process.
 
         Raises:
-            TryAgainError: If another process died.
+            TryAgainError: If another process was lost.
         """
         inputs = iter(self._strategy.distribute_datasets_from_function(lambda context: _local(input_fn, context)))
         step = self._compiled(step_fn)
@@ -140,7 +140,7 @@ class Replicator:
             yield tf.nest.map_structure(lambda each: self._strategy.experimental_local_results(each)[0], results)
 
     def _compiled(self, step_fn: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Returns the graph of a step, the same one in each epoch: it takes seconds to make."""
+        """Returns the graph of a step. It takes seconds to build, so each call of `run` uses the same one."""
         if step_fn not in self._graphs:
             run = self._strategy.run
             self._graphs[step_fn] = tf.function(lambda inputs: run(step_fn, args=(next(inputs),)))
@@ -148,7 +148,7 @@ class Replicator:
 
 
 def _local(input_fn: Callable[[Input], tf.data.Dataset], context: tf.distribute.InputContext) -> tf.data.Dataset:
-    """Returns the elements of this process' replicas, in turn."""
+    """Returns the elements for the replicas of this process, in turn."""
     replicas = context.num_replicas_in_sync
     count = replicas // context.num_input_pipelines
     first = context.input_pipeline_id * count

@@ -1,9 +1,9 @@
-"""Starts TensorFlow in the one order that works, with the strategy the environment asks for, and ends it the same way.
+"""Starts TensorFlow in the only order that works, with the strategy of the environment, and ends it.
 
 TensorFlow fixes its thread pools, its devices and its cluster when it is first used, and TensorFlow Quantum uses it
-while it is imported. Hence: import TensorFlow, threads, devices, strategy; only then a model.
+while it is imported. So the order is: import TensorFlow, threads, devices, strategy, and then the model.
 
-    TF_CONFIG names parameter servers     ParameterServerStrategy      the chief hands out steps, the others serve
+    TF_CONFIG names parameter servers     ParameterServerStrategy      the chief schedules steps, the others serve
     TF_CONFIG names several processes     MultiWorkerMirroredStrategy  all take each step together
     TPU_NAME is set                       TPUStrategy
     several devices                       MirroredStrategy             GPUs, or logical devices of the processor
@@ -19,18 +19,18 @@ from qtj_contract.control_groups import cpu_limit
 from qtj_trainer.errors import DivergedError, TryAgainError, UserError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.replicate.quiet import without_plugin_noise
-from qtj_trainer.replicate.rendezvous import meet, meet_servers
+from qtj_trainer.replicate.rendezvous import meet
 from qtj_trainer.replicate.terms import Terms
-from qtj_trainer.tracer import mend_tracer, serve_profiles
+from qtj_trainer.tracer import patch_tracer, serve_profiles
 
-mend_tracer()
+patch_tracer()
 with without_plugin_noise():
     import tensorflow as tf
 
 __all__ = [
     "diverging_together",
-    "farewell",
     "is_of_worker",
+    "leave_together",
     "peers_watched",
     "prepare_tensorflow",
     "serve",
@@ -39,7 +39,7 @@ __all__ = [
 
 log = logging.getLogger("qtj_trainer")
 
-_SIGNS_OF_DEATH = (
+_LOST_PEER_ERRORS = (
     tf.errors.AbortedError,
     tf.errors.CancelledError,
     tf.errors.DeadlineExceededError,
@@ -51,64 +51,59 @@ def start_tensorflow(
     cluster: Cluster,
     *,
     devices: int = 0,
-    word: str = "",
+    message: str = "",
     terms: Terms | None = None,
     profiler_port: int | None = None,
 ) -> tuple[tf.distribute.Strategy, str]:
-    """Sets up threads, devices, strategy and profiler; with several processes this waits until all have come.
+    """Sets up threads, devices, strategy and profiler. With several processes, it waits until all have met.
 
     Args:
-        cluster: Who trains.
-        devices: How many devices of this process train; 0 takes all GPUs, or the processor as one device.
-        word: What the leader has to say to all before they begin.
-        terms: What all that take each step together must have alike.
-        profiler_port: Where this process can be asked for profiles.
+        cluster: The processes that train.
+        devices: Number of devices of this process that train; 0 takes all GPUs, or the processor as one device.
+        message: The leader's message to all processes, one line.
+        terms: Values that must be equal in all processes that take each step together.
+        profiler_port: Port for requests of profiles; None serves none.
 
     Returns:
-        The strategy, and the word of the leader.
+        The strategy, and the message of the leader.
 
     Raises:
-        UserError: If there are not as many devices, or the terms of one process are not those of the leader.
-        TryAgainError: If a peer went away meanwhile.
+        UserError: If there are fewer devices, or the terms of a process differ from those of the leader.
+        TryAgainError: If a peer was lost in the meantime.
     """
     prepare_tensorflow()
     chosen = _devices(devices)
     with peers_watched(cluster):
-        if cluster.is_coordinated:
-            meet_servers(cluster)
-        else:
-            word = meet(cluster, word, terms)
-        if cluster.size > 1:
-            log.info("all %d processes have met", cluster.size)
+        message = meet(cluster, message, terms)
         strategy = _strategy(cluster, chosen)
     serve_profiles(profiler_port)
-    return strategy, word
+    return strategy, message
 
 
 def prepare_tensorflow() -> None:
-    """Sets up what has to be settled before TensorFlow is used, in a process with or without a strategy."""
+    """Sets up what TensorFlow fixes at its first use, in a process with or without a strategy."""
     log.info("TensorFlow %s is ready", tf.__version__)
     tf.get_logger().setLevel("ERROR")
-    # TensorFlow counts the processors of the node: a container that may use 2 of 64 would run 64 threads, and be halted
-    # by the kernel for most of each scheduling period.
+    # TensorFlow counts the processors of the node: a container with a limit of 2 of 64 would run 64 threads, and the
+    # kernel would throttle it for most of each scheduling period.
     if threads := cpu_limit():
         tf.config.threading.set_intra_op_parallelism_threads(threads)
-    for gpu in tf.config.list_physical_devices("GPU"):  # otherwise the first process takes all the memory of each
-        tf.config.experimental.set_memory_growth(gpu, True)  # noqa: FBT003  as TensorFlow has it
+    for gpu in tf.config.list_physical_devices("GPU"):  # otherwise the first process takes all memory of each GPU
+        tf.config.experimental.set_memory_growth(gpu, True)  # noqa: FBT003  TensorFlow's signature
 
 
 def serve(cluster: Cluster, *, profiler_port: int | None = None) -> tf.distribute.Server:
-    """Starts the server of a parameter server or of its worker, whose operations must be loaded by then.
+    """Starts the server of a parameter server or of its worker. The operations of the model must be loaded before.
 
     Args:
-        cluster: Who trains.
-        profiler_port: Where this process can be asked for profiles.
+        cluster: The processes that train.
+        profiler_port: Port for requests of profiles; None serves none.
 
     Raises:
-        UserError: If its port is taken.
+        UserError: If its port is in use.
     """
-    assert cluster.me  # noqa: S101  a process outside a cluster serves nobody
-    # Each remote call holds a thread of its worker, and a processor may offer fewer than there are workers.
+    assert cluster.me  # noqa: S101  only processes of a cluster serve
+    # Each remote call holds a thread of its worker, and a machine may have fewer processors than there are workers.
     config = tf.compat.v1.ConfigProto(inter_op_parallelism_threads=max(4, cluster.size + 1))
     try:
         server = tf.distribute.Server(
@@ -119,17 +114,17 @@ def serve(cluster: Cluster, *, profiler_port: int | None = None) -> tf.distribut
             config=config,
         )
     except tf.errors.UnknownError as problem:
-        raise UserError(f"cannot listen as {cluster.me}: free the port or name another") from problem
+        raise UserError(f"cannot listen as {cluster.me}: free the port or use another one") from problem
     serve_profiles(profiler_port)
     return server
 
 
 @contextmanager
 def peers_watched(cluster: Cluster) -> Iterator[None]:
-    """Turns the errors by which TensorFlow notices a dead peer into one sentence and a retry."""
+    """Converts TensorFlow's errors for a lost peer to a `TryAgainError`."""
     try:
         yield
-    except _SIGNS_OF_DEATH as problem:
+    except _LOST_PEER_ERRORS as problem:
         if cluster.size == 1:
             raise
         peer = "another worker" if not cluster.is_coordinated or is_of_worker(problem) else "a parameter server"
@@ -140,39 +135,39 @@ def peers_watched(cluster: Cluster) -> Iterator[None]:
 
 @contextmanager
 def diverging_together(strategy: tf.distribute.Strategy, cluster: Cluster) -> Iterator[None]:
-    """Lets all processes leave together where training diverges, which all of them notice at the same step.
+    """Lets all processes end together if training diverges, which all of them detect at the same step.
 
-    A slower one would otherwise take the end of a faster one for a lost peer, and ask for another run.
+    Otherwise a slower process would treat a faster one as a lost peer, and ask for another run.
     """
     try:
         yield
     except DivergedError:
         with suppress(TryAgainError):
-            farewell(strategy, cluster)
+            leave_together(strategy, cluster)
         raise
 
 
 def is_of_worker(problem: Exception) -> bool:
-    """Tells whether an error is of a coordinator's worker that is away, and not of a parameter server.
+    """Returns whether an error is due to a lost worker of a coordinator, and not to a parameter server.
 
-    A worker that is back already under its old address has no device and no tensor of its predecessor's: that is an
+    A new worker at the old address does not have the devices and tensors of the lost one. TensorFlow reports that as an
     invalid argument.
     """
-    said = str(problem)
-    is_sign = isinstance(problem, (*_SIGNS_OF_DEATH, tf.errors.InvalidArgumentError))
-    return is_sign and "/job:worker" in said and "remote target /job:ps" not in said
+    message = str(problem)
+    is_sign = isinstance(problem, (*_LOST_PEER_ERRORS, tf.errors.InvalidArgumentError))
+    return is_sign and "/job:worker" in message and "remote target /job:ps" not in message
 
 
-def farewell(strategy: tf.distribute.Strategy, cluster: Cluster) -> None:
-    """Lets all processes leave together.
+def leave_together(strategy: tf.distribute.Strategy, cluster: Cluster) -> None:
+    """Waits at two barriers, so that all processes end together.
 
-    Two rounds. Nobody comes out of the first before all are in it, the leader with its results stored: from then on
-    success is certain. Whoever comes out of the second knows that all came out of the first. A process that comes out
-    early and exits may break the second round for a slower one, which harms nobody. Servers take no part: they see for
-    themselves that the job has its result.
+    All processes leave the first barrier only after all have reached it, the leader with its result stored: from then
+    on success is certain. A process that leaves the second barrier knows that all have left the first. If it exits, the
+    second barrier may fail for a slower process, which has no effect. Servers do not take part: they check themselves
+    whether the job has its result.
 
     Raises:
-        TryAgainError: If a process died before all had arrived.
+        TryAgainError: If a process was lost before all had reached the first barrier.
     """
     if cluster.is_coordinated:
         return
@@ -183,12 +178,12 @@ def farewell(strategy: tf.distribute.Strategy, cluster: Cluster) -> None:
 
 
 def _devices(count: int) -> list[str]:
-    """Returns the devices to train on, in TensorFlow's names; empty for its own choice."""
+    """Returns TensorFlow's names of the devices to train on; empty for TensorFlow's default."""
     gpus = tf.config.list_physical_devices("GPU")
     if gpus:
         if count > len(gpus):
             raise UserError(
-                f"--devices is {count}, and this process has {len(gpus)} GPUs: ask for fewer or for another machine"
+                f"--devices is {count}, and this process has {len(gpus)} GPUs: use fewer devices or another machine"
             )
         chosen = [f"GPU:{index}" for index in range(count or len(gpus))]
         log.info("training on %s", ", ".join(chosen))
@@ -201,7 +196,7 @@ def _devices(count: int) -> list[str]:
 
 def _strategy(cluster: Cluster, devices: list[str]) -> tf.distribute.Strategy:
     if cluster.is_coordinated:
-        # A call to a worker that is away must wait for it, not fail at once.
+        # A call to a lost worker must wait for its replacement, not fail at once.
         os.environ.setdefault("GRPC_FAIL_FAST", "use_caller")
         return tf.distribute.ParameterServerStrategy(tf.distribute.cluster_resolver.TFConfigClusterResolver())
     if cluster.size > 1:

@@ -1,7 +1,7 @@
-"""What all workers of a training must have alike, and the sentence that says where one of them has not.
+"""The terms that must be equal in all workers of a training, and the message that names their differences.
 
-Each step averages the gradients of all workers. With other data or another option in one of them it would still end,
-with weights that no record describes.
+Each step averages the gradients of all workers. With other data or options in one worker, training would still finish,
+but with weights that no record describes.
 """
 
 import json
@@ -10,26 +10,26 @@ from collections.abc import Mapping
 __all__ = ["Terms", "difference"]
 
 Terms = Mapping[str, object]
-"""Values that JSON has, by the names a user knows them by."""
+"""JSON values, by the names that users know."""
 
 _LONGEST = 60
-"""Characters of a value that are shown."""
+"""Characters of a value that are shown, at most."""
 _ABSENT = "the default"
 
 
 def difference(leader: Terms, follower: Terms) -> str:
-    """Says in which of its terms a follower differs, to be read after its name; nothing where it does not.
+    """Returns how a follower's terms differ, as a text that follows its name; empty if they do not.
 
     Args:
         leader: The terms of the leader.
-        follower: Those of the follower.
+        follower: The terms of the follower.
     """
-    names = [name for name in {**leader, **follower} if _said(leader, name) != _said(follower, name)]
-    parts = [f"{name} {_said(follower, name)} where the leader has {_said(leader, name)}" for name in names]
+    names = [name for name in {**leader, **follower} if _shown(leader, name) != _shown(follower, name)]
+    parts = [f"{name} {_shown(follower, name)} where the leader has {_shown(leader, name)}" for name in names]
     return f"has {', '.join(parts)}: give all workers the same arguments and the same data" if parts else ""
 
 
-def _said(terms: Terms, name: str) -> str:
+def _shown(terms: Terms, name: str) -> str:
     if name not in terms:
         return _ABSENT
     text = json.dumps(terms[name])

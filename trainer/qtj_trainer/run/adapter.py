@@ -1,9 +1,10 @@
-"""What a program has to do with the thing it trains, whatever framework that is of."""
+"""What a program does with the model or state that it trains, in any framework."""
 
 from typing import Any, Protocol
 
 from qtj_trainer.replicate.cluster import Cluster
-from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints, State
+from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints
+from qtj_trainer.run.training import Numbers
 
 __all__ = ["REMEDY", "Adapter"]
 
@@ -11,11 +12,11 @@ REMEDY = "lower the optimizer's learning rate, or look for such numbers in the d
 """What helps against training that diverges."""
 
 
-class Adapter(Protocol):
-    """A model, or a state, as `Program` sees it; to `Checkpoints`, what is trained."""
+class Adapter(Numbers, Protocol):
+    """The model or state of a `Program`; for `Checkpoints`, it is what is trained."""
 
     suffix: str
-    """Of the file of its weights."""
+    """Suffix of the file of its weights."""
 
     @property
     def name(self) -> str:
@@ -25,40 +26,31 @@ class Adapter(Protocol):
         """Returns a digest of its structure."""
 
     def newest(self, checkpoints: Checkpoints, cluster: Cluster) -> Checkpoint | None:
-        """Returns the checkpoint from which all processes go on, the same in each.
+        """Returns the checkpoint from which all processes continue. It is the same in each of them.
 
         Raises:
-            UserError: If one of them does not find it.
+            UserError: If a process does not find it.
         """
 
-    def state(self) -> State:
-        """Returns all numbers that training changes."""
-
-    def restore(self, state: State) -> None:
-        """Puts back what `state` has returned."""
-
-    def check_finite(self, step: int) -> None:
-        """Raises DivergedError if a weight is not finite after a step."""
-
     def warn_if_unchanged(self) -> None:
-        """Says in the log if nothing of it has changed since this was made."""
+        """Logs a warning if nothing has changed since this object was created."""
 
     def dump(self) -> bytes:
         """Encodes the weights; equal weights give equal bytes."""
 
     def load(self, data: bytes, *, otherwise: str) -> Any:  # noqa: ANN401  what was given to the program
-        """Puts encoded weights back.
+        """Restores encoded weights.
 
         Args:
-            data: What `dump` has returned.
-            otherwise: What to say when they are of another structure, as the first half of a sentence.
+            data: What `dump` returned.
+            otherwise: First half of the error message, for weights of another structure.
 
         Returns:
-            The thing with these weights, to be used from now on.
+            The model or state with these weights. Use it from now on.
 
         Raises:
-            UserError: If they are of another structure.
+            UserError: If the weights have another structure.
         """
 
-    def farewell(self, cluster: Cluster) -> None:
-        """Lets all processes leave together: one that left early would end those that wait for it."""
+    def leave_together(self, cluster: Cluster) -> None:
+        """Waits until all processes can end. One that ended early would make the waiting ones fail."""

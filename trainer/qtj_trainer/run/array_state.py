@@ -1,4 +1,4 @@
-"""A tree of arrays as `qtj_trainer.run.program` sees it: of NumPy, JAX, PyTorch, PennyLane or TensorFlow."""
+"""A tree of arrays that a program trains: of NumPy, JAX, PyTorch, PennyLane or TensorFlow."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from qtj_trainer.errors import UserError
 from qtj_trainer.replicate.cluster import Cluster
-from qtj_trainer.replicate.rendezvous import meet
+from qtj_trainer.replicate.rendezvous import broadcast_from_leader
 from qtj_trainer.run.adapter import REMEDY
 from qtj_trainer.run.artifacts import arrays_from_bytes, arrays_to_bytes
 from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints
@@ -29,14 +29,17 @@ __all__ = ["ArrayState"]
 log = logging.getLogger("qtj_trainer")
 
 _STRUCTURE = "structure.json"
-"""Among the arrays of stored weights, what they are the arrays of."""
+"""Name of the entry in stored weights that describes the tree of the arrays."""
 
 _SHARED = "shared"
-"""In the structure of a checkpoint, which parts share memory; not in that of weights, whose bytes tell of numbers."""
+"""Key in the structure of a checkpoint: which parts share memory.
+
+Stored weights do not have it, because equal weights must give equal bytes.
+"""
 
 
 class ArrayState:
-    """A tree of arrays, as it is when this is made: that decides which checkpoints fit it."""
+    """A tree of arrays. Its structure when this object is created decides which checkpoints fit."""
 
     name = "arrays"
     suffix = "npz"
@@ -46,7 +49,7 @@ class ArrayState:
         self._first, arrays = describe(tree)
         self._digest = _digest(self._first, arrays)
         self._free = {name for name, values in arrays.items() if not _is_finite(values)}
-        """Arrays that need not be finite, as they were not at the start: the best loss so far may begin as infinity."""
+        """Arrays that were not finite at the start, so they may stay so: the best loss so far can start at infinity."""
 
     def fingerprint(self, _: Options) -> str:
         """Returns a digest of names, shapes and types."""
@@ -55,122 +58,122 @@ class ArrayState:
     def newest(self, checkpoints: Checkpoints, cluster: Cluster) -> Checkpoint | None:
         """Returns the newest checkpoint, the same in all processes.
 
-        Processes that no strategy of TensorFlow connects meet, and take the leader's choice. All of them look before:
-        a leader that has gone on may have deleted it by the time that a slower one comes to read it.
+        Without a strategy of TensorFlow, the processes meet and take the leader's choice. Each one reads its newest
+        checkpoint before that: a leader that trains already may have deleted it when a slower process reads it.
         """
-        found = checkpoints.newest()
+        newest = checkpoints.newest()
         if self._strategy:
             from qtj_trainer.run.agreement import agree  # noqa: PLC0415
 
-            agree(found.position.step if found else 0, self._strategy)
-            return found
-        mine = found.name if found else ""
-        chosen = meet(cluster, mine)
+            agree(newest.position.step if newest else 0, self._strategy)
+            return newest
+        mine = newest.name if newest else ""
+        chosen = broadcast_from_leader(cluster, mine)
         if chosen == mine:
-            return found
+            return newest
         return checkpoints.read(chosen) if chosen else None
 
     def state(self) -> Numbers:
-        """Returns the structure, with what is shared in it, and then the arrays that it names."""
-        said, arrays = describe(self._tree)
-        self._check_same(said)
-        return [np.array(json.dumps({**said, _SHARED: shared_parts(self._tree)})), *arrays.values()]
+        """Returns the structure as JSON, with what is shared in it, and then the arrays in its order."""
+        description, arrays = describe(self._tree)
+        self._check_same(description)
+        return [np.array(json.dumps({**description, _SHARED: shared_parts(self._tree)})), *arrays.values()]
 
     def restore(self, state: Numbers) -> None:
-        """Puts them back. What is shared here and was not there becomes two: each has numbers of its own.
+        """Restores what `state` returned. Parts that share memory here, but did not then, become separate arrays.
 
         Raises:
-            UserError: If they do not fit.
+            UserError: If the numbers do not fit the tree.
         """
         structure, *arrays = state
-        said = json.loads(str(structure))
-        before = said.get(_SHARED, {})
-        apart = {path for path, first in shared_parts(self._tree).items() if before.get(path) != first}
+        description = json.loads(str(structure))
+        before = description.get(_SHARED, {})
+        separate = {path for path, first in shared_parts(self._tree).items() if before.get(path) != first}
         try:
-            rebuild(said, dict(zip(_names(said), arrays, strict=True)), self._tree, apart=apart)
+            rebuild(description, dict(zip(_names(description), arrays, strict=True)), self._tree, separate=separate)
         except ValueError as problem:
             raise UserError(f"the last checkpoint does not fit the state of this program: {problem}") from problem
 
     def check_finite(self, step: int) -> None:
-        """Raises DivergedError if an array is not finite that was so at the start."""
+        """Raises DivergedError if an array is not finite and was finite at the start."""
         _, arrays = describe(self._tree)
         check_weights(((name, each) for name, each in arrays.items() if name not in self._free), step, REMEDY)
 
     def warn_if_unchanged(self) -> None:
-        """Says what to do if training has changed nothing: a checkpoint of it would be one of the initial numbers.
+        """Logs what to do if training has changed nothing: its checkpoint would have the initial numbers.
 
-        It may be right: a state that is the best so far, or a learning rate that begins at zero.
+        It is no error: the state may hold the best numbers so far, or the learning rate may start at zero.
         """
         if _digest(*describe(self._tree)) == self._digest:
             log.warning(
-                "nothing of the state has changed in the first epoch: if it should have, assign to it what a step"
-                " returns, as in state.params = params"
+                "the first epoch has not changed the state: if it should have, assign what a step returns, as in"
+                " state.params = params"
             )
 
     def dump(self) -> bytes:
         """Encodes the arrays by their names, and the structure, as npz."""
-        said, arrays = describe(self._tree)
+        description, arrays = describe(self._tree)
         if _STRUCTURE in arrays:
-            raise UserError(f"an array of the weights has the name {_STRUCTURE}: give it another key")
-        return arrays_to_bytes({**arrays, _STRUCTURE: np.array(json.dumps(said))})
+            raise UserError(f"an array of the weights has the reserved name {_STRUCTURE}: give it another key")
+        return arrays_to_bytes({**arrays, _STRUCTURE: np.array(json.dumps(description))})
 
     def load(self, data: bytes, *, otherwise: str) -> Any:  # noqa: ANN401  of the type of what was given
-        """Puts encoded weights into the tree; returns the tree, or a new one where it cannot be changed."""
+        """Puts encoded weights into the tree. Returns the tree, or a new one if it cannot be changed in place."""
         try:
             arrays = dict(arrays_from_bytes(data))
-            said = json.loads(str(arrays.pop(_STRUCTURE)))
-            self._check_names(said)
-            return rebuild(said, arrays, self._tree)
-        except (ValueError, TypeError, KeyError, OSError) as problem:
+            description = json.loads(str(arrays.pop(_STRUCTURE)))
+            self._check_names(description)
+            return rebuild(description, arrays, self._tree)
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:  # a structure may be any JSON
             raise UserError(f"{otherwise}: {problem}") from problem
 
-    def farewell(self, cluster: Cluster) -> None:
-        """Lets the processes of a TensorFlow strategy leave together; others do not wait for each other."""
+    def leave_together(self, cluster: Cluster) -> None:
+        """Waits until all processes of a TensorFlow strategy can end. Without a strategy, it does not wait."""
         if self._strategy:
-            from qtj_trainer.replicate.strategy import farewell  # noqa: PLC0415
+            from qtj_trainer.replicate.strategy import leave_together  # noqa: PLC0415
 
-            farewell(self._strategy, cluster)
+            leave_together(self._strategy, cluster)
 
     @cached_property
     def _strategy(self) -> "tf.distribute.Strategy | None":
-        """The strategy of TensorFlow that the variables were made with, if there is one."""
-        found = (getattr(leaf, "distribute_strategy", None) for leaf in leaves(self._tree))
-        return next((each for each in found if each is not None), None)
+        """The strategy of TensorFlow under which the variables were created, if there is one."""
+        strategies = (getattr(leaf, "distribute_strategy", None) for leaf in leaves(self._tree))
+        return next((each for each in strategies if each is not None), None)
 
-    def _check_names(self, said: Description) -> None:
-        here, there = array_types(self._first), array_types(said)
+    def _check_names(self, description: Description) -> None:
+        here, there = array_types(self._first), array_types(description)
         for missing in sorted(here.keys() - there.keys()):
-            raise ValueError(f"{missing} is not among them")
+            raise ValueError(f"they do not have {missing}")
         for odd in sorted(there.keys() - here.keys()):
-            raise ValueError(f"{odd} is among them, and not here")
+            raise ValueError(f"they have {odd}, which this program does not have")
 
-    def _check_same(self, said: Description) -> None:
-        """Raises UserError where an array or an object has become another: no later attempt could put it back."""
-        before, now = array_types(self._first), array_types(said)
+    def _check_same(self, description: Description) -> None:
+        """Raises UserError if the type, the shape or the number of variables changed: no restart could restore it."""
+        before, now = array_types(self._first), array_types(description)
         for name in before.keys() & now.keys():
             if before[name] != now[name]:
                 raise UserError(
-                    f"{name} was {before[name]} when training began, and is {now[name]} now: give program.state() what"
-                    " the steps return"
+                    f"{name} was {before[name]} when training started, and is {now[name]} now: give program.state()"
+                    " arrays of the type and shape that the steps return"
                 )
-        counted = variable_counts(said)
+        counted = variable_counts(description)
         for path, count in variable_counts(self._first).items():
             if counted.get(path, count) != count:
                 raise UserError(
-                    f"{path} has {counted[path]} variables now, and had {count} when training began: build it before"
-                    " program.state(), an optimizer of Keras by optimizer.build(variables)"
+                    f"{path} has {counted[path]} variables now, and had {count} when training started: build it before"
+                    " program.state(), an optimizer of Keras with optimizer.build(variables)"
                 )
 
 
-def _names(said: Description) -> list[str]:
+def _names(description: Description) -> list[str]:
     """Returns the names of all arrays, in their order."""
-    if "array" in said:
-        return [said["array"]]
-    return [name for _, part in said.get("items", ()) for name in _names(part)]
+    if "array" in description:
+        return [description["array"]]
+    return [name for _, part in description.get("items", ()) for name in _names(part)]
 
 
-def _digest(said: Description, arrays: Arrays) -> str:
-    digest = hashlib.sha256(json.dumps(said).encode())
+def _digest(description: Description, arrays: Arrays) -> str:
+    digest = hashlib.sha256(json.dumps(description).encode())
     for values in arrays.values():
         digest.update(values.tobytes())
     return digest.hexdigest()

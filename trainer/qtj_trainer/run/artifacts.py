@@ -1,13 +1,13 @@
-"""The objects a training leaves, and how to find them again.
+"""The objects that a training stores, and how to find them.
 
-<artifacts>/weights/1f3c0a9e2b77.h5      the weights, named by their digest: never overwritten by others
-<artifacts>/weights/1f3c0a9e2b77.json    the record: all one needs to check or repeat them
+<artifacts>/weights/1f3c0a9e2b77.h5      the weights, named by their digest: other weights never overwrite them
+<artifacts>/weights/1f3c0a9e2b77.json    the record: all that is needed to check or repeat them
 <artifacts>/weights/1f3c0a9e2b77.*       the circuits, see `exported`; the predictions of an inference
-<artifacts>/held-out/5ab21c90d3ff.npz    the examples the training never saw
+<artifacts>/held-out/5ab21c90d3ff.npz    the held-out set: examples that were not used for training
 <artifacts>/result.json                  written last: this job has finished, with these weights
 
-What these files say of others is relative to <artifacts>, so that the folder can be moved or copied whole. In memory,
-and in what the operator is told, addresses are absolute.
+Addresses in these files are relative to <artifacts>, so that the whole folder can be moved or copied. In memory, and in
+messages to the operator, addresses are absolute.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from typing import Any, Self, get_origin, get_type_hints
 import numpy as np
 
 import qtj_contract as contract
-from qtj_trainer.errors import UserError
+from qtj_trainer.errors import UserError, reason_of
 from qtj_trainer.storage import MissingObjectError, Store, read_uri
 from qtj_trainer.workloads import Arrays
 
@@ -33,7 +33,7 @@ _RESULT = "result.json"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where an object is and what its bytes must be."""
+    """Where an object is, and the digest that its bytes must have."""
 
     uri: str
     sha256: str
@@ -44,22 +44,22 @@ class Address:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """The reproducibility record beside the weights: all one needs to check or repeat them.
+    """The reproducibility record beside the weights: all that is needed to check or repeat them.
 
     Attributes:
         workload: Name of the workload.
-        options: Its options, seed included.
+        options: Its options, with the seed.
         fingerprint: Digest of the model's structure.
         weights_sha256: Digest of the weights.
-        held_out: The examples to judge the weights by.
-        metrics: What the training measured on them.
-        versions: Of Python and the libraries that decide the numbers.
-        image: The container image, empty outside of one.
-        cluster: TF_CONFIG's cluster, empty for one process.
+        held_out: The held-out set, on which the weights are evaluated.
+        metrics: The final metrics of the training.
+        versions: Versions of Python and of the libraries that affect the numbers.
+        image: The container image; empty outside of a container.
+        cluster: The cluster of TF_CONFIG; empty for one process.
         job: Name of the job.
         attempt: Its attempt.
-        circuits: The files of each circuit with its learned angles, relative to the artifacts, by the layers' names.
-        epoch: The epoch after which the weights were these; 0 in a record of an earlier version.
+        circuits: By the name of the layer, the files of its circuit with the learned angles, relative to the artifacts.
+        epoch: The epoch after which the weights were stored; 0 in a record of an earlier version.
     """
 
     workload: str
@@ -80,27 +80,27 @@ class Record:
         _check_types(self)
 
     @classmethod
-    def beside(cls, weights_uri: str) -> Self:
+    def of_weights(cls, weights_uri: str) -> Self:
         """Reads the record of stored weights.
 
         Raises:
-            UserError: If there is none, or it cannot be understood.
+            UserError: If there is no record, or it cannot be read.
         """
         uri = _record_name(weights_uri)
         try:
-            said = json.loads(read_uri(uri))
-            examples, weights_sha256 = said.pop("heldOut"), said.pop("weightsSha256")
+            fields = json.loads(read_uri(uri))
+            examples, weights_sha256 = fields.pop("heldOut"), fields.pop("weightsSha256")
             held_out = Address(_absolute(_artifacts_of(weights_uri), examples["uri"]), examples["sha256"])
-            return cls(held_out=held_out, weights_sha256=weights_sha256, **said)
+            return cls(held_out=held_out, weights_sha256=weights_sha256, **fields)
         except (ValueError, TypeError, KeyError, AttributeError) as problem:
             raise UserError(f"{uri} is not a record of this version of the trainer: train again") from problem
 
     def store(self, store: Store, weights_name: str) -> None:
         """Writes the record beside its weights."""
-        said = asdict(self)
-        said["heldOut"], said["weightsSha256"] = said.pop("held_out"), said.pop("weights_sha256")
-        said["heldOut"]["uri"] = _relative(_root(store), self.held_out.uri)
-        store.write(_record_name(weights_name), _json(said))
+        fields = asdict(self)
+        fields["heldOut"], fields["weightsSha256"] = fields.pop("held_out"), fields.pop("weights_sha256")
+        fields["heldOut"]["uri"] = _relative(_root(store), self.held_out.uri)
+        store.write(_record_name(weights_name), _json(fields))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,12 +108,12 @@ class Result:
     """The marker that a job has finished its training.
 
     Attributes:
-        job_uid: Which job; another one of the same name trains anew.
-        weights: What it trained.
-        metrics: Its final numbers.
-        progress: How far it came.
-        epoch: The epoch whose weights and numbers these are; 0 where it was not said.
-        last_weights: Those of the last epoch, which are others than `weights` where an earlier epoch was the best.
+        job_uid: Uid of the job. Another job of the same name trains from the start.
+        weights: The trained weights.
+        metrics: The final metrics.
+        progress: The progress at the end.
+        epoch: The epoch of these weights and metrics; 0 if it was not recorded.
+        last_weights: The weights of the last epoch, if training had early stopping; None otherwise.
     """
 
     job_uid: str
@@ -125,21 +125,21 @@ class Result:
 
     @classmethod
     def latest(cls, store: Store) -> Self:
-        """Returns the result of whichever job finished last.
+        """Returns the result of the job that finished last.
 
         Raises:
-            MissingObjectError: If none has.
-            UserError: If the marker cannot be understood.
+            MissingObjectError: If no job has finished.
+            UserError: If the marker cannot be read.
         """
         try:
-            said = json.loads(store.read(_RESULT))
-            last = said.get("lastWeights")
+            fields = json.loads(store.read(_RESULT))
+            last = fields.get("lastWeights")
             return cls(
-                job_uid=said["jobUid"],
-                weights=_weights(store, said["weights"]),
-                metrics=said["metrics"],
-                progress=contract.Progress.from_dict(said.get("progress")),
-                epoch=int(said.get("epoch", 0)),
+                job_uid=fields["jobUid"],
+                weights=_weights(store, fields["weights"]),
+                metrics=fields["metrics"],
+                progress=contract.Progress.from_dict(fields.get("progress")),
+                epoch=int(fields.get("epoch", 0)),
                 last_weights=_weights(store, last) if last else None,
             )
         except (ValueError, TypeError, KeyError) as problem:
@@ -147,7 +147,7 @@ class Result:
 
     @classmethod
     def of_job(cls, store: Store, job_uid: str) -> Self | None:
-        """Returns the result of this very job if it has finished before; without an identity it has not."""
+        """Returns the result of this job if it has finished; None otherwise, or if the uid is empty."""
         try:
             latest = cls.latest(store)
         except MissingObjectError:
@@ -156,20 +156,20 @@ class Result:
 
     def store(self, store: Store) -> None:
         """Writes the marker."""
-        said: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "jobUid": self.job_uid,
-            "weights": _weights_said(store, self.weights),
+            "weights": _weights_fields(store, self.weights),
             "metrics": self.metrics,
             "progress": self.progress.to_dict() if self.progress else None,
         }
         if self.epoch:
-            said["epoch"] = self.epoch
+            fields["epoch"] = self.epoch
         if self.last_weights:
-            said["lastWeights"] = _weights_said(store, self.last_weights)
-        store.write(_RESULT, _json(said))
+            fields["lastWeights"] = _weights_fields(store, self.last_weights)
+        store.write(_RESULT, _json(fields))
 
     def message(self) -> contract.TerminationMessage:
-        """Says the result to the operator."""
+        """Returns the termination message that reports the result to the operator."""
         return contract.TerminationMessage(weights=self.weights, metrics=self.metrics, progress=self.progress)
 
 
@@ -186,17 +186,17 @@ def store_object(store: Store, folder: str, suffix: str, data: bytes) -> tuple[s
 
 
 def read_verified(address: Address) -> bytes:
-    """Reads bytes and checks that they are the ones meant.
+    """Reads an object and checks its digest.
 
     Raises:
-        UserError: If they are not.
+        UserError: If the digest is another one.
     """
     data = read_uri(address.uri)
     digest = hashlib.sha256(data).hexdigest()
     if digest != address.sha256:
         raise UserError(
-            f"{address.uri} has sha256 {digest[:_DIGITS]}... where {address.sha256[:_DIGITS]}... was stored: it was"
-            " changed since, so train again or restore it"
+            f"{address.uri} has sha256 {digest[:_DIGITS]}..., and {address.sha256[:_DIGITS]}... was stored: it was"
+            " changed since then, so restore it or train again"
         )
     return data
 
@@ -204,7 +204,8 @@ def read_verified(address: Address) -> bytes:
 def arrays_to_bytes(arrays: Arrays) -> bytes:
     """Encodes columns as npz; equal columns give equal bytes.
 
-    They are those of `np.savez`, which takes columns as keyword arguments: none may be named as one of its own.
+    The bytes are those of `np.savez`. That function takes columns as keyword arguments, so a column could not have the
+    name of one of its parameters.
 
     Raises:
         ValueError: If a column holds objects.
@@ -218,23 +219,30 @@ def arrays_to_bytes(arrays: Arrays) -> bytes:
 
 
 def arrays_from_bytes(data: bytes) -> Arrays:
-    """Decodes columns, refusing pickled objects."""
-    with np.load(io.BytesIO(data), allow_pickle=False) as columns:
-        return dict(columns)
+    """Decodes columns, refusing pickled objects.
+
+    Raises:
+        ValueError: If the bytes are not an npz archive, or are damaged.
+    """
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as columns:
+            return dict(columns)
+    except Exception as problem:  # the decoders of a damaged archive raise many kinds of errors
+        raise ValueError(f"it cannot be read as an archive of arrays ({reason_of(problem)})") from problem
 
 
 def _check_types(made: Address | Record) -> None:
-    """Raises TypeError where a field is of another type: a record may have been edited by hand."""
+    """Raises TypeError if a field has another type: a record may have been edited by hand."""
     for name, hint in get_type_hints(type(made)).items():
         if not isinstance(getattr(made, name), get_origin(hint) or hint):
             raise TypeError(f"{name} is {getattr(made, name)!r}")
 
 
-def _weights(store: Store, said: dict[str, str]) -> contract.Weights:
-    return contract.Weights(uri=_absolute(_root(store), said["uri"]), sha256=said["sha256"])
+def _weights(store: Store, fields: dict[str, str]) -> contract.Weights:
+    return contract.Weights(uri=_absolute(_root(store), fields["uri"]), sha256=fields["sha256"])
 
 
-def _weights_said(store: Store, weights: contract.Weights) -> dict[str, str]:
+def _weights_fields(store: Store, weights: contract.Weights) -> dict[str, str]:
     return {"uri": _relative(_root(store), weights.uri), "sha256": weights.sha256}
 
 
@@ -243,7 +251,7 @@ def _root(store: Store) -> str:
 
 
 def _artifacts_of(weights: str) -> str:
-    """Returns the root that weights are stored below."""
+    """Returns the folder of the artifacts that weights belong to."""
     uri = weights if "://" in weights else Path(weights).absolute().as_uri()
     return uri.rsplit("/", 2)[0]
 
@@ -253,7 +261,7 @@ def _relative(root: str, uri: str) -> str:
 
 
 def _absolute(root: str, uri: str) -> str:
-    """Reverses `_relative`; files of earlier versions name absolute addresses."""
+    """Reverses `_relative`. Files of earlier versions have absolute addresses."""
     return uri if "://" in uri else f"{root}/{uri}"
 
 
@@ -261,5 +269,5 @@ def _record_name(weights: str) -> str:
     return weights.removesuffix(".h5") + ".json"
 
 
-def _json(said: dict[str, Any]) -> bytes:
-    return json.dumps(said, indent=1, sort_keys=True).encode()
+def _json(fields: dict[str, Any]) -> bytes:
+    return json.dumps(fields, indent=1, sort_keys=True).encode()

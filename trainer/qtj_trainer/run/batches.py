@@ -1,8 +1,8 @@
-"""Splits examples over replicas: each example exactly once in an epoch, whatever the number of replicas.
+"""Splits examples over replicas: each example exactly once in an epoch, for any number of replicas.
 
-Keras' own path for arrays shuffles differently in each process of a multi-worker strategy, so that it shows some
-examples twice and others never. Here every replica computes the same order from the seed and the epoch, and takes its
-columns of the same table:
+Keras shuffles arrays differently in each process of a multi-worker strategy, so that an epoch has some examples twice
+and others not at all. Here every replica computes the same order from the seed and the epoch, and takes its columns of
+the same table:
 
     order of epoch 3    7 2 9 4 | 0 8 5 1 | 3 6 . .        10 examples, batch 4
     replica 0 of 2      7   9   | 0   5   | 3   .          "." pads with weight 0
@@ -11,8 +11,8 @@ columns of the same table:
 The weights of one batch sum to 1 over all replicas. So the weighted sum of errors, summed over replicas, is the mean
 over the real examples of the batch: the same number, and the same gradient, as on a single replica.
 
-Padding gives all batches one shape, which a multi-worker strategy needs. A step cuts it off before the model
-(`Batch.cut`), so that nobody computes it, and the table is never wider than there are examples.
+Padding gives all batches one shape, which a multi-worker strategy needs. A step removes it before the model
+(`Batch.cut`), so that it costs no computation. The table never has more columns than there are examples.
 """
 
 from typing import NamedTuple
@@ -28,12 +28,12 @@ _FOREVER = np.iinfo(np.int64).max
 
 
 class Batch(NamedTuple):
-    """What one replica computes in one step.
+    """The examples of one replica in one step.
 
     Attributes:
-        inputs: (examples, ...), as the model takes them.
+        inputs: (examples, ...), the inputs of the model.
         labels: float32 (examples,).
-        weights: float32 (examples,); 0 for padding, otherwise one over the examples of the global batch.
+        weights: float32 (examples,); 0 for padding, otherwise 1 / (examples of the global batch).
     """
 
     inputs: tf.Tensor
@@ -46,17 +46,17 @@ class Batch(NamedTuple):
         return tf.cast(self.weights > 0, tf.float32)
 
     def cut(self, least: int = 0) -> "Batch":
-        """Returns the batch without its padding, which is at its end. In a graph, its length is open.
+        """Returns the batch without its padding, which is at its end. In a graph, its length is not static.
 
         Args:
-            least: Rows that stay in any case: a replica may be left without an example.
+            least: Rows that always stay, because the batch of a replica may be padding only.
         """
         length = tf.maximum(tf.math.count_nonzero(self.weights), least)
         return Batch(*(each[:length] for each in self))
 
 
 def steps_per_epoch(examples: int, batch_size: int) -> int:
-    """Returns the number of batches that show every example once."""
+    """Returns the number of batches that contain every example once."""
     return -(-examples // batch_size)
 
 
@@ -74,18 +74,18 @@ def batches(
     seed: int | None = None,
     first_step: int = 0,
 ) -> tf.data.Dataset:
-    """Builds one replica's share of all batches, epoch after epoch without end.
+    """Builds one replica's share of all batches, for an infinite number of epochs.
 
-    It has no end because a multi-worker strategy asks all peers before each batch whether anyone has run out of data,
-    which costs as much as the step's own exchange.
+    The dataset has no end: with one, a multi-worker strategy asks all peers before each batch whether they have more
+    data, and that costs as much as the exchange of gradients.
 
     Args:
         examples: The same on every replica.
         batch_size: Examples in one step of all replicas together.
-        replica: Which replica.
-        replicas: How many there are.
-        seed: Shuffles anew in each epoch; None keeps the given order.
-        first_step: Where to begin; an epoch's order does not depend on it.
+        replica: Index of the replica, from 0.
+        replicas: Number of replicas.
+        seed: Seed of the order, which is another one in each epoch; None keeps the given order.
+        first_step: The first step, from 0; an epoch's order does not depend on it.
 
     Returns:
         A dataset of `Batch`, `steps_per_epoch` of them in each epoch.
@@ -105,10 +105,10 @@ def batches(
 def batch_at(
     examples: Examples, batch_size: int, *, epoch: tf.Tensor, row: tf.Tensor, seed: int | None = None
 ) -> Batch:
-    """Returns one whole batch, named by its place: the same as the one replica of `batches` gets there.
+    """Returns one whole batch by its position: the same that `batches` has there for a single replica.
 
     Args:
-        examples: All examples; they become part of the graph that calls this.
+        examples: All examples. They become part of the graph that calls this function.
         batch_size: Examples in one step.
         epoch: int64, from 0.
         row: int64, the batch's number in its epoch, from 0.
@@ -131,9 +131,9 @@ def _gathered(chosen: tf.data.Dataset, examples: Examples) -> tf.data.Dataset:
 
 
 def _decoded(chosen: tf.data.Dataset, examples: Examples) -> tf.data.Dataset:
-    """Decodes examples one by one, several at a time, and puts them together again."""
+    """Decodes each example by itself, several in parallel, and makes batches of them again."""
     decode = examples.decode
-    assert decode is not None  # noqa: S101  the caller has looked
+    assert decode is not None  # noqa: S101  the caller has checked it
     inputs, labels = tf.constant(examples.inputs), tf.constant(examples.labels)
 
     def read(index: tf.Tensor, weight: tf.Tensor) -> Batch:

@@ -1,14 +1,15 @@
-"""What TensorBoard shows of a training: ``tensorboard --logdir <artifacts>/logs``.
+"""Event files for TensorBoard: ``tensorboard --logdir <artifacts>/logs``.
 
 <artifacts>/logs/<run>/train/events.out.tfevents...           one file for each attempt
-<artifacts>/logs/<run>/validation/events.out.tfevents...      what was measured on the held-out set
-<artifacts>/logs/<run>/eval/events.out.tfevents...            what an evaluator has measured on it
+<artifacts>/logs/<run>/validation/events.out.tfevents...      measurements on the held-out set
+<artifacts>/logs/<run>/eval/events.out.tfevents...            measurements of an evaluator on that set
 
-A run is a job's uid, or `local-` and the time at which a training without a job began: no other run adds to its curves.
-What has one name in several folders, such as the loss, is drawn in one chart, as of Keras' own callback.
+A run is a job's uid, or `local-` and the start time of a training without a job: no other run adds to its curves.
+TensorBoard draws curves with the same name in several folders, such as the loss, in one chart. Keras' callback uses the
+same folders.
 
-TensorFlow's own writer speaks to real buckets alone. So it writes to a local folder, and the files are copied from
-there, whole, since objects in a bucket cannot be appended to.
+TensorFlow's writer cannot write to an emulated bucket. So it writes to a local folder, and whole files are copied from
+there, because nothing can be appended to an object in a bucket.
 """
 
 import logging
@@ -31,7 +32,7 @@ __all__ = ["Board"]
 
 _PARTS = ("train", "validation")
 _COUNTED = 100_000
-"""Numbers that a histogram counts: of more, every so many. A layer of VGG16 has two millions, which take a second."""
+"""Values in a histogram, at most; of more values, a regular sample. A layer of VGG16 has two million: one second."""
 
 _PAUSE = 10.0
 """Seconds from one copy to the next."""
@@ -40,7 +41,7 @@ log = logging.getLogger("qtj_trainer")
 
 
 class Board:
-    """Writes the curves of one attempt. Use it in a with statement: at its end they are copied."""
+    """Writes the curves of one attempt. Use it in a with statement, which copies them at its end."""
 
     def __init__(self, store: Store, job_uid: str, *, circuit: str = "", parts: Sequence[str] = _PARTS) -> None:
         self._store = store
@@ -68,8 +69,8 @@ class Board:
 
         Args:
             epoch: Its numbers.
-            readouts: Values to count in a histogram, (values,) each.
-            weights: Those that are trained, of any shape: a histogram of each, or a curve where it is one number.
+            readouts: Values for one histogram each, (values,).
+            weights: The trained weights, of any shape: one histogram each, or a curve for a single number.
         """
         with self._writers["train"].as_default(epoch.step):
             _draw(_training_curves(epoch))
@@ -88,14 +89,14 @@ class Board:
             self._copy()
 
     def _copy(self) -> None:
-        """Copies all so far to the artifacts. Curves are no reason to end a training."""
+        """Copies all files to the artifacts. Training continues if that fails."""
         for writer in self._writers.values():
             writer.flush()
         try:
             for file in sorted(Path(self._local.name).glob("*/*")):
                 self._store.write(f"{self._folder}/{file.parent.name}/{file.name}", file.read_bytes())
         except TrainerError as problem:
-            log.warning("TensorBoard misses the last epochs: %s", problem)
+            log.warning("the curves of the last epochs are not stored for TensorBoard: %s", problem)
         self._next = time.monotonic() + _PAUSE
 
 

@@ -1,26 +1,24 @@
-"""Checkpoints: a training that was interrupted goes on after the last step it has stored.
+"""Checkpoints: an interrupted training continues after the last step that it has stored.
 
 <artifacts>/checkpoints/<job uid, or "local">/000000049-1f3c0a9e2b77.npz      after step 49; the digest is of its bytes
 
-The leader writes one after an epoch and keeps the last two. A process that is told to end writes one after its last
-step, whether it leads or not, for all of them hold the same numbers. The leader alone chooses where to resume, and its
-peers read the checkpoint of the name it tells them when all meet: they could not agree by looking for themselves, since
-what one finds another may not.
+The leader writes one after an epoch and keeps the last two. On SIGTERM it writes one after its last step. So does a
+follower of a workload, because all processes of one hold the same numbers. Only the leader chooses where to resume. Its
+peers read the checkpoint that it names when all meet: each for itself, they might find different ones.
 
     leader      newest() ──name──▶ rendezvous ──▶ ... save(), save() ... result.json, clear()
     follower                       rendezvous ──name──▶ read()
     evaluator   after(0), after(step), ...
 
-A checkpoint is passed over when its bytes are not those it was stored with, or when it is of another training: another
-model, another optimizer, other data, another learning rate. Only the number of epochs, of workers and of devices, and
-how often a checkpoint is made, may change.
+A checkpoint is skipped if its bytes were changed, or if it is of another training: another model, another optimizer,
+other data, another learning rate. Only the number of epochs, of workers and of devices, and how often a checkpoint is
+stored, may change.
 """
 
 import hashlib
 import json
 import logging
 import re
-import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -38,7 +36,7 @@ from qtj_trainer.workloads.options import Options
 __all__ = ["Checkpoint", "Checkpoints", "State", "Trained", "clear_checkpoints"]
 
 State = Sequence[NDArray[Any]]
-"""All numbers that training changes, in the order of the loop that made them."""
+"""All arrays that training changes, in the order of the loop that returned them."""
 
 _KEPT = 2
 _NAME = re.compile(r"(?P<step>\d{9,})-(?P<digest>[0-9a-f]{12})\.npz")
@@ -53,10 +51,10 @@ class Checkpoint:
     """A training between two steps.
 
     Attributes:
-        name: Its object in the store.
-        uri: The address of that.
-        position: How far it is.
-        state: Its numbers there.
+        name: Name of its object in the store.
+        uri: Address of that object.
+        position: How far training is.
+        state: The arrays at that position.
     """
 
     name: str
@@ -66,7 +64,7 @@ class Checkpoint:
 
 
 class Trained(Protocol):
-    """What is trained, as far as its checkpoints care."""
+    """What checkpoints need to know of the thing that is trained."""
 
     @property
     def name(self) -> str:
@@ -77,7 +75,7 @@ class Trained(Protocol):
 
 
 class _UnusableError(Exception):
-    """Why a checkpoint is passed over, to be read after its address."""
+    """Why a checkpoint is skipped. The message follows the checkpoint's address."""
 
 
 class Checkpoints:
@@ -90,13 +88,13 @@ class Checkpoints:
         self._workload = workload
         self._options = options
         self.step = 0
-        """Steps that the last one holds that was stored or resumed from; 0 without one."""
+        """Step of the checkpoint that was stored or resumed from last; 0 without one."""
         self._stored: list[str] = []
-        """Objects in the folder, in the order in which they can be spared."""
-        self._passed_over: set[str] = set()
+        """Objects in the folder, in the order in which they can be deleted."""
+        self._skipped: set[str] = set()
 
     def newest(self) -> Checkpoint | None:
-        """Returns the newest checkpoint that can be resumed from. For the leader, once, before anything is saved.
+        """Returns the newest checkpoint that can be resumed from. The leader calls it once, before it saves any.
 
         Raises:
             UserError: If the store refuses to list or read.
@@ -107,39 +105,39 @@ class Checkpoints:
         self._stored = sorted(self._store.list(self._folder), key=_step_of)
         for position, name in reversed(list(enumerate(self._stored))):
             try:
-                found = self._load(name)
+                checkpoint = self._load(name)
             except (MissingObjectError, _UnusableError) as problem:
-                self._pass_over(name, problem)
+                self._skip(name, problem)
             else:
                 self._stored = [*self._stored[position + 1 :], *self._stored[: position + 1]]
-                self.step = found.position.step
-                return found
+                self.step = checkpoint.position.step
+                return checkpoint
         return None
 
     def after(self, step: int) -> Checkpoint | None:
-        """Returns the oldest checkpoint beyond a step, if there is one. For a process that only reads.
+        """Returns the oldest checkpoint after a step, if there is one. For a process that only reads.
 
         Raises:
             UserError: If the store refuses to list or read.
             TryAgainError: If it does not answer.
         """
         for name in sorted(self._store.list(self._folder), key=_step_of):
-            if _step_of(name) <= step or name in self._passed_over:
+            if _step_of(name) <= step or name in self._skipped:
                 continue
             try:
                 return self._load(name)
-            except MissingObjectError:  # the leader has deleted it meanwhile, and has stored others
+            except MissingObjectError:  # the leader has deleted it since the listing, and has stored newer ones
                 continue
             except _UnusableError as problem:
-                self._pass_over(name, problem)
+                self._skip(name, problem)
         return None
 
     def read(self, name: str) -> Checkpoint:
         """Reads the checkpoint that the leader chose.
 
         Raises:
-            UserError: If it is not in the store as this process sees it.
-            TryAgainError: If it is not the one the leader has verified.
+            UserError: If this process does not find it in the store.
+            TryAgainError: If it is damaged, though the leader has verified it.
         """
         try:
             return self._load(name)
@@ -153,28 +151,28 @@ class Checkpoints:
 
     @property
     def are_wanted(self) -> bool:
-        """Whether this run makes checkpoints at all."""
+        """Whether this run stores checkpoints."""
         return self._options.checkpoint_every > 0 or self._options.checkpoint_steps > 0
 
     def is_due(self, position: Position) -> bool:
-        """Tells whether a checkpoint is to be made at a position."""
+        """Returns whether a checkpoint is due at a position."""
         every = self._options.checkpoint_every
         by_epoch = every > 0 and position.ends_epoch and position.epochs % every == 0
         return by_epoch or self.is_due_by_step(position.step)
 
     def is_due_by_step(self, step: int) -> bool:
-        """Tells whether a checkpoint is to be made after a step, whatever its place in its epoch."""
+        """Returns whether `checkpoint_steps` asks for a checkpoint after a step."""
         return self._options.checkpoint_steps > 0 and step % self._options.checkpoint_steps == 0
 
     def save(self, position: Position, state: State) -> str:
-        """Stores a checkpoint, and then deletes those it makes superfluous. For the leader.
+        """Stores a checkpoint, and then deletes those that are no longer needed. For the leader.
 
         Returns:
             Its name.
 
         Raises:
-            UserError: If the store refuses it; those stored before stay.
-            TryAgainError: If it does not answer.
+            UserError: If the store refuses it; earlier checkpoints stay.
+            TryAgainError: If the store does not answer.
         """
         name = self.add(position, state)
         self._stored = [*(each for each in self._stored if each != name), name]
@@ -183,7 +181,7 @@ class Checkpoints:
         return name
 
     def add(self, position: Position, state: State) -> str:
-        """Stores a checkpoint beside all others. For any process; see `save`."""
+        """Stores a checkpoint and keeps all others. For any process; see `save`."""
         about = json.dumps({"training": self._training, "data": self._data, "position": asdict(position)})
         data = arrays_to_bytes({_ABOUT: np.array(about), **{str(each): array for each, array in enumerate(state)}})
         name = f"{self._folder}/{position.step:09d}-{_digest(data)}.npz"
@@ -196,15 +194,15 @@ class Checkpoints:
         if self.are_wanted:
             clear_checkpoints(self._store, self._job_uid)
 
-    def _pass_over(self, name: str, problem: Exception) -> None:
+    def _skip(self, name: str, problem: Exception) -> None:
         log.warning("passing over a checkpoint: %s %s", self._store.uri(name), problem)
-        self._passed_over.add(name)
+        self._skipped.add(name)
 
     def _load(self, name: str) -> Checkpoint:
         """Reads and verifies a checkpoint."""
         matched = _NAME.fullmatch(name.rpartition("/")[2])
         if not matched:
-            raise _UnusableError("has not the name of one")
+            raise _UnusableError("does not have the name of a checkpoint")
         data = self._store.read(name)
         if _digest(data) != matched["digest"]:
             raise _UnusableError("is truncated or was changed")
@@ -214,25 +212,25 @@ class Checkpoints:
             others = "its model, optimizer, data or options differ"
             differ = "the file of --data was changed since" if is_other_file else others
             raise _UnusableError(f"is of another training: {differ}")
-        asked = self._options.epochs
-        if position.epochs > asked or (position.epochs == asked and not position.ends_epoch):
-            raise _UnusableError(f"is after epoch {position.epochs}, beyond the {asked} asked for")
+        epochs = self._options.epochs
+        if position.epochs > epochs or (position.epochs == epochs and not position.ends_epoch):
+            raise _UnusableError(f"is after epoch {position.epochs}, beyond the {epochs} asked for")
         return Checkpoint(name, self._store.uri(name), position, state)
 
     @property
     def _data(self) -> str:
         """Digest of the file of examples, empty without one."""
-        return str(self._options.of_consequence().get("data_sha256", ""))
+        return str(self._options.affecting_numbers().get("data_sha256", ""))
 
     @cached_property
     def _training(self) -> str:
-        """Digest of all that decides what a step computes."""
-        said = [self._workload.name, self._options.of_consequence(), self._workload.fingerprint(self._options)]
-        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+        """Digest of everything that affects what a step computes."""
+        decisive = [self._workload.name, self._options.affecting_numbers(), self._workload.fingerprint(self._options)]
+        return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
 
 
 def clear_checkpoints(store: Store, job_uid: str) -> None:
-    """Deletes all checkpoints of a job, whatever it trained."""
+    """Deletes all checkpoints of a job, also those of another model or of other options."""
     try:
         names = store.list(_folder_of(job_uid))
     except TrainerError as problem:
@@ -246,7 +244,7 @@ def _folder_of(job_uid: str) -> str:
 
 
 def _delete(store: Store, names: Sequence[str]) -> None:
-    """Deletes what nobody needs, so that a failure is not one of the training."""
+    """Deletes checkpoints that are not needed. A failure is only logged, because training does not depend on it."""
     try:
         for name in names:
             store.delete(name)
@@ -255,31 +253,31 @@ def _delete(store: Store, names: Sequence[str]) -> None:
 
 
 def _decode(data: bytes) -> tuple[str, str, Position, State]:
-    """Reads a checkpoint whose bytes are as they were stored: training, digest of its data, position and state."""
+    """Decodes a verified checkpoint. Returns digest of the training, digest of its data, position and state."""
     try:
         arrays = dict(arrays_from_bytes(data))
         about = json.loads(str(arrays.pop(_ABOUT)))
         state = [arrays[str(each)] for each in range(len(arrays))]
         return about["training"], about.get("data", ""), _position(about["position"]), state
-    except (ValueError, TypeError, KeyError, OSError, zipfile.BadZipFile) as problem:
+    except (KeyError, TypeError, ValueError) as problem:
         raise _UnusableError("is of another version of the trainer") from problem
 
 
-def _position(said: dict[str, Any]) -> Position:
-    if said["sums"] and "best" not in said:
-        raise KeyError("best")  # of an earlier version, in which a step reported fewer numbers
-    return Position(said["step"], _epoch(said["last"]), tuple(said["sums"]), _epoch(said.get("best")))
+def _position(fields: dict[str, Any]) -> Position:
+    if fields["sums"] and "best" not in fields:
+        raise KeyError("best")  # from an earlier version, in which a step reported fewer numbers
+    return Position(fields["step"], _epoch(fields["last"]), tuple(fields["sums"]), _epoch(fields.get("best")))
 
 
-def _epoch(said: dict[str, Any] | None) -> Epoch | None:
-    if said is None:
+def _epoch(fields: dict[str, Any] | None) -> Epoch | None:
+    if fields is None:
         return None
-    gradients = {name: Gradient(**each) for name, each in said.pop("gradients").items()}
-    return Epoch(**said, gradients=gradients)
+    gradients = {name: Gradient(**each) for name, each in fields.pop("gradients").items()}
+    return Epoch(**fields, gradients=gradients)
 
 
 def _step_of(name: str) -> int:
-    """Orders names by step, first what is no checkpoint: the rest of an interrupted write."""
+    """Returns the step in a name; -1 for other files, such as the rest of an interrupted write."""
     matched = _NAME.fullmatch(name.rpartition("/")[2])
     return int(matched["step"]) if matched else -1
 

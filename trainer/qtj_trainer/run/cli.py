@@ -1,7 +1,7 @@
 """The command line: ``python -m qtj_trainer train WORKLOAD`` and ``python -m qtj_trainer infer``.
 
-Options come from the workloads, so that a new workload has its command by being listed. Whatever goes wrong ends as one
-sentence on stderr and in the termination message, and as an exit code of the contract.
+Each workload declares its options, so a new workload has its command as soon as it is listed. Every error is reported
+as one sentence on stderr and in the termination message, and as an exit code of the contract.
 """
 
 import inspect
@@ -21,8 +21,8 @@ from qtj_contract.digests import is_sha256
 from qtj_trainer.errors import StoppedError, TrainerError, UserError
 from qtj_trainer.run.evaluate import check_evaluator
 from qtj_trainer.run.infer import infer
-from qtj_trainer.run.signals import Stop, leave
-from qtj_trainer.run.termination import leave_message
+from qtj_trainer.run.signals import Stop, exit_now
+from qtj_trainer.run.termination import report_error, write_message
 from qtj_trainer.run.train import train
 from qtj_trainer.workloads import WORKLOADS, Workload
 
@@ -42,7 +42,7 @@ class LogFormat(StrEnum):
 
 
 app = typer.Typer(
-    help="Trains quantum models and checks what they learned.",
+    help="Trains quantum models and evaluates them.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -58,8 +58,8 @@ def _logs(
     log_format: Annotated[LogFormat, typer.Option(help="For people, or for programs that collect logs.")] = (
         LogFormat.TEXT
     ),
-    check: Annotated[  # noqa: ARG001  asked for where it is needed
-        bool, typer.Option("--check", help="Say what is wrong with the arguments, and do nothing else.")
+    check: Annotated[  # noqa: ARG001  read where it is needed
+        bool, typer.Option("--check", help="Report what is wrong with the arguments, and do nothing else.")
     ] = False,
 ) -> None:
     handler = logging.StreamHandler(sys.stdout)
@@ -77,16 +77,16 @@ def _json_formatter() -> logging.Formatter:
 def main(stop: Stop) -> NoReturn:
     """Runs the command line and ends the process.
 
-    It ends without Python's and TensorFlow's teardown: by then everything is stored, and a worker that takes its part
-    of a cluster down in order may wait for peers that are gone.
+    It ends without the teardown of Python and TensorFlow: everything is stored by then, and a worker that shuts down
+    its part of a cluster may wait for peers that have exited.
 
     Args:
-        stop: Tells when to end early.
+        stop: Knows whether SIGTERM has arrived.
     """
     code = _run(stop)
     sys.stdout.flush()
     sys.stderr.flush()
-    leave(code)
+    exit_now(code)
 
 
 def _run(stop: Stop) -> int:
@@ -94,22 +94,21 @@ def _run(stop: Stop) -> int:
         return app(standalone_mode=False, obj=stop) or 0
     except StoppedError as problem:
         log.info("%s", problem)
-        leave_message(os.environ, contract.TerminationMessage(error=str(problem)))
+        write_message(os.environ, contract.TerminationMessage(error=str(problem)))
         return problem.exit_code
     except TrainerError as problem:
         return _fail(str(problem), problem.exit_code)
     except typer.TyperException as problem:
-        # Typer puts its own "Value error" before what is wrong with a choice.
-        said = problem.format_message().replace("Value error, ", "").strip().rstrip(".") or "A command is missing"
-        return _fail(f"{said}: try --help", problem.exit_code)
+        # Typer puts "Value error" before the message of an invalid choice.
+        message = problem.format_message().replace("Value error, ", "").strip().rstrip(".") or "A command is missing"
+        return _fail(f"{message}: try --help", problem.exit_code)
     except Exception as problem:
         log.exception("this is a bug of the trainer")
         return _fail(f"unexpected {type(problem).__name__}: {problem}; the log has the traceback", 1)
 
 
 def _fail(sentence: str, code: int) -> int:
-    typer.echo(f"error: {sentence}", err=True)
-    leave_message(os.environ, contract.TerminationMessage(error=sentence))
+    report_error(os.environ, sentence)
     return code
 
 
@@ -118,8 +117,8 @@ def _default_artifacts(workload: str) -> str:
 
 
 def _artifacts_option(workload: str) -> inspect.Parameter:
-    teach = "Where weights and records are stored: gs://BUCKET/PATH, file:///PATH or a folder."
-    option = typer.Option(help=teach, envvar=contract.Env.ARTIFACTS_URI)
+    help_text = "Where weights and records are stored: gs://BUCKET/PATH, file:///PATH or a folder."
+    option = typer.Option(help=help_text, envvar=contract.Env.ARTIFACTS_URI)
     return _parameter("artifacts", _default_artifacts(workload), str, option)
 
 
@@ -129,25 +128,27 @@ def _parameter(name: str, default: object, kind: Any, option: Any) -> inspect.Pa
 
 def _workload_option(field: Field[Any]) -> inspect.Parameter:
     bounds = str(field.metadata["bounds"] or "")
-    teach = field.metadata["teach"] + (f" {bounds[0].upper()}{bounds[1:]}." if bounds else "")
-    return _parameter(field.name, field.default, field.type, typer.Option(help=teach, envvar=field.metadata["env"]))
+    help_text = field.metadata["help_text"] + (f" {bounds[0].upper()}{bounds[1:]}." if bounds else "")
+    return _parameter(field.name, field.default, field.type, typer.Option(help=help_text, envvar=field.metadata["env"]))
 
 
 def _check_circuit(options: Mapping[str, Any]) -> None:
-    """Refuses what contradicts the job's circuit, by which the operator has computed the memory it needs."""
+    """Refuses options that contradict the job's circuit: the operator computes the job's memory from that."""
     for name, variable in _OF_CIRCUIT.items():
-        said, asked = os.environ.get(variable), options.get(name)
-        if said and asked is not None and asked != int(said):
-            raise UserError(f"--{name} {asked} contradicts the job's spec.circuit.{name} {said}: leave one of them out")
+        declared, chosen = os.environ.get(variable), options.get(name)
+        if declared and chosen is not None and chosen != int(declared):
+            raise UserError(
+                f"--{name} {chosen} contradicts the job's spec.circuit.{name} {declared}: leave one of them out"
+            )
     precision = os.environ.get(contract.Env.PRECISION)
     if "qubits" in options and precision not in {None, "", _PRECISION}:
         raise UserError(
-            f"spec.circuit.precision is {precision} and the trainer computes in {_PRECISION} precision: leave it out"
+            f"spec.circuit.precision is {precision}, but the trainer computes in {_PRECISION} precision: leave it out"
         )
 
 
 def _only_checks(context: typer.Context) -> bool:
-    """Tells whether --check was given: `qtj validate` asks so, long before there is a pod."""
+    """Returns whether --check was given. `qtj validate` uses it before there is a pod."""
     return bool(context.find_root().params["check"])
 
 
@@ -177,7 +178,7 @@ def _infer(
     context: typer.Context,
     weights: Annotated[
         str | None,
-        typer.Option(help="The weights to check. [default: those of result.json below --artifacts]",
+        typer.Option(help="The weights to evaluate. [default: those of result.json below --artifacts]",
                      envvar=contract.Env.WEIGHTS_URI),
     ] = None,
     sha256: Annotated[
@@ -190,7 +191,7 @@ def _infer(
         typer.Option(help="Where a training stored its result.", envvar=contract.Env.ARTIFACTS_URI),
     ] = _default_artifacts("qcnn"),
 ) -> None:  # fmt: skip
-    """Checks trained weights on the examples their training held out."""
+    """Evaluates trained weights on the held-out set of their training."""
     if sha256 is not None and not is_sha256(sha256):
         raise UserError(f"--sha256 is {sha256!r}: it must be a SHA-256 digest, 64 hex digits")
     if not _only_checks(context):

@@ -1,13 +1,13 @@
-"""A coordinator hands each step to whichever worker is free; the variables live on parameter servers.
+"""A coordinator schedules each step on a free worker. The variables are on parameter servers.
 
-Steps overlap, so a gradient may be of variables that others have changed meanwhile (asynchronous stochastic gradient
-descent, Dean et al., "Large scale distributed deep networks", NIPS 2012). A step is named by its place in the order of
-all examples. So every batch is taken once in an epoch whoever takes it, and a step that was lost with its worker is
-given to another one.
+Steps overlap, so a gradient may be of variables that other steps have changed in the meantime (asynchronous stochastic
+gradient descent, Dean et al., "Large scale distributed deep networks", NIPS 2012). A step is identified by its position
+in the order of all examples. So every batch is used once in an epoch by any of the workers, and a step that was lost
+with its worker is scheduled on another one.
 
-A worker dies when it likes: also after its step and before the coordinator has the report. TensorFlow's own thread
-then hands the step out again, but whoever asks for the report meanwhile gets the worker's error, as for any operation
-that has to reach all processes. So what is asked here is asked again until no worker that is away stands in the way.
+A worker can die at any time, also after its step and before the coordinator has the report. TensorFlow schedules that
+step again in a thread, but until then a fetch of the report raises the worker's error, as does any operation that needs
+all processes. So each fetch here is repeated until no missing worker makes it fail.
 """
 
 import time
@@ -28,17 +28,17 @@ from qtj_trainer.workloads.options import Options
 __all__ = ["Coordinated"]
 
 _STEPS_FOR_EACH_WORKER = 2
-"""Steps under way: one that is computed, and one that waits, so that no worker waits for its coordinator."""
+"""Scheduled steps: one that is computed and one that waits, so that no worker waits for the coordinator."""
 
 _PAUSE = 0.2
-"""Seconds until what a lost worker has spoilt is asked for again."""
+"""Seconds before a fetch that failed with a lost worker is repeated."""
 
 _kept: list["Coordinated"] = []
-"""Kept to the end of the process: to take a coordinator down, TensorFlow waits for workers that are away."""
+"""Kept until the process ends: when a coordinator is deleted, TensorFlow waits for missing workers."""
 
 
 class Coordinated(Loop):
-    """For the coordinator alone."""
+    """The loop of the coordinator."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Coordinated(Loop):
 
     @property
     def devices(self) -> int:
-        """Those of all workers, of which each takes steps of its own."""
+        """Devices of all workers, of which each takes separate steps."""
         return self._workers * super().devices
 
     @property
@@ -75,20 +75,20 @@ class Coordinated(Loop):
             self._under_way.append(self._coordinator.schedule(self._step, args=place))
             longest = 0 if is_boundary(step + 1) else self._window - 1
             while len(self._under_way) > longest:
-                yield np.asarray(_patiently(self._under_way.popleft().fetch))
+                yield np.asarray(_fetched(self._under_way.popleft().fetch))
 
     def _score_all(self) -> Iterator[tuple[Numbers, dict[str, Numbers]]]:
         rows = range(steps_per_epoch(len(self._held_out), self._options.batch_size))
         scheduled = [self._coordinator.schedule(self._test, args=(tf.constant(row, tf.int64),)) for row in rows]
         for each in scheduled:
-            sums, readouts = _patiently(each.fetch)
+            sums, readouts = _fetched(each.fetch)
             yield np.asarray(sums), {name: np.asarray(values) for name, values in readouts.items()}
 
     def _sum(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         return tensors  # a step has one replica
 
     def _read(self, variable: tf.Variable) -> NDArray[Any]:
-        value: NDArray[Any] = _patiently(variable.numpy)
+        value: NDArray[Any] = _fetched(variable.numpy)
         return value
 
     def _train_at(self, epoch: tf.Tensor, row: tf.Tensor) -> tf.Tensor:
@@ -106,15 +106,15 @@ class Coordinated(Loop):
         return self._strategy.run(replica)
 
 
-def _patiently(ask: Callable[[], Any]) -> Any:  # noqa: ANN401  whatever is asked for
-    """Returns the answer, however many workers go away meanwhile."""
-    known: tf.errors.OpError | None = None
+def _fetched(fetch: Callable[[], Any]) -> Any:  # noqa: ANN401  the type that is fetched
+    """Returns a value that is fetched again as long as workers are lost."""
+    previous: tf.errors.OpError | None = None
     while True:
         try:
-            return ask()
+            return fetch()
         except tf.errors.OpError as problem:
-            # A worker that is away is a new error each time. The same again is the coordinator's verdict on a step.
-            if problem is known or not is_of_worker(problem):
+            # A missing worker is a new error object each time. The same object again is the final error of a step.
+            if problem is previous or not is_of_worker(problem):
                 raise
-            known = problem
+            previous = problem
         time.sleep(_PAUSE)

@@ -1,7 +1,7 @@
-"""Notices training that has diverged, before anything of it is stored.
+"""Detects that training has diverged, before its numbers are stored.
 
-Losses and scores are on the host anyway, and are sums over all replicas. So every process sees the same value, at the
-same step, and no step costs more.
+Losses and scores are on the host anyway, and are sums over all replicas. So every process sees the same value at the
+same step, and the check makes no step slower.
 """
 
 import math
@@ -22,8 +22,8 @@ def check_number(name: str, value: float, step: int, remedy: str) -> None:
     Args:
         name: Its name.
         value: Its value.
-        step: The optimizer step it is of, from 1.
-        remedy: What to do, for the end of the sentence.
+        step: The optimizer step of the value, from 1.
+        remedy: What to do, as the end of the error message.
 
     Raises:
         DivergedError: If it is not finite.
@@ -33,7 +33,7 @@ def check_number(name: str, value: float, step: int, remedy: str) -> None:
 
 
 def check_weights(weights: Iterable[tuple[str, NDArray[Any]]], step: int, remedy: str) -> None:
-    """Checks weights, each with its name, as they are after a step.
+    """Checks weights, each with its name, after a step.
 
     Raises:
         DivergedError: If one is not finite.

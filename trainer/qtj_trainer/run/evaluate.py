@@ -1,11 +1,11 @@
-"""The evaluator: judges each new checkpoint by the held-out set, beside the training and never in its way.
+"""The evaluator: evaluates each new checkpoint on the held-out set, without any effect on the training.
 
     leader       save() ─▶ checkpoints ─▶ save() ─▶ ...           ─▶ result.json ─▶ clear()
     evaluator        after(0) ─▶ scores     after(49) ─▶ scores ...     └─▶ scores of the weights ─▶ exit code 0
 
 It is in no cluster and takes part in no step: training neither waits for it nor fails with it. It only reads what the
-leader stores; what it writes is a run of TensorBoard, called `eval`. A checkpoint that the leader deletes before it was
-read is passed over, for then there are newer ones.
+leader stores, and only writes a run of TensorBoard with the name `eval`. A checkpoint that the leader deletes before it
+is read is skipped, because there are newer ones then.
 """
 
 import logging
@@ -21,10 +21,7 @@ from qtj_trainer.run.artifacts import Address, Result, read_verified
 from qtj_trainer.run.checkpoints import Checkpoint
 from qtj_trainer.run.garbage import none_collected
 from qtj_trainer.run.job import Run
-from qtj_trainer.run.position import Position
 from qtj_trainer.run.resources import check_memory
-from qtj_trainer.run.telemetry import Telemetry
-from qtj_trainer.run.termination import leave_message
 from qtj_trainer.workloads.options import Options
 
 if TYPE_CHECKING:
@@ -33,11 +30,11 @@ if TYPE_CHECKING:
 
 __all__ = ["check_evaluator", "evaluate"]
 
-_LOOK = 1.0
-"""Seconds between two looks at what the leader has stored."""
+_POLL = 1.0
+"""Seconds between two searches for new checkpoints."""
 
 _PART = "eval"
-"""As Estimators call it: the name that TensorBoard's users look for."""
+"""The name that TensorFlow's Estimators use, so that users of TensorBoard find it."""
 
 _WAITING = "waiting for checkpoints"
 
@@ -45,7 +42,7 @@ log = logging.getLogger("qtj_trainer")
 
 
 def check_evaluator(environment: Mapping[str, str], options: Options) -> None:
-    """Checks that an evaluator, if this process is one, will have something to judge.
+    """Checks that an evaluator, if this process is one, will have checkpoints to evaluate.
 
     Raises:
         UserError: If there will be no checkpoints.
@@ -54,36 +51,36 @@ def check_evaluator(environment: Mapping[str, str], options: Options) -> None:
         return
     if Cluster.from_environment(environment, may_evaluate=True).evaluates:
         raise UserError(
-            "an evaluator has no work where no checkpoints are made: set --checkpoint-every or --checkpoint-steps, or"
+            "an evaluator has no work if no checkpoints are stored: set --checkpoint-every or --checkpoint-steps, or"
             " remove the role Evaluator"
         )
 
 
 def evaluate(run: Run) -> Result:
-    """Judges checkpoints until the job has its result, and then the weights of that.
+    """Evaluates checkpoints until the job has its result, and then the weights of the result.
 
     Raises:
         UserError: If the store refuses to read them.
-        StoppedError: If it was told to end.
+        StoppedError: If SIGTERM has arrived.
     """
     run = run.completed()
     check_memory(run.workload.memory(run.options))
-    telemetry = run.telemetry(Position(), "loading TensorFlow")
+    run.replica.serve(run.initial_progress(), "loading TensorFlow")
     with none_collected():
-        loop = _loop(run, telemetry)
+        loop = _loop(run)
 
     from qtj_trainer.run.board import Board  # noqa: PLC0415  after TensorFlow was set up
     from qtj_trainer.run.undecodable import inputs_named  # noqa: PLC0415
 
-    with Board(run.store, run.job_uid, parts=(_PART,)) as board, inputs_named(*loop.examples):
-        return _Evaluator(run, loop, telemetry, board).follow()
+    with Board(run.replica.store, run.replica.job_uid, parts=(_PART,)) as board, inputs_named(*loop.examples):
+        return _Evaluator(run, loop, board).follow()
 
 
-def _loop(run: Run, telemetry: Telemetry) -> "Loop":
+def _loop(run: Run) -> "Loop":
     from qtj_trainer.replicate.strategy import start_tensorflow  # noqa: PLC0415
 
     strategy, _ = start_tensorflow(Cluster.alone(), devices=run.options.devices)
-    telemetry.activity = "preparing"
+    run.replica.telemetry.activity = "preparing"
 
     from qtj_trainer.run.synchronous import Synchronous  # noqa: PLC0415
 
@@ -93,48 +90,46 @@ def _loop(run: Run, telemetry: Telemetry) -> "Loop":
 
 @dataclass(frozen=True, slots=True)
 class _Evaluator:
-    """Follows one job to its result.
+    """Evaluates the checkpoints of one job until its result.
 
     Attributes:
         run: The run.
-        loop: Holds the model; it takes no step.
-        telemetry: What the progress endpoint says.
+        loop: Holds the model; it takes no steps.
         board: The curves.
     """
 
     run: Run
     loop: "Loop"
-    telemetry: Telemetry
     board: "Board"
 
     def follow(self) -> Result:
-        """Judges whatever is stored, until that is the result."""
-        self.telemetry.activity = _WAITING
-        for found in self._news():
-            self.telemetry.activity = "evaluating"
-            if isinstance(found, Result):
-                with self.run.stop.held_up():
-                    self._judge_weights(found)
-                return found
-            self._judge_checkpoint(found)
-            self.telemetry.activity = _WAITING
-        raise StoppedError("the evaluator was told to end")
+        """Evaluates each checkpoint that is stored, and the result last."""
+        self.run.replica.telemetry.activity = _WAITING
+        for stored in self._new_objects():
+            self.run.replica.telemetry.activity = "evaluating"
+            if isinstance(stored, Result):
+                with self.run.replica.stop.deferred():
+                    self._evaluate_weights(stored)
+                return stored
+            self._evaluate_checkpoint(stored)
+            self.run.replica.telemetry.activity = _WAITING
+        raise StoppedError("the evaluator was asked to end")
 
-    def _news(self) -> Iterator[Checkpoint | Result]:
-        """Yields each new checkpoint, and the job's result last; ends without one when the process is told to end."""
+    def _new_objects(self) -> Iterator[Checkpoint | Result]:
+        """Yields each new checkpoint, and the job's result last. On SIGTERM, it ends without a result."""
         step = 0
         while True:
-            told = self.run.stop.is_told()
-            if not told and (checkpoint := self._next(step)):
+            is_stopping = self.run.replica.stop.is_requested()
+            if not is_stopping and (checkpoint := self._next(step)):
                 step = checkpoint.position.step
                 yield checkpoint
-            elif result := self.run.result_so_far():
+            elif result := self.run.replica.result_so_far():
                 yield result
                 return
-            elif told:
+            elif is_stopping:
                 return
             else:
-                self.run.stop.wait(_LOOK)
+                self.run.replica.stop.wait(_POLL)
 
     def _next(self, step: int) -> Checkpoint | None:
         try:
@@ -143,14 +138,14 @@ class _Evaluator:
             log.warning("%s", problem)
             return None
 
-    def _judge_checkpoint(self, checkpoint: Checkpoint) -> None:
+    def _evaluate_checkpoint(self, checkpoint: Checkpoint) -> None:
         began = time.perf_counter()
         self.loop.restore(checkpoint.state)
-        self._tell(checkpoint.position.step, checkpoint.position.epochs)
-        self.run.stop.expect(time.perf_counter() - began)
+        self._measure(checkpoint.position.step, checkpoint.position.epochs)
+        self.run.replica.stop.expect(time.perf_counter() - began)
 
-    def _judge_weights(self, result: Result) -> None:
-        """Judges what was trained: the checkpoint of the last step was deleted when the result was there."""
+    def _evaluate_weights(self, result: Result) -> None:
+        """Evaluates the trained weights: the checkpoint of the last step is deleted once the result is stored."""
         from qtj_trainer.weights import load_weights  # noqa: PLC0415
 
         data, model = read_verified(Address(result.weights.uri, result.weights.sha256)), self.loop.model
@@ -158,14 +153,16 @@ class _Evaluator:
         done = result.progress or contract.Progress(epoch=self.run.options.epochs)
         epoch = result.epoch or done.epoch
         step = epoch * self.loop.steps if result.epoch else done.step or 0
-        said = contract.TerminationMessage(metrics=self._tell(step, epoch), progress=self.telemetry.progress)
-        leave_message(self.run.environment, said)
+        message = contract.TerminationMessage(
+            metrics=self._measure(step, epoch), progress=self.run.replica.telemetry.progress
+        )
+        self.run.replica.write_message(message)
 
-    def _tell(self, step: int, epoch: int) -> dict[str, float]:
-        """Measures what the model holds, and tells it: in the log, at the progress endpoint, and in TensorBoard."""
+    def _measure(self, step: int, epoch: int) -> dict[str, float]:
+        """Evaluates the model, and reports its scores: in the log, at the progress endpoint, and in TensorBoard."""
         loss, scores = self.loop.validate()
         epochs, accuracy = self.run.options.epochs, self.run.workload.accuracy
-        self.telemetry.progress = contract.Progress(
+        self.run.replica.telemetry.progress = contract.Progress(
             epoch=epoch,
             epochs=epochs,
             step=step,
@@ -174,7 +171,7 @@ class _Evaluator:
             accuracy=scores[accuracy] if accuracy else None,
             checkpoint_step=step,
         )
-        said = "  ".join(f"{name} {value:.4f}" for name, value in scores.items())
-        log.info("evaluated step %d, epoch %d/%d  loss %.4f  %s", step, epoch, epochs, loss, said)
+        text = "  ".join(f"{name} {value:.4f}" for name, value in scores.items())
+        log.info("evaluated step %d, epoch %d/%d  loss %.4f  %s", step, epoch, epochs, loss, text)
         self.board.add(_PART, step, {"loss": loss, **scores})
         return scores

@@ -1,10 +1,10 @@
-"""The circuits of a trained model, beside its weights: for whoever wants to run them elsewhere.
+"""Exports the circuits of a trained model beside its weights, so that they can run elsewhere.
 
 <artifacts>/weights/1f3c0a9e2b77.expectation.cirq.json    for cirq.read_json: circuit, readouts and inputs
 <artifacts>/weights/1f3c0a9e2b77.expectation.qasm         the circuit in OpenQASM 3, its readouts as comments
 
-The part in the middle is the name of the layer, without what a file's name cannot have, of 100 characters at most; a
-second one of that name has a number. The learned angles are numbers there, the data angles symbols.
+The middle part is the name of the layer: at most 100 characters, and only those that a file name can have. A second
+layer of that name gets a number. The learned angles are numbers in these files, the data angles are symbols.
 """
 
 import logging
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 __all__ = ["store_circuits"]
 
-_STRANGE = re.compile(r"[^\w.-]", re.ASCII)
+_INVALID = re.compile(r"[^\w.-]", re.ASCII)
 _LONGEST = 100
-"""Characters of a layer's name in that of its files: those of 255 bytes are the longest that can be."""
+"""Characters of a layer's name in the name of its files, which can have 255 bytes at most."""
 
 log = logging.getLogger("qtj_trainer")
 
 
 @runtime_checkable
 class _Layer(Protocol):
-    """A layer with a circuit: to ask for the type itself would load Cirq for models that have none."""
+    """A layer with a circuit. A check for the type itself would load Cirq for models without circuits."""
 
     name: str
     specification: "Specification"
@@ -41,30 +41,30 @@ class _Layer(Protocol):
 
 
 def store_circuits(store: Store, weights: str, model: Any) -> dict[str, list[str]]:  # noqa: ANN401  of either Keras
-    """Stores each circuit of a model with its learned angles, in Cirq's JSON and, where it can be, in OpenQASM 3.
+    """Stores each circuit of a model with its learned angles, in Cirq's JSON and, if possible, in OpenQASM 3.
 
-    What cannot be stored is left out, and the log says so: the training that is over does not fail for it.
+    A circuit that cannot be stored is logged and left out, because the training is complete without it.
 
     Args:
         store: Where the weights are.
-        weights: Their name there.
+        weights: Name of the weights in the store.
         model: The trained model.
 
     Returns:
-        The names of the files, by the layers' names, of which a second one has a number; none for a model without
-        circuits.
+        The names of the files, by the layers' names. A second layer of the same name has a number. Empty for a model
+        without circuits.
     """
     files: dict[str, list[str]] = {}
     stems: set[str] = set()
     for layer in _layers(model):
-        stem = _another(_STRANGE.sub("_", layer.name)[:_LONGEST], stems)
+        stem = _unique(_INVALID.sub("_", layer.name)[:_LONGEST], stems)
         stems.add(stem)
-        files[_another(layer.name, files)] = list(_stored(store, f"{weights.removesuffix('.h5')}.{stem}", layer))
+        files[_unique(layer.name, files)] = list(_stored(store, f"{weights.removesuffix('.h5')}.{stem}", layer))
     return files
 
 
-def _another(name: str, taken: Container[str]) -> str:
-    """Returns the name, with the first number that makes it another one where it is taken."""
+def _unique(name: str, taken: Container[str]) -> str:
+    """Returns the name; if it is taken, with the first number that makes it unique."""
     return next(each for each in chain([name], (f"{name}_{number}" for number in count(2))) if each not in taken)
 
 
@@ -77,7 +77,7 @@ def _stored(store: Store, stem: str, layer: _Layer) -> Iterator[str]:
         name = f"{stem}.{suffix}"
         try:
             store.write(name, written(layer).encode())
-        except Exception as problem:  # noqa: BLE001  a gate may be anything, and hours of training hang on this
+        except Exception as problem:  # noqa: BLE001  a gate may be of any class, and the training must not be lost
             log.warning("%s is not stored: %s", store.uri(name), " ".join(str(problem).split()))
         else:
             log.info("circuit %s", store.uri(name))
@@ -85,7 +85,7 @@ def _stored(store: Store, stem: str, layer: _Layer) -> Iterator[str]:
 
 
 def _as_json(layer: _Layer) -> str:
-    import cirq  # noqa: PLC0415  is loaded already where there is such a layer
+    import cirq  # noqa: PLC0415  loaded already if there is such a layer
 
     _, readouts, inputs, _ = layer.specification
     text: str = cirq.to_json({"circuit": layer.bound(), "readouts": list(readouts), "inputs": list(inputs)})

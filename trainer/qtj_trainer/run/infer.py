@@ -1,4 +1,4 @@
-"""One inference run: exactly the weights that were trained, on exactly the examples the training held out."""
+"""One inference run: evaluates the trained weights on the held-out set of their training."""
 
 import logging
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from qtj_trainer.run.artifacts import Address, Record, Result, arrays_from_bytes
 from qtj_trainer.run.garbage import none_collected
 from qtj_trainer.run.metrics import finite
 from qtj_trainer.run.predictions import predictions_of, store_predictions
-from qtj_trainer.run.termination import leave_message
+from qtj_trainer.run.termination import write_message
 from qtj_trainer.storage import open_store
 from qtj_trainer.workloads import WORKLOADS, Arrays, Workload
 
@@ -28,12 +28,12 @@ log = logging.getLogger("qtj_trainer")
 
 
 def infer(weights: str | None, sha256: str | None, artifacts: str, environment: Mapping[str, str]) -> None:
-    """Judges stored weights by the held-out examples of their training.
+    """Evaluates stored weights on the held-out set of their training.
 
     Args:
-        weights: Address of the weights; None takes the latest below `artifacts`.
-        sha256: Digest they must have; None takes the one in their record.
-        artifacts: Where the latest weights are looked for.
+        weights: Address of the weights; None takes the latest weights of `artifacts`.
+        sha256: Digest that the weights must have; None takes the one in their record.
+        artifacts: Where the latest weights are looked up.
         environment: The process environment.
 
     Raises:
@@ -41,7 +41,7 @@ def infer(weights: str | None, sha256: str | None, artifacts: str, environment: 
             finite.
     """
     uri = weights or _latest_weights(artifacts)
-    record = Record.beside(uri)
+    record = Record.of_weights(uri)
     data = read_verified(Address(uri, sha256 or record.weights_sha256))
     held_out = arrays_from_bytes(read_verified(record.held_out))
     workload = _workload(record)
@@ -49,12 +49,12 @@ def infer(weights: str | None, sha256: str | None, artifacts: str, environment: 
 
     _check_structure(workload, options, record)
     labels, predictions = _predict(workload, options, data, held_out)
-    with np.errstate(over="ignore", invalid="ignore"):  # `finite` says it in a sentence
+    with np.errstate(over="ignore", invalid="ignore"):  # `finite` reports it in a sentence
         scores = {name: np.asarray(each) for name, each in workload.score(labels, predictions).items()}
         metrics = {name: float(each.mean()) for name, each in scores.items()}
     log.info("%d held-out examples  %s", len(labels), "  ".join(f"{name} {mean:.4f}" for name, mean in metrics.items()))
     store_predictions(uri, predictions_of(workload, options, labels, predictions))
-    leave_message(environment, contract.TerminationMessage(metrics=finite(metrics)))
+    write_message(environment, contract.TerminationMessage(metrics=finite(metrics)))
 
 
 def _latest_weights(artifacts: str) -> str:
@@ -64,8 +64,8 @@ def _latest_weights(artifacts: str) -> str:
 
 def _workload(record: Record) -> Workload:
     if record.workload not in WORKLOADS:
-        known = ", ".join(WORKLOADS)
-        raise UserError(f"the weights are of the workload {record.workload!r}, this trainer knows {known}: update it")
+        names = ", ".join(WORKLOADS)
+        raise UserError(f"the weights are of the workload {record.workload!r}, this trainer has {names}: update it")
     return WORKLOADS[record.workload]
 
 
@@ -73,7 +73,7 @@ def _check_structure(workload: Workload, options: "Options", record: Record) -> 
     if workload.fingerprint(options) != record.fingerprint:
         raise UserError(
             f"the record of the weights describes another {workload.name} than this trainer builds from its options:"
-            " the record was changed since, or is of another version; restore the record or use that version"
+            " the record was changed since, or is of another version; restore the record or use the version it names"
         )
 
 
@@ -92,5 +92,5 @@ def _predict(
     examples = workload.encode(held_out, options)
     taken = batches(examples, options.batch_size).take(steps_per_epoch(len(examples), options.batch_size))
     with inputs_named(examples):
-        answers = [model(Batch(*batch).cut().inputs, training=False).numpy() for batch in taken]
-    return examples.labels, np.concatenate(answers)
+        outputs = [model(Batch(*batch).cut().inputs, training=False).numpy() for batch in taken]
+    return examples.labels, np.concatenate(outputs)

@@ -1,4 +1,4 @@
-"""The Keras callback of a program: a file of its own, because importing Keras takes seconds."""
+"""The Keras callback of a program. It is in a separate file, because importing Keras takes seconds."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,63 +10,63 @@ from qtj_trainer.run.position import Epoch
 from qtj_trainer.weights import is_of_keras_2
 
 if TYPE_CHECKING:
-    from qtj_trainer.run.training import Training
+    from qtj_trainer.run.program_training import ProgramTraining
 
 __all__ = ["training_callback"]
 
 
-def training_callback(training: "Training", model: object) -> Any:  # noqa: ANN401  a callback of the model's Keras
-    """Returns what tells a training what `fit` does."""
+def training_callback(training: "ProgramTraining", model: object) -> Any:  # noqa: ANN401  a callback of the model's Keras
+    """Returns a callback that reports the steps and epochs of `fit` to a training."""
     if is_of_keras_2(model):
         base = tf_keras.callbacks.Callback
     else:
         import keras  # type: ignore[import-untyped]  # noqa: PLC0415  Keras 3: only where it is used
 
         base = keras.callbacks.Callback
-    return type("ProgramCallback", (_Told, base), {})(training)
+    return type("ProgramCallback", (_Reporter, base), {})(training)
 
 
-class _Told:
-    """The half of the callback that is the same for every Keras."""
+class _Reporter:
+    """The part of the callback that is the same for Keras 2 and Keras 3."""
 
     params: Mapping[str, Any]
-    """Set by Keras, before training begins."""
+    """Set by Keras before training starts."""
 
-    def __init__(self, training: "Training") -> None:
+    def __init__(self, training: "ProgramTraining") -> None:
         super().__init__()
         self._training = training
         self._step = training.last.step if training.last else 0
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        """Tells how many steps there will be, where Keras knows. More epochs than the program's are refused.
+        """Reports how many steps there will be, if Keras knows. Refuses more epochs than the program has.
 
-        Fewer may be asked for: a program may call `fit` for its epochs one part after the other.
+        Fewer are allowed: a program may call `fit` several times, for one part of its epochs after the other.
         """
         del logs
         training = self._training
-        with training.mistakes_told():
+        with training.mistakes_reported():
             if self.params["epochs"] > training.epochs:
                 raise UserError(
-                    f"fit(epochs={self.params['epochs']}) goes on after Program(epochs={training.epochs}): give both"
-                    " the same number"
+                    f"fit(epochs={self.params['epochs']}) has more epochs than Program(epochs={training.epochs}): give"
+                    " both the same number"
                 )
-        training.telemetry.activity = "compiling"  # the first step does
+        training.telemetry.activity = "compiling"  # which the first step does
         if self.params.get("steps"):
             training.expect_steps(self._step + self.params["steps"] * (training.epochs - training.epochs_done))
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Refuses an epoch that is not the next one: its number would be told of two, or of none."""
+        """Refuses an epoch that is not the next one: two epochs would have one number, or none would have it."""
         del logs
         done = self._training.epochs_done
-        with self._training.mistakes_told():
+        with self._training.mistakes_reported():
             if epoch != done:
                 raise UserError(
-                    f"fit begins epoch {epoch + 1} after epoch {done}: give it initial_epoch={done}, which"
+                    f"fit starts epoch {epoch + 1} after epoch {done}: give it initial_epoch={done}, which"
                     " program.restore(model) returns at the start"
                 )
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Counts a step, and looks at its loss: Keras has fetched it for any callback that asks for batches."""
+        """Counts a step and checks its loss, which Keras fetches for every callback with this method."""
         del batch
         self._step += 1
         self._check(logs)
@@ -77,7 +77,7 @@ class _Told:
             self._training.checked("loss", logs["loss"], self._step)
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Hands over what the epoch came to."""
+        """Reports the numbers of the epoch."""
         self._check(logs)
         scores = {name: float(value) for name, value in (logs or {}).items()}
-        self._training.end_epoch(Epoch(epoch + 1, self._step, scores.get("loss", float("nan")), scores, 0.0))
+        self._training.end_fitted_epoch(Epoch(epoch + 1, self._step, scores.get("loss", float("nan")), scores, 0.0))

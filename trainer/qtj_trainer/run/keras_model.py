@@ -1,4 +1,4 @@
-"""A Keras model as `qtj_trainer.run.program` sees it, of Keras 2 or of Keras 3."""
+"""A model of Keras 2 or Keras 3 that a program trains."""
 
 import hashlib
 import json
@@ -18,17 +18,17 @@ from qtj_trainer.workloads.options import Options
 __all__ = ["KerasModel", "Model", "is_keras_model"]
 
 Model = Any
-"""A model of Keras 2 or Keras 3, neither of which carries types."""
+"""A model of Keras 2 or Keras 3. Both have no types."""
 
 
 def is_keras_model(thing: object) -> bool:
-    """Tells a Keras model from other things, without importing either Keras."""
+    """Returns whether an object is a Keras model, without importing Keras 2 or Keras 3."""
     loaded = [sys.modules[name] for name in ("tf_keras", "keras") if name in sys.modules]
     return any(isinstance(thing, keras.Model) for keras in loaded)
 
 
 class KerasModel:
-    """A Keras model, with its optimizer once it is prepared for training."""
+    """A Keras model; after `prepare`, with its optimizer."""
 
     name = "program"
     suffix = "h5"
@@ -38,46 +38,46 @@ class KerasModel:
         self._variables = [*model.variables]
 
     def prepare(self, cluster: Cluster) -> None:
-        """Makes the optimizer's variables.
+        """Creates the optimizer's variables.
 
         Raises:
-            UserError: If the model could not be trained here.
+            UserError: If the model cannot be trained here.
         """
         _check(self.model, cluster)
         self.model.optimizer.build(self.model.trainable_variables)
         self._variables += self.model.optimizer.variables
 
     def fingerprint(self, _: Options) -> str:
-        """Returns a digest of the shapes of all variables and of the kind of the optimizer."""
-        said = [type(self.model.optimizer).__name__, [tuple(variable.shape) for variable in self._variables]]
-        return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+        """Returns a digest of the shapes of all variables and of the optimizer's class."""
+        structure = [type(self.model.optimizer).__name__, [tuple(variable.shape) for variable in self._variables]]
+        return hashlib.sha256(json.dumps(structure).encode()).hexdigest()
 
     def newest(self, checkpoints: Checkpoints, cluster: Cluster) -> Checkpoint | None:
         """Returns the newest checkpoint, the same in all processes."""
         from qtj_trainer.run.agreement import agree  # noqa: PLC0415
 
-        del cluster  # the model's strategy knows it
-        found = checkpoints.newest()
-        agree(found.position.step if found else 0, self.model.distribute_strategy)
-        return found
+        del cluster  # the model's strategy connects the processes
+        newest = checkpoints.newest()
+        agree(newest.position.step if newest else 0, self.model.distribute_strategy)
+        return newest
 
     def state(self) -> State:
-        """Returns the numbers of model and optimizer."""
+        """Returns the values of all variables of model and optimizer."""
         return self._values(self._variables)
 
     def restore(self, state: State) -> None:
-        """Puts them back."""
+        """Restores what `state` returned."""
         for variable, value in zip(self._variables, state, strict=True):
             variable.assign(value)
 
     def check_finite(self, step: int) -> None:
-        """Raises DivergedError if a weight that is trained is not finite."""
+        """Raises DivergedError if a trained weight is not finite."""
         trained = self.model.trainable_variables
-        names = [getattr(each, "path", each.name) for each in trained]  # Keras 3 has the layer in the path alone
+        names = [getattr(each, "path", each.name) for each in trained]  # in Keras 3, only the path has the layer's name
         check_weights(zip(names, self._values(trained), strict=True), step, REMEDY)
 
     def warn_if_unchanged(self) -> None:
-        """Nothing to check: `fit` trains this very model."""
+        """Does nothing: `fit` trains this model itself."""
 
     def dump(self) -> bytes:
         """Encodes the weights as HDF5."""
@@ -92,20 +92,20 @@ class KerasModel:
         load_weights(self.model, data, otherwise=otherwise)
         return self.model
 
-    def farewell(self, cluster: Cluster) -> None:
-        """Lets all processes leave together."""
-        from qtj_trainer.replicate.strategy import farewell  # noqa: PLC0415
+    def leave_together(self, cluster: Cluster) -> None:
+        """Waits until all processes can end."""
+        from qtj_trainer.replicate.strategy import leave_together  # noqa: PLC0415
 
-        farewell(self.model.distribute_strategy, cluster)
+        leave_together(self.model.distribute_strategy, cluster)
 
     def _values(self, variables: Sequence[Any]) -> list[NDArray[Any]]:
-        """Returns what this process holds of variables, without help from others."""
+        """Returns the values of variables in this process, without communication."""
         local = self.model.distribute_strategy.experimental_local_results
         return [local(variable)[0].numpy() for variable in variables]
 
 
 def _check(model: Model, cluster: Cluster) -> None:
-    """Raises UserError for a model that could not be trained here, before it is."""
+    """Raises UserError for a model that cannot be trained here."""
     from qtj_trainer.weights import is_of_keras_2  # noqa: PLC0415
 
     if getattr(model, "optimizer", None) is None:

@@ -1,6 +1,6 @@
-"""Single arrays of any framework, as NumPy's and back.
+"""Converts single arrays of any framework to NumPy and back.
 
-No framework is imported here: one that the program has not imported itself cannot have made the array.
+No framework is imported here: if the program has not imported a framework, it has no arrays of it.
 """
 
 import sys
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["framework_of", "from_numpy", "is_weak", "put", "to_numpy", "twin"]
+__all__ = ["framework_of", "from_numpy", "is_weak", "put", "separate_copy", "to_numpy"]
 
 Array = Any
 """An array of NumPy, JAX or PyTorch, or a variable of TensorFlow or Keras."""
@@ -19,7 +19,7 @@ _KINDS = {"jax": "Array", "torch": "Tensor", "tensorflow": "Variable", "keras": 
 
 
 def framework_of(leaf: object) -> str:
-    """Returns whose array this is: "jax", "torch", "tensorflow", "keras", "numpy", or "" for what is none."""
+    """Returns an array's framework: "jax", "torch", "tensorflow", "keras" or "numpy"; "" if it is not an array."""
     for framework, name in _KINDS.items():
         kind = getattr(sys.modules.get(framework), name, None)
         if kind is not None and isinstance(leaf, kind):
@@ -30,10 +30,10 @@ def framework_of(leaf: object) -> str:
 
 
 def to_numpy(leaf: Array) -> NDArray[Any]:
-    """Returns the numbers of an array, which may be shared with it.
+    """Returns an array as one of NumPy, which may share its memory.
 
     Raises:
-        TypeError: If NumPy has no such numbers.
+        TypeError: If NumPy does not have its type.
     """
     values: NDArray[Any]
     match framework_of(leaf):
@@ -51,20 +51,20 @@ def to_numpy(leaf: Array) -> NDArray[Any]:
 
 
 def is_weak(leaf: Array) -> bool:
-    """Tells an array of JAX whose type gives way to that of others, such as jnp.asarray(0.1)."""
+    """Returns whether this is a weakly typed array of JAX, such as jnp.asarray(0.1)."""
     return bool(getattr(leaf, "weak_type", False)) and framework_of(leaf) == "jax"
 
 
 def put(leaf: Array, values: NDArray[Any], *, weak: bool = False) -> Array:
-    """Puts numbers of the same shape and type into an array.
+    """Puts values of the same shape and type into an array.
 
     Args:
         leaf: The array.
-        values: The numbers.
-        weak: Whether an array of JAX is weakly typed, as it was when the numbers were taken.
+        values: The values.
+        weak: Whether an array of JAX was weakly typed when the values were stored.
 
     Returns:
-        The array, where it can be changed; else a new one of its kind, on the same devices.
+        The array, if it can be changed in place; otherwise a new one of its kind, on the same devices.
     """
     match framework_of(leaf):
         case "torch":
@@ -81,15 +81,15 @@ def put(leaf: Array, values: NDArray[Any], *, weak: bool = False) -> Array:
     return leaf
 
 
-def twin(leaf: Array, values: NDArray[Any]) -> Array:
-    """Returns an array like another one that shares no memory with it.
+def separate_copy(leaf: Array, values: NDArray[Any]) -> Array:
+    """Returns an array like another one, without shared memory.
 
     Args:
-        leaf: The other one. A variable is returned itself: whoever uses it would not see another.
-        values: The numbers that the new one is for.
+        leaf: The other array. A variable is returned itself, because its users would not see a copy.
+        values: The values that the new array will get.
 
     Raises:
-        ValueError: If it is a variable that has other numbers.
+        ValueError: If it is a variable with other values.
     """
     match framework_of(leaf):
         case "torch":
@@ -97,12 +97,14 @@ def twin(leaf: Array, values: NDArray[Any]) -> Array:
         case "numpy":
             return leaf.copy()
         case "tensorflow" | "keras" if not np.array_equal(to_numpy(leaf), values, equal_nan=True):
-            raise ValueError("two parts are one variable here, and had different numbers: give each one of its own")
+            raise ValueError(
+                "two parts are one variable here, and had different values: give each part its own variable"
+            )
     return leaf
 
 
 def from_numpy(framework: str, values: NDArray[Any], *, weak: bool = False) -> Array:
-    """Returns a new array of a framework that the program has imported; see `put` for weak ones."""
+    """Returns a new array of a framework that the program has imported. See `put` for `weak`."""
     match framework:
         case "torch":
             return sys.modules["torch"].from_numpy(values.copy())
@@ -111,8 +113,8 @@ def from_numpy(framework: str, values: NDArray[Any], *, weak: bool = False) -> A
     return values
 
 
-def _local(variable: Any) -> Any:  # noqa: ANN401  TensorFlow carries no types
-    """Returns the copy of a variable that this process holds, without help from others."""
+def _local(variable: Any) -> Any:  # noqa: ANN401  TensorFlow has no types
+    """Returns this process's copy of a variable, without communication."""
     strategy = getattr(variable, "distribute_strategy", None)
     return strategy.experimental_local_results(variable)[0] if strategy else variable
 
@@ -127,7 +129,7 @@ def _key_data(leaf: Array) -> Array:
 
 
 def _weak(values: NDArray[Any]) -> Array:
-    """Returns a weakly typed array of JAX; what is filled with a number of Python's is one."""
+    """Returns a weakly typed array of JAX, which `full` creates from a Python number."""
     weak = sys.modules["jax"].numpy.full(values.shape, np.zeros((), values.dtype).item())
     return weak.at[...].set(values) if weak.dtype == values.dtype else values
 

@@ -1,9 +1,9 @@
-"""The training loop: the same model, optimizer and sums, whatever the strategy.
+"""The training loop: the same model, optimizer and sums for every strategy.
 
     start ──▶ report of a step ──▶ position ──▶ ... ──▶ end of an epoch: scores ──▶ position ──▶ ...
 
-How a step comes about is a strategy's own matter: all replicas take it together (`Synchronous`), or a coordinator hands
-it to whichever worker is free (`Coordinated`).
+The strategy decides who takes a step: all replicas together (`Synchronous`), or a free worker that a coordinator
+chooses (`Coordinated`).
 """
 
 import time
@@ -32,18 +32,18 @@ __all__ = ["Boundary", "Loop", "Numbers", "Report", "Scored"]
 Numbers = NDArray[np.float32]
 
 Report = Numbers
-"""What one step came to: the loss, each score, then mean and variance of each variable's gradient."""
+"""The numbers of one step: the loss, each score, then mean and variance of each variable's gradient."""
 
 Boundary = Callable[[int], bool]
-"""Tells whether no later step may begin before the step of this number has ended."""
+"""Returns whether the step of this number must end before a later step starts."""
 
 
 class Scored(NamedTuple):
-    """What one held-out batch came to.
+    """The scores of one held-out batch.
 
     Attributes:
         sums: The number of its examples, then the sum of the error and of each score over them.
-        readouts: For each layer that is watched, its values for the examples of all replicas.
+        readouts: For each recorded layer, its values for the examples of all replicas.
     """
 
     sums: tf.Tensor
@@ -56,7 +56,7 @@ class Loop(ABC):
     Attributes:
         model: The model.
         steps: Optimizer steps in an epoch.
-        readouts: Values of the watched layers after the last finished epoch, (values,) for each layer's name.
+        readouts: Values of the recorded layers after the last finished epoch, (values,) for each layer's name.
     """
 
     def __init__(
@@ -86,11 +86,11 @@ class Loop(ABC):
         self._best = self._weights() if options.patience else []
 
     def positions(self, start: Position, pause: Boundary) -> Iterator[Position]:
-        """Trains from a position to the end, step by step. All processes have to go through it alike.
+        """Trains from a position to the end, step by step. All processes must iterate over it in the same way.
 
         Args:
-            start: Where to begin.
-            pause: Tells whether the state is wanted after the step of this number.
+            start: Where to start.
+            pause: Returns whether the state is needed after the step of this number.
 
         Raises:
             DivergedError: If a loss or a score is not finite, in all processes at the same step.
@@ -117,22 +117,22 @@ class Loop(ABC):
             first, began = position.step, time.perf_counter()
 
     def trace(self, batch: Batch) -> None:
-        """Makes the graphs of a step and of a scoring on one replica, and takes neither."""
+        """Builds the graphs of a training step and of an evaluation step on one replica, without running them."""
         for each in (self._train, self._score):
             tf.function(each, autograph=False).get_concrete_function(batch)
 
     @property
     def devices(self) -> int:
-        """Devices that train, those of other processes included."""
+        """Number of devices that train, in all processes."""
         return int(self._strategy.num_replicas_in_sync)
 
     @property
     def examples(self) -> tuple[Examples, Examples]:
-        """Those it learns from, and those it is judged by."""
+        """Training examples and held-out examples."""
         return self._training, self._held_out
 
     def validate(self) -> tuple[float, dict[str, float]]:
-        """Returns the mean error and the mean scores over the held-out set. For all processes."""
+        """Returns the mean error and the mean scores over the held-out set. All processes must call it."""
         batches = list(self._score_all())
         count, *sums = np.sum([sums for sums, _ in batches], axis=0, dtype=np.float64)
         watched = self._workload.readouts(self._options)
@@ -140,47 +140,47 @@ class Loop(ABC):
         loss, *scores = (float(total / count) for total in sums)
         return loss, dict(zip(self._workload.scores, scores, strict=True))
 
-    def check_weights(self, step: int) -> None:
-        """Checks the weights after a step, which hold the same in all processes.
+    def check_finite(self, step: int) -> None:
+        """Checks the weights after a step. They are the same in all processes.
 
         Raises:
-            DivergedError: If one is not finite.
+            DivergedError: If a weight is not finite.
         """
         trained = self.model.trainable_variables
         check_weights(((each.name, self._read(each)) for each in trained), step, self._remedy)
 
     def weights(self) -> dict[str, NDArray[Any]]:
-        """Returns the weights that training changes, by layer and name. One process may ask alone."""
+        """Returns the weights that training changes, by layer and name. A single process can call it."""
         return {name: self._read(each) for name, each in self._named()}
 
     def state(self) -> State:
-        """Returns all numbers that training changes, the best weights included. One process may ask alone."""
+        """Returns all arrays that training changes, with the best weights. A single process can call it."""
         return [*(self._read(variable) for variable in self._variables), *self._best]
 
     def restore(self, state: State) -> None:
-        """Puts back what `state` returned, whatever the number of replicas was then. For all processes.
+        """Restores what `state` returned, for any number of replicas. All processes must call it.
 
         Raises:
-            UserError: If it is of another model.
+            UserError: If the state is of another model.
         """
         shapes = [tuple(variable.shape) for variable in self._variables]
         if [each.shape for each in state] != [*shapes, *(each.shape for each in self._best)]:
-            raise UserError(f"the checkpoint is of another model than {self.model.name}: delete it to start anew")
+            raise UserError(f"the checkpoint is of another model than {self.model.name}: delete it to start over")
         _assign(self._variables, state[: len(shapes)])
         self._best = list(state[len(shapes) :])
 
     def take_best(self) -> None:
-        """Puts the weights of the best epoch into the model. For a training that has ended, with early stopping."""
+        """Puts the weights of the best epoch into the model. For the end of a training with early stopping."""
         _assign(self._of_model, self._best)
 
     @property
     @abstractmethod
     def is_settled(self) -> bool:
-        """Whether the state is that of the last position: no step is under way."""
+        """Whether the state is that of the last position, because no step is running."""
 
     @abstractmethod
     def _reports(self, first: int, last: int, is_boundary: Boundary) -> Iterator[Report]:
-        """Takes the steps `first` to `last` - 1 and yields their reports, in order."""
+        """Runs the steps `first` to `last` - 1 and yields their reports, in order."""
 
     @abstractmethod
     def _score_all(self) -> Iterator[tuple[Numbers, dict[str, Numbers]]]:
@@ -192,16 +192,16 @@ class Loop(ABC):
 
     @abstractmethod
     def _read(self, variable: tf.Variable) -> NDArray[Any]:
-        """Returns a variable's value, without help from others."""
+        """Returns a variable's value, without communication between processes."""
 
     @property
     def _variables(self) -> list[tf.Variable]:
-        """All that training changes."""
+        """All variables that training changes."""
         return [*self._of_model, *self._optimizer.variables]
 
     @property
     def _of_model(self) -> list[tf.Variable]:
-        """What training changes in the model: a frozen layer comes from where it came from at first."""
+        """The model's variables that training changes. Frozen layers are loaded from their source at each start."""
         layers = [layer for layer in self.model.submodules if isinstance(layer, tf_keras.layers.Layer)]
         frozen = {id(each) for layer in layers if not layer.trainable for each in layer.variables}
         return [each for each in self.model.variables if id(each) not in frozen]
@@ -210,7 +210,7 @@ class Loop(ABC):
         return [self._read(variable) for variable in self._of_model]
 
     def _named(self) -> list[tuple[str, tf.Variable]]:
-        """The trained variables: a variable's own name need not tell its layer, and filters are alike but for that."""
+        """The trained variables, by layer and name: variables of different filters may have the same name."""
         return [
             (f"{layer.name}/{variable.name.rpartition('/')[2].partition(':')[0]}", variable)
             for layer in self.model.layers
@@ -218,22 +218,22 @@ class Loop(ABC):
         ]
 
     def _train(self, batch: Batch) -> tf.Tensor:
-        """Takes one replica's part in a step, and returns the `Report`, the same on every replica."""
+        """Runs one replica's part of a step. Returns the `Report`, which is the same on every replica."""
         batch, variables = batch.cut(self._workload.least_batch), self.model.trainable_variables
         with tf.GradientTape() as tape:
             predictions = self.model(batch.inputs, training=True)
             share = tf.reduce_sum(batch.weights * self._workload.errors(batch.labels, predictions))
         scores = self._workload.score(batch.labels, predictions)
         shares = tf.stack([share, *(tf.reduce_sum(batch.weights * scores[name]) for name in self._workload.scores)])
-        # Sums are means here, because the weights of a batch sum to 1 over all replicas. Loss and scores travel with
-        # the gradients, in one exchange.
+        # Sums are means here, because the weights of a batch sum to 1 over all replicas. Loss and scores are summed
+        # together with the gradients, in one exchange.
         means, *gradients = self._sum([shares, *tape.gradient(share, variables)])
         self._optimizer.apply_gradients(zip(gradients, variables, strict=True), skip_gradients_aggregation=True)
         moments = [tf.nn.moments(tf.reshape(each, [-1]), axes=0) for each in gradients]
         return tf.concat([means, tf.stack([number for pair in moments for number in pair])], axis=0)
 
     def _score(self, batch: Batch) -> Scored:
-        """Takes one replica's part in the scoring of a held-out batch."""
+        """Evaluates one replica's part of a held-out batch."""
         part = batch.cut(self._workload.least_batch)
         predictions, watched = self._observed(part.inputs, training=False)
         scores = self._workload.score(part.labels, predictions)
@@ -273,7 +273,7 @@ class Loop(ABC):
         return Position(position.step, finished, best=best_of(position.best, finished, self._options))
 
     def _examples_since(self, first: int) -> int:
-        """Returns the examples from a step to the end of its epoch."""
+        """Returns the number of examples from a step to the end of its epoch."""
         return len(self._training) - (first % self.steps) * self._options.batch_size
 
 

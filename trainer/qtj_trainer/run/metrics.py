@@ -1,4 +1,4 @@
-"""Final numbers, checked before they are told: what a program hands over may be anything."""
+"""Final metrics, checked before they are reported: a program may pass any object."""
 
 import math
 from collections.abc import Mapping
@@ -11,39 +11,40 @@ __all__ = ["finite", "number_of", "numbers"]
 
 
 def numbers(metrics: Mapping[str, Any]) -> dict[str, float]:
-    """Returns the metrics as they can be told.
+    """Returns the metrics as Python numbers.
 
     Raises:
-        UserError: If one is no number, or not finite.
+        UserError: If one is not a number, or not finite.
     """
     return finite({name: number_of(f"metric {name!r}", value) for name, value in metrics.items()})
 
 
 def finite(metrics: Mapping[str, float]) -> dict[str, float]:
-    """Returns the metrics if they are results.
+    """Returns the metrics if all are finite.
 
     Raises:
-        UserError: If some are not finite; it names them all.
+        UserError: If some are not finite. The message names all of them.
     """
     lost = [f"{name} is {value}" for name, value in metrics.items() if not math.isfinite(value)]
     if lost:
         raise UserError(
-            f"the metric {' and '.join(lost)}, which is no result: look for such numbers in the weights and in the data"
+            f"the metric {' and '.join(lost)}, which is not a result: look for such numbers in the weights and in the"
+            " data"
         )
     return dict(metrics)
 
 
-def number_of(name: str, value: Any) -> float:  # noqa: ANN401  a program hands over anything
-    """Returns a number of any framework as Python's.
+def number_of(name: str, value: Any) -> float:  # noqa: ANN401  a program may pass any object
+    """Returns a number of any framework as a Python number.
 
     Args:
-        name: What it is, for the sentence.
+        name: What the number is, for the error message.
         value: The number.
 
     Raises:
-        UserError: If it is none.
+        UserError: If it is not a number.
     """
     try:
         return float(to_numpy(value).item()) if framework_of(value) else float(value)
     except (TypeError, ValueError) as problem:
-        raise UserError(f"the {name} is {value!r}, which is no number: convert it") from problem
+        raise UserError(f"the {name} is {value!r}, which is not a number: convert it") from problem

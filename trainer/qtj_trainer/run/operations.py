@@ -1,7 +1,7 @@
-"""Loads the operations that a workload's model consists of.
+"""Loads the TensorFlow operations of a workload's model.
 
-A worker of a parameter server runs graphs that its coordinator has made. Operations that are no part of TensorFlow come
-from libraries, which are loaded when a graph with them is first made: there, not here.
+A worker of a parameter server runs graphs that its coordinator has built. Operations that are not part of TensorFlow
+are in libraries, which are loaded when such a graph is first built: in the coordinator, not in a worker.
 """
 
 import tensorflow as tf
@@ -15,8 +15,7 @@ __all__ = ["load_operations"]
 
 
 def load_operations(workload: Workload, options: Options) -> None:
-    """Makes the graph of one training step and one scoring, as the coordinator does, and throws it away."""
-    options = options.on_parameter_servers()
+    """Builds the graphs of a training step and an evaluation step, as the coordinator does, and discards them."""
     examples = workload.encode(workload.split(options).training, options)
     loop = Synchronous(workload, options, tf.distribute.get_strategy(), training=examples, held_out=examples)
     loop.trace(next(iter(batches(examples, 1))))

@@ -1,4 +1,4 @@
-"""The optimizer of a training, and the course of its learning rate.
+"""The optimizer of a training, and its learning rate schedule.
 
     rate  │      ╭──╮              --learning-rate
           │     ╱    ╲
@@ -8,7 +8,7 @@
            --warmup-steps
                   --decay-steps
 
-The rate follows from the number of the step alone, which the optimizer counts and a checkpoint holds.
+The rate depends only on the number of the step, which the optimizer counts and a checkpoint holds.
 """
 
 from collections.abc import Callable
@@ -30,8 +30,8 @@ _OPTIMIZERS: dict[Optimizer, Callable[[Options], tuple[Any, dict[str, float]]]] 
 }
 
 
-class _WarmedUp(tf_keras.optimizers.schedules.LearningRateSchedule):  # type: ignore[misc]  # Keras carries no types
-    """A schedule after steps in which the rate rises from 0 in a straight line, as in Keras' `CosineDecay`."""
+class _WarmedUp(tf_keras.optimizers.schedules.LearningRateSchedule):  # type: ignore[misc]  # Keras has no types
+    """A schedule that follows a linear warm-up from 0, as in Keras' `CosineDecay`."""
 
     def __init__(self, peak: float, steps: int, schedule: Callable[[tf.Tensor], tf.Tensor]) -> None:
         self._peak = peak
@@ -49,7 +49,7 @@ def optimizer_of(options: Options, steps: int) -> Any:  # noqa: ANN401  Keras ca
     """Builds a Keras optimizer.
 
     Args:
-        options: What it is to be.
+        options: The options of the training.
         steps: Optimizer steps of the whole training.
 
     Raises:
@@ -60,14 +60,14 @@ def optimizer_of(options: Options, steps: int) -> Any:  # noqa: ANN401  Keras ca
         _learning_rate(options, steps),
         weight_decay=options.weight_decay or None,
         global_clipnorm=options.clip_norm or None,
-        # Compiled, the optimizer would compile anew in each process for nothing: it has 70 numbers to update.
+        # XLA would compile the optimizer in each process, for no gain: it has 70 numbers to update.
         jit_compile=False,
         **settings,
     )
 
 
 def learning_rate_at(step: int, options: Options, steps: int) -> float:
-    """Returns the learning rate of a step, counted from 0, in a training of so many."""
+    """Returns the learning rate of a step, counted from 0, in a training of `steps` steps."""
     rate = _learning_rate(options, steps)
     return float(rate(step)) if callable(rate) else rate
 
@@ -83,7 +83,7 @@ def _learning_rate(options: Options, steps: int) -> float | Callable[[tf.Tensor 
 
 
 def _schedule(options: Options, decay_steps: int) -> Callable[[tf.Tensor], tf.Tensor]:
-    """Returns the rate by the steps after the warm-up."""
+    """Returns the learning rate as a function of the steps since the warm-up."""
     peak, share, schedules = options.learning_rate, options.decay_to, tf_keras.optimizers.schedules
     match options.schedule:
         case Schedule.LINEAR:

@@ -1,12 +1,16 @@
-"""What a finished training leaves."""
+"""Stores the outcome of a finished training."""
 
 import logging
 import platform
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from importlib import metadata
 from typing import TYPE_CHECKING
 
 import qtj_contract as contract
+from qtj_contract.version import installed_version
+from qtj_trainer.libraries import tensorflow_version
 from qtj_trainer.run.artifacts import Address, Record, Result, arrays_to_bytes, store_object
 from qtj_trainer.run.exported import store_circuits
 from qtj_trainer.run.job import Run
@@ -20,33 +24,27 @@ if TYPE_CHECKING:
 
 __all__ = ["store_outcome"]
 
-_LIBRARIES = ("tensorflow", "tensorflow-quantum", "tf-keras", "cirq-core", "numpy", "quantumtrainingjob")
+_LIBRARIES = ("tensorflow-quantum", "tf-keras", "cirq-core", "numpy")
 
 log = logging.getLogger("qtj_trainer")
 
 
 def store_outcome(run: Run, loop: "Loop", held_out: Arrays, end: Position) -> Result:
-    """Stores what the training came to, the result last.
+    """Stores held-out set, weights and record, and the result last.
 
-    With early stopping, the result has the weights of the best epoch, and names the last ones too.
+    With early stopping, the result has the weights of the best epoch, and also names the last weights.
     """
-    assert end.last  # noqa: S101  at least one epoch is asked for
-    _, examples = store_object(run.store, "held-out", "npz", arrays_to_bytes(held_out))
+    assert end.last  # noqa: S101  there is at least one epoch
+    _, examples = store_object(run.replica.store, "held-out", "npz", arrays_to_bytes(held_out))
     last = weights = _stored(run, loop, examples, end.last)
     if end.best:
         loop.take_best()
         weights = _stored(run, loop, examples, end.best)
         log.info("weights after epoch %d, the last: %s", end.epochs, last.uri)
     chosen = end.best or end.last
-    result = Result(
-        job_uid=run.job_uid,
-        weights=weights,
-        metrics=_metrics(chosen),
-        progress=run.progress(end, loop.steps, loop.devices),
-        epoch=chosen.number,
-        last_weights=last if end.best else None,
+    result = run.replica.store_result(
+        weights, _metrics(chosen), epoch=chosen.number, last_weights=last if end.best else None
     )
-    result.store(run.store)
     log.info("weights %s", weights.uri)
     return result
 
@@ -56,9 +54,9 @@ def _metrics(epoch: Epoch) -> dict[str, float]:
 
 
 def _stored(run: Run, loop: "Loop", held_out: Address, epoch: Epoch) -> contract.Weights:
-    """Stores the model's weights as they are after an epoch, with their record."""
+    """Stores the model's weights after an epoch, with their record."""
     metrics = _metrics(epoch)
-    name, weights = store_object(run.store, "weights", "h5", dump_weights(loop.model))
+    name, weights = store_object(run.replica.store, "weights", "h5", dump_weights(loop.model))
     record = Record(
         workload=run.workload.name,
         options=asdict(run.workload.as_run(run.options, loop.model)),
@@ -67,24 +65,28 @@ def _stored(run: Run, loop: "Loop", held_out: Address, epoch: Epoch) -> contract
         held_out=held_out,
         metrics=metrics,
         versions=_versions(),
-        image=run.environment.get(contract.Env.IMAGE, ""),
-        cluster=run.cluster.addresses(),
-        job=run.environment.get(contract.Env.JOB, ""),
-        attempt=run.environment.get(contract.Env.ATTEMPT, ""),
-        circuits=store_circuits(run.store, name, loop.model),
+        image=run.replica.environment.get(contract.Env.IMAGE, ""),
+        cluster=run.replica.cluster.addresses(),
+        job=run.replica.environment.get(contract.Env.JOB, ""),
+        attempt=run.replica.environment.get(contract.Env.ATTEMPT, ""),
+        circuits=store_circuits(run.replica.store, name, loop.model),
         epoch=epoch.number,
     )
-    record.store(run.store, name)
+    record.store(run.replica.store, name)
     if circuit := run.workload.drawing(run.options):
-        run.store.write(name.replace(".h5", ".txt"), circuit.encode())
+        run.replica.store.write(name.replace(".h5", ".txt"), circuit.encode())
     return contract.Weights(uri=weights.uri, sha256=weights.sha256)
 
 
 def _versions() -> dict[str, str]:
-    def version(library: str) -> str:
+    def version(installed: Callable[[], str]) -> str:
         try:
-            return metadata.version(library)
-        except metadata.PackageNotFoundError:  # run from its sources
+            return installed()
+        except metadata.PackageNotFoundError:  # it runs from a source folder
             return "unknown"
 
-    return {"python": platform.python_version(), **{library: version(library) for library in _LIBRARIES}}
+    libraries = {library: version(partial(metadata.version, library)) for library in _LIBRARIES}
+    tensorflow = {"tensorflow": tensorflow_version() or "unknown"}
+    return {
+        "python": platform.python_version(), **tensorflow, **libraries, "quantumtrainingjob": version(installed_version)
+    }  # fmt: skip

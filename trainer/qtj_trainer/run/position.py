@@ -9,8 +9,8 @@ __all__ = ["Epoch", "Gradient", "Position"]
 class Gradient:
     """The gradient of one variable, over its components, averaged over the steps of an epoch.
 
-    A variance that vanishes as qubits are added is a barren plateau (McClean et al., Nature Communications 9, 4812
-    (2018)): there is no slope left to follow.
+    If the variance vanishes with more qubits, the circuit has a barren plateau: gradients are too small to train with
+    (McClean et al., Nature Communications 9, 4812 (2018)).
 
     Attributes:
         mean: Mean of the components.
@@ -26,15 +26,15 @@ class Epoch:
     """A finished epoch.
 
     Attributes:
-        number: Epochs finished, this one included.
-        step: Optimizer steps finished, those of earlier epochs included.
+        number: Finished epochs, with this one.
+        step: Finished optimizer steps, with those of earlier epochs.
         loss: Mean training error, of each batch before its step.
-        scores: Means over the held-out set after the epoch.
-        examples_per_second: Training examples of all replicas, without the time for scores.
-        gradients: Of the variables that training changes, by name.
-        validation_loss: Mean error over the held-out set after the epoch; None where it was not measured.
-        training_scores: Means over the training set, of each batch before its step, as the loss.
-        learning_rate: Of the epoch's last step; None where it is not known.
+        scores: Mean scores over the held-out set after the epoch.
+        examples_per_second: Training examples of all replicas per second, without the time for the scores.
+        gradients: Gradients of the variables that training changes, by name.
+        validation_loss: Mean error over the held-out set after the epoch; None if it was not measured.
+        training_scores: Mean scores over the training set, of each batch before its step, as for the loss.
+        learning_rate: Learning rate of the epoch's last step; None if it is not known.
     """
 
     number: int
@@ -49,7 +49,7 @@ class Epoch:
 
     @property
     def gradient_variance(self) -> float | None:
-        """The variance of the gradient by the circuits' angles, or by all variables where there are none."""
+        """Variance of the gradient of the circuits' angles; of all variables if there are no circuits."""
         quantum = [each for name, each in self.gradients.items() if name.endswith("angles")]
         chosen = [each.variance for each in quantum or self.gradients.values()]
         return sum(chosen) / len(chosen) if chosen else None
@@ -60,10 +60,10 @@ class Position:
     """A moment between two optimizer steps.
 
     Attributes:
-        step: Optimizer steps finished since training began.
+        step: Optimizer steps since training started.
         last: The last finished epoch.
-        sums: What the epoch under way has come to: for each number that a step reports, the sum over its examples.
-        best: The finished epoch with the lowest loss on the held-out set; None where early stopping is not asked for.
+        sums: For each number that a step reports, its sum over the examples of the running epoch.
+        best: The finished epoch with the lowest loss on the held-out set; None without early stopping.
     """
 
     step: int = 0

@@ -1,4 +1,4 @@
-"""The predictions of an inference, stored for whoever wants to look at them."""
+"""Stores the predictions of an inference, so that users can look at them."""
 
 import logging
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ log = logging.getLogger("qtj_trainer")
 
 
 def predictions_of(workload: Workload, options: "Options", labels: NDArray[Any], outputs: NDArray[Any]) -> Predictions:
-    """Returns what a model's outputs mean, as the workload reads them."""
+    """Returns the predictions that a workload derives from its model's outputs."""
     answers = workload.answers(labels[:KEPT_PREDICTIONS], outputs[:KEPT_PREDICTIONS])
     finite = np.isfinite(answers.scores)
     return Predictions(
@@ -33,7 +33,7 @@ def predictions_of(workload: Workload, options: "Options", labels: NDArray[Any],
 
 
 def store_predictions(weights: str, predictions: Predictions) -> None:
-    """Stores predictions beside the weights they are of; where that fails, the inference is no less done."""
+    """Stores predictions beside their weights. A failure is only logged, because the inference is complete."""
     uri = predictions_uri(weights)
     try:
         write_uri(uri, predictions.to_json().encode())

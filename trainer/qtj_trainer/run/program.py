@@ -1,10 +1,10 @@
-"""Bring your own program: what a training script needs to be a good citizen of a job, in five lines.
+"""Bring your own program: what a training script needs to work as part of a job, in five lines.
 
-A loop of one's own, in any framework whose numbers are arrays (JAX, PyTorch, PennyLane, NumPy, TensorFlow):
+A custom training loop, in any framework with arrays (JAX, PyTorch, PennyLane, NumPy, TensorFlow):
 
 program = Program(epochs=10)                             # SIGTERM, progress; a finished job ends here
-state = program.state(params=params, optimizer=...)      # as the last checkpoint left them, or as given
-for epoch in program.epochs():                           # those that are left; a checkpoint after each
+state = program.state(params=params, optimizer=...)      # from the last checkpoint, or as given
+for epoch in program.epochs():                           # the remaining epochs; a checkpoint after each
     state.params, state.optimizer, loss = train(state.params, state.optimizer)
     epoch.report(loss=loss)                              # progress
 program.finish(state.params, {"mse": mse})               # weights, their checksum, the result
@@ -12,39 +12,40 @@ program.finish(state.params, {"mse": mse})               # weights, their checks
 A Keras model and its `fit`:
 
 program = Program(epochs=10)                             # before TensorFlow, which starts threads
-...                                                      # strategy, data, model.compile: as always
-first = program.restore(model)                           # the last checkpoint, or 0
+...                                                      # strategy, data, model.compile: as usual
+first = program.restore(model)                           # epochs in the last checkpoint, or 0
 model.fit(data, epochs=10, initial_epoch=first, callbacks=[program.callback()])
 program.finish(model, {"mse": mse})
 
-The Job of `spec.inference` runs the same program once more, to judge the weights that are stored:
+The Job of `spec.inference` runs the same program again, to evaluate the stored weights:
 
 if program.inferring:
     params = program.load(params)                        # exactly those weights, or an error
     program.report({"mse": mse})                         # the end
 
-Models are of Keras 2 (`tf_keras`, or `tf.keras` after the import of `qtj_trainer`), under any strategy that steps
-together, or of Keras 3 (`keras`) in one process on one device. With several workers, each runs the same loop, and what
-they exchange is the loop's own affair; the leader alone stores.
+Models are of Keras 2 (`tf_keras`, or `tf.keras` after the import of `qtj_trainer`), under any synchronous strategy, or
+of Keras 3 (`keras`) in one process on one device. With several workers, each runs the same loop, and the loop exchanges
+gradients itself. Only the leader stores.
 """
 
-import atexit
 import logging
 import os
 from collections.abc import Iterator, Mapping
+from numbers import Integral
 from typing import Any, NoReturn, TypeVar
 
 import qtj_contract as contract
 from qtj_trainer.errors import UserError
 from qtj_trainer.run.adapter import Adapter
 from qtj_trainer.run.array_state import ArrayState
+from qtj_trainer.run.artifacts import Result
 from qtj_trainer.run.epochs import RunningEpoch, running_epochs
 from qtj_trainer.run.keras_model import KerasModel, Model, is_keras_model
 from qtj_trainer.run.metrics import numbers
 from qtj_trainer.run.position import Epoch
+from qtj_trainer.run.program_training import ProgramTraining, store_result
 from qtj_trainer.run.session import Session
-from qtj_trainer.run.telemetry import Telemetry, port_from
-from qtj_trainer.run.training import Training, store_result
+from qtj_trainer.run.telemetry import Telemetry
 from qtj_trainer.run.tree import State
 from qtj_trainer.tracer import serve_profiles
 from qtj_trainer.workloads.options import Options
@@ -53,8 +54,8 @@ __all__ = ["Program"]
 
 Thing = TypeVar("Thing")
 
-_EVALUATES_NOT = (
-    "this program does not evaluate the stored weights: ask program.inferring and call program.load(model), or remove"
+_NOT_EVALUATED = (
+    "this program does not evaluate the stored weights: check program.inferring and call program.load(model), or remove"
     " spec.inference"
 )
 
@@ -62,7 +63,7 @@ log = logging.getLogger("qtj_trainer")
 
 
 class Program:
-    """Checkpoints, termination, progress and weights for a program of one's own."""
+    """Checkpoints, termination, progress and weights for your own program."""
 
     def __init__(
         self,
@@ -72,38 +73,42 @@ class Program:
         checkpoint_steps: int = 0,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Takes up the job. To be made before TensorFlow or JAX is imported, which start threads.
+        """Joins the job. Create it before you import TensorFlow or JAX, which start threads.
 
-        A job that has trained before ends here, with the same last word. Without a job all works as well, below
+        If the job has its result already, the process ends here with the same termination message. Artifacts that the
+        leader cannot write, or a profiler port that is in use, end the process with one sentence. With several workers,
+        this waits until each of them has created its `Program`. It also works without a job, and then stores below
         qtj-artifacts/program.
 
         Args:
-            epochs: Epochs that will be asked for.
-            checkpoint_every: Epochs from one checkpoint to the next; 0 makes none by epoch.
-            checkpoint_steps: Steps from one checkpoint to the next within `epoch.steps`; 0 makes none by step.
+            epochs: Epochs of the whole training.
+            checkpoint_every: Epochs from one checkpoint to the next; 0 stores none after epochs.
+            checkpoint_steps: Steps from one checkpoint to the next within `epoch.steps`; 0 stores none after steps.
             environment: The environment; None for that of this process.
         """
-        # No default of the signature: help() prints those, secrets and all.
+        # The signature has no default, because help() prints defaults, and the environment may have secrets.
         self._session = Session(os.environ if environment is None else environment)
-        self._training: Training | None = None
+        self._training: ProgramTraining | None = None
         self._model: Model = None
         """The model that was restored."""
         self._has_loaded = False
         self._has_loop = False
-        with self._session.mistakes_told():
+        with self._session.mistakes_reported():
             _check_arguments(epochs=epochs, checkpoint_every=checkpoint_every, checkpoint_steps=checkpoint_steps)
-            self._options = Options(epochs=epochs, checkpoint_every=checkpoint_every, checkpoint_steps=checkpoint_steps)
-            self._session.begin(epochs)
+            self._options = Options(
+                epochs=int(epochs), checkpoint_every=int(checkpoint_every), checkpoint_steps=int(checkpoint_steps)
+            )
+            self._session.begin(self._options.epochs)
 
     @property
     def inferring(self) -> bool:
-        """Whether this is the Job of `spec.inference`, which judges stored weights."""
+        """Whether this is the Job of `spec.inference`, which evaluates stored weights."""
         return self._session.inferring
 
     @property
     def telemetry(self) -> Telemetry:
-        """What the progress endpoint says."""
-        return self._session.telemetry
+        """The answer of the progress endpoint."""
+        return self._session.replica.telemetry
 
     @property
     def last(self) -> Epoch | None:
@@ -111,187 +116,170 @@ class Program:
         return self._training.last if self._training else None
 
     def load(self, weights: Thing) -> Thing:
-        """Puts the weights of the job into what has their structure. For inference.
+        """Loads the weights of the job into arrays or a model. For inference.
 
-        Their checksum is checked where it is known, as it is of weights that `finish` has stored.
+        The checksum of weights that `finish` has stored is checked. Other weights may have none.
 
         Args:
-            weights: Of the structure that was given to `finish`: arrays of the same names, shapes and types, or a
-                model.
+            weights: Arrays of the same names, shapes and types as those given to `finish`, or a model like that one.
 
         Returns:
-            What was given, where it can be changed; else its like. Arrays of JAX cannot.
+            The same object if it can be changed in place; otherwise a new one like it, as for arrays of JAX.
         """
-        with self._session.mistakes_told():
+        with self._session.mistakes_reported():
             if not self.inferring:
-                raise UserError("load() is for inference, and this is a training: ask program.inferring before it")
+                raise UserError("load() is for inference, and this is a training: check program.inferring before it")
             uri, data = self._session.stored_weights()
             loaded: Thing = _adapted(weights).load(data, otherwise=f"the weights {uri} do not fit this program")
         self._has_loaded = True
         return loaded
 
     def report(self, metrics: Mapping[str, Any]) -> NoReturn:
-        """Tells what inference came to, and ends the process.
+        """Reports the metrics of the inference, and ends the process.
 
         Args:
-            metrics: Finite numbers by name; any other fails the inference.
+            metrics: Finite numbers by name; any other value fails the inference.
         """
-        with self._session.mistakes_told():
+        with self._session.mistakes_reported():
             if not self.inferring:
                 raise UserError("report() is for inference, and this is a training: end it with finish()")
             if not self._has_loaded:
-                raise UserError(_EVALUATES_NOT)
-            self._session.say(contract.TerminationMessage(metrics=numbers(metrics)))
+                raise UserError(_NOT_EVALUATED)
+            self._session.replica.write_message(contract.TerminationMessage(metrics=numbers(metrics)))
         self._session.end()
 
     def state(self, **parts: Any) -> State:  # noqa: ANN401  arrays of any framework
-        """Takes all that training changes, and puts the last checkpoint into it. Once, before `epochs`.
+        """Takes everything that training changes, and loads the last checkpoint into it. Once, before `epochs`.
 
-        What decides the numbers of the next step belongs here: weights, the optimizer's state, a random key or
-        generator. Assign to it what a step returns; what is changed in place needs no assignment. Other names than
-        these are refused.
+        Give all that affects the next step: weights, the optimizer's state, a random key or generator. Assign what a
+        step returns to the attributes of the state. A part that is changed in place needs no assignment. Assignments to
+        other names are refused.
 
         Args:
-            parts: By name: arrays; numbers and texts; dicts, lists, tuples and pytrees of them; NumPy's generators;
-                what has `state_dict` and `load_state_dict`; what has `variables`. An array keeps its shape and type,
-                and stays finite if it is so now.
+            parts: By name: arrays; numbers and strings; dicts, lists, tuples and pytrees of them; NumPy's generators;
+                objects with `state_dict` and `load_state_dict`; objects with `variables`. The shape and type of an
+                array cannot change, and an array that is finite now must stay finite.
 
         Returns:
-            The parts as its attributes.
+            An object with the parts as attributes.
         """
         state = State(**parts)
         if not self.inferring:
-            with self._session.mistakes_told():
+            with self._session.mistakes_reported():
                 if self._training:
-                    raise UserError("state() comes once, and before it no restore(model): give it all that is trained")
-                if self._session.cluster.is_coordinated:
-                    raise UserError("a loop of one's own takes each step on all workers: use no parameter servers")
+                    raise UserError(
+                        "state() can be called once, and not after restore(model): give it all that is trained"
+                    )
+                if self._session.replica.cluster.is_coordinated:
+                    raise UserError(
+                        "a custom training loop takes each step on all workers: remove the parameter servers"
+                    )
                 adapter = ArrayState(state)
-            self._begin(adapter, counts_steps=False)
+            self._training = ProgramTraining(self._session, adapter, self._options)
         return state
 
     def epochs(self) -> Iterator[RunningEpoch]:
-        """Yields the epochs that are left. The end of the loop's body is the end of its epoch. Once.
+        """Yields the remaining epochs. An epoch ends with the body of the loop. Call this once.
 
-        A loop may end early by `break`. Its last epoch counts as finished if it has reported, and is in no checkpoint:
-        after a restart it is repeated. So what decides about the end belongs to the state.
+        A loop may end early with `break`. Its last epoch counts as finished if it was reported, but no checkpoint holds
+        it: a restart repeats it. So put everything that decides about the end into the state.
 
-        Told to end by SIGTERM, the process ends at the end of an epoch or of a step of `epoch.steps`, with a checkpoint
-        after it, where the last one took less than ten seconds; else at once.
+        On SIGTERM, the process ends after the current epoch, or after the current step of `epoch.steps`, and stores a
+        checkpoint then. If the previous one took more than ten seconds, the process ends at once.
         """
-        with self._session.mistakes_told():
+        with self._session.mistakes_reported():
             if self.inferring:
-                raise UserError(_EVALUATES_NOT)
+                raise UserError(_NOT_EVALUATED)
             if self._training is None:
-                raise UserError("epochs() comes before state(...): give that all that training changes")
+                raise UserError(
+                    "epochs() was called before state(...): give state(...) all that training changes first"
+                )
             if self._has_loop:
                 raise UserError(
-                    "epochs() was called twice: a program has one loop over its epochs, so ask Program(epochs=...) for"
-                    " all of them and look at epoch.number within it"
+                    "epochs() was called twice: a program has one loop over its epochs, so give Program(epochs=...) the"
+                    " number of all of them and use epoch.number in the loop"
                 )
         self._has_loop = True
-        return running_epochs(self._training, self._start, self._options.epochs)
+        return running_epochs(self._training)
 
     def restore(self, model: Model) -> int:
-        """Puts the last checkpoint into a compiled Keras model and its optimizer.
+        """Loads the last checkpoint into a compiled Keras model and its optimizer.
 
         Args:
-            model: Built and compiled, within the scope of its strategy if it has one.
+            model: A built and compiled model; if it has a strategy, created in its scope.
 
         Returns:
-            Epochs that are done: `initial_epoch` for `fit`.
+            Number of finished epochs: the `initial_epoch` for `fit`.
         """
-        with self._session.mistakes_told():
+        with self._session.mistakes_reported():
             if self.inferring:
-                raise UserError(_EVALUATES_NOT)
+                raise UserError(_NOT_EVALUATED)
+            if self._training:
+                raise UserError("restore(model) can be called once, and not after state(): give one of them all of it")
             if self._options.checkpoint_steps:
                 raise UserError(
-                    "checkpoint_steps is for loops with epoch.steps(), and fit makes its checkpoints at the ends of"
-                    " epochs: leave it out"
+                    "checkpoint_steps is for loops with epoch.steps(), and checkpoints of fit are stored at the end of"
+                    " an epoch: leave it out"
                 )
             adapter = KerasModel(model)
-            adapter.prepare(self._session.cluster)
-            serve_profiles(port_from(self._session.environment, contract.Env.PROFILER_PORT))
+            adapter.prepare(self._session.replica.cluster)
+            serve_profiles(self._session.replica.profiler_port)
         self._model = model
-        self._begin(adapter)
-        return self._start.epochs
+        self._training = ProgramTraining(self._session, adapter, self._options)
+        return self._training.start.epochs
 
     def callback(self) -> Any:  # noqa: ANN401  a callback of the model's Keras
-        """Returns what tells progress and stores checkpoints while `fit` runs.
+        """Returns a callback that reports progress and stores checkpoints while `fit` runs.
 
-        `fit` goes through the epochs of the program, and no more. It may be called for one part of them after the
-        other, each with the epochs that are done as `initial_epoch`.
+        `fit` may not have more epochs than the program. It may be called several times, for one part of the epochs
+        after the other, each time with the number of finished epochs as `initial_epoch`.
         """
         from qtj_trainer.run.keras_callback import training_callback  # noqa: PLC0415
 
-        with self._session.mistakes_told():
+        with self._session.mistakes_reported():
             if self._training is None or self._model is None:
-                raise UserError("callback() comes before restore(model): call restore once the model is compiled")
+                raise UserError(
+                    "callback() was called before restore(model): call restore(model) once the model is compiled"
+                )
         return training_callback(self._training, self._model)
 
     def finish(self, weights: Any, metrics: Mapping[str, Any] | None = None) -> NoReturn:  # noqa: ANN401
-        """Stores the weights and says so, and ends the process: the last line of a program.
+        """Stores weights and result, and ends the process: the last line of a program.
 
-        Weights that are not finite are not stored. A metric that is no finite number fails the job after the weights
-        are stored.
-        A program that has trained all its epochs and ends without it is warned: nothing of it is stored.
+        Weights that are not finite are not stored. A metric that is not a finite number fails the job after the weights
+        are stored. If a program trains all its epochs and does not call this, a warning says that it has stored no
+        weights.
 
         Args:
-            weights: What was trained: a Keras model, or arrays, as for `state`.
+            weights: The trained weights: a Keras model, or arrays as for `state`.
             metrics: Finite numbers by name.
         """
         if self.inferring:
             self.report(metrics or {})
-        with self._session.mistakes_told():
+        with self._session.mistakes_reported():
             adapter = _adapted(weights)
             adapter.check_finite(self.telemetry.progress.step or 0)
-            self.telemetry.activity = "storing"
-            if self._session.cluster.leads:
-                with self._session.stop.held_up():
-                    result = store_result(self._session, adapter, metrics or {})
-                    self._tell_how_far()
-                    if self._training:  # a program without checkpoints need not ask for one
-                        self._training.clear()
-                    self._session.say(result.message())
-            adapter.farewell(self._session.cluster)
+            replica = self._session.replica
+            replica.finish(lambda: self._store(adapter, metrics or {}), lambda: adapter.leave_together(replica.cluster))
         self._session.end()
 
-    def _begin(self, adapter: Adapter, *, counts_steps: bool = True) -> None:
-        self._training = Training(self._session, adapter, self._options, counts_steps=counts_steps)
-        self._start = self._training.resume()
-        atexit.register(self._tell_unfinished)
-
-    def _tell_how_far(self) -> None:
-        """Says why a result has fewer epochs than were asked for."""
-        training = self._training
-        if training is None or training.epochs_done == training.epochs:
-            return
-        if self._model is not None and training.epochs_done == self._start.epochs:
-            log.warning("no epoch was told: give fit callbacks=[program.callback()], for progress and checkpoints")
-            return
-        log.info("training ended after %d of %d epochs", training.epochs_done, training.epochs)
-
-    def _tell_unfinished(self) -> None:
-        """Warns at the end of the interpreter, which `finish` and every error of a program leave out.
-
-        No more than a warning: the program cannot see whether spec.artifacts.weights names weights that it has stored
-        itself, and `atexit` does not know the exit code that it asked for, which may be that of a retry.
-        """
-        if self._training and self._training.epochs_done == self._training.epochs and self._session.cluster.leads:
-            log.warning(
-                "the training is done, and program.finish(...) was never called: the job has no weights but those that"
-                " spec.artifacts.weights names"
-            )
+    def _store(self, adapter: Adapter, metrics: Mapping[str, Any]) -> Result:
+        """Stores weights and result, and deletes the checkpoints."""
+        result = store_result(self._session.replica, adapter, metrics)
+        if self._training:  # a program without checkpoints need not ask for one
+            self._training.log_early_end()
+            self._training.clear()
+        return result
 
 
 def _adapted(thing: Any) -> Adapter:  # noqa: ANN401  a model of any framework, or arrays
     return KerasModel(thing) if is_keras_model(thing) else ArrayState(thing)
 
 
-def _check_arguments(**arguments: int) -> None:
+def _check_arguments(**arguments: object) -> None:
     """Raises UserError unless arguments of `Program` are whole numbers within their bounds."""
     for name, value in arguments.items():
-        if not isinstance(value, int):
+        if isinstance(value, bool) or not isinstance(value, Integral):
             raise UserError(f"Program's argument {name} is {value!r}: it must be a whole number")
-        if complaint := Options.complaint(name, value):
-            raise UserError(f"Program's argument {name} {complaint}")
+        if problem_with := Options.problem_with(name, int(value)):
+            raise UserError(f"Program's argument {name} {problem_with}")

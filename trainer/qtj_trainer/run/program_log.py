@@ -1,4 +1,4 @@
-"""The log of a program of one's own, which has not set up logging for it."""
+"""Shows the trainer's log in programs that have not set up logging."""
 
 import logging
 
@@ -8,14 +8,14 @@ log = logging.getLogger("qtj_trainer")
 
 
 def show_log(*, leads: bool) -> None:
-    """Shows the log of this package on stderr, unless the program has set up logging, before or later on.
+    """Shows the log of this package on stderr, unless the program has set up logging, now or later.
 
     Args:
-        leads: Whether this process leads: the others tell only what is wrong.
+        leads: Whether this process leads. The others log only warnings and errors.
     """
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(message)s"))
-    handler.addFilter(lambda _: not logging.getLogger().handlers)  # else a line would come twice
+    handler.addFilter(lambda _: not logging.getLogger().handlers)  # otherwise a line would appear twice
     log.addHandler(handler)
     if not leads:
         log.setLevel(logging.WARNING)

@@ -1,12 +1,12 @@
-"""Values of layers from all replicas, for histograms: they travel with the sums of the scores, in one exchange.
+"""Values of layers from all replicas, for histograms. They are exchanged together with the sums of the scores.
 
-Each replica writes its rows into a place of its own, among zeros, so that the sum over the replicas holds them all:
+Each replica writes its rows at its own position, among zeros, so that the sum over the replicas has the rows of all:
 
     replica 0    a b c .  0 0 0 0
     replica 1    0 0 0 0  d e f .      "." pads
     sum          a b c .  d e f .
 
-That is the size of a batch's readouts. To gather them would take two exchanges more: of their lengths, then of them.
+The sum has the size of a batch's readouts. An all-gather would need two more exchanges: lengths, then rows.
 """
 
 from collections.abc import Mapping
@@ -20,12 +20,12 @@ def in_places(readouts: Mapping[str, tf.Tensor], is_real: tf.Tensor) -> tf.Tenso
     """Returns this replica's readouts among zeros.
 
     Args:
-        readouts: Those of each layer, (examples, ...) of known shape but for the number of examples.
-        is_real: (rows,), 1 for examples and 0 for the padding after them, which the readouts need not have. All
-            replicas have as many rows.
+        readouts: The readouts of each layer, (examples, ...); only the number of examples may be dynamic.
+        is_real: float32 (rows,), 1 for examples and 0 for the padding after them, which the readouts need not have. All
+            replicas have the same number of rows.
 
     Returns:
-        (replicas, rows, 1 + values), `is_real` first.
+        float32 (replicas, rows, 1 + values), `is_real` first.
     """
     context = tf.distribute.get_replica_context()
     flat = [tf.reshape(each, [-1, _values(each)]) for each in readouts.values()]
@@ -39,19 +39,19 @@ def all_readouts(total: tf.Tensor, readouts: Mapping[str, tf.Tensor]) -> dict[st
     """Returns the values of each layer for the examples of all replicas.
 
     Args:
-        total: The sum of what `in_places` returned, over all replicas.
-        readouts: What it was given here.
+        total: The sum over all replicas of what `in_places` returned, (replicas, rows, 1 + values).
+        readouts: The readouts that were given to `in_places` here.
 
     Returns:
-        For each layer (examples times values,).
+        For each layer, (examples times values,).
     """
     rows = tf.reshape(total, [-1, 1 + sum(map(_values, readouts.values()))])
     left = tf.boolean_mask(rows[:, 1:], rows[:, 0] > 0)
-    found = {}
+    values = {}
     for name, each in readouts.items():
         size = _values(each)
-        found[name], left = tf.reshape(left[:, :size], [-1]), left[:, size:]
-    return found
+        values[name], left = tf.reshape(left[:, :size], [-1]), left[:, size:]
+    return values
 
 
 def _values(readout: tf.Tensor) -> int:

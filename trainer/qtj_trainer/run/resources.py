@@ -1,4 +1,4 @@
-"""Whether a training fits into this container."""
+"""Checks whether a training fits into the memory of this container."""
 
 import logging
 
@@ -13,25 +13,25 @@ log = logging.getLogger("qtj_trainer")
 
 
 def check_memory(needed: ReplicaMemory | None) -> None:
-    """Says how much memory the circuits take.
+    """Logs how much memory the circuits need, and checks that the container has it.
 
     Args:
-        needed: By this replica; None says nothing.
+        needed: Memory that this replica needs; None checks nothing.
 
     Raises:
         UserError: If it is more than the container or the machine has.
     """
     if needed is None:
         return
-    there = memory_limit()
+    available = memory_limit()
     sizes = (
         f"{in_words(needed.least)} of memory ({in_words(needed.program)} for the program, {in_words(needed.states)} for"
-        f" statevectors), and {in_words(there)} are there"
+        f" statevectors), and {in_words(available)} are available"
     )
-    if needed.least > there:
+    if needed.least > available:
         raise UserError(
-            f"this training takes at least {sizes}: raise resources.limits.memory or lower --qubits, --filters or"
+            f"this training needs at least {sizes}: raise resources.limits.memory or lower --qubits, --filters or"
             " --batch-size"
         )
-    more = f"; it takes up to {in_words(needed.most)} where there is room" if needed.keepable else ""
-    log.info("this training takes at least %s%s", sizes, more)
+    more = f"; it uses up to {in_words(needed.most)} if they are available" if needed.keepable else ""
+    log.info("this training needs at least %s%s", sizes, more)

@@ -1,7 +1,8 @@
-"""Which parts of a tree are one and the same: they cannot take different numbers in place.
+"""Finds parts of a tree that share memory: they cannot get different values in place.
 
-After `program.state(params=w, best=w)` that is {"best": "params"}. Once `state.params = state.params + 1` has made them
-two, it is {}, and so it says in the checkpoint: `best` becomes a new array when that is put back.
+After `program.state(params=w, best=w)`, the result is {"best": "params"}. After `state.params = state.params + 1` they
+are two arrays, and the result is {}. A checkpoint stores the result. If it has {}, `best` becomes a new array when the
+checkpoint is restored.
 """
 
 from collections.abc import Iterator
@@ -15,18 +16,18 @@ from qtj_trainer.run.tree import is_opaque, parts_of, path_of
 __all__ = ["Sharing", "shared_parts"]
 
 Sharing = dict[str, str]
-"""The path of each part that shares its memory with an earlier one, and the path of the first of these."""
+"""By the path of each part that shares memory with an earlier part, the path of the first part with that memory."""
 
 
 def shared_parts(tree: object) -> Sharing:
-    """Returns what is shared in a tree.
+    """Returns which parts of a tree share memory.
 
-    Views of one array of NumPy or one storage of PyTorch count as shared, also where they do not overlap.
+    Views of one NumPy array or of one PyTorch storage count as shared, even if they do not overlap.
     """
     firsts: dict[tuple[str, int], tuple[str, object]] = {}
     shared: Sharing = {}
     for path, part in _changeable(tree, ""):
-        # The part is kept, so that no other object takes its identity meanwhile.
+        # The part is kept, so that no new object gets the same id.
         first, _ = firsts.setdefault(_memory(part), (path, part))
         if first != path:
             shared[path] = first
@@ -34,7 +35,7 @@ def shared_parts(tree: object) -> Sharing:
 
 
 def _changeable(tree: object, path: str) -> Iterator[tuple[str, object]]:
-    """Yields what can be changed in place, with its path."""
+    """Yields the parts that can be changed in place, each with its path."""
     framework = framework_of(tree)
     if not (framework == "jax" or isinstance(tree, tuple | np.generic)):
         yield path, tree
@@ -46,7 +47,7 @@ def _changeable(tree: object, path: str) -> Iterator[tuple[str, object]]:
 
 
 def _memory(part: Any) -> tuple[str, int]:  # noqa: ANN401  anything may be in a tree
-    """Returns what parts have in common that share memory."""
+    """Returns a key that is the same for parts with shared memory."""
     match framework_of(part):
         case "torch":
             return "torch", part.untyped_storage().data_ptr() or id(part)

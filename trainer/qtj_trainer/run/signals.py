@@ -1,16 +1,16 @@
-"""Ends the process on SIGTERM: between two steps and with a checkpoint if it can, at once if not.
+"""Ends the process on SIGTERM: between two steps and with a checkpoint if possible, otherwise at once.
 
-Three things stand in the way. As the first process of a container Python is never ended by a signal it has no handler
-for. A multi-worker strategy installs a handler of its own, which notes the signal and trains on. And a handler written
-in Python runs only between two steps of the main thread, which may simulate for minutes.
+Three things make this difficult. The first process of a container is not ended by a signal without a handler. A
+multi-worker strategy installs its own handler, which records the signal and continues training. And a handler in Python
+runs only between two bytecodes of the main thread, which may simulate for minutes.
 
-So SIGTERM is blocked in all threads but one, which waits for it: no handler is called, and none can be replaced. That
-thread needs Python's lock to go on; see `qtj_trainer.replicate.rendezvous` for the one place that would withhold it.
+So SIGTERM is blocked in all threads except one, which waits for it: no handler is called, and none can be replaced.
+That thread needs Python's lock; `qtj_trainer.replicate.rendezvous` avoids the one place that would hold it.
 
     before training            ends at once
-    training                   the main thread has `patience` to come to the end of its step; it may be waiting for a
-                               peer that is gone, and then no end of the step will come
-    storing a checkpoint       waits: Kubernetes sends SIGKILL when the grace period is over
+    training                   the main thread has `patience` seconds to end its step; if it waits for a lost peer, the
+                               step does not end
+    storing a checkpoint       waits: Kubernetes sends SIGKILL after the grace period
 """
 
 import os
@@ -26,67 +26,67 @@ from typing import NoReturn
 
 from qtj_trainer.errors import StoppedError
 
-__all__ = ["Stop", "hold_back", "leave"]
+__all__ = ["Stop", "block_sigterm", "exit_now"]
 
-_LOOK = 0.05
-"""Seconds between two looks at the clock."""
+_POLL = 0.05
+"""Seconds between two checks of the clock."""
 
 _SPARE_SECONDS = 2.0
 _SPARE_STEPS = 3
-"""How long a process that is told to end waits for the end of its step: so many steps, and so many seconds."""
+"""How long a process waits for the end of its step on SIGTERM: the time of so many steps, and so many seconds."""
 
 _AUTOGRAPH = "__autograph_generated_file"
 
 
-def leave(code: int) -> NoReturn:
-    """Ends the process without Python's and TensorFlow's teardown, which may wait for peers that are gone.
+def exit_now(code: int) -> NoReturn:
+    """Ends the process without the teardown of Python and TensorFlow, which may wait for lost peers.
 
-    AutoGraph's modules would leave their sources behind, as that teardown deletes them.
+    That teardown would delete the source files of AutoGraph's modules, so they are deleted here.
     """
     for name, module in list(sys.modules.items()):
-        # Only the very files this process has loaded: nothing is deleted by a folder's or a pattern's name.
+        # Only the files that this process has loaded: nothing is deleted by the name of a folder or by a pattern.
         if name.startswith(_AUTOGRAPH) and module.__file__:
             with suppress(OSError):
                 Path(module.__file__).unlink()
     os._exit(code)
 
 
-def hold_back() -> None:
-    """Keeps SIGTERM from this thread and from those it starts, until one listens to it."""
+def block_sigterm() -> None:
+    """Blocks SIGTERM in this thread and in those that it starts, until one of them waits for it."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 
 
 class Stop:
-    """Whether this process was told to end.
+    """Whether SIGTERM has arrived.
 
     Attributes:
-        patience: Seconds that the main thread has from then on.
+        patience: Seconds that the main thread has after SIGTERM.
     """
 
     def __init__(self) -> None:
         self.patience = 0.0
-        self._told = threading.Event()
+        self._requested = threading.Event()
 
     def listen(self) -> None:
-        """Takes SIGTERM from now on. To be called before any other thread exists."""
-        hold_back()
+        """Handles SIGTERM from now on. Call it before any other thread exists."""
+        block_sigterm()
         threading.Thread(target=self._wait, name="sigterm", daemon=True).start()
 
-    def is_told(self) -> bool:
-        """Tells whether to come to an end."""
-        return self._told.is_set()
+    def is_requested(self) -> bool:
+        """Returns whether the process must end."""
+        return self._requested.is_set()
 
     def wait(self, seconds: float) -> None:
-        """Sleeps, but not longer than until this process is told to end."""
-        self._told.wait(seconds)
+        """Sleeps for a number of seconds, or until SIGTERM arrives."""
+        self._requested.wait(seconds)
 
     def expect(self, seconds: float) -> None:
-        """Gives the main thread the time to come to the end of its step, from what the last one took."""
+        """Sets the time that the main thread has to end its step, from the seconds that the last step took."""
         self.patience = _SPARE_SECONDS + _SPARE_STEPS * seconds
 
     @contextmanager
-    def held_up(self) -> Iterator[None]:
-        """Gives the main thread all the time it needs, for something that must not be left half done."""
+    def deferred(self) -> Iterator[None]:
+        """Gives the main thread unlimited time, for work that must not be interrupted."""
         patience, self.patience = self.patience, inf
         try:
             yield
@@ -95,8 +95,8 @@ class Stop:
 
     def _wait(self) -> None:
         signal.sigwait({signal.SIGTERM})
-        told = time.monotonic()
-        self._told.set()
-        while time.monotonic() < told + self.patience:
-            time.sleep(_LOOK)
-        leave(StoppedError.exit_code)
+        arrived = time.monotonic()
+        self._requested.set()
+        while time.monotonic() < arrived + self.patience:
+            time.sleep(_POLL)
+        exit_now(StoppedError.exit_code)

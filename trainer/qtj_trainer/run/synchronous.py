@@ -15,7 +15,7 @@ __all__ = ["Synchronous"]
 
 
 class Synchronous(Loop):
-    """Every process has to go through `positions` alike, since they exchange gradients and sums."""
+    """Every process must iterate over `positions` in the same way, because they exchange gradients and sums."""
 
     def __init__(
         self,
@@ -30,17 +30,17 @@ class Synchronous(Loop):
         # AutoGraph has nothing to convert here.
         self._step = tf.function(lambda each: strategy.run(self._train, args=(next(each),)), autograph=False)
         self._test = tf.function(lambda each: strategy.run(self._score, args=(next(each),)), autograph=False)
-        # Kept to the end: several processes stand still for 10 to 60 seconds when one is taken down among them.
+        # Kept to the end: when one is deleted, several processes stop for 10 to 60 seconds.
         self._iterators: list[Iterator[Batch]] = []
         self._held_out_batches = self._distributed(held_out)
 
     @property
     def is_settled(self) -> bool:
-        """Always: a report means that the step is over everywhere."""
+        """Always: after a report, the step has ended in all processes."""
         return True
 
     def _reports(self, first: int, last: int, is_boundary: Boundary) -> Iterator[Report]:
-        del is_boundary  # every step is one
+        del is_boundary  # every step is a boundary
         training = self._distributed(self._training, seed=self._options.seed, first_step=first)
         for _ in range(first, last):
             yield self._local(self._step(training))[0].numpy()
@@ -48,8 +48,8 @@ class Synchronous(Loop):
     def _score_all(self) -> Iterator[tuple[Numbers, dict[str, Numbers]]]:
         for _ in range(steps_per_epoch(len(self._held_out), self._options.batch_size)):
             sums, readouts = self._test(self._held_out_batches)
-            seen = {name: self._local(each)[0].numpy() for name, each in readouts.items()}
-            yield self._local(sums)[0].numpy(), seen
+            values = {name: self._local(each)[0].numpy() for name, each in readouts.items()}
+            yield self._local(sums)[0].numpy(), values
 
     def _sum(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         context = tf.distribute.get_replica_context()

@@ -1,4 +1,4 @@
-"""How far training is, over HTTP: ``/progress`` for the operator and ``/metrics`` for Prometheus."""
+"""Serves the progress of training over HTTP: ``/progress`` for the operator and ``/metrics`` for Prometheus."""
 
 import json
 import socket
@@ -38,11 +38,11 @@ _GAUGES = {
 
 
 class Telemetry(Collector):
-    """Holds the progress of one run and serves it to whoever asks.
+    """Holds the progress of one run and serves it.
 
     Attributes:
-        progress: The progress; replace it to change it.
-        activity: What the program does when it is not training, in a word or two; empty while it trains.
+        progress: The progress; assign a new object to change it.
+        activity: What the program does when it is not training, in one or two words; empty while it trains.
     """
 
     def __init__(self, progress: contract.Progress, activity: str = "") -> None:
@@ -53,23 +53,23 @@ class Telemetry(Collector):
         self._metrics = make_wsgi_app(registry)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Called by the registry for each scrape: the numbers known by now."""
-        for name, teach in _GAUGES.items():
+        """Yields the current numbers. The registry calls it for each scrape."""
+        for name, help_text in _GAUGES.items():
             value = getattr(self.progress, name)
             if value is not None:
-                yield GaugeMetricFamily(f"qtj_training_{name}", teach, value)
+                yield GaugeMetricFamily(f"qtj_training_{name}", help_text, value)
 
     def serve(self, port: int) -> int:
-        """Answers on all addresses from now on, in the background.
+        """Answers requests on all addresses from now on, in a thread.
 
         Args:
-            port: Port to listen on; 0 picks a free one.
+            port: Port to listen on; 0 chooses a free one.
 
         Returns:
             The port.
 
         Raises:
-            UserError: If the port is taken.
+            UserError: If the port is in use.
         """
         try:
             server = make_server("", port, self._answer, _Server, _QuietHandler)
@@ -93,7 +93,7 @@ class Telemetry(Collector):
 
 
 def port_from(environment: Mapping[str, str], name: contract.Env) -> int | None:
-    """Reads a port number, None where the variable is not set.
+    """Returns a port number from the environment; None if the variable is not set.
 
     Raises:
         UserError: If it is not a port number.
@@ -107,7 +107,7 @@ def port_from(environment: Mapping[str, str], name: contract.Env) -> int | None:
 
 
 def check_free(port: int, name: contract.Env) -> None:
-    """Raises UserError if a port is taken, for a server that would only mumble about it."""
+    """Raises UserError if a port is in use. A server that only logs this needs the check."""
     try:
         socket.create_server(("", port)).close()
     except OSError as problem:
@@ -120,4 +120,4 @@ class _Server(ThreadingMixIn, WSGIServer):
 
 class _QuietHandler(WSGIRequestHandler):
     def log_message(self, *_: object) -> None:
-        """Says nothing: a poll a second is not news."""
+        """Logs nothing: there is a request each second."""

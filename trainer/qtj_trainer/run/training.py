@@ -1,177 +1,207 @@
-"""The training of a program: what it has come to, told and stored, whatever framework it is of."""
+"""A running training of a workload or a program: reports its progress and stores its checkpoints.
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+    begin ──▶ reach ──▶ reach ──▶ ...
+
+Each `reach` is a position between two steps. It checks the numbers, reports an epoch that has ended, stores a
+checkpoint if one is due, and ends the process if SIGTERM has arrived.
+"""
+
+import logging
+from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import replace
 from math import inf
-from typing import Any
+from typing import NamedTuple, Protocol
 
 import qtj_contract as contract
-from qtj_trainer.errors import StoppedError
-from qtj_trainer.run.adapter import REMEDY, Adapter
-from qtj_trainer.run.artifacts import Result, store_object
-from qtj_trainer.run.checkpoints import Checkpoints
-from qtj_trainer.run.diverged import check_number
-from qtj_trainer.run.exported import store_circuits
-from qtj_trainer.run.metrics import number_of, numbers
+from qtj_trainer.errors import DivergedError, StoppedError
+from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints, State
 from qtj_trainer.run.position import Epoch, Position
 from qtj_trainer.run.progress_log import log_progress
-from qtj_trainer.run.session import Session
-from qtj_trainer.workloads.options import Options
+from qtj_trainer.run.replica import Replica
 
-__all__ = ["Training", "store_result"]
+__all__ = ["Numbers", "Shown", "Training"]
 
-_SOON = 10.0
-"""Seconds: a process that is told to end does not wait for what takes longer, as it would be killed before."""
+log = logging.getLogger("qtj_trainer")
 
 
-class Training:
-    """One training under way.
+class Numbers(Protocol):
+    """An object with the arrays that training changes."""
+
+    def state(self) -> State:
+        """Returns all arrays."""
+
+    def restore(self, state: State) -> None:
+        """Restores what `state` returned."""
+
+    def check_finite(self, step: int) -> None:
+        """Raises DivergedError if a weight is not finite after a step."""
+
+
+class Shown(NamedTuple):
+    """The scores of an epoch that the job shows; see `qtj_contract.Progress`."""
+
+    accuracy: float | None
+    training_accuracy: float | None
+    validation_loss: float | None
+
+
+class Training(ABC):
+    """One training of a replica.
 
     Attributes:
+        replica: The replica.
+        telemetry: What the progress endpoint answers.
+        epochs: Epochs of the whole training.
         last: The last finished epoch.
-        epochs: Epochs that were asked for.
-        telemetry: What the progress endpoint says.
-        counts_steps: Whether steps are counted; else each epoch counts as one, and none is told.
+        counts_steps: Whether steps are counted; otherwise each epoch counts as one step, and no steps are reported.
+        are_alike: Whether all processes hold the same numbers, so that any of them may store the last checkpoint.
     """
 
-    def __init__(self, session: Session, adapter: Adapter, options: Options, *, counts_steps: bool = True) -> None:
-        self._session = session
-        self._adapter = adapter
-        self.counts_steps = counts_steps
-        self._checkpoints = Checkpoints(session.store, session.uid, adapter, options)
-        self.last: Epoch | None = None
-        self.epochs = options.epochs
-        self.telemetry = session.telemetry
+    counts_steps = True
+    are_alike = False
+    _numbers: Numbers
 
-    def resume(self) -> Position:
-        """Puts back the last checkpoint, and returns how far that is."""
-        with self._session.mistakes_told():
-            checkpoint = self._adapter.newest(self._checkpoints, self._session.cluster)
-            if not checkpoint:
-                return Position()
-            self._adapter.restore(checkpoint.state)
-        self._checkpoints.step = checkpoint.position.step
-        self.last = checkpoint.position.last
-        self.telemetry.progress = self._progress(checkpoint.position)
-        return checkpoint.position
+    def __init__(self, replica: Replica, checkpoints: Checkpoints, epochs: int) -> None:
+        self.replica = replica
+        self.telemetry = replica.telemetry
+        self.epochs = epochs
+        self.last: Epoch | None = None
+        self._checkpoints = checkpoints
 
     @property
     def epochs_done(self) -> int:
-        """Finished epochs."""
+        """Number of finished epochs."""
         return self.last.number if self.last else 0
 
-    def mistakes_told(self) -> AbstractContextManager[None]:
-        """Ends the process with the sentence of an error of ours."""
-        return self._session.mistakes_told()
+    def begin(self, numbers: Numbers, checkpoint: Checkpoint | None) -> Position:
+        """Restores a checkpoint, if there is one, and returns its position.
 
-    def checked(self, name: str, value: Any, step: int) -> float:  # noqa: ANN401  a number of any framework
-        """Returns a loss or a score of a step; ends the process if it is none, or not finite."""
-        with self.mistakes_told():
-            number = number_of(name, value)
-            check_number(name, number, step, REMEDY)
-        return number
+        Args:
+            numbers: What is trained.
+            checkpoint: The checkpoint from which all processes resume; None starts the training from the beginning.
 
-    def expect_steps(self, steps: int) -> None:
-        """Tells how many steps there will be in all."""
-        self.telemetry.progress = replace(self.telemetry.progress, steps=steps)
+        Raises:
+            UserError: If the checkpoint does not fit.
+        """
+        self._numbers = numbers
+        position = checkpoint.position if checkpoint else Position()
+        if checkpoint:
+            numbers.restore(checkpoint.state)
+            numbers.check_finite(position.step)
+            within = "" if position.ends_epoch else f" and step {position.step}"
+            log.info("resumed after epoch %d%s from %s", position.epochs, within, checkpoint.uri)
+            self._checkpoints.step = position.step
+            self.last = position.last
+            self.telemetry.progress = self.progress(position)
+        return position
 
-    def end_step(self, step: int) -> None:
-        """Tells a step."""
-        self.counts_steps = True
-        self.telemetry.progress, self.telemetry.activity = replace(self.telemetry.progress, step=step), ""
+    def expect_steps(self, steps: int, devices: int | None = None) -> None:
+        """Sets the number of steps of the whole training, and the number of devices."""
+        self.telemetry.progress = replace(self.telemetry.progress, steps=steps, devices=devices)
 
-    def end_epoch(self, epoch: Epoch) -> None:
-        """Tells and stores an epoch."""
-        with self.mistakes_told():
-            self._adapter.check_finite(epoch.step)
-            self.tell_epoch(epoch)
-            self._keep(Position(epoch.step, epoch))
+    def progress(self, position: Position) -> contract.Progress:
+        """Returns the progress at a position."""
+        progress = replace(
+            self.telemetry.progress,
+            epoch=position.epochs,
+            epochs=self.epochs,
+            step=position.step if self.counts_steps else None,
+            checkpoint_step=self._checkpoints.step or None,
+        )
+        if position.last is None:
+            return progress
+        shown = self.shown(position.last)
+        return replace(
+            progress,
+            loss=position.last.loss,
+            accuracy=shown.accuracy,
+            validation_loss=shown.validation_loss,
+            training_accuracy=shown.training_accuracy,
+            examples_per_second=position.last.examples_per_second or None,
+            gradient_variance=position.last.gradient_variance,
+            best_epoch=position.best.number if position.best else None,
+        )
 
-    def tell_epoch(self, epoch: Epoch) -> None:
-        """Tells an epoch."""
-        self.last = epoch
-        self.telemetry.progress, self.telemetry.activity = self._progress(Position(epoch.step, epoch)), ""
-        if self._session.cluster.leads:
-            log_progress(self._session.environment, self.telemetry.progress)
+    @abstractmethod
+    def shown(self, epoch: Epoch) -> Shown:
+        """Returns the scores of an epoch that the job shows."""
 
-    def reach(self, position: Position, seconds: float) -> None:
-        """Comes to a position that a checkpoint can hold, the end of the process if it was told to end.
+    def show(self, position: Position) -> None:
+        """Shows a position at the progress endpoint."""
+        self.telemetry.progress, self.telemetry.activity = self.progress(position), ""
+
+    def report_epoch(self, position: Position, line: str = "") -> None:
+        """Reports a finished epoch: at the progress endpoint, in the log, and in the progress log.
+
+        Args:
+            position: Its end.
+            line: Its line in the log; if empty, nothing is logged.
+        """
+        self.last = position.last
+        self.show(position)
+        if line:
+            log.info("epoch %s", line, extra={"progress": self.telemetry.progress.to_dict()})
+        if self.replica.cluster.leads:
+            log_progress(self.replica.environment, self.telemetry.progress)
+
+    def reach(self, position: Position, seconds: float, *, settled: bool = True) -> None:
+        """Does what is due at a position between two steps.
 
         Args:
             position: How far training is.
-            seconds: How long it took from the last such position.
-        """
-        stop = self._session.stop
-        told = stop.is_told()
-        if told:
-            stop.patience = inf  # from here on the main thread ends the process
-        with self.mistakes_told():
-            if position.ends_epoch or self._is_due(position, surely=told):
-                self._adapter.check_finite(position.step)
-            if position.ends_epoch and position.epochs == 1:
-                self._adapter.warn_if_unchanged()
-            self._keep(position, surely=told)
-            if told:
-                raise StoppedError(
-                    f"{self._session.cluster.me or 'the training'} was told to end, after step {position.step}"
-                )
-        stop.expect(seconds)
-        if seconds > _SOON:
-            stop.patience = 0.0
+            seconds: Seconds since the last position.
+            settled: Whether a checkpoint can hold the position, because no step is running.
 
-    def over(self) -> None:
-        """After the last epoch, a process that is told to end need not wait for the end of a step."""
-        self._session.stop.patience = 0.0
+        Raises:
+            DivergedError: If a weight is not finite at the end of an epoch or when a checkpoint is due. All processes
+                raise it at the same step.
+            StoppedError: If SIGTERM has arrived.
+        """
+        self.replica.stop.expect(seconds)
+        self._take_over_stop(settled=settled)  # if SIGTERM has arrived, the rest of this method is not interrupted
+        if position.ends_epoch or self._checkpoints.is_due(position):
+            self._numbers.check_finite(position.step)
+        if position.ends_epoch:
+            self.end_epoch(position)
+        is_stopping = self._take_over_stop(settled=settled)
+        self._keep(position, is_stopping=is_stopping)
+        if is_stopping:
+            me = self.replica.cluster.me or "the training"
+            raise StoppedError(f"{me} was asked to end, after step {position.step}")
+
+    @abstractmethod
+    def end_epoch(self, position: Position) -> None:
+        """Handles the end of an epoch, before its checkpoint is stored."""
 
     def clear(self) -> None:
         """Deletes the checkpoints: the job has its result."""
         self._checkpoints.clear()
 
-    def _progress(self, position: Position) -> contract.Progress:
-        said = replace(
-            self.telemetry.progress,
-            epoch=position.epochs,
-            step=position.step if self.counts_steps else None,
-            checkpoint_step=self._checkpoints.step or None,
-        )
-        if position.last is None:
-            return said
-        scores = position.last.scores
-        return replace(
-            said,
-            loss=position.last.loss,
-            training_accuracy=scores.get("accuracy"),
-            validation_loss=scores.get("val_loss"),
-            accuracy=scores.get("val_accuracy"),
-        )
+    def _take_over_stop(self, *, settled: bool) -> bool:
+        """Lets only the main thread end the process, if SIGTERM has arrived. Returns whether it must end here."""
+        stop = self.replica.stop
+        if settled and stop.is_requested():
+            stop.patience = inf
+            return True
+        return False
 
-    def _keep(self, position: Position, *, surely: bool = False) -> None:
-        """Stores a checkpoint where one is due."""
-        if self._is_due(position, surely=surely):
-            with self._session.stop.held_up():
-                self._checkpoints.save(position, self._adapter.state())
-            self.telemetry.progress = self._progress(position)
+    def _keep(self, position: Position, *, is_stopping: bool = False) -> None:
+        """Stores a checkpoint if one is due, or if the process must end here."""
+        leads = self.replica.cluster.leads
+        if leads and self._checkpoints.is_due(position):
+            with self.replica.stop.deferred():
+                self._checkpoints.save(position, self._numbers.state())
+            self.telemetry.progress = self.progress(position)
+        elif is_stopping and self._checkpoints.are_wanted and (leads or self.are_alike):
+            self._keep_the_last(position)
 
-    def _is_due(self, position: Position, *, surely: bool) -> bool:
-        checkpoints = self._checkpoints
-        due = checkpoints.is_due(position) or (surely and checkpoints.are_wanted)
-        return due and self._session.cluster.leads
+    def _keep_the_last(self, position: Position) -> None:
+        """Stores the last checkpoint of a process, unless its weights are not finite.
 
-
-def store_result(session: Session, adapter: Adapter, metrics: Mapping[str, Any]) -> Result:
-    """Stores weights, and then the result that names them.
-
-    Raises:
-        UserError: If the store refuses them, or a metric is no finite number: the weights are stored by then.
-    """
-    name, weights = store_object(session.store, "weights", adapter.suffix, adapter.dump())
-    store_circuits(session.store, name, getattr(adapter, "model", None))
-    result = Result(
-        job_uid=session.uid,
-        weights=contract.Weights(uri=weights.uri, sha256=weights.sha256),
-        metrics=numbers(metrics),  # after the weights: a mistake here must not cost them
-        progress=session.telemetry.progress,
-    )
-    result.store(session.store)
-    return result
+        The peers may not check their weights after this step, so training must not fail permanently here: the next
+        attempt diverges again, in all processes.
+        """
+        with self.replica.stop.deferred(), suppress(DivergedError):
+            self._numbers.check_finite(position.step)
+            self._checkpoints.add(position, self._numbers.state())

@@ -1,8 +1,8 @@
-"""Trees of arrays as JSON and NumPy's arrays by name, and back.
+"""Converts trees of arrays to JSON and NumPy arrays by name, and back.
 
-A tree is what researchers keep their numbers in: dicts, lists, tuples and named tuples of arrays of any framework, of
-numbers and texts, of NumPy's generators, of objects with `state_dict()` and `load_state_dict()` as PyTorch's, of
-objects with `variables` as Keras' optimizers, and of what JAX knows as a pytree.
+A tree is a nested structure of dicts, lists, tuples and named tuples. It may have arrays of any framework, numbers and
+strings, NumPy's generators, objects with `state_dict()` and `load_state_dict()` as in PyTorch, objects with `variables`
+as Keras' optimizers, and pytrees of JAX.
 
     {"params": {"w": array}, "step": 3}
     {"kind": "dict", "items": [["params", {"kind": "dict", "items": [["w", {"array": "params/w", ...}]]}],
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.leaves import framework_of, from_numpy, is_weak, put, to_numpy, twin
+from qtj_trainer.run.leaves import framework_of, from_numpy, is_weak, put, separate_copy, to_numpy
 
 __all__ = [
     "Arrays",
@@ -39,22 +39,22 @@ Description = dict[str, Any]
 """A tree as JSON."""
 
 Arrays = dict[str, NDArray[Any]]
-"""The arrays of a tree by name, which is their path in it."""
+"""The arrays of a tree, by their paths in it."""
 
 _Parts = dict[Any, Any]
 
 _OPAQUE = "state_dict"
-"""The kind of objects that judge for themselves what fits them."""
+"""The kind of objects that check themselves which state fits them."""
 
 _VARIABLES = "variables"
-"""The kind of objects that have variables, and none to begin with if they are not built."""
+"""The kind of objects with variables. They have none before they are built."""
 
 
 class State(SimpleNamespace):
-    """What training changes, each part by its name.
+    """The parts of a program's state, as attributes.
 
-    Assign what a step returns: `state.params = new`. Parts that are changed in place, as PyTorch's, need no assignment.
-    A name that `Program.state` was not given is refused: a restart would begin without it.
+    Assign what a step returns: `state.params = new`. Parts that are changed in place, as in PyTorch, need none.
+    A name that was not given to `Program.state` is refused, because a restart would lose its value.
     """
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -67,85 +67,87 @@ def describe(tree: object, path: str = "") -> tuple[Description, Arrays]:
     """Returns a tree as JSON and as arrays.
 
     Raises:
-        UserError: If there is something in it that is no array and no number, or two arrays have one name.
+        UserError: If it has an object that cannot be stored, or two arrays have the same name.
     """
     arrays: Arrays = {}
     return _described(tree, path, arrays), arrays
 
 
 def rebuild(
-    said: Description,
+    description: Description,
     arrays: Mapping[str, NDArray[Any]],
     like: object = None,
     *,
     path: str = "",
-    apart: Collection[str] = (),
+    separate: Collection[str] = (),
 ) -> Any:  # noqa: ANN401
     """Returns the tree that was described.
 
     Args:
-        said: Its description.
+        description: Its description.
         arrays: Its arrays.
-        like: A tree to put them into: what can be changed is, and what cannot has its type.
+        like: A tree to put the arrays into. Parts that cannot be changed in place are replaced by new ones like them.
         path: The path of this part of the tree.
-        apart: The paths of what is not changed, but replaced by its like.
+        separate: Paths of parts that are not changed in place, but replaced by copies.
 
     Raises:
-        ValueError: If they do not fit that tree.
+        ValueError: If the arrays do not fit that tree.
     """
-    if "value" in said:
-        return said["value"]
-    if "array" in said:
-        return _placed(said, arrays, like, is_apart=path in apart)
-    kind, known = _opened(like)
-    if kind != said["kind"]:
-        like, known = None, {}
-    if kind == _VARIABLES and len(known) != len(said["items"]):
-        raise ValueError(f"{path or 'it'} has {len(said['items'])} variables there and {len(known)} here")
+    if "value" in description:
+        return description["value"]
+    if "array" in description:
+        return _restored(description, arrays, like, is_separate=path in separate)
+    kind, existing = _node_parts(like)
+    if kind != description["kind"]:
+        like, existing = None, {}
+    if kind == _VARIABLES and len(existing) != len(description["items"]):
+        raise ValueError(f"{path or 'it'} has {len(description['items'])} variables there and {len(existing)} here")
     parts = {
-        key: rebuild(each, arrays, None if kind == _OPAQUE else known.get(key), path=path_of(path, key), apart=apart)
-        for key, each in said["items"]
+        key: rebuild(
+            each, arrays, None if kind == _OPAQUE else existing.get(key), path=path_of(path, key), separate=separate
+        )
+        for key, each in description["items"]
     }
-    return _closed(said["kind"], parts, _apart(kind, like) if path in apart else like)
+    return _node_from(description["kind"], parts, _separate(kind, like) if path in separate else like)
 
 
 def leaves(tree: object) -> Iterator[Any]:
-    """Yields the arrays of a tree, as they are."""
+    """Yields the arrays of a tree, without conversion."""
     if framework_of(tree):
         yield tree
         return
-    for part in _opened(tree)[1].values():
+    for part in _node_parts(tree)[1].values():
         yield from leaves(part)
 
 
 def parts_of(tree: object) -> Mapping[Any, Any]:
-    """Returns the parts of a node by their keys; none of an array or a number."""
-    return _opened(tree)[1]
+    """Returns the parts of a node by their keys; nothing for an array or a number."""
+    return _node_parts(tree)[1]
 
 
 def path_of(path: str, key: object) -> str:
-    """Returns the path of a part of the node with a path."""
+    """Returns the path of a part, from the path of its node and its key."""
     return f"{path}/{key}" if path else str(key)
 
 
 def is_opaque(tree: object) -> bool:
-    """Tells an object that keeps its parts to itself: it says its state and takes another."""
+    """Returns whether an object hides its parts: it only returns its state and loads another one."""
     return isinstance(tree, np.random.Generator) or hasattr(tree, "load_state_dict")
 
 
-def array_types(said: Description) -> dict[str, str]:
-    """Returns type and shape of each array by its name, but for those within objects that judge what fits them."""
-    if "array" in said:
-        return {said["array"]: f"{said['dtype']} {tuple(said['shape'])}"}
-    if said.get("kind", _OPAQUE) == _OPAQUE:
+def array_types(description: Description) -> dict[str, str]:
+    """Returns type and shape of each array by its name, without those in objects that check their state themselves."""
+    if "array" in description:
+        return {description["array"]: f"{description['dtype']} {tuple(description['shape'])}"}
+    if description.get("kind", _OPAQUE) == _OPAQUE:
         return {}
-    return {name: each for _, part in said["items"] for name, each in array_types(part).items()}
+    return {name: each for _, part in description["items"] for name, each in array_types(part).items()}
 
 
-def variable_counts(said: Description, path: str = "") -> dict[str, int]:
-    """Returns how many variables each object with `variables` has, by its path."""
-    counts = {path: len(said["items"])} if said.get("kind") == _VARIABLES else {}
-    for key, part in said.get("items", ()):
+def variable_counts(description: Description, path: str = "") -> dict[str, int]:
+    """Returns the number of variables of each object with `variables`, by its path."""
+    counts = {path: len(description["items"])} if description.get("kind") == _VARIABLES else {}
+    for key, part in description.get("items", ()):
         counts |= variable_counts(part, path_of(path, key))
     return counts
 
@@ -155,15 +157,15 @@ def _described(tree: object, path: str, arrays: Arrays) -> Description:
         return {"value": tree}
     if framework := framework_of(tree):
         return _stored(tree, path or "array", framework, arrays)
-    kind, parts = _opened(tree)
+    kind, parts = _node_parts(tree)
     if not kind:
         raise UserError(
-            f"{path or 'the state'} is of type {type(tree).__name__}, which cannot be stored: give arrays, numbers, and"
-            " dicts and lists of them"
+            f"{path or 'the state'} has the type {type(tree).__name__}, which cannot be stored: give arrays, numbers,"
+            " and dicts and lists of them"
         )
     for key in parts:
         if not isinstance(key, str | int):
-            raise UserError(f"{path or 'the state'} has the key {key!r}: a key must be a text or a whole number")
+            raise UserError(f"{path or 'the state'} has the key {key!r}: a key must be a string or a whole number")
     items = [[key, _described(part, path_of(path, key), arrays)] for key, part in parts.items()]
     return {"kind": kind, "items": items}
 
@@ -175,33 +177,34 @@ def _stored(leaf: object, name: str, framework: str, arrays: Arrays) -> Descript
         arrays[name] = values = to_numpy(leaf)
     except (TypeError, ValueError, RuntimeError) as problem:
         raise UserError(f"{name} cannot be stored ({problem}): give an array of numbers") from problem
-    said = {"array": name, "of": framework, "dtype": values.dtype.name, "shape": list(values.shape)}
-    return {**said, "weak": True} if is_weak(leaf) else said
+    description = {"array": name, "of": framework, "dtype": values.dtype.name, "shape": list(values.shape)}
+    return {**description, "weak": True} if is_weak(leaf) else description
 
 
-def _placed(said: Description, arrays: Mapping[str, NDArray[Any]], like: object, *, is_apart: bool) -> Any:  # noqa: ANN401
-    values = arrays[said["array"]]
-    if values.dtype.kind == "V":  # NumPy's files do not know JAX's types: bfloat16 and its kin
-        values = values.view(said["dtype"])
+def _restored(description: Description, arrays: Mapping[str, NDArray[Any]], like: object, *, is_separate: bool) -> Any:  # noqa: ANN401
+    values = arrays[description["array"]]
+    if values.dtype.kind == "V":  # NumPy's files do not have some types of JAX, such as bfloat16
+        values = values.view(description["dtype"])
     if not framework_of(like):
-        return from_numpy(said["of"], values, weak=said.get("weak", False))
+        return from_numpy(description["of"], values, weak=description.get("weak", False))
     here = to_numpy(like)
     if (here.dtype, here.shape) != (values.dtype, values.shape):
         raise ValueError(
-            f"{said['array']} is {values.dtype.name} {values.shape} there and {here.dtype.name} {here.shape} here"
+            f"{description['array']} is {values.dtype.name} {values.shape} there and"
+            f" {here.dtype.name} {here.shape} here"
         )
-    return put(twin(like, values) if is_apart else like, values, weak=said.get("weak", False))
+    return put(separate_copy(like, values) if is_separate else like, values, weak=description.get("weak", False))
 
 
-def _apart(kind: str, like: Any) -> Any:  # noqa: ANN401  anything may be in a tree
-    """Returns what a node is put into that must not be changed itself."""
+def _separate(kind: str, like: Any) -> Any:  # noqa: ANN401  anything may be in a tree
+    """Returns a copy of a node that must not be changed itself."""
     if kind in {"dict", "list"}:
         return copy(like)
     return deepcopy(like) if kind in {"generator", _OPAQUE} else like
 
 
-def _opened(tree: Any) -> tuple[str, _Parts]:  # noqa: ANN401  anything may be in a tree
-    """Returns the kind of a node and its parts; nothing of what is none."""
+def _node_parts(tree: Any) -> tuple[str, _Parts]:  # noqa: ANN401  anything may be in a tree
+    """Returns the kind of a node and its parts; both empty if it is not a node."""
     match tree:
         case State():
             return "state", vars(tree)
@@ -211,23 +214,23 @@ def _opened(tree: Any) -> tuple[str, _Parts]:  # noqa: ANN401  anything may be i
             return "tuple", dict(zip(getattr(tree, "_fields", range(len(tree))), tree, strict=True))
         case list():
             return "list", dict(enumerate(tree))
-    return _opened_object(tree)
+    return _object_parts(tree)
 
 
-def _opened_object(thing: Any) -> tuple[str, _Parts]:  # noqa: ANN401  anything may be in a tree
+def _object_parts(thing: Any) -> tuple[str, _Parts]:  # noqa: ANN401  anything may be in a tree
     if isinstance(thing, np.random.Generator):
         return "generator", {"state": thing.bit_generator.state}
     if hasattr(thing, "load_state_dict"):
         return _OPAQUE, {"state": thing.state_dict()}
-    if found := _jax_children(thing):
-        return "pytree", dict(enumerate(found[0]))
+    if pytree := _jax_children(thing):
+        return "pytree", dict(enumerate(pytree[0]))
     if isinstance(variables := getattr(thing, "variables", None), list | tuple):
         return _VARIABLES, dict(enumerate(variables))
     return "", {}
 
 
-def _closed(kind: str, parts: _Parts, like: Any) -> Any:  # noqa: ANN401  anything may be in a tree
-    """Returns a node of these parts, which is the given one where that can be changed."""
+def _node_from(kind: str, parts: _Parts, like: Any) -> Any:  # noqa: ANN401  anything may be in a tree
+    """Returns a node with these parts: the given one if it can be changed in place, otherwise a new one."""
     match kind:
         case "dict" if like is None:
             return parts
@@ -268,8 +271,8 @@ def _load(thing: Any, state: Any) -> None:  # noqa: ANN401  an object with PyTor
         raise ValueError(str(problem)) from problem
 
 
-def _jax_children(tree: object) -> Any:  # noqa: ANN401  JAX carries no types here
-    """Returns the children of what JAX knows as a node, and how to put them together; nothing of what it does not."""
+def _jax_children(tree: object) -> Any:  # noqa: ANN401  JAX has no types here
+    """Returns the children of a pytree and its structure; None if JAX does not know the object as one."""
     if "jax" not in sys.modules:
         return None
     tools = sys.modules["jax"].tree_util

@@ -1,4 +1,4 @@
-"""Names the input that cannot be decoded: TensorFlow's error says what is wrong with it, but not which it is."""
+"""Finds the input that cannot be decoded: TensorFlow's error has the reason, but not the file."""
 
 import re
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ from qtj_trainer.workloads import Examples
 __all__ = ["inputs_named"]
 
 _NOISE = re.compile(r"\{\{.*?\}\} ?|.*Iterator::[\w:\[\]]+: |\[Op:.*")
-"""What TensorFlow puts around the reason: the node and the iterator."""
+"""Text that TensorFlow puts around the reason: the node and the iterator."""
 
 
-_SIGNS = (
+_DECODING_ERRORS = (
     tf.errors.DataLossError,
     tf.errors.FailedPreconditionError,
     tf.errors.InvalidArgumentError,
@@ -23,24 +23,24 @@ _SIGNS = (
     tf.errors.PermissionDeniedError,
     tf.errors.UnknownError,
 )
-"""What a bad input may raise, as the loss of a peer does not: nobody should wait for a search then."""
+"""Errors of bad inputs. The loss of a peer raises others, so that it does not start a search."""
 
 
 @contextmanager
 def inputs_named(*parts: Examples) -> Iterator[None]:
-    """Looks for the input behind an error, by decoding all of them once more, one after the other.
+    """Finds the input that caused an error, by decoding all inputs again, one after the other.
 
-    So nothing is looked at before training, which may begin with files by the hundred thousand.
+    So training does not need to check all files before it starts; there may be hundreds of thousands.
 
     Args:
-        parts: The examples that are read meanwhile.
+        parts: The examples that are read in the block.
 
     Raises:
-        UserError: If one cannot be decoded.
+        UserError: If an input cannot be decoded.
     """
     try:
         yield
-    except _SIGNS as problem:
+    except _DECODING_ERRORS as problem:
         for examples in parts:
             _check(examples, problem)
         raise

@@ -1,8 +1,8 @@
 """Expectation values and gradients of parametrised circuits, as one Keras layer.
 
-A model asks for `expectation_layer` and names an engine at most:
+A model uses `expectation_layer`, and may choose an engine:
 
-    fused   our own: gates fused into 4x4 blocks, one sweep back for all gradients, native vector code (`fused/`)
+    fused   our own: gates fused into 4x4 blocks, one backward sweep for all gradients, native vector code (`fused/`)
     tfq     TensorFlow Quantum's simulator
 """
 
@@ -29,23 +29,23 @@ def expectation_layer(
 ) -> PQC:
     """Builds the layer that maps data angles to expectation values and learns the other angles.
 
-    One circuit serves every example; an example is its row of data angles. So a batch is an array of floats that can be
-    split over workers like any other.
+    All examples use the same circuit; an example is its row of data angles. So a batch is an array of floats, which can
+    be split over workers.
 
     Args:
-        circuit: Starts from |0...0⟩; its symbols are `inputs` and `weights`, together and each once.
+        circuit: The circuit, which starts from |0...0⟩. Its symbols are those of `inputs` and `weights`, each once.
         readouts: The observables.
-        inputs: The symbols a batch sets.
-        weights: The symbols the layer learns.
-        seed: Decides the initial weights, alone.
-        engine: What computes it, see `PQC`.
+        inputs: The symbols that a batch sets.
+        weights: The symbols that the layer learns.
+        seed: Seed of the initial weights.
+        engine: The engine, see `PQC`.
         name: Name of the layer.
 
     Returns:
         A layer from float32 (batch, len(inputs)) to float32 (batch, len(readouts)).
 
     Raises:
-        ValueError: If `inputs` and `weights` are not the symbols of the circuit, or no engine takes it.
+        ValueError: If `inputs` and `weights` are not the symbols of the circuit, or no engine supports the circuit.
     """
     unused = {str(symbol) for symbol in (*inputs, *weights)} - cirq.parameter_names(circuit)
     if unused:

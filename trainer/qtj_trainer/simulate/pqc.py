@@ -1,4 +1,4 @@
-"""The layer: a parametrised quantum circuit with learned angles, whatever computes it."""
+"""The Keras layer: a parametrised quantum circuit with learned angles, for all engines."""
 
 import logging
 from collections.abc import Callable
@@ -22,11 +22,11 @@ Operation = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 
 
 @tf_keras.saving.register_keras_serializable("qtj_trainer")
-class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras carries no types
-    """Expectation values of a parametrised circuit, differentiable once in its data angles and its learned angles.
+class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
+    """Expectation values of a parametrised circuit, with first derivatives by its data angles and learned angles.
 
-    It stands in for `tfq.layers.PQC` and `tfq.layers.ControlledPQC`, but is fed angles instead of serialised circuits.
-    The learned angles are the same variable with the same initial values whatever the engine. Values are float32.
+    It replaces `tfq.layers.PQC` and `tfq.layers.ControlledPQC`. Its inputs are angles instead of serialised circuits.
+    The variable of the learned angles and its initial values are the same for all engines. Values are float32.
     """
 
     def __init__(
@@ -38,29 +38,30 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras carries no type
         weights: Symbols = (),
         seed: int = 0,
         engine: str = EngineName.FUSED,
-        **keras: Any,  # noqa: ANN401  what any layer takes
+        **keras: Any,  # noqa: ANN401  arguments of any layer
     ) -> None:
         """Plans the circuit.
 
         Args:
-            circuit: Starts from |0...0⟩; its symbols are among `inputs` and `weights`.
+            circuit: The circuit, which starts from |0...0⟩. Its symbols are among `inputs` and `weights`.
             readouts: The observables: one, or a list.
-            inputs: The symbols a batch sets, one column each.
-            weights: The symbols the layer learns.
-            seed: Decides the initial weights, alone.
-            engine: "fused" or "tfq". What is beyond the fused engine goes to TensorFlow Quantum, and a line says so.
+            inputs: The symbols that a batch sets, one column each.
+            weights: The symbols that the layer learns.
+            seed: Seed of the initial weights.
+            engine: "fused" or "tfq". If the fused engine does not support the circuit, TensorFlow Quantum simulates it,
+                and the log has a warning.
             keras: `name` and `trainable`, as for any layer.
 
         Raises:
-            TypeError: If something is of another type.
-            ValueError: If no engine takes the circuit; the message says why.
+            TypeError: If an argument has the wrong type.
+            ValueError: If no engine supports the circuit; the message has the reason.
         """
         super().__init__(dtype="float32", **keras)
         self._specification = specified(circuit, readouts, inputs, weights)
         self._seed, self._wanted = seed, EngineName(engine)
         self._operation = _operation(self._wanted, self._specification)
         self.input_spec = tf_keras.layers.InputSpec(ndim=2, axes={-1: len(self._specification.inputs)})
-        # The range of the tutorial's layer: gates X**t repeat after t = 2, so this covers all of them.
+        # The range of the tutorial's layer: gates X**t have the period t = 2, so this covers all of them.
         self._angles = self.add_weight(
             name="angles",
             shape=(len(self._specification.weights),),
@@ -69,22 +70,22 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras carries no type
 
     @property
     def engine(self) -> EngineName:
-        """What computes it."""
+        """The engine that simulates the circuit."""
         return EngineName.FUSED if isinstance(self._operation, FusedOp) else EngineName.TFQ
 
     @property
     def specification(self) -> Specification:
-        """What it computes."""
+        """The circuit with its readouts and symbols."""
         return self._specification
 
     def bound(self) -> cirq.AbstractCircuit:
-        """Returns the circuit with the learned angles as they are now; the data angles stay symbols."""
+        """Returns the circuit with the current learned angles as numbers; the data angles stay symbols."""
         [angles] = self.get_weights()
         values = {symbol: float(angle) for symbol, angle in zip(self._specification.weights, angles, strict=True)}
         return cirq.resolve_parameters(self._specification.circuit, values)
 
     def explain(self) -> str:
-        """Says what the fused engine does with the circuit."""
+        """Describes how the fused engine simulates the circuit."""
         return self._operation.plan.explain() if isinstance(self._operation, FusedOp) else "TensorFlow Quantum"
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
@@ -92,39 +93,31 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras carries no type
         return self._operation(tf.cast(inputs, tf.float32), tf.convert_to_tensor(self._angles))
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what `from_config` makes the same layer of, with initial weights."""
+        """Returns the configuration from which `from_config` makes the same layer, with initial weights."""
         keras = {name: value for name, value in super().get_config().items() if name in {"name", "trainable"}}
         return {**keras, **self._specification.to_config(), "seed": self._seed, "engine": str(self._wanted)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Makes a layer of what `get_config` returned."""
+        """Makes a layer from what `get_config` returned."""
         specification = Specification.from_config(config)
         return cls(**{**config, **specification._asdict()})
 
-    def _trackable_children(self, save_type: str = "checkpoint", **options: Any) -> Any:  # noqa: ANN401  as in Keras
-        if save_type == "savedmodel" and self.engine is EngineName.FUSED:
-            raise NotImplementedError(
-                f"a SavedModel cannot hold the layer {self.name!r}, whose engine is no operation of TensorFlow's: save"
-                " the model as .keras, or its weights alone"
-            )
-        return super()._trackable_children(save_type, **options)
-
 
 def _operation(engine: EngineName, specification: Specification) -> Operation:
-    beyond = None
+    unsupported = None
     if engine is EngineName.FUSED:
         try:
             return FusedOp(specification)
-        except UnsupportedError as reason:
-            beyond = reason
-    from qtj_trainer.simulate.tfq_op import TfqOp  # noqa: PLC0415  4 seconds, and the fused engine needs none of it
+        except UnsupportedError as problem:
+            unsupported = problem
+    from qtj_trainer.simulate.tfq_op import TfqOp  # noqa: PLC0415  4 seconds, and the fused engine does not need it
 
     try:
         operation = TfqOp(specification)
     except ValueError as problem:
-        known = f"{beyond}, and " if beyond else ""
-        raise ValueError(f"{known}TensorFlow Quantum does not take the circuit: {problem}") from problem
-    if beyond:
-        log.warning("TensorFlow Quantum simulates instead of the fused engine: %s", beyond)
+        reason = f"{unsupported}, and " if unsupported else ""
+        raise ValueError(f"{reason}TensorFlow Quantum does not take the circuit: {problem}") from problem
+    if unsupported:
+        log.warning("TensorFlow Quantum simulates instead of the fused engine: %s", unsupported)
     return operation

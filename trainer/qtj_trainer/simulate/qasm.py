@@ -1,7 +1,7 @@
-"""A circuit as a program in OpenQASM 3, whose inputs are the symbols that the circuit still has.
+"""Exports a circuit as a program in OpenQASM 3. Its inputs are the free symbols of the circuit.
 
-Cirq writes gates, but no symbols, names a gate that `stdgates.inc` does not have (sxdg, in Cirq 1.5), and takes nine
-gates or more for ZZ**t and its like. Here an exponent may be a linear function of symbols, as in the fused engine.
+Cirq's export has no symbols, uses a gate that `stdgates.inc` does not have (sxdg, in Cirq 1.5), and needs nine
+gates or more for ZZ**t and similar gates. Here an exponent may be a linear function of symbols, as in the fused engine.
 
 Cross et al., "OpenQASM 3: a broader and deeper quantum assembly language" (2021), arXiv:2104.14722.
 """
@@ -20,14 +20,14 @@ from qtj_trainer.simulate.specification import Readout, real_coefficient
 __all__ = ["to_qasm"]
 
 _HALF_TURNS = "half_turns"
-"""How Cirq's gates ask for an exponent t to be written as the angle pi*t."""
+"""The format in which Cirq's gates write an exponent t as the angle pi*t."""
 
 _DIGITS = 17
-"""Decimals that Cirq writes of a number: all that a double has."""
+"""Significant digits of a number that Cirq writes: all that a double has."""
 
 _PLAIN = re.compile(r"[A-Za-z]+_?\d+(_\d+)*")
-_WORDS = frozenset({"u1", "u2", "u3"})
-"""What a name of that form may mean in OpenQASM already: gates of stdgates.inc."""
+_RESERVED = frozenset({"u1", "u2", "u3"})
+"""Names of that form that stdgates.inc uses for gates."""
 
 _Turn = tuple[cirq.Gate, cirq.Gate]
 _X: _Turn = (cirq.H, cirq.H)
@@ -41,20 +41,20 @@ _EIGENBASES: dict[type[cirq.Gate], _Turn | None] = {
     cirq.YYPowGate: _Y,
     cirq.ZZPowGate: None,
 }
-"""What turns the eigenvectors of a gate into those of Z, or of ZZ, and back."""
+"""Gates that map the eigenvectors of a gate to those of Z, or of ZZ, and back."""
 
 
 def to_qasm(circuit: cirq.AbstractCircuit, readouts: Sequence[Readout], inputs: Sequence[sympy.Symbol]) -> str:
-    """Writes a circuit and, as comments, what is looked at.
+    """Writes a circuit and, as comments, its readouts.
 
     Args:
-        circuit: Unitary. Its qubits become q[0], q[1], ... in Cirq's order.
+        circuit: A unitary circuit. Its qubits become q[0], q[1], ... in Cirq's order.
         readouts: The observables.
-        inputs: The symbols it has.
+        inputs: The symbols of the circuit.
 
     Returns:
-        The program. An input has the name of its symbol where that is letters and a number, as in turn0; otherwise it
-        is called input_0, input_1, ... by its place. It is the same unitary up to a global phase.
+        The program. An input has the name of its symbol if that is letters and a number, as in turn0; otherwise its
+        name is input_0, input_1, ... by its position. The program is the same unitary up to a global phase.
 
     Raises:
         ValueError: If a gate cannot be written.
@@ -77,8 +77,8 @@ def to_qasm(circuit: cirq.AbstractCircuit, readouts: Sequence[Readout], inputs: 
     )
 
 
-class _Arguments(cirq.QasmArgs):  # type: ignore[misc]  # Cirq is not followed
-    """Writes what Cirq writes, and linear functions of symbols."""
+class _Arguments(cirq.QasmArgs):  # type: ignore[misc]  # mypy does not follow Cirq
+    """Formats arguments as Cirq does, and also linear functions of symbols."""
 
     def __init__(self, names: Mapping[sympy.Symbol, str], wires: dict[cirq.Qid, str]) -> None:
         super().__init__(precision=_DIGITS, version="3.0", qubit_id_map=wires)
@@ -91,8 +91,8 @@ class _Arguments(cirq.QasmArgs):  # type: ignore[misc]  # Cirq is not followed
             ValueError: If it is not a linear function of symbols.
         """
         if not isinstance(value, sympy.Basic):
-            said: str = super().format_field(value, spec)
-            return said
+            text: str = super().format_field(value, spec)
+            return text
         factor = pi if spec == _HALF_TURNS else 1.0
         return _linear(value, self._names, factor)
 
@@ -119,7 +119,7 @@ def _term(slope: float, name: str | None) -> str:
 
 
 def _parts(operation: cirq.Operation, arguments: _Arguments) -> Iterator[cirq.Operation]:
-    """Returns gates that can be written and are together the same as one."""
+    """Decomposes an operation to gates that can be written."""
 
     def is_written(each: cirq.Operation) -> bool:
         if not each.qubits:  # a global phase, which changes no expectation value
@@ -129,7 +129,7 @@ def _parts(operation: cirq.Operation, arguments: _Arguments) -> Iterator[cirq.Op
     def stuck(each: cirq.Operation) -> Exception:
         return ValueError(f"{_on_a_line(each)} cannot be written in OpenQASM")
 
-    with warnings.catch_warnings(action="ignore", category=FutureWarning):  # Cirq 1.5 warns of what it does itself
+    with warnings.catch_warnings(action="ignore", category=FutureWarning):  # Cirq 1.5 warns of its own code
         parts: list[cirq.Operation] = cirq.decompose(
             operation,
             keep=is_written,
@@ -141,7 +141,7 @@ def _parts(operation: cirq.Operation, arguments: _Arguments) -> Iterator[cirq.Op
 
 
 def _shorter(operation: cirq.Operation) -> list[cirq.Operation] | None:
-    """Writes powers of two-qubit gates by CNOTs and turns, and X**-0.5 by a gate that all readers know."""
+    """Decomposes powers of two-qubit gates to CNOTs and rotations, and X**-0.5 to a gate that all readers have."""
     gate, qubits = operation.gate, operation.qubits
     match gate:
         case cirq.XPowGate(exponent=-0.5) if not isinstance(gate, cirq.Rx):  # Cirq would write sxdg
@@ -153,7 +153,7 @@ def _shorter(operation: cirq.Operation) -> list[cirq.Operation] | None:
             return [*(cirq.Z(qubit) ** half for qubit in qubits), *_parity(-half, *qubits)]
         case cirq.ControlledGate() if cirq.is_parameterized(gate):
             return _controlled(gate, *qubits)
-    return _by_matrix(operation) if isinstance(gate, cirq.MatrixGate) else None  # Cirq's own way is inexact
+    return _by_matrix(operation) if isinstance(gate, cirq.MatrixGate) else None  # Cirq's own decomposition is inexact
 
 
 def _parity(exponent: Any, first: cirq.Qid, second: cirq.Qid) -> list[cirq.Operation]:  # noqa: ANN401  number or symbol
@@ -169,7 +169,7 @@ def _turned(gate: cirq.Gate, qubits: Sequence[cirq.Qid], inner: list[cirq.Operat
 
 
 def _controlled(gate: cirq.ControlledGate, control: cirq.Qid, *targets: cirq.Qid) -> list[cirq.Operation] | None:
-    """Returns a power of X, Y, Z or H under the control of one qubit: CZ**t in the eigenbasis of that."""
+    """Returns a controlled power of X, Y, Z or H with one control qubit: CZ**t in the eigenbasis of the gate."""
     power, values = gate.sub_gate, list(gate.control_values.expand())
     is_power = any(isinstance(power, kind) for kind in _EIGENBASES)
     if len(targets) > 1 or not is_power or values not in ([(0,)], [(1,)]):
@@ -197,7 +197,9 @@ def _statement(operation: cirq.Operation, arguments: _Arguments) -> str:
 
 def _name(symbol: sympy.Symbol, place: int) -> str:
     name = symbol.name
-    return name if _PLAIN.fullmatch(name) and name not in _WORDS and not name.startswith("input_") else f"input_{place}"
+    return (
+        name if _PLAIN.fullmatch(name) and name not in _RESERVED and not name.startswith("input_") else f"input_{place}"
+    )
 
 
 def _observable(readout: Readout, wires: Mapping[cirq.Qid, str]) -> str:

@@ -1,4 +1,4 @@
-"""What a layer computes: a circuit, its readouts and its symbols, checked before any engine sees them."""
+"""What a layer computes: a circuit, its readouts and its symbols, checked before an engine gets them."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,11 +16,11 @@ Symbols = Iterable[sympy.Symbol | str]
 
 
 class Specification(NamedTuple):
-    """A circuit that starts from |0...0⟩, what is looked at, and whose value each symbol is.
+    """A circuit that starts from |0...0⟩, its readouts, and its symbols by who sets them.
 
     Attributes:
-        circuit: Unitary; its symbols are among the others.
-        readouts: Hermitian.
+        circuit: Unitary circuit; its symbols are among `inputs` and `weights`.
+        readouts: Hermitian observables.
         inputs: The symbols that each example sets.
         weights: The symbols that all examples share.
     """
@@ -31,7 +31,7 @@ class Specification(NamedTuple):
     weights: tuple[sympy.Symbol, ...]
 
     def to_config(self) -> dict[str, Any]:
-        """Returns it in numbers, texts and lists, as Keras stores a layer."""
+        """Returns it as strings and lists, in which Keras stores a layer."""
         return {
             "circuit": cirq.to_json(self.circuit),
             "readouts": cirq.to_json(list(self.readouts)),
@@ -50,20 +50,20 @@ class Specification(NamedTuple):
 def specified(
     circuit: cirq.AbstractCircuit, readouts: Readouts, inputs: Symbols = (), weights: Symbols = ()
 ) -> Specification:
-    """Checks what a layer is to compute.
+    """Checks the circuit of a layer with its readouts and symbols.
 
     Args:
-        circuit: Starts from |0...0⟩.
+        circuit: The circuit, which starts from |0...0⟩.
         readouts: One Pauli string or sum, or several.
         inputs: The symbols that each example sets.
         weights: The symbols that all examples share.
 
     Returns:
-        It, with a single readout as a list of one.
+        The specification. A single readout becomes a tuple of one.
 
     Raises:
-        TypeError: If something is of another type.
-        ValueError: If the circuit is not unitary, a readout not Hermitian, or a symbol is not listed, or twice.
+        TypeError: If an argument has the wrong type.
+        ValueError: If the circuit is not unitary, a readout is not Hermitian, or a symbol is missing or listed twice.
     """
     made = Specification(
         _circuit(circuit), tuple(_readouts(readouts)), _symbols("inputs", inputs), _symbols("weights", weights)
@@ -94,8 +94,8 @@ def _circuit(circuit: cirq.AbstractCircuit) -> cirq.AbstractCircuit:
     for operation in circuit.all_operations():
         if not cirq.is_parameterized(operation) and not cirq.has_unitary(operation):
             raise ValueError(
-                f"the circuit has {operation}, which is not unitary: measurements, resets and noise have no place in a"
-                " layer of expectation values"
+                f"the circuit has {operation}, which is not unitary: remove measurements, resets and noise, which a"
+                " layer of expectation values cannot have"
             )
     return circuit
 

@@ -1,4 +1,4 @@
-"""Artifacts under file:// and gs://, behind one small protocol.
+"""Artifacts under file:// and gs://, with one small protocol.
 
 store = open_store("gs://bucket/qcnn")
 store.write("weights/1f3c.h5", data)

@@ -18,7 +18,7 @@ _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class FileStore:
-    """Objects are files below one folder, which is made when the first one is written."""
+    """Objects are files below one folder, which is created when the first object is written."""
 
     def __init__(self, root: Path) -> None:
         self._root = root.absolute()
@@ -73,7 +73,7 @@ class FileStore:
             raise self._unreadable(folder, problem) from problem
 
     def delete(self, name: str) -> None:
-        """See `Store.delete`. A folder goes with its last object."""
+        """See `Store.delete`. A folder is deleted with its last object."""
         path = self._path(name)
         try:
             path.unlink(missing_ok=True)
@@ -95,7 +95,7 @@ class FileStore:
         if problem.errno in _NO_ROOM:
             return UserError(
                 f"there is no room for artifacts in {self._root} ({problem.strerror}): free some or choose another"
-                " folder; what was stored before is intact"
+                " folder; objects that were stored before are intact"
             )
         return UserError(
             f"cannot write artifacts to {self._root} ({problem.strerror}): choose a folder this process may write to"
@@ -103,7 +103,7 @@ class FileStore:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Writes beside the target, then renames: the one atomic step a file system has."""
+    """Writes a file beside the target and renames it, because only a rename is atomic."""
     unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         with unfinished.open("xb") as file:

@@ -1,7 +1,7 @@
 """A Google Cloud Storage bucket as a store.
 
-The client library retries what is worth retrying (429, 5xx, broken connections) for two minutes with growing pauses,
-and talks to an emulator when ``STORAGE_EMULATOR_HOST`` names one. Here its errors become sentences.
+The client library retries temporary errors (429, 5xx, broken connections) for two minutes with growing pauses, and uses
+the emulator in ``STORAGE_EMULATOR_HOST`` if that is set. Here its errors are converted to sentences.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from qtj_trainer.storage.store import MissingObjectError
 __all__ = ["GcsStore"]
 
 _PROBE = ".writable"
-"""Object written to see whether a bucket takes objects. Asking for permissions instead needs one more permission."""
+"""Object that is written to check a bucket. A request for the permissions would need one more permission."""
 
 _CREDENTIALS = "give the pod a service account with Workload Identity, or set GOOGLE_APPLICATION_CREDENTIALS"
 
@@ -34,7 +34,7 @@ class GcsStore:
         self._prefix = f"{prefix}/" if prefix else ""
         self._where = f"gs://{bucket}"
         with self._explained("reach"):
-            # A project is only needed to create buckets, which the trainer never does.
+            # A project is needed only to create buckets, which the trainer never does.
             self._client = storage.Client(project=None)
             self._bucket = self._client.bucket(bucket)
 
@@ -58,7 +58,7 @@ class GcsStore:
             return data
 
     def write(self, name: str, data: bytes) -> None:
-        """See `Store.write`. Safe to retry: each object has one writer, and it always writes the same bytes."""
+        """See `Store.write`. A retry is safe: each object has one writer, which always writes the same bytes."""
         with self._explained(f"write {self.uri(name)} to"):
             self._blob(name).upload_from_string(data, content_type="application/octet-stream", retry=self._retry)
 
@@ -70,7 +70,7 @@ class GcsStore:
             return [blob.name.removeprefix(self._prefix) for blob in blobs]
 
     def folders(self, folder: str) -> Sequence[str]:
-        """See `Store.folders`. A bucket has none: it tells what stands before a slash."""
+        """See `Store.folders`. A bucket has no folders: it lists prefixes that end with a slash."""
         prefix = f"{self._prefix}{folder}/"
         with self._explained(f"list {self.uri(folder)} in"):
             blobs = self._client.list_blobs(self._bucket, prefix=prefix, delimiter="/", retry=self._retry)
@@ -90,10 +90,10 @@ class GcsStore:
         return self._bucket.blob(self._prefix + name)
 
     def _bucket_is_missing(self) -> bool:
-        """Tells a missing bucket from a missing object: both answer 404 to a download."""
+        """Returns whether the bucket is missing, not only an object: a download answers 404 in both cases."""
         try:
             return not self._bucket.exists(retry=self._retry)
-        except api.Forbidden:  # looking at buckets is a permission of its own, which readers of objects rarely have
+        except api.Forbidden:  # reading a bucket needs a separate permission, which readers of objects rarely have
             return False
 
     @contextmanager
@@ -109,7 +109,7 @@ class GcsStore:
             ) from problem
         except auth.DefaultCredentialsError as problem:
             raise UserError(f"no Google Cloud credentials to {attempt} {self._where}: {_CREDENTIALS}") from problem
-        except auth.RefreshError as problem:  # also in the first seconds of a pod, when its metadata server is not up
+        except auth.RefreshError as problem:  # also in the first seconds of a pod, before its metadata server answers
             raise TryAgainError(f"Google gave no token to {attempt} {self._where}: {_CREDENTIALS}") from problem
         except api.ClientError as problem:
             raise UserError(f"cannot {attempt} {self._where}: {problem.message}") from problem

@@ -1,4 +1,4 @@
-"""From an address to the store that serves it."""
+"""Finds the store for an address."""
 
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +18,7 @@ def open_store(uri: str) -> Store:
         uri: ``gs://bucket/path``, ``file:///path``, or a plain path.
 
     Returns:
-        The store, to be closed; nothing is read or written yet.
+        The store, which the caller must close; nothing is read or written yet.
 
     Raises:
         UserError: If the address is none of these, or there are no credentials for it.
@@ -35,7 +35,7 @@ def open_store(uri: str) -> Store:
         case "gs" if not host:
             raise UserError(f"the address {uri!r} names no bucket: write gs://BUCKET/PATH")
         case "gs":
-            # The client library takes half a second to import, and only clouds need it.
+            # The import of the client library takes half a second, and only buckets need it.
             from qtj_trainer.storage.gcs import GcsStore  # noqa: PLC0415
 
             return GcsStore(host, path.strip("/"))
@@ -47,7 +47,7 @@ def read_uri(uri: str) -> bytes:
 
     Raises:
         MissingObjectError: If it does not exist.
-        UserError: If the address cannot be understood or reached.
+        UserError: If the address is invalid or cannot be reached.
     """
     store, name = _located(uri)
     with closing(store):
@@ -58,7 +58,7 @@ def write_uri(uri: str, data: bytes) -> None:
     """Creates or replaces the object at an absolute address.
 
     Raises:
-        UserError: If the address cannot be understood or reached, or nothing can be written there.
+        UserError: If the address is invalid or cannot be reached, or nothing can be written there.
     """
     store, name = _located(uri)
     with closing(store):

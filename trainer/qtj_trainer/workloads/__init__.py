@@ -1,4 +1,4 @@
-"""What can be trained: one file each, listed here."""
+"""The workloads that can be trained: one file each, listed here."""
 
 from qtj_trainer.workloads.fashion_mnist import FashionMnist
 from qtj_trainer.workloads.images import Images
@@ -11,4 +11,4 @@ __all__ = ["WORKLOADS", "Answers", "Arrays", "Examples", "Split", "Workload"]
 _ALL: tuple[Workload, ...] = (Qcnn(), LinearRegression(), FashionMnist(), Images())
 
 WORKLOADS: dict[str, Workload] = {workload.name: workload for workload in _ALL}
-"""Workloads by the name they have on the command line and in records."""
+"""Workloads by their names on the command line and in records."""

@@ -1,4 +1,4 @@
-"""What all workloads that tell classes apart have in common."""
+"""The common part of all workloads for classification."""
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,16 +19,16 @@ class Classification(Workload):
     scores: ClassVar[tuple[str, ...]] = ("crossEntropy", "accuracy")
     accuracy: ClassVar[str | None] = "accuracy"
     least_batch: ClassVar[int] = 1
-    """TensorFlow's convolutions fail without any row, once it has fused them with their activation."""
+    """TensorFlow's convolutions fail without any row when they are fused with their activation."""
 
     def errors(self, labels: "tf.Tensor", predictions: "tf.Tensor") -> "tf.Tensor":
-        """Cross entropies in nats: -ln of the probability of the right class."""
+        """Returns cross entropies in nats: -ln of the probability of the right class; float32 (examples,)."""
         import tf_keras  # noqa: PLC0415
 
         return tf_keras.losses.sparse_categorical_crossentropy(labels, predictions)
 
     def score(self, labels: "tf.Tensor", predictions: "tf.Tensor") -> "dict[str, tf.Tensor]":
-        """The cross entropy, and whether the most probable class is the right one."""
+        """Returns the cross entropy, and whether the most probable class is the right one; float32 (examples,)."""
         import tensorflow as tf  # noqa: PLC0415
 
         chosen = tf.cast(tf.argmax(predictions, axis=-1), tf.float32)
@@ -36,5 +36,5 @@ class Classification(Workload):
         return {"crossEntropy": self.errors(labels, predictions), "accuracy": right}
 
     def answers(self, labels: NDArray[Any], predictions: NDArray[Any]) -> Answers:
-        """The most probable class, by its probability."""
+        """Returns the most probable class, with its probability as the score."""
         return Answers(labels.astype(int), predictions.argmax(axis=-1), np.max(predictions, axis=-1))

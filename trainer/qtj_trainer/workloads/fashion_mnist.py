@@ -1,4 +1,4 @@
-"""Fashion-MNIST: small grey images of ten kinds of clothes, and a small convolutional network.
+"""Fashion-MNIST: small grey images of ten classes of clothes, and a small convolutional network.
 
 Xiao, Rasul, Vollgraf, "Fashion-MNIST: a novel image dataset for benchmarking machine learning algorithms" (2017),
 arXiv:1708.07747. Its four files are read from `--data`; without it, images of the same format are generated.
@@ -62,7 +62,7 @@ class FashionMnist(Classification):
         if options.data:
             log.info("data: Fashion-MNIST from %s", options.data)
             return Split(training=_read(options.data, "train"), held_out=_read(options.data, "t10k"))
-        log.info("data: %d generated images, not Fashion-MNIST: name its folder with --data", options.examples)
+        log.info("data: %d generated images, not Fashion-MNIST: set --data to its folder", options.examples)
         columns = generated(options.examples, options.seed)
         cut = int(_TRAINING_SHARE * options.examples)
         return Split(
@@ -71,12 +71,12 @@ class FashionMnist(Classification):
         )
 
     def encode(self, examples: Arrays, options: FashionMnistOptions) -> Examples:
-        """Takes the bytes as they are: the model scales them."""
+        """Returns the bytes unchanged: the model scales them."""
         del options
         return Examples(examples["image"][..., np.newaxis], examples["label"].astype(np.float32))
 
     def model(self, options: FashionMnistOptions) -> "tf_keras.Model":
-        """Convolutions of 32 and 64 filters with maximum pooling, a dense layer of 64, a softmax of 10."""
+        """Builds convolutions of 32 and 64 filters with maximum pooling, a dense layer of 64, a softmax of 10."""
         import tf_keras  # noqa: PLC0415
 
         layers = tf_keras.layers
@@ -98,11 +98,11 @@ class FashionMnist(Classification):
         )
 
     def classes(self, options: FashionMnistOptions) -> tuple[str, ...]:
-        """Kinds of clothes, or the patterns that stand for them."""
+        """Returns the classes of clothes, or of the generated patterns."""
         return _KINDS if options.data else tuple(f"pattern {number}" for number in range(_CLASSES))
 
     def fingerprint(self, options: FashionMnistOptions) -> str:
-        """Digest of the layers' sizes, which no option changes."""
+        """Returns a digest of the layers' sizes, which no option changes."""
         del options
         return hashlib.sha256(b"28x28x1 conv 32 conv 64 dense 64 softmax 10").hexdigest()
 
@@ -114,31 +114,31 @@ def idx_array(data: bytes) -> NDArray[np.uint8]:
     32-bit number, then the values.
 
     Args:
-        data: The file, or what gzip made of it.
+        data: The file, which may be compressed by gzip.
 
     Returns:
-        The values in the shape that the file names.
+        uint8 values, in the shape that the file declares.
 
     Raises:
-        ValueError: If it is no such file, or shorter or longer than it says.
+        ValueError: If it is not such a file, or has more or fewer values than its header declares.
     """
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
-    if len(data) < 4 or data[:3] != bytes([0, 0, _UNSIGNED_BYTES]):  # noqa: PLR2004  the length of the beginning
-        raise ValueError("it does not begin as an IDX file of unsigned bytes")
+    if len(data) < 4 or data[:3] != bytes([0, 0, _UNSIGNED_BYTES]):  # noqa: PLR2004  the length of the header
+        raise ValueError("it does not start with the header of an IDX file of unsigned bytes")
     shape = np.frombuffer(data, ">u4", count=data[3], offset=4)
     values = np.frombuffer(data, np.uint8, offset=4 + 4 * data[3])
     if values.size != np.prod(shape, dtype=np.int64):
-        raise ValueError(f"it has {values.size} values where its beginning says {'x'.join(map(str, shape))}")
+        raise ValueError(f"it has {values.size} values, and its header declares {'x'.join(map(str, shape))}")
     return values.reshape(shape)
 
 
 def generated(count: int, seed: int) -> dict[str, NDArray[Any]]:
-    """Makes images of the same format that can be told apart: each class has its own blurred pattern, under noise.
+    """Generates images of the same format: each class has its own coarse pattern, with noise.
 
     Args:
-        count: How many.
-        seed: Decides the noise and the order; the patterns are always the same.
+        count: Number of images.
+        seed: Seed of the noise and the order; the patterns are always the same.
 
     Returns:
         `image` uint8 (count, 28, 28) and `label` uint8 (count,).
@@ -174,4 +174,4 @@ def _file(folder: str, name: str) -> NDArray[np.uint8]:
             f"{base} does not exist, nor {name}.gz: --data must hold the four files of the set"
         ) from problem
     except (ValueError, OSError, EOFError) as problem:
-        raise UserError(f"{base} cannot be read: {problem}; get the file again") from problem
+        raise UserError(f"{base} cannot be read: {problem}; download the file again") from problem

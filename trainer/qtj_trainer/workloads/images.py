@@ -1,7 +1,7 @@
 """Any folder of images sorted into classes, for example retinal scans: VGG16, of which the last layers are trained.
 
-<data>/train/<class>/*.jpeg         what it learns from
-<data>/test/<class>/*.jpeg          what it is judged by
+<data>/train/<class>/*.jpeg         the training set
+<data>/test/<class>/*.jpeg          the held-out set
 
 Simonyan, Zisserman, "Very deep convolutional networks for large-scale image recognition" (2014), arXiv:1409.1556.
 """
@@ -61,20 +61,20 @@ class Images(Classification):
     options: ClassVar[type[Options]] = ImagesOptions
 
     def split(self, options: ImagesOptions) -> Split:
-        """Lists the images: their addresses and the numbers of their classes, in the order of the classes' names."""
+        """Lists the addresses of the images and the numbers of their classes, in the order of the classes' names."""
         classes = _classes(options.data)
         parts = [_listed(options.data, part, classes) for part in ("train", "test")]
         log.info("data: %d images of %d classes from %s", len(parts[0]["label"]), len(classes), options.data)
         return Split(training=parts[0], held_out=parts[1])
 
     def encode(self, examples: Arrays, options: ImagesOptions) -> Examples:
-        """Leaves the reading to the pipeline."""
+        """Returns the addresses and a function that reads an image, for the input pipeline."""
         uris = examples["uri"]
         local = not any(uri.startswith("gs://") for uri in uris)
         return Examples(uris, examples["label"].astype(np.float32), _decoder(options.size, local=local))
 
     def model(self, options: ImagesOptions) -> "tf_keras.Model":
-        """VGG16 without its top, all but its last four layers frozen, then a softmax over the classes."""
+        """Builds VGG16 without its top, with all but its last four layers frozen, and a softmax over the classes."""
         import tf_keras  # noqa: PLC0415
 
         base = tf_keras.applications.VGG16(
@@ -90,23 +90,23 @@ class Images(Classification):
         return tf_keras.Model(base.input, head(base.output), name=self.name)
 
     def classes(self, options: ImagesOptions) -> tuple[str, ...]:
-        """The folders."""
+        """Returns the names of the folders."""
         return _classes(options.data)
 
     def fingerprint(self, options: ImagesOptions) -> str:
-        """Digest of the size, the classes and the weights to begin with."""
-        said = f"vgg16 {options.size} {_classes(options.data)} {options.weights}"
-        return hashlib.sha256(said.encode()).hexdigest()
+        """Returns a digest of the size, the classes and the address of the initial weights."""
+        structure = f"vgg16 {options.size} {_classes(options.data)} {options.weights}"
+        return hashlib.sha256(structure.encode()).hexdigest()
 
 
 @lru_cache(maxsize=4)
 def _classes(data: str) -> tuple[str, ...]:
     with closing(open_store(data)) as store:
-        found = tuple(name.rpartition("/")[2] for name in store.folders("train"))
-    if len(found) < 2:  # noqa: PLR2004  one class teaches nothing
-        folders = "1 folder" if len(found) == 1 else f"{len(found)} folders"
+        names = tuple(name.rpartition("/")[2] for name in store.folders("train"))
+    if len(names) < 2:  # noqa: PLR2004  a classifier needs two classes
+        folders = "1 folder" if len(names) == 1 else f"{len(names)} folders"
         raise UserError(f"{data}/train has {folders}: it must have one for each class, and two at least")
-    return found
+    return names
 
 
 def _listed(data: str, part: str, classes: tuple[str, ...]) -> dict[str, Any]:
@@ -124,7 +124,10 @@ def _listed(data: str, part: str, classes: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _decoder(size: int, *, local: bool) -> "Callable[[tf.Tensor], tf.Tensor]":
-    """Returns what reads, decodes and resizes an image, and subtracts ImageNet's mean colour, as VGG16 expects."""
+    """Returns a function that reads, decodes and resizes an image, and subtracts ImageNet's mean colour, as for VGG16.
+
+    It maps an address to float32 (size, size, 3).
+    """
     import tensorflow as tf  # noqa: PLC0415
     import tf_keras  # noqa: PLC0415
 
@@ -132,7 +135,7 @@ def _decoder(size: int, *, local: bool) -> "Callable[[tf.Tensor], tf.Tensor]":
         return read_uri(uri.decode())
 
     def decode(uri: tf.Tensor) -> tf.Tensor:
-        # TensorFlow reads local files without Python's lock; other stores it does not know as we do.
+        # TensorFlow reads local files without Python's lock. Other stores need `read_uri`.
         data = tf.io.read_file(uri) if local else tf.numpy_function(fetch, [uri], tf.string)
         image = tf.image.resize(tf.io.decode_jpeg(data, channels=3), (size, size))
         return tf_keras.applications.vgg16.preprocess_input(tf.ensure_shape(image, (size, size, 3)))
@@ -148,7 +151,7 @@ def _initialise(base: "tf_keras.Model", options: ImagesOptions) -> None:
 
     for number, variable in enumerate(each for each in base.variables if "kernel" in each.name):
         variable.assign(tf_keras.initializers.GlorotUniform(options.seed + number)(variable.shape))
-    log.info("weights: random, because no --weights are named: expect little of the frozen layers")
+    log.info("weights: random, because --weights is not set: the frozen layers have learned nothing")
 
 
 def _load(base: "tf_keras.Model", weights: str) -> None:

@@ -1,7 +1,7 @@
-"""Linear regression: the classic first program of a parameter server.
+"""Linear regression: the usual first example for parameter servers.
 
-Labels are a linear function of the features, drawn from the seed, with noise. So the error has a floor that a test can
-name: the variance of the noise.
+Labels are a linear function of the features, drawn from the seed, with noise. So the smallest possible mean squared
+error is known: the variance of the noise.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ class LinearRegression(Workload):
     accuracy: ClassVar[str | None] = None
 
     def split(self, options: LinearRegressionOptions) -> Split:
-        """Draws slopes, a constant, normally distributed features and noise; 80 % of the examples are for training."""
+        """Draws slopes, a constant, normally distributed features, and noise. 80 % of the examples are for training."""
         random = np.random.default_rng(options.seed)
         slopes, constant = random.uniform(-2, 2, options.features), random.uniform(-2, 2)
         features = random.standard_normal((options.examples, options.features))
@@ -54,12 +54,12 @@ class LinearRegression(Workload):
         )
 
     def encode(self, examples: Arrays, options: LinearRegressionOptions) -> Examples:
-        """Takes them as they are."""
+        """Returns the examples unchanged."""
         del options
         return Examples(examples["features"], examples["label"])
 
     def model(self, options: LinearRegressionOptions) -> "tf_keras.Model":
-        """One slope for each feature, and a constant."""
+        """Builds a dense unit: one slope for each feature, and a constant."""
         import tf_keras  # noqa: PLC0415
 
         glorot = tf_keras.initializers.GlorotUniform(options.seed)
@@ -73,18 +73,18 @@ class LinearRegression(Workload):
         )
 
     def errors(self, labels: "tf.Tensor", predictions: "tf.Tensor") -> "tf.Tensor":
-        """Squared errors."""
+        """Returns squared errors, float32 (examples,)."""
         return (labels - predictions) ** 2
 
     def score(self, labels: "tf.Tensor", predictions: "tf.Tensor") -> "dict[str, tf.Tensor]":
-        """The squared error."""
+        """Returns the squared error, float32 (examples,)."""
         return {"mse": self.errors(labels, predictions)}
 
     def readouts(self, options: LinearRegressionOptions) -> tuple[str, ...]:
-        """What the line says of the examples."""
+        """Returns the layer of the predictions."""
         del options
         return ("prediction",)
 
     def fingerprint(self, options: LinearRegressionOptions) -> str:
-        """Digest of the number of features."""
+        """Returns a digest of the number of features."""
         return hashlib.sha256(f"line of {options.features}".encode()).hexdigest()

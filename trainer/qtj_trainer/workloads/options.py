@@ -1,4 +1,4 @@
-"""Options of a workload: declared once, shown by ``--help``, checked wherever they come from."""
+"""Options of a workload: declared once, shown by ``--help``, and checked for each source of values."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -12,12 +12,12 @@ from qtj_trainer.errors import UserError
 
 __all__ = ["Bounds", "Optimizer", "Options", "Schedule", "option"]
 
-_OF_NO_CONSEQUENCE = frozenset({"epochs", "checkpoint_every", "checkpoint_steps", "devices"})
-"""Options that do not change what a step computes, but for rounding."""
+_WITHOUT_EFFECT_ON_NUMBERS = frozenset({"epochs", "checkpoint_every", "checkpoint_steps", "devices"})
+"""Options that do not change what a step computes, except for rounding."""
 
 
 class Optimizer(StrEnum):
-    """Keras optimizers, with the settings they have by default."""
+    """Keras optimizers, with Keras' default settings."""
 
     ADAM = "adam"
     SGD = "sgd"
@@ -26,7 +26,7 @@ class Optimizer(StrEnum):
 
 
 class Schedule(StrEnum):
-    """How the learning rate goes on after the warm-up."""
+    """How the learning rate changes after the warm-up."""
 
     CONSTANT = "constant"
     LINEAR = "linear"
@@ -53,12 +53,12 @@ class Bounds:
 
     def __str__(self) -> str:
         limits = {"at least": self.at_least, "above": self.above, "at most": self.at_most, "below": self.below}
-        return " and ".join(f"{word} {limit:,}" for word, limit in limits.items() if limit is not None)
+        return " and ".join(f"{name} {limit:,}" for name, limit in limits.items() if limit is not None)
 
 
 def option(
     default: float | str,
-    teach: str,
+    help_text: str,
     *,
     at_least: float | None = None,
     above: float | None = None,
@@ -70,19 +70,19 @@ def option(
     """Declares an option as a field of an `Options` class.
 
     Args:
-        default: Its value when nobody sets it.
-        teach: What ``--help`` says about it.
-        at_least: Smallest value.
-        above: Value it must exceed.
-        at_most: Largest value.
-        below: Value it must stay below.
+        default: Its value if it is not set.
+        help_text: Its text in ``--help``.
+        at_least: The smallest value.
+        above: A lower bound that is not itself allowed.
+        at_most: The largest value.
+        below: An upper bound that is not itself allowed.
         env: Environment variable that replaces the default.
-        added: Whether it came later than stored checkpoints and records, which do not know it. Its default then has to
-            be what was done before.
+        added: Whether stored checkpoints and records may be older than the option. Its default must then keep the
+            earlier behaviour.
     """
     bounds = Bounds(at_least=at_least, above=above, at_most=at_most, below=below)
     of_number = None if isinstance(default, str) else bounds
-    return field(default=default, metadata={"teach": teach, "bounds": of_number, "env": env, "added": added})
+    return field(default=default, metadata={"help_text": help_text, "bounds": of_number, "env": env, "added": added})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ class Options:
     epochs: int = option(25, "Passes over the training examples.", at_least=1, at_most=1_000_000)
     batch_size: int = option(16, "Examples in one optimizer step, over all workers together.", at_least=1)
     learning_rate: float = option(0.02, "Step size of the optimizer.", above=0, at_most=10)
-    schedule: Schedule = option(Schedule.CONSTANT.value, "How the learning rate goes on after the warm-up.", added=True)
+    schedule: Schedule = option(Schedule.CONSTANT.value, "How the learning rate changes after the warm-up.", added=True)
     warmup_steps: int = option(
         0, "Optimizer steps in which the learning rate rises from 0 to --learning-rate.", at_least=0, added=True
     )
@@ -146,43 +146,39 @@ class Options:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            if complaint := self.complaint(each.name, getattr(self, each.name)):
-                raise UserError(f"{_flag(each.name)} {complaint}")
+            if problem_with := self.problem_with(each.name, getattr(self, each.name)):
+                raise UserError(f"{_flag(each.name)} {problem_with}")
         for name in _USED_WITH:
             self._check_use(name)
         if self.schedule == Schedule.EXPONENTIAL and not self.decay_to:
-            raise UserError("--decay-to is 0 and --schedule is exponential, which never comes to 0: it must be above 0")
+            raise UserError("--decay-to is 0 and --schedule is exponential, which never reaches 0: it must be above 0")
 
     @classmethod
-    def complaint(cls, name: str, value: float) -> str:
-        """Says what is wrong with an option's value, to be read after its name; nothing if it is good."""
+    def problem_with(cls, name: str, value: float) -> str:
+        """Returns what is wrong with an option's value, as a text that follows its name; empty if it is valid."""
         [bounds] = [each.metadata["bounds"] for each in fields(cls) if each.name == name]
         if not bounds or value in bounds:
-            return _complaint_in_float32(value, bounds) if bounds and isinstance(value, float) else ""
+            return _problem_in_float32(value, bounds) if bounds and isinstance(value, float) else ""
         return f"is {value}: it must be {bounds}"
 
     def completed(self) -> Self:
-        """Returns the options with all that the data decides, which is read for that, before TensorFlow is loaded."""
+        """Returns the options with those that the data decides. It reads the data, before TensorFlow is loaded."""
         return self
 
-    def of_consequence(self) -> dict[str, Any]:
-        """Returns what decides the numbers that training computes. A default that came later is left out."""
+    def affecting_numbers(self) -> dict[str, Any]:
+        """Returns the options that affect the numbers of training, without defaults of options added later."""
         schedule_ends_with_training = self.schedule != Schedule.CONSTANT and not self.decay_steps
-        ignored = _OF_NO_CONSEQUENCE - ({"epochs"} if schedule_ends_with_training else set())
+        ignored = _WITHOUT_EFFECT_ON_NUMBERS - ({"epochs"} if schedule_ends_with_training else set())
         values = asdict(self)
         untouched = {each.name for each in fields(self) if _is_added(each) and values[each.name] == each.default}
         return {name: value for name, value in values.items() if name not in ignored | untouched}
-
-    def on_parameter_servers(self) -> Self:
-        """Returns the options with which other processes can run the operations of the model."""
-        return self
 
     @classmethod
     def from_record(cls, recorded: Mapping[str, Any]) -> Self:
         """Restores options from a record.
 
         Raises:
-            UserError: If this version of the trainer has other options, or one has a value that cannot be.
+            UserError: If this version of the trainer has other options, or the value of one is invalid.
         """
         complete = {each.name: each.default for each in fields(cls) if _is_added(each)} | dict(recorded)
         names = {each.name for each in fields(cls)}
@@ -192,7 +188,7 @@ class Options:
         return cls(**{name: _recorded(name, kind, complete[name]) for name, kind in get_type_hints(cls).items()})
 
     def _check_use(self, name: str) -> None:
-        """Refuses an option that nothing would use."""
+        """Refuses an option that would have no effect."""
         other, wanted = _USED_WITH[name]
         [default] = [each.default for each in fields(self) if each.name == name]
         value, chosen = getattr(self, name), getattr(self, other)
@@ -213,11 +209,14 @@ _USED_WITH: Mapping[str, tuple[str, tuple[str, ...] | Bounds]] = {
     "decay_to": ("schedule", _DECAYING),
     "min_delta": ("patience", Bounds(at_least=1)),
 }
-"""Options that do something with some values of another option alone."""
+"""Options that have an effect only with some values of another option."""
 
 
-def _complaint_in_float32(value: float, bounds: Bounds) -> str:
-    """Says what is wrong with a number where training computes with it, in which smaller ones than `tiny` are 0."""
+def _problem_in_float32(value: float, bounds: Bounds) -> str:
+    """Returns what is wrong with a number in single precision, in which training computes; empty if it is valid.
+
+    Numbers smaller than `tiny` are 0 there.
+    """
     tiny = float(np.finfo(np.float32).tiny)
     used = 0.0 if abs(value) < tiny else float(np.float32(value))
     if used in bounds and (used or not value):
@@ -235,11 +234,11 @@ def _is_added(of: Field[Any]) -> bool:
 
 
 def _recorded(name: str, kind: type, value: object) -> Any:  # noqa: ANN401  an instance of that type
-    """Returns the value of a recorded option: JSON has one kind of number, and texts for choices."""
+    """Returns the value of a recorded option: JSON has a single type of numbers, and strings for choices."""
     takes = {int: (int,), float: (int, float)}.get(kind, (str,))
     if type(value) in takes:
         with suppress(ValueError):
             return kind(value)
     raise UserError(
-        f"the record of the weights says the option {name} is {value!r}, which cannot be: restore it or train again"
+        f"the record of the weights has the option {name} with the invalid value {value!r}: restore it or train again"
     )

@@ -3,8 +3,8 @@
     examples.npz    angles  (examples, qubits), in radians      labels  (examples,)
     examples.csv    a row for each example: its angles, then its label; or the column that the header calls "label"
 
-Labels are -1 and +1, or 0 and 1, where 0 stands for -1. All that is wrong with a file is found before TensorFlow is
-loaded, and told with its place in the file.
+Labels are -1 and +1, or 0 and 1, where 0 means -1. Errors in a file are reported before TensorFlow is loaded, each with
+its position in the file.
 """
 
 import hashlib
@@ -23,10 +23,10 @@ from qtj_trainer.workloads.table import Table, read_csv, read_npz
 __all__ = ["SUFFIXES", "OwnData", "own_data", "split_rows"]
 
 SUFFIXES = (".npz", ".csv")
-"""What the name of such a file ends in, in small letters or capitals."""
+"""Suffixes of such files, in lower or upper case."""
 
 _FEWEST = 2
-"""Examples of a class: one to learn from, and one to be judged by."""
+"""Examples of a class, at least: one for training, and one for the held-out set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def own_data(uri: str) -> OwnData:
         uri: Its address for `read_uri`, which ends in one of `SUFFIXES`.
 
     Raises:
-        UserError: If something is wrong with it.
+        UserError: If the file has an error.
         TryAgainError: If its store does not answer.
     """
     try:
@@ -65,12 +65,12 @@ def own_data(uri: str) -> OwnData:
 
 
 def split_rows(labels: NDArray[np.float32], share: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Draws the same share of each class for training, so that neither part is left without one.
+    """Draws the same share of each class for training, so that both parts have examples of all classes.
 
     Args:
         labels: (examples,), each class at least twice.
-        share: Of each class for training; at least one example goes to either part.
-        seed: Decides which.
+        share: Share of each class for training; each part gets at least one example.
+        seed: Seed of the draw.
 
     Returns:
         The rows for training and those held out, each in the order of the file.
@@ -110,7 +110,7 @@ def _labels(uri: str, table: Table) -> NDArray[np.float32]:
         if count < _FEWEST:
             raise UserError(
                 f"{uri} has {_counted(count, 'example')} with the label {label}: it must have {_FEWEST} at least, one"
-                " to learn from and one to be judged by"
+                " for training and one for the held-out set"
             )
     return np.where(labels == 1, 1, -1).astype(np.float32)
 

@@ -1,13 +1,14 @@
-"""Quantum convolutional network that finds excitations of a cluster state.
+"""Quantum convolutional network that detects excitations of a cluster state.
 
-An example is the cluster state with one qubit turned by rx(theta). Small turns leave it in its phase (label +1), large
-ones excite it (label -1). The sign of the answer is the class. Three models, those of the TensorFlow Quantum tutorial:
+An example is the cluster state with one qubit rotated by rx(theta). A small rotation keeps its phase (label +1), a
+large one excites it (label -1). The sign of the prediction is the class. It has the three models of the
+TensorFlow Quantum tutorial:
 
-    hybrid              one convolution and one pooling; half of the qubits are read out, two dense layers answer
-    hybrid, filters     several such circuits side by side, each with angles of its own, before the dense layers
-    pure                convolution and pooling until one qubit is left, which is the answer
+    hybrid              one convolution and one pooling; half of the qubits are read out, and two dense layers follow
+    hybrid, filters     several such circuits in parallel, each with its own angles, before the dense layers
+    pure                convolution and pooling until one qubit is left; its expectation value is the prediction
 
-A file of one's own (`--data`) has other examples: an angle for every qubit, by which rx turns it, and a label of ±1.
+A user's own file (`--data`) has other examples: for every qubit the angle of its rx, and a label of ±1.
 """
 
 import hashlib
@@ -40,20 +41,20 @@ _TRAINING_SHARE = 0.7
 _HIDDEN_UNITS = 8
 _QUBITS = 8
 _OF_DATA = 0
-"""A number of qubits that is left to the data."""
+"""Value of --qubits: the data decides the number of qubits."""
 
 log = logging.getLogger("qtj_trainer")
 
 
 class Model(StrEnum):
-    """What answers: dense layers after the circuit, or the circuit alone."""
+    """What makes the prediction: dense layers after the circuit, or the circuit itself."""
 
     HYBRID = "hybrid"
     PURE = "pure"
 
 
 _BUFFERS = {Model.HYBRID: 1, Model.PURE: 8}
-"""Layers of the circuit before which a state is kept (`Plan.together`), at most."""
+"""Layers of the circuit before which a state is stored (`Plan.together`), at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,12 +98,12 @@ class QcnnOptions(Options):
             raise UserError(f"--filters is {self.filters} and --model is pure: only the hybrid model has filters")
 
     @classmethod
-    def complaint(cls, name: str, value: float) -> str:
-        """See `Options.complaint`. The number of qubits may be left to the data."""
-        return "" if name == "qubits" and value == _OF_DATA else super().complaint(name, value)
+    def problem_with(cls, name: str, value: float) -> str:
+        """See `Options.problem_with`. The data may decide the number of qubits."""
+        return "" if name == "qubits" and value == _OF_DATA else super().problem_with(name, value)
 
     def completed(self) -> Self:
-        """With the number of qubits and the digest of the data."""
+        """Returns the options with the number of qubits and the digest of the data."""
         if not self.data:
             return self
         data = self.own_data()
@@ -118,7 +119,7 @@ class QcnnOptions(Options):
         """Reads the examples of --data.
 
         Raises:
-            UserError: If something is wrong with them, or they are not those of `data_sha256`.
+            UserError: If the file has an error, or its digest is not `data_sha256`.
         """
         data = own_data(self.data)
         if self.data_sha256.lower() not in {"", data.sha256}:
@@ -128,15 +129,11 @@ class QcnnOptions(Options):
             )
         return data
 
-    def of_consequence(self) -> dict[str, Any]:
-        """With the digest of the data in place of where it is, and without what would be generated instead."""
-        values = super().of_consequence()
+    def affecting_numbers(self) -> dict[str, Any]:
+        """See `Options.affecting_numbers`. The digest of the data replaces its address and the generated examples."""
+        values = super().affecting_numbers()
         ignored = {"data", "rounds"} if self.data_sha256 else set()
         return {name: value for name, value in values.items() if name not in ignored}
-
-    def on_parameter_servers(self) -> Self:
-        """With TensorFlow Quantum: a process can run the operations of another with that alone."""
-        return replace(self, engine=EngineName.TFQ)
 
 
 class Qcnn(Workload):
@@ -149,7 +146,7 @@ class Qcnn(Workload):
     accuracy: ClassVar[str | None] = "signAccuracy"
 
     def split(self, options: QcnnOptions) -> Split:
-        """Splits the examples of --data, or draws `rounds` turns for each qubit; 70 % are for training."""
+        """Splits the examples of --data, or draws `rounds` rotations for each qubit; 70 % are for training."""
         if options.data:
             return _split_of(options)
         random = np.random.default_rng(options.seed)
@@ -167,7 +164,7 @@ class Qcnn(Workload):
         )
 
     def encode(self, examples: Arrays, options: QcnnOptions) -> Examples:
-        """Gives each example one angle for each qubit: generated ones have zeros but for their own."""
+        """Returns one angle for each qubit of each example: generated examples have one angle that is not zero."""
         if "angles" in examples:
             return Examples(examples["angles"], examples["label"])
         turns = np.zeros((len(examples["theta"]), options.qubits), np.float32)
@@ -175,7 +172,7 @@ class Qcnn(Workload):
         return Examples(turns, examples["label"].astype(np.float32))
 
     def model(self, options: QcnnOptions) -> "tf_keras.Model":
-        """Expectation values, and in the hybrid model a dense layer of 8 and one of 1 after them, all linear."""
+        """Builds expectation values; in the hybrid model, a dense layer of 8 and one of 1 follow, both linear."""
         import tf_keras  # noqa: PLC0415
 
         from qtj_trainer.simulate import expectation_layer  # noqa: PLC0415
@@ -191,7 +188,7 @@ class Qcnn(Workload):
                 simulated(seed=seed, name=name, engine=options.engine)
                 for seed, name in zip([first, *more], names, strict=True)
             ]
-        except ValueError as problem:  # the circuits are ours: only their size can be wrong
+        except ValueError as problem:  # only the size of these circuits can be wrong
             raise UserError(f"{problem}: lower --qubits") from problem
         turns = tf_keras.Input((options.qubits,), name="turns")
         values = [layer(turns) for layer in layers]
@@ -203,49 +200,49 @@ class Qcnn(Workload):
         return tf_keras.Model(turns, tf_keras.layers.Reshape((), name="prediction")(values[0]), name=self.name)
 
     def errors(self, labels: "tf.Tensor", predictions: "tf.Tensor") -> "tf.Tensor":
-        """Squared errors."""
+        """Returns squared errors, float32 (examples,)."""
         return (labels - predictions) ** 2
 
     def score(self, labels: "tf.Tensor", predictions: "tf.Tensor") -> "dict[str, tf.Tensor]":
-        """The squared error, and whether the sign is right: Keras' "accuracy" compares with 0 and 1, not with ±1."""
+        """Returns the squared error, and whether the sign is right: Keras' "accuracy" needs labels 0 and 1, not ±1."""
         import tensorflow as tf  # noqa: PLC0415
 
         right = tf.cast(labels * predictions > 0, labels.dtype)
         return {"mse": self.errors(labels, predictions), "signAccuracy": right}
 
     def classes(self, options: QcnnOptions) -> tuple[str, ...]:
-        """Labels -1 and +1."""
+        """Returns the names of the labels -1 and +1."""
         return ("-1", "+1") if options.data else ("excited", "not excited")
 
     def answers(self, labels: NDArray[Any], predictions: NDArray[Any]) -> Answers:
-        """The sign, by the expectation value or what the dense layers made of it."""
+        """Returns the sign, with the output of the model as the score."""
         return Answers((labels > 0).astype(int), (predictions > 0).astype(int), predictions)
 
     def fingerprint(self, options: QcnnOptions) -> str:
-        """Digest of the circuit, its readouts and what comes after it."""
+        """Returns a digest of the circuit, its readouts and the layers after it."""
         import cirq  # noqa: PLC0415
 
         built = _built(options)
-        said = f"{cirq.to_json([built.circuit, built.readouts])} {options.model} {options.filters}"
-        return hashlib.sha256(said.encode()).hexdigest()
+        structure = f"{cirq.to_json([built.circuit, built.readouts])} {options.model} {options.filters}"
+        return hashlib.sha256(structure.encode()).hexdigest()
 
     def readouts(self, options: QcnnOptions) -> tuple[str, ...]:
-        """One layer of expectation values for each filter."""
+        """Returns the name of the layer of expectation values of each filter."""
         if options.filters == 1:
             return ("expectation",)
         return tuple(f"expectation_{each}" for each in range(options.filters))
 
     def as_run(self, options: QcnnOptions, model: "tf_keras.Model") -> QcnnOptions:
-        """With the engine that simulated, the same in all layers."""
+        """Returns the options with the engine that has simulated, which is the same in all layers."""
         first, *_ = self.readouts(options)
         return replace(options, engine=model.get_layer(first).engine)
 
     def drawing(self, options: QcnnOptions) -> str:
-        """The circuit, with time from top to bottom: so it is as narrow as it has qubits."""
+        """Returns the circuit as text, with time from top to bottom: its width is the number of qubits."""
         return str(_built(options).circuit.to_text_diagram(transpose=True))
 
     def memory(self, options: QcnnOptions, replicas: int = 1) -> ReplicaMemory:
-        """As for any circuits of that size."""
+        """Returns the memory for circuits of this size."""
         return memory_of(
             Circuits(
                 qubits=options.qubits,
@@ -263,7 +260,7 @@ def _split_of(options: QcnnOptions) -> Split:
     data = options.own_data()
     parts = split_rows(data.labels, _TRAINING_SHARE, options.seed)
     training, held_out = ({"angles": data.angles[rows], "label": data.labels[rows]} for rows in parts)
-    log.info("data: %d examples to learn from and %d held out, from %s", *map(len, parts), options.data)
+    log.info("data: %d training examples and %d held-out examples from %s", *map(len, parts), options.data)
     return Split(training, held_out)
 
 

@@ -1,4 +1,4 @@
-"""The circuits of the QCNN: cluster state, data turns, convolution and pooling."""
+"""The circuits of the QCNN: cluster state, rotations by the data, convolution and pooling."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,7 +10,7 @@ __all__ = ["HybridCircuit", "hybrid_circuit", "pure_circuit"]
 
 
 class HybridCircuit(NamedTuple):
-    """A circuit with the meaning of its symbols."""
+    """A circuit with its readouts, and its symbols by meaning."""
 
     circuit: "cirq.Circuit"
     readouts: "list[cirq.PauliString]"
@@ -19,20 +19,20 @@ class HybridCircuit(NamedTuple):
 
 
 def hybrid_circuit(qubits: int) -> HybridCircuit:
-    """Cluster state, one data turn for each qubit, one convolution, one pooling.
+    """Builds cluster state, one data rotation for each qubit, one convolution, one pooling.
 
     Args:
         qubits: Qubits on the ring, at least 4.
 
     Returns:
         The circuit with one input symbol for each qubit (radians) and 21 weights (half turns), and a Z readout for each
-        qubit left by the pooling, an unpaired one included.
+        qubit that remains after the pooling, also for one without a partner.
     """
     return _circuit(qubits, layers=1)
 
 
 def pure_circuit(qubits: int) -> HybridCircuit:
-    """Cluster state, one data turn for each qubit, convolution and pooling until one qubit is left.
+    """Builds cluster state, one data rotation for each qubit, convolution and pooling until one qubit is left.
 
     Args:
         qubits: Qubits on the ring, at least 4.

@@ -1,4 +1,4 @@
-"""Angles and labels as a file has them, npz or CSV, before anybody asks what they mean."""
+"""Reads angles and labels from an npz or CSV file, without checks of their values."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qtj_trainer.errors import UserError
+from qtj_trainer.errors import UserError, reason_of
 
 __all__ = ["Table", "read_csv", "read_npz"]
 
@@ -21,9 +21,7 @@ _NPZ = f"it must hold the arrays {' and '.join(_ARRAYS)}, as numpy.savez writes 
 _CSV = "it must be text in UTF-8, with a row of numbers for each example, separated by commas"
 _LABEL = "label"
 _NUMBERING = re.compile(r"id|index|unnamed: \d+")
-"""Names of columns that number the rows, the last one as pandas gives it."""
-_LONGEST = 200
-"""Characters that are shown of what went wrong."""
+"""Names of columns with row numbers; pandas writes the last one."""
 
 _Row = tuple[int, list[str]]
 """A line's number, from 1, and its cells."""
@@ -36,7 +34,7 @@ class Table:
     Attributes:
         angles: float64 (examples, columns).
         labels: float64 (examples,).
-        lines: The line that each example ends in, from 1; None for a file without lines.
+        lines: The line in which each example ends, from 1; None for a file without lines.
     """
 
     angles: NDArray[np.float64]
@@ -44,7 +42,7 @@ class Table:
     lines: Sequence[int] | None = None
 
     def place(self, row: int) -> str:
-        """Says where in the file an example is."""
+        """Returns the position of an example in the file, for messages."""
         return f"line {self.lines[row]}" if self.lines is not None else f"row {row} (the first is 0)"
 
 
@@ -52,11 +50,11 @@ def read_npz(name: str, data: bytes) -> Table:
     """Decodes the arrays `angles` and `labels`.
 
     Args:
-        name: What the file is called in messages.
+        name: Name of the file in messages.
         data: The file.
 
     Raises:
-        UserError: If it is no such file.
+        UserError: If it is not an npz file with these arrays.
     """
     angles, labels = (_real(name, each, array) for each, array in _arrays(name, data).items())
     if angles.ndim != 2 or labels.shape != angles.shape[:1]:  # noqa: PLR2004  rows and columns
@@ -68,16 +66,16 @@ def read_npz(name: str, data: bytes) -> Table:
 
 
 def read_csv(name: str, data: bytes) -> Table:
-    """Decodes rows of angles with a label, which is the last column or the one that the header calls "label".
+    """Decodes rows of angles with a label. The label is the column with the header "label", or the last column.
 
-    The first row is a header if a cell of it says "label", or none of them is a number.
+    The first row is a header if one of its cells is "label", or none of them is a number.
 
     Args:
-        name: What the file is called in messages.
+        name: Name of the file in messages.
         data: The file: UTF-8, with or without a byte order mark.
 
     Raises:
-        UserError: If it is no such file.
+        UserError: If it is not a CSV file of numbers with equal rows.
     """
     rows = _rows(name, data)
     _, first = begin = next(rows, (0, []))
@@ -89,7 +87,8 @@ def read_csv(name: str, data: bytes) -> Table:
     for line, cells in rows if is_header else chain([begin], rows):
         if len(cells) != len(first):
             raise UserError(
-                f"{name}, line {line} has {len(cells)} columns where the first has {len(first)}: all must have as many"
+                f"{name}, line {line} has {len(cells)} columns and the first row has {len(first)}: all rows must have"
+                " the same number"
             )
         numbers.extend(_number(name, line, column, cell) for column, cell in enumerate(cells))
         lines.append(line)
@@ -99,19 +98,18 @@ def read_csv(name: str, data: bytes) -> Table:
 
 def _arrays(name: str, data: bytes) -> dict[str, Any]:
     try:
-        found = _decoded(data)
-    except Exception as problem:  # a damaged archive raises whatever its many decoders come upon
-        why = " ".join(str(problem).split()) or type(problem).__name__
-        raise UserError(f"{name} cannot be read ({why[:_LONGEST]}): {_NPZ}") from problem
-    if found is None:
+        arrays = _decoded(data)
+    except Exception as problem:  # the decoders of a damaged archive raise many kinds of errors
+        raise UserError(f"{name} cannot be read ({reason_of(problem)}): {_NPZ}") from problem
+    if arrays is None:
         raise UserError(f"{name} is a single array: {_NPZ}")
-    if any(each not in found for each in _ARRAYS):
-        raise UserError(f"{name} holds {', '.join(found) or 'nothing'}: {_NPZ}")
-    return {each: found[each] for each in _ARRAYS}
+    if any(each not in arrays for each in _ARRAYS):
+        raise UserError(f"{name} holds {', '.join(arrays) or 'nothing'}: {_NPZ}")
+    return {each: arrays[each] for each in _ARRAYS}
 
 
 def _decoded(data: bytes) -> dict[str, Any] | None:
-    """Returns what an archive holds, without reading what nobody needs; None for a single array."""
+    """Returns the arrays of an archive by name, with None for those that are not needed; None for a single array."""
     file = np.load(io.BytesIO(data), allow_pickle=False)
     if not isinstance(file, np.lib.npyio.NpzFile):
         return None
@@ -120,7 +118,7 @@ def _decoded(data: bytes) -> dict[str, Any] | None:
 
 
 def _real(name: str, what: str, values: NDArray[Any]) -> NDArray[np.float64]:
-    if not isinstance(values, np.ndarray):  # the bytes of a member that numpy does not know
+    if not isinstance(values, np.ndarray):  # bytes, for a member that is not an array
         raise UserError(f"{name} has {what} that are no array: {_NPZ}")
     if values.dtype.kind not in "biuf":
         raise UserError(f"{name} has {what} of type {values.dtype}: they must be real numbers")
@@ -128,7 +126,7 @@ def _real(name: str, what: str, values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _rows(name: str, data: bytes) -> Iterator[_Row]:
-    """Yields the rows with anything in them."""
+    """Yields the rows that are not empty."""
     try:
         reader = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True)
         for cells in reader:
@@ -152,7 +150,7 @@ def _label_column(name: str, header: list[str]) -> int:
     for each in filter(_NUMBERING.fullmatch, names):
         raise UserError(
             f"{name} has a column called {each!r}, and each column but the label's is an angle: leave out a column of"
-            " row numbers, or name it otherwise"
+            " row numbers, or give it another name"
         )
     if names.count(_LABEL) > 1:
         raise UserError(f"{name} has several columns called {_LABEL!r}: keep one")

@@ -1,4 +1,4 @@
-"""What a workload is. A new one is one file with one class, added to the registry."""
+"""The interface of a workload. A new workload is one file with one class, listed in the registry."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 __all__ = ["Answers", "Arrays", "Examples", "Split", "Workload"]
 
 Arrays = Mapping[str, NDArray[Any]]
-"""Examples as they are stored: named columns of equal length."""
+"""Stored examples: named columns of equal length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Examples as a model takes them.
+    """Examples as inputs of a model.
 
     Attributes:
-        inputs: (examples, ...), as the model takes them or, with `decode`, as it does.
+        inputs: (examples, ...), the inputs of the model; with `decode`, the inputs of that.
         labels: float32 (examples,).
-        decode: Turns one of `inputs` into what the model takes, for what is too large to be held: read a file, decode,
-            resize. Called by tf.data, several at a time.
+        decode: Converts one of `inputs` to an input of the model, if all of them are too large for memory: it reads a
+            file, decodes and resizes it. tf.data calls it, several times in parallel.
     """
 
     inputs: NDArray[Any]
@@ -41,19 +41,19 @@ class Examples:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """All examples of a run: those it learns from, and those it is judged by."""
+    """All examples of a run: the training set and the held-out set."""
 
     training: Arrays
     held_out: Arrays
 
 
 class Answers(NamedTuple):
-    """What examples are and what a model takes them for: numbers of classes, or measurements.
+    """Labels and predictions of examples: numbers of classes, or measurements.
 
     Attributes:
         labels: (examples,).
         predictions: (examples,).
-        scores: float (examples,), what the predictions go by.
+        scores: float (examples,), the outputs from which the predictions were made.
     """
 
     labels: NDArray[Any]
@@ -71,55 +71,55 @@ class Workload(Protocol):
     summary: ClassVar[str]
     options: ClassVar[type[Options]]
     scores: ClassVar[tuple[str, ...]]
-    """What a run is judged by: means over the held-out set, by name."""
+    """The metrics of a run: means over the held-out set, by name."""
     accuracy: ClassVar[str | None]
-    """The score that is a share of right answers, 0 to 1: the one `kubectl get qtj` shows. None without one."""
+    """The score that is the share of right predictions, 0 to 1, which `kubectl get qtj` shows. None without one."""
     least_batch: ClassVar[int] = 0
-    """The fewest rows that the model takes at once."""
+    """The smallest batch that the model supports."""
 
     def split(self, options: Any) -> Split:  # noqa: ANN401  an instance of `options`
-        """Makes or finds the examples: the same in every process."""
+        """Generates or reads the examples: the same in every process."""
 
     def encode(self, examples: Arrays, options: Any) -> Examples:  # noqa: ANN401
-        """Turns stored examples into what the model takes."""
+        """Converts stored examples to inputs of the model."""
 
     def model(self, options: Any) -> "tf_keras.Model":  # noqa: ANN401
-        """Builds the model, initialised from the seed alone."""
+        """Builds the model. Its initial weights depend only on the options."""
 
     def errors(self, labels: "tf.Tensor", predictions: "tf.Tensor") -> "tf.Tensor":
-        """Returns the error of each example; training minimises their mean."""
+        """Returns the error of each example, float32 (examples,); training minimises their mean."""
 
     def score(self, labels: "tf.Tensor", predictions: "tf.Tensor") -> "dict[str, tf.Tensor]":
-        """Returns all `scores` of each example."""
+        """Returns all `scores` of each example by name, float32 (examples,)."""
 
     def classes(self, options: Any) -> tuple[str, ...]:  # noqa: ANN401
-        """Names the classes that it tells apart; none where labels are measurements."""
+        """Returns the names of the classes; empty if labels are measurements."""
         del options
         return ()
 
     def answers(self, labels: NDArray[Any], predictions: NDArray[Any]) -> Answers:
-        """Says what the outputs of the model mean: in numbers of `classes`, where there are some."""
+        """Returns labels and predictions for outputs of the model: numbers of `classes`, if there are classes."""
         return Answers(labels, predictions, predictions)
 
     def fingerprint(self, options: Any) -> str:  # noqa: ANN401
-        """Returns a digest of the model's structure: weights only fit where it is the same."""
+        """Returns a digest of the model's structure: weights fit only if it is the same."""
 
     def readouts(self, options: Any) -> tuple[str, ...]:  # noqa: ANN401
-        """Names the layers whose values are shown as histograms."""
+        """Returns the names of the layers whose values are shown as histograms."""
         del options
         return ()
 
     def as_run(self, options: Any, model: "tf_keras.Model") -> Any:  # noqa: ANN401
-        """Returns the options that a model came to, for the record: something else may have run than was asked for."""
+        """Returns the options for the record, as the model has run: for example, another engine may have simulated."""
         del model
         return options
 
     def drawing(self, options: Any) -> str:  # noqa: ANN401
-        """Returns the model's circuit as text, empty without one."""
+        """Returns the model's circuit as text; empty without a circuit."""
         del options
         return ""
 
     def memory(self, options: Any, replicas: int = 1) -> ReplicaMemory | None:  # noqa: ANN401
-        """Returns what one of so many replicas takes in training; None where there is no formula for it."""
+        """Returns the memory that one of `replicas` replicas needs in training; None if there is no formula for it."""
         del options, replicas
         return None

@@ -7,7 +7,8 @@
     schedule      which blocks are done in which pass over the state
     plan          all of these for one circuit; `explain()` prints it
     program       the plan as the integers and constants that the native engine reads
-    native/       the sweeps over amplitudes, in C
+    packed        these as bytes, for graphs and files
+    native/       the sweeps over amplitudes, and the operation, in C
     build         compiles native/
     library       loads it
     engine        values and gradients from NumPy arrays

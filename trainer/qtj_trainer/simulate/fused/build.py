@@ -14,14 +14,18 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-__all__ = ["build", "build_tracer", "compiler"]
+__all__ = ["build", "build_operations", "build_tracer", "compiler"]
 
 SOURCES = Path(__file__).parent / "native"
 TARGET = SOURCES / "libqtj_fused.so"
+OPERATIONS = SOURCES / "libqtj_op.so"
+"""The engine as operations of TensorFlow; it finds the other library beside it."""
 TRACER = Path(__file__).parents[2] / "tracer" / "libqtj_tracer.so"
 """What makes TensorFlow's tracer safe, see `qtj_trainer.tracer`: alone, for the whole process is to see its symbol."""
 
-_COMMON = ("engine", "walk", "memory", "program", "algebra", "pool")
+_COMMON = (
+    "circuit", "file", "engine", "walk", "angles", "memory", "budget", "free", "program", "algebra", "pool"
+)  # fmt: skip
 _VARIANTS: dict[str, dict[str, tuple[int, list[str]]]] = {
     "x86_64": {
         "avx512": (16, ["-march=x86-64-v4", "-mprefer-vector-width=512"]),
@@ -70,7 +74,25 @@ def build(target: Path = TARGET, extra: tuple[str, ...] = (), machine: str = pla
             )
         list(pool.map(lambda job: _run([*command, *flags, "-c", *job]), jobs))
         objects = sorted(Path(folder).glob("*.o"))
-        return _link([*command, *extra, *objects, "-lm", "-lpthread"], target)
+        return _link([*command, *extra, f"-Wl,-soname,{target.name}", *objects, "-lm", "-lpthread"], target)
+
+
+def build_operations(target: Path = OPERATIONS, extra: tuple[str, ...] = ()) -> Path:
+    """Compiles and links the operations of TensorFlow, without TensorFlow: they look it up when they are loaded.
+
+    Args:
+        target: Where to put it, beside the engine.
+        extra: More flags: sanitizers.
+
+    Returns:
+        The target.
+
+    Raises:
+        FileNotFoundError: If there is no compiler, or no engine.
+        subprocess.CalledProcessError: If it fails; what it said is on stderr.
+    """
+    engine = target.with_name(TARGET.name)
+    return _link([*_compiler(), *_FLAGS, *extra, SOURCES / "op.c", engine, "-Wl,-rpath,$ORIGIN", "-ldl"], target)
 
 
 def build_tracer(target: Path = TRACER) -> Path:
@@ -117,6 +139,6 @@ def _run(command: list[str | Path]) -> None:
 
 if __name__ == "__main__":
     try:
-        sys.stdout.write(f"{build()}\n{build_tracer()}\n")
+        sys.stdout.write(f"{build()}\n{build_operations()}\n{build_tracer()}\n")
     except (FileNotFoundError, subprocess.CalledProcessError) as problem:
         sys.exit(f"error: the fused engine was not built: {problem}")

@@ -1,7 +1,7 @@
 """Values and gradients of one circuit, by the native engine."""
 
 import ctypes
-from itertools import count
+from collections.abc import Sequence
 from typing import Any
 from weakref import finalize
 
@@ -11,14 +11,17 @@ from numpy.typing import NDArray
 from qtj_contract import statevector_bytes
 from qtj_contract.quantities import in_words
 from qtj_trainer.simulate.fused.library import library
+from qtj_trainer.simulate.fused.packed import packed
 from qtj_trainer.simulate.fused.plan import Plan
-from qtj_trainer.simulate.fused.program import compile_plan
+from qtj_trainer.simulate.fused.program import compile_plans
 
-__all__ = ["Engine", "lanes", "shared_memory"]
+__all__ = ["Engine", "lanes", "lent_memory", "shared_memory"]
 
 Array = NDArray[Any]
 
 _KEEP_BYTES = 64 << 20
+_FROM_THE_BUDGET = ctypes.c_size_t(-1).value
+_OF_ITS_OWN = -1
 
 
 def lanes(variant: str = "") -> int:
@@ -38,6 +41,11 @@ def shared_memory() -> int:
     return int(library().qtj_shared_bytes())
 
 
+def lent_memory() -> int:
+    """Returns the bytes of states that all engines of this process may keep for gradients, by its budget."""
+    return int(library().qtj_lent())
+
+
 class Engine:
     """A plan, ready to be run; any number of threads may call it, one at a time is served.
 
@@ -47,33 +55,32 @@ class Engine:
     threads and 2 T S where the batch is, one S more for each psi and layer whose state is kept (`BlockNode.layer`).
     """
 
-    def __init__(self, plan: Plan, *, threads: int = 1, variant: str = "", keep_bytes: int = _KEEP_BYTES) -> None:
+    def __init__(self, *plans: Plan, threads: int = 1, variant: str = "", keep_bytes: int | None = _KEEP_BYTES) -> None:
         """Makes it ready.
 
         Args:
-            plan: Made for the lanes of the same variant.
-            threads: How many work together.
+            plans: Of one circuit, one at least: for many examples, for few, for vectors of different widths.
+            threads: How many work together; 0 for those of the process.
             variant: See `lanes`.
-            keep_bytes: States that may be kept from values to gradients; beyond, they are computed twice.
+            keep_bytes: States that may be kept from values to gradients; beyond, they are computed twice. None: as
+                many as the budget of the process lends.
 
         Raises:
             MemoryError: If there is not enough memory.
+            ValueError: If no plan is for the lanes of the variant.
         """
-        self._state = in_words(statevector_bytes(plan.shape.qubits))
-        self._program = compile_plan(plan)
+        first = plans[0]
+        self._state = in_words(statevector_bytes(first.shape.qubits))
+        self._sizes = len(first.inputs), len(first.weights), len(first.observables.offsets)
         self._library = library()
-        self._serials = count(1)
-        self._last = 0, np.empty(0), np.empty(0)
         handle = ctypes.c_void_p()
-        integers, constants = self._program.integers, self._program.constants
+        keep = _FROM_THE_BUDGET if keep_bytes is None else keep_bytes
+        data = packed(compile_plans(plans))
         self._check(
-            self._library.qtj_create(
-                integers, integers.size, constants, constants.size, variant.encode(), threads, keep_bytes,
-                ctypes.byref(handle),
-            )
-        )  # fmt: skip
+            self._library.qtj_open(data, len(data), _OF_ITS_OWN, variant.encode(), threads, keep, ctypes.byref(handle))
+        )
         self._handle = handle
-        finalize(self, self._library.qtj_destroy, handle)
+        finalize(self, self._library.qtj_close, handle)
 
     @property
     def memory(self) -> int:
@@ -88,7 +95,7 @@ class Engine:
         """Sets how many bytes of them may be kept from now on."""
         self._library.qtj_keep(self._handle, keep_bytes)
 
-    def values(self, inputs: Array, weights: Array) -> tuple[Array, int]:
+    def values(self, inputs: Array, weights: Array) -> Array:
         """Computes expectation values.
 
         Args:
@@ -96,28 +103,24 @@ class Engine:
             weights: Float (weights,).
 
         Returns:
-            float64 (batch, readouts), and the name under which a gradient may be asked for.
+            float64 (batch, readouts).
 
         Raises:
             MemoryError: If there is not enough memory for the batch.
             ValueError: If an array has another shape.
         """
-        self._check_shapes(inputs, weights)
-        shared, example = self._program.angles(inputs, weights)
-        serial = next(self._serials)
-        self._last = serial, shared, example
-        values = np.empty((len(inputs), self._program.readouts))
-        self._check(self._library.qtj_forward(self._handle, len(inputs), shared, example, serial, values))
-        return values, serial
+        given = self._symbols(inputs, weights)
+        values = np.empty((len(inputs), self._sizes[2]))
+        self._check(self._library.qtj_forward(self._handle, len(inputs), *given, values))
+        return values
 
-    def gradients(self, inputs: Array, weights: Array, upstream: Array, serial: int = 0) -> tuple[Array, Array]:
-        """Computes the gradients of sum(upstream * values).
+    def gradients(self, inputs: Array, weights: Array, upstream: Array) -> tuple[Array, Array]:
+        """Computes the gradients of sum(upstream * values): sooner right after the `values` of the same symbols.
 
         Args:
             inputs: As for `values`.
             weights: As for `values`.
             upstream: Float (batch, readouts).
-            serial: What `values` named these inputs and weights; 0 if it was not asked.
 
         Returns:
             float64 (batch, inputs) and float64 (weights,).
@@ -126,29 +129,30 @@ class Engine:
             MemoryError: If there is not enough memory for the batch.
             ValueError: If an array has another shape.
         """
-        self._check_shapes(inputs, weights)
-        if upstream.shape != (len(inputs), self._program.readouts):
-            raise ValueError(f"upstream is {upstream.shape}, not (batch, {self._program.readouts})")
-        last, *angles = self._last
-        known = serial and serial == last and len(angles[1]) == len(inputs)
-        shared, example = angles if known else self._program.angles(inputs, weights)
-        by_shared, by_example = np.empty_like(shared), np.empty_like(example)
-        above = np.ascontiguousarray(upstream, dtype=np.float64)
+        given = self._symbols(inputs, weights)
+        if upstream.shape != (len(inputs), self._sizes[2]):
+            raise ValueError(f"upstream is {upstream.shape}, not (batch, {self._sizes[2]})")
+        by_inputs, by_weights = (np.empty_like(each) for each in given)
         self._check(
-            self._library.qtj_backward(self._handle, len(inputs), shared, example, serial, above, by_shared, by_example)
+            self._library.qtj_backward(self._handle, len(inputs), *given, _doubles(upstream), by_inputs, by_weights)
         )
-        return self._program.slopes(by_shared, by_example)
+        return by_inputs, by_weights
 
-    def _check_shapes(self, inputs: Array, weights: Array) -> None:
+    def _symbols(self, inputs: Array, weights: Array) -> Sequence[Array]:
         """The library believes what it is told of sizes."""
-        many, shared = len(self._program.from_inputs), len(self._program.shared)
+        many, shared, _ = self._sizes
         if inputs.shape[1:] != (many,) or weights.shape != (shared,):
             raise ValueError(
                 f"inputs are {inputs.shape} and weights {weights.shape}, not (batch, {many}) and ({shared},)"
             )
+        return _doubles(inputs), _doubles(weights)
 
     def _check(self, problem: bytes | None) -> None:
         if problem == b"out of memory":
             raise MemoryError(f"the fused engine: out of memory: it holds several state vectors of {self._state} each")
         if problem:
             raise ValueError(f"the fused engine: {problem.decode()}")
+
+
+def _doubles(array: Array) -> NDArray[np.float64]:
+    return np.ascontiguousarray(array, dtype=np.float64)

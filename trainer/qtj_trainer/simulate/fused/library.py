@@ -9,37 +9,41 @@ import numpy as np
 
 from qtj_trainer.simulate.fused.gates import UnsupportedError
 
-__all__ = ["FILE", "library"]
+__all__ = ["FILE", "OPERATIONS", "library"]
 
 FILE = Path(os.environ.get("QTJ_FUSED_LIBRARY", Path(__file__).parent / "native" / "libqtj_fused.so"))
 """Where `python -m qtj_trainer.simulate.fused.build` and the wheels put it. $QTJ_FUSED_LIBRARY names another one."""
 
-_INTEGERS = np.ctypeslib.ndpointer(np.int32, flags="C_CONTIGUOUS")
+OPERATIONS = FILE.with_name("libqtj_op.so")
+"""The same as operations of TensorFlow, beside it."""
+
 _DOUBLES = np.ctypeslib.ndpointer(np.float64, flags="C_CONTIGUOUS")
 _SENTENCE = ctypes.c_char_p
-_ENGINE = ctypes.c_void_p
+_CIRCUIT = ctypes.c_void_p
 
 _SIGNATURES: dict[str, tuple[object, list[object]]] = {
     "qtj_lanes": (ctypes.c_int, [ctypes.c_char_p]),
     "qtj_variant": (ctypes.c_char_p, [ctypes.c_char_p]),
     "qtj_multiply_add": (ctypes.c_double, [ctypes.c_char_p, ctypes.c_long]),
-    "qtj_create": (
+    "qtj_use_threads": (None, [ctypes.c_int]),
+    "qtj_open": (
         _SENTENCE,
         [
-            _INTEGERS, ctypes.c_size_t, _DOUBLES, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_int, ctypes.c_size_t,
-            ctypes.POINTER(_ENGINE),
+            ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int64, ctypes.c_char_p, ctypes.c_int, ctypes.c_size_t,
+            ctypes.POINTER(_CIRCUIT),
         ],
     ),
-    "qtj_destroy": (None, [_ENGINE]),
-    "qtj_bytes": (ctypes.c_size_t, [_ENGINE]),
+    "qtj_close": (None, [_CIRCUIT]),
+    "qtj_rest": (None, [ctypes.c_int64]),
+    "qtj_bytes": (ctypes.c_size_t, [_CIRCUIT]),
+    "qtj_states": (ctypes.c_size_t, [_CIRCUIT, ctypes.c_long]),
+    "qtj_keep": (None, [_CIRCUIT, ctypes.c_size_t]),
+    "qtj_forward": (_SENTENCE, [_CIRCUIT, ctypes.c_long, _DOUBLES, _DOUBLES, _DOUBLES]),
+    "qtj_backward": (_SENTENCE, [_CIRCUIT, ctypes.c_long, _DOUBLES, _DOUBLES, _DOUBLES, _DOUBLES, _DOUBLES]),
     "qtj_shared_bytes": (ctypes.c_size_t, []),
-    "qtj_states": (ctypes.c_size_t, [_ENGINE, ctypes.c_long]),
-    "qtj_keep": (None, [_ENGINE, ctypes.c_size_t]),
-    "qtj_forward": (_SENTENCE, [_ENGINE, ctypes.c_long, _DOUBLES, _DOUBLES, ctypes.c_uint64, _DOUBLES]),
-    "qtj_backward": (
-        _SENTENCE,
-        [_ENGINE, ctypes.c_long, _DOUBLES, _DOUBLES, ctypes.c_uint64, _DOUBLES, _DOUBLES, _DOUBLES],
-    ),
+    "qtj_lent": (ctypes.c_size_t, []),
+    "qtj_free_memory": (ctypes.c_size_t, [ctypes.c_char_p] * 3),
+    "qtj_assume_free": (None, [ctypes.c_int64]),
 }  # fmt: skip
 
 

@@ -1,95 +1,99 @@
-"""The fused engine as a TensorFlow operation."""
+"""The fused engine as a TensorFlow operation: `native/op.c`, and the gradient of it."""
 
-from dataclasses import replace
-from threading import Lock
+from functools import cache
+from itertools import count
 from typing import Any, NoReturn
+from weakref import finalize
 
-import numpy as np
 import tensorflow as tf
-from numpy.typing import NDArray
 
 from qtj_trainer.cpu import default_threads
-from qtj_trainer.simulate.fused.budget import BUDGET
-from qtj_trainer.simulate.fused.engine import Engine, lanes
+from qtj_trainer.simulate.fused.engine import lanes
 from qtj_trainer.simulate.fused.gates import UnsupportedError
+from qtj_trainer.simulate.fused.library import OPERATIONS, library
+from qtj_trainer.simulate.fused.packed import packed
 from qtj_trainer.simulate.fused.plan import Plan, make_plan
-from qtj_trainer.simulate.fused.shape import Tuning, shape_for
+from qtj_trainer.simulate.fused.program import compile_plans
+from qtj_trainer.simulate.fused.shape import Shape, Tuning, tunings_for
 from qtj_trainer.simulate.specification import Specification
 
 __all__ = ["FusedOp"]
 
-Array = NDArray[Any]
-
-
-def _no_second_derivatives(*_: tf.Tensor) -> NoReturn:
-    raise NotImplementedError(
-        "the gradient of a gradient of the expectation layer is asked for, and its engine has first derivatives alone"
-    )
+_numbers = count()
+"""Of the layers of this process."""
 
 
 class FusedOp:
     """Expectation values with gradients for inputs and weights, in eager mode and in graphs.
 
-    A graph holds it as a call back into this process. So it cannot be saved in a SavedModel, and other processes of a
-    parameter-server cluster cannot run it.
+    The operation has the plan with it, for all processors and batches: a graph can be saved, and run by other
+    processes, once they have loaded `OPERATIONS`.
     """
 
-    def __init__(self, asked: Specification, *, threads: int | None = None) -> None:
+    def __init__(self, asked: Specification) -> None:
         """Plans the circuit.
 
         Args:
             asked: What is to be computed.
-            threads: How many work together; None for `default_threads`.
 
         Raises:
-            UnsupportedError: If the circuit, the machine or the strategy is beyond the engine.
+            UnsupportedError: If the circuit or the machine is beyond the engine.
         """
-        if isinstance(tf.distribute.get_strategy(), tf.distribute.ParameterServerStrategy):
-            raise UnsupportedError("the other processes of a ParameterServer cluster cannot run it")
-        self._threads = threads or default_threads()
-        self._asked, self._tuning = asked, Tuning(lanes())
-        self.plan = make_plan(asked, self._tuning)
-        self._engines = {self.plan.shape: self._made(self.plan)}
-        self._making = Lock()
+        self._operations = _operations()
+        library().qtj_use_threads(default_threads())
+        self.plan = make_plan(asked, Tuning(lanes()))
         self._readouts = len(asked.readouts)
+        self._attributes: dict[str, Any] = {
+            "plan": packed(compile_plans(_plans(asked, self.plan))),
+            "layer": next(_numbers),
+        }
+        finalize(self, library().qtj_rest, self._attributes["layer"])
 
     def __call__(self, inputs: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
         """Returns float32 (batch, readouts) for float32 (batch, inputs) and (weights,)."""
-        return self._expectation(inputs, weights)
+        values = self._operations.qtj_expectation(inputs, weights, **self._attributes)
+        values.set_shape([None, self._readouts])  # a shape function in C cannot see the plan
+        return values
 
-    @tf.custom_gradient  # type: ignore[untyped-decorator]  # TensorFlow carries no types
-    def _expectation(self, inputs: tf.Tensor, weights: tf.Tensor) -> Any:  # noqa: ANN401  what tf.custom_gradient wants
-        values, serial = tf.numpy_function(self._values, [inputs, weights], [tf.float32, tf.int64])
-        values.set_shape([inputs.shape[0], self._readouts])
-        return values, lambda upstream: self._slopes(inputs, weights, upstream, serial)
 
-    @tf.custom_gradient  # type: ignore[untyped-decorator]
-    def _slopes(self, inputs: tf.Tensor, weights: tf.Tensor, upstream: tf.Tensor, serial: tf.Tensor) -> Any:  # noqa: ANN401
-        by_inputs, by_weights = tf.numpy_function(
-            self._gradients, [inputs, weights, upstream, serial], [tf.float32, tf.float32]
-        )
-        by_inputs.set_shape(inputs.shape)
-        by_weights.set_shape(weights.shape)
-        return (by_inputs, by_weights), _no_second_derivatives
+def _plans(asked: Specification, own: Plan) -> list[Plan]:
+    """Plans the circuit for every processor that may run it, and for many examples and few."""
+    plans: dict[Shape, Plan] = {own.shape: own}
+    for shape, tuning in tunings_for(own.shape.qubits).items():
+        if shape not in plans:
+            plans[shape] = make_plan(asked, tuning)
+    return list(plans.values())
 
-    def _made(self, plan: Plan) -> Engine:
-        return Engine(plan, threads=self._threads, keep_bytes=0)
 
-    def _engine(self, batch: int) -> Engine:
-        """Returns the engine for so many examples, always the same: few ones are worked on in another way than many."""
-        tuning = replace(self._tuning, batch=batch)
-        shape = shape_for(self.plan.shape.qubits, tuning)
-        with self._making:  # TensorFlow calls from several threads, and a gradient has to find its values
-            if shape not in self._engines:
-                self._engines[shape] = self._made(make_plan(self._asked, tuning))
-            return self._engines[shape]
+@cache
+def _operations() -> Any:  # noqa: ANN401  a module that TensorFlow makes
+    """Loads the operations.
 
-    def _values(self, inputs: Array, weights: Array) -> tuple[Array, Array]:
-        engine = self._engine(len(inputs))
-        BUDGET.lend(engine, len(inputs))
-        values, serial = engine.values(inputs, weights)
-        return values.astype(np.float32), np.array(serial, np.int64)
+    Raises:
+        UnsupportedError: If they were never built, or this TensorFlow cannot load them.
+    """
+    library()
+    cause = "it lacks functions of the C interface"
+    try:
+        loaded = tf.load_op_library(str(OPERATIONS))
+        if hasattr(loaded, "qtj_expectation") and hasattr(loaded, "qtj_expectation_grad"):
+            return loaded
+    except tf.errors.NotFoundError as problem:
+        cause = problem.message
+    raise UnsupportedError(
+        f"TensorFlow {tf.__version__} cannot load {OPERATIONS.name} ({cause}): install a wheel, or run python -m"
+        " qtj_trainer.simulate.fused.build where there is a C compiler"
+    )
 
-    def _gradients(self, inputs: Array, weights: Array, upstream: Array, serial: Array) -> tuple[Array, Array]:
-        by_inputs, by_weights = self._engine(len(inputs)).gradients(inputs, weights, upstream, int(serial))
-        return by_inputs.astype(np.float32), by_weights.astype(np.float32)
+
+@tf.RegisterGradient("QtjExpectation")  # type: ignore[untyped-decorator]  # TensorFlow carries no types
+def _slopes(operation: Any, upstream: tf.Tensor) -> Any:  # noqa: ANN401  what TensorFlow wants
+    attributes = {name: operation.get_attr(name) for name in ("plan", "layer")}
+    return _operations().qtj_expectation_grad(*operation.inputs, upstream, **attributes)
+
+
+@tf.RegisterGradient("QtjExpectationGrad")  # type: ignore[untyped-decorator]
+def _no_second_derivatives(*_: Any) -> NoReturn:  # noqa: ANN401
+    raise NotImplementedError(
+        "the gradient of a gradient of the expectation layer is asked for, and its engine has first derivatives alone"
+    )

@@ -1,7 +1,9 @@
 """The program of a plan: the integers and constants that the native engine reads (`native/program.c`).
 
-    header     format, qubits in lanes (0 or 1), lane bits, vector bits, tile bits; how many shared angles, example
-               angles, gates, kinds, heads, blocks, pairs, terms, strings, readouts, passes, passes of the beginning
+    header     qubits in lanes (0 or 1), lane bits, vector bits, tile bits; how many shared angles, example angles,
+               gates, kinds, heads, blocks, pairs, terms, strings, readouts, weights, inputs, passes, passes of the
+               beginning
+    angle      place of its constant, how many symbols; for each, which (weights, then inputs) and place of its factor
     gate       components, angle or -1, place of its constants: λ and the 4x4 projector of each component
     kind       gates, then which
     head       its kind, gates, then which
@@ -13,13 +15,13 @@
     pass       operations, bits of the tile; then each operation:
                code, which block or pair, bit and lane of its first qubit, bit and lane of its second, flags
 
-4x4 matrices are 16 real parts, then 16 imaginary parts. Angles are in half turns.
+4x4 matrices are 16 real parts, then 16 imaginary parts. Angles are in half turns: those that all examples share come
+first, then those of each example. Programs for different vectors share their constants, and each is there once.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
 
 import cirq
 import numpy as np
@@ -32,9 +34,8 @@ from qtj_trainer.simulate.fused.observables import Pair, Term
 from qtj_trainer.simulate.fused.plan import Plan
 from qtj_trainer.simulate.fused.schedule import Layout, Pass
 
-__all__ = ["Program", "compile_plan"]
+__all__ = ["CompiledPlan", "compile_plans"]
 
-_FORMAT = 1
 _APPLY, _DENSITY, _SWAP = range(3)
 _NO_UNAPPLY, _NO_GRADIENT, _TOGETHER, _NEXT_BUFFER = 1, 2, 4, 8
 _BOTH = tuple(cirq.LineQubit.range(2))
@@ -44,43 +45,31 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
-    """What the native engine needs, and how symbols become angles.
-
-    The angles of one call are `weights @ shared + shared_constants` and, for each example,
-    `inputs @ from_inputs + weights @ from_weights + example_constants`.
+class CompiledPlan:
+    """What the native engine needs.
 
     Attributes:
-        integers: int32, see the module's docstring.
-        constants: float64.
-        shared: float64 (weights, shared angles).
-        shared_constants: float64 (shared angles,).
-        from_inputs: float64 (inputs, example angles).
-        from_weights: float64 (weights, example angles).
-        example_constants: float64 (example angles,).
-        readouts: How many there are.
+        constants: float64, of all plans.
+        integers: int32, of each plan; see the module's docstring.
     """
 
-    integers: NDArray[np.int32]
     constants: Floats
-    shared: Floats
-    shared_constants: Floats
-    from_inputs: Floats
-    from_weights: Floats
-    example_constants: Floats
-    readouts: int
+    integers: tuple[NDArray[np.int32], ...]
 
-    def angles(self, inputs: NDArray[Any], weights: NDArray[Any]) -> tuple[Floats, Floats]:
-        """Returns the shared angles, and those of each example, (batch, example angles)."""
-        learned = np.asarray(weights, dtype=np.float64)
-        shared = learned @ self.shared + self.shared_constants
-        example = inputs.astype(np.float64) @ self.from_inputs
-        return shared, example + (learned @ self.from_weights + self.example_constants)
 
-    def slopes(self, by_shared: Floats, by_example: Floats) -> tuple[Floats, Floats]:
-        """Returns gradients by inputs, (batch, inputs), and by weights, from those by what `angles` returns."""
-        by_weights = self.shared @ by_shared + self.from_weights @ by_example.sum(axis=0)
-        return by_example @ self.from_inputs.T, by_weights
+@dataclass(slots=True)
+class _Constants:
+    """Rows of constants that occur, each once."""
+
+    places: dict[tuple[float, ...], int] = field(default_factory=dict)
+    numbers: list[float] = field(default_factory=list)
+
+    def place(self, values: Iterable[float]) -> int:
+        row = tuple(map(float, values))
+        if row not in self.places:
+            self.places[row] = len(self.numbers)
+            self.numbers.extend(row)
+        return self.places[row]
 
 
 @dataclass(slots=True)
@@ -92,24 +81,22 @@ class _Angles:
     def index(self, angle: Angle | None) -> int:
         return -1 if angle is None else self.found.setdefault(angle, len(self.found))
 
-    def slopes(self, symbols: Sequence[str]) -> Floats:
-        place = {symbol: index for index, symbol in enumerate(symbols)}
-        matrix = np.zeros((len(symbols), len(self.found)))
-        for column, angle in enumerate(self.found):
-            for name, slope in angle.slopes:
-                if name in place:
-                    matrix[place[name], column] = slope
-        return matrix
-
-    def constants(self) -> Floats:
-        return np.array([angle.constant for angle in self.found], dtype=float)
+    def table(self, symbols: Mapping[str, int], constants: _Constants) -> list[list[int]]:
+        return [
+            [
+                constants.place([angle.constant]),
+                len(angle.slopes),
+                *chain.from_iterable((symbols[name], constants.place([slope])) for name, slope in angle.slopes),
+            ]
+            for angle in self.found
+        ]
 
 
 @dataclass(slots=True)
 class _Writer:
     """Collects tables; equal gates and equal kinds are written once."""
 
-    constants: list[float] = field(default_factory=list)
+    constants: _Constants
     gates: list[list[int]] = field(default_factory=list)
     kinds: list[list[int]] = field(default_factory=list)
     heads: list[list[int]] = field(default_factory=list)
@@ -118,22 +105,16 @@ class _Writer:
     known_gates: dict[object, int] = field(default_factory=dict)
     known_kinds: dict[tuple[int, ...], int] = field(default_factory=dict)
 
-    def constant(self, values: Iterable[float]) -> int:
-        place = len(self.constants)
-        self.constants.extend(values)
-        return place
-
     def matrix(self, matrix: NDArray[np.complex128]) -> int:
-        return self.constant([*matrix.real.ravel(), *matrix.imag.ravel()])
+        return self.constants.place(_numbers(matrix))
 
     def gate(self, gate: Gate, positions: tuple[int, ...], angles: _Angles) -> int:
         angle = angles.index(gate.angle)
         key = (gate.eigenvalues, gate.projectors.tobytes(), positions, angle, angles is self.shared)
         if key not in self.known_gates:
-            place = len(self.constants)
-            for eigenvalue, projector in zip(gate.eigenvalues, gate.projectors, strict=True):
-                self.constant([eigenvalue])
-                self.matrix(_embedded(projector, positions))
+            components = zip(gate.eigenvalues, gate.projectors, strict=True)
+            numbers = [[value, *_numbers(_embedded(projector, positions))] for value, projector in components]
+            place = self.constants.place(chain.from_iterable(numbers))
             self.gates.append([len(gate.eigenvalues), angle, place])
             self.known_gates[key] = len(self.gates) - 1
         return self.known_gates[key]
@@ -153,6 +134,10 @@ class _Writer:
         gates = [self.gate(gate, positions, self.example) for gate, positions in _merged(head)]
         self.heads.append([kind, len(gates), *gates])
         return [kind, len(self.heads) - 1]
+
+
+def _numbers(matrix: NDArray[np.complex128]) -> list[float]:
+    return [*matrix.real.ravel(), *matrix.imag.ravel()]
 
 
 def _embedded(matrix: NDArray[np.complex128], positions: tuple[int, ...]) -> NDArray[np.complex128]:
@@ -183,9 +168,15 @@ def _fixed(matrix: NDArray[np.complex128]) -> Gate:
     return Gate(_BOTH, (0.0,), matrix[np.newaxis], None)
 
 
-def compile_plan(plan: Plan) -> Program:
-    """Writes the program of a plan."""
-    writer = _Writer()
+def compile_plans(plans: Iterable[Plan]) -> CompiledPlan:
+    """Writes the programs of plans of one circuit."""
+    constants = _Constants()
+    integers = tuple(_integers(plan, constants) for plan in plans)
+    return CompiledPlan(np.array(constants.numbers, np.float64), integers)
+
+
+def _integers(plan: Plan, constants: _Constants) -> NDArray[np.int32]:
+    writer = _Writer(constants)
     inputs, observables = frozenset(plan.inputs), plan.observables
     blocks = [writer.block(node.block, inputs) for node in (*plan.beginning, *plan.blocks)]
     pairs = [[writer.kind(pair.block) if pair.block else -1] for pair in observables.pairs]
@@ -194,36 +185,29 @@ def compile_plan(plan: Plan) -> Program:
         for index, pair in enumerate(observables.pairs)
         for readout, matrix in pair.matrices()
     ]
-    strings = [_string(term, plan.passes[-1].layout, writer) for term in observables.strings]
-    offsets = writer.constant(observables.offsets)
+    strings = [_string(term, plan.passes[-1].layout, constants) for term in observables.strings]
+    symbols = {name: number for number, name in enumerate((*plan.weights, *plan.inputs))}
+    angles = [*writer.shared.table(symbols, constants), *writer.example.table(symbols, constants)]
+    offsets = constants.place(observables.offsets)
     passes = _passes(plan)
     tables = [writer.gates, writer.kinds, writer.heads, blocks, pairs, terms, strings]
     shape = plan.shape
     header = [
-        _FORMAT, int(shape.lane_bits > 0), shape.lane_bits, shape.vector_bits, shape.tile_bits,
+        int(shape.lane_bits > 0), shape.lane_bits, shape.vector_bits, shape.tile_bits,
         len(writer.shared.found), len(writer.example.found), *map(len, tables), len(observables.offsets),
-        len(passes), len(plan.once),
+        len(plan.weights), len(plan.inputs), len(passes), len(plan.once),
     ]  # fmt: skip
-    integers = [header, *chain.from_iterable(tables), [offsets], *passes]
-    return Program(
-        np.array(list(chain.from_iterable(integers)), np.int64).astype(np.uint32).view(np.int32),
-        np.array(writer.constants),
-        shared=writer.shared.slopes(plan.weights),
-        shared_constants=writer.shared.constants(),
-        from_inputs=writer.example.slopes(plan.inputs),
-        from_weights=writer.example.slopes(plan.weights),
-        example_constants=writer.example.constants(),
-        readouts=len(observables.offsets),
-    )
+    rows = [header, *angles, *chain.from_iterable(tables), [offsets], *passes]
+    return np.array(list(chain.from_iterable(rows)), np.int64).astype(np.uint32).view(np.int32)
 
 
-def _string(term: Term, layout: Layout, writer: _Writer) -> list[int]:
+def _string(term: Term, layout: Layout, constants: _Constants) -> list[int]:
     """A Pauli string as bit masks: X and Y flip, Y and Z give signs, each Y a phase i."""
     flips = [qubit for qubit, pauli in term.paulis.items() if pauli in "XY"]
     signs = [qubit for qubit, pauli in term.paulis.items() if pauli in "YZ"]
     phase = sum(pauli == "Y" for pauli in term.paulis.values()) % 4
     masks = [_mask(qubits, place) for place in (layout.vector, layout.lanes) for qubits in (flips, signs)]
-    return [term.readout, phase, *masks, writer.constant([term.factor])]
+    return [term.readout, phase, *masks, constants.place([term.factor])]
 
 
 def _mask(qubits: Iterable[int], place: Sequence[int]) -> int:

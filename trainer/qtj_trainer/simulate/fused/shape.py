@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from qtj_contract.memory import EXAMPLES_IN_LANES, TILE_BITS
 
-__all__ = ["FEWEST_QUBITS", "Shape", "Tuning", "shape_for"]
+__all__ = ["FEWEST_QUBITS", "Shape", "Tuning", "shape_for", "tunings_for"]
 
 FEWEST_QUBITS = 2
 """A block acts on two, so a state has at least two."""
@@ -12,6 +12,8 @@ _FULL = 0.75
 """The part of the lanes that has to be filled for it: examples side by side take as long as so many one by one."""
 _MOST_VECTOR_BITS = 30
 """As many as the native library takes: it numbers vectors with 32 bits."""
+_LANES = (16, 8, 4)
+"""Of all variants of the native library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,13 @@ def shape_for(qubits: int, tuning: Tuning) -> Shape:
         raise ValueError(f"{qubits} qubits are too many for the fused engine, which takes {most} at most here")
     tile_bits = TILE_BITS if tuning.tile_bits is None else tuning.tile_bits
     return Shape(lane_bits, vector_bits, min(vector_bits, tile_bits) if lane_bits else vector_bits)
+
+
+def tunings_for(qubits: int) -> dict[Shape, Tuning]:
+    """Returns all shapes that a processor and a batch may ask for, with a tuning for each."""
+    every = [Tuning(lanes, batch=batch) for lanes in _LANES for batch in (None, 1)]
+    possible = [each for each in every if qubits - _lane_bits(qubits, each) <= _MOST_VECTOR_BITS]
+    return {shape_for(qubits, each): each for each in possible}
 
 
 def _lane_bits(qubits: int, tuning: Tuning) -> int:

@@ -1,19 +1,25 @@
 /* The fused statevector engine: what its parts share. README.md in this folder has the method.
  *
- *   engine.c   the C interface, and which instruction set is taken
+ *   qtj.h      the C interface
+ *   circuit.c  the C interface's functions: circuits, and the engine of each of their programs
+ *   file.c     the bytes of a plan: its version, its checksum, its programs
+ *   engine.c   one program, ready to run; and which instruction set is taken
  *   walk.c     what a call does: walks over a batch, forward and back
+ *   angles.c   from symbols to angles, and from the gradients of angles to those of symbols
  *   memory.c   what an engine owns
- *   program.c  reads and checks the program that Python made
+ *   budget.c   what all engines may keep for gradients
+ *   free.c     the memory that is free
+ *   program.c  reads and checks a program that Python made
  *   sweep.c    everything that depends on the vector width; compiled once for each instruction set
  *   algebra.c  4x4 matrices in double precision: what is done once per call, not once per amplitude
  *   sums.h     the order of a block's 16 sums
  *   pool.c     threads that outlive a call
+ *   op.c       operations of TensorFlow, in a library of their own
  */
 #ifndef QTJ_ENGINE_H
 #define QTJ_ENGINE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "qtj.h"
 
 #define DOUBLES(count) (sizeof(double) * (size_t)(count))
 
@@ -27,6 +33,13 @@ typedef struct {
 static const double PI = 3.14159265358979323846;
 
 /* ---- the program ---- */
+
+/* An angle in half turns: a linear function of symbols. Symbols are the weights, then the inputs of an example. */
+typedef struct {
+    double constant;
+    int count;
+    const int32_t *slopes; /* for each: symbol, place of its factor */
+} Angle;
 
 /* G(t) = sum_k exp(i pi lambda_k t) P_k; without an angle t = 0, and P_0 is the matrix. */
 typedef struct {
@@ -92,9 +105,10 @@ typedef struct {
 
 typedef struct {
     int qubits_in_lanes, vector_bits, tile_bits;
-    int shared_angles, example_angles, gates, kinds, heads, blocks, pairs, terms, strings, readouts;
+    int shared_angles, example_angles, gates, kinds, heads, blocks, pairs, terms, strings, readouts, weights, inputs;
     int passes, prefix_passes; /* the prefix is the constant beginning of the circuit */
     int buffers;
+    Angle *angle; /* those that all examples share, then those of each example */
     Gate *gate;
     Product *kind;
     Head *head;
@@ -119,7 +133,7 @@ typedef struct {
     double *angles; /* [shared angles]: gradients */
 } Thread;
 
-typedef struct qtj_engine Engine;
+typedef struct engine Engine;
 
 /* One of many pieces of work that do not depend on each other. */
 typedef void Piece(Engine *, Thread *, long number);
@@ -147,18 +161,21 @@ typedef struct {
     double (*multiply_add)(long rounds);
 } Variant;
 
-struct qtj_engine {
+struct engine {
     Plan plan;
     const Variant *variant;
     int threads;
     long tiles;
-    size_t state_floats, keep_bytes, bytes;
+    size_t state_floats, bytes;
+    size_t keep_bytes;      /* of states that may wait for their gradient */
+    int borrows;            /* ... which the budget lends: `asked` are the most that were asked for */
+    size_t asked;
     Thread *thread;
 
     float *base;             /* the state after the constant beginning; NULL: |0...0>. Engines that are alike share it */
     float *kept;             /* states of units 0..kept_units that wait for their gradient */
     long kept_units, groups;
-    uint64_t serial;         /* of the call that `kept` and `densities` belong to; 0: none */
+    int is_fresh;            /* `kept` and `densities` are of the inputs and weights below */
 
     Matrix *gate_matrix;     /* [gates]; those of heads are made for each example */
     Matrix *unitary;         /* [kinds] */
@@ -166,10 +183,13 @@ struct qtj_engine {
     float *coefficients;     /* [kinds][U, U^dag][real, imaginary][16] */
 
     long batch;
-    const double *shared;     /* [shared angles] */
-    const double *example;    /* [batch][example angles] */
+    double *inputs;           /* [batch][inputs] */
+    double *weights;          /* [weights] */
+    double *shared;           /* [shared angles] */
+    double *example;          /* [batch][example angles] */
     const double *upstream;   /* [batch][readouts] */
     double *values;           /* [batch][readouts] */
+    double *shared_gradient;  /* [shared angles] */
     double *example_gradient; /* [batch][example angles] */
     float *head_unitary;      /* [groups][heads][real, imaginary][16][lanes] */
     float *observable;        /* [groups][pairs][real, imaginary][16][lanes]: sum of `pulled`, weighted by upstream */
@@ -202,9 +222,49 @@ static inline int divides_state(const Engine *e) {
     return e->tiles >= 2L * e->threads || (e->tiles > 1 && unit_count(e) < e->threads);
 }
 
+/* ---- file.c ---- */
+
+enum { MAX_PROGRAMS = 8 };
+
+typedef struct {
+    const char *integers;
+    size_t count;
+    int lane_bits; /* qubits in the lanes; 0: the lanes hold examples */
+    int weights, inputs, readouts, qubits;
+} Program;
+
+/* Pointers into the bytes of a plan. */
+typedef struct {
+    const char *constants;
+    size_t constant_count;
+    int count;
+    Program program[MAX_PROGRAMS]; /* of the same circuit, for different vectors */
+} File;
+
+const char *read_file(File *file, const char *bytes, size_t size);
+
+/* ---- engine.c ---- */
+
+const Variant *find_variant(const char *name);
+int default_threads(void);
+/* The state after the constant beginning is not made yet. */
+const char *make_engine(const File *file, const Program *program, const Variant *variant, int threads, Engine **out);
+const char *engine_values(Engine *e, long batch, const double *inputs, const double *weights, double *values);
+const char *engine_gradients(Engine *e, long batch, const double *inputs, const double *weights,
+                             const double *upstream, double *by_inputs, double *by_weights);
+
+/* ---- angles.c ---- */
+
+void find_angles(Engine *e);
+void find_slopes(const Engine *e, double *by_inputs, double *by_weights);
+
+/* ---- budget.c ---- */
+
+/* Lets an engine keep the states of a batch, or as many as there is room for now. */
+void lend(Engine *e, long batch);
+
 /* ---- memory.c ---- */
 
-extern const char NO_MEMORY[];
 /* Aligned, and NULL if there is no memory. States are not cleared. */
 void *allocate(Engine *e, size_t count, size_t size);
 float *allocate_states(Engine *e, size_t count);
@@ -218,14 +278,15 @@ void release(Engine *e);            /* enlisted or not */
 /* ---- walk.c ---- */
 
 const char *make_base(Engine *e); /* the state after the constant beginning of the circuit, computed once */
-const char *walk_forward(Engine *e, long batch, const double *shared, const double *example, uint64_t serial);
-void walk_backward(Engine *e, double *shared_gradient); /* after a forward call */
+const char *walk_forward(Engine *e, long batch, const double *inputs, const double *weights);
+int is_known(const Engine *e, long batch, const double *inputs, const double *weights); /* by the last forward call */
+void walk_backward(Engine *e);                                                          /* after it */
 /* All pieces of some work; fewer than `worth` are not worth a thread. */
 void do_all(Engine *e, Piece *piece, long count, long worth);
 
 /* ---- program.c ---- */
 
-const char *read_plan(Engine *e, const int32_t *program, size_t count, const double *values, size_t value_count);
+const char *read_plan(Engine *e, const File *file, const Program *program);
 
 /* ---- algebra.c ---- */
 

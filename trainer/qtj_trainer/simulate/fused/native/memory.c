@@ -9,8 +9,6 @@
 
 enum { HUGE_PAGE = 1 << 21 };
 
-const char NO_MEMORY[] = "out of memory";
-
 /* Aligned memory; what is in it is left open. A large state is not cleared first: the threads that fill it take its
  * pages side by side. */
 static void *take(size_t count, size_t size) {
@@ -64,12 +62,12 @@ static const char *reserve_states(Engine *e) {
     if (keep > e->kept_units) {
         e->kept_units = 0;
         free(e->kept);
-        if (!(e->kept = allocate_states(e, (size_t)keep * states))) return NO_MEMORY;
+        if (!(e->kept = allocate_states(e, (size_t)keep * states))) return QTJ_NO_MEMORY;
         e->kept_units = keep;
     }
     if (units > e->kept_units && !extend(&workspace.scratch, &workspace.scratch_floats, states * floats))
-        return NO_MEMORY;
-    return extend(&workspace.lambda, &workspace.lambda_floats, floats) ? NULL : NO_MEMORY;
+        return QTJ_NO_MEMORY;
+    return extend(&workspace.lambda, &workspace.lambda_floats, floats) ? NULL : QTJ_NO_MEMORY;
 }
 
 const char *reserve_batch(Engine *e, long batch) {
@@ -82,8 +80,11 @@ const char *reserve_batch(Engine *e, long batch) {
             !renew(e, (void **)&e->observable, cells * (size_t)p->pairs * 32, sizeof(float)) ||
             !renew(e, (void **)&e->head_sums, cells * (size_t)p->heads * 16, sizeof(double)) ||
             !renew(e, (void **)&e->densities, cells * (size_t)p->pairs * 16, sizeof(double)) ||
-            !renew(e, (void **)&e->string_sums, cells * (size_t)p->strings, sizeof(double)))
-            return NO_MEMORY;
+            !renew(e, (void **)&e->string_sums, cells * (size_t)p->strings, sizeof(double)) ||
+            !renew(e, (void **)&e->inputs, cells * (size_t)p->inputs, sizeof(double)) ||
+            !renew(e, (void **)&e->example, cells * (size_t)p->example_angles, sizeof(double)) ||
+            !renew(e, (void **)&e->example_gradient, cells * (size_t)p->example_angles, sizeof(double)))
+            return QTJ_NO_MEMORY;
         e->groups = (long)groups;
     }
     return reserve_states(e);
@@ -93,14 +94,14 @@ static const char *make_threads(Engine *e) {
     const Plan *p = &e->plan;
     size_t lanes = (size_t)e->variant->lanes;
     e->thread = allocate(e, (size_t)e->threads, sizeof *e->thread);
-    if (!e->thread) return NO_MEMORY;
+    if (!e->thread) return QTJ_NO_MEMORY;
     for (Thread *t = e->thread; t < e->thread + e->threads; t++) {
         t->kinds = allocate(e, (size_t)p->kinds * 16 * lanes, sizeof(double));
         t->heads = allocate(e, (size_t)p->heads * 16 * lanes, sizeof(double));
         t->pairs = allocate(e, (size_t)p->pairs * 16 * lanes, sizeof(double));
         t->strings = allocate(e, (size_t)p->strings * lanes, sizeof(double));
         t->angles = allocate(e, (size_t)p->shared_angles, sizeof(double));
-        if (!t->kinds || !t->heads || !t->pairs || !t->strings || !t->angles) return NO_MEMORY;
+        if (!t->kinds || !t->heads || !t->pairs || !t->strings || !t->angles) return QTJ_NO_MEMORY;
     }
     return NULL;
 }
@@ -113,7 +114,12 @@ const char *reserve_plan(Engine *e) {
     e->unitary = allocate(e, (size_t)p->kinds, sizeof *e->unitary);
     e->pulled = allocate(e, (size_t)p->terms, sizeof *e->pulled);
     e->coefficients = allocate(e, (size_t)p->kinds * 64, sizeof(float));
-    if (!e->gate_matrix || !e->unitary || !e->pulled || !e->coefficients) return NO_MEMORY;
+    e->weights = allocate(e, (size_t)p->weights, sizeof(double));
+    e->shared = allocate(e, (size_t)p->shared_angles, sizeof(double));
+    e->shared_gradient = allocate(e, (size_t)p->shared_angles, sizeof(double));
+    if (!e->gate_matrix || !e->unitary || !e->pulled || !e->coefficients || !e->weights || !e->shared ||
+        !e->shared_gradient)
+        return QTJ_NO_MEMORY;
     return make_threads(e);
 }
 
@@ -163,9 +169,10 @@ void release(Engine *e) {
     release_shared(e);
     const Plan *p = &e->plan;
     void *const parts[] = {p->gate, p->kind, p->head, p->block, p->pair, p->term, p->string, p->pass, p->ops,
-                           p->offsets, p->program, p->constants, e->kept,
+                           p->offsets, p->program, p->constants, p->angle, e->kept,
                            e->gate_matrix, e->unitary, e->pulled, e->coefficients, e->head_unitary, e->observable,
-                           e->head_sums, e->densities, e->string_sums};
+                           e->head_sums, e->densities, e->string_sums, e->inputs, e->weights, e->shared, e->example,
+                           e->shared_gradient, e->example_gradient};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) free(parts[i]);
     for (int i = 0; e->thread && i < e->threads; i++) {
         const Thread *t = &e->thread[i];

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-enum { FORMAT = 1, MAX_COUNT = 1 << 20, MAX_PASSES = 1 << 12 };
+enum { MAX_COUNT = 1 << 20, MAX_PASSES = 1 << 12 };
 
-static const char BAD_PROGRAM[] = "the program is damaged";
+static const char BAD_PROGRAM[] = "the plan is damaged";
 
 typedef struct {
     const int32_t *at, *end;
@@ -45,17 +45,27 @@ static const double *constants(Reader *r, size_t count) {
 
 static void read_header(Reader *r, Plan *p) {
     int *const counts[] = {&p->shared_angles, &p->example_angles, &p->gates, &p->kinds, &p->heads,
-                           &p->blocks, &p->pairs, &p->terms, &p->strings, &p->readouts};
-    if (next(r) != FORMAT) r->bad = 1;
+                           &p->blocks, &p->pairs, &p->terms, &p->strings, &p->readouts, &p->weights, &p->inputs};
     p->qubits_in_lanes = within(r, 0, 2);
-    int lane_bits = next(r);
-    if (p->qubits_in_lanes && lane_bits != r->lane_bits) r->bad = 1;
+    if (next(r) != (p->qubits_in_lanes ? r->lane_bits : 0)) r->bad = 1;
     if (!p->qubits_in_lanes) r->lane_bits = 0;
     p->vector_bits = within(r, 2, MAX_VECTOR_BITS + 1);
     p->tile_bits = within(r, 2, p->vector_bits + 1);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) *counts[i] = within(r, 0, MAX_COUNT);
     p->passes = within(r, 1, MAX_PASSES);
     p->prefix_passes = within(r, 0, p->passes);
+}
+
+/* Symbols are below `symbols`; an angle that all examples share knows weights alone. */
+static void read_angle(Reader *r, Angle *angle, int symbols) {
+    const double *constant = constants(r, 1);
+    angle->constant = r->bad ? 0 : *constant;
+    angle->count = within(r, 0, MAX_COUNT);
+    angle->slopes = r->at;
+    for (int i = 0; i < angle->count && !r->bad; i++) {
+        within(r, 0, symbols);
+        constants(r, 1);
+    }
 }
 
 static void read_gate(Reader *r, Gate *gate) {
@@ -121,6 +131,8 @@ static void read_string(Reader *r, const Plan *p, String *s) {
 }
 
 static void read_tables(Reader *r, Plan *p) {
+    for (int i = 0; i < p->shared_angles + p->example_angles && !r->bad; i++)
+        read_angle(r, &p->angle[i], i < p->shared_angles ? p->weights : p->weights + p->inputs);
     for (int i = 0; i < p->gates && !r->bad; i++) read_gate(r, &p->gate[i]);
     for (int i = 0; i < p->kinds && !r->bad; i++) read_kind(r, p, &p->kind[i]);
     for (int i = 0; i < p->heads && !r->bad; i++) read_head(r, p, &p->head[i]);
@@ -190,7 +202,9 @@ static void read_passes(Reader *r, Plan *p, const Op *end) {
 static int make_tables(Engine *e, size_t ops) {
     Plan *p = &e->plan;
     size_t offsets = ((size_t)1 << p->tile_bits) + ((size_t)1 << (p->vector_bits - p->tile_bits));
-    return (p->gate = allocate(e, (size_t)p->gates, sizeof *p->gate)) &&
+    size_t angles = (size_t)p->shared_angles + (size_t)p->example_angles;
+    return (p->angle = allocate(e, angles, sizeof *p->angle)) &&
+           (p->gate = allocate(e, (size_t)p->gates, sizeof *p->gate)) &&
            (p->kind = allocate(e, (size_t)p->kinds, sizeof *p->kind)) &&
            (p->head = allocate(e, (size_t)p->heads, sizeof *p->head)) &&
            (p->block = allocate(e, (size_t)p->blocks, sizeof *p->block)) &&
@@ -205,26 +219,27 @@ static int make_tables(Engine *e, size_t ops) {
 /* Whatever the counts claim, each entry takes at least one integer. */
 static int fits(const Plan *p, size_t count) {
     size_t entries = 0;
-    const int counts[] = {p->gates, p->kinds, p->heads, p->blocks, p->pairs, p->terms, p->strings, p->passes};
+    const int counts[] = {p->shared_angles, p->example_angles, p->gates, p->kinds, p->heads, p->blocks, p->pairs, p->terms,
+                          p->strings, p->passes};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) entries += (size_t)counts[i];
     return entries <= count;
 }
 
-const char *read_plan(Engine *e, const int32_t *program, size_t count, const double *values, size_t value_count) {
+const char *read_plan(Engine *e, const File *file, const Program *program) {
     Plan *p = &e->plan;
-    p->program = allocate(e, count, sizeof *program);
-    p->constants = allocate(e, value_count, sizeof *values);
-    if (!p->program || !p->constants) return NO_MEMORY;
-    p->program_count = count;
-    p->constant_count = value_count;
-    if (count) memcpy(p->program, program, count * sizeof *program);
-    if (value_count) memcpy(p->constants, values, value_count * sizeof *values);
+    p->program_count = program->count;
+    p->constant_count = file->constant_count;
+    p->program = allocate(e, p->program_count, sizeof *p->program);
+    p->constants = allocate(e, p->constant_count, sizeof *p->constants);
+    if (!p->program || !p->constants) return QTJ_NO_MEMORY;
+    memcpy(p->program, program->integers, p->program_count * sizeof *p->program);
+    memcpy(p->constants, file->constants, DOUBLES(p->constant_count));
     int lane_bits = __builtin_ctz((unsigned)e->variant->lanes);
-    Reader r = {p->program, p->program + count, p->constants, value_count, lane_bits, 0};
+    Reader r = {p->program, p->program + p->program_count, p->constants, p->constant_count, lane_bits, 0};
     read_header(&r, p);
-    if (r.bad || !fits(p, count)) return BAD_PROGRAM;
-    if (!make_tables(e, count / OP_INTS)) return NO_MEMORY;
+    if (r.bad || !fits(p, p->program_count)) return BAD_PROGRAM;
+    if (!make_tables(e, p->program_count / OP_INTS)) return QTJ_NO_MEMORY;
     read_tables(&r, p);
-    if (!r.bad) read_passes(&r, p, p->ops + count / OP_INTS);
+    if (!r.bad) read_passes(&r, p, p->ops + p->program_count / OP_INTS);
     return r.bad || r.at != r.end ? BAD_PROGRAM : NULL;
 }

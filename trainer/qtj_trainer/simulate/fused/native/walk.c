@@ -158,30 +158,42 @@ void do_all(Engine *e, Piece *piece, long count, long worth) {
 
 static void do_groups(Engine *e, Piece *piece) { do_all(e, piece, (long)group_count(e), 1); }
 
-static void prepare(Engine *e, const double *shared) {
-    e->shared = shared;
+static void prepare(Engine *e) {
     do_all(e, prepare_gate, e->plan.gates, 16);
     do_all(e, prepare_kind, e->plan.kinds, 2);
     do_all(e, pull_term, e->plan.terms, 8);
 }
 
-const char *walk_forward(Engine *e, long batch, const double *shared, const double *example, uint64_t serial) {
-    e->serial = 0;
+int is_known(const Engine *e, long batch, const double *inputs, const double *weights) {
+    return e->is_fresh && e->batch == batch && !memcmp(e->weights, weights, DOUBLES(e->plan.weights)) &&
+           !memcmp(e->inputs, inputs, DOUBLES(batch * e->plan.inputs));
+}
+
+static void take_symbols(Engine *e, const double *inputs, const double *weights) {
+    memcpy(e->weights, weights, DOUBLES(e->plan.weights));
+    memcpy(e->inputs, inputs, DOUBLES(e->batch * e->plan.inputs));
+    find_angles(e);
+}
+
+const char *walk_forward(Engine *e, long batch, const double *inputs, const double *weights) {
+    e->is_fresh = 0;
     const char *problem = reserve_batch(e, batch);
     if (problem) return problem;
     size_t cells = group_count(e) * (size_t)e->variant->lanes;
-    e->example = example;
-    prepare(e, shared);
+    take_symbols(e, inputs, weights);
+    prepare(e);
     memset(e->densities, 0, DOUBLES(cells * (size_t)e->plan.pairs * 16));
     memset(e->string_sums, 0, DOUBLES(cells * (size_t)e->plan.strings));
     if (e->plan.heads) do_groups(e, e->variant->heads);
     walk((Walk){e, value_unit});
-    e->serial = serial;
+    e->is_fresh = 1;
     return NULL;
 }
 
 static void clear_sums(Engine *e) {
     size_t lanes = (size_t)e->variant->lanes;
+    memset(e->shared_gradient, 0, DOUBLES(e->plan.shared_angles));
+    memset(e->example_gradient, 0, DOUBLES(e->batch * e->plan.example_angles));
     memset(e->head_sums, 0, DOUBLES(group_count(e) * lanes * (size_t)e->plan.heads * 16));
     for (int i = 0; i < e->threads; i++) {
         memset(e->thread[i].kinds, 0, DOUBLES((size_t)e->plan.kinds * 16 * lanes));
@@ -189,8 +201,8 @@ static void clear_sums(Engine *e) {
     }
 }
 
-void walk_backward(Engine *e, double *shared_gradient) {
-    e->serial = 0; /* un-applying spends the kept states */
+void walk_backward(Engine *e) {
+    e->is_fresh = 0; /* un-applying spends the kept states */
     clear_sums(e);
     do_groups(e, weigh_observables);
     walk((Walk){e, gradient_unit});
@@ -198,22 +210,18 @@ void walk_backward(Engine *e, double *shared_gradient) {
     do_all(e, kind_gradient, e->plan.kinds, 1);
     if (e->plan.heads) do_groups(e, e->variant->head_gradients);
     for (int i = 0; i < e->threads; i++)
-        for (int a = 0; a < e->plan.shared_angles; a++) shared_gradient[a] += e->thread[i].angles[a];
+        for (int a = 0; a < e->plan.shared_angles; a++) e->shared_gradient[a] += e->thread[i].angles[a];
 }
 
 const char *make_base(Engine *e) {
     if (!e->plan.prefix_passes || (e->base = known_base(e))) return NULL;
     float *base = allocate_states(e, 1);
-    double *angles = calloc((size_t)e->plan.shared_angles + 1, sizeof(double));
-    if (base && angles) {
-        prepare(e, angles);
-        e->variant->reset(e, base);
-        Step step = {e, e->thread, 0, 0, base, NULL};
-        for (; step.pass < e->plan.prefix_passes; step.pass++)
-            pool_run(divides_state(e) ? e->threads : 1, forward_pass, &step);
-    }
-    const char *problem = base && angles ? NULL : NO_MEMORY;
-    free(angles);
+    if (!base) return QTJ_NO_MEMORY;
+    prepare(e); /* no angle is known yet, and the beginning has none */
+    e->variant->reset(e, base);
+    Step step = {e, e->thread, 0, 0, base, NULL};
+    for (; step.pass < e->plan.prefix_passes; step.pass++)
+        pool_run(divides_state(e) ? e->threads : 1, forward_pass, &step);
     e->base = base;
-    return problem;
+    return NULL;
 }

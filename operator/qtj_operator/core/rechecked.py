@@ -1,4 +1,4 @@
-"""Jobs that failed for their spec alone, before anything ran."""
+"""Jobs that failed because of their spec, before anything ran."""
 
 from datetime import datetime
 
@@ -10,19 +10,19 @@ from qtj_operator.core.invalid_spec import fault
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.status import has_run
 
-__all__ = ["judged_again"]
+__all__ = ["rechecked"]
 
 
-def judged_again(seen: Observed, _now: datetime) -> Move | None:
-    """Such a job starts as soon as nothing is wrong with its spec any more: it was edited, or the operator upgraded.
+def rechecked(seen: Observed, _now: datetime) -> Move | None:
+    """Such a job starts as soon as its spec is valid: it was edited, or the operator was upgraded.
 
-    What the API server refused can only be judged by trying, so it waits for another spec. Pods of the first try may be
-    left, so that a new attempt begins.
+    Whether the API server accepts a template can only be tested, so a refused job waits for another spec. Pods of the
+    first try may be left, so a new attempt starts.
     """
     failed = find(seen.job.status.conditions, ConditionType.FAILED)
     if failed is None or failed.status != "True":
         return None
-    again = conditions.not_failed(Reason.SPEC_CHANGED, "the spec is judged again")
+    again = conditions.not_failed(Reason.SPEC_CHANGED, "the spec is checked again")
     if not seen.attempt:
         return None if fault(seen.job, seen.platform) else Move(conditions=(again,))
     refused = failed.reason == Reason.CHILD_REJECTED and not has_run(seen.job.status)

@@ -1,0 +1,43 @@
+"""Whole training steps of the trainer, with either engine."""
+
+import numpy as np
+
+from bench.case import Case
+from bench.simulators.simulator import Simulator
+
+STEPS = 20
+_ENDLESS_ROUNDS = 20_000
+"""An epoch of so many rounds does not end within the benchmark."""
+
+
+def _trainer(case: Case, engine: str) -> Simulator:
+    """Whole training steps of the trainer, from the batch to the optimizer: `STEPS` of them for each gradient."""
+    import tensorflow as tf
+
+    from qtj_trainer.engines import EngineName
+    from qtj_trainer.run.position import Position
+    from qtj_trainer.run.synchronous import Synchronous
+    from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
+
+    work = Qcnn()
+    options = QcnnOptions(
+        qubits=case.qubits, batch_size=case.batch, rounds=_ENDLESS_ROUNDS, engine=EngineName(engine)
+    )  # fmt: skip
+    split = work.split(options)
+    training, held_out = work.encode(split.training, options), work.encode(split.held_out, options)
+    loop = Synchronous(work, options, tf.distribute.get_strategy(), training=training, held_out=held_out)
+    positions = loop.positions(Position(), lambda _: False)
+    few = training.inputs[: case.batch]
+    return Simulator(
+        lambda: np.asarray(loop.model(few)), lambda: np.array([next(positions).step for _ in range(STEPS)], float)
+    )
+
+
+def trainer_fused(case: Case, _: int) -> Simulator:
+    """The trainer with our engine."""
+    return _trainer(case, "fused")
+
+
+def trainer_tfq(case: Case, _: int) -> Simulator:
+    """The trainer with TensorFlow Quantum."""
+    return _trainer(case, "tfq")

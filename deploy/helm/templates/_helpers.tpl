@@ -1,0 +1,25 @@
+{{- define "qtj.labels" -}}
+app.kubernetes.io/name: qtj-operator
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{/*
+The objects of a file in files/, with the labels of this chart, and with the operator's namespace in each subject.
+
+Arguments: root, the name of the file, and metadata that is added to each object.
+*/}}
+{{- define "qtj.objects" -}}
+{{- $root := .root }}
+{{- $labels := include "qtj.labels" .root | fromYaml }}
+{{- $metadata := merge (dict "labels" $labels) (.metadata | default dict) }}
+{{- range splitList "\n---\n" (.root.Files.Get (printf "files/%s" .file)) }}
+{{- $object := merge (fromYaml .) (dict "metadata" (deepCopy $metadata)) }}
+{{- range $object.subjects }}
+{{- $_ := set . "namespace" $root.Release.Namespace }}
+{{- end }}
+---
+{{ toYaml $object }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,1 @@
+"""What makes the images small, and what proves that they still work."""

@@ -1,0 +1,167 @@
+"""Charts as SVG: curves with a legend, and points in a plane."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from xml.etree.ElementTree import Element
+
+from qtj.report.html.axis import Axis, axis_of, epoch_axis
+from qtj.report.html.element import node
+from qtj.report.html.wording import number
+
+__all__ = ["COLORS", "Curve", "Mark", "curve_chart", "scatter_chart"]
+
+COLORS = 6
+"""How many colours of curves the style has."""
+
+_WIDTH, _HEIGHT = 440, 270
+_LEFT, _RIGHT, _TOP, _BOTTOM = 66, 428, 12, 226
+_DOTTED_POINTS = 60
+"""Points up to which each has a dot, which shows its numbers."""
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A curve over the epochs.
+
+    Attributes:
+        name: What the legend says.
+        points: Epochs and numbers, in order; None is a gap.
+        color: The number of its colour; from `COLORS` on the line is dashed.
+    """
+
+    name: str
+    points: Sequence[tuple[int, float | None]]
+    color: int = 0
+
+    @property
+    def known(self) -> Sequence[tuple[int, float]]:
+        """The points that are no gaps."""
+        return [(epoch, value) for epoch, value in self.points if value is not None]
+
+    @property
+    def style(self) -> str:
+        """Its class."""
+        return f"curve c{self.color % COLORS}" + (" dashed" if self.color >= COLORS else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A vertical line in a chart, such as the beginning of an attempt.
+
+    Attributes:
+        at: Where it is.
+        name: What is written beside it.
+    """
+
+    at: float
+    name: str
+
+
+def curve_chart(title: str, curves: Sequence[Curve], marks: Sequence[Mark] = ()) -> Element:
+    """Draws curves over the epochs; at least one of them has a point."""
+    epochs = [epoch for curve in curves for epoch, _ in curve.points]
+    values = [value for curve in curves for _, value in curve.known]
+    frame = _Frame(epoch_axis(min(epochs), max(epochs)), axis_of(values))
+    drawn = [shape for curve in curves for shape in _curve_shapes(frame, curve)]
+    shapes = [*frame.shapes("epoch", title.lower()), *_mark_shapes(frame, marks), *drawn]
+    legend = [_legend_entry(curve) for curve in curves]
+    return _figure(title, shapes, *legend, label=f"{title} over the epochs")
+
+
+def scatter_chart(title: str, points: Sequence[Point]) -> Element:
+    """Draws predictions against labels, and the line on which they are equal; there is at least one point."""
+    axis = axis_of([value for point in points for value in point])
+    frame = _Frame(axis, axis)
+    ends = frame.line([(axis.low, axis.low), (axis.high, axis.high)])
+    dots = "".join(f"M{x} {y}h0" for x, y in map(frame.place, points))
+    shapes = [
+        *frame.shapes("label", "prediction"),
+        node("path", d=ends, class_="exact"),
+        node("path", d=dots, class_="points"),
+    ]
+    return _figure(
+        title,
+        shapes,
+        node("span", "dotted line: prediction equals label"),
+        label=f"{title}: predictions against labels",
+    )
+
+
+class _Frame:
+    """Two axes, and where they put a point in the picture."""
+
+    def __init__(self, x: Axis, y: Axis) -> None:
+        self.x, self.y = x, y
+
+    def place(self, point: Point) -> tuple[str, str]:
+        """Returns where a point is, in units of the picture."""
+        x, y = point
+        return f"{self.left(x):.1f}", f"{self.top(y):.1f}"
+
+    def left(self, x: float) -> float:
+        return _LEFT + (_RIGHT - _LEFT) * self.x.place(x)
+
+    def top(self, y: float) -> float:
+        return _BOTTOM - (_BOTTOM - _TOP) * self.y.place(y)
+
+    def line(self, points: Sequence[Point]) -> str:
+        """Returns the path through points."""
+        return "M" + "L".join(f"{x} {y}" for x, y in map(self.place, points))
+
+    def shapes(self, x_label: str, y_label: str) -> Iterator[Element]:
+        """Yields grid, ticks and names of the axes."""
+        for tick in self.y.ticks:
+            y = f"{self.top(tick):.1f}"
+            yield node("line", x1=_LEFT, x2=_RIGHT, y1=y, y2=y, class_="grid")
+            yield node("text", self.y.text(tick), x=_LEFT - 8, y=y, dy="0.35em", text_anchor="end")
+        for tick in self.x.ticks:
+            x = f"{self.left(tick):.1f}"
+            yield node("line", x1=x, x2=x, y1=_BOTTOM, y2=_BOTTOM + 5, class_="axis")
+            yield node("text", self.x.text(tick), x=x, y=_BOTTOM + 19, text_anchor="middle")
+        yield node("line", x1=_LEFT, x2=_RIGHT, y1=_BOTTOM, y2=_BOTTOM, class_="axis")
+        yield node("text", x_label, x=(_LEFT + _RIGHT) / 2, y=_HEIGHT - 6, text_anchor="middle", class_="name")
+        turned = f"translate(13 {(_TOP + _BOTTOM) / 2}) rotate(-90)"
+        yield node("text", y_label, transform=turned, text_anchor="middle", class_="name")
+
+
+def _curve_shapes(frame: _Frame, curve: Curve) -> Iterator[Element]:
+    yield node("path", d="".join(map(frame.line, _pieces(curve))), class_=curve.style)
+    if len(curve.points) <= _DOTTED_POINTS or len(curve.known) == 1:
+        for epoch, value in curve.known:
+            x, y = frame.place((epoch, value))
+            tip = node("title", f"{curve.name}, epoch {epoch}: {number(value)}")
+            yield node("circle", tip, cx=x, cy=y, r=2.5, class_=curve.style)
+
+
+def _pieces(curve: Curve) -> Iterator[Sequence[Point]]:
+    """Yields the parts of a curve between its gaps."""
+
+    def is_known(point: tuple[int, float | None]) -> bool:
+        return point[1] is not None
+
+    for known, points in groupby(curve.points, is_known):
+        if known:
+            yield [(epoch, value) for epoch, value in points if value is not None]
+
+
+def _mark_shapes(frame: _Frame, marks: Sequence[Mark]) -> Iterator[Element]:
+    for mark in marks:
+        x = frame.left(mark.at)
+        yield node("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=_TOP, y2=_BOTTOM, class_="mark")
+        is_right = x > (_LEFT + _RIGHT) / 2
+        side, anchor = (-5, "end") if is_right else (5, "start")
+        yield node("text", mark.name, x=f"{x + side:.1f}", y=_TOP + 10, text_anchor=anchor, class_="name")
+
+
+def _legend_entry(curve: Curve) -> Element:
+    sample = node("line", x1=0, x2=22, y1=5, y2=5, class_=curve.style)
+    return node("span", node("svg", sample, viewBox="0 0 22 10", width=22, height=10, aria_hidden="true"), curve.name)
+
+
+def _figure(title: str, shapes: Sequence[Element], *legend: Element, label: str) -> Element:
+    caption = node("figcaption", node("strong", title), node("span", *legend, class_="legend"))
+    picture = node("svg", *shapes, viewBox=f"0 0 {_WIDTH} {_HEIGHT}", role="img", aria_label=label)
+    return node("figure", caption, picture)

@@ -1,0 +1,64 @@
+"""The charts of a training: loss and accuracy over the epochs."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from xml.etree.ElementTree import Element
+
+from qtj.report.html.chart import Curve, Mark, curve_chart
+from qtj.report.html.element import node
+from qtj.report.html.parts import table
+from qtj.report.html.wording import number
+from qtj.report.scores import is_drawable
+from qtj_contract.progress_log import EpochRecord
+
+__all__ = ["QUANTITIES", "curve_of", "epoch_table", "training_charts"]
+
+QUANTITIES: dict[str, dict[str, Callable[[EpochRecord], float | None]]] = {
+    "Loss": {
+        "training set": lambda each: each.loss,
+        "held-out set": lambda each: each.validation_loss,
+    },
+    "Accuracy": {
+        "training set": lambda each: each.training_accuracy,
+        "held-out set": lambda each: each.accuracy,
+    },
+}
+"""What is drawn over the epochs, and of which examples."""
+
+_LISTED_EPOCHS = 200
+
+
+def training_charts(epochs: Sequence[EpochRecord]) -> Iterator[Element]:
+    """Yields a chart for each quantity that was recorded."""
+    marks = [
+        Mark(after.number - 0.5, f"attempt {after.attempt}")
+        for before, after in pairwise(epochs)
+        if after.attempt != before.attempt
+    ]
+    for title, sets in QUANTITIES.items():
+        curves = [curve_of(name, epochs, value, color) for color, (name, value) in enumerate(sets.items())]
+        if drawn := [curve for curve in curves if curve.known]:
+            yield curve_chart(title, drawn, marks)
+
+
+def curve_of(
+    name: str, epochs: Sequence[EpochRecord], value: Callable[[EpochRecord], float | None], color: int
+) -> Curve:
+    """Returns a curve; a number that is not finite, or too large for an axis, is a gap."""
+    points = [(each.number, value(each)) for each in epochs]
+    return Curve(name, [(epoch, known if is_drawable(known) else None) for epoch, known in points], color)
+
+
+def epoch_table(epochs: Sequence[EpochRecord]) -> Element:
+    """Returns the numbers of the epochs, folded; of very many every so many, the last one always."""
+    step = -(-len(epochs) // _LISTED_EPOCHS)
+    shown = epochs[::-1][::step][::-1]
+    columns = [(f"{title}, {name}", value) for title, sets in QUANTITIES.items() for name, value in sets.items()]
+    known = [column for column in columns if any(column[1](each) is not None for each in epochs)]
+    rows = [[str(each.number), *(number(value(each)) for _, value in known)] for each in shown]
+    headings = ["Epoch", *(name for name, _ in known)]
+    return node(
+        "details",
+        node("summary", "Numbers of each epoch" if step == 1 else f"Numbers of every {step} epochs"),
+        table(headings, rows, numbers=range(1, len(headings))),
+    )

@@ -1,0 +1,41 @@
+"""A whole file of HTML around the content of a page."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from importlib import metadata, resources
+from xml.etree.ElementTree import Element
+
+from qtj.report.html.element import markup, node
+from qtj.report.html.wording import moment
+
+__all__ = ["document"]
+
+_STYLE = "page.css"
+
+
+def document(title: str, content: Sequence[Element | None], written: datetime) -> str:
+    """Returns a file of HTML that needs no other file.
+
+    Args:
+        title: The title of the window.
+        content: What the page shows; None is left out.
+        written: The time of writing.
+    """
+    head = node(
+        "head",
+        node("meta", charset="utf-8"),
+        node("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        node("meta", name="color-scheme", content="light dark"),
+        node("title", title),
+        node("style", resources.files(__package__).joinpath(_STYLE).read_text("utf-8")),
+    )
+    footer = node("footer", f"Written by qtj {_version()} on {moment(written)}")
+    page = node("html", head, node("body", node("main", *content), footer), lang="en")
+    return f"<!DOCTYPE html>\n{markup(page)}\n"
+
+
+def _version() -> str:
+    try:
+        return metadata.version("quantumtrainingjob")
+    except metadata.PackageNotFoundError:  # run from its sources
+        return "from sources"

@@ -1,0 +1,68 @@
+"""The sections on the life of a run: time by stage, attempts and failures."""
+
+from collections.abc import Sequence
+from xml.etree.ElementTree import Element
+
+from qtj.report.details import RunDetails
+from qtj.report.html.element import node
+from qtj.report.html.parts import section, table
+from qtj.report.html.wording import duration, moment, share
+from qtj.report.stages import Attempt, Stage
+from qtj_contract.progress_log import EpochRecord
+from qtj_operator.api.status import Failure
+
+__all__ = ["attempts_section", "time_section"]
+
+_COLORS = {"training": 0, "inferring": 2, "restarting": 1, "suspended": 5, "failed": 3}
+_PREPARING = 4
+"""The colour of all other stages, such as starting."""
+
+
+def time_section(stages: Sequence[Stage]) -> Element:
+    """Returns the time of each stage, as a bar and as a table."""
+    total = sum(each.seconds for each in stages)
+    bar = [node("span", style=f"flex-grow: {each.seconds:.0f}", class_=_color(each)) for each in stages]
+    rows = [
+        (
+            node("span", node("i", class_=_color(each), aria_hidden="true"), each.name),
+            duration(each.seconds),
+            share(each.seconds / total),
+        )
+        for each in stages
+    ]
+    return section(
+        "Time",
+        node("div", *bar, class_="bar", aria_hidden="true"),
+        table(("Stage", "Time", "Share"), rows, numbers=(1, 2)),
+    )
+
+
+def attempts_section(details: RunDetails) -> Element:
+    """Returns the attempts with what ended each of them, and the replicas that failed."""
+    epochs = details.results.epochs
+    rows = [_attempt_row(each, epochs) for each in details.attempts]
+    failures = details.results.status.failures or ()
+    return section(
+        "Attempts",
+        table(("Attempt", "Began", "Time", "Epochs", "Ended by"), rows, numbers=(2,)) if rows else None,
+        _failure_table(failures) if failures else None,
+    )
+
+
+def _attempt_row(attempt: Attempt, epochs: Sequence[EpochRecord]) -> Sequence[str]:
+    own = [each.number for each in epochs if each.attempt == attempt.number]
+    numbers = f"{own[0]} to {own[-1]}" if len(own) > 1 else "".join(map(str, own)) or "–"
+    end = attempt.end or "nothing yet"
+    return str(attempt.number), moment(attempt.began), duration(attempt.seconds), numbers, end
+
+
+def _failure_table(failures: Sequence[Failure]) -> Element:
+    rows = [
+        (each.pod, str(each.attempt), "–" if each.exit_code is None else str(each.exit_code), each.reason, each.message)
+        for each in failures
+    ]
+    return table(("Failed replica", "Attempt", "Exit code", "Reason", "Message"), rows, numbers=(1, 2))
+
+
+def _color(stage: Stage) -> str:
+    return f"b{_COLORS.get(stage.name, _PREPARING)}"

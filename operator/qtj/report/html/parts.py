@@ -1,0 +1,54 @@
+"""Parts that the sections of a page are made of: tables, lists of facts, texts to copy."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from xml.etree.ElementTree import Element
+
+from qtj.report.html.element import Child, node
+
+__all__ = ["card", "facts", "listing", "section", "table"]
+
+
+def section(title: str, *content: Child, class_: str | None = None) -> Element:
+    """Returns a section of the page."""
+    return node("section", node("h2", title), *content, class_=class_)
+
+
+def card(name: str, value: str, note: str = "") -> Element:
+    """Returns one of the most important numbers, with its name and a note."""
+    return node("div", node("dt", name), node("dd", value), node("dd", note, class_="note"), class_="card")
+
+
+def facts(of: Mapping[str, Child], class_: str = "facts") -> Element:
+    """Returns names and their values, as a list in columns."""
+    rows = (node("div", node("dt", name), node("dd", value)) for name, value in of.items())
+    return node("dl", *rows, class_=class_)
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[Child]], *, numbers: Sequence[int] = ()) -> Element:
+    """Returns a table that can be scrolled where it is too wide; the first cell of a row names it.
+
+    Args:
+        headings: The names of the columns.
+        rows: The rows, as long as the headings.
+        numbers: The columns of numbers, which are aligned to the right.
+    """
+    classes = ["number" if column in numbers else None for column in range(len(headings))]
+    head = node(
+        "tr", *(node("th", name, scope="col", class_=kind) for name, kind in zip(headings, classes, strict=True))
+    )
+    body = [_row(row, classes) for row in rows]
+    return _scrolled(node("table", node("thead", head), node("tbody", *body)))
+
+
+def listing(text: str, name: str) -> Element:
+    """Returns text of fixed width, such as a file, that can be scrolled where it is too large."""
+    return node("pre", text, tabindex="0", role="region", aria_label=name)
+
+
+def _row(cells: Sequence[Child], classes: Sequence[str | None]) -> Element:
+    first, *others = zip(cells, classes, strict=True)
+    return node("tr", node("th", first[0], scope="row"), *(node("td", cell, class_=kind) for cell, kind in others))
+
+
+def _scrolled(content: Element) -> Element:
+    return node("div", content, class_="scrolled", tabindex="0")

@@ -1,0 +1,41 @@
+"""Numbers, times and sizes as a page shows them."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+__all__ = ["duration", "moment", "number", "option_text", "share"]
+
+_MINUTE, _HOUR = 60, 3600
+_SHOWN_IN_SECONDS = 120
+
+
+def number(value: float | None) -> str:
+    """Returns a number with four digits; a dash where there is none."""
+    return "–" if value is None else f"{value:.4g}"
+
+
+def option_text(value: Any) -> str:  # noqa: ANN401  JSON
+    """Returns the value of an option."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "–" if value in ("", None) else str(value)
+
+
+def share(value: float) -> str:
+    """Returns a share from 0 to 1 as a percentage."""
+    return f"{100 * value:.0f} %"
+
+
+def moment(at: datetime) -> str:
+    """Returns a time to the second, in UTC."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def duration(seconds: float) -> str:
+    """Returns a duration such as "24 s", "12 min 3 s" or "3 h 5 min"."""
+    whole = round(seconds)
+    if whole < _SHOWN_IN_SECONDS:
+        return f"{whole} s"
+    if whole < _HOUR:
+        return f"{whole // _MINUTE} min {whole % _MINUTE} s"
+    return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE} min"

@@ -1,0 +1,46 @@
+"""Pages as files: report.html in the folder of a run, or where its reader wants it."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from qtj.local.folder import Folder
+from qtj.local.history import History
+from qtj.report.details import details_of
+from qtj.report.html.comparison import comparison_page
+from qtj.report.html.page import run_page
+from qtj.runs.folders import PAGE, RecordedRun
+from qtj_operator.api.status import FINISHED
+from qtj_operator.controller.client import Object
+
+__all__ = ["page_at_end", "write_page"]
+
+
+def write_page(runs: Sequence[RecordedRun], path: Path) -> None:
+    """Writes the page of a run, or one that compares several runs.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    now = datetime.now(UTC)
+    found = [details_of(run, now) for run in runs]
+    text = run_page(found[0], now) if len(found) == 1 else comparison_page(found, now)
+    path.write_text(text, "utf-8")
+
+
+def page_at_end(folder: Folder, job: Object) -> str:
+    """Writes the page of a job that has just finished; returns where it is or why there is none.
+
+    Args:
+        folder: The folder of its run.
+        job: The job at its end; one that was only interrupted has no page yet.
+    """
+    if (job.get("status") or {}).get("phase") not in FINISHED or not folder.is_used:
+        return ""
+    path = folder.path / PAGE
+    name = History().name_of(job["metadata"]["name"], folder)
+    try:
+        write_page([RecordedRun(name, folder, dict(job))], path)
+    except OSError as problem:
+        return f"cannot write {path} ({problem.strerror}): `qtj report {name}` writes it once there is room"
+    return f"report: {path}"

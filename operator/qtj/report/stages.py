@@ -1,0 +1,149 @@
+"""How the time of a run was spent, and its attempts: both follow from its events and from what its program reported.
+
+start ─▶ starting ─▶ running: loading TensorFlow ─▶ ... ─▶ training ─▶ storing ─▶ inferring ─▶ end
+            ▲            │
+            └─ restarting, suspended, failed (until a retry): after each of them the next attempt begins
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from qtj_operator.api.conditions import FAILURES, Reason
+
+__all__ = ["Attempt", "Moment", "Stage", "attempts_of", "moments_of", "stages_of"]
+
+_RUNNING = "running"
+_STAGES: Mapping[str, str] = {
+    Reason.ALL_REPLICAS_READY: _RUNNING,
+    Reason.RESTARTING: "restarting",
+    Reason.SUSPENDED: "suspended",
+    Reason.RESUMED: "starting",
+    Reason.RETRIED: "starting",
+    Reason.WEIGHTS_STORED: "inferring",
+    Reason.NO_WEIGHTS: "inferring",
+    Reason.INFERRING: "inferring",
+    # A refused child is an event of a job that waits, too.
+    **dict.fromkeys((reason for reason in FAILURES if reason != Reason.CHILD_REJECTED), "failed"),
+    Reason.SPEC_CHANGED: "failed",
+}
+_ENDS_OF_ATTEMPTS = {"restarting", "suspended", "failed", "inferring"}
+_TRAINED = {Reason.WEIGHTS_STORED, Reason.NO_WEIGHTS}
+_NEXT_ATTEMPT = {Reason.RESTARTING, Reason.RESUMED, Reason.RETRIED}
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Something that happened in a run.
+
+    Attributes:
+        time: When.
+        reason: The reason of an event; empty where the program reported what it does.
+        message: The message of the event, or what the program does: "" while it trains.
+    """
+
+    time: datetime
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage of a run.
+
+    Attributes:
+        name: Its name, such as training.
+        seconds: How long it took, all of its parts together.
+    """
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt of the training.
+
+    Attributes:
+        number: Its number, from 1.
+        began: When it began.
+        seconds: How long it took.
+        end: What ended it, as a sentence; empty where nothing has.
+    """
+
+    number: int
+    began: datetime
+    seconds: float
+    end: str = ""
+
+
+def moments_of(events: Sequence[Mapping[str, Any]], activities: Sequence[tuple[datetime, str]]) -> Sequence[Moment]:
+    """Returns what happened, in order.
+
+    Args:
+        events: The events of the job.
+        activities: What its program reported that it does, and when.
+    """
+    reported = [Moment(at, "", activity) for at, activity in activities]
+    return sorted([*_dated(events), *reported], key=lambda each: each.time)
+
+
+def stages_of(begin: datetime, moments: Sequence[Moment], end: datetime) -> Sequence[Stage]:
+    """Returns the stages in the order in which they first began.
+
+    Args:
+        begin: When the operator took the job up.
+        moments: What happened since; without any, nothing is known.
+        end: The end of the job, or the time up to which it is known.
+    """
+    if not moments:
+        return ()
+    took: dict[str, float] = {}
+    changes = [(begin, "starting"), *_changes(moments)]
+    ends = [*(time for time, _ in changes[1:]), end]
+    for (time, name), until in zip(changes, ends, strict=True):
+        took[name] = took.get(name, 0) + max(0.0, (until - time).total_seconds())
+    return [Stage(name, seconds) for name, seconds in took.items() if seconds > 0]
+
+
+def attempts_of(begin: datetime, moments: Sequence[Moment], end: datetime) -> Sequence[Attempt]:
+    """Returns the attempts of the training; see `stages_of`."""
+    return list(_attempts(begin, moments, end)) if moments else ()
+
+
+def _changes(moments: Sequence[Moment]) -> Iterator[tuple[datetime, str]]:
+    """Yields when which stage began; what a program reports counts while its job is running."""
+    stage = "starting"
+    for moment in moments:
+        after = _STAGES.get(moment.reason, stage)
+        if after != stage:
+            stage = after
+            yield moment.time, stage
+        elif stage == _RUNNING and not moment.reason:
+            yield moment.time, moment.message or "training"
+
+
+def _attempts(since: datetime, moments: Sequence[Moment], end: datetime) -> Iterator[Attempt]:
+    number, is_active = 1, True
+    for moment in moments:
+        if is_active and _STAGES.get(moment.reason) in _ENDS_OF_ATTEMPTS:
+            yield Attempt(number, since, max(0.0, (moment.time - since).total_seconds()), moment.message)
+            is_active = False
+        if moment.reason in _TRAINED:
+            return  # what is suspended or retried from now on is inference
+        if moment.reason in _NEXT_ATTEMPT:
+            number, since, is_active = number + 1, moment.time, True
+    if is_active:
+        yield Attempt(number, since, max(0.0, (end - since).total_seconds()))
+
+
+def _dated(events: Sequence[Mapping[str, Any]]) -> Iterator[Moment]:
+    """Yields the events that have a time; one that is damaged is left out."""
+    for event in events:
+        try:
+            time = datetime.fromisoformat(event["firstTimestamp"])
+        except (KeyError, TypeError, ValueError):
+            continue
+        if time.tzinfo:
+            yield Moment(time, event["reason"], event["message"])

@@ -1,0 +1,116 @@
+"""The operator's command line: `python -m qtj_operator`, and `qtj operator`, which passes its options on.
+
+The libraries of the operator are imported when it starts, so that `--help` needs none of them.
+"""
+
+import argparse
+import asyncio
+import logging
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from qtj_contract import printable
+
+__all__ = ["MISUSED", "examples", "main", "report"]
+
+_FAILED, MISUSED = 1, 2
+"""Exit codes."""
+_PLAIN = "plain"
+
+log = logging.getLogger(__name__)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that reports a mistake in one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        sys.exit(report(f"{message} ({self.prog} --help tells more)", MISUSED))
+
+
+def examples(program: str) -> tuple[str, ...]:
+    """Returns command lines that work as they are written."""
+    return program, f"{program} --namespace research --port 0"
+
+
+def main(arguments: Sequence[str], program: str) -> int:
+    """Runs the operator until it gets SIGTERM or SIGINT.
+
+    Args:
+        arguments: Its options.
+        program: How it was called, for its help.
+
+    Returns:
+        The exit code: 0, or 1 when the operator could not start or had to end.
+
+    Raises:
+        ModuleNotFoundError: A library is not installed.
+        SystemExit: After the help with 0, and after a mistake in the options with 2.
+    """
+    options = _parser(program).parse_args(arguments)
+
+    from qtj_operator.cluster.operator import Settings, run_operator  # noqa: PLC0415
+    from qtj_operator.cluster.server import PortError  # noqa: PLC0415
+    from qtj_operator.controller.client import ApiError  # noqa: PLC0415
+
+    _log(options.log_format, verbose=options.verbose)
+    settings = Settings(namespace=options.namespace, port=options.port, lease_namespace=options.lease_namespace)
+    try:
+        asyncio.run(run_operator(settings))
+    except (ApiError, PortError) as error:
+        if options.log_format == _PLAIN:
+            return report(str(error), _FAILED)
+        log.critical("%s", error)
+    except Exception:
+        # In the form that was asked for, so that a log collector gets it whole.
+        log.critical("the operator ends by a defect of its own", exc_info=True)
+    else:
+        return 0
+    return _FAILED
+
+
+def report(problem: str, code: int) -> int:
+    """Writes on stderr why the operator ends, and returns the exit code."""
+    sys.stderr.write("".join(f"qtj: {line}\n" for line in printable(problem).split("\n")))
+    return code
+
+
+def _parser(program: str) -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog=program,
+        description="Run the operator: in a pod with its service account, elsewhere with your kubeconfig.",
+        epilog="\n  ".join(("Examples:", *examples(program))),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    option = parser.add_argument
+    option("--namespace", help="look after this namespace only (default: all namespaces)")
+    option("--port", type=int, default=8080, help="port of /healthz, /readyz and /metrics; 0 for none (default: 8080)")
+    option(
+        "--lease-namespace",
+        metavar="NAMESPACE",
+        help="work only while holding a Lease in this namespace, so that a second operator can stand by (default: no "
+        "election)",
+    )
+    option(
+        "--log-format",
+        choices=(_PLAIN, "json"),
+        default=_PLAIN,
+        help="lines for people, or JSON for a log collector (default: plain)",
+    )
+    option("-v", "--verbose", action="store_true", help="log the messages of the libraries as well")
+    return parser
+
+
+def _log(form: str, *, verbose: bool) -> None:
+    from pythonjsonlogger.json import JsonFormatter  # noqa: PLC0415
+
+    fields = "%(asctime)s %(levelname)s %(name)s %(message)s"
+    plain = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(plain if form == _PLAIN else JsonFormatter(fields))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+    if not verbose:
+        logging.getLogger("kopf").setLevel(logging.WARNING)
+        for name, level in (("kubernetes", logging.ERROR), ("kubernetes.aio.leaderelection", logging.CRITICAL)):
+            logging.getLogger(name).setLevel(level)  # what these report, we say in a sentence

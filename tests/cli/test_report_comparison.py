@@ -1,0 +1,88 @@
+"""`qtj report A B`: several runs in one table and on one page."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from qtj_contract.predictions import Predictions
+from tests.cli.html_page import Page
+from tests.cli.qtj import qtj
+from tests.cli.test_report import Left
+
+LINE = Predictions(labels=[0.0, 2.0], predictions=[0.0, 1.0], examples=2)
+
+
+def run(folder: Path, number: int, *losses: float, **options: object) -> None:
+    left = Left(folder, number)
+    left.epochs(*losses)
+    left.predictions(LINE)
+    left.inference(mse=losses[-1])
+    record = {"workload": "qcnn", "options": {"seed": 0, **options}, "versions": {"numpy": "2.0.2"}}
+    (left.place / "weights/1f3c.json").write_text(json.dumps(record))
+    left.record(left.status)
+
+
+@pytest.fixture
+def runs(folder: Path) -> Path:
+    run(folder, 1, 0.75, 0.5, rate=0.01)
+    run(folder, 2, 0.5, 0.25, rate=0.1)
+    return folder / "qtj-artifacts"
+
+
+def test_several_runs_are_a_table_and_a_page(runs: Path) -> None:
+    answer = qtj("report", "own/1", "own/2")
+
+    assert answer.code == 0, answer.errors
+    assert answer.output.splitlines() == [
+        "RUN     PHASE      EPOCH   LOSS   MSE",
+        "own/1   Complete   2       0.5    0.5",
+        "own/2   Complete   2       0.25   0.25",
+        "page: qtj-artifacts/comparison.html",
+    ]
+    assert Page.read(runs / "comparison.html").mistakes == []
+
+
+def test_the_page_has_a_curve_for_each_run_and_what_differs_between_them(runs: Path) -> None:
+    qtj("report", "own/1", "own/2")
+
+    page = Page.read(runs / "comparison.html")
+
+    assert (page.references, page.all("script")) == ([], [])
+    assert page.texts("figcaption") == ["Loss, training setown/1own/2"]
+    assert page.section("Options that differ") == "own/1own/2rate0.010.1"
+    assert "Versions that differ" not in page.texts("h2")
+    assert page.section("Results").endswith("own/1✓ Complete20.5––0.5––own/2✓ Complete20.25––0.25––")
+
+
+def test_html_says_where_the_comparison_is_written(runs: Path) -> None:
+    answer = qtj("report", "own/1", "own/2", "--html", "both.html")
+
+    assert answer.output == "page: both.html\n"
+    assert not (runs / "comparison.html").exists()
+
+
+def test_the_reports_of_several_runs_are_a_list_for_programs(runs: Path) -> None:
+    told = json.loads(qtj("report", "own/1", "own/2", "-o", "json").output)
+
+    assert told["kind"] == "List"
+    assert [each["run"] for each in told["items"]] == ["own/1", "own/2"]
+    assert not (runs / "comparison.html").exists()
+
+
+def test_runs_without_anything_in_common_are_compared_too(folder: Path, runs: Path) -> None:
+    Left(folder, 3).record({})
+    run(folder, 4, *[1.0] * 3, shots=100)
+
+    answer = qtj("report", "own/1", "own/3", "own/4")
+
+    assert "own/3   Interrupted   -       -      -" in answer.output
+    assert Page.read(runs / "comparison.html").section("Options that differ").endswith("rate0.01––seed0–0shots––100")
+
+
+def test_a_folder_and_several_runs_contradict_each_other(runs: Path) -> None:
+    answer = qtj("report", "own/1", "own/2", "--artifacts", "x")
+
+    said = "--artifacts is the folder of one run, and several are named: leave one of them out"
+    assert (answer.code, answer.sentences) == (2, [said])
+    assert not (runs / "comparison.html").exists()

@@ -1,0 +1,189 @@
+"""A replica that was disrupted or deleted: run again, and nothing is spent."""
+
+from typing import Any
+
+import pytest
+
+from tests.core.conditions import failed_message
+from tests.core.world import running_job, starting_job
+
+
+def test_a_disrupted_worker_restarts_the_gang_without_spending_the_budget() -> None:
+    decision = running_job(backoff_limit=0).with_pod("worker-1", exit_code=143, disrupted=True).decide()
+
+    assert (decision.status.attempt, decision.status.restarts, decision.status.disruptions) == (2, 0, 1)
+    assert decision.actions == ()
+
+
+def test_even_a_final_exit_code_is_no_verdict_when_the_pod_was_disrupted() -> None:
+    decision = running_job(backoff_limit=0).with_pod("worker-1", exit_code=1, disrupted=True).decide()
+
+    assert decision.status.disruptions == 1
+
+
+def test_a_worker_that_lost_its_disrupted_peer_spends_nothing_either() -> None:
+    world = running_job(backoff_limit=0).with_pod("worker-0", exit_code=75)
+
+    decision = world.with_pod("worker-1", exit_code=143, disrupted=True).decide()
+
+    assert (decision.status.attempt, decision.status.restarts, decision.status.disruptions) == (2, 0, 1)
+
+
+def test_a_peer_that_is_being_preempted_explains_it_before_it_is_gone() -> None:
+    world = running_job(backoff_limit=0).with_pod("worker-0", exit_code=75)
+
+    decision = world.with_pod("worker-1", ready=True, disrupted=True, deleting=True).decide()
+
+    assert (decision.status.attempt, decision.status.restarts, decision.status.disruptions) == (2, 0, 1)
+
+
+def test_a_preempted_pod_counts_as_lost_at_once_because_its_end_may_not_be_seen() -> None:
+    decision = running_job(backoff_limit=0).with_pod("worker-1", ready=True, disrupted=True, deleting=True).decide()
+
+    assert (decision.status.attempt, decision.status.disruptions) == (2, 1)
+    assert [failure.reason for failure in decision.status.failures or ()] == ["Disrupted"]
+
+
+def test_a_disruption_that_has_not_begun_yet_changes_nothing() -> None:
+    decision = running_job().with_pod("worker-1", ready=True, disrupted=True).decide()
+
+    assert (decision.status.attempt, decision.status.phase) == (1, "Running")
+
+
+@pytest.mark.parametrize("exit_code", [1, 75, 134, 139])
+def test_a_peer_of_a_disrupted_pod_may_end_as_it_likes(exit_code: int) -> None:
+    """Plain TensorFlow ends with 1 when it loses a peer, and sometimes aborts."""
+    world = running_job(backoff_limit=0).with_pod("worker-0", exit_code=exit_code)
+
+    decision = world.with_pod("worker-1", exit_code=143, disrupted=True).decide()
+
+    assert (decision.status.attempt, decision.status.restarts, decision.status.disruptions) == (2, 0, 1)
+    assert (
+        running_job(backoff_limit=0)
+        .without_pod("worker-1")
+        .with_pod("worker-0", exit_code=exit_code)
+        .decide()
+        .status.disruptions
+        == 1
+    )
+
+
+def test_a_disruption_beside_a_program_that_used_too_much_memory_counts() -> None:
+    world = running_job().with_pod("worker-0", exit_code=137, reason="OOMKilled")
+
+    decision = world.with_pod("worker-1", exit_code=143, disrupted=True).decide()
+
+    assert (decision.status.restarts, decision.status.disruptions) == (1, None)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"exit_code": 137, "reason": "ContainerStatusUnknown"},
+        {"reason": "UnexpectedAdmissionError"},
+        {"reason": "NodeShutdown"},
+        {"reason": "OutOfcpu"},
+        {"exit_code": 143, "reason": "Terminated"},
+        {"reason": "VolumeAttachmentLimitExceeded"},
+        {"reason": "Evicted", "says": "Pod was rejected: The node had condition: [DiskPressure]. "},
+    ],
+)
+def test_what_a_node_does_to_a_pod_does_not_count(how: dict[str, Any]) -> None:
+    status = running_job(backoff_limit=0).with_pod("worker-1", **how).decide().status
+
+    assert (status.attempt, status.restarts, status.disruptions) == (2, 0, 1)
+
+
+def test_a_gang_that_never_had_all_its_places_does_not_count_when_a_member_gives_up_waiting() -> None:
+    world = starting_job(runPolicy={"backoffLimit": 0})
+    world = world.with_pod("worker-1", unscheduled="0/3 nodes are available").with_pod("worker-0", exit_code=75)
+
+    assert world.decide().status.disruptions == 1
+    assert world.without_pod("worker-1").decide().status.disruptions == 1, "a quota may keep it from existing"
+    assert world.with_pod("worker-0", exit_code=137).decide().status.reason == "BackoffLimitExceeded"
+
+
+def test_disruptions_end_the_job_where_its_author_limits_them() -> None:
+    world = running_job(runPolicy={"disruptionLimit": 2}).with_status(disruptions=1).without_pod("worker-1")
+
+    assert (world.decide().status.phase, world.decide().status.disruptions) == ("Restarting", 2)
+    failed = world.with_status(disruptions=2)
+    assert failed.decide().status.reason == "DisruptionLimitExceeded"
+    assert failed_message(failed).endswith(
+        "the gang was restarted 2 times after disruptions, as often as disruptionLimit allows"
+    )
+
+
+@pytest.mark.parametrize("exit_code", [137, 143])
+def test_a_deleted_pod_does_not_count_however_late_it_is_seen(exit_code: int) -> None:
+    decision = running_job(backoff_limit=0).with_pod("worker-1", exit_code=exit_code, deleting=True).decide()
+
+    assert (decision.status.attempt, decision.status.restarts, decision.status.disruptions) == (2, 0, 1)
+
+
+@pytest.mark.parametrize("how", [{"exit_code": 139}, {"exit_code": 137, "reason": "OOMKilled"}])
+def test_a_pod_that_crashed_before_somebody_deleted_it_counts(how: dict[str, object]) -> None:
+    decision = running_job().with_pod("worker-1", deleting=True, **how).decide()
+
+    assert (decision.status.restarts, decision.status.disruptions) == (1, None)
+
+
+def test_a_running_member_that_somebody_deletes_is_lost_at_once() -> None:
+    decision = running_job(backoff_limit=0).with_pod("worker-1", ready=True, deleting=True).decide()
+
+    assert (decision.status.attempt, decision.status.disruptions) == (2, 1)
+    assert decision.actions == ()
+
+
+def test_before_the_gang_runs_a_pod_that_somebody_deletes_may_go_and_come_again() -> None:
+    decision = starting_job().with_pod("worker-1", ready=True, deleting=True).decide()
+
+    assert (decision.status.attempt, decision.status.disruptions) == (1, None)
+
+
+def test_before_the_gang_runs_a_preempted_pod_restarts_it_all_the_same() -> None:
+    decision = starting_job().with_pod("worker-1", ready=True, disrupted=True, deleting=True).decide()
+
+    assert (decision.status.attempt, decision.status.disruptions) == (2, 1)
+
+
+def test_a_running_gang_that_misses_a_member_is_lost_although_there_is_no_pod_to_ask() -> None:
+    decision = running_job(backoff_limit=0).without_pod("worker-1").decide()
+
+    assert (decision.status.attempt, decision.status.restarts, decision.status.disruptions) == (2, 0, 1)
+    assert decision.status.failures == ()
+    assert decision.events[0].message == "qcnn-worker-1 is gone; all replicas restart as attempt 2"
+
+
+def test_a_gang_of_which_nothing_is_left_starts_again() -> None:
+    assert running_job().without_pods().decide().status.attempt == 2
+
+
+def test_it_is_missed_once_for_then_the_gang_runs_no_more() -> None:
+    world = running_job().without_pod("worker-1").recorded()
+
+    assert world.recorded().without_pods().decide().status.attempt == 2
+
+
+def test_a_peer_that_notices_the_missing_one_spends_nothing() -> None:
+    decision = running_job(backoff_limit=0).without_pod("worker-1").with_pod("worker-0", exit_code=75).decide()
+
+    assert (decision.status.attempt, decision.status.disruptions) == (2, 1)
+
+
+def test_several_that_are_disrupted_at_once_are_one_disruption() -> None:
+    world = running_job(workers=4, backoff_limit=0).without_pod("worker-3").with_pod("worker-0", exit_code=75)
+    world = world.with_pod("worker-1", ready=True, disrupted=True, deleting=True)
+
+    status = world.with_pod("worker-2", exit_code=143, disrupted=True).decide().status
+
+    assert (status.attempt, status.restarts, status.disruptions) == (2, 0, 1)
+    assert len(status.failures or ()) == 3
+
+
+def test_disruptions_and_restarts_are_counted_apart() -> None:
+    world = running_job(backoff_limit=1).with_pod("worker-1", exit_code=137).recorded()
+    world = world.with_pods(ready=True).recorded().without_pod("worker-0").recorded()
+
+    assert (world.job.status.attempt, world.job.status.restarts, world.job.status.disruptions) == (3, 1, 1)
+    assert world.with_pods(exit_code=75).decide().status.reason == "BackoffLimitExceeded"

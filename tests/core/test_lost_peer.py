@@ -1,0 +1,87 @@
+"""A worker that ended because it lost a peer: what became of the peer decides."""
+
+from typing import Any
+
+from qtj_operator.core.ending import Ending
+from tests.core.world import NOW, World, later, running_job
+
+LOST_A_PEER = Ending(exit_code=75, reason="Error", text="", time=NOW)
+
+
+def job_that_lost_a_peer(**peer: Any) -> World:
+    """Worker 0 has ended because it lost a peer, with no budget for failures; `peer` says how worker 1 is."""
+    world = running_job(workers=2, backoff_limit=0)
+    return world.with_pod("worker-0", phase="Failed", ending=LOST_A_PEER).with_pod("worker-1", **peer)
+
+
+def test_a_worker_that_lost_a_peer_is_no_verdict_while_the_peer_seems_to_run() -> None:
+    decision = job_that_lost_a_peer(ready=True).decide()
+
+    assert (decision.status.attempt, decision.status.phase) == (1, "Running")
+    assert (decision.actions, decision.events) == ((), ())
+    assert decision.wake_at == later(seconds=75)
+
+
+def test_a_peer_on_a_node_that_is_missed_explains_it_and_does_not_count() -> None:
+    world = job_that_lost_a_peer(ready=True).recorded()
+
+    decision = world.with_pod("worker-1", phase="Running", missed=True).decide(later(seconds=40))
+
+    assert (decision.status.attempt, decision.status.restarts, decision.status.disruptions) == (2, 0, 1)
+    lost = [(failure.pod, failure.reason) for failure in decision.status.failures or ()]
+    assert lost == [("qcnn-worker-0", "Error"), ("qcnn-worker-1", "Disrupted")]
+
+
+def test_a_peer_whose_own_node_calls_it_unready_explains_nothing() -> None:
+    world = job_that_lost_a_peer(phase="Running").recorded()
+
+    waiting, later_on = world.decide(later(seconds=40)).status, world.decide(later(seconds=75)).status
+
+    assert (waiting.attempt, waiting.disruptions) == (1, None)
+    assert (later_on.reason, later_on.disruptions) == ("BackoffLimitExceeded", None)
+
+
+def test_a_peer_that_has_crashed_counts_before_its_pod_is_called_failed() -> None:
+    crash = Ending(exit_code=137, reason="Error", text="", time=NOW)
+
+    decision = job_that_lost_a_peer(phase="Running", ready=False, ending=crash).decide()
+
+    assert (decision.status.reason, decision.status.disruptions) == ("BackoffLimitExceeded", None)
+
+
+def test_a_peer_that_is_evicted_meanwhile_explains_it_and_does_not_count() -> None:
+    world = job_that_lost_a_peer(ready=True).recorded()
+
+    decision = world.with_pod("worker-1", phase="Running", deleting=True).decide(later(seconds=40))
+
+    assert (decision.status.attempt, decision.status.disruptions) == (2, 1)
+
+
+def test_a_peer_that_vanishes_meanwhile_explains_it_and_does_not_count() -> None:
+    decision = job_that_lost_a_peer(ready=True).recorded().without_pod("worker-1").decide(later(seconds=40))
+
+    assert (decision.status.attempt, decision.status.disruptions) == (2, 1)
+
+
+def test_a_peer_that_turns_out_to_have_crashed_counts_at_once() -> None:
+    decision = job_that_lost_a_peer(ready=True).recorded().with_pod("worker-1", exit_code=137).decide(later(seconds=2))
+
+    assert decision.status.reason == "BackoffLimitExceeded"
+
+
+def test_a_worker_whose_peer_keeps_running_counts_in_the_end() -> None:
+    assert job_that_lost_a_peer(ready=True).recorded().decide(later(seconds=75)).status.reason == "BackoffLimitExceeded"
+
+
+def test_a_node_that_is_missed_alone_explains_nothing() -> None:
+    decision = running_job(workers=2).with_pod("worker-1", phase="Running", missed=True).decide()
+
+    assert (decision.status.attempt, decision.actions) == (1, ())
+
+
+def test_a_sidecar_that_runs_is_no_peer_that_could_explain_a_loss() -> None:
+    world = running_job(workers=1, backoff_limit=0)
+
+    decision = world.with_pod("worker-0", phase="Running", ending=LOST_A_PEER).decide()
+
+    assert decision.status.reason == "BackoffLimitExceeded"

@@ -1,0 +1,95 @@
+"""What keeps a job from running: images, nodes, and children that the API server refuses."""
+
+from datetime import datetime
+
+import pytest
+
+from qtj_operator.api.conditions import Reason
+from qtj_operator.api.status import Status
+from qtj_operator.core.status import with_obstacle
+from tests.core.conditions import running
+from tests.core.world import NOW, World, later, new_job, running_job, starting_job
+
+
+def refused(world: World, now: datetime = NOW) -> World:
+    """The world after a pass whose creations the API server refused."""
+    before, after = world.job.status, world.decide(now).status
+    status = with_obstacle(before, after, Reason.CHILD_REJECTED, "exceeded quota", now)
+    return world.with_status(**dict(status))
+
+
+@pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
+def test_an_image_that_cannot_be_pulled_is_named(reason: str) -> None:
+    world = starting_job().with_pod("worker-1", waiting=(reason, "no such host"))
+
+    assert running(world).reason == "ImageNotPulled"
+    assert running(world).message == (
+        'image "registry.example/trainer:1" of qcnn-worker-1 cannot be pulled: '
+        "check its name and whether the node may pull it"
+    )
+
+
+def test_another_reason_why_a_container_does_not_start_is_the_kubelets() -> None:
+    world = starting_job().with_pod("worker-0", waiting=("CreateContainerConfigError", 'secret "gcs" not found'))
+
+    assert running(world).reason == "ContainerNotStarted"
+    assert running(world).message == 'qcnn-worker-0 cannot start (CreateContainerConfigError): secret "gcs" not found'
+
+
+@pytest.mark.parametrize("reason", ["ContainerCreating", "PodInitializing"])
+def test_a_container_that_is_being_created_is_no_obstacle(reason: str) -> None:
+    assert running(starting_job().with_pod("worker-0", waiting=(reason, ""))).reason == "Starting"
+
+
+def test_a_pod_that_no_node_takes_is_explained_by_the_scheduler() -> None:
+    world = starting_job().with_pod("worker-1", unscheduled="0/3 nodes are available: 3 Insufficient cpu.")
+
+    assert running(world).reason == "Unschedulable"
+    assert running(world).message == "no node can run qcnn-worker-1: 0/3 nodes are available: 3 Insufficient cpu."
+
+
+def test_an_obstacle_stays_after_a_restart() -> None:
+    world = running_job(attempt=2).with_pod("worker-1", unscheduled="0/3 nodes are available")
+
+    assert running(world).reason == "Unschedulable"
+
+
+def test_an_obstacle_is_reported_once() -> None:
+    world = starting_job().with_pod("worker-1", waiting=("ErrImagePull", "not found"))
+
+    assert [event.reason for event in world.decide().events] == ["ImageNotPulled"]
+    assert world.recorded().decide().events == ()
+
+
+def test_a_child_that_was_refused_keeps_the_job_from_running() -> None:
+    status = refused(new_job().recorded()).job.status
+
+    assert (status.phase, status.reason) == ("Pending", "ChildRejected")
+
+
+def test_a_refusal_leaves_alone_what_else_is_known_of_the_job() -> None:
+    resumed = running_job().with_spec(suspend=True).recorded().with_spec(suspend=False).recorded().without_pods()
+
+    status = refused(resumed).job.status
+
+    assert [(c.type, c.reason) for c in status.conditions or ()] == [
+        ("Running", "ChildRejected"),
+        ("Suspended", "Resumed"),
+        ("Reconciling", "ChildRejected"),
+    ]
+    assert status.observed_generation == 3
+
+
+def test_a_job_of_which_nothing_is_known_yet_may_be_refused_a_child() -> None:
+    status = with_obstacle(Status(), Status(), Reason.CHILD_REJECTED, "exceeded quota", NOW)
+
+    assert (status.phase, status.observed_generation) == ("Pending", 0)
+
+
+def test_a_running_gang_of_which_a_service_is_refused_waits_for_it() -> None:
+    world = running_job().without_service("worker-1")
+    blocked = refused(world, later(minutes=1))
+
+    assert blocked.job.status.phase == "Pending"
+    assert refused(blocked, later(minutes=2)) == blocked, "as long as it is refused nothing is written"
+    assert blocked.with_services().decide().status.phase == "Running"

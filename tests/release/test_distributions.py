@@ -1,0 +1,168 @@
+"""The four distributions: what each has, what it asks for, and that it needs none of the others but those it names."""
+
+import re
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Mapping
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from tests.release.version import ROOT, VERSION
+from tests.release.wheel import PACKAGES, faults
+
+CONTRACT, COMMAND, OPERATOR, TRAINER = (
+    f"quantumtrainingjob{part}" for part in ("_contract", "", "_operator", "_trainer")
+)
+FOLDERS = {
+    CONTRACT: "operator/qtj_contract",
+    OPERATOR: "operator/qtj_operator",
+    TRAINER: "trainer/qtj_trainer",
+    COMMAND: ".",
+}
+UV = Path(sys.executable).with_name("uv")
+IMPORTS = """
+import importlib, pkgutil, sys
+*sys.path[:0], name, absent = sys.argv[1:]
+package = importlib.import_module(name)
+for module in pkgutil.walk_packages(package.__path__, name + "."):
+    if not module.name.endswith(("__main__", "libqtj_fused", "libqtj_op", "libqtj_tracer")):  # libraries are no modules
+        importlib.import_module(module.name)
+print(*sorted(set(absent.split(",")) & sys.modules.keys()))
+"""
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """The wheel of each distribution, built with what requirements/build.txt pins."""
+    folder = tmp_path_factory.mktemp("wheels")
+    python = folder / "venv" / "bin" / "python"
+    subprocess.run([UV, "venv", "-q", "--python", sys.executable, folder / "venv"], check=True)
+    requirements = ROOT / "requirements" / "build.txt"
+    subprocess.run([UV, "pip", "install", "-q", "--python", python, "--require-hashes", "-r", requirements], check=True)
+    build = (python, "-m", "hatchling", "build", "-t", "wheel", "-d", folder)
+    for source in FOLDERS.values():
+        subprocess.run(build, cwd=ROOT / source, check=True, capture_output=True)
+    return {path.name.partition("-")[0]: path for path in folder.glob("*.whl")}
+
+
+@pytest.fixture(scope="module")
+def unpacked(wheels: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    folders = {name: tmp_path_factory.mktemp(name) for name in wheels}
+    for name, folder in folders.items():
+        ZipFile(wheels[name]).extractall(folder)
+    return folders
+
+
+def metadata(wheel: Path) -> str:
+    with ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        return archive.read(name).decode()
+
+
+def required(wheel: Path, extra: str = "") -> set[str]:
+    """What a wheel asks for, always or for an extra, without versions but those of our own distributions."""
+    lines = re.findall(r"^Requires-Dist: (.*)$", metadata(wheel), re.MULTILINE)
+    chosen = [line.partition(";")[0] for line in lines if (f"extra == '{extra}'" in line if extra else ";" not in line)]
+    return {line if line.startswith("quantumtrainingjob") else re.split(r"[<>=\[]", line)[0] for line in chosen}
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_wheel_has_its_own_package_alone(wheels: Mapping[str, Path], name: str) -> None:
+    built_here = ["its name has no manylinux tag, so package indexes refuse it"]  # until auditwheel has repaired it
+
+    assert faults(wheels[name]) == (built_here if name == TRAINER else [])
+
+
+def test_the_command_has_the_programs_that_init_writes(unpacked: Mapping[str, Path]) -> None:
+    programs = {path.name: path.read_text() for path in (unpacked[COMMAND] / "qtj/create/programs").iterdir()}
+
+    assert programs == {path.name: path.read_text() for path in (ROOT / "examples").glob("own_*.py")}
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_wheel_has_the_license(unpacked: Mapping[str, Path], name: str) -> None:
+    [text] = unpacked[name].glob("*.dist-info/licenses/LICENSE")
+
+    assert text.read_text() == (ROOT / "LICENSE").read_text()
+
+
+def test_the_contract_needs_nothing(wheels: Mapping[str, Path]) -> None:
+    assert "Requires-Dist" not in metadata(wheels[CONTRACT])
+
+
+def test_the_operator_needs_no_trainer_and_kopf_with_its_extra_alone(wheels: Mapping[str, Path]) -> None:
+    contract = f"quantumtrainingjob-contract=={VERSION}"
+
+    assert required(wheels[OPERATOR]) == {contract, "prometheus-client", "pydantic", "pyyaml"}
+    assert required(wheels[OPERATOR], "cluster") == {"aiohttp", "kopf", "kubernetes", "python-json-logger"}
+
+
+def test_the_trainer_needs_nothing_of_the_operator(wheels: Mapping[str, Path]) -> None:
+    needed = required(wheels[TRAINER])
+
+    assert {each for each in needed if each.startswith("quantum")} == {f"quantumtrainingjob-contract=={VERSION}"}
+    assert {"tensorflow", "tensorflow-quantum"} <= needed
+    assert not {"kopf", "kubernetes", "aiohttp", "pydantic", "pyyaml"} & needed
+
+
+def test_the_extras_of_the_command_are_the_other_distributions(wheels: Mapping[str, Path]) -> None:
+    extras = {extra: required(wheels[COMMAND], extra) for extra in ("operator", "trainer", "gpu")}
+
+    assert extras == {
+        "operator": {f"quantumtrainingjob-operator[cluster]=={VERSION}"},
+        "trainer": {f"quantumtrainingjob-trainer=={VERSION}"},
+        "gpu": {f"quantumtrainingjob-trainer[gpu]=={VERSION}"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "beside", "absent"),
+    [
+        (CONTRACT, (), "pydantic,yaml,kopf,numpy,qtj,qtj_operator,qtj_trainer"),
+        (OPERATOR, (CONTRACT,), "typer,rich,numpy,tensorflow,qtj,qtj_trainer"),
+        (TRAINER, (CONTRACT,), "kopf,kubernetes,pydantic,qtj,qtj_operator"),
+        (COMMAND, (CONTRACT, OPERATOR), "kopf,tensorflow,qtj_trainer"),
+    ],
+)
+def test_a_distribution_is_imported_with_those_alone_that_it_asks_for(
+    unpacked: Mapping[str, Path], name: str, beside: tuple[str, ...], absent: str
+) -> None:
+    path = [unpacked[each] for each in (name, *beside)]
+    libraries = [] if name == CONTRACT else [sysconfig.get_path("purelib")]  # without the .pth files of the checkout
+
+    ended = subprocess.run(
+        [sys.executable, "-S", "-I", "-c", IMPORTS, *path, *libraries, PACKAGES[name], absent],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (ended.returncode, ended.stdout) == (0, "\n"), ended.stderr
+
+
+def test_the_trainers_libraries_load(unpacked: Mapping[str, Path]) -> None:
+    program = "import ctypes, sys; [ctypes.CDLL(path) for path in sys.argv[1:]]"
+    libraries = sorted(unpacked[TRAINER].rglob("*.so"))
+
+    assert len(libraries) == 3
+    subprocess.run([sys.executable, "-c", program, *libraries], check=True)
+
+
+def test_without_a_compiler_there_is_no_trainer(wheels: Mapping[str, Path], tmp_path: Path) -> None:
+    python = wheels[TRAINER].parent / "venv" / "bin" / "python"
+
+    ended = subprocess.run(
+        [python, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path],
+        cwd=ROOT / FOLDERS[TRAINER],
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ended.returncode == 1
+    assert "cannot be compiled: no C compiler: install gcc or set CC" in ended.stdout + ended.stderr
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,81 @@
+"""The training of a workload: runs the steps of its loop, and shows each epoch in the log and in TensorBoard."""
+
+import logging
+import time
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from qtj_trainer.run.checkpoints import Checkpoint
+from qtj_trainer.run.job import Run
+from qtj_trainer.run.position import Epoch, Position
+from qtj_trainer.run.progress_log import held_out_line
+from qtj_trainer.run.stopping import has_stopped
+from qtj_trainer.run.training import Shown, Training
+
+if TYPE_CHECKING:
+    from qtj_trainer.run.board import Board
+    from qtj_trainer.run.loop import Loop
+
+__all__ = ["WorkloadTraining"]
+
+log = logging.getLogger("qtj_trainer")
+
+
+class WorkloadTraining(Training):
+    """The training of a workload, which is the same in all processes."""
+
+    are_alike = True
+    _loop: "Loop"
+    _board: "Board | None"
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run.replica, run.checkpoints, run.options.epochs)
+        self._run = run
+
+    def complete(self, loop: "Loop", checkpoint: Checkpoint | None) -> Position:
+        """Trains from a checkpoint, if there is one, to the end. Returns the last position."""
+        self._loop = loop
+        self.expect_steps(loop.steps * self.epochs, loop.devices)
+        start = self.begin(loop, checkpoint)
+        self.telemetry.activity = "compiling"  # which the first step does
+        began = time.perf_counter()
+        with self._opened_board() if self.replica.cluster.leads else nullcontext() as self._board:
+            end = self._take_steps(start)
+        if end.best and has_stopped(end, self._run.options):
+            message = "stopped early: the loss on the held-out set was lowest after epoch %d, %d epochs ago"
+            log.info(message, end.best.number, end.epochs - end.best.number)
+        log.info("trained %d steps in %.1f s", end.step - start.step, time.perf_counter() - began)
+        return end
+
+    def shown(self, epoch: Epoch) -> Shown:
+        """Returns the accuracy on held-out and training set, as the workload defines it, and the held-out loss."""
+        accuracy = self._run.workload.accuracy
+        if accuracy is None:
+            return Shown(None, None, epoch.validation_loss)
+        return Shown(epoch.scores[accuracy], epoch.training_scores.get(accuracy), epoch.validation_loss)
+
+    def end_epoch(self, position: Position) -> None:
+        """Reports an epoch."""
+        assert position.last  # noqa: S101  an epoch has just ended
+        self.report_epoch(position, held_out_line(position.last, self.epochs))
+        if self._board:
+            self._board.show(position.last, self._loop.readouts, self._loop.weights())
+
+    def _take_steps(self, start: Position) -> Position:
+        position, before = start, time.perf_counter()
+        for position in self._loop.positions(start, self._needs_state):
+            seconds = time.perf_counter() - before
+            self.show(position)
+            self.reach(position, seconds, settled=self._loop.is_settled)
+            before = time.perf_counter()
+        return position
+
+    def _needs_state(self, step: int) -> bool:
+        """Returns whether the state is needed after a step."""
+        return self.replica.stop.is_requested() or self._checkpoints.is_due_by_step(step)
+
+    def _opened_board(self) -> "Board":
+        from qtj_trainer.run.board import Board  # noqa: PLC0415
+
+        run = self._run
+        return Board(run.replica.store, run.replica.job_uid, circuit=run.workload.drawing(run.options))

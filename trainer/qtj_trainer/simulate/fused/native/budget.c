@@ -1,0 +1,40 @@
+/* The memory that all engines of a process may take for states that wait for their gradient. Who comes first gets what is
+ * left, and what does not fit is computed again. What an engine was lent comes back when it is released. */
+#include "engine.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* One part in so many of the free memory. The rest is for what else a program takes, and it takes that later. */
+enum { SHARE = 4 };
+
+static int64_t assumed_free = -1;
+
+EXPORT void qtj_assume_free(int64_t bytes) { assumed_free = bytes; }
+
+static size_t lent(void) {
+    size_t sum = 0;
+    for (const Engine *e = workspace.engines; e; e = e->next) sum += e->borrows ? e->keep_bytes : 0;
+    return sum;
+}
+
+EXPORT size_t qtj_lent(void) {
+    pool_enter();
+    size_t sum = lent();
+    pool_leave();
+    return sum;
+}
+
+static size_t free_bytes(size_t lent_bytes) {
+    if (assumed_free < 0) return qtj_free_memory("/sys/fs/cgroup", "/proc/self/cgroup", "/proc/meminfo");
+    return (size_t)assumed_free > lent_bytes ? (size_t)assumed_free - lent_bytes : 0;
+}
+
+/* What is free is looked at only when an engine asks for more than before. */
+void lend(Engine *e, long batch) {
+    size_t asked = (size_t)units_of(e, batch) * unit_bytes(e);
+    if (!e->borrows || asked <= e->asked) return;
+    size_t before = lent(), all = (free_bytes(before) + before) / SHARE;
+    size_t most = e->keep_bytes + (all > before ? all - before : 0);
+    e->asked = asked;
+    e->keep_bytes = asked < most ? asked : most;
+}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import yaml
 
+from tests.cluster.tools import ARGOCD, build
 from tests.cluster.tools import kubectl as kubectl_path
 from tests.controller.apiserver import ApiServer, Programs
 from tests.e2e.checks import Checks
@@ -80,6 +81,7 @@ def _argocd(world: World) -> Iterator[GitOps]:
     url = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
     server = ApiServer(url, kubeconfig, Programs("", "", kubectl_path()))
     folder = Path(tempfile.mkdtemp(prefix="qtj-argocd-"))
+    build(ARGOCD)
     try:
         install(server)
         with argocd_running(kubeconfig, folder):

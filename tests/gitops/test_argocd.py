@@ -2,8 +2,12 @@
 
 import json
 
+import pytest
+
 from tests.gitops.application import GitOps, job
 from tests.gitops.sets import application_set
+
+pytestmark = pytest.mark.slow  # Argo CD takes long to build
 
 
 def test_an_application_is_healthy_when_its_job_is_complete(gitops: GitOps) -> None:

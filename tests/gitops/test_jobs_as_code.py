@@ -7,6 +7,8 @@ import pytest
 from qtj_contract import Env
 from tests.gitops.application import GitOps, job
 
+pytestmark = pytest.mark.slow  # Argo CD takes long to build
+
 REPLACE = {"argocd.argoproj.io/sync-options": "Force=true,Replace=true"}
 HOOK = {"argocd.argoproj.io/hook": "Sync", "argocd.argoproj.io/hook-delete-policy": "BeforeHookCreation"}
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "argocd" / "example"

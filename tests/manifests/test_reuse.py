@@ -57,6 +57,15 @@ def test_another_name_or_spec_is_another_training(edit: dict[str, Any]) -> None:
     assert trained_as(job(**edit)) != trained_as(job())
 
 
+def test_a_later_version_of_the_operator_finds_what_was_stored() -> None:
+    """If this test fails, every job that is created again trains again: keep the digests as they are."""
+    assert trained_as(job()) == "spec-d97a4bb6e872d55de867a592a4ca25a0"
+
+
+def test_null_means_the_same_as_no_field() -> None:
+    assert trained_as(job(profiler=None)) == trained_as(job())
+
+
 @pytest.mark.parametrize(
     "edit", [{"suspend": False}, {"retry": 1}, {"inference": {}}, {"runPolicy": {"ttlSecondsAfterFinished": 60}}]
 )

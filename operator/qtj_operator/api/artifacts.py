@@ -56,7 +56,7 @@ _WEIGHTS = (_STORE_OR_RELATIVE, _VALID_BUCKET, _STAYS_BELOW, _NAMES_A_FILE)
 
 
 class ReusePolicy(StrEnum):
-    """Whose checkpoints and result a job takes for its own."""
+    """Whose checkpoints and result a job uses."""
 
     NEVER = "Never"
     SAME_SPEC = "SameSpec"
@@ -83,8 +83,8 @@ class Artifacts(Model):
     reuse_policy: ReusePolicy | None = Field(
         None,
         description=(
-            "What a job does that was deleted and created again. Never (the default): it trains from the start. "
-            "SameSpec: with the same namespace, name and spec it continues from the checkpoints of the job before, or "
-            "takes its weights if that had trained. Fields that may be edited any time do not count as spec here."
+            "Whether a job that is created again uses what an earlier one stored. Never (the default): it trains from "
+            "the start. SameSpec: it continues from the checkpoints of a job with the same namespace, name and spec, "
+            "or uses its weights if that job had trained. Fields that can be edited at any time are not compared."
         ),
     )

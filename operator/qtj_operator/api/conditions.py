@@ -2,7 +2,8 @@
 
 Five conditions describe the life of a job. `Running`, `Trained` and `Complete` follow one another,
 `Suspended` interrupts them and `Failed` ends them early. The phase is derived from them, so they cannot disagree.
-`SpecIgnored` is a warning: part of the spec has no effect. Conditions of other controllers stay in the list unchanged.
+`SpecIgnored` is a warning: part of the spec has no effect. `Reconciling` and `Stalled` repeat these for programs that
+do not know this kind. Conditions of other controllers stay in the list unchanged.
 """
 
 from collections.abc import Iterable

@@ -20,7 +20,7 @@ _DROPPED = {"title", "default", "$defs"}
 """Keywords that have no use in a CRD, or that would write defaults into the user's object."""
 
 _UNSEEN = {"observedGeneration": -1}
-"""The status of an object that the operator has not seen yet: without one, kstatus takes a new job for a finished one.
+"""The status of an object that the operator has not read yet. Without it, kstatus reports a new job as finished.
 Users do not write the status, so it is the only part of an object that may have a default."""
 
 _COLUMNS: tuple[dict[str, Any], ...] = (

@@ -25,6 +25,7 @@ __all__ = [
     "is_managed_elsewhere",
     "is_trainer",
     "main_container",
+    "training_id",
 ]
 
 _ID_DIGITS = 32
@@ -174,11 +175,10 @@ class Job:
 
     @property
     def training_id(self) -> str:
-        """What checkpoints and the result belong to: this very object, or every one of its name and spec."""
+        """What checkpoints and the result belong to: only this object, or every job with its name and spec."""
         if self.spec.artifacts.reuse_policy != ReusePolicy.SAME_SPEC:
             return self.uid
-        same = f"{self.namespace}/{self.name}/{self.status.spec_digest or self.digest}"
-        return f"spec-{hashlib.sha256(same.encode()).hexdigest()[:_ID_DIGITS]}"
+        return training_id(self.namespace, self.name, self.status.spec_digest or self.digest)
 
     @property
     def is_running(self) -> bool:
@@ -237,6 +237,15 @@ class Job:
         """
         own = self.inference and self.inference.template
         return read_template(own) if own else self.template(self.leader.role)
+
+
+def training_id(namespace: str, name: str, digest: str) -> str:
+    """Returns what checkpoints and the result of jobs with `reusePolicy: SameSpec` belong to.
+
+    Stored results are found by it: it must stay the same in later versions.
+    """
+    same = f"{namespace}/{name}/{digest}"
+    return f"spec-{hashlib.sha256(same.encode()).hexdigest()[:_ID_DIGITS]}"
 
 
 def is_managed_elsewhere(raw: Mapping[str, Any]) -> bool:

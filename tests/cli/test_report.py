@@ -13,6 +13,7 @@ from qtj.local.folder import Folder
 from qtj_contract import Progress
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import progress_line
+from qtj_operator.api.job import training_id
 from tests.cli.qtj import qtj
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -207,6 +208,14 @@ def test_a_job_of_before_there_were_records_tells_what_is_known(left: Left) -> N
     assert epochs == "epochs         5 of 5"
     assert loss == "loss           0.25 in the last epoch"
     assert mse == "mse            0.5 (training)"
+
+
+def test_a_result_that_jobs_of_one_spec_share_is_the_result_of_each(left: Left) -> None:
+    left.status["specDigest"] = "64f255c7d6bb2512"
+    owner = training_id("default", "own", "64f255c7d6bb2512")
+    (left.place / "result.json").write_text(f'{{"jobUid": "{owner}", "metrics": {{"mse": 0.5}}}}')
+
+    assert "mse            0.5 (training)" in left.report()
 
 
 def test_the_result_of_another_job_is_not_told(left: Left) -> None:

@@ -15,6 +15,7 @@ from qtj_operator.core.decision import Move, Verdict
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pending_reason import pending_reason, terminating_reason
 from qtj_operator.core.pod import Pod
+from qtj_operator.core.reconciling import reconciling
 
 __all__ = [
     "closed",
@@ -72,6 +73,7 @@ def closed(base: Status, facts: Iterable[Fact], generation: int, now: datetime) 
     """Sets `facts` as conditions, and updates the fields that are derived from conditions."""
     merged = merge(base.conditions, facts, generation, now)
     merged = merge(merged, _not_complete(merged), generation, now)
+    merged = merge(merged, reconciling(merged), generation, now)
     phase, reason = phase_of(merged)
     return base.changed(
         observed_generation=generation,

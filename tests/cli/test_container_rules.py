@@ -105,6 +105,74 @@ def test_variables_are_taken_from_one_named_source(source: dict[str, Any], expec
     assert paths(envFrom=[source]) == expected
 
 
+@pytest.mark.parametrize(
+    ("container", "path", "sentence"),
+    [
+        (
+            {"ports": [{"containerPort": 1, "protocol": "HTTP"}]},
+            ("ports", 0, "protocol"),
+            "this has to be TCP, UDP or SCTP",
+        ),
+        (
+            {"ports": [{"containerPort": 1, "name": "80"}]},
+            ("ports", 0, "name"),
+            '"80" may hold only a-z, 0-9 and single - between them, with a letter among them',
+        ),
+        ({"ports": [{"name": "web"}]}, ("ports", 0, "containerPort"), MISSING),
+        (
+            {"env": [{"name": "A=", "value": "x"}]},
+            ("env", 0, "name"),
+            '"A=" may hold only printable ASCII characters, and no =: rename the variable',
+        ),
+        (
+            {"env": [{"name": "A", "value": "x", "valueFrom": {"fieldRef": {}}}]},
+            ("env", 0, "valueFrom"),
+            "a variable has a value or takes it from elsewhere: remove value or valueFrom",
+        ),
+        (
+            {"env": [{"name": "A", "valueFrom": {}}]},
+            ("env", 0, "valueFrom"),
+            "name one source here: fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef or fileKeyRef",
+        ),
+        ({"envFrom": [{}]}, ("envFrom", 0), "name one source here: configMapRef or secretRef"),
+        (
+            {"envFrom": [{"secretRef": {"name": "s"}, "prefix": "="}]},
+            ("envFrom", 0, "prefix"),
+            '"=" may hold only printable ASCII characters, and no =: rename the variable',
+        ),
+        (
+            {"resources": {"limits": {"cpu": "x"}}},
+            ("resources", "limits", "cpu"),
+            '"x" is no quantity: write for example 500m, 2 or 2Gi',
+        ),
+        (
+            {"imagePullPolicy": "Sometimes"},
+            ("imagePullPolicy",),
+            "this has to be Always, IfNotPresent or Never",
+        ),
+        (
+            {"image": "a "},
+            ("image",),
+            "a name of an image neither begins nor ends with a space: remove it",
+        ),
+        (
+            {"name": "A"},
+            ("name",),
+            '"A" may hold only a-z, 0-9 and -, and has to begin and end with a letter or digit',
+        ),
+    ],
+)
+def test_each_rule_names_its_field_and_what_it_takes(
+    container: dict[str, Any], path: tuple[int | str, ...], sentence: str
+) -> None:
+    assert list(broken_container({"name": "trainer", **container}, [])) == [(path, sentence)]
+
+
+@pytest.mark.parametrize("protocol", ["TCP", "UDP", "SCTP", "", None])
+def test_a_protocol_that_kubernetes_knows_is_fine(protocol: str | None) -> None:
+    assert broken(ports=[{"containerPort": 1, "protocol": protocol}]) == []
+
+
 def test_mounts_are_of_volumes_that_exist_each_at_a_place_of_its_own() -> None:
     mounts = [
         {"name": "data", "mountPath": "/data"},

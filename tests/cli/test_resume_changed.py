@@ -82,6 +82,12 @@ def test_fewer_epochs_of_one_role_are_refused_though_another_has_more(desk: Desk
     assert "spec.replicaSpecs: it asks for fewer epochs" in sentence
 
 
+def test_more_epochs_of_one_role_alone_are_no_other_training(desk: Desk) -> None:
+    before, now = (with_args("--epochs=5", "--", f"--epochs={more}") for more in (5, 9))
+
+    assert start(desk.written(now), desk.ended("Running", before), resume=True).earlier
+
+
 @pytest.mark.parametrize(
     ("before", "now"),
     [
@@ -103,7 +109,7 @@ def test_a_variable_for_the_number_of_epochs_counts_as_none(desk: Desk) -> None:
         return with_args(f"--epochs={text}")
 
     assert start(desk.written(with_epochs("3")), desk.ended("Running", with_epochs("$(EPOCHS)")), resume=True).earlier
-    assert "fewer epochs" in refusal(desk.written(with_epochs("$(EPOCHS)")), desk.ended("Running", with_epochs("3")))
+    assert "fewer epochs" in refusal(desk.written(with_epochs("$(EPOCHS)")), desk.ended("Running", with_epochs("1")))
 
 
 def test_more_epochs_come_too_late_once_training_is_done(desk: Desk) -> None:
@@ -162,3 +168,14 @@ def test_a_run_whose_values_are_not_known_counts_as_unchanged(desk: Desk) -> Non
     document = desk.written(configured("ConfigMap"), config("ConfigMap", RATE="0.1"))
 
     assert is_resumable(document, desk.ended("Running", configured("ConfigMap"), configs=None))
+
+
+def test_only_what_changed_of_several_values_is_named(desk: Desk) -> None:
+    job = configured("ConfigMap")
+    job["spec"]["template"]["spec"]["containers"][0]["envFrom"].append({"secretRef": {"name": "settings"}})
+    secret, rate = config("Secret", TOKEN="x"), "ConfigMap settings"
+    earlier = desk.ended("Running", job, configs=desk.written(job, config("ConfigMap", RATE="1"), secret).configs)
+
+    note = start(desk.written(job, config("ConfigMap", RATE="2"), secret), earlier, resume=True).note
+
+    assert note == f"{rate} changed since toy/1, and its programs get the present values"

@@ -73,6 +73,14 @@ def test_a_retry_is_one_more_than_any_before_and_never_less_than_asked_for(
     assert start(desk.written(of(asked)), earlier, resume=True).spec["retry"] == expected
 
 
+@pytest.mark.parametrize("edited", ["2", [1], {"a": 1}, None, 1.5])
+def test_a_recorded_retry_that_is_no_number_counts_as_none(desk: Desk, edited: object) -> None:
+    before = toy_job()
+    before["spec"]["retry"] = edited
+
+    assert start(desk.written(), desk.ended("Failed", before, retry=3), resume=True).spec["retry"] == 4
+
+
 @pytest.mark.parametrize("field", ["suspend", "retry"])
 def test_what_only_asks_for_a_start_or_a_stop_makes_no_other_job(desk: Desk, field: str) -> None:
     before = toy_job()

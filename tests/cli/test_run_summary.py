@@ -41,9 +41,9 @@ def test_an_epoch_that_is_recorded_since_the_last_poll_counts() -> None:
 
 def test_without_any_poll_the_recorded_epochs_count() -> None:
     run = make_run(phase="Running", attempt=2)
-    write_epochs(run.path, *epochs(0.9, 0.5))
+    write_epochs(run.path, *epochs(0.9))
 
-    assert epoch_and_loss(found()) == ("2", "0.5")
+    assert epoch_and_loss(found()) == ("1", "0.9")
 
 
 def test_a_recorded_epoch_without_a_loss_shows_none_of_before() -> None:
@@ -58,6 +58,20 @@ def test_the_epochs_of_an_earlier_attempt_are_not_those_of_this_one() -> None:
     write_epochs(run.path, *epochs(0.9, 0.5, 0.4, attempt=1))
 
     assert epoch_and_loss(found()) == ("1/5", "0.9")
+
+
+def test_an_attempt_that_the_status_does_not_count_is_the_first() -> None:
+    run = make_run(phase="Running", progress={"epoch": 1, "epochs": 5, "loss": 0.9})
+    write_epochs(run.path, *epochs(0.9, 0.5))
+
+    assert epoch_and_loss(found()) == ("2/5", "0.5")
+
+
+def test_of_one_epoch_the_polled_loss_is_shown() -> None:
+    run = make_run(phase="Running", attempt=1, progress={"epoch": 2, "epochs": 5, "loss": 0.4})
+    write_epochs(run.path, *epochs(0.9, 0.5))
+
+    assert epoch_and_loss(found()) == ("2/5", "0.4")
 
 
 def test_a_poll_that_is_later_than_the_record_counts() -> None:
@@ -118,7 +132,7 @@ def test_a_record_that_cannot_be_read_is_listed_as_such() -> None:
         ({"seconds": -30}, "0s ago"),  # a clock that was set back
         ({"seconds": 0.5}, "0s ago"),
         ({"seconds": 119}, "119s ago"),
-        ({"seconds": 121}, "2m ago"),
+        ({"seconds": 120}, "2m ago"),
         ({"minutes": 119.5}, "119m ago"),
         ({"minutes": 121}, "2h ago"),
         ({"hours": 47.9}, "47h ago"),

@@ -57,11 +57,11 @@ def test_a_complete_job_has_its_weights_its_metrics_and_its_report(folder: Path)
 
 
 def test_a_failed_job_names_its_reason_its_attempt_and_its_logs() -> None:
-    make_run(phase="Failed", attempt=3, conditions=[condition("Failed", "worker-1 exited with code 1")])
+    make_run(phase="Failed", attempt=2, conditions=[condition("Failed", "worker-1 exited with code 1")])
 
     shown = lines()
 
-    assert (shown["why"], shown["attempt"]) == ("worker-1 exited with code 1", "3")
+    assert (shown["why"], shown["attempt"]) == ("worker-1 exited with code 1", "2")
     assert shown["next"] == "qtj logs toy/1; qtj run FILE --resume continues the last run of a job"
 
 

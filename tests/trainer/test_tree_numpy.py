@@ -14,19 +14,19 @@ from qtj_trainer.workloads.options import Options
 
 
 class Adam(NamedTuple):
-    count: int
+    steps: int
     mean: Any
 
 
 class AdamWithRate(NamedTuple):
-    count: int
+    steps: int
     mean: Any
     rate: float
 
 
 class AdamReordered(NamedTuple):
     mean: Any
-    count: int
+    steps: int
 
 
 class Built:
@@ -89,7 +89,7 @@ def test_a_named_tuple_whose_fields_have_another_order_gets_each_by_its_name() -
     back = resumed(Adam(3, ones()), AdamReordered(np.zeros(2), 0))
 
     assert isinstance(back, AdamReordered)
-    assert (back.count, back.mean.tolist()) == (3, [1, 1])
+    assert (back.steps, back.mean.tolist()) == (3, [1, 1])
 
 
 def test_a_named_tuple_that_is_a_plain_one_now_keeps_its_values() -> None:
@@ -102,7 +102,7 @@ def test_weights_of_another_named_tuple_are_refused_too() -> None:
     stored = ArrayState(Adam(1, ones())).dump()
 
     with pytest.raises(
-        UserError, match=r"^they do not fit: it has the fields count, mean there and count, mean, rate h"
+        UserError, match=r"^they do not fit: it has the fields steps, mean there and steps, mean, rate h"
     ):
         ArrayState(AdamWithRate(0, ones(), 0.1)).load(stored, otherwise="they do not fit")
 
@@ -130,7 +130,7 @@ def test_the_state_of_another_generator_is_refused() -> None:
         np.zeros((0, 3)), np.array([True, False]), np.array(["ab", "c"]), np.array([b"ab", b"c"]),
         np.array(["2026-01-01"], "M8[D]"), np.array([3], "m8[s]"), np.array([1 + 2j], np.complex64),
         np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.arange(10.0)[::2], np.arange(3, dtype=">f8"),
-        np.array(7), np.array([np.nan, -np.inf]), np.float16([1, 2]),
+        np.array(7), np.array([np.nan, -np.inf]), np.array([1, 2], np.float16),
     ],
     ids=lambda values: f"{values.dtype} {values.shape}",
 )  # fmt: skip
@@ -246,7 +246,7 @@ def test_what_is_rebuilt_without_a_program_is_made_of_plain_containers() -> None
 
 def test_parts_are_found_by_their_keys() -> None:
     assert parts_of(State(a=1, b=2)) == {"a": 1, "b": 2}
-    assert parts_of(Adam(1, 2)) == {"count": 1, "mean": 2}
+    assert parts_of(Adam(1, 2)) == {"steps": 1, "mean": 2}
     assert parts_of((5, 6)) == parts_of([5, 6]) == {0: 5, 1: 6}
     assert parts_of(3) == parts_of("text") == parts_of(ones()) == {}
 

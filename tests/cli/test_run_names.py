@@ -197,6 +197,43 @@ def test_the_logs_of_a_run_are_found_although_its_record_is_damaged(folder: Path
     assert job_and_folder("toy", "mine")[1].path == elsewhere.path
 
 
+def test_of_several_runs_the_named_one_is_found() -> None:
+    for job in ("a", "b"):
+        make_run(job, changed=100, phase="Complete")
+    make_run("c", changed=200, phase="Failed")
+
+    assert [find_run(name).name for name in ("a", "b/1", None)] == ["a/1", "b/1", "c/1"]
+    assert [job_and_folder(name)[0] for name in ("a", "b/1", None)] == ["a", "b", "c"]
+
+
+def test_the_name_of_another_job_does_not_open_the_logs_of_a_folder(folder: Path) -> None:
+    in_folder(folder)
+
+    assert "holds the job toy, not qcnn" in refusal(lambda: job_and_folder("qcnn", "mine"))
+
+
+def test_a_status_that_was_edited_is_left_out_as_far_as_it_cannot_be_read() -> None:
+    make_run(phase="Complete", attempt="two", progress={"epoch": 3, "loss": "low"})
+
+    assert find_run("toy").job["status"] == {"phase": "Complete", "progress": {"epoch": 3}}
+
+
+def test_a_run_whose_record_is_about_to_be_written_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = History().make_folder("toy")
+    run.claim()
+    waited: list[float] = []
+
+    def write(seconds: float) -> None:
+        waited.append(seconds)
+        run.save(recorded(phase="Pending"))
+
+    monkeypatch.setattr("qtj.runs.folders.time.sleep", write)
+
+    assert find_run("toy").job["status"] == {"phase": "Pending"}
+    assert len(waited) == 1
+    run.release()
+
+
 def test_the_logs_of_a_folder_where_nothing_ran_are_not_found(folder: Path) -> None:
     (folder / "mine").mkdir()
 

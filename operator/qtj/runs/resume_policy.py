@@ -114,11 +114,17 @@ def _resumed(document: Document, earlier: EarlierRun) -> Start:
             what = f"the training of {earlier.name} is done, so this cannot change any more: train again with --fresh"
             raise InputError(document.error(["spec", name], what))
     if earlier.phase == "Failed":
-        tried = max(earlier.record["spec"].get("retry") or 0, read_status(earlier.record).retry or 0)
+        tried = max(_retry_of(earlier.record["spec"]), read_status(earlier.record).retry or 0)
         spec = {**spec, "retry": max(tried + 1, spec.get("retry") or 0)}
     changed = ", ".join(_changed_configs(document, earlier))
     note = f"{changed} changed since {earlier.name}, and its programs get the present values" if changed else ""
     return Start(earlier=earlier, spec=spec, note=note)
+
+
+def _retry_of(spec: Mapping[str, Any]) -> int:
+    """Returns `spec.retry` of a record; 0 where it was edited to something else than a number."""
+    retry = spec.get("retry")
+    return retry if isinstance(retry, int) else 0
 
 
 def _forbids(before: Any, now: Any) -> str | None:  # noqa: ANN401  fields of a spec

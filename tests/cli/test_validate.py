@@ -285,7 +285,7 @@ def test_a_misspelt_field_in_a_list_is_told_with_what_may_be_meant(tmp_path: Pat
         ("2.0", ""),
         ("1e1", ""),
         ("2.5", "this has to be a whole number, without quotes"),
-        ("9" * 23, "this is larger than any whole number that an API server takes: write a smaller one"),
+        ("9" * 23, "this is larger than any whole number that an API server accepts: write a smaller one"),
     ],
 )
 def test_a_number_is_whole_where_the_json_that_kubectl_sends_has_a_whole_one(

@@ -60,7 +60,7 @@ def _tensorflow() -> Finding:
         took = time.monotonic() - begin
         return Finding("TensorFlow", Level.OK, f"{ended.stdout.split()[-1]}, imported in {took:.0f} s")
     return Finding(
-        "TensorFlow", Level.MISSING, f"it cannot be imported ({_last_words(ended)})", install_command("trainer")
+        "TensorFlow", Level.MISSING, f"it cannot be imported ({_last_line(ended)})", install_command("trainer")
     )
 
 
@@ -69,7 +69,7 @@ def _engine() -> Finding:
     if ended.returncode == 0:
         return Finding("engine", Level.OK, f"the fused engine is {ended.stdout.split()[-1]}")
     remedy = "TensorFlow Quantum simulates in its place; python -m qtj_trainer.simulate.fused.build compiles it"
-    return Finding("engine", Level.WARNING, f"the fused engine cannot be loaded ({_last_words(ended)})", remedy)
+    return Finding("engine", Level.WARNING, f"the fused engine cannot be loaded ({_last_line(ended)})", remedy)
 
 
 def artifacts(uri: str) -> Finding:
@@ -81,7 +81,7 @@ def _written(uri: str) -> Finding:
     ended = _python(_WRITE, uri, seconds=_WRITE_SECONDS)
     if ended.returncode == 0:
         return Finding("artifacts", Level.OK, f"{uri} can be written to")
-    return Finding("artifacts", Level.MISSING, f"{uri} cannot be written to ({_last_words(ended)})")
+    return Finding("artifacts", Level.MISSING, f"{uri} cannot be written to ({_last_line(ended)})")
 
 
 def _python(script: str, *arguments: str, seconds: float) -> subprocess.CompletedProcess[str]:
@@ -92,7 +92,7 @@ def _python(script: str, *arguments: str, seconds: float) -> subprocess.Complete
         return subprocess.CompletedProcess(command, 1, "", f"no answer within {seconds:.0f} s")
 
 
-def _last_words(ended: subprocess.CompletedProcess[str]) -> str:
+def _last_line(ended: subprocess.CompletedProcess[str]) -> str:
     lines = ended.stderr.strip().splitlines()
     return lines[-1] if lines else f"exit code {ended.returncode}"
 

@@ -9,7 +9,7 @@ from qtj_contract import printable
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.names import inference_name
 from qtj_operator.controller.client import Object
-from qtj_operator.core.last_words import raised_in
+from qtj_operator.core.end_message import raised_in
 
 __all__ = ["log_tail"]
 

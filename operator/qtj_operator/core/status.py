@@ -90,7 +90,7 @@ def with_obstacle(before: Status, after: Status, reason: Reason, message: str, n
 
     Whether the job runs is taken from `before`, so that a pass with the same obstacle changes nothing.
     """
-    if is_true(after.conditions, ConditionType.TRAINED):  # then it is inference that waits
+    if is_true(after.conditions, ConditionType.TRAINED):  # the obstacle then delays inference
         fact = conditions.not_complete(reason, message)
         return closed(_with_inference(after, InferencePhase.PENDING), (fact,), after.observed_generation or 0, now)
     running = find(before.conditions, ConditionType.RUNNING)

@@ -1,6 +1,6 @@
 """A cluster in memory for tests: who asks for what is noted, and a kubelet does what it is told.
 
-`test_client_contract` holds its API server to what a real kube-apiserver does.
+`test_client_*` hold its API server to what a real kube-apiserver does.
 """
 
 from collections.abc import Callable, Mapping, Sequence

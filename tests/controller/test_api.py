@@ -12,8 +12,8 @@ from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.session import session
 from qtj_operator.controller.client import ApiError, Resource
 from qtj_operator.controller.metrics import Metrics
+from tests.controller.api_objects import connected, found, service
 from tests.controller.apiserver import ApiServer, free_port
-from tests.controller.test_client_contract import connected, found, service
 
 Answers = Callable[[web.Request], web.Response]
 

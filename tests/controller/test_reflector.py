@@ -17,8 +17,8 @@ from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.client import Key, Resource
 from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.metrics import Metrics
+from tests.controller.api_objects import connected, service
 from tests.controller.apiserver import ApiServer, free_port
-from tests.controller.test_client_contract import connected, service
 
 SERVICES = Resource.SERVICES
 LABELS = {LABEL_JOB: "qcnn"}

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.faults.client import Fault, Plan
+from tests.faults.life import Life
+from tests.faults.mishaps import Mishap, Watch
 from tests.faults.oracle import MAX_EVENTS, canonical
-from tests.faults.scenarios import Scenario
-from tests.faults.simulation import Life, Mishap, Watch
+from tests.faults.scenario import Scenario
 from tests.faults.watches import Trouble
 
 

@@ -1,31 +1,20 @@
 """A cluster in memory with the real operator in it, step by step, until nothing happens any more."""
 
-import asyncio
 import itertools
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from qtj.local.jobs import JobController
 from qtj.local.store import Change, ClusterStore
 from qtj_operator.api.names import LABEL_ROLE, Role
-from qtj_operator.controller.cache import CACHED, Cache
-from qtj_operator.controller.cached_client import CachedClient
-from qtj_operator.controller.client import ApiError, Key, Object, Resource
-from qtj_operator.controller.feed import Feed
-from qtj_operator.controller.progress import NoProgress
-from qtj_operator.controller.reconcile import Reconciler
+from qtj_operator.controller.client import Key, Object, Resource
 from tests.faults import admission, housekeeping, kueue
-from tests.faults.actors import NAMESPACE, Deed, Kubelet, Pod, Script, User
-from tests.faults.admission import Denial, Gatekeeper
-from tests.faults.client import Crash, FaultyClient, Plan
+from tests.faults.actors import NAMESPACE, Pod
+from tests.faults.admission import Gatekeeper
+from tests.faults.client import Plan
 from tests.faults.housekeeping import Housekeeping
-from tests.faults.invariants import Invariants
 from tests.faults.kueue import Kueue
-from tests.faults.memory import untrue
-from tests.faults.watches import Trouble, Watches
+from tests.faults.simulated_operator import Operator
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 RESYNC = timedelta(seconds=300)
@@ -35,12 +24,6 @@ ENOUGH = 2000
 LONG = timedelta(seconds=301)
 """Time after which no pause and no node's time goes on any more."""
 
-FIRST_DELAY, LAST_DELAY = 0.2, 60
-"""Seconds after which a pass that failed is repeated, the first time and after many."""
-
-FOLLOWS_SERVER = True
-"""Whether the operator takes the time from the API server, so that the clock of its own machine does not matter."""
-
 
 class Actor(Protocol):
     """Somebody else in the cluster."""
@@ -48,93 +31,6 @@ class Actor(Protocol):
     def step(self) -> bool:
         """Does the next thing; returns whether there was one."""
         ...
-
-
-class Operator:
-    """The operator's process: which jobs are worth a look, and when it wants to look again.
-
-    Attributes:
-        pending: Jobs to look at, in order.
-        alarms: When to look again although nothing happens.
-        passes: How many there were.
-        ahead: By how much the clock of its machine is ahead of the API server's.
-    """
-
-    def __init__(
-        self,
-        store: ClusterStore,
-        clock: Callable[[], datetime],
-        gatekeeper: Gatekeeper,
-        hear: Callable[[Key], None],
-        plan: Plan | None = None,
-    ) -> None:
-        self._hear = hear
-        self._cache = Cache()
-        self.watches = Watches(store, clock, Feed(self._cache, hear))
-        self.invariants = Invariants(clock, self._seen)
-        self.client = FaultyClient(store, clock, self.invariants, gatekeeper, plan)
-        self.ahead = timedelta(0)
-        self._failures: Counter[Key] = Counter()
-        self.pending: list[Key] = []
-        self.alarms: dict[Key, datetime] = {}
-        self.passes = 0
-        self._clock = clock
-        self._store = store
-        self._reconciler = self._process()
-
-    def wrong(self) -> list[str]:
-        """Returns what must never happen, and did, where no event is under way."""
-        return [*self.invariants.broken, *self.client.own.broken, *untrue(self._cache, self._store)]
-
-    def _seen(self, resource: Resource, namespace: str, name: str) -> Object | None:
-        return self._cache.get(resource, namespace, name)
-
-    async def look(self, key: Key) -> None:
-        """One pass."""
-        self.passes += 1
-        self.invariants.begins(late=self.watches.behind)
-        try:
-            delay = await self._reconciler.reconcile(key)
-        except Crash:
-            self.restart()
-            self.invariants.ends(well=False)
-        except ApiError:
-            self.alarms[key] = self._clock() + self._back_off(key)
-            self.invariants.ends(well=False)
-        else:
-            self.invariants.ends(well=True)
-            self._failures.pop(key, None)
-            if delay == timedelta(0):
-                self.pending.append(key)
-            elif delay is not None:
-                self.alarms[key] = self._clock() + delay
-
-    def _back_off(self, key: Key) -> timedelta:
-        self._failures[key] += 1
-        return timedelta(seconds=max(1, min(FIRST_DELAY * 2 ** self._failures[key], LAST_DELAY)))
-
-    def _tell_time(self) -> datetime:
-        return self._clock() + (timedelta(0) if FOLLOWS_SERVER else self.ahead)
-
-    def restart(self) -> None:
-        """A new process knows nothing, and lists all jobs."""
-        self.client.revive()
-        self.invariants.disturbs()
-        self._failures.clear()
-        self.alarms.clear()
-        self.pending.clear()
-        self._reconciler = self._process()
-
-    def _process(self) -> Reconciler:
-        self._cache = Cache()
-        self.watches.connect(Feed(self._cache, self._hear))
-        self.client.seen = self._seen
-        return Reconciler(CachedClient(self.client, self._cache, self._hear), NoProgress(), self._tell_time)
-
-    def known(self) -> list[Key]:
-        """Returns all jobs that a resync looks at: it asks nobody."""
-        jobs = self._cache.select(Resource.QUANTUM_TRAINING_JOBS, NAMESPACE, {})
-        return [(NAMESPACE, job["metadata"]["name"]) for job in jobs]
 
 
 class Simulation:
@@ -154,8 +50,8 @@ class Simulation:
         self.operator = Operator(self.store, lambda: self.now, self.gatekeeper, self.hear, plan)
         self.kueue = Kueue(self.store)
         self.job_controller = JobController(self.store, lambda: self.now)
-        self.controllers: Sequence[Actor] = (self.job_controller, Housekeeping(self.store), self.kueue)
-        self.actors: Sequence[Actor] = ()
+        self.controllers: tuple[Actor, ...] = (self.job_controller, Housekeeping(self.store), self.kueue)
+        self.actors: tuple[Actor, ...] = ()
         self._overlooked: dict[str, datetime] = {}
 
     def _admit(self, resource: Resource, obj: dict[str, Any]) -> None:
@@ -279,108 +175,3 @@ def _is_lost(pod: Object) -> bool:
 
 def _goes(pod: Object) -> bool:
     return "deletionTimestamp" in pod["metadata"]
-
-
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """What happens to one event of the watches, counted from 0; nothing by default."""
-
-    event: int = -1
-    trouble: Trouble = Trouble.DOUBLED
-
-
-@dataclass(frozen=True, slots=True)
-class Mishap:
-    """What goes wrong in a life; nothing by default.
-
-    Attributes:
-        plan: A write that fails.
-        restart_before: The pass before which the operator is restarted.
-    """
-
-    plan: Plan | None = None
-    watch: Watch = field(default_factory=Watch)
-    restart_before: int = -1
-
-    def __str__(self) -> str:
-        if self.plan is not None:
-            return f"{self.plan.fault} at write {self.plan.write}"
-        if self.restart_before >= 0:
-            return f"restart before pass {self.restart_before}"
-        if self.watch.event >= 0:
-            return f"event {self.watch.event} {self.watch.trouble}"
-        return "nothing goes wrong"
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What is odd about a cluster; nothing by default.
-
-    Attributes:
-        mesh: Whether a webhook adds to Services and pods.
-        operator_clock: By how much the clock of the operator's machine is ahead.
-        denial: Who denies pods, until somebody puts an end to it.
-    """
-
-    mesh: bool = False
-    operator_clock: timedelta = timedelta(0)
-    denial: Denial | None = None
-
-
-_LOOP = asyncio.Runner()
-"""One for all lives of a process: a loop of its own costs each as much as some passes."""
-
-
-class Life(Simulation):
-    """A scenario that is being played.
-
-    Args:
-        job: The manifest that the user applies.
-        script: How programs behave.
-        deeds: What the user does.
-        mishap: What goes wrong.
-        setting: What is odd about the cluster.
-    """
-
-    def __init__(
-        self, job: dict[str, Any], script: Script, deeds: list[Deed], mishap: Mishap, setting: "Setting"
-    ) -> None:
-        super().__init__(mishap.plan)
-        self.events = 0
-        self._job = job
-        self._mishap = mishap
-        self.mesh = setting.mesh
-        self.operator.ahead = setting.operator_clock
-        self.gatekeeper.denial = setting.denial
-        self._user, kubelet = User(self, deeds), Kubelet(self.store, script, lambda: self.now)
-        self.released = kubelet.released
-        self.actors = (self._user, kubelet, *self.controllers)
-
-    def play(self) -> "Life":
-        """Lives until nothing happens any more."""
-        self.store.create(Resource.QUANTUM_TRAINING_JOBS, self._job)
-        _LOOP.run(self.rest())
-        self.operator.watches.recover()
-        self.operator.invariants.broken[:] = self.operator.wrong()
-        return self
-
-    def next_deed(self) -> datetime | None:
-        """See `Simulation.next_deed`."""
-        return self._user.next_due()
-
-    async def look(self, key: Key) -> None:
-        """One pass, before which the operator may be restarted."""
-        if self.operator.passes == self._mishap.restart_before:
-            self.operator.restart()
-        await self.operator.look(key)
-
-    def _changed(self, change: Change) -> None:
-        """Lets the event of which it is the turn have its trouble."""
-        number, self.events = self.events, self.events + (change.resource in CACHED)
-        watch, watches = self._mishap.watch, self.operator.watches
-        spoilt = number == watch.event and change.resource in CACHED
-        if spoilt:
-            watches.spoil(watch.trouble, change.resource)
-        super()._changed(change)
-        if spoilt and watch.trouble is Trouble.DOUBLED:
-            watches.repeat(change)

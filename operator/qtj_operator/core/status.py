@@ -30,6 +30,8 @@ __all__ = [
 _SIGNIFICANT = 5
 """Digits kept of a progress number, which people read and which should cause few writes."""
 
+_NEVER_STARTED = conditions.not_running(Reason.NOT_STARTED, "training never started")
+
 
 def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     """Returns the status after this pass; equal to the one before if nothing happened."""
@@ -109,8 +111,7 @@ def failed_by_obstacle(after: Status, reason: Reason, message: str, now: datetim
     Nothing has started, so the template may still be changed, and the job is checked again.
     """
     failed = conditions.failed(reason, message)
-    not_started = conditions.not_running(Reason.NOT_STARTED, "training never started")
-    return closed(after, (failed, not_started), after.observed_generation or 0, now)
+    return closed(after, (failed, _NEVER_STARTED), after.observed_generation or 0, now)
 
 
 def has_run(status: Status) -> bool:
@@ -244,7 +245,7 @@ def _training_over(before: Status, *, started: bool) -> Fact:
     ended = reason == Reason.TRAINING_ENDED or (before.attempt or 0) > 1
     if started or (reason != Reason.NOT_STARTED and (ran or ended)):
         return conditions.not_running(Reason.TRAINING_ENDED, "training has ended")
-    return conditions.not_running(Reason.NOT_STARTED, "training never started")
+    return _NEVER_STARTED
 
 
 def _has_started(pod: Pod) -> bool:

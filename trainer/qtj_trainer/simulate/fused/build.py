@@ -24,7 +24,7 @@ TRACER = Path(__file__).parents[2] / "tracer" / "libqtj_tracer.so"
 """What makes TensorFlow's tracer safe, see `qtj_trainer.tracer`: alone, for the whole process is to see its symbol."""
 
 _COMMON = (
-    "circuit", "file", "engine", "walk", "angles", "memory", "budget", "free", "program", "algebra", "pool"
+    "circuit", "engine", "walk", "angles", "algebra", "pieces", "program", "file", "budget", "memory", "free", "pool"
 )  # fmt: skip
 _VARIANTS: dict[str, dict[str, tuple[int, list[str]]]] = {
     "x86_64": {

@@ -1,5 +1,6 @@
 """The fused engine as a TensorFlow operation: `native/op.c`, and the gradient of it."""
 
+import ctypes
 from functools import cache
 from itertools import count
 from typing import Any, NoReturn
@@ -70,20 +71,31 @@ def _operations() -> Any:  # noqa: ANN401  a module that TensorFlow makes
     """Loads the operations.
 
     Raises:
-        UnsupportedError: If they were never built, or this TensorFlow cannot load them.
+        UnsupportedError: If they were never built, or this TensorFlow cannot load or register them.
     """
     library()
-    cause = "it lacks functions of the C interface"
+    loaded: Any = None
     try:
         loaded = tf.load_op_library(str(OPERATIONS))
-        if hasattr(loaded, "qtj_expectation") and hasattr(loaded, "qtj_expectation_grad"):
-            return loaded
-    except tf.errors.NotFoundError as problem:
+        cause = _registration_problem()
+    except tf.errors.OpError as problem:
         cause = problem.message
+    except AttributeError as problem:  # it was built by an earlier version
+        cause = str(problem)
+    if cause is None:
+        return loaded
     raise UnsupportedError(
         f"TensorFlow {tf.__version__} cannot load {OPERATIONS.name} ({cause}): install a wheel, or run python -m"
         " qtj_trainer.simulate.fused.build where there is a C compiler"
     )
+
+
+def _registration_problem() -> str | None:
+    """Returns why the library could not register its operations when it was loaded."""
+    problem = ctypes.CDLL(str(OPERATIONS)).qtj_op_problem
+    problem.restype = ctypes.c_char_p
+    sentence: bytes | None = problem()
+    return None if sentence is None else sentence.decode(errors="replace")
 
 
 @tf.RegisterGradient("QtjExpectation")  # type: ignore[untyped-decorator]  # TensorFlow carries no types

@@ -1,10 +1,12 @@
 """What the cache knows after a read, a list or a failure has contradicted it."""
 
+from dataclasses import replace
+
 import pytest
 
 from qtj_operator.controller.cache import CACHED
 from qtj_operator.controller.client import ApiError, Object, Resource
-from tests.controller.lab import KEY
+from tests.controller.lab import KEY, running
 from tests.controller.test_cached_client import LABELS, Far, a_pod
 from tests.controller.test_cached_passes import Watched
 from tests.jobs import job_object
@@ -64,6 +66,28 @@ async def test_a_job_whose_children_vanished_in_a_gap_is_read_before_they_are_cr
 
     assert await lab.passes() is None
     assert lab.client.calls == ["get quantumtrainingjobs qcnn"]
+
+
+async def test_a_job_whose_pods_another_operator_replaced_in_a_gap_is_read_before_they_are_superseded() -> None:
+    lab = Watched()
+    other = replace(lab.reconciler, client=lab.cluster)
+    await running(lab)
+    lab.stalled |= set(CACHED)
+    lab.kubelet.ends("qcnn-worker-1", 137)
+    for _ in range(3):
+        await other.reconcile(KEY)
+    lab.kubelet.reaps()
+    lab.waits(seconds=5)
+    for _ in range(3):
+        await other.reconcile(KEY)
+    pods = lab.cluster.store.select(PODS, None, {})
+    lab.feed.listed(PODS, list(pods), str(lab.cluster.store.version))
+    lab.client.calls.clear()
+
+    await lab.settles()
+
+    assert "get quantumtrainingjobs qcnn" in lab.client.calls
+    assert [call for call in lab.client.writes if "pods" in call] == []
 
 
 async def test_a_job_whose_child_was_found_to_be_gone_is_read(far: Far) -> None:

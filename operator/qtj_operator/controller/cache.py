@@ -37,8 +37,8 @@ class Cache:
     """The objects of the resources that are watched."""
 
     def __init__(self) -> None:
-        self._shelves = {resource: _Shelf(resource) for resource in CACHED}
         self._lost_children: set[Key] = set()
+        self._shelves = {resource: _Shelf(resource, self._lost_children) for resource in CACHED}
 
     def is_filled(self) -> bool:
         """Tells whether each resource has been listed."""
@@ -61,20 +61,18 @@ class Cache:
 
     def remove(self, resource: Resource, obj: Object) -> bool:
         """Notes that an object is gone, in its last state; returns whether it is news."""
-        return self._remove(resource, obj, _version(obj))
+        return self._shelves[resource].remove(obj["metadata"], _version(obj)) is not None
 
     def forget(self, resource: Resource, obj: Object) -> bool:
         """Notes that an object is gone for good, because its uid is never used again; returns whether it is news."""
-        return self._remove(resource, obj, math.inf)
+        return self._shelves[resource].remove(obj["metadata"], math.inf) is not None
 
     def replace(self, resource: Resource, objects: Iterable[Object], version: str) -> set[Key]:
         """Notes all objects that there were at a resourceVersion; returns the jobs for which that is news.
 
         The objects are trimmed already: there may be thousands, and this is done at once.
         """
-        changed, lost = self._shelves[resource].replace(objects, int(version))
-        self._note_lost(resource, lost)
-        return changed | lost
+        return self._shelves[resource].replace(objects, int(version))
 
     def has_lost_a_child(self, job: Key) -> bool:
         """Tells, once, whether a child of the job is gone since the last call: the job may be gone as well."""
@@ -82,26 +80,22 @@ class Cache:
         self._lost_children.discard(job)
         return lost and self.get(Resource.QUANTUM_TRAINING_JOBS, *job) is not None
 
-    def _remove(self, resource: Resource, obj: Object, version: float) -> bool:
-        lost = self._shelves[resource].remove(obj["metadata"], version)
-        self._note_lost(resource, {lost} if lost else ())
-        return lost is not None
-
-    def _note_lost(self, resource: Resource, jobs: Iterable[Key]) -> None:
-        if resource is not Resource.QUANTUM_TRAINING_JOBS:
-            self._lost_children.update(jobs)
-
 
 class _Shelf:
     """The objects of one resource.
+
+    Args:
+        resource: Which.
+        lost: Gets the job of each child that is gone, or that another one of the same name has replaced.
 
     Attributes:
         objects: By namespace and name.
         listed: The resourceVersion of the last list: what was not in it was not there; None before the first.
     """
 
-    def __init__(self, resource: Resource) -> None:
+    def __init__(self, resource: Resource, lost: set[Key]) -> None:
         self._resource = resource
+        self._lost = lost
         self.objects: dict[Key, Object] = {}
         self._of_job: dict[Key, dict[Key, Object]] = {}
         self._gone: dict[str, float] = {}
@@ -119,7 +113,9 @@ class _Shelf:
             return False
         if version <= ((self.listed or 0) if known is None else _version(known)):
             return False
-        self._take(key)
+        former = self._take(key)
+        if former and known and known["metadata"]["uid"] != obj["metadata"]["uid"]:
+            self._note_lost({former})
         self.objects[key] = self._of_job.setdefault(job, {})[key] = trim(obj)
         return True
 
@@ -132,41 +128,49 @@ class _Shelf:
         known = self.objects.get(key)
         if known is None or known["metadata"]["uid"] != meta["uid"] or _version(known) > version:
             return None
-        self._take(key)
-        return job_of(self._resource, known)
+        job = self._take(key)
+        self._note_lost({job} if job else set())
+        return job
 
-    def replace(self, objects: Iterable[Object], version: int) -> tuple[set[Key], set[Key]]:
-        """Returns the jobs of objects that are new or have changed, and those of objects that are gone."""
-        lost = self._start_again() if version < (self.listed or 0) else set()
+    def replace(self, objects: Iterable[Object], version: int) -> set[Key]:
         there: set[Key] = set()
         changed: set[Key | None] = set()
+        if version < (self.listed or 0):
+            changed |= self._start_again()
         for obj in objects:
             there.add(_key(obj))
             if self.put(obj):
                 changed.add(job_of(self._resource, obj))
-        gone = {self.remove(obj["metadata"], version) for obj in list(self._vanished(there, version))}
+        changed |= {self.remove(obj["metadata"], version) for obj in list(self._vanished(there, version))}
         self.listed = version
-        return {key for key in changed if key}, lost | {key for key in gone if key}
+        return {key for key in changed if key}
 
     def _start_again(self) -> set[Key]:
         """Drops everything, for versions begin at an earlier number: etcd was restored; returns the jobs concerned."""
         jobs = set(self._of_job)
+        self._note_lost(jobs)
         for known in (self.objects, self._of_job, self._gone):
             known.clear()
         self.listed = 0
         return jobs
 
+    def _note_lost(self, jobs: set[Key]) -> None:
+        if self._resource is not Resource.QUANTUM_TRAINING_JOBS:
+            self._lost |= jobs
+
     def _vanished(self, there: set[Key], version: int) -> Iterator[Object]:
         return (obj for key, obj in self.objects.items() if key not in there and _version(obj) <= version)
 
-    def _take(self, key: Key) -> None:
+    def _take(self, key: Key) -> Key | None:
+        """Removes an object; returns its job."""
         known = self.objects.pop(key, None)
-        job = known and job_of(self._resource, known)
+        job = None if known is None else job_of(self._resource, known)
         if job:
             left = self._of_job[job]
             del left[key]
             if not left:
                 del self._of_job[job]
+        return job
 
 
 def _key(obj: Object) -> Key:

@@ -35,7 +35,7 @@ def test_a_port_within_the_bounds_is_fine(field: str, port: int) -> None:
 @pytest.mark.parametrize("field", ["containerPort", "hostPort"])
 def test_a_port_beyond_the_bounds_is_refused(field: str, port: int) -> None:
     assert broken(ports=[{"containerPort": 80}, {"containerPort": 80, field: port}]) == [
-        (("ports", 1, field), f"a port is between 1 and 65535, and not {port}")
+        (("ports", 1, field), f"a port must be between 1 and 65535, and this is {port}")
     ]
 
 
@@ -116,18 +116,18 @@ def test_variables_are_taken_from_one_named_source(source: dict[str, Any], expec
         (
             {"ports": [{"containerPort": 1, "name": "80"}]},
             ("ports", 0, "name"),
-            '"80" may hold only a-z, 0-9 and single - between them, with a letter among them',
+            '"80" may have only a-z, 0-9 and single - between them, and must have a letter',
         ),
         ({"ports": [{"name": "web"}]}, ("ports", 0, "containerPort"), MISSING),
         (
             {"env": [{"name": "A=", "value": "x"}]},
             ("env", 0, "name"),
-            '"A=" may hold only printable ASCII characters, and no =: rename the variable',
+            '"A=" may have only printable ASCII characters except =: rename the variable',
         ),
         (
             {"env": [{"name": "A", "value": "x", "valueFrom": {"fieldRef": {}}}]},
             ("env", 0, "valueFrom"),
-            "a variable has a value or takes it from elsewhere: remove value or valueFrom",
+            "a variable has either value or valueFrom: remove one of them",
         ),
         (
             {"env": [{"name": "A", "valueFrom": {}}]},
@@ -138,12 +138,12 @@ def test_variables_are_taken_from_one_named_source(source: dict[str, Any], expec
         (
             {"envFrom": [{"secretRef": {"name": "s"}, "prefix": "="}]},
             ("envFrom", 0, "prefix"),
-            '"=" may hold only printable ASCII characters, and no =: rename the variable',
+            '"=" may have only printable ASCII characters except =: rename the variable',
         ),
         (
             {"resources": {"limits": {"cpu": "x"}}},
             ("resources", "limits", "cpu"),
-            '"x" is no quantity: write for example 500m, 2 or 2Gi',
+            '"x" is not a quantity: write for example 500m, 2 or 2Gi',
         ),
         (
             {"imagePullPolicy": "Sometimes"},
@@ -153,12 +153,12 @@ def test_variables_are_taken_from_one_named_source(source: dict[str, Any], expec
         (
             {"image": "a "},
             ("image",),
-            "a name of an image neither begins nor ends with a space: remove it",
+            "the name of an image must not begin or end with a space: remove it",
         ),
         (
             {"name": "A"},
             ("name",),
-            '"A" may hold only a-z, 0-9 and -, and has to begin and end with a letter or digit',
+            '"A" may have only a-z, 0-9 and -, and has to begin and end with a letter or digit',
         ),
     ],
 )
@@ -217,12 +217,12 @@ def test_a_request_may_be_the_limit_and_not_above_it_whatever_their_units() -> N
 def test_what_is_no_quantity_is_quoted_and_compared_with_nothing(quantity: str) -> None:
     found = list(broken_resources({"limits": {"memory": quantity}, "requests": {"memory": "9Gi"}}))
 
-    assert found == [(("limits", "memory"), f'"{quantity}" is no quantity: write for example 500m, 2 or 2Gi')]
+    assert found == [(("limits", "memory"), f'"{quantity}" is not a quantity: write for example 500m, 2 or 2Gi')]
 
 
 def test_a_misspelt_resource_is_named_in_requests_and_in_limits() -> None:
     assert list(broken_resources({"limits": {"memry": "1Gi"}, "requests": {"memry": "1Gi"}})) == [
-        ((field, "memry"), "Kubernetes knows no such resource: write memory") for field in ("limits", "requests")
+        ((field, "memry"), "Kubernetes does not have this resource: write memory") for field in ("limits", "requests")
     ]
 
 
@@ -236,7 +236,7 @@ def test_all_annotations_together_are_measured_in_bytes() -> None:
 
     assert list(broken_metadata({"annotations": {**keys, "c": ""}})) == []
     assert list(broken_metadata({"annotations": {**keys, "c": "x"}})) == [
-        (("annotations",), "these are 262,145 bytes, and Kubernetes takes 262,144: shorten them")
+        (("annotations",), "these have 262,145 bytes, and Kubernetes accepts 262,144: shorten them")
     ]
 
 
@@ -272,6 +272,6 @@ def test_a_volume_is_named_once_and_of_one_kind() -> None:
         (("volumes", 1, "name"), 'two volumes of the pod are called "a": rename one of them'),
         (
             ("volumes", 1, "nfs"),
-            "a volume is of one kind, and this one is of emptyDir and nfs and secret: keep one",
+            "a volume has one kind, and this one has emptyDir and nfs and secret: keep one",
         ),
     ]

@@ -30,15 +30,15 @@ Rule = Callable[[str], str | None]
 )
 def test_a_name_may_be_as_long_as_kubernetes_takes_and_no_longer(rule: Rule, most: int) -> None:
     assert rule("a" * most) is None
-    assert rule("a" * (most + 1)) == f"this has {most + 1} characters, and Kubernetes takes {most}: shorten it"
+    assert rule("a" * (most + 1)) == f"this has {most + 1} characters, and Kubernetes accepts {most}: shorten it"
 
 
 def test_the_domain_before_the_slash_of_a_key_is_measured_on_its_own() -> None:
     assert qualified_name(f"{'d' * 253}/{'n' * 63}") is None
     assert qualified_name(f"{'d' * 254}/n") == (
-        "before the slash, this has 254 characters, and Kubernetes takes 253: shorten it"
+        "the part before the slash: this has 254 characters, and Kubernetes accepts 253: shorten it"
     )
-    assert qualified_name(f"d/{'n' * 64}") == "this has 64 characters, and Kubernetes takes 63: shorten it"
+    assert qualified_name(f"d/{'n' * 64}") == "this has 64 characters, and Kubernetes accepts 63: shorten it"
 
 
 @pytest.mark.parametrize(
@@ -82,11 +82,11 @@ def test_what_kubernetes_refuses_is_quoted_or_named(rule: Rule, text: str) -> No
     sentence = rule(text)
 
     assert sentence is not None
-    assert f'"{text}"' in sentence or sentence.startswith('before the slash, "')
+    assert f'"{text}"' in sentence or sentence.startswith('the part before the slash: "')
 
 
 def test_a_key_of_a_label_is_refused_with_the_whole_of_it() -> None:
     sentence = qualified_name("example.com/-a")
 
     assert sentence is not None
-    assert sentence.startswith('"example.com/-a" is no key: it may hold letters, digits, -, _ and dots')
+    assert sentence.startswith('"example.com/-a" is not a key: it may have letters, digits, -, _ and dots')

@@ -65,7 +65,7 @@ def test_artifacts_go_to_the_folder_of_the_run_and_the_user_learns_so(documents:
 
     uri = (folder / "qtj-artifacts/toy/1").as_uri()
     assert plan.artifacts(plan.folder) == uri
-    assert list(plan.notes(plan.folder)) == [f"toy  artifacts go to {uri}, in place of gs://bucket/toy"]
+    assert list(plan.notes(plan.folder)) == [f"toy  artifacts are stored in {uri}, not in gs://bucket/toy"]
 
 
 def test_artifacts_in_the_bucket_that_the_job_names_need_no_note(documents: list[Document], folder: Path) -> None:
@@ -115,7 +115,7 @@ def test_fresh_does_not_even_look_at_a_run_that_is_under_way(documents: list[Doc
     run.claim()
 
     assert planned(documents, fresh=True).folder.path == folder / "qtj-artifacts/toy/2"
-    assert refusal(documents).startswith(f"toy/1 is under way in {run.path}: follow it with `qtj attach toy/1`")
+    assert refusal(documents).startswith(f"toy/1 is active in {run.path}: follow it with `qtj attach toy/1`")
     run.release()
 
 
@@ -130,7 +130,7 @@ def test_a_folder_with_an_earlier_run_is_continued_or_left_alone(documents: list
     held(folder / "mine", phase="Complete")
 
     assert refusal(documents, "mine") == (
-        f"{folder / 'mine'} holds an earlier run, and nothing is overwritten: name another --artifacts"
+        f"{folder / 'mine'} has an earlier run, and nothing is overwritten: name another --artifacts"
     )
     assert planned(documents, "mine", resume=True).folder.path == folder / "mine"
 
@@ -147,7 +147,7 @@ def test_a_folder_with_other_files_is_refused(documents: list[Document], folder:
     (folder / "mine").mkdir()
     (folder / "mine/thesis.tex").touch()
 
-    assert refusal(documents, "mine").startswith(f"{folder / 'mine'} is not empty and holds no run of qtj: name an")
+    assert refusal(documents, "mine").startswith(f"{folder / 'mine'} is not empty and has no run of qtj: name an")
 
 
 def test_an_empty_folder_is_taken(documents: list[Document], folder: Path, stack: ExitStack) -> None:
@@ -195,7 +195,10 @@ def test_a_run_that_another_command_continued_since_is_not_put_back(documents: l
     run.save(recorded(phase="Complete"))
     run.release()
 
-    with ExitStack() as stack, pytest.raises(InputError, match="toy/1 was continued by another command: give the c"):
+    with (
+        ExitStack() as stack,
+        pytest.raises(InputError, match="toy/1 was continued by another command: run this command"),
+    ):
         claim(plan, stack)
 
     assert not run.is_active

@@ -47,7 +47,7 @@ def test_a_run_that_could_not_be_resumed_is_left_alone_and_the_note_tells_why(de
     found = start(desk.written(), desk.ended(phase, toy_job(workers=3)))
 
     assert found.earlier is None
-    assert found.note == "starts over, for the spec has changed since toy/1, which stays as it is"
+    assert found.note == "starts over, because the spec has changed since toy/1, which stays as it is"
 
 
 @pytest.mark.parametrize(("before", "now"), [(["--epochs=5"], ["--epochs=6"]), (["--epochs", "9"], ["--epochs", "10"])])
@@ -64,7 +64,7 @@ def test_more_epochs_are_no_other_training(desk: Desk, before: list[str], now: l
 def test_fewer_epochs_are_refused(desk: Desk, before: list[str], now: list[str]) -> None:
     sentence = refusal(desk.written(with_args("train", *now)), desk.ended("Running", with_args("train", *before)))
 
-    assert "spec.template: it asks for fewer epochs than the run to continue: undo that, or" in sentence
+    assert "spec.template: it has fewer epochs than the run to continue: undo that, or" in sentence
 
 
 def test_fewer_epochs_of_one_role_are_refused_though_another_has_more(desk: Desk) -> None:
@@ -79,7 +79,7 @@ def test_fewer_epochs_of_one_role_are_refused_though_another_has_more(desk: Desk
 
     sentence = refusal(desk.written(roles(9, 4)), desk.ended("Running", roles(5, 5)))
 
-    assert "spec.replicaSpecs: it asks for fewer epochs" in sentence
+    assert "spec.replicaSpecs: it has fewer epochs" in sentence
 
 
 def test_more_epochs_of_one_role_alone_are_no_other_training(desk: Desk) -> None:
@@ -118,8 +118,8 @@ def test_more_epochs_come_too_late_once_training_is_done(desk: Desk) -> None:
     sentence = refusal(document, desk.ended("Failed", with_args("--epochs=3"), **TRAINED))
 
     assert sentence == (
-        f"{document.where(['spec', 'template'])}: spec.template: the training of toy/1 is done, so this cannot change "
-        "any more: train again with --fresh"
+        f"{document.where(['spec', 'template'])}: spec.template: the training of toy/1 is done, so this cannot be "
+        "changed: train again with --fresh"
     )
 
 
@@ -152,9 +152,9 @@ def test_a_run_whose_values_changed_continues_only_when_asked(desk: Desk, kind: 
     of_itself, asked = start(document, earlier), start(document, earlier, resume=True)
 
     assert of_itself.earlier is None
-    assert f"starts over, for {kind} settings changed; toy/1 was interrupted" in of_itself.note
+    assert f"starts over, because {kind} settings changed; toy/1 was interrupted" in of_itself.note
     assert asked.earlier == earlier
-    assert asked.note == f"{kind} settings changed since toy/1, and its programs get the present values"
+    assert asked.note == f"{kind} settings changed since toy/1, and its programs get the new values"
 
 
 def test_values_that_are_not_in_the_file_any_more_are_a_change(desk: Desk) -> None:
@@ -178,4 +178,4 @@ def test_only_what_changed_of_several_values_is_named(desk: Desk) -> None:
 
     note = start(desk.written(job, config("ConfigMap", RATE="2"), secret), earlier, resume=True).note
 
-    assert note == f"{rate} changed since toy/1, and its programs get the present values"
+    assert note == f"{rate} changed since toy/1, and its programs get the new values"

@@ -103,7 +103,7 @@ def test_an_interrupted_run_of_a_spec_that_may_change_names_what_changed(
     found = start(desk.written(), desk.ended("Running", before))
 
     assert found.earlier is None
-    assert found.note == f"starts over, for {why} changed; toy/1 was interrupted, and --resume would continue it"
+    assert found.note == f"starts over, because {why} changed; toy/1 was interrupted, and --resume would continue it"
 
 
 def test_a_run_of_another_namespace_is_another_job(desk: Desk) -> None:
@@ -150,6 +150,6 @@ def test_a_run_that_is_under_way_is_named_with_what_can_be_done(tmp_path: Path) 
         folder.release()
 
     assert str(refused.value) == (
-        f"toy/1 is under way in {tmp_path}: follow it with `qtj attach toy/1`, stop it with `qtj stop toy/1`, or start "
+        f"toy/1 is active in {tmp_path}: follow it with `qtj attach toy/1`, stop it with `qtj stop toy/1`, or start "
         "another beside it with --fresh"
     )

@@ -58,7 +58,7 @@ def test_a_run_that_never_began_is_meant_only_where_there_is_no_other() -> None:
 def test_in_a_folder_where_nothing_began_no_name_means_anything() -> None:
     never_began("toy")
 
-    assert refusal(lambda: run_named(None)) == "nothing was run in this folder yet: qtj run FILE begins"
+    assert refusal(lambda: run_named(None)) == "there is no run in this folder yet: qtj run FILE starts one"
 
 
 @pytest.mark.parametrize("name", ["", "/", "toy/", "toy/0", "toy/01", "toy/x", "toy/1/2", "Toy", "../toy", "toy\n"])
@@ -66,7 +66,7 @@ def test_a_name_of_another_form_is_quoted(name: str) -> None:
     make_run()
 
     assert refusal(lambda: run_named(name)) == (
-        f'"{name}" names no run: write JOB for its last run, or JOB/NUMBER, as `qtj list` does'
+        f'"{name}" is not a run: write JOB for its last run, or JOB/NUMBER, as `qtj list` shows it'
     )
 
 

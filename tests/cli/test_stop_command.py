@@ -95,7 +95,7 @@ def test_a_run_that_is_not_under_way_is_told_what_it_is(phase: str, shown: str) 
     answer = qtj("stop", "toy")
 
     assert answer.code == 2
-    assert answer.sentences == [f"toy/1 is not under way, it is {shown}: `qtj list` shows which are"]
+    assert answer.sentences == [f"toy/1 is not active, it is {shown}: `qtj list` shows which are"]
 
 
 def test_a_record_that_is_damaged_meanwhile_is_a_sentence() -> None:

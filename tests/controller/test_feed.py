@@ -27,6 +27,16 @@ def test_a_job_is_looked_at_for_each_change_of_it_and_of_its_children() -> None:
     assert hints == [KEY] * 4
 
 
+def test_a_job_is_looked_at_when_its_child_gets_the_label_of_another_job() -> None:
+    feed, _, hints = fed()
+    feed.changed(PODS, "ADDED", pod(2))
+    hints.clear()
+
+    feed.changed(PODS, "MODIFIED", pod(3, job="other"))
+
+    assert hints == [("lab", "other"), KEY]
+
+
 def test_what_is_known_already_is_no_reason_to_look_again() -> None:
     feed, cache, hints = fed()
     cache.put(PODS, pod(3))

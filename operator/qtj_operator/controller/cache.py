@@ -7,6 +7,10 @@ an event may be late::
     create answered (12)   DELETED (14)   event ADDED (12), late      stays gone: 12 is before 14
     list (20) without it                  event MODIFIED (15), late   stays gone: 15 is before 20
     DELETED (14)           ADDED (16)                                 is there again: its label was removed and put back
+
+A list is right about everything up to its own version, also where it names an older state than the one that is known::
+
+    MODIFIED (15)          list (20) with it at 12                    is at 12: etcd was restored, and 15 never happened
 """
 
 import math
@@ -52,6 +56,10 @@ class Cache:
         """Returns the objects that carry all of `labels`, in one namespace or in all."""
         found = self._shelves[resource].of(namespace, labels.get(LABEL_JOB))
         return [obj for obj in found if labels.items() <= (obj["metadata"].get("labels") or {}).items()]
+
+    def job(self, resource: Resource, obj: Object) -> Key | None:
+        """Returns the job that an object of this name belongs to, as far as is known."""
+        return self._shelves[resource].job(_key(obj))
 
     def put(self, resource: Resource, obj: Object) -> bool:
         """Notes a state of an object; returns whether it is news. One that has no job any more counts as gone."""
@@ -106,17 +114,23 @@ class _Shelf:
             return self._of_job.get((namespace, job), {}).values()
         return [obj for key, obj in self.objects.items() if namespace in {None, key[0]}]
 
-    def put(self, obj: Object, trim: Callable[[Object], Object] = lambda obj: obj) -> bool:
-        key, version = _key(obj), _version(obj)
-        job, known = job_of(self._resource, obj), self.objects.get(key)
-        if job is None or version <= self._gone.get(obj["metadata"]["uid"], 0):
+    def put(self, obj: Object, trim: Callable[[Object], Object]) -> bool:
+        version, known = _version(obj), self.objects.get(_key(obj))
+        if version <= self._gone.get(obj["metadata"]["uid"], 0):
             return False
         if version <= ((self.listed or 0) if known is None else _version(known)):
+            return False
+        return self._store(trim(obj))
+
+    def _store(self, obj: Object) -> bool:
+        key = _key(obj)
+        job, known = job_of(self._resource, obj), self.objects.get(key)
+        if job is None:
             return False
         former = self._take(key)
         if former and known and known["metadata"]["uid"] != obj["metadata"]["uid"]:
             self._note_lost({former})
-        self.objects[key] = self._of_job.setdefault(job, {})[key] = trim(obj)
+        self.objects[key] = self._of_job.setdefault(job, {})[key] = obj
         return True
 
     def remove(self, meta: Object, version: float) -> Key | None:
@@ -139,11 +153,19 @@ class _Shelf:
             changed |= self._start_again()
         for obj in objects:
             there.add(_key(obj))
-            if self.put(obj):
-                changed.add(job_of(self._resource, obj))
+            former = self.job(_key(obj))
+            if self._is_listed_anew(obj, version) and self._store(obj):
+                changed |= {job_of(self._resource, obj), former}
         changed |= {self.remove(obj["metadata"], version) for obj in list(self._vanished(there, version))}
         self.listed = version
         return {key for key in changed if key}
+
+    def _is_listed_anew(self, obj: Object, version: int) -> bool:
+        """Whether a list at a version shows a state that is not known, and nothing later than the list is known."""
+        known = self.objects.get(_key(obj))
+        if self._gone.get(obj["metadata"]["uid"], 0) > version:
+            return False
+        return known is None or (_version(known) != _version(obj) and _version(known) <= version)
 
     def _start_again(self) -> set[Key]:
         """Drops everything, for versions begin at an earlier number: etcd was restored; returns the jobs concerned."""
@@ -161,10 +183,15 @@ class _Shelf:
     def _vanished(self, there: set[Key], version: int) -> Iterator[Object]:
         return (obj for key, obj in self.objects.items() if key not in there and _version(obj) <= version)
 
+    def job(self, key: Key) -> Key | None:
+        """Returns the job of an object that is known."""
+        known = self.objects.get(key)
+        return None if known is None else job_of(self._resource, known)
+
     def _take(self, key: Key) -> Key | None:
         """Removes an object; returns its job."""
-        known = self.objects.pop(key, None)
-        job = None if known is None else job_of(self._resource, known)
+        job = self.job(key)
+        self.objects.pop(key, None)
         if job:
             left = self._of_job[job]
             del left[key]

@@ -46,7 +46,10 @@ class Feed:
             kind: ADDED, MODIFIED or DELETED, as the API has it.
             obj: The object as it is now, or as it was last.
         """
+        former = self._cache.job(resource, obj)
         news = self._cache.remove(resource, obj) if kind == "DELETED" else self._cache.put(resource, obj)
         key = job_of(resource, obj)
         if key is not None and (news or kind == "ADDED"):
             self._hint(key)
+        if news and former is not None and former != key:
+            self._hint(former)  # its child has the label of another job now

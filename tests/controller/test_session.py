@@ -1,5 +1,6 @@
 """The session of kopf's watch shows each list of jobs, for kopf does not report what vanished between two of them."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -20,8 +21,11 @@ class Server:
     def __init__(self) -> None:
         self.url = f"http://127.0.0.1:{free_port()}"
         self.status = 200
+        self.since: list[str] = []
 
-    async def handle(self, _: web.Request) -> web.Response:
+    async def handle(self, request: web.Request) -> web.Response:
+        if "watch" in request.query:
+            self.since.append(request.query["resourceVersion"])
         return web.json_response(ANSWER, status=self.status)
 
 
@@ -53,6 +57,22 @@ async def test_a_list_of_jobs_is_shown_with_its_version(server: Server, path: st
 @pytest.mark.parametrize("path", [f"{JOBS}?watch=true", f"{JOBS}/qcnn", "/apis/quantumtraining.dev/v1alpha1"])
 async def test_a_watch_and_other_answers_are_none(server: Server, path: str) -> None:
     assert await listed(server, path) == []
+
+
+async def test_a_watch_that_does_not_advance_is_asked_for_from_a_version_that_has_expired_until_there_is_a_list(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """kopf lists all jobs only after that answer."""
+    monkeypatch.setattr("qtj_operator.cluster.session._UNHEARD_SECONDS", 0.2)
+    async with session({}, lambda *_: None) as http:
+        for version in ("7", "7", "8"):
+            await http.get(f"{server.url}{JOBS}?watch=true&resourceVersion={version}")
+        await asyncio.sleep(0.3)
+        await http.get(f"{server.url}{JOBS}?watch=true&resourceVersion=8")
+        await http.get(f"{server.url}{JOBS}")
+        await http.get(f"{server.url}{JOBS}?watch=true&resourceVersion=7")
+
+    assert server.since == ["7", "7", "8", "1", "7"]
 
 
 async def test_a_refusal_is_no_empty_list(server: Server) -> None:

@@ -120,13 +120,19 @@ class Reconciler:
         return blocked if _blocks(found, decision) else _told(blocked, found)
 
     async def _record(self, key: Key, raw: Object, decision: Decision, now: datetime) -> bool:
-        """Writes the status if it changed, and tells about it only then; returns whether it did."""
+        """Writes the status if it changed, and tells about it only then; returns whether it did.
+
+        It did not if the API server dropped what is new, because it has a CRD of an earlier version: then another pass
+        would write the same again, for ever.
+        """
         status = decision.status.to_dict(raw.get("status"))
         changed = status != raw.get("status")
         if changed:
-            before = read_status(raw)
+            before, version = read_status(raw), raw["metadata"]["resourceVersion"]
             raw = {**raw, "status": status}
-            await self.client.replace_status(Resource.QUANTUM_TRAINING_JOBS, raw)
+            written = await self.client.replace_status(Resource.QUANTUM_TRAINING_JOBS, raw)
+            changed = written["metadata"]["resourceVersion"] != version
+        if changed:
             self.pace.wrote(key, now)
             log_transition(key, before, decision)
             self.metrics.moved(before, decision.status)

@@ -68,6 +68,27 @@ async def test_a_watch_that_is_refused_again_and_again_is_asked_for_less_and_les
     assert busy == 7
 
 
+async def test_a_proxy_that_ends_every_watch_at_once_is_asked_after_a_pause(
+    front: Front, fronted: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qtj_operator.cluster.reflector._PAUSE_SECONDS", 60)
+    for _ in range(3):
+        front.events.put_nowait(None)
+    async with watching(fronted, "lab"):
+        await soon(lambda: front.since == ["10"] and front.events.qsize() == 2, "the first watch")
+        await asyncio.sleep(0.3)
+
+    assert front.since == ["10"]
+
+
+async def test_an_answer_that_is_not_json_is_no_end_of_the_watch(front: Front, fronted: ApiClient) -> None:
+    front.page = "<html>log in</html>"
+    async with watching(fronted, "lab") as seen:
+        await soon(lambda: front.lists >= 2, "another try")
+        front.page, front.objects = None, [a_service("a", 9)]
+        await soon(seen.is_("a"), "the list")
+
+
 async def test_other_tasks_have_their_turn_while_many_events_arrive_at_once(front: Front, fronted: ApiClient) -> None:
     front.burst = [{"type": "ADDED", "object": a_service(f"s{number:03}", 20 + number)} for number in range(500)]
     async with watching(fronted, "lab") as seen:

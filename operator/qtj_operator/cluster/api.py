@@ -217,7 +217,10 @@ class ApiClient:
             self._metrics.requested(verb, resource.value[1], code)
         if code >= 400:  # noqa: PLR2004
             raise _refusal(answer, text)
-        return _parsed(text)
+        try:
+            return json.loads(text)
+        except ValueError as error:  # a proxy, or the login page of one
+            raise ApiError(0, "Unreachable", "the API server cannot be reached: what answers is none") from error
 
     def _url(
         self,

@@ -35,7 +35,9 @@ have: it is silent until that is reached, and does not say so (Kubernetes 1.34).
 etcd was restored from a backup. The API server sends a bookmark every minute."""
 
 _BETWEEN_WATCHES_SECONDS = 0.1
-"""So that a server that ends each watch at once is not asked without a pause."""
+
+_SHORT_SECONDS = 1.0
+"""A watch that ends sooner and has delivered nothing is asked for again after a longer pause: a proxy may end each."""
 
 _SLICE = 20
 """Events that are fed before others have their turn: some milliseconds. Thousands may have arrived at once."""
@@ -74,14 +76,17 @@ class Reflector:
     async def run(self) -> None:
         """Runs until cancelled; an API server that is away, or that refuses, is asked again and again."""
         while True:
+            began = _now()
             try:
                 if not self._version:
                     await self._list()
+                    began = _now()
                 await self._follow()
             except ApiError as error:
                 pause = self._failed(error)
             else:
-                pause = _BETWEEN_WATCHES_SECONDS
+                fruitless = self._heard <= began and _now() - began < _SHORT_SECONDS
+                pause = _PAUSE_SECONDS if fruitless else _BETWEEN_WATCHES_SECONDS
                 self._refusals = 0
             if _now() - self._heard >= _UNHEARD_SECONDS:
                 self._version = ""

@@ -120,27 +120,29 @@ class Reconciler:
         return blocked if _blocks(found, decision) else _told(blocked, found)
 
     async def _record(self, key: Key, raw: Object, decision: Decision, now: datetime) -> bool:
-        """Writes the status if it changed, and tells about it only then; returns whether it did.
-
-        It did not if the API server dropped what is new, because it has a CRD of an earlier version: then another pass
-        would write the same again, for ever.
-        """
+        """Writes the status if it changed, and tells about it only then; returns whether it did."""
         status = decision.status.to_dict(raw.get("status"))
-        changed = status != raw.get("status")
+        after = {**raw, "status": status}
+        changed = status != raw.get("status") and await self._write(after)
         if changed:
-            before, version = read_status(raw), raw["metadata"]["resourceVersion"]
-            raw = {**raw, "status": status}
-            written = await self.client.replace_status(Resource.QUANTUM_TRAINING_JOBS, raw)
-            changed = written["metadata"]["resourceVersion"] != version
-        if changed:
+            before = read_status(raw)
             self.pace.wrote(key, now)
             log_transition(key, before, decision)
             self.metrics.moved(before, decision.status)
             if _begins(before, decision.status):
                 self.metrics.began(now - datetime.fromisoformat(raw["metadata"]["creationTimestamp"]))
         for event in decision.events:
-            await emit(self.client, raw, event, now)
+            await emit(self.client, after, event, now)
         return changed
+
+    async def _write(self, raw: Object) -> bool:
+        """Writes the status; returns whether the object has changed.
+
+        It has not if the API server has dropped what is new, because its CRD is of an earlier version. Another pass
+        would then write the same again, for ever.
+        """
+        written = await self.client.replace_status(Resource.QUANTUM_TRAINING_JOBS, raw)
+        return bool(written["metadata"]["resourceVersion"] != raw["metadata"]["resourceVersion"])
 
 
 def _begins(before: Status, after: Status) -> bool:

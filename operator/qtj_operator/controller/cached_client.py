@@ -7,6 +7,7 @@ It is right on stale data:
   doubt. The next pass reads it from the API server, unless its event has arrived by then.
 * A job whose child is gone is read, too. Children go with their job, and the watch of jobs may be behind: without this,
   they would be created again and again for a job that is deleted.
+* A pass that finds a child replaced by another operator ends, for it has read the job before. The next one reads it.
 * Everything else follows from exact preconditions: a status or a deletion that was decided on an old state is refused.
 """
 
@@ -175,6 +176,7 @@ class CachedClient:
         job = found and job_of(resource, found)
         if found is not None and self._cache.put(resource, found) and job:
             self._hint(job)  # its event will be no news, and the pass may have decided already
+        _check_not_replaced(resource, [known] if known else [], [found] if found else [])
         return found
 
     async def _read_all(
@@ -189,4 +191,18 @@ class CachedClient:
         for obj in known:
             if obj["metadata"]["uid"] not in there:
                 self._cache.remove(resource, obj)  # not for good: perhaps only its label is gone
+        _check_not_replaced(resource, known, found)
         return self._cache.select(resource, namespace, labels)
+
+
+def _check_not_replaced(resource: Resource, known: Sequence[Object], found: Sequence[Object]) -> None:
+    """Checks that children are those that were known; what this operator creates is known at once.
+
+    Raises:
+        ApiError: Another operator has created one, and may have changed the record of its job before.
+    """
+    uids = {obj["metadata"]["name"]: obj["metadata"]["uid"] for obj in known}
+    for obj in found if resource is not Resource.QUANTUM_TRAINING_JOBS else ():
+        name, uid = obj["metadata"]["name"], obj["metadata"]["uid"]
+        if uids.get(name, uid) != uid and job_of(resource, obj):
+            raise ApiError(409, "Conflict", f"{name} was replaced since the job was read, so the job is read again")

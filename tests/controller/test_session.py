@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 
+import aiohttp
 import pytest
 from aiohttp import web
 
@@ -22,10 +23,13 @@ class Server:
         self.url = f"http://127.0.0.1:{free_port()}"
         self.status = 200
         self.since: list[str] = []
+        self.page: str | None = None
 
     async def handle(self, request: web.Request) -> web.Response:
         if "watch" in request.query:
             self.since.append(request.query["resourceVersion"])
+        if self.page is not None:
+            return web.Response(text=self.page, content_type="text/html")
         return web.json_response(ANSWER, status=self.status)
 
 
@@ -79,3 +83,10 @@ async def test_a_refusal_is_no_empty_list(server: Server) -> None:
     server.status = 403
 
     assert await listed(server, JOBS) == []
+
+
+async def test_a_page_of_a_proxy_is_a_connection_that_failed_which_kopf_repeats(server: Server) -> None:
+    server.page = "<html>log in</html>"
+
+    with pytest.raises(aiohttp.ServerDisconnectedError):
+        await listed(server, JOBS)

@@ -5,6 +5,10 @@ It shows each list of jobs that kopf asks for, which kopf does at first and afte
 An answer that breaks off is a connection that failed, and is asked for again. kopf (1.45) repeats a request whose
 connection fails, but takes an answer for whole once its headers are there: where a connection breaks within the list of
 the server's resources, the error would end the operator.
+
+kopf asks for a silent watch again from the same version, for ever. But a watch may be silent because the API server
+does not have that version: etcd was restored from a backup. So a watch that has not advanced for a minute is asked for
+from a version that is too old. The API server answers that it has expired (410), and kopf lists all jobs.
 """
 
 import asyncio
@@ -23,7 +27,7 @@ _UNHEARD_SECONDS = 65.0
 """The API server sends a bookmark every minute; kopf gives up a silent watch after 70 s."""
 
 _EXPIRED = "1"
-"""A resourceVersion that the API server never keeps: its own first objects are later."""
+"""A resourceVersion that has expired: the CRD was created later."""
 
 
 def session(
@@ -68,7 +72,7 @@ class _Middleware:
         """Waits for the whole answer, but for a watch's, which ends when it likes.
 
         Raises:
-            ServerDisconnectedError: The answer broke off; kopf's list of what to try again has it.
+            ServerDisconnectedError: The answer broke off, or is a page of a proxy; kopf tries again after this error.
         """
         if "watch" in request.url.query:
             if self._is_unheard(request.url.query.get("resourceVersion", "")):
@@ -77,10 +81,10 @@ class _Middleware:
         response = await send(request)
         try:
             await response.read()
-        except aiohttp.ClientPayloadError as error:
-            raise aiohttp.ServerDisconnectedError(f"the answer broke off: {error}") from error
+            found = await response.json(content_type=None) if response.ok else {}
+        except (aiohttp.ClientPayloadError, ValueError) as error:
+            raise aiohttp.ServerDisconnectedError(f"the answer broke off, or is not JSON: {error}") from error
         if request.url.name == PLURAL and response.ok:
-            found = await response.json()
             self._heard(found["metadata"]["resourceVersion"])
             self._listed(found["items"], found["metadata"]["resourceVersion"])
         return response

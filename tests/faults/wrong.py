@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from qtj_operator.api.conditions import ConditionType, Reason, find, is_true, phase_of
+from qtj_operator.api.conditions import DERIVED, ConditionType, Reason, find, is_true, phase_of
 from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_INFERENCE
 from qtj_operator.api.status import InferencePhase
@@ -22,6 +22,9 @@ def wanted_run(job: Job) -> str | None:
 def wrong_conditions(old: Job, new: Job) -> Iterator[str]:
     before, after = old.status, new.status
     true = {condition.type for condition in after.conditions or () if condition.status == "True"}
+    if ConditionType.RECONCILING in true and true & {ConditionType.STALLED, *STOPPED}:
+        yield f"a job that is settled is not reconciled: {true}"
+    true -= DERIVED
     if (after.phase, after.reason) != phase_of(after.conditions):
         yield f"{after.phase}, {after.reason} does not follow from the conditions"
     if ConditionType.RUNNING in true and len(true) > 1:

@@ -11,7 +11,7 @@ from qtj_operator.api.names import replica_name
 from qtj_operator.core.change import NO_REPORT, Report, StatusChange
 from qtj_operator.core.decision import Act, Action, Create, Event, Kind, Move, Restore, Verdict, Wait, act_or_wait
 from qtj_operator.core.observed import Observed
-from qtj_operator.core.ports import are_among, laid_over
+from qtj_operator.core.ports import are_present, merged
 from qtj_operator.core.removal import removal
 from qtj_operator.core.service import Service
 from qtj_operator.core.status import has_run
@@ -70,7 +70,7 @@ def drifted(seen: Observed, _now: datetime) -> Act | None:
         live = seen.services.get(replica_name(seen.job.name, replica.role, replica.index))
         built = service_spec(seen.job, replica)
         if live is not None and not _is_as_built(built, live):
-            fields = {"ports": laid_over(built["ports"], live.ports), **{field: built[field] for field in _RESTORED}}
+            fields = {"ports": merged(built["ports"], live.ports), **{field: built[field] for field in _RESTORED}}
             repairs.append(Restore(Kind.SERVICE, live.name, live.version, fields))
     if not repairs:
         return None
@@ -81,4 +81,4 @@ def drifted(seen: Observed, _now: datetime) -> Act | None:
 
 def _is_as_built(built: Mapping[str, Any], live: Service) -> bool:
     current = (live.selector, live.publish_not_ready_addresses)
-    return current == tuple(built[field] for field in _RESTORED) and are_among(built["ports"], live.ports)
+    return current == tuple(built[field] for field in _RESTORED) and are_present(built["ports"], live.ports)

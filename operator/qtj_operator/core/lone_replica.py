@@ -28,11 +28,11 @@ _MAX_EVALUATOR_FAILURES = 5
 
 
 def lone_replica(seen: Observed, now: datetime) -> Move | Act | None:
-    """It is replaced alone, within the same budget as a gang.
+    """Such a replica is replaced alone, within the same budget as a gang.
 
     The evaluator has a separate budget of the same size in each attempt: it does not use up the job's, and the job does
-    not fail with it. Its last failure is recorded and reported like the others. A pod that waits to be replaced, or
-    that is not replaced, keeps its log.
+    not fail with it. Its last failure is recorded and reported like the others. A pod keeps its log while it waits to
+    be replaced, and also if it is not replaced.
     """
     lost = _lost(seen)
     new = [pod for pod in lost if not _is_counted(seen, pod)]

@@ -9,7 +9,7 @@ Two workers that ran, worker-1 deleted by hand: there is no pod to observe, but 
 
 Two workers, the node of worker-1 lost::
 
-    worker-0  Failed (75)    lost a peer, but which? Nothing is decided until that is seen, or some time has passed
+    worker-0  Failed (75)    lost a peer, but which one? The operator waits until it sees that, or some time has passed
     worker-1  Running        as its node reported last
     worker-1  not ready,     but its containers are, as the node reported last: the node is lost, a disruption
 """
@@ -42,7 +42,7 @@ noticed after 40 to 60 seconds, depending on the configuration of the cluster.""
 
 
 def lost_replica(seen: Observed, now: datetime) -> Move | Wait | None:
-    """Peers cannot continue without it, so the whole gang restarts, or the job fails.
+    """The gang cannot continue without a lost member, so all of it restarts, or the job fails.
 
     A disruption (preemption, eviction, a lost node, a deletion) is not the program's fault and does not count against
     its budget. Nor does a peer that ends because of it: plain TensorFlow ends with 1 when it loses a peer.

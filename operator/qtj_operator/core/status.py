@@ -15,6 +15,7 @@ from qtj_operator.core.decision import Move, Verdict
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pending_reason import pending_reason, terminating_reason
 from qtj_operator.core.pod import Pod
+from qtj_operator.core.reconciling import reconciling
 
 __all__ = [
     "closed",
@@ -72,6 +73,7 @@ def closed(base: Status, facts: Iterable[Fact], generation: int, now: datetime) 
     """Sets `facts` as conditions, and updates the fields that are derived from conditions."""
     merged = merge(base.conditions, facts, generation, now)
     merged = merge(merged, _not_complete(merged), generation, now)
+    merged = merge(merged, reconciling(merged), generation, now)
     phase, reason = phase_of(merged)
     return base.changed(
         observed_generation=generation,
@@ -88,7 +90,7 @@ def with_obstacle(before: Status, after: Status, reason: Reason, message: str, n
 
     Whether the job runs is taken from `before`, so that a pass with the same obstacle changes nothing.
     """
-    if is_true(after.conditions, ConditionType.TRAINED):  # then it is inference that waits
+    if is_true(after.conditions, ConditionType.TRAINED):  # the obstacle then delays inference
         fact = conditions.not_complete(reason, message)
         return closed(_with_inference(after, InferencePhase.PENDING), (fact,), after.observed_generation or 0, now)
     running = find(before.conditions, ConditionType.RUNNING)

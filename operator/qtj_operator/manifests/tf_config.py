@@ -1,7 +1,7 @@
 """TF_CONFIG: the members of the cluster, and which of them this replica is.
 
 Source: the multi-worker guide of TensorFlow, "TF_CONFIG environment variable". A job with one replica gets a
-TF_CONFIG as well, so that a program need not distinguish the cases.
+TF_CONFIG as well, so that a program does not have to handle two cases.
 """
 
 import json

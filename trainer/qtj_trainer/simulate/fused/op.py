@@ -21,7 +21,7 @@ from qtj_trainer.simulate.specification import Specification
 __all__ = ["FusedOp"]
 
 _numbers = count()
-"""Of the layers of this process."""
+"""The numbers of the layers of this process."""
 
 
 class FusedOp:
@@ -35,10 +35,10 @@ class FusedOp:
         """Plans the circuit.
 
         Args:
-            asked: What is to be computed.
+            asked: The circuit, its readouts and symbols.
 
         Raises:
-            UnsupportedError: If the circuit or the machine is beyond the engine.
+            UnsupportedError: If the engine does not support the circuit or the machine.
         """
         self._operations = _operations()
         library().qtj_use_threads(default_threads())
@@ -58,7 +58,7 @@ class FusedOp:
 
 
 def _plans(asked: Specification, own: Plan) -> list[Plan]:
-    """Plans the circuit for every processor that may run it, and for many examples and few."""
+    """Plans the circuit for each kind of processor that may run it, and for many and few examples."""
     plans: dict[Shape, Plan] = {own.shape: own}
     for shape, tuning in tunings_for(own.shape.qubits).items():
         if shape not in plans:
@@ -107,5 +107,5 @@ def _slopes(operation: Any, upstream: tf.Tensor) -> Any:  # noqa: ANN401  what T
 @tf.RegisterGradient("QtjExpectationGrad")  # type: ignore[untyped-decorator]
 def _no_second_derivatives(*_: Any) -> NoReturn:  # noqa: ANN401
     raise NotImplementedError(
-        "the gradient of a gradient of the expectation layer is asked for, and its engine has first derivatives alone"
+        "the expectation layer has no gradient of its gradient: its engine computes only first derivatives"
     )

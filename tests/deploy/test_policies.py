@@ -9,7 +9,7 @@ import yaml
 
 from tests.controller.apiserver import ApiServer, wait_until
 from tests.controller.conftest import api_server, namespace
-from tests.controller.test_operator import EXAMPLE
+from tests.controller.operator_process import EXAMPLE
 from tests.deploy.chart import DEPLOY
 
 __all__ = ["api_server", "namespace"]

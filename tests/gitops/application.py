@@ -9,7 +9,8 @@ import yaml
 
 from qtj_contract import TerminationMessage
 from tests.controller.apiserver import ApiServer, wait_until
-from tests.controller.test_operator import READY, TRAINED, Cluster
+from tests.controller.operator_process import READY, Cluster
+from tests.controller.test_operator import TRAINED
 from tests.gitops.argocd import NAMESPACE
 from tests.gitops.repository import Repository
 from tests.jobs import a_container, a_template

@@ -28,14 +28,14 @@ class RunResults:
     """What a report shows.
 
     Attributes:
-        title: The job, with the number of its run where it has one.
+        title: The job, with the number of its run if it has one.
         phase: Its phase, or Interrupted.
-        headline: How it ended, or how it is.
+        headline: How it ended, or its current state.
         status: Its status.
         epochs: Its epochs, in order.
-        metrics: What was measured at its end, by name.
-        predictions: What its inference predicted, where that is here.
-        notes: Sentences on what is elsewhere, or cannot be read.
+        metrics: The final metrics, by name.
+        predictions: The predictions of its inference, if they are on this machine.
+        notes: Sentences about data that are in another place or cannot be read.
     """
 
     title: str
@@ -89,21 +89,21 @@ def _owners(meta: Mapping[str, Any], status: Status) -> Collection[str | None]:
 
 
 def _result(folder: Path, owners: Collection[str | None], notes: list[str]) -> Mapping[str, float]:
-    """Returns the metrics of result.json, which is here unless the artifacts went to a bucket."""
+    """Returns the metrics of result.json, which is on this machine unless the artifacts are in a bucket."""
     text = stored_text(folder / _RESULT, "the metrics of the training", notes)
     if text is None:
         return {}
     result = _without_weights(text)
     message = TerminationMessage.parse(json.dumps(result))
     if result is None or message is None:
-        notes.append(f"the metrics of the training cannot be read: {folder / _RESULT} is no result of one")
+        notes.append(f"the metrics of the training cannot be read: {folder / _RESULT} is not the result of a training")
         return {}
     # Another job that used the same folder may have written it.
     return message.metrics if result.get("jobUid") in owners else {}
 
 
 def _without_weights(text: str) -> dict[str, Any] | None:
-    """Returns a result without what no termination message has: weights that are named below the artifacts."""
+    """Returns a result without weights that have a relative address, because no termination message has them."""
     try:
         return {name: value for name, value in json.loads(text).items() if name != "weights"}
     except (ValueError, AttributeError, RecursionError):
@@ -118,7 +118,7 @@ def _predictions(status: Status, notes: list[str]) -> Predictions | None:
     path = stored_path(uri)
     if path is None:
         if status.inference and status.inference.phase == InferencePhase.COMPLETE:
-            notes.append(f"predictions, where inference has stored some, are in the bucket: {uri}")
+            notes.append(f"predictions, if inference has stored any, are in the bucket: {uri}")
         return None
     text = stored_text(path, "the predictions", notes)
     try:

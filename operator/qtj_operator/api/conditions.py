@@ -204,7 +204,7 @@ def is_over(conditions: Iterable[Condition]) -> bool:
 def merge(
     conditions: Iterable[Condition], facts: Iterable[Fact], generation: int, now: datetime
 ) -> tuple[Condition, ...]:
-    """Returns the conditions updated with `facts`, in the order of `ConditionType`, and then those of others.
+    """Returns the conditions, updated with `facts`: first ours in the order of `ConditionType`, then all others.
 
     The transition time changes only with the status, as the Kubernetes API conventions require. A condition that still
     holds gets the current generation: `kubectl wait` ignores a condition of an earlier generation.
@@ -242,7 +242,7 @@ _EXPLAINED_BY = {ConditionType.TRAINED: ConditionType.COMPLETE}
 
 
 def phase_of(conditions: Iterable[Condition]) -> tuple[Phase, str | None]:
-    """Returns the phase that follows from the conditions, and the reason of the decisive one."""
+    """Returns the phase that follows from the conditions, and the reason of the condition that decides it."""
     phase, condition = decisive(conditions)
     return phase, condition.reason if condition else None
 

@@ -1,4 +1,4 @@
-"""The pod of one replica, and what every pod gets besides the user's template."""
+"""The pod of one replica, and what every pod gets in addition to the user's template."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy

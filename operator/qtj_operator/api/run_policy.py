@@ -148,8 +148,8 @@ class RunPolicy(Model):
     )
     clean_pod_policy: CleanPodPolicy | None = Field(
         None,
-        description="Which pods to delete when the job has ended: Running (also when left out), All or None. A pod runs "
-        "as long as any of its containers does. A running pod gets 30 s to end by itself.",
+        description="Which pods to delete when the job has ended: Running (also when left out), All or None. A pod "
+        "runs as long as any of its containers does. A running pod gets 30 s to end by itself.",
     )
     success_policy: SuccessPolicy | None = Field(
         None,

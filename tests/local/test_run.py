@@ -200,7 +200,7 @@ def test_what_a_run_does_another_way_is_said_first(laptop: Laptop) -> None:
 
     assert "Namespace team means nothing on this machine" in said
     assert "the container fetch is not run on this machine: only the main one is" in said
-    assert f"artifacts go to {laptop.artifacts().as_uri()}, in place of gs://bucket/toy" in said
+    assert f"artifacts are stored in {laptop.artifacts().as_uri()}, not in gs://bucket/toy" in said
 
 
 def test_an_interrupt_before_anything_has_begun_is_no_traceback(laptop: Laptop) -> None:

@@ -162,8 +162,8 @@ class Inference(Model):
     )
     require_weights: StrictBool | None = Field(
         None,
-        description="Inference fails if no weights are named. When left out, it then runs without them, and finds "
-        "no QTJ_WEIGHTS_URI.",
+        description="Inference fails if no weights are named. If this is false or left out, inference then runs "
+        "without them, and QTJ_WEIGHTS_URI is not set.",
     )
     template: UnreadPodTemplate | None = Field(
         None, description="Pod template of inference alone. The leading replica's when left out."

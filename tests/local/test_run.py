@@ -29,6 +29,16 @@ def test_a_job_trains_on_two_workers_and_inference_measures_its_weights(laptop: 
     assert laptop.processes() == {}
 
 
+def test_two_workers_find_each_other_behind_one_service(laptop: Laptop) -> None:
+    laptop.write(toy_job(epochs=2, replicaService="Shared"))
+
+    ended = laptop.qtj("run", "job.yaml", "-o", "json")
+
+    assert ended.code == 0, ended.errors
+    assert ended.status["replicas"]["Worker"]["succeededIndexes"] == "0-1"
+    assert ended.status["progress"]["epoch"] == 2, "the progress is read at the leader's own port"
+
+
 def test_without_a_terminal_the_view_is_plain_lines(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=10))
 

@@ -25,6 +25,7 @@ __all__ = [
     "Inference",
     "Precision",
     "Profiler",
+    "ReplicaService",
     "ReplicaSpec",
     "ReplicaSpecs",
     "Spec",
@@ -67,6 +68,13 @@ class Precision(StrEnum):
 
     SINGLE = "single"
     DOUBLE = "double"
+
+
+class ReplicaService(StrEnum):
+    """Which Services give replicas their DNS names."""
+
+    PER_REPLICA = "PerReplica"
+    SHARED = "Shared"
 
 
 class ReplicaSpec(Model):
@@ -180,7 +188,7 @@ def _names(spec: "Spec", *roles: Role) -> bool:
     return named.issuperset(roles)
 
 
-IMMUTABLE = ("strategy", "template", "replicaSpecs", "circuit", "artifacts", "profiler", "managedBy")
+IMMUTABLE = ("strategy", "template", "replicaSpecs", "replicaService", "circuit", "artifacts", "profiler", "managedBy")
 """Fields that cannot be changed once the job has started."""
 
 
@@ -241,6 +249,11 @@ class Spec(Model):
     replica_specs: Annotated[ReplicaSpecs, checked(_SOME_ROLE)] = Field(
         description="The roles of the job and how many replicas each has.",
         json_schema_extra=validations(_SOME_ROLE),
+    )
+    replica_service: ReplicaService | None = Field(
+        None,
+        description="PerReplica, also when left out: each replica has a Service of its own. Shared: all have one, with "
+        "the name of the job; for jobs of hundreds of replicas.",
     )
     circuit: Circuit | None = Field(None, description="The quantum circuit to train.")
     artifacts: Artifacts = Field(description="Where results are stored.")

@@ -51,15 +51,15 @@ async def test_a_watch_of_a_version_that_the_server_does_not_have_ends_with_a_li
     assert front.since[:2] == ["100", "100"], "it is asked for again before that"
 
 
-async def test_a_watch_that_is_refused_again_and_again_is_asked_for_less_and_less_often(
+async def test_a_watch_that_fails_again_and_again_is_asked_for_less_and_less_often(
     front: Front, fronted: ApiClient
 ) -> None:
-    """Each try costs a list of all objects, for example where only the right to watch was taken away."""
+    """Each try costs a list of all objects."""
     pauses: list[float] = []
     reflector = watching(fronted, "lab")
     async with reflector as seen:
         await soon(lambda: front.since == ["10"], "a watch")
-        pauses = [seen.reflector._failed(ApiError(403, "Forbidden", "no")) for _ in range(20)]
+        pauses = [seen.reflector._failed(ApiError(500, "InternalError", "no")) for _ in range(20)]
         busy = seen.reflector._failed(ApiError(429, "TooManyRequests", "busy", retry_after=7))
 
     assert pauses == sorted(pauses)
@@ -101,8 +101,8 @@ async def test_other_tasks_have_their_turn_while_many_events_arrive_at_once(fron
     assert most <= 20
 
 
-@pytest.mark.parametrize("code", [429, 503])
-async def test_a_server_that_is_too_busy_is_not_asked_for_a_list_as_well(
+@pytest.mark.parametrize("code", [403, 429, 503])
+async def test_a_server_that_refuses_or_is_too_busy_is_not_asked_for_a_list_as_well(
     front: Front, fronted: ApiClient, code: int
 ) -> None:
     async with watching(fronted, "lab"):

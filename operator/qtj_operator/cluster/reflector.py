@@ -26,8 +26,7 @@ _PAUSE_SECONDS = 2.0
 """Between two tries while the API server is away: nobody reports when it is back."""
 
 _LONGEST_PAUSE_SECONDS = 30.0
-"""Where the API server refuses again and again, for example because the right to watch was taken away: each try lists
-all objects."""
+"""Where a watch fails again and again for a reason that only a list may cure: each try lists all objects."""
 
 _UNHEARD_SECONDS = 70.0
 """After so long without a line all objects are listed, for the watch may be of a version that the API server does not
@@ -45,8 +44,8 @@ _SLICE = 20
 _GONE = 410
 """HTTP status of a watch that was away for too long, which is nothing to warn of."""
 
-_ASK_AGAIN = {0, 429, 503}
-"""HTTP statuses after which a watch continues where it was: the server was out of reach or too busy.
+_ASK_AGAIN = {0, 401, 403, 429, 503}
+"""HTTP statuses after which a watch continues where it was: the server was out of reach, refused, or was too busy.
 
 After any other, all objects are listed: with 410 the events since that version are no longer kept.
 """

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.controller.apiserver import ApiServer, Machine, Programs, find_programs, wait_until
+from tests.controller.jobs_there import Place
 
 CRD = Path(__file__).parents[2] / "crds" / "quantumtrainingjobs.quantumtraining.dev.yaml"
 _COUNT = itertools.count(1)
@@ -43,3 +44,11 @@ def namespace(api_server: ApiServer) -> str:
     name = f"test-{next(_COUNT)}"
     api_server.kubectl("create", "namespace", name)
     return name
+
+
+@pytest.fixture
+def place(api_server: ApiServer, namespace: str, tmp_path: Path) -> Iterator[Place]:
+    """The namespace of this test, with `kubectl qtj` in it."""
+    place = Place(api_server, namespace, tmp_path)
+    yield place
+    place.clean_up()

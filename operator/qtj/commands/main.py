@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from qtj.commands import files, history, operator, run, setup
+from qtj.commands import files, history, monitor, operator, run, setup
 from qtj.commands.group import Group, register
 from qtj_contract.version import installed_version
 
@@ -12,6 +12,7 @@ __all__ = ["GROUPS", "app"]
 
 GROUPS = {
     "Runs on this machine": (*run.COMMANDS, *history.COMMANDS),
+    "Jobs, on this machine and on a cluster": monitor.COMMANDS,
     "Files and jobs": files.COMMANDS,
     "This machine": setup.COMMANDS,
     "The operator": operator.COMMANDS,

@@ -37,7 +37,7 @@ async def _events(transport: kubernetes.ApiClient, namespace: str, selector: str
     found: list[Object] = []
     while True:
         page: Mapping[str, Any] = await get_json(transport, f"/api/v1/namespaces/{namespace}/events", query)
-        found += page["items"]
+        found += ({"apiVersion": "v1", "kind": "Event", **each} for each in page["items"])  # a list leaves them out
         if not (token := page["metadata"].get("continue")):
             return found
         query["continue"] = token

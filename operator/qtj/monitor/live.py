@@ -87,7 +87,7 @@ def job_on(board: Sequence[Snapshot], width: int, height: int) -> RenderableType
 def board_on(board: Sequence[Snapshot], width: int, height: int) -> RenderableType:
     """Draws several jobs, and the replicas of those that are active."""
     active = [(seen.name, each) for seen in board if not seen.is_over for each in seen.replicas]
-    rows = min(len(board), max(height // 2, 1) if active else height - 1)
+    rows = min(len(board), max((height - 3) // 2, 1) if active else height - 1)
     jobs = board_table(board, width, rows)
     if not active:
         return jobs

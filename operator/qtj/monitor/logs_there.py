@@ -33,6 +33,7 @@ from qtj_operator.controller.parse import parse_pod
 
 __all__ = ["show_logs_there"]
 
+_NOT_FOUND = 404
 _PERIOD_SECONDS = 2.0
 _LAST_SECONDS = 10.0
 """How long the programs of a job that has finished may take to end."""
@@ -56,12 +57,21 @@ class _Log:
 
     @property
     def uid(self) -> str:
+        """The uid of the pod."""
         uid: str = self.pod["metadata"]["uid"]
         return uid
 
     @property
     def has_ended(self) -> bool:
+        """Whether its program has ended."""
         return parse_pod(self.pod, self.container).ending is not None
+
+    def complaint(self, problem: ApiError) -> str:
+        """Returns the sentence about a log that cannot be read; the API server takes a node that is gone for a pod."""
+        node = self.pod["spec"].get("nodeName")
+        is_of_node = problem.code == _NOT_FOUND and node and f'"{node}"' in str(problem)
+        why = f"its node {node} is no longer in the cluster" if is_of_node else problem
+        return f"qtj: the log of {self.name} cannot be read: {why}"
 
 
 async def show_logs_there(
@@ -102,7 +112,7 @@ async def _copy(transport: kubernetes.ApiClient, log: _Log, writer: LogWriter) -
         async for line in read_log(transport, meta["namespace"], meta["name"], log.container):
             writer.write(log.name, line.text, line.time)
     except ApiError as problem:
-        print_stderr(f"qtj: the log of {log.name} cannot be read: {problem}")
+        print_stderr(log.complaint(problem))
     writer.flush()
 
 
@@ -170,7 +180,7 @@ class _Following:
     async def _follow(self, log: _Log) -> None:
         """Copies the log of one pod until its container has ended, or the pod is gone."""
         namespace, name = self._key[0], log.pod["metadata"]["name"]
-        after, complaint = "", ""
+        after, complaint = "", None
         while True:
             try:
                 async for line in read_log(
@@ -179,9 +189,9 @@ class _Following:
                     after = line.time
                     self._writer.write(log.name, line.text, line.time)
                     self._writer.flush()
-                complaint = ""
+                complaint = None
             except ApiError as problem:
-                complaint = str(problem)
+                complaint = log.complaint(problem)
             if log.has_ended:
                 break
             pod = await self._pod(name)
@@ -191,7 +201,7 @@ class _Following:
             if not log.has_ended:
                 await asyncio.sleep(_PERIOD_SECONDS)  # it has not started, or the connection was lost
         if complaint and not after:
-            print_stderr(f"qtj: the log of {log.name} cannot be read: {complaint}")
+            print_stderr(complaint)
 
     async def _pod(self, name: str) -> Object | None:
         while True:

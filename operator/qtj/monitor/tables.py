@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -53,9 +53,7 @@ def board_table(board: Sequence[Snapshot], width: int, rows: int) -> RenderableT
         cells: dict[str, RenderableType] = dict(zip(BOARD_HEADINGS, map(_text, board_cells(seen)), strict=True))
         cells["PROGRESS"], cells["PHASE"] = bar_of(seen), styled_phase(seen.phase)
         table.add_row(*(cells[each] for each in headings))
-    if len(shown) < len(board):
-        table.add_row(_left_out(board[len(shown) :]))
-    return table
+    return _with_rest(table, [seen.phase for seen in board[len(shown) :]])
 
 
 def replica_table(replicas: Sequence[tuple[str, Replica]], rows: int, *, with_job: bool = False) -> RenderableType:
@@ -74,11 +72,8 @@ def replica_table(replicas: Sequence[tuple[str, Replica]], rows: int, *, with_jo
         cells = list(map(_text, replica_cells(replica)))
         cells[1] = styled_phase(replica.state)
         table.add_row(*([_text(job)] if with_job else []), *cells)
-    if len(shown) < len(replicas):
-        kept = {id(replica) for _, replica in shown}
-        states = Counter(replica.state for _, replica in replicas if id(replica) not in kept)
-        table.add_row(Text("... and " + ", ".join(f"{count} {visible(state)}" for state, count in states.items())))
-    return table
+    kept = {id(replica) for _, replica in shown}
+    return _with_rest(table, [replica.state for _, replica in replicas if id(replica) not in kept])
 
 
 def _table(headings: Sequence[str]) -> Table:
@@ -93,9 +88,12 @@ def _with_bar(headings: Sequence[str], name: str) -> Sequence[str]:
     return (*headings[:before], name, *headings[before:])
 
 
-def _left_out(board: Sequence[Snapshot]) -> Text:
-    phases = Counter(each.phase for each in board)
-    return Text("... and " + ", ".join(f"{count} {visible(phase)}" for phase, count in phases.items()))
+def _with_rest(table: Table, left_out: Sequence[str]) -> RenderableType:
+    """Returns a table with a line that counts what is left out, by its phase or state."""
+    if not left_out:
+        return table
+    counts = ", ".join(f"{count} {visible(each)}" for each, count in Counter(left_out).items())
+    return Group(table, Text(f"... and {counts}"))
 
 
 def _text(text: str) -> Text:

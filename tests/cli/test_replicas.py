@@ -10,7 +10,7 @@ from tests.controller.lab import Lab, complete, restarted, running
 from tests.controller.rawpods import condition, container, raw_pod, terminated
 from tests.jobs import stored_job
 
-WAITING = {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}
+WAITING: dict[str, Any] = {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}
 WORKER = {"job": "qcnn", "role": "worker", "index": "1", "attempt": "1"}
 
 

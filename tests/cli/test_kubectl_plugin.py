@@ -38,7 +38,7 @@ def test_a_job_has_to_be_named_there(tmp_path: Path) -> None:
 
 
 def test_other_commands_are_the_same(tmp_path: Path) -> None:
-    assert plugin(tmp_path, "list").stdout == "no run is in this folder yet: qtj run FILE begins\n"
+    assert plugin(tmp_path, "list").stdout == "there is no run in this folder yet: qtj run FILE starts one\n"
     assert "Usage: kubectl qtj run" in plugin(tmp_path, "run", "--help").stdout
 
 

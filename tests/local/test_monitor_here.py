@@ -101,7 +101,7 @@ def test_top_shows_the_last_run_of_each_job_and_the_replicas_of_active_ones(lapt
 def test_a_folder_without_runs_is_a_sentence(laptop: Laptop) -> None:
     ended = laptop.qtj("top")
 
-    assert (ended.code, ended.output) == (0, "no run is in this folder yet: qtj run FILE begins\n")
+    assert (ended.code, ended.output) == (0, "there is no run in this folder yet: qtj run FILE starts one\n")
 
 
 def test_a_run_that_is_not_here_may_be_on_the_cluster(laptop: Laptop) -> None:

@@ -115,7 +115,7 @@ def test_variables_come_from_configmaps_secrets_and_the_pod() -> None:
 
 
 def test_a_missing_configmap_is_named() -> None:
-    with pytest.raises(CannotStartError, match="ConfigMap storage is not there"):
+    with pytest.raises(CannotStartError, match="ConfigMap storage does not exist"):
         environment(envFrom=[{"configMapRef": {"name": "storage"}}])
 
 

@@ -81,6 +81,8 @@ def _keywords(path: str, old: Json, new: Json) -> Iterator[str]:
     for keyword in sorted(old.keys() | new.keys()):
         was, now = old.get(keyword), new.get(keyword)
         removed = keyword in _REMOVABLE and now is None
+        if keyword == "default" and path.partition(".")[2] == "status":  # users do not write it
+            continue
         if was != now and ((keyword in _REMOVABLE and not removed) or keyword not in _KNOWN):
             yield f"{path}: its {keyword} was {was} and is {now}"
         if keyword in _OPENING and was and not now:

@@ -33,7 +33,7 @@ Filename = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Give a field another value, as often as needed."),
+    typer.Option("--set", metavar="PATH=VALUE", help="Set a field to another value; can be given several times."),
 ]
 Artifacts = Annotated[
     str | None,
@@ -48,7 +48,7 @@ Artifacts = Annotated[
 
 def _runs(incomplete: str) -> list[str]:
     """Returns the names that a RUN may be completed to."""
-    from qtj.local.history import History  # noqa: PLC0415  a moment, and only the shell asks
+    from qtj.local.history import History  # noqa: PLC0415  only completion needs it
 
     history = History()
     names = [name for job in history.jobs() for name in (job, *(run.name for run in history.runs(job)))]
@@ -84,7 +84,7 @@ Cluster = Annotated[
     bool, typer.Option("--cluster", help="On the cluster of your kubeconfig, as -n does and as `kubectl qtj` is.")
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Check all that shows without doing anything, and print what would be done.")
+    bool, typer.Option("--dry-run", help="Check everything without writing, and print what would be done.")
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log what the operator does.")]
 

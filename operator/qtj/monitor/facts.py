@@ -1,4 +1,4 @@
-"""What is known of one job, as names and values: the lines of `qtj status`."""
+"""Everything about one job, as names and values: the lines of `qtj status`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -69,7 +69,7 @@ def _restarts(status: Mapping[str, Any]) -> str:
 
 
 def _evaluated(evaluation: Mapping[str, Any]) -> str:
-    """Returns what the evaluator has measured last."""
+    """Returns the last result of the evaluator."""
     measured = {"validation loss": evaluation.get("validationLoss"), "accuracy": evaluation.get("accuracy")}
     numbers = ", ".join(f"{name} {value:.4g}" for name, value in measured.items() if value is not None)
     step = f", step {evaluation['step']}" if evaluation.get("step") else ""

@@ -94,7 +94,7 @@ def _has_ended(pod: Object) -> bool:
 
 
 def _why(phase: str, status: Mapping[str, object]) -> str:
-    """Returns why the job has its phase; one that was stopped was suspended, and not interrupted."""
+    """Returns why the job has its phase. A run that was stopped is suspended, and not interrupted."""
     if phase == INTERRUPTED and status.get("phase") == Phase.SUSPENDED:
         return "it was stopped, by Ctrl-C or qtj stop"
     return _WHY.get(phase) or phase_message(status)

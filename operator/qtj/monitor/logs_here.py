@@ -20,7 +20,7 @@ _PERIOD_SECONDS = 0.5
 def show_logs_here(
     run: str | None, replica: str | None, artifacts: str | None, *, follow: bool, form: OutputFormat | None
 ) -> None:
-    """Writes the logs of a run to stdout, by attempt and replica; where there are several, a name before each line.
+    """Writes the logs of a run to stdout, by attempt and replica. If there are several, each line begins with a name.
 
     Args:
         run: The name of the run.
@@ -46,7 +46,7 @@ def show_logs_here(
 
 
 def _write(folder: Folder, chosen: Callable[[Path], bool], writer: LogWriter, *, follow: bool) -> None:
-    positions: dict[Path, int] = {}  # and not open files: there may be more logs than a process may have of these
+    positions: dict[Path, int] = {}  # not open files: there may be more logs than a process may open files
     while True:
         last = not follow or not folder.is_active
         for path in filter(chosen, folder.logs):
@@ -62,7 +62,7 @@ def _write(folder: Folder, chosen: Callable[[Path], bool], writer: LogWriter, *,
 
 
 def _lines(file: BinaryIO, *, to_the_end: bool) -> Iterator[bytes]:
-    """Yields what has been written since; half a line only at the end."""
+    """Yields new lines; an unfinished line only at the end of the run."""
     while line := file.readline():
         if not line.endswith(b"\n"):
             if not to_the_end:

@@ -29,7 +29,7 @@ def board_here(jobs: Sequence[str], form: OutputFormat | None) -> None:
     Raises:
         InputError: A job was not run here.
     """
-    empty = "no run is in this folder yet: qtj run FILE begins"
+    empty = "there is no run in this folder yet: qtj run FILE starts one"
     asyncio.run(show_board(LocalSource(lambda: active_runs(jobs)), form, empty))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
+from qtj_operator.api.artifacts import ReusePolicy
 from qtj_operator.api.conditions import ConditionType, is_over, is_true
 from qtj_operator.api.defaults import GRPC_PORT, METRICS_PORT, PROFILER_PORT
 from qtj_operator.api.names import MANAGER, Role
@@ -24,7 +25,10 @@ __all__ = [
     "is_managed_elsewhere",
     "is_trainer",
     "main_container",
+    "training_id",
 ]
+
+_ID_DIGITS = 32
 
 C = TypeVar("C", bound=Mapping[str, Any])
 
@@ -170,6 +174,13 @@ class Job:
         return self.status.spec_digest not in {None, self.digest}
 
     @property
+    def training_id(self) -> str:
+        """What checkpoints and the result belong to: only this object, or every job with its name and spec."""
+        if self.spec.artifacts.reuse_policy != ReusePolicy.SAME_SPEC:
+            return self.uid
+        return training_id(self.namespace, self.name, self.status.spec_digest or self.digest)
+
+    @property
     def is_running(self) -> bool:
         """Whether all replicas that training waits for were ready when the status was written."""
         return is_true(self.status.conditions, ConditionType.RUNNING)
@@ -226,6 +237,15 @@ class Job:
         """
         own = self.inference and self.inference.template
         return read_template(own) if own else self.template(self.leader.role)
+
+
+def training_id(namespace: str, name: str, digest: str) -> str:
+    """Returns what checkpoints and the result of jobs with `reusePolicy: SameSpec` belong to.
+
+    Stored results are found by it: it must stay the same in later versions.
+    """
+    same = f"{namespace}/{name}/{digest}"
+    return f"spec-{hashlib.sha256(same.encode()).hexdigest()[:_ID_DIGITS]}"
 
 
 def is_managed_elsewhere(raw: Mapping[str, Any]) -> bool:

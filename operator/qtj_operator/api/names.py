@@ -72,7 +72,7 @@ def replica_name(job: str, role: Role, index: int) -> str:
 
 
 def replica_host(job: str, namespace: str, role: Role, index: int) -> str:
-    """DNS name of a replica, resolvable in any pod of the cluster whatever its domain."""
+    """DNS name of a replica. Any pod of the cluster can resolve it, whatever the domain of the cluster is."""
     return f"{replica_name(job, role, index)}.{namespace}.svc"
 
 

@@ -50,7 +50,7 @@ FINISHED = frozenset({Phase.COMPLETE, Phase.FAILED})
 class Condition(Model):
     """A metav1.Condition."""
 
-    type: str = Field(description="Running, Suspended, Trained, Complete, Failed or SpecIgnored.")
+    type: str = Field(description="Running, Suspended, Trained, Complete, Failed, SpecIgnored, Reconciling or Stalled.")
     status: Literal["True", "False", "Unknown"] = Field(description="True, False or Unknown.")
     reason: str = Field(description="One word for programs.")
     message: str = Field(description="One sentence for people.")
@@ -156,7 +156,8 @@ class Status(Model):
     ready: str | None = Field(None, description="Ready replicas of all, for example 2/2.")
     conditions: _Items[Condition] = Field(
         (),
-        description="Running, Suspended, Trained, Complete, Failed and SpecIgnored, as kubectl wait reads them.",
+        description="Running, Suspended, Trained, Complete, Failed and SpecIgnored, as kubectl wait reads them; "
+        "Reconciling and Stalled, as kstatus reads them.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
     )
     attempt: int | None = Field(None, description="Number of the current attempt, from 1.")

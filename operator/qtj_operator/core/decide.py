@@ -59,7 +59,6 @@ NEW = Stage(
         suspended,  # no pods, until it is resumed
         started,  # the first attempt
     ),
-    timers=(next_deadline,),
 )
 TRAINING = Stage(
     policies=(
@@ -90,7 +89,6 @@ OVER = Stage(
         retried,  # failed, and its author asks to continue
         finished,  # another inference is wanted, or pods are cleaned up
     ),
-    timers=(next_deadline,),
 )
 
 

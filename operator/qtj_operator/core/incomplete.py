@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from qtj_operator.api import conditions
@@ -10,7 +11,7 @@ from qtj_operator.api.names import replica_name
 from qtj_operator.core.change import NO_REPORT, Report, StatusChange
 from qtj_operator.core.decision import Act, Action, Create, Event, Kind, Move, Restore, Verdict, Wait, act_or_wait
 from qtj_operator.core.observed import Observed
-from qtj_operator.core.ports import are_among, laid_over
+from qtj_operator.core.ports import are_present, merged
 from qtj_operator.core.removal import removal
 from qtj_operator.core.service import Service
 from qtj_operator.core.status import has_run
@@ -32,13 +33,15 @@ def incomplete(seen: Observed, now: datetime) -> Verdict | None:
     keeps its name; if its node does not answer, it is deleted by force.
     """
     services: list[Action] = [
-        Create(replica_service(seen.job, replica))
+        Create(Kind.SERVICE, partial(replica_service, seen.job, replica))
         for replica in seen.job.replicas()
         if replica_name(seen.job.name, replica.role, replica.index) not in seen.services
     ]
-    pods: list[Action] = [Create(replica_pod(seen.job, replica, seen.attempt)) for replica in seen.missing]
+    pods: list[Action] = [
+        Create(Kind.POD, partial(replica_pod, seen.job, replica, seen.attempt)) for replica in seen.missing
+    ]
     if seen.job.gang and not seen.pod_group:
-        services.append(Create(pod_group(seen.job)))
+        services.append(Create.of(pod_group(seen.job)))
     leaving = removal((pod for pod in seen.current if pod.deleting), now)
     if seen.job.edited and (services or pods) and not seen.pods and not has_run(seen.job.status):
         return Move(StatusChange(spec_digest=seen.job.digest))  # the earlier spec has started nothing
@@ -67,7 +70,7 @@ def drifted(seen: Observed, _now: datetime) -> Act | None:
         live = seen.services.get(replica_name(seen.job.name, replica.role, replica.index))
         built = service_spec(seen.job, replica)
         if live is not None and not _is_as_built(built, live):
-            fields = {"ports": laid_over(built["ports"], live.ports), **{field: built[field] for field in _RESTORED}}
+            fields = {"ports": merged(built["ports"], live.ports), **{field: built[field] for field in _RESTORED}}
             repairs.append(Restore(Kind.SERVICE, live.name, live.version, fields))
     if not repairs:
         return None
@@ -78,4 +81,4 @@ def drifted(seen: Observed, _now: datetime) -> Act | None:
 
 def _is_as_built(built: Mapping[str, Any], live: Service) -> bool:
     current = (live.selector, live.publish_not_ready_addresses)
-    return current == tuple(built[field] for field in _RESTORED) and are_among(built["ports"], live.ports)
+    return current == tuple(built[field] for field in _RESTORED) and are_present(built["ports"], live.ports)

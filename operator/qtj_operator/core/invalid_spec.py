@@ -87,7 +87,7 @@ def _first_problem(workload: Workload) -> str | None:
 
 
 def restarted_by_the_kubelet(workload: Workload) -> str | None:
-    """From Kubernetes 1.35 on, the kubelet would restart a program although its end decides how the replica ended."""
+    """From Kubernetes 1.35 on, the kubelet would restart a program, but its first end decides how the replica ended."""
     for where, _, main in _programs(workload.templates):
         if main.restart_policy or main.restart_policy_rules:
             return f"{where} sets restartPolicy: remove it, the operator restarts replicas"
@@ -124,7 +124,7 @@ def artifacts_that_are_lost(workload: Workload) -> str | None:
 
 
 _OWN_VOLUMES = {"emptyDir", "configMap", "secret", "downwardAPI", "projected", "ephemeral", "image"}
-"""Kinds of volumes that come and go with their pod, or that no program can write."""
+"""Kinds of volumes that are created and deleted with their pod, or that no program can write."""
 
 
 def _volume_at(folder: PurePosixPath, pod: PodSpec, main: Container) -> Volume | None:
@@ -134,12 +134,14 @@ def _volume_at(folder: PurePosixPath, pod: PodSpec, main: Container) -> Volume |
     if not around:
         return None
     name = mounts[max(around, key=lambda path: len(path.parts))]
-    unknown = Volume.model_validate({"name": str(name), "unknown": {}})  # the API server refuses it, and says so better
+    unknown = Volume.model_validate(
+        {"name": str(name), "unknown": {}}
+    )  # refused by the API server, with a better message
     return next((volume for volume in pod.volumes if volume.name == name), unknown)
 
 
 def too_large_for_its_memory(workload: Workload) -> str | None:
-    """What no program can do without exceeds the memory limit: the kernel would kill it, again and again."""
+    """If even the least that a program needs exceeds the memory limit, the kernel would kill it again and again."""
     circuit = workload.job.spec.circuit
     if circuit is None:
         return None

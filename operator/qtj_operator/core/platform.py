@@ -1,4 +1,4 @@
-"""What decisions need to know about where pods run: whether files outlive a pod, and where artifacts are."""
+"""What decisions know about the place where pods run: whether files outlive a pod, and where artifacts are."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

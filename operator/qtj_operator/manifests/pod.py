@@ -1,4 +1,4 @@
-"""The pod of one replica, and what every pod gets besides the user's template."""
+"""The pod of one replica, and what every pod gets in addition to the user's template."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -47,7 +47,7 @@ def job_environment(job: Job, attempt: int) -> dict[str, str]:
     """Returns the part of the contract that is the same for training and inference."""
     return {
         Env.JOB: job.name,
-        Env.JOB_UID: job.uid,
+        Env.JOB_UID: job.training_id,
         Env.ATTEMPT: str(attempt),
         Env.ARTIFACTS_URI: job.spec.artifacts.uri,
         **circuit_environment(job.spec.circuit),

@@ -76,7 +76,7 @@ NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("said", "left"),
+    ("known", "left"),
     [
         (status(epoch=0, step=10, steps=110), "about 0:01:40 left"),
         (status(epoch=5, epochs=25), "about 0:00:40 left"),
@@ -88,8 +88,8 @@ NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
         (status(phase="Restarting", step=10, steps=110), ""),
     ],
 )
-def test_of_one_moment_the_time_left_follows_from_the_start_of_the_attempt(said: dict[str, Any], left: str) -> None:
-    begun = {**said, "attemptStartTime": "2030-01-01T12:00:00Z"}
+def test_of_one_moment_the_time_left_follows_from_the_start_of_the_attempt(known: dict[str, Any], left: str) -> None:
+    begun = {**known, "attemptStartTime": "2030-01-01T12:00:00Z"}
 
     assert estimated_left(begun, NOON + timedelta(seconds=10)) == left
 

@@ -10,7 +10,7 @@ import pytest
 from qtj_operator.controller.client import Client
 from tests.controller.api_objects import connected
 from tests.controller.apiserver import ApiServer, Machine, Programs, find_programs, wait_until
-from tests.controller.jobs_there import Place
+from tests.controller.cluster_jobs import Place
 from tests.controller.memory import Cluster
 
 CRD = Path(__file__).parents[2] / "crds" / "quantumtrainingjobs.quantumtraining.dev.yaml"

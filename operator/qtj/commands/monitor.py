@@ -31,14 +31,14 @@ def status(
     """
     with input_checked(), needs_extra("operator", "status --cluster"):
         if _is_on_cluster(namespace, artifacts, cluster=cluster):
-            from qtj.monitor.on_cluster import status_there  # noqa: PLC0415
+            from qtj.monitor.cluster import show_cluster_status  # noqa: PLC0415
 
-            code = status_there(_job(run), namespace, output, follow=watch)
+            code = show_cluster_status(_job(run), namespace, output, follow=watch)
         else:
-            from qtj.monitor.on_machine import status_here  # noqa: PLC0415
+            from qtj.monitor.local import show_local_status  # noqa: PLC0415
 
             with _cluster_named():
-                code = status_here(run, artifacts, output, follow=watch)
+                code = show_local_status(run, artifacts, output, follow=watch)
     raise typer.Exit(code)
 
 
@@ -57,14 +57,14 @@ def top(
         if all_namespaces and (jobs or namespace):
             raise InputError("-A shows all jobs of all namespaces: leave -A out, or JOB and -n")
         if all_namespaces or _is_on_cluster(namespace, None, cluster=cluster):
-            from qtj.monitor.on_cluster import board_there  # noqa: PLC0415
+            from qtj.monitor.cluster import show_cluster_board  # noqa: PLC0415
 
-            board_there(jobs or (), namespace, output, all_namespaces=all_namespaces)
+            show_cluster_board(jobs or (), namespace, output, all_namespaces=all_namespaces)
         else:
-            from qtj.monitor.on_machine import board_here  # noqa: PLC0415
+            from qtj.monitor.local import show_local_board  # noqa: PLC0415
 
             with _cluster_named():
-                board_here(jobs or (), output)
+                show_local_board(jobs or (), output)
 
 
 def logs(
@@ -83,14 +83,14 @@ def logs(
     """Show what the replicas of a job wrote, each line with the name and the attempt of its replica."""
     with input_checked(), needs_extra("operator", "logs --cluster"):
         if _is_on_cluster(namespace, artifacts, cluster=cluster):
-            from qtj.monitor.on_cluster import logs_there  # noqa: PLC0415
+            from qtj.monitor.cluster import show_cluster_logs  # noqa: PLC0415
 
-            logs_there(_job(run), replica, namespace, output, follow=follow)
+            show_cluster_logs(_job(run), replica, namespace, output, follow=follow)
         else:
-            from qtj.monitor.logs_here import show_logs_here  # noqa: PLC0415
+            from qtj.monitor.local_logs import show_local_logs  # noqa: PLC0415
 
             with _cluster_named():
-                show_logs_here(run, replica, artifacts, follow=follow, form=output)
+                show_local_logs(run, replica, artifacts, follow=follow, form=output)
 
 
 def events(
@@ -107,14 +107,14 @@ def events(
         if watch and output:
             raise InputError("--watch prints a line for each event, and -o prints one list: leave one of them out")
         if _is_on_cluster(namespace, artifacts, cluster=cluster):
-            from qtj.monitor.on_cluster import events_there  # noqa: PLC0415
+            from qtj.monitor.cluster import show_cluster_events  # noqa: PLC0415
 
-            events_there(_job(run), namespace, output, follow=watch)
+            show_cluster_events(_job(run), namespace, output, follow=watch)
         else:
-            from qtj.monitor.on_machine import events_here  # noqa: PLC0415
+            from qtj.monitor.local import show_local_events  # noqa: PLC0415
 
             with _cluster_named():
-                events_here(run, artifacts, output, follow=watch)
+                show_local_events(run, artifacts, output, follow=watch)
 
 
 def _is_on_cluster(namespace: str | None, artifacts: str | None, *, cluster: bool) -> bool:

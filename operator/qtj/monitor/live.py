@@ -79,14 +79,14 @@ def job_on(board: Sequence[Snapshot], width: int, height: int) -> RenderableType
     lines = _facts(seen, width)
     events = [_event(event["reason"], event["message"], width) for event in last_events(seen)]
     used = lines.row_count + len(events) + 3
-    replicas = [(seen.name, each) for each in seen.replicas]
+    replicas = [(seen.name, each) for each in seen.replica_rows]
     table = [Text(""), replica_table(replicas, height - used)] if replicas else []
     return Group(lines, *table, *([Text(""), *events] if events else []))
 
 
 def board_on(board: Sequence[Snapshot], width: int, height: int) -> RenderableType:
     """Draws several jobs, and the replicas of those that are active."""
-    active = [(seen.name, each) for seen in board if not seen.is_over for each in seen.replicas]
+    active = [(seen.name, each) for seen in board if not seen.is_over for each in seen.replica_rows]
     rows = min(len(board), max((height - 3) // 2, 1) if active else height - 1)
     jobs = board_table(board, width, rows)
     if not active:

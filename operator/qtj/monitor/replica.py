@@ -14,9 +14,10 @@ from qtj_operator.controller.client import Object
 from qtj_operator.controller.parse import parse_pod
 from qtj_operator.core.pod import Pod
 
-__all__ = ["Replica", "main_container", "replica_names", "replicas_of", "spec_of"]
+__all__ = ["UNKNOWN", "Replica", "main_container", "replica_names", "replicas_of", "spec_of"]
 
 UNKNOWN = "-"
+"""The state of a replica without a pod."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

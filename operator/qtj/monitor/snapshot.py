@@ -1,8 +1,8 @@
 """A job as it is at one moment, wherever it runs: what every view of it shows.
 
-runs on this machine ──▶ here.LocalSource ───┐
-                                             ├──▶ Snapshot ──▶ text, tables, documents
-jobs of a cluster ─────▶ there.ClusterSource ┘
+runs on this machine ──▶ LocalSource ────┐
+                                         ├──▶ Snapshot ──▶ text, tables, documents
+jobs of a cluster ─────▶ ClusterSource ──┘
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from qtj.monitor.replica import Replica
+from qtj.monitor.replica import UNKNOWN, Replica
 from qtj.runs.summary import age_of, age_text
 from qtj_operator.controller.client import Object
 
@@ -66,6 +66,11 @@ class Snapshot:
         """The time since it began, for people; a dash where that is not known."""
         age = age_of(self.job, self.now)
         return "-" if age is None else age_text(age)
+
+    @property
+    def replica_rows(self) -> Sequence[Replica]:
+        """The replicas as a table shows them; none if nothing is known of any of them."""
+        return self.replicas if any(each.state != UNKNOWN for each in self.replicas) else ()
 
     def to_dict(self) -> dict[str, Any]:
         """Returns it for programs."""

@@ -18,14 +18,16 @@ def status_text(seen: Snapshot) -> str:
 def board_text(board: Sequence[Snapshot]) -> str:
     """Returns a line for each job, and then one for each replica of those that are not over."""
     lines = columns([BOARD_HEADINGS, *map(board_cells, board)])
-    replicas = [(each.name, *replica_cells(replica)) for each in board if not each.is_over for replica in each.replicas]
+    replicas = [
+        (each.name, *replica_cells(replica)) for each in board if not each.is_over for replica in each.replica_rows
+    ]
     return f"{lines}\n\n{columns([('JOB', *REPLICA_HEADINGS), *replicas])}" if replicas else lines
 
 
 def _status_lines(seen: Snapshot) -> Iterator[str]:
     for name, value in facts(seen):
         yield f"{name:<11} {value}"
-    if seen.replicas:
+    if seen.replica_rows:
         yield ""
         yield columns([REPLICA_HEADINGS, *map(replica_cells, seen.replicas)])
         yield ""

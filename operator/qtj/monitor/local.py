@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from qtj.local.follow import events_of
-from qtj.monitor.here import LocalSource, active_runs
+from qtj.monitor.local_source import LocalSource, active_runs
 from qtj.monitor.show import EventsSeen, show_board, show_events, show_status
 from qtj.runs.folders import find_run
 from qtj.terminal.output_format import OutputFormat
 
-__all__ = ["board_here", "events_here", "status_here"]
+__all__ = ["show_local_board", "show_local_events", "show_local_status"]
 
 
-def status_here(run: str | None, artifacts: str | None, form: OutputFormat | None, *, follow: bool) -> int:
+def show_local_status(run: str | None, artifacts: str | None, form: OutputFormat | None, *, follow: bool) -> int:
     """Shows a run; returns the exit code.
 
     Raises:
@@ -23,7 +23,7 @@ def status_here(run: str | None, artifacts: str | None, form: OutputFormat | Non
     return asyncio.run(show_status(LocalSource(lambda: [find_run(name, artifacts)]), form, follow=follow))
 
 
-def board_here(jobs: Sequence[str], form: OutputFormat | None) -> None:
+def show_local_board(jobs: Sequence[str], form: OutputFormat | None) -> None:
     """Shows the runs that are active, and the last run of each job.
 
     Raises:
@@ -33,7 +33,7 @@ def board_here(jobs: Sequence[str], form: OutputFormat | None) -> None:
     asyncio.run(show_board(LocalSource(lambda: active_runs(jobs)), form, empty))
 
 
-def events_here(run: str | None, artifacts: str | None, form: OutputFormat | None, *, follow: bool) -> None:
+def show_local_events(run: str | None, artifacts: str | None, form: OutputFormat | None, *, follow: bool) -> None:
     """Prints the events of a run.
 
     Raises:

@@ -12,12 +12,12 @@ from qtj.runs.folders import job_and_folder
 from qtj.terminal.errors import InputError
 from qtj.terminal.output_format import OutputFormat
 
-__all__ = ["show_logs_here"]
+__all__ = ["show_local_logs"]
 
 _PERIOD_SECONDS = 0.5
 
 
-def show_logs_here(
+def show_local_logs(
     run: str | None, replica: str | None, artifacts: str | None, *, follow: bool, form: OutputFormat | None
 ) -> None:
     """Writes the logs of a run to stdout, by attempt and replica. If there are several, each line begins with a name.

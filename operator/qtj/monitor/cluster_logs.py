@@ -16,10 +16,10 @@ from kubernetes.aio import client as kubernetes
 from qtj.cluster.jobs import job_named
 from qtj.cluster.pod_log import read_log
 from qtj.local.logfiles import log_place
+from qtj.monitor.cluster_source import pods_of
 from qtj.monitor.log_filter import log_filter
 from qtj.monitor.log_writer import LogWriter
 from qtj.monitor.replica import main_container, spec_of
-from qtj.monitor.there import pods_of
 from qtj.terminal.errors import InputError
 from qtj.terminal.output_format import OutputFormat
 from qtj.terminal.streams import print_stderr
@@ -31,7 +31,7 @@ from qtj_operator.cluster.api import ApiClient
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
 from qtj_operator.controller.parse import parse_pod
 
-__all__ = ["show_logs_there"]
+__all__ = ["copy_cluster_logs"]
 
 _NOT_FOUND = 404
 _PERIOD_SECONDS = 2.0
@@ -74,7 +74,7 @@ class _Log:
         return f"qtj: the log of {self.name} cannot be read: {why}"
 
 
-async def show_logs_there(
+async def copy_cluster_logs(
     client: ApiClient, key: Key, replica: str | None, *, follow: bool, form: OutputFormat | None
 ) -> None:
     """Writes the logs of a job to stdout, by attempt and replica; where there are several, a name before each line.

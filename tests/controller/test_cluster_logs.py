@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.controller.apiserver import ApiServer, wait_until
-from tests.controller.jobs_there import PLUGIN, RUNNING, Place, ended, rest_of
+from tests.controller.cluster_jobs import PLUGIN, RUNNING, Place, ended, rest_of
 from tests.controller.kubelet import Kubelet
 
 NODE = "node-of-logs"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.controller.apiserver import KUBECONFIG, TOKEN, free_port
+from tests.controller.cluster_jobs import PLUGIN, RUNNING, Place, ended, rest_of
 from tests.controller.go_between import Wire
-from tests.controller.jobs_there import PLUGIN, RUNNING, Place, ended, rest_of
 
 TRAINING: dict[str, Any] = {
     "phase": "Running", "ready": "1/2", "attempt": 2, "restarts": 1,
@@ -57,10 +57,16 @@ def test_the_object_is_printed_for_programs(place: Place) -> None:
 
 
 def test_a_pod_of_an_earlier_job_of_the_same_name_is_not_shown(place: Place) -> None:
-    place.job(status=TRAINING)
+    uid = place.job(status=TRAINING)
     place.pod("11111111-uid-of-an-earlier-job", "worker-0", status=RUNNING)
+    place.pod(uid, "worker-1", attempt=2, node="node-2", status=RUNNING)
 
-    assert "worker-0   -       -      -           1" in place.qtj("status", "qcnn").stdout
+    shown = place.qtj("status", "qcnn").stdout
+
+    assert [line.split() for line in shown.splitlines() if line.startswith("worker")] == [
+        ["worker-0", "-", "-", "-", "1"],
+        ["worker-1", "Running", "node-2", "-", "1"],
+    ]
 
 
 def test_a_job_is_followed_to_its_end_as_lines_where_there_is_no_terminal(place: Place) -> None:

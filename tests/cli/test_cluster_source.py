@@ -3,8 +3,8 @@
 import pytest
 
 from qtj.cluster.jobs import job_named
+from qtj.monitor.cluster_source import ClusterSource
 from qtj.monitor.snapshot import Snapshot
-from qtj.monitor.there import ClusterSource
 from qtj.terminal.errors import InputError
 from qtj_contract import Progress
 from qtj_operator.controller.client import ApiError, Resource

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tests.controller.jobs_there import Place, rest_of
+from tests.controller.cluster_jobs import Place, rest_of
 
 LATER = "2100-01-01T12:00:00Z"
 

@@ -7,23 +7,23 @@ from functools import partial
 from qtj.cluster.connection import on_cluster
 from qtj.cluster.events import events_in, events_of_job
 from qtj.cluster.jobs import job_named
+from qtj.monitor.cluster_logs import copy_cluster_logs
+from qtj.monitor.cluster_source import ClusterSource
 from qtj.monitor.events import events_about
-from qtj.monitor.logs_there import show_logs_there
 from qtj.monitor.show import EventsSeen, show_board, show_events, show_status
-from qtj.monitor.there import ClusterSource
 from qtj.terminal.output_format import OutputFormat
 from qtj_operator.api.reading import read_status
 from qtj_operator.api.status import FINISHED
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.controller.client import Object
 
-__all__ = ["board_there", "events_there", "logs_there", "status_there"]
+__all__ = ["show_cluster_board", "show_cluster_events", "show_cluster_logs", "show_cluster_status"]
 
 _LAST_EVENTS = timedelta(seconds=5)
 """How long after the end of a job its last events may be written: the operator writes the status first."""
 
 
-def status_there(job: str, namespace: str | None, form: OutputFormat | None, *, follow: bool) -> int:
+def show_cluster_status(job: str, namespace: str | None, form: OutputFormat | None, *, follow: bool) -> int:
     """Shows a job; returns the exit code.
 
     Args:
@@ -43,11 +43,13 @@ def status_there(job: str, namespace: str | None, form: OutputFormat | None, *, 
     return on_cluster(show, namespace)
 
 
-def board_there(jobs: Sequence[str], namespace: str | None, form: OutputFormat | None, *, all_namespaces: bool) -> None:
+def show_cluster_board(
+    jobs: Sequence[str], namespace: str | None, form: OutputFormat | None, *, all_namespaces: bool
+) -> None:
     """Shows jobs, or all jobs of a namespace, or of all namespaces.
 
     Raises:
-        InputError: As in `status_there`.
+        InputError: As in `show_cluster_status`.
     """
 
     async def show(client: ApiClient, where: str) -> None:
@@ -58,11 +60,11 @@ def board_there(jobs: Sequence[str], namespace: str | None, form: OutputFormat |
     on_cluster(show, namespace)
 
 
-def events_there(job: str, namespace: str | None, form: OutputFormat | None, *, follow: bool) -> None:
+def show_cluster_events(job: str, namespace: str | None, form: OutputFormat | None, *, follow: bool) -> None:
     """Prints the events of a job and its children.
 
     Raises:
-        InputError: As in `status_there`.
+        InputError: As in `show_cluster_status`.
     """
 
     async def show(client: ApiClient, where: str) -> None:
@@ -77,17 +79,17 @@ def events_there(job: str, namespace: str | None, form: OutputFormat | None, *, 
     on_cluster(show, namespace)
 
 
-def logs_there(
+def show_cluster_logs(
     job: str, replica: str | None, namespace: str | None, form: OutputFormat | None, *, follow: bool
 ) -> None:
     """Writes the logs of a job.
 
     Raises:
-        InputError: As in `status_there`; or there is no such log.
+        InputError: As in `show_cluster_status`; or there is no such log.
     """
 
     async def show(client: ApiClient, where: str) -> None:
-        await show_logs_there(client, (where, job), replica, follow=follow, form=form)
+        await copy_cluster_logs(client, (where, job), replica, follow=follow, form=form)
 
     on_cluster(show, namespace)
 

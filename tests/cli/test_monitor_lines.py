@@ -73,15 +73,3 @@ def test_stages_epochs_and_the_end_are_lines() -> None:
         "qcnn is Complete: inference is done",
         "qcnn  took: starting 0.0 s, running 0.0 s, compiling 0.0 s",
     ]
-
-
-def test_the_same_complaint_is_one_line_until_the_cluster_answers_again() -> None:
-    paper = StringIO()
-    lines = Lines(LineView(Console(file=paper, width=200), clock=lambda: 0.0))
-
-    for complaint in ("no route", "no route"):
-        lines.complain(complaint)
-    lines.show([seen()])
-    lines.complain("no route")
-
-    assert paper.getvalue().count("no route") == 2

@@ -209,6 +209,6 @@ def test_an_outage_while_a_job_is_followed_is_a_line_and_no_end(place: Place) ->
     wire.cut()
 
     assert "the API server cannot be reached: " in outage
-    assert outage.endswith(": what is shown is older\n")
+    assert outage.endswith("; it is asked again every 2 s\n")
     assert (following.returncode, errors) == (0, "")
     assert "qcnn is Complete: inference is done" in rest

@@ -117,13 +117,16 @@ def test_events_are_rows_and_followed_to_the_end_of_the_run(laptop: Laptop) -> N
     running = laptop.start("run", "job.yaml")
     eventually(lambda: laptop.epoch() >= 1)
 
+    following = laptop.start("events", "-w", "-o", "yaml")
     followed = laptop.qtj("events", "-w")
     running.end()
+    documents = following.end().output.split("---\n")[1:]
     (first, *_) = json.loads(laptop.qtj("events", "-o", "json").output)["items"]
 
     reasons = [line.split()[2] for line in followed.output.splitlines()]
     assert (reasons[0], reasons[1], reasons[-1]) == ("TYPE", "AllReplicasReady", "InferenceDone")
     assert (first["kind"], first["reason"]) == ("Event", "AllReplicasReady")
+    assert [document.count("\nkind: Event\n") for document in documents] == [1] * (len(reasons) - 1)
 
 
 def test_lines_of_logs_are_documents_for_programs(laptop: Laptop) -> None:
@@ -142,7 +145,7 @@ def test_a_reader_that_leaves_ends_what_is_followed(laptop: Laptop) -> None:
     running = laptop.start("run", "job.yaml")
     eventually(lambda: laptop.epoch() >= 1)
 
-    for command in (("status", "-w"), ("logs", "-f"), ("status", "-w", "-o", "json")):
+    for command in (("status", "-w"), ("logs", "-f"), ("status", "-w", "-o", "json"), ("events", "-w", "-o", "json")):
         reader, writer = os.pipe()
         os.close(reader)
         ended = subprocess.run(

@@ -104,8 +104,6 @@ def events(
 ) -> None:
     """Show what happened to a job; on a cluster, also to its pods, its Services and its inference."""
     with input_checked(), needs_extra("operator", "events --cluster"):
-        if watch and output:
-            raise InputError("--watch prints a line for each event, and -o prints one list: leave one of them out")
         if _is_on_cluster(namespace, artifacts, cluster=cluster):
             from qtj.monitor.cluster import show_cluster_events  # noqa: PLC0415
 

@@ -9,9 +9,7 @@ is gone afterwards.
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-
-from kubernetes.aio import client as kubernetes
+from dataclasses import dataclass, replace
 
 from qtj.cluster.jobs import job_named
 from qtj.cluster.pod_log import read_log
@@ -20,6 +18,7 @@ from qtj.monitor.cluster_source import pods_of
 from qtj.monitor.log_filter import log_filter
 from qtj.monitor.log_writer import LogWriter
 from qtj.monitor.replica import main_container, spec_of
+from qtj.monitor.watch import PERIOD_SECONDS, until_answered
 from qtj.terminal.errors import InputError
 from qtj.terminal.output_format import OutputFormat
 from qtj.terminal.streams import print_stderr
@@ -34,7 +33,6 @@ from qtj_operator.controller.parse import parse_pod
 __all__ = ["copy_cluster_logs"]
 
 _NOT_FOUND = 404
-_PERIOD_SECONDS = 2.0
 _LAST_SECONDS = 10.0
 """How long the programs of a job that has finished may take to end."""
 _MOST = 90
@@ -103,17 +101,29 @@ async def copy_cluster_logs(
         raise InputError(f"{key[1]} has no pod of {replica or 'any replica'}, and so no log: {_see(key)}")
     writer = LogWriter(named=len(logs) > 1, form=form)
     for log in logs:
-        await _copy(client.transport, log, writer)
+        _, complaint = await _copy(client, log, writer)
+        if complaint:
+            print_stderr(complaint)
 
 
-async def _copy(transport: kubernetes.ApiClient, log: _Log, writer: LogWriter) -> None:
+async def _copy(
+    client: ApiClient, log: _Log, writer: LogWriter, *, follow: bool = False, after: str = ""
+) -> tuple[str, str]:
+    """Copies what was written after a time; returns the time of the last line, and why there was no more."""
     meta = log.pod["metadata"]
     try:
-        async for line in read_log(transport, meta["namespace"], meta["name"], log.container):
+        async for line in read_log(
+            client.transport, meta["namespace"], meta["name"], log.container, follow=follow, after=after
+        ):
+            after = line.time
             writer.write(log.name, line.text, line.time)
+            if follow:
+                writer.flush()
     except ApiError as problem:
-        print_stderr(log.complaint(problem))
-    writer.flush()
+        return after, log.complaint(problem)
+    finally:
+        writer.flush()
+    return after, ""
 
 
 class _Following:
@@ -130,10 +140,10 @@ class _Following:
     async def run(self) -> None:
         """Follows until the job has finished or is deleted."""
         try:
-            while (job := await self._job()) is not None:
+            while (job := await self._get(Resource.QUANTUM_TRAINING_JOBS, self._key[1])) is not None:
                 await self._start(job)
                 is_over = (job.get("status") or {}).get("phase") in FINISHED
-                await self._wait(_LAST_SECONDS if is_over else _PERIOD_SECONDS, until_all=is_over)
+                await self._wait(_LAST_SECONDS if is_over else PERIOD_SECONDS, until_all=is_over)
                 if is_over:
                     return
         finally:
@@ -141,21 +151,8 @@ class _Following:
                 reader.cancel()
             await asyncio.gather(*self._readers.values(), return_exceptions=True)
 
-    async def _job(self) -> Object | None:
-        """Returns the job; waits where the API server does not answer."""
-        while True:
-            try:
-                return await self._client.get(Resource.QUANTUM_TRAINING_JOBS, *self._key)
-            except ApiError as problem:
-                if problem.final:
-                    raise
-            await self._wait(_PERIOD_SECONDS)
-
     async def _start(self, job: Object) -> None:
-        try:
-            logs = await _logs_of(self._client, job, self._replica)
-        except ApiError:  # the next look may succeed
-            return
+        logs = await until_answered(lambda: _logs_of(self._client, job, self._replica), _complain)
         if len(logs) > _MOST:
             raise InputError(
                 f"{self._key[1]} has {len(logs)} logs, and {_MOST} can be followed at once: name a replica, such as "
@@ -179,38 +176,23 @@ class _Following:
 
     async def _follow(self, log: _Log) -> None:
         """Copies the log of one pod until its container has ended, or the pod is gone."""
-        namespace, name = self._key[0], log.pod["metadata"]["name"]
-        after, complaint = "", None
+        after = ""
         while True:
-            try:
-                async for line in read_log(
-                    self._client.transport, namespace, name, log.container, follow=True, after=after
-                ):
-                    after = line.time
-                    self._writer.write(log.name, line.text, line.time)
-                    self._writer.flush()
-                complaint = None
-            except ApiError as problem:
-                complaint = log.complaint(problem)
+            after, complaint = await _copy(self._client, log, self._writer, follow=True, after=after)
             if log.has_ended:
                 break
-            pod = await self._pod(name)
+            pod = await self._get(Resource.PODS, log.pod["metadata"]["name"])
             if pod is None or pod["metadata"]["uid"] != log.uid:
                 break
-            log = _Log(log.name, pod, log.container)
+            log = replace(log, pod=pod)
             if not log.has_ended:
-                await asyncio.sleep(_PERIOD_SECONDS)  # it has not started, or the connection was lost
+                await asyncio.sleep(PERIOD_SECONDS)  # it has not started, or the connection was lost
         if complaint and not after:
             print_stderr(complaint)
 
-    async def _pod(self, name: str) -> Object | None:
-        while True:
-            try:
-                return await self._client.get(Resource.PODS, self._key[0], name)
-            except ApiError as problem:
-                if problem.final:
-                    raise
-            await asyncio.sleep(_PERIOD_SECONDS)
+    async def _get(self, resource: Resource, name: str) -> Object | None:
+        """Returns an object of the namespace; waits while the API server does not answer."""
+        return await until_answered(lambda: self._client.get(resource, self._key[0], name), _complain)
 
 
 async def _logs_of(client: ApiClient, job: Object, replica: str | None) -> Sequence[_Log]:
@@ -219,6 +201,10 @@ async def _logs_of(client: ApiClient, job: Object, replica: str | None) -> Seque
     is_named = log_filter(meta["name"], replica)
     logs = [_Log(_log_name(pod), pod, main_container(spec, pod) or _first_container(pod)) for pod in pods_of(job, pods)]
     return sorted((log for log in logs if is_named(log.name)), key=lambda log: log_place(log.name))
+
+
+def _complain(sentence: str) -> None:
+    print_stderr(f"qtj: {sentence}")
 
 
 def _log_name(pod: Object) -> str:

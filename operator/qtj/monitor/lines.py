@@ -51,11 +51,9 @@ class Lines:
     def __init__(self, view: LineView) -> None:
         self._view = view
         self._changes = Changes()
-        self._complaint = ""
 
     def show(self, board: Sequence[Snapshot]) -> None:
         """Takes the jobs as they are now."""
-        self._complaint = ""
         for change in self._changes.between(board):
             self._view.show_change(change)
         for seen in board:
@@ -65,10 +63,8 @@ class Lines:
                 self._view.show_end(seen.job)
 
     def complain(self, sentence: str) -> None:
-        """Takes why the jobs could not be looked at; the same reason is printed once."""
-        if sentence != self._complaint:
-            self._complaint = sentence
-            self._view.print(sentence, "yellow")
+        """Takes why the jobs could not be looked at."""
+        self._view.print(sentence, "yellow")
 
 
 def _identity(obj: Object) -> str:

@@ -1,20 +1,20 @@
 """`qtj status`, `qtj top` and `qtj events` of any source: printed once, or followed."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from qtj.monitor.documents import Documents
+from qtj.monitor.documents import Documents, write_document
 from qtj.monitor.events import EVENT_HEADINGS, event_cells
 from qtj.monitor.live import Screen, board_on, job_on
 from qtj.monitor.snapshot import Source
 from qtj.monitor.text import board_text, status_text
-from qtj.monitor.watch import PERIOD_SECONDS, Reader, can_draw, watch, watch_on_stdout
+from qtj.monitor.watch import PERIOD_SECONDS, Reader, can_draw, until_answered, watch, watch_on_stdout
 from qtj.terminal.console import print_text
 from qtj.terminal.errors import COMPLETE, FAILED, INTERRUPTED
 from qtj.terminal.output_format import OutputFormat, formatted
-from qtj.terminal.streams import print_stdout
+from qtj.terminal.streams import print_stderr, print_stdout
 from qtj_operator.controller.client import Object
 
 __all__ = ["EventsSeen", "show_board", "show_events", "show_status"]
@@ -100,31 +100,40 @@ async def show_events(
         ApiError: The cluster does not answer.
     """
     seen = await look()
-    if form:
+    if form and not follow:
         print_stdout(formatted(seen.events, form, name=_name, as_list=True))
         return
     if not seen.events and not follow:
         print_stdout(empty)
         return
     reader = Reader()
-    print_text(reader.console, _EVENT_FORM.format(*EVENT_HEADINGS), "bold")
+    if form is None:
+        print_text(reader.console, _EVENT_FORM.format(*EVENT_HEADINGS), "bold")
     known: set[str] = set()
     while True:
-        _print_new(reader, seen, known)
+        for event in _new(seen.events, known):
+            if form:
+                write_document(event, form, _name)
+            else:
+                _print_event(reader, event, seen.now)
         if not follow or seen.is_over or reader.is_gone:
             return
         await asyncio.sleep(PERIOD_SECONDS)
-        seen = await look()
+        seen = await until_answered(look, lambda sentence: print_stderr(f"qtj: {sentence}"))
 
 
-def _print_new(reader: Reader, seen: EventsSeen, known: set[str]) -> None:
-    """Prints the events that were not printed yet; one that happened again is printed again."""
-    for event in seen.events:
+def _new(events: Sequence[Object], known: set[str]) -> Iterator[Object]:
+    """Yields the events that were not known yet; one that happened again is new."""
+    for event in events:
         name = f"{_name(event)} {event.get('count')}"
         if name not in known:
             known.add(name)
-            style = "yellow" if event.get("type") == "Warning" else ""
-            print_text(reader.console, _EVENT_FORM.format(*event_cells(event, seen.now)).rstrip(), style)
+            yield event
+
+
+def _print_event(reader: Reader, event: Object, now: datetime) -> None:
+    style = "yellow" if event.get("type") == "Warning" else ""
+    print_text(reader.console, _EVENT_FORM.format(*event_cells(event, now)).rstrip(), style)
 
 
 def _name(event: Object) -> str:

@@ -2,8 +2,8 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, TypeVar
 
 from rich.console import Console
 
@@ -14,9 +14,13 @@ from qtj.runs.line_view import LineView
 from qtj.terminal.console import safe_console
 from qtj_operator.controller.client import ApiError
 
-__all__ = ["Reader", "View", "can_draw", "watch", "watch_on_stdout"]
+__all__ = ["PERIOD_SECONDS", "Reader", "View", "can_draw", "until_answered", "watch", "watch_on_stdout"]
+
+T = TypeVar("T")
 
 PERIOD_SECONDS = 2.0
+_REFUSALS = range(400, 429)
+"""Codes with which no later answer is another one: 429 and what follows, and 0 for no answer, are of the moment."""
 
 
 class View(Protocol):
@@ -67,16 +71,35 @@ async def watch(
         ApiError: The cluster does not answer the first question. Later, this is shown, and it is asked again.
     """
     board = await source.look()
-    while True:
-        view.show(board)
-        if ends(board):
-            return board
+    view.show(board)
+    while not ends(board):
         await asyncio.sleep(period)
-        while (again := await _looked(source, view)) is None:
-            if ends(board):
-                return board
-            await asyncio.sleep(period)
-        board = again
+        board = await until_answered(source.look, view.complain)
+        view.show(board)
+    return board
+
+
+async def until_answered(ask: Callable[[], Awaitable[T]], complain: Callable[[str], None]) -> T:
+    """Returns an answer of the cluster; asks again while there is none, and reports each reason once.
+
+    Args:
+        ask: Asks.
+        complain: Takes why there is no answer.
+
+    Raises:
+        ApiError: The API server refuses.
+    """
+    known = ""
+    while True:
+        try:
+            return await ask()
+        except ApiError as problem:
+            if problem.code in _REFUSALS:
+                raise
+            if (reason := str(problem)) != known:
+                known = reason
+                complain(f"{reason}; it is asked again every {PERIOD_SECONDS:.0f} s")
+        await asyncio.sleep(PERIOD_SECONDS)
 
 
 async def watch_on_stdout(source: Source, draw: Drawing) -> Sequence[Snapshot]:
@@ -96,11 +119,3 @@ async def watch_on_stdout(source: Source, draw: Drawing) -> Sequence[Snapshot]:
             return await watch(source, screen, ends)
     with LineView(reader.console) as view:
         return await watch(source, Lines(view), ends)
-
-
-async def _looked(source: Source, view: View) -> Sequence[Snapshot] | None:
-    try:
-        return await source.look()
-    except ApiError as problem:
-        view.complain(f"{problem}: what is shown is older")
-        return None

@@ -95,6 +95,33 @@ def _selector(seen: Watching, namespace: str) -> object:
     return known and known["spec"]["selector"]
 
 
+async def test_a_list_of_several_pages_is_known_as_a_whole(
+    client: ApiClient, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qtj_operator.cluster.api._PAGE", 2)
+    for name in ("a", "b", "c", "d", "e"):
+        await create(client, namespace, name)
+
+    async with watching(client, namespace) as seen:
+        await soon(seen.is_("a", "b", "c", "d", "e"), "all pages")
+
+
+async def test_what_is_in_another_namespace_is_not_watched(
+    api_server: ApiServer, client: ApiClient, namespace: str
+) -> None:
+    api_server.kubectl("create", "namespace", f"{namespace}-other")
+    await create(client, f"{namespace}-other", "elsewhere")
+    await create(client, namespace, "a")
+
+    async with watching(client, namespace) as seen:
+        await soon(seen.is_("a"), "what is in the namespace")
+        await create(client, f"{namespace}-other", "elsewhere-too")
+        await create(client, namespace, "b")
+        await soon(seen.is_("a", "b"), "what was created")
+
+    assert len(seen.cache.select(SERVICES, None, LABELS)) == 2
+
+
 async def test_a_child_that_loses_its_label_is_gone_and_there_again_with_it(client: ApiClient, namespace: str) -> None:
     await create(client, namespace, "a")
     async with watching(client, namespace) as seen:

@@ -47,8 +47,8 @@ async def test_other_tasks_have_their_turn_while_many_events_arrive_at_once(fron
     assert most <= 20
 
 
-@pytest.mark.parametrize("code", [429, 503])
-async def test_a_server_that_is_too_busy_is_not_asked_for_a_list_as_well(
+@pytest.mark.parametrize("code", [403, 429, 503])
+async def test_a_server_that_refuses_or_is_too_busy_is_not_asked_for_a_list_as_well(
     front: Front, fronted: ApiClient, code: int
 ) -> None:
     async with watching(fronted, "lab"):

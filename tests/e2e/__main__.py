@@ -14,6 +14,7 @@ from tests.e2e.kubectl import KubectlError
 from tests.e2e.monitoring.scenario import monitored
 from tests.e2e.operator_killed import killed_operator
 from tests.e2e.outage import outage
+from tests.e2e.shared_service import shared_service
 from tests.e2e.terminal import followed
 from tests.e2e.upgrade import upgrade
 from tests.e2e.world import World
@@ -42,6 +43,7 @@ TOGETHER: Mapping[str, Scenario] = {
     "mutating-webhook": admission.mutating_webhook,
     "failing-webhook": admission.failing_webhook,
     "gangs": gangs.gangs,
+    "shared-service": shared_service,
     "tutorial": tutorial.run,
     "terminal": followed,
 }

@@ -190,7 +190,7 @@ class Invariants:
         if change.resource is Resource.JOBS:
             self._note(wrong_inference(change.object, job))
         if change.resource is Resource.PODS:
-            name = change.object["metadata"]["name"]
+            name = change.object["spec"].get("subdomain") or change.object["metadata"]["name"]
             self._demand((Resource.SERVICES, name) in self._children, "a pod has no Service")
             self._demand(not self.knows_finished(change.object), f"{name} had finished, and runs again")
             self._demand(not is_true(job.status.conditions, ConditionType.TRAINED), "it trains after training")

@@ -66,6 +66,7 @@ SCENARIOS = (
     Scenario("happy path", "Complete"),
     Scenario("no inference", "Complete", {"inference": None}),
     Scenario("a sidecar that runs on", "Complete", script=Script(sidecar=True), inferences=_STOPPED),
+    Scenario("gang restart behind one Service", "Complete", {"replicaService": "Shared"}, script=_WORKER_1_FAILS),
     Scenario("gang restart", "Complete", script=_WORKER_1_FAILS),
     Scenario(
         "two restarts, one too many",

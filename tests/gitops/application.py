@@ -103,6 +103,11 @@ class GitOps:
     def jobs(self) -> list[str]:
         return self.server.names("qtj", self.namespace)
 
+    def is_new(self, uid: str) -> bool:
+        """Whether there is one job, qcnn, and it is another object than the one with this uid."""
+        found = [each["metadata"] for each in self.server.get("qtj", "-n", self.namespace)["items"]]
+        return [each["name"] for each in found] == ["qcnn"] and found[0]["uid"] != uid
+
     def job(self, name: str = "qcnn") -> Manifest:
         return self.server.get("qtj", name, "-n", self.namespace)
 

@@ -62,7 +62,7 @@ def test_a_job_that_is_replaced_by_each_edit_keeps_its_name(gitops: GitOps) -> N
     gitops.repository.commit({"jobs/qcnn.yaml": job(epochs=9, annotations=REPLACE)})
     gitops.refresh()
 
-    gitops.until(lambda: gitops.jobs() == ["qcnn"] and gitops.job()["metadata"]["uid"] != uid, "the new job")
+    gitops.until(lambda: gitops.is_new(uid), "the new job")
     gitops.becomes("Synced", "Progressing")
     assert gitops.job()["spec"]["template"]["spec"]["containers"][0]["args"] == ["train", "--epochs=9"]
 
@@ -78,7 +78,7 @@ def test_a_job_that_self_heal_creates_again_finds_its_result_if_its_author_wants
 
     gitops.ends()
 
-    gitops.until(lambda: gitops.jobs() == ["qcnn"] and gitops.job()["metadata"]["uid"] != uid, "the job anew")
+    gitops.until(lambda: gitops.is_new(uid), "the job that self-heal creates")
     gitops.until(lambda: gitops.job().get("status", {}).get("attempt") == 1, "the new job to start")
     assert (identity(gitops) == before) is same
 

@@ -92,8 +92,17 @@ def _keywords(path: str, old: Json, new: Json) -> Iterator[str]:
 def _rules(path: str, old: Json, new: Json) -> Iterator[str]:
     known = {rule["rule"] for rule in old.get("x-kubernetes-validations", ())}
     for rule in new.get("x-kubernetes-validations", ()):
-        if rule["rule"] not in known:
+        if rule["rule"] not in known and _has(old, rule.get("fieldPath", "")):
             yield f"{path}: a rule is new or changed: {rule.get('message', rule['rule'])}"
+
+
+def _has(schema: Json, path: str) -> bool:
+    """Tells whether a schema has a field: a rule about a new field refuses nothing that was accepted before."""
+    for name in path.split(".")[1:]:
+        if name not in schema.get("properties", {}):
+            return False
+        schema = schema["properties"][name]
+    return True
 
 
 def _children(path: str, old: Json, new: Json) -> Iterator[str]:

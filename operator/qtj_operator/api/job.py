@@ -13,7 +13,7 @@ from qtj_operator.api.defaults import GRPC_PORT, METRICS_PORT, PROFILER_PORT
 from qtj_operator.api.names import MANAGER, Role
 from qtj_operator.api.reading import read_leniently, read_spec, read_status
 from qtj_operator.api.run_policy import BackoffScope, RunPolicy
-from qtj_operator.api.spec import IMMUTABLE, Inference, Spec, Strategy
+from qtj_operator.api.spec import IMMUTABLE, Inference, ReplicaService, Spec, Strategy
 from qtj_operator.api.status import Status
 from qtj_operator.api.template import PodTemplate, main_name, read_template, runs_trainer
 
@@ -117,6 +117,11 @@ class Job:
     def training_size(self) -> int:
         """How many replicas train: all but the evaluator."""
         return sum(replica.role != Role.EVALUATOR for replica in self._replicas)
+
+    @property
+    def shares_service(self) -> bool:
+        """Whether all replicas have one Service."""
+        return self.spec.replica_service == ReplicaService.SHARED
 
     @property
     def profiler_port(self) -> int:

@@ -67,7 +67,7 @@ class ReplicaStatus(Model):
     desired: int = Field(description="How many the spec asks for.")
     ready: int = Field(description="How many are running and ready.")
     succeeded: int = Field(description="How many ended with exit code 0.")
-    failed: int = Field(description="How many of the current attempt ended otherwise.")
+    failed: int = Field(description="How many of the current attempt failed.")
     succeeded_indexes: str | None = Field(
         None,
         description="Which of the current attempt ended with exit code 0, for example 0,2-5. They stay here when their "
@@ -168,10 +168,10 @@ class Status(Model):
         "not count against backoffLimit.",
     )
     restarts_since_checkpoint: int | None = Field(
-        None, description="Restarts that count against backoffLimit since the last checkpoint that advanced."
+        None, description="Restarts that count against backoffLimit since the last new checkpoint."
     )
     checkpoint_step: int | None = Field(
-        None, description="Optimizer steps that the last checkpoint held when an attempt ended last."
+        None, description="Optimizer steps in the last checkpoint when the last attempt ended."
     )
     retry: int | None = Field(None, description="The last spec.retry that the operator acted on.")
     start_time: Timestamp | None = Field(None, description="When the operator started the job.")

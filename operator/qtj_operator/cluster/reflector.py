@@ -34,11 +34,11 @@ _SLICE = 20
 _GONE = 410
 """HTTP status of a watch that was away for too long, which is nothing to warn of."""
 
-_ASK_AGAIN = {0, 429, 503}
-"""HTTP statuses after which a watch continues where it was: the server was out of reach or too busy.
+_ASK_AGAIN = {0, 401, 403, 429, 503}
+"""HTTP statuses after which a watch continues where it was: the server was out of reach, refused, or was too busy.
 
 After any other, all objects are listed: with 410 the events since that version are no longer kept, and with 504 the
-server has not yet had that version, for example because etcd was restored from a backup.
+server has not yet had that version.
 """
 
 

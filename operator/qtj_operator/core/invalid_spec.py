@@ -106,6 +106,20 @@ def reserved_variable(workload: Workload) -> str | None:
     return None
 
 
+def own_dns_name(workload: Workload) -> str | None:
+    """A template gives its pods DNS names, and so does the job's one Service: peers look for the names in TF_CONFIG."""
+    if not (workload.job.shares_service and workload.replicas):
+        return None
+    for where, template in workload.templates.items():
+        for field in ("hostname", "subdomain"):
+            if template.spec.written.get(field):
+                return (
+                    f"{where}.spec sets {field}, which the operator writes where replicaService is Shared: "
+                    "remove it from the template"
+                )
+    return None
+
+
 def artifacts_that_are_lost(workload: Workload) -> str | None:
     """file:// artifacts inside the container, or on a volume that only this pod has, would be lost with it."""
     uri = workload.job.spec.artifacts.uri
@@ -178,6 +192,7 @@ _MAX_VARIABLE = 128 * 1024
 _CHECKS: tuple[Check, ...] = (
     restarted_by_the_kubelet,
     reserved_variable,
+    own_dns_name,
     artifacts_that_are_lost,
     too_large_for_its_memory,
 )

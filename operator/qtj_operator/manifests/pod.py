@@ -37,7 +37,10 @@ def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
     template = job.template(replica.role)
     spec = pod_template(template, environment)["spec"]
     main_container(spec["containers"])["ports"] = _ports(template.spec.main.ports, replica_ports(job))
-    own = metadata(job, replica_name(job.name, replica.role, replica.index), labels)
+    name = replica_name(job.name, replica.role, replica.index)
+    own = metadata(job, name, labels)
+    if job.shares_service:
+        spec |= {"hostname": name, "subdomain": job.name}
     queue_labels, queue_annotations = queueing(job, replica.role, attempt)
     own |= {"labels": {**own["labels"], **queue_labels}, "annotations": queue_annotations}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": _merged(template.metadata, own), "spec": spec}

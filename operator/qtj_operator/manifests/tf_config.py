@@ -19,15 +19,18 @@ def tf_config(job: Job, replica: ReplicaId) -> str:
     The evaluator has a task but is not in the cluster: the others must not wait for it.
     """
     sizes = tuple((role, spec.count) for role, spec in job.spec.replica_specs if role != Role.EVALUATOR)
+    cluster = _cluster(job.name, job.namespace, sizes, shared=job.shares_service)
     task = {"type": replica.role.task_type, "index": replica.index}
-    return f'{{"cluster": {_cluster(job.name, job.namespace, sizes)}, "task": {json.dumps(task, sort_keys=True)}}}'
+    return f'{{"cluster": {cluster}, "task": {json.dumps(task, sort_keys=True)}}}'
 
 
 @lru_cache(maxsize=16)
-def _cluster(name: str, namespace: str, sizes: tuple[tuple[Role, int], ...]) -> str:
+def _cluster(name: str, namespace: str, sizes: tuple[tuple[Role, int], ...], *, shared: bool) -> str:
     """Returns the cluster as JSON, which is the same for each of perhaps a thousand replicas."""
     hosts = {
-        role.task_type: [f"{replica_host(name, namespace, role, index)}:{GRPC_PORT}" for index in range(size)]
+        role.task_type: [
+            f"{replica_host(name, namespace, role, index, shared=shared)}:{GRPC_PORT}" for index in range(size)
+        ]
         for role, size in sizes
     }
     return json.dumps(hosts, sort_keys=True)

@@ -39,8 +39,8 @@ def _run(prog_name: str | None, *, on_cluster: bool) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):  # a character that its encoding lacks is written as an escape
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
+        from qtj.commands.main import ON_CLUSTER  # noqa: PLC0415
         from qtj.commands.main import app as commands  # noqa: PLC0415
-        from qtj.commands.monitor import ON_CLUSTER  # noqa: PLC0415
 
         commands(prog_name=prog_name, default_map=ON_CLUSTER if on_cluster else {})
     except KeyboardInterrupt:

@@ -11,7 +11,7 @@ from qtj.commands.parameters import Artifacts, Cluster, JobNames, Namespace, Run
 from qtj.terminal.errors import InputError, input_checked, needs_extra
 from qtj.terminal.output_format import Output
 
-__all__ = ["COMMANDS", "ON_CLUSTER"]
+__all__ = ["COMMANDS"]
 
 Watch = Annotated[bool, typer.Option("--watch", "-w", help="Follow until the job has finished.")]
 
@@ -151,9 +151,6 @@ def _job(run: str | None) -> str:
         raise InputError("no job is named: `qtj top --cluster` shows the jobs of the namespace")
     return run
 
-
-ON_CLUSTER = {each.__name__: {"cluster": True} for each in (status, top, logs, events)}
-"""The defaults of the commands for `kubectl qtj`."""
 
 COMMANDS = (
     Command(status, ("qtj status qcnn", "qtj status qcnn/1 -o yaml", "qtj status qcnn -n research -w")),

@@ -22,7 +22,7 @@ Drawing = Callable[[Sequence[Snapshot], int, int], RenderableType]
 """Draws jobs on a terminal of a width and a height."""
 
 _MARGIN = 2
-"""Lines of the terminal that stay free: the prompt that comes back, and a complaint."""
+"""Lines of the terminal that stay free: for the prompt of the shell, and for a complaint."""
 _BAR = 24
 
 

@@ -15,6 +15,7 @@ from tests.e2e.monitoring.scenario import monitored
 from tests.e2e.operator_killed import killed_operator
 from tests.e2e.outage import outage
 from tests.e2e.shared_service import shared_service
+from tests.e2e.terminal import followed
 from tests.e2e.upgrade import upgrade
 from tests.e2e.world import World
 
@@ -44,6 +45,7 @@ TOGETHER: Mapping[str, Scenario] = {
     "gangs": gangs.gangs,
     "shared-service": shared_service,
     "tutorial": tutorial.run,
+    "terminal": followed,
 }
 CLUSTER: Mapping[str, Scenario] = {
     "outage": outage,

@@ -28,7 +28,9 @@ def test_the_script_that_kubectl_looks_for_is_installed() -> None:
 def test_its_jobs_are_those_of_the_cluster(tmp_path: Path) -> None:
     for command in (("status", "qcnn"), ("top",), ("logs", "qcnn"), ("events", "qcnn")):
         asked = plugin(tmp_path, *command)
-        assert (asked.returncode, asked.stderr.startswith("qtj: no cluster to talk to: ")) == (2, True), asked.stderr
+        assert (asked.returncode, asked.stderr.startswith("qtj: no cluster can be reached: ")) == (2, True), (
+            asked.stderr
+        )
 
 
 def test_a_job_has_to_be_named_there(tmp_path: Path) -> None:

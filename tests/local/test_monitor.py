@@ -168,5 +168,5 @@ def test_a_command_about_both_a_folder_and_a_cluster_is_refused(laptop: Laptop) 
 def test_without_a_cluster_there_is_a_sentence(laptop: Laptop) -> None:
     for command in (("status", "qcnn"), ("top",), ("logs", "qcnn"), ("events", "qcnn")):
         ended = laptop.qtj(*command, "--cluster", KUBECONFIG="nowhere")
-        sentence = "qtj: no cluster to talk to: there is no file nowhere; set KUBECONFIG to your kubeconfig\n"
+        sentence = "qtj: no cluster can be reached: there is no file nowhere; set KUBECONFIG to your kubeconfig\n"
         assert (ended.code, ended.errors) == (2, sentence)

@@ -69,7 +69,7 @@ class _Middleware:
         self._since = 0.0
 
     async def __call__(self, request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-        """Waits for the whole answer, but for a watch's, which ends when it likes.
+        """Waits for the whole answer, except for that of a watch, which has no set end.
 
         Raises:
             ServerDisconnectedError: The answer broke off, or is a page of a proxy; kopf tries again after this error.

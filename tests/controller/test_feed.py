@@ -37,6 +37,20 @@ def test_a_job_is_looked_at_when_its_child_gets_the_label_of_another_job() -> No
     assert hints == [("lab", "other"), KEY]
 
 
+def test_a_list_of_a_version_before_what_a_watch_has_delivered_replaces_everything() -> None:
+    """etcd was restored from a backup that is later than the list before it."""
+    feed, cache, hints = fed()
+    feed.listed(PODS, [pod(1)], "5")
+    feed.changed(PODS, "MODIFIED", pod(90))
+    feed.changed(PODS, "ADDED", pod(91, "b", uid="b"))
+    hints.clear()
+
+    feed.listed(PODS, [pod(1)], "50")
+
+    assert [obj["metadata"]["resourceVersion"] for obj in cache.select(PODS, "lab", {})] == ["1"]
+    assert hints == [KEY]
+
+
 def test_what_is_known_already_is_no_reason_to_look_again() -> None:
     feed, cache, hints = fed()
     cache.put(PODS, pod(3))

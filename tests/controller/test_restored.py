@@ -17,6 +17,8 @@ from tests.controller.operator_process import EXAMPLE
 from tests.controller.test_outage import prepare
 from tests.controller.test_reflector import LABELS, soon
 
+pytestmark = pytest.mark.slow  # three starts of etcd and kube-apiserver
+
 JOBS, SERVICES = Resource.QUANTUM_TRAINING_JOBS, Resource.SERVICES
 LAB = "lab"
 LATER = 300

@@ -61,6 +61,14 @@ class Cache:
         """Returns the job that an object of this name belongs to, as far as is known."""
         return self._shelves[resource].job(_key(obj))
 
+    def heard(self, resource: Resource, obj: Object) -> None:
+        """Notes what a watch has delivered: each list that follows is of a later version, or etcd was restored.
+
+        That is not so of own writes, which may be done while a list is on its way.
+        """
+        shelf = self._shelves[resource]
+        shelf.reached = max(shelf.reached, _version(obj))
+
     def put(self, resource: Resource, obj: Object) -> bool:
         """Notes a state of an object; returns whether it is news. One that has no job any more counts as gone."""
         if job_of(resource, obj) is None:
@@ -99,6 +107,7 @@ class _Shelf:
     Attributes:
         objects: By namespace and name.
         listed: The resourceVersion of the last list: what was not in it was not there; None before the first.
+        reached: The latest resourceVersion that a list or a watch has delivered.
     """
 
     def __init__(self, resource: Resource, lost: set[Key]) -> None:
@@ -108,6 +117,7 @@ class _Shelf:
         self._of_job: dict[Key, dict[Key, Object]] = {}
         self._gone: dict[str, float] = {}
         self.listed: int | None = None
+        self.reached = 0
 
     def of(self, namespace: str | None, job: str | None) -> Iterable[Object]:
         if namespace is not None and job is not None:
@@ -149,7 +159,7 @@ class _Shelf:
     def replace(self, objects: Iterable[Object], version: int) -> set[Key]:
         there: set[Key] = set()
         changed: set[Key | None] = set()
-        if version < (self.listed or 0):
+        if version < self.reached:
             changed |= self._start_again()
         for obj in objects:
             there.add(_key(obj))
@@ -157,7 +167,7 @@ class _Shelf:
             if self._is_listed_anew(obj, version) and self._store(obj):
                 changed |= {job_of(self._resource, obj), former}
         changed |= {self.remove(obj["metadata"], version) for obj in list(self._vanished(there, version))}
-        self.listed = version
+        self.listed = self.reached = version
         return {key for key in changed if key}
 
     def _is_listed_anew(self, obj: Object, version: int) -> bool:

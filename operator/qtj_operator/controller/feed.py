@@ -47,6 +47,7 @@ class Feed:
             obj: The object as it is now, or as it was last.
         """
         former = self._cache.job(resource, obj)
+        self._cache.heard(resource, obj)
         news = self._cache.remove(resource, obj) if kind == "DELETED" else self._cache.put(resource, obj)
         key = job_of(resource, obj)
         if key is not None and (news or kind == "ADDED"):

@@ -27,8 +27,8 @@ __all__ = ["ApiClient", "connect"]
 _TIMEOUT_SECONDS = 15
 _PAGE = 100
 """Objects in one answer to a list: to parse 500 pods takes 30 ms, in which nothing else happens."""
-_SILENCE_SECONDS = 75
-"""After so long without a line a watch is dead: kube-apiserver sends a bookmark every minute."""
+_SILENCE_SECONDS = 155
+"""After so long without a line a watch is dead: kube-apiserver sends a bookmark every two minutes at most."""
 
 _BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
 """How a connection fails."""

@@ -28,10 +28,10 @@ _PAUSE_SECONDS = 2.0
 _LONGEST_PAUSE_SECONDS = 30.0
 """Where a watch fails again and again for a reason that only a list may cure: each try lists all objects."""
 
-_UNHEARD_SECONDS = 70.0
+_UNHEARD_SECONDS = 150.0
 """After so long without a line all objects are listed, for the watch may be of a version that the API server does not
 have: it is silent until that is reached, and does not say so (Kubernetes 1.34). Versions are lower than before where
-etcd was restored from a backup. The API server sends a bookmark every minute."""
+etcd was restored from a backup. Where nothing changes, the API server sends a bookmark every two minutes at most."""
 
 _BETWEEN_WATCHES_SECONDS = 0.1
 

@@ -7,7 +7,7 @@ connection fails, but takes an answer for whole once its headers are there: wher
 the server's resources, the error would end the operator.
 
 kopf asks for a silent watch again from the same version, for ever. But a watch may be silent because the API server
-does not have that version: etcd was restored from a backup. So a watch that has not advanced for a minute is asked for
+does not have that version: etcd was restored from a backup. So a watch that has not advanced for 145 s is asked for
 from a version that is too old. The API server answers that it has expired (410), and kopf lists all jobs.
 """
 
@@ -23,8 +23,8 @@ from qtj_operator.controller.client import Object
 
 __all__ = ["session"]
 
-_UNHEARD_SECONDS = 65.0
-"""The API server sends a bookmark every minute; kopf gives up a silent watch after 70 s."""
+_UNHEARD_SECONDS = 145.0
+"""The API server sends a bookmark every two minutes at most; kopf gives up a silent watch after 150 s."""
 
 _EXPIRED = "1"
 """A resourceVersion that has expired: the CRD was created later."""

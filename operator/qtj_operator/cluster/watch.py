@@ -21,7 +21,7 @@ __all__ = ["watch"]
 
 _JOBS = Resource.QUANTUM_TRAINING_JOBS
 
-_SILENCE_SECONDS = 70.0
+_SILENCE_SECONDS = 150.0
 """After so long without an event a watch is asked for again; `session.py` then sees to a list."""
 
 _FIRST_PAUSES = (0.2, 0.5, 1.0)

@@ -2,10 +2,12 @@
 
 import asyncio
 import shutil
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
+from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.reflector import CHILDREN, Reflector
 from qtj_operator.cluster.watch import watch
 from qtj_operator.controller.cache import Cache
@@ -38,27 +40,40 @@ async def test_what_was_undone_is_gone_and_what_follows_is_seen(
     shutil.copytree(tmp_path / "etcd", backup)
 
     cache, hints = Cache(), list[Key]()
-    with machine.started() as server:
-        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig))
-        client, feed = connected(server.url, server.token), Feed(cache, hints.append)
-        watches = [watch(feed, LAB), *(Reflector(client, each, LAB, feed).run() for each in CHILDREN)]
-        tasks = [asyncio.create_task(each) for each in watches]
-        await asyncio.to_thread(server.kubectl, "apply", "-n", LAB, "-f", str(EXAMPLE))
-        for number in range(LATER):
-            await client.create(SERVICES, service(LAB, f"s{number}", **LABELS))
-        await soon(lambda: len(_names(cache, SERVICES)) == LATER and _names(cache, JOBS) == ["qcnn"], "all")
-    shutil.rmtree(tmp_path / "etcd")
-    shutil.copytree(backup, tmp_path / "etcd")
+    async with AsyncExitStack() as stack:
+        with machine.started() as server:
+            monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig))
+            client = await _watched(stack, server, Feed(cache, hints.append))
+            await asyncio.to_thread(server.kubectl, "apply", "-n", LAB, "-f", str(EXAMPLE))
+            for number in range(LATER):
+                await client.create(SERVICES, service(LAB, f"s{number}", **LABELS))
+            await soon(lambda: len(_names(cache, SERVICES)) == LATER and _names(cache, JOBS) == ["qcnn"], "all")
+        shutil.rmtree(tmp_path / "etcd")
+        shutil.copytree(backup, tmp_path / "etcd")
 
-    with machine.started() as server:
-        await soon(lambda: _names(cache, SERVICES) == [] and _names(cache, JOBS) == [], "what was undone", 60)
-        assert (LAB, "qcnn") in hints
-        await _create_both(server)
-        await soon(lambda: _names(cache, SERVICES) == ["new"] and _names(cache, JOBS) == ["qcnn"], "what follows", 60)
+        with machine.started() as server:
+            await soon(lambda: _names(cache, SERVICES) == [] and _names(cache, JOBS) == [], "what was undone", 60)
+            assert (LAB, "qcnn") in hints
+            await _create_both(server)
+            await soon(
+                lambda: _names(cache, SERVICES) == ["new"] and _names(cache, JOBS) == ["qcnn"], "what follows", 60
+            )
+
+
+async def _watched(stack: AsyncExitStack, server: ApiServer, feed: Feed) -> ApiClient:
+    """Watches everything until the stack is closed; returns the client."""
+    client = connected(server.url, server.token)
+    stack.push_async_callback(client.close)
+    watches = [watch(feed, LAB), *(Reflector(client, each, LAB, feed).run() for each in CHILDREN)]
+    tasks = [asyncio.create_task(each) for each in watches]
+
+    async def end() -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    await client.close()
+
+    stack.push_async_callback(end)
+    return client
 
 
 async def _create_both(server: ApiServer) -> None:

@@ -196,7 +196,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--engines", nargs="+", default=["fused", "tfq", "tensorcircuit", "lightning", "qulacs"])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=30, help="an engine that has used so many skips the other rounds")
+    parser.add_argument("--seconds", type=float, default=30, help="after so many, an engine skips the other rounds")
     parser.add_argument("--patience", type=float, default=120, help="seconds one gradient may take")
     parser.add_argument("--other-python", default=sys.executable, help="has requirements/bench.txt")
     parser.add_argument("--output", type=Path)

@@ -2,36 +2,15 @@
 
 import re
 import signal
-import subprocess
 from collections.abc import Iterator
 
 import pytest
 
-from tests.local.laptop import QTJ, Laptop, eventually, toy_job
-from tests.local.terminal import Terminal
+from tests.local.laptop import Laptop, eventually, toy_job
+from tests.local.terminal import Terminal, start_on
 
 ENDLESS = 100_000
 COLOR = re.compile(rb"\x1b\[[0-9;]*3[0-9]m")
-
-
-@pytest.fixture
-def terminal() -> Iterator[Terminal]:
-    terminal = Terminal()
-    yield terminal
-    terminal.end()
-
-
-def start(laptop: Laptop, terminal: Terminal, *arguments: str, **environment: str) -> "subprocess.Popen[bytes]":
-    inherited = {name: value for name, value in laptop.environment().items() if name not in {"COLUMNS", "NO_COLOR"}}
-    return subprocess.Popen(
-        [*QTJ, *arguments],
-        cwd=laptop.folder,
-        env={**inherited, "TERM": "xterm-256color", **environment},
-        stdin=terminal.slave,
-        stdout=terminal.slave,
-        stderr=terminal.slave,
-        start_new_session=True,
-    )
 
 
 @pytest.fixture
@@ -46,7 +25,7 @@ def training(laptop: Laptop) -> Iterator[Laptop]:
 
 
 def test_a_job_is_drawn_again_with_a_bar_and_its_replicas_until_ctrl_c(training: Laptop, terminal: Terminal) -> None:
-    watching = start(training, terminal, "status", "-w")
+    watching = start_on(terminal, training, "status", "-w")
     eventually(lambda: len(set(re.findall(rb"epoch *(?:\x1b\[0m)? *(\d+)/", terminal.written))) > 1)
 
     watching.send_signal(signal.SIGINT)
@@ -64,7 +43,7 @@ def test_a_job_is_drawn_again_with_a_bar_and_its_replicas_until_ctrl_c(training:
 
 def test_top_has_a_row_for_the_job_and_one_for_each_replica(training: Laptop, terminal: Terminal) -> None:
     terminal.resize(120)
-    watching = start(training, terminal, "top")
+    watching = start_on(terminal, training, "top")
     eventually(lambda: b"worker-1" in terminal.written)
 
     watching.terminate()
@@ -80,7 +59,7 @@ def test_top_has_a_row_for_the_job_and_one_for_each_replica(training: Laptop, te
 
 @pytest.mark.parametrize("command", [("status", "-w"), ("logs", "-f")], ids=" ".join)
 def test_without_colours_nothing_is_coloured(training: Laptop, terminal: Terminal, command: tuple[str, ...]) -> None:
-    watching = start(training, terminal, *command, NO_COLOR="1")
+    watching = start_on(terminal, training, *command, NO_COLOR="1")
     eventually(lambda: b"worker-0" in terminal.written)
     watching.send_signal(signal.SIGINT)
     watching.wait(60)
@@ -89,7 +68,7 @@ def test_without_colours_nothing_is_coloured(training: Laptop, terminal: Termina
 
 
 def test_a_terminal_that_cannot_be_drawn_on_gets_lines(training: Laptop, terminal: Terminal) -> None:
-    watching = start(training, terminal, "status", "-w", TERM="dumb")
+    watching = start_on(terminal, training, "status", "-w", TERM="dumb")
     eventually(lambda: b"toy  running" in terminal.written)
     watching.send_signal(signal.SIGINT)
     watching.wait(60)
@@ -98,7 +77,7 @@ def test_a_terminal_that_cannot_be_drawn_on_gets_lines(training: Laptop, termina
 
 
 def test_each_replica_has_its_colour_before_the_lines_of_its_log(training: Laptop, terminal: Terminal) -> None:
-    watching = start(training, terminal, "logs", "-f")
+    watching = start_on(terminal, training, "logs", "-f")
     eventually(lambda: terminal.written.count(b"epoch") > 1)
     watching.send_signal(signal.SIGINT)
     watching.wait(60)

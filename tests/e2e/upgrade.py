@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from qtj_operator.api.names import NEWEST_API_VERSION
 from tests.e2e.checks import Checks
 from tests.e2e.install import OPERATOR
 from tests.e2e.kubectl import ROOT, KubectlError, exists, kubectl, wait_until
@@ -24,7 +25,8 @@ _EARLIER = (sys.executable, "-c", "from qtj_operator.cli import app; app(prog_na
 
 
 def upgrade(checks: Checks, world: World) -> None:
-    """One job lives through all of it; another has a field that the earlier operator and CRD do not know."""
+    """One job lives through all of it; another has a field and a version of the API
+    that the earlier operator and CRD do not know."""
     with _earlier() as earlier, _replaced(earlier):
         with _working(earlier, world.namespace):
             older = Trial.apply(checks, world, light("older", epochs=350))
@@ -48,7 +50,7 @@ def upgrade(checks: Checks, world: World) -> None:
 
 
 def _with_new_field() -> Manifest:
-    job = light("newer", epochs=200)
+    job = light("newer", epochs=200) | {"apiVersion": NEWEST_API_VERSION}
     job["spec"]["runPolicy"] = {"disruptionLimit": 5}
     return job
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.api.names import VERSIONS
+from qtj_operator.api.names import LABEL_JOB, VERSIONS
 from tests.controller.apiserver import ApiServer, Machine, Programs, wait_until
 from tests.controller.crd_versions import (
     NAME,
@@ -36,10 +36,11 @@ def machine(programs: Programs, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture
 def server(machine: ApiServer) -> Iterator[ApiServer]:
-    """That API server with the CRD of the last release, and without one afterwards."""
+    """That API server with the CRD of the last release, and without CRD, jobs and children afterwards."""
     install(machine, earlier_crd())
     yield machine
     machine.kubectl("delete", "crd", NAME)
+    machine.kubectl("delete", "pods,services", "-l", LABEL_JOB)
 
 
 def create(server: ApiServer, version: str, **spec: Any) -> None:
@@ -156,7 +157,8 @@ def test_a_release_that_stores_the_new_version_cannot_be_stepped_back_from(serve
 def test_the_old_version_can_go_once_every_job_is_rewritten(server: ApiServer) -> None:
     """The commands of docs/operations.md."""
     apply = ("apply", "--server-side", "-f", "-")
-    server.kubectl(*apply, manifest=job_in(OLD, "one"))
+    for name in ("one", "two"):
+        server.kubectl(*apply, manifest=job_in(OLD, name))
     jobs = facts(server)
     install(server, next_crd())
     last = next_crd(without_the_old=True)

@@ -1,13 +1,15 @@
 """The CRD is upgraded and stepped back on a real API server, with jobs of both versions and an operator that runs."""
 
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from qtj_operator.api.names import LABEL_JOB, VERSIONS
-from tests.controller.apiserver import ApiServer, Machine, Programs, wait_until
+from tests.controller.apiserver import ApiServer, Machine, Programs, process_running, wait_until
 from tests.controller.crd_versions import (
     NAME,
     crd_of,
@@ -18,10 +20,15 @@ from tests.controller.crd_versions import (
     resource,
     stored_versions,
 )
-from tests.controller.operator_process import SOON, running
+from tests.controller.operator_process import SOON, environment, running
 from tests.gitops.conftest import garbage_collected
+from tests.release.earlier import NoSuchCommitError, unpack
 
 OLD, NEW = VERSIONS
+LAST_RELEASE = "1ea05e5583320b806f72d4d73b4d8377d29124a8"
+"""The commit of 0.2.0, whose CRD and operator know v1alpha1 alone."""
+START = 60.0
+"""Seconds in which an operator starts and creates its pods, on a busy machine too."""
 COLLECTED = 90.0
 """Seconds for the garbage collector, which looks for new kinds every 30 s."""
 PODS = {version: f"{version}-worker-0" for version in VERSIONS}
@@ -86,6 +93,35 @@ def test_an_operator_looks_after_jobs_of_both_versions_while_the_crd_is_upgraded
             assert (facts(server), pods(server)) == (jobs, replicas)
         server.kubectl("patch", "qtj", NEW, "--type=merge", '--patch={"spec":{"suspend":true}}')
         has_pods(server, OLD)
+
+
+def test_the_operator_of_the_last_release_trains_jobs_of_both_versions_and_this_one_continues(
+    server: ApiServer, tmp_path: Path
+) -> None:
+    install(server, crd_of())
+    create(server, OLD)
+    create(server, NEW)
+    with operator_of_the_last_release(server, tmp_path):
+        wait_until(lambda: set(pods(server)) == set(PODS.values()), START, "the pods")
+    jobs, replicas = facts(server), pods(server)
+
+    with running(server, "default", tmp_path):
+        server.kubectl("patch", "qtj", NEW, "--type=merge", '--patch={"spec":{"suspend":true}}')
+        has_pods(server, OLD)
+    assert pods(server).items() <= replicas.items()
+    assert facts(server)[OLD] == jobs[OLD]
+
+
+@contextmanager
+def operator_of_the_last_release(server: ApiServer, folder: Path) -> Iterator[None]:
+    try:
+        unpack(LAST_RELEASE, folder, "operator")
+    except NoSuchCommitError as error:
+        pytest.skip(str(error))
+    command = ("from qtj_operator.cli import app; app(prog_name='qtj')", "operator", "--namespace=default", "--port=0")
+    env = environment(folder, KUBECONFIG=str(server.kubeconfig), PYTHONPATH=str(folder / "operator"))
+    with process_running((sys.executable, "-c", *command), folder / "earlier.log", env):
+        yield
 
 
 def test_the_children_of_a_job_go_with_it_after_the_step_back_because_their_owner_has_the_old_version(

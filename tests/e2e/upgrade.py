@@ -15,6 +15,7 @@ from tests.e2e.kubectl import ROOT, KubectlError, exists, kubectl, wait_until
 from tests.e2e.light import Manifest, light
 from tests.e2e.trial import Trial
 from tests.e2e.world import World
+from tests.release.earlier import NoSuchCommitError, unpack
 
 __all__ = ["upgrade"]
 
@@ -66,13 +67,10 @@ def _looked_after(trial: Trial, who: str) -> None:
 def _earlier() -> Iterator[Path]:
     """The operator and the CRD as they were."""
     with TemporaryDirectory(prefix="qtj-e2e-") as folder:
-        command = ("git", "archive", _BEFORE, "operator", "crds")
-        archive = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
-        if archive.returncode:
-            raise KubectlError(
-                f"this clone has no commit {_BEFORE}, which is to be stepped back to: git fetch --unshallow"
-            )
-        subprocess.run(("tar", "-x", "-C", folder), input=archive.stdout, check=True)
+        try:
+            unpack(_BEFORE, Path(folder), "operator", "crds")
+        except NoSuchCommitError as error:
+            raise KubectlError(str(error)) from error
         yield Path(folder)
 
 

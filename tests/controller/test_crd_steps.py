@@ -26,7 +26,7 @@ from tests.release.earlier import NoSuchCommitError, unpack
 
 OLD, NEW = VERSIONS
 LAST_RELEASE = "1ea05e5583320b806f72d4d73b4d8377d29124a8"
-"""The commit of 0.2.0, whose CRD and operator know v1alpha1 alone."""
+"""The commit of the release whose CRD and operator know v1alpha1 alone."""
 START = 60.0
 """Seconds in which an operator starts and creates its pods, on a busy machine too."""
 COLLECTED = 90.0

@@ -14,6 +14,8 @@ __all__ = ["CHECKED_BY_ADMISSION", "Request", "Right", "denied", "requests_of", 
 
 Json = Mapping[str, Any]
 
+_DECISION = "authorization.k8s.io/decision"
+
 
 @dataclass(frozen=True, order=True)
 class Right:
@@ -79,7 +81,7 @@ def requests_of(log: Path, user: str, *, since: str = "") -> list[Request]:
     """
     files = sorted(log.parent.glob(f"{log.stem}*{log.suffix}"))
     lines = (json.loads(line) for file in files for line in _whole_lines(file))
-    found = (_request(line) for line in lines if line["user"]["username"] == user and "objectRef" in line)
+    found = (_request(line) for line in lines if line["user"]["username"] == user and _was_judged(line))
     return [each for each in found if each.at >= since]
 
 
@@ -108,6 +110,11 @@ def _whole_lines(file: Path) -> Iterator[str]:
     return (line for line in file.read_text().splitlines(keepends=True) if line.endswith("\n"))
 
 
+def _was_judged(line: Json) -> bool:
+    """Whether the roles decided: not if a request is about no resource, or the server was too busy for it."""
+    return "objectRef" in line and _DECISION in line.get("annotations", {})
+
+
 def _request(line: Json) -> Request:
     about = line["objectRef"]
     return Request(
@@ -115,7 +122,7 @@ def _request(line: Json) -> Request:
         resource=_resource(about.get("apiGroup", ""), about["resource"], about.get("subresource", "")),
         namespace=about.get("namespace", ""),
         name=about.get("name", ""),
-        allowed=line["annotations"]["authorization.k8s.io/decision"] == "allow",
+        allowed=line["annotations"][_DECISION] == "allow",
         at=line["requestReceivedTimestamp"],
     )
 

@@ -25,5 +25,5 @@ def audit_policy(*users: str) -> str:
 
 
 def audit_flags(policy: Path, log: Path) -> tuple[str, ...]:
-    """What an API server needs to write the log; a full file (100 MB) gets a date in its name."""
-    return (f"--audit-policy-file={policy}", f"--audit-log-path={log}")
+    """What an API server needs to write the log; a full file (100 MB) gets a date in its name, and nine are kept."""
+    return (f"--audit-policy-file={policy}", f"--audit-log-path={log}", "--audit-log-maxbackup=9")

@@ -74,6 +74,12 @@ def knows(server: ApiServer, field: str) -> bool:
     return known
 
 
+def versions(server: ApiServer) -> tuple[list[str], list[str]]:
+    """The versions that the CRD serves, and those that are stored."""
+    crd = server.get("crd", "quantumtrainingjobs.quantumtraining.dev")
+    return [each["name"] for each in crd["spec"]["versions"]], crd["status"]["storedVersions"]
+
+
 def spec_of(version: dict[str, Any]) -> dict[str, Any]:
     """The fields of the spec in one version."""
     fields: dict[str, Any] = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
@@ -114,11 +120,13 @@ def test_a_job_runs_through_an_upgrade_and_a_rollback(
 
         installer.do("upgrade", *release, str(CHART))
         assert knows(server, ADDED)
+        assert versions(server) == (["v1alpha1", "v1beta1"], ["v1alpha1"])
         assert image(server) != f"localhost/qtj-operator:{EARLIER}"
         assert (uids(server, QUANTUM), cluster.status()) == (before, status)
 
         installer.do("rollback", "qtj-operator", "1", "--namespace", QUANTUM)
         assert not knows(server, ADDED)
+        assert versions(server) == (["v1alpha1"], ["v1alpha1"])
         assert image(server) == f"localhost/qtj-operator:{EARLIER}"
         assert (uids(server, QUANTUM), cluster.status()) == (before, status)
 

@@ -103,12 +103,23 @@ def test_a_request_that_is_about_no_resource_does_not_count(tmp_path: Path) -> N
     assert read(tmp_path, json.dumps(version) + "\n") == []
 
 
+def test_a_request_that_was_sent_away_before_anybody_asked_for_its_right_does_not_count(tmp_path: Path) -> None:
+    busy: dict[str, Any] = json.loads(line())
+    del busy["annotations"]
+
+    assert read(tmp_path, json.dumps(busy) + "\n") == []
+
+
 def test_the_policy_records_one_user_and_nobody_else() -> None:
     policy = json.loads(audit_policy(USER))
 
     assert policy["rules"] == [{"level": "Metadata", "users": [USER]}, {"level": "None"}]
     assert policy["omitStages"] == ["RequestReceived"], "a watch that begins is recorded when it is answered"
-    assert audit_flags(Path("/p"), Path("/l")) == ("--audit-policy-file=/p", "--audit-log-path=/l")
+    assert audit_flags(Path("/p"), Path("/l")) == (
+        "--audit-policy-file=/p",
+        "--audit-log-path=/l",
+        "--audit-log-maxbackup=9",
+    )
 
 
 def test_the_rights_of_the_operator_are_read_whole() -> None:

@@ -164,11 +164,16 @@ def test_a_job_that_was_applied_in_the_new_version_can_be_applied_in_the_old_one
     assert facts(server) == jobs
 
 
-def test_server_side_apply_after_the_step_back_needs_the_record_of_the_new_version_cleared(server: ApiServer) -> None:
-    """The API server (1.34) cannot read managed fields of a version that it no longer serves."""
+@pytest.mark.parametrize("applied", VERSIONS)
+def test_server_side_apply_after_the_step_back_needs_the_record_of_the_new_version_cleared(
+    server: ApiServer, applied: str
+) -> None:
+    """The API server (1.34) cannot read managed fields of a version that it no longer serves; kubectl patches in it."""
     install(server, crd_of())
     apply = ("apply", "--server-side", "-f", "-")
-    server.kubectl(*apply, manifest=job_in(NEW, NEW))
+    server.kubectl(*apply, manifest=job_in(applied, NEW))
+    if applied == OLD:
+        server.kubectl("patch", "qtj", NEW, "--type=merge", '--patch={"metadata":{"labels":{"team":"a"}}}')
     jobs = facts(server)
     install(server, earlier_crd())
 

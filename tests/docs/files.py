@@ -1,4 +1,4 @@
-"""Files of this repository outside of docs/ to which pages link: the site has a page for each, so that it is complete."""
+"""Files of this repository outside of docs/ to which pages link: the site has a page for each of them."""
 
 import posixpath
 import re
@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["ROOT", "linked_files", "with_site_links"]
+__all__ = ["ROOT", "TOP", "linked_files", "with_site_links"]
 
 ROOT = Path(__file__).parents[2]
 TOP = ("CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md")

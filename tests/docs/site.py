@@ -1,6 +1,6 @@
 """The documentation as a site: Sphinx builds it from docs/ and the files to which its pages link.
 
-It runs in an environment of its own, which has what requirements/docs.txt pins. So this needs the standard library alone.
+It runs in an environment of its own, with what requirements/docs.txt pins. So this needs the standard library alone.
 """
 
 import shutil
@@ -41,7 +41,7 @@ def build(site: Path) -> int:
 
 
 def _stage(source: Path) -> None:
-    """Writes what Sphinx reads: docs/ with links as they are in the site, pages for other files, and the list of pages."""
+    """Writes what Sphinx reads: docs/ with the links of the site, pages for other files, and the list of all pages."""
     shutil.copytree(ROOT / "docs", source, dirs_exist_ok=True)
     for page in source.rglob("*.md"):
         page.write_text(with_site_links(page.read_text(), f"docs/{page.relative_to(source).as_posix()}"))

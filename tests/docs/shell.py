@@ -1,0 +1,68 @@
+"""The command lines of a `console` block: lines after a prompt, with the lines that continue them."""
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+__all__ = ["Command", "commands", "commands_of"]
+
+_HERE_DOCUMENT = re.compile(r"<<(\w+)")
+_SUBSTITUTION = re.compile(r"\$\(([^()]+)\)")
+_ASSIGNMENT = re.compile(r"[A-Z_]+=.*")
+
+
+@dataclass(frozen=True)
+class Command:
+    """One program with its arguments.
+
+    Attributes:
+        words: The program and its arguments, without redirections and assignments.
+        document: What it reads from the lines after it.
+    """
+
+    words: Sequence[str]
+    document: str = ""
+
+
+def commands(text: str) -> Iterator[Command]:
+    """Yields the commands of a `console` block. Other lines are what they print."""
+    lines = iter(text.splitlines())
+    for line in lines:
+        if not line.startswith("$ "):
+            continue
+        written = line.removeprefix("$ ")
+        while written.endswith("\\"):
+            written = written.removesuffix("\\") + next(lines).strip()
+        found = _HERE_DOCUMENT.search(written)
+        document = "\n".join(iter(lambda end=found[1]: _until(lines, end), None)) if found else ""
+        yield from commands_of(_HERE_DOCUMENT.sub("", written), document)
+
+
+def commands_of(line: str, document: str = "") -> Iterator[Command]:
+    """Yields the commands of one line, also those whose output is a part of it."""
+    for inner in _SUBSTITUTION.findall(line):
+        yield from commands_of(inner)
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    words: list[str] = []
+    for word in [*lexer, ";"]:
+        if set(word) <= set("|&;()"):
+            yield from _command(words, document)
+            words = []
+        else:
+            words.append(word)
+
+
+def _command(words: Sequence[str], document: str) -> Iterator[Command]:
+    """Yields a command without its redirections, and without the variables that are set for it."""
+    kept = [word for before, word in zip(["", *words], words, strict=False) if not {before[:1], word[:1]} & set("<>")]
+    while kept and _ASSIGNMENT.fullmatch(kept[0]):
+        kept.pop(0)
+    if kept:
+        yield Command(kept, document)
+
+
+def _until(lines: Iterator[str], end: str) -> str | None:
+    line = next(lines)
+    return None if line == end else line

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -56,15 +57,13 @@ def inline_code(page: Path) -> Iterator[Code]:
 
 def headings(page: Path) -> list[str]:
     """Returns the headings of a page."""
-    tokens = _tokens(page)
-    return [after.content for token, after in zip(tokens, tokens[1:], strict=False) if token.type == "heading_open"]
+    return [after.content for token, after in pairwise(_tokens(page)) if token.type == "heading_open"]
 
 
 def rows(page: Path) -> list[list[str]]:
     """Returns the rows of all tables of a page, without the rows of their heads."""
     found: list[list[str]] = []
-    tokens = _tokens(page)
-    for token, after in zip(tokens, tokens[1:], strict=False):
+    for token, after in pairwise(_tokens(page)):
         if token.type == "tr_open":
             found.append([])
         elif token.type == "td_open":

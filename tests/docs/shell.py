@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 __all__ = ["Command", "commands", "commands_of"]
 
@@ -35,7 +36,7 @@ def commands(text: str) -> Iterator[Command]:
         while written.endswith("\\"):
             written = written.removesuffix("\\") + next(lines).strip()
         found = _HERE_DOCUMENT.search(written)
-        document = "\n".join(iter(lambda end=found[1]: _until(lines, end), None)) if found else ""
+        document = "\n".join(_until(found[1], lines)) if found else ""
         yield from commands_of(_HERE_DOCUMENT.sub("", written), document)
 
 
@@ -63,6 +64,5 @@ def _command(words: Sequence[str], document: str) -> Iterator[Command]:
         yield Command(kept, document)
 
 
-def _until(lines: Iterator[str], end: str) -> str | None:
-    line = next(lines)
-    return None if line == end else line
+def _until(end: str, lines: Iterator[str]) -> Iterator[str]:
+    yield from takewhile(lambda line: line != end, lines)

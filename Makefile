@@ -177,7 +177,7 @@ crds: $(STAMP) ## Generate crds/ and the API reference from the models
 	$(BIN)/python deploy/helm/files.py
 
 .PHONY: reference
-reference: $(STAMP) ## Generate the Python reference from the docstrings
+reference: $(STAMP) ## Generate the references of Python and of the commands, from docstrings and from `qtj`
 	$(BIN)/python -m tests.reference
 
 .PHONY: dashboard

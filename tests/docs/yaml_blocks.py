@@ -11,6 +11,7 @@ from kubernetes.client import models
 from pydantic.alias_generators import to_camel
 
 from qtj.checks.job import check_file
+from qtj.create.convert import convert_file
 from qtj.files.documents import read_file
 from qtj.rules.pod_fields import _mistakes as mistakes_in_model
 from qtj.terminal.errors import InputError
@@ -24,8 +25,6 @@ Json = dict[str, Any]
 
 KINDS_OF_OTHERS = {
     "Application": "a kind of Argo CD, whose CRD is not here before `make test-long`",
-    "TFJob": "a kind of Kubeflow, which this cluster does not have",
-    "ServiceMonitor": "a kind of the Prometheus operator",
 }
 """Kinds without a schema here, each with the reason: they are only parsed."""
 
@@ -55,6 +54,8 @@ def _of_object(document: Json, folder: Path) -> Iterator[str]:
     kind = document["kind"]
     if kind == "QuantumTrainingJob":
         yield from _of_job(document, folder)
+    elif kind == "TFJob":
+        yield from _of_tfjob(document, folder)
     elif model := getattr(models, f"V1{kind}", None):
         yield from (f"{path}: {what}" for path, what in mistakes_in_model(document, model.__name__))
     elif kind not in KINDS_OF_OTHERS:
@@ -68,6 +69,12 @@ def _of_job(job: Json, folder: Path) -> Iterator[str]:
         check_file(read_file(path))
     except InputError as problem:
         yield from str(problem).splitlines()
+
+
+def _of_tfjob(job: Json, folder: Path) -> Iterator[str]:
+    (folder / "tfjob.yaml").write_text(yaml.safe_dump(job))
+    (converted,) = convert_file(folder / "tfjob.yaml", "gs://bucket/path")
+    yield from _of_job(converted.manifest, folder)
 
 
 def _of_spec(part: Json, folder: Path) -> Iterator[str]:

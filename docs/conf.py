@@ -5,10 +5,11 @@ extensions = ["myst_parser", "sphinx_copybutton"]
 exclude_patterns = [".trees"]
 
 myst_heading_anchors = 4
-suppress_warnings = ["myst.header"]  # a file may begin with a second title
 
 html_theme = "furo"
 html_title = "QuantumTrainingJob"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False

@@ -46,6 +46,13 @@ CHAPTERS: Mapping[str, Sequence[str]] = {
     "Project": ("files/CHANGELOG", "files/CONTRIBUTING", "files/SECURITY"),
 }
 """The pages of the site in their order, by the headings of its list."""
+_SHORT = {
+    "benchmarks/README": "Benchmarks",
+    "gitops": "Keep jobs in Git",
+    "reference/api": "Fields of a job",
+    "reference/cli": "The command",
+}
+"""Titles in the list, where those of the pages are too long for it."""
 
 
 def build(site: Path) -> int:
@@ -71,4 +78,5 @@ def _stage(source: Path) -> None:
 
 
 def _list(heading: str, pages: Sequence[str]) -> str:
-    return "\n".join(("\n```{toctree}", ":hidden:", f":caption: {heading}", "", *pages, "```", ""))
+    entries = (f"{_SHORT[page]} <{page}>" if page in _SHORT else page for page in pages)
+    return "\n".join(("\n```{toctree}", ":hidden:", f":caption: {heading}", "", *entries, "```", ""))

@@ -11,7 +11,7 @@ from markdown_it.token import Token
 
 from tests.docs.files import ROOT, TOP
 
-__all__ = ["PAGES", "Code", "blocks", "headings", "inline_code", "rows"]
+__all__ = ["PAGES", "Code", "blocks", "inline_code", "rows"]
 
 PAGES = (*(ROOT / name for name in TOP if name != "CHANGELOG.md"), *sorted((ROOT / "docs").rglob("*.md")))
 """All pages. The changelog is left out: it names what releases of the past had."""
@@ -53,11 +53,6 @@ def inline_code(page: Path) -> Iterator[Code]:
             for child in token.children or ()
             if child.type == "code_inline"
         )
-
-
-def headings(page: Path) -> list[str]:
-    """Returns the headings of a page."""
-    return [after.content for token, after in pairwise(_tokens(page)) if token.type == "heading_open"]
 
 
 def rows(page: Path) -> list[list[str]]:

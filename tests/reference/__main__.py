@@ -1,21 +1,28 @@
-"""`make reference`: writes the references; with --check it only reports whether they are up to date."""
+"""`make reference`: writes the generated pages; with --check it only reports whether they are up to date."""
 
 import sys
 
 from tests.reference.commands import COMMANDS, commands
 from tests.reference.python import DOCUMENT, reference
 
+PAGES = (
+    (DOCUMENT, reference, "the docstrings of qtj_trainer"),
+    (COMMANDS, commands, "the commands of qtj"),
+)
+"""The pages, what writes each, and what it is made of."""
+
 
 def main() -> int:
     """Returns the exit code."""
-    stale = 0
-    for page, text, source in ((DOCUMENT, reference(), "the docstrings of qtj_trainer"), (COMMANDS, commands(), "qtj")):
+    code = 0
+    for path, write, source in PAGES:
+        text = write()
         if "--check" not in sys.argv:
-            page.write_text(text)
-        elif not page.is_file() or page.read_text() != text:
-            print(f"{page.name} differs from {source}: run `make reference`", file=sys.stderr)
-            stale = 1
-    return stale
+            path.write_text(text)
+        elif not path.is_file() or path.read_text() != text:
+            print(f"{path.name} differs from {source}: run `make reference`", file=sys.stderr)
+            code = 1
+    return code
 
 
 if __name__ == "__main__":

@@ -21,6 +21,9 @@ QUIET := $(shell [ -t 2 ] || echo -q)
 # Tests side by side: more than four TensorFlow programs at once would fill a laptop's memory.
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 
+# What tests run of Debian, each in a package of its name.
+PROGRAMS := shellcheck zsh fish mandoc
+
 # kubectl and the kubeconfig of the test cluster, for the targets that talk to it.
 IN_CLUSTER = eval "$$($(CLUSTER) env)" &&
 
@@ -102,8 +105,8 @@ types: $(STAMP) ## Static types
 .PHONY: unit
 unit: $(STAMP) ## Tests of the operator and of the tooling
 	@$(CLUSTER) tools || [ -z "$${CI:-}" ]
-	@which shellcheck > /dev/null 2>&1 || ! command -v apt-get > /dev/null \
-	  || { apt-get update -qq && apt-get install -y -qq --no-install-recommends shellcheck; } > /dev/null 2>&1 || [ -z "$${CI:-}" ]
+	@which $(PROGRAMS) > /dev/null 2>&1 || ! command -v apt-get > /dev/null \
+	  || { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(PROGRAMS); } > /dev/null 2>&1 || [ -z "$${CI:-}" ]
 	$(PYTEST) -m "not slow" --ignore=tests/trainer
 
 .PHONY: test-faults

@@ -179,7 +179,7 @@ crds: $(STAMP) ## Generate crds/ and the API reference from the models
 	$(BIN)/python deploy/helm/files.py
 
 .PHONY: reference
-reference: $(STAMP) ## Generate the Python reference from the docstrings
+reference: $(STAMP) ## Generate the Python reference from the docstrings, and the manual page qtj(1) from the commands
 	$(BIN)/python -m tests.reference
 
 .PHONY: dashboard
@@ -196,21 +196,29 @@ format: $(STAMP) ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-.PHONY: release
-release: $(STAMP) ## Make this checkout the release VERSION=1.2.3: version, changelog, and the CRD that later ones must fit
+.PHONY: version
+version: $(STAMP) ## Make this checkout the version VERSION=1.2.3, with its changelog, and the CRD that later ones must fit
 	$(BIN)/python -m tests.release prepare "$(VERSION)"
 
-.PHONY: wheel
-wheel: .venv-wheel/installed ## The wheels of all four distributions, the trainer's for this machine's processor, into dist/
+# Where the files of a release can be downloaded, for the manifest of krew.
+REPOSITORY ?= https://github.com/OWNER/REPOSITORY
+
+.PHONY: release
+release: $(STAMP) .venv-release/installed ## The files of a release, from this commit, into dist/: the same commit, the same bytes
 	rm -rf dist
-	$(PYTHON) -m pip --python .venv-wheel/bin/python wheel -q --no-deps --no-build-isolation -w dist $(DISTRIBUTIONS:%=./%)
-	PATH=$(CURDIR)/.venv-wheel/bin:$$PATH auditwheel repair -w dist dist/*-linux_*.whl
+	$(BIN)/python -m tests.release build dist --tools .venv-release/bin --repository "$(REPOSITORY)"
+
+.PHONY: wheel
+wheel: .venv-release/installed ## The wheels of all four distributions, the trainer's for this machine's processor, into dist/
+	rm -rf dist
+	$(PYTHON) -m pip --python .venv-release/bin/python wheel -q --no-deps --no-build-isolation -w dist $(DISTRIBUTIONS:%=./%)
+	PATH=$(CURDIR)/.venv-release/bin:$$PATH auditwheel repair -w dist dist/*-linux_*.whl
 	rm dist/*-linux_*.whl
 	$(PYTHON) -m tests.release.wheel dist/*.whl
 
-.venv-wheel/installed: requirements/wheel.txt
-	$(PYTHON) -m venv --without-pip --clear .venv-wheel
-	$(PYTHON) -m pip --python .venv-wheel/bin/python install -q --require-hashes --no-deps -r requirements/wheel.txt
+.venv-release/installed: requirements/release.txt
+	$(PYTHON) -m venv --without-pip --clear .venv-release
+	$(PYTHON) -m pip --python .venv-release/bin/python install -q --require-hashes --no-deps -r requirements/release.txt
 	@touch $@
 
 # UPGRADE=--upgrade takes the newest versions that pyproject.toml allows.
@@ -229,8 +237,8 @@ requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (UPGRADE=--upgra
 	$(COMPILE) trainer/qtj_trainer/pyproject.toml --extra gpu -c requirements/dev.txt -o requirements/gpu.txt
 	$(COMPILE) pyproject.toml --extra bench -o requirements/bench.txt
 	echo 'hatchling==1.28.0' | $(COMPILE) - -c requirements/dev.txt -o requirements/build.txt
-	printf 'hatchling==1.28.0\nauditwheel>=6\npatchelf\n' | $(COMPILE) - -c requirements/dev.txt -o requirements/wheel.txt
+	printf 'hatchling==1.28.0\nauditwheel>=6\ncyclonedx-bom>=7\npatchelf\n' | $(COMPILE) - -c requirements/dev.txt -o requirements/release.txt
 
 .PHONY: clean
 clean: ## Remove the virtual environment and tool caches
-	rm -rf $(VENV) .venv-bench .venv-gpu .venv-wheel .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-bench .venv-gpu .venv-release .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

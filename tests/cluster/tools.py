@@ -60,10 +60,12 @@ WORKFLOWS = Group("workflows")
 HELM = Group("helm")
 KSTATUS = Group("kstatus")
 LUA = Group("lua")
+KREW = Group("krew")
 _CRDS = tuple(f"manifests/crds/{kind}-crd.yaml" for kind in ("application", "applicationset", "appproject"))
 ARGOCD = Group("argocd", "github.com/argoproj/argo-cd/v3", _CRDS)
 GROUPS: Mapping[str, Group] = {
-    group.name: group for group in (KUBERNETES, ADDONS, COSCHEDULING, PAUSE, WORKFLOWS, HELM, KSTATUS, LUA, ARGOCD)
+    group.name: group
+    for group in (KUBERNETES, ADDONS, COSCHEDULING, PAUSE, WORKFLOWS, HELM, KSTATUS, LUA, KREW, ARGOCD)
 }
 LONG = frozenset({ARGOCD.name})
 """Groups that are built only if they are named: they take as long as all others together."""
@@ -88,6 +90,10 @@ def actionlint() -> str:
 
 def helm() -> str:
     return program(HELM, "helm")
+
+
+def krew() -> str:
+    return program(KREW, "krew")
 
 
 def build_all(names: Sequence[str] = ()) -> None:

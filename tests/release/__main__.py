@@ -1,13 +1,16 @@
-"""What a release takes: `make release`, the checks of `make lint`, and the text of the release."""
+"""What a release takes: `make version`, `make release`, the checks of `make lint`, and the text of the release."""
 
 import argparse
 import re
 import shutil
+import subprocess
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 
 from tests.release import changelog
 from tests.release.crd import CRD, RELEASED, incompatible
+from tests.release.files import build_files
 from tests.release.version import ROOT, VERSION, set_version, strays
 
 CHANGELOG = ROOT / "CHANGELOG.md"
@@ -25,7 +28,7 @@ def check(tag: str | None) -> None:
     """Ends with what is wrong; with a tag, the tag and its section of the changelog are checked too."""
     wrong = problems()
     if tag is not None and tag != f"v{VERSION}":
-        wrong.append(f"the tag {tag} is not v{VERSION}, which pyproject.toml says: tag the commit of `make release`")
+        wrong.append(f"the tag {tag} is not v{VERSION}, which pyproject.toml says: tag the commit of `make version`")
     if tag is not None:
         changelog.section(CHANGELOG.read_text(), VERSION)
     if wrong:
@@ -35,12 +38,20 @@ def check(tag: str | None) -> None:
 def release(version: str) -> None:
     """Makes this checkout the release: version, changelog, and the CRD that later ones are compared with."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
-        sys.exit(f'"{version}" is no version: write three numbers, as in make release VERSION=1.2.3')
+        sys.exit(f'"{version}" is no version: write three numbers, as in make version VERSION=1.2.3')
     check(None)
     CHANGELOG.write_text(changelog.close(CHANGELOG.read_text(), version, datetime.now(UTC).date()))
     set_version(version)
     shutil.copyfile(CRD, RELEASED)
     print(f"this is {version}: read the difference, commit it, and push the tag v{version}")
+
+
+def build(folder: Path, tools: Path, repository: str) -> None:
+    """Builds the files of the release."""
+    try:
+        build_files(folder.absolute(), tools.absolute(), repository)
+    except (FileNotFoundError, subprocess.CalledProcessError) as problem:
+        sys.exit(f"the release cannot be built: {problem}")
 
 
 def main() -> None:
@@ -52,6 +63,11 @@ def main() -> None:
     releasing = commands.add_parser("prepare", help="make this checkout a release")
     releasing.add_argument("version")
     releasing.set_defaults(act=lambda options: release(options.version))
+    building = commands.add_parser("build", help="build the files of the release from this commit")
+    building.add_argument("folder", type=Path)
+    building.add_argument("--tools", type=Path, required=True, help="the programs of requirements/release.txt")
+    building.add_argument("--repository", required=True, help="the address of the repository that publishes them")
+    building.set_defaults(act=lambda options: build(options.folder, options.tools, options.repository))
     telling = commands.add_parser("notes", help="print what this version brought, from the changelog")
     telling.set_defaults(act=lambda _: sys.stdout.write(changelog.section(CHANGELOG.read_text(), VERSION)))
     options = parser.parse_args()

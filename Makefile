@@ -204,9 +204,9 @@ version: $(STAMP) ## Make this checkout the version VERSION=1.2.3, with its chan
 REPOSITORY ?= https://github.com/OWNER/REPOSITORY
 
 .PHONY: release
-release: $(STAMP) .venv-release/installed ## The files of a release, from this commit, into dist/: the same commit, the same bytes
+release: .venv-release/installed ## The files of a release, from this commit, into dist/: the same commit, the same bytes
 	rm -rf dist
-	$(BIN)/python -m tests.release build dist --tools .venv-release/bin --repository "$(REPOSITORY)"
+	$(PYTHON) -m tests.release.files dist --tools .venv-release/bin --repository "$(REPOSITORY)"
 
 .PHONY: wheel
 wheel: .venv-release/installed ## The wheels of all four distributions, the trainer's for this machine's processor, into dist/

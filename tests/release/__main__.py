@@ -3,14 +3,11 @@
 import argparse
 import re
 import shutil
-import subprocess
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
 
 from tests.release import changelog
 from tests.release.crd import CRD, RELEASED, incompatible
-from tests.release.files import build_files
 from tests.release.version import ROOT, VERSION, set_version, strays
 
 CHANGELOG = ROOT / "CHANGELOG.md"
@@ -46,14 +43,6 @@ def release(version: str) -> None:
     print(f"this is {version}: read the difference, commit it, and push the tag v{version}")
 
 
-def build(folder: Path, tools: Path, repository: str) -> None:
-    """Builds the files of the release."""
-    try:
-        build_files(folder.absolute(), tools.absolute(), repository)
-    except (FileNotFoundError, subprocess.CalledProcessError) as problem:
-        sys.exit(f"the release cannot be built: {problem}")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.release", description=__doc__)
     commands = parser.add_subparsers(required=True)
@@ -63,11 +52,6 @@ def main() -> None:
     releasing = commands.add_parser("prepare", help="make this checkout a release")
     releasing.add_argument("version")
     releasing.set_defaults(act=lambda options: release(options.version))
-    building = commands.add_parser("build", help="build the files of the release from this commit")
-    building.add_argument("folder", type=Path)
-    building.add_argument("--tools", type=Path, required=True, help="the programs of requirements/release.txt")
-    building.add_argument("--repository", required=True, help="the address of the repository that publishes them")
-    building.set_defaults(act=lambda options: build(options.folder, options.tools, options.repository))
     telling = commands.add_parser("notes", help="print what this version brought, from the changelog")
     telling.set_defaults(act=lambda _: sys.stdout.write(changelog.section(CHANGELOG.read_text(), VERSION)))
     options = parser.parse_args()

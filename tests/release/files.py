@@ -1,6 +1,8 @@
 """Builds the files of a release: `make release`. The same commit gives the same bytes."""
 
+import argparse
 import subprocess
+import sys
 import tarfile
 from io import BytesIO
 from pathlib import Path
@@ -14,7 +16,7 @@ from tests.release.krew import ARCHIVE, manifest, plugin_archive
 from tests.release.sbom import write_sboms
 from tests.release.version import ROOT, VERSION
 
-__all__ = ["build_files", "commit_time"]
+__all__ = ["build_files", "commit_time", "main"]
 
 
 def commit_time(root: Path = ROOT) -> int:
@@ -47,8 +49,8 @@ def build_files(folder: Path, tools: Path, repository: str) -> None:
         (folder / ARCHIVE).write_bytes(plugin)
         (folder / "qtj.yaml").write_text(manifest(plugin, repository, root))
         write_sboms(folder, tools, time, root)
-    (folder / "notes.md").write_text(notes)
     write_sums(folder)
+    (folder / "notes.md").write_text(notes)  # the text of the release, and not one of its files
 
 
 def _exported(folder: Path) -> Path:
@@ -57,3 +59,22 @@ def _exported(folder: Path) -> Path:
     with tarfile.open(fileobj=BytesIO(archive)) as members:
         members.extractall(folder, filter="data")
     return folder
+
+
+def main() -> None:
+    """Builds the files that `make release` asks for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.release.files", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument(
+        "--tools", type=Path, required=True, help="the folder of the programs of requirements/release.txt"
+    )
+    parser.add_argument("--repository", required=True, help="the address of the repository that publishes the release")
+    options = parser.parse_args()
+    try:
+        build_files(options.folder.absolute(), options.tools.absolute(), options.repository)
+    except (changelog.ChangelogError, FileNotFoundError, subprocess.CalledProcessError) as problem:
+        sys.exit(f"the release cannot be built: {problem}")
+
+
+if __name__ == "__main__":
+    main()

@@ -204,8 +204,20 @@ version: $(STAMP) ## Make this checkout the version VERSION=1.2.3, with its chan
 REPOSITORY ?= https://github.com/OWNER/REPOSITORY
 
 .PHONY: release
-release: .venv-release/installed ## The files of a release, from this commit, into dist/: the same commit, the same bytes
+release: .venv-release/installed ## The files of a release, from this commit, into dist/, and both images (root, no Docker)
 	rm -rf dist
+	@if reason=$$($(CLUSTER) check 2>&1); then \
+	  $(CLUSTER) export dist/images --time "$$(git log -1 --format=%ct)"; \
+	else echo "not built: the images, because $$reason"; fi
+	@$(MAKE) dist
+
+.PHONY: release-files
+release-files: .venv-release/installed ## The same without the images
+	rm -rf dist
+	@$(MAKE) dist
+
+.PHONY: dist
+dist:
 	$(PYTHON) -m tests.release.files dist --tools .venv-release/bin --repository "$(REPOSITORY)"
 
 .PHONY: wheel

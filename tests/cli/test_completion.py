@@ -1,5 +1,6 @@
 """The TAB key, in real shells: a command line is completed as `qtj completion` and the documentation promise."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -94,3 +95,23 @@ def test_what_cannot_be_completed_has_neither_an_offer_nor_a_message(home: Home,
     ended = home.run("qtj", **asked, _TYPER_COMPLETE_ARGS=line)
 
     assert (ended.stdout.strip(), ended.stderr) == ("", "")
+
+
+BLOCKED = """
+import concurrent.futures, os, time
+from qtj.commands.answer import answer
+
+def run():
+    concurrent.futures.ThreadPoolExecutor().submit(time.sleep, 600)  # as a resolver that does not answer
+    os.write(2, b"open your browser")
+    print(os.read(0, 1), flush=True)
+    raise SystemExit(3)
+
+answer(run, bool)
+"""
+
+
+def test_an_answer_waits_for_no_thread_and_lets_nothing_else_write_or_read(home: Home) -> None:
+    ended = home.run(sys.executable, "-c", BLOCKED, _QTJ_COMPLETE="complete_bash")
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (3, "b''\n", "")

@@ -85,7 +85,7 @@ def test_a_cluster_that_does_not_answer_is_waited_for_a_second(home: Home, tmp_p
 
 def test_a_credential_plugin_that_complains_and_waits_is_not_seen(home: Home, tmp_path: Path) -> None:
     plugin = home.path / "bin/login"
-    plugin.write_text("#!/bin/sh\necho 'open your browser' >&2\nread answer\nexec sleep 14\n")
+    plugin.write_text("#!/bin/sh\ntouch asked\necho 'open your browser' >&2\nread answer\nexec sleep 14\n")
     plugin.chmod(0o755)
     credentials = "{exec: {apiVersion: client.authentication.k8s.io/v1, command: login, interactiveMode: IfAvailable}}"
     text = KUBECONFIG.format(url="https://127.0.0.1:1", token=TOKEN).replace(f"{{token: {TOKEN}}}", credentials)
@@ -95,4 +95,5 @@ def test_a_credential_plugin_that_complains_and_waits_is_not_seen(home: Home, tm
     ended = home.run("qtj", **NAMES, KUBECONFIG=str(tmp_path / "kubeconfig"), _TYPER_COMPLETE_ARGS="qtj retry ")
 
     assert (ended.stdout.strip(), ended.stderr) == ("", "")
+    assert (home.path / "asked").exists()
     assert time.monotonic() - began < 12

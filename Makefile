@@ -205,6 +205,7 @@ REPOSITORY ?= https://github.com/OWNER/REPOSITORY
 
 .PHONY: release
 release: .venv-release/installed ## The files of a release, from this commit, into dist/, and both images (root, no Docker)
+	@[ -z "$$(git status --porcelain)" ] || { echo "the checkout has changes that are not committed: commit them first" >&2; exit 2; }
 	rm -rf dist
 	@if reason=$$($(CLUSTER) check 2>&1); then \
 	  $(CLUSTER) export dist/images --time "$$(git log -1 --format=%ct)"; \

@@ -94,6 +94,28 @@ def test_a_bill_of_materials_has_every_pinned_package_with_its_hashes(dist: Path
     assert all(re.search(r"sha-?256", json.dumps(each), re.IGNORECASE) for each in bill["components"])
 
 
+VALIDATE = """
+import sys
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+problem = JsonStrictValidator(SchemaVersion.V1_6).validate_str(sys.stdin.read())
+sys.exit(problem and str(problem.data))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["operator", "trainer"])
+def test_a_bill_of_materials_fits_the_schema_of_cyclonedx(dist: Path, tools: Path, name: str) -> None:
+    text = (dist / f"sbom-{name}.json").read_text()
+
+    def code(bill: str) -> int:
+        return subprocess.run([tools / "python", "-c", VALIDATE], input=bill, text=True, check=False).returncode
+
+    assert code(text) == 0
+    assert code(text.replace('"bomFormat": "CycloneDX"', '"bomFormat": "SPDX"')) == 1
+
+
 def test_a_changed_file_does_not_fit_its_checksum(tmp_path: Path) -> None:
     (tmp_path / "images").mkdir()
     (tmp_path / "images/index.json").write_text("{}")

@@ -38,7 +38,9 @@ def kubectl_plugin() -> None:
 
 def kubectl_completion() -> None:
     """Completes `kubectl qtj`: kubectl runs the program kubectl_complete-qtj with the words of the command line."""
-    os.environ["_QTJ_COMPLETE"] = "complete_kubectl"
+    from qtj.commands.answer import COMPLETE_VARIABLE, KUBECTL  # noqa: PLC0415
+
+    os.environ[COMPLETE_VARIABLE] = KUBECTL
     _run("kubectl qtj", on_cluster=True)
 
 

@@ -80,20 +80,21 @@ def test_a_cluster_that_does_not_answer_is_waited_for_a_second(home: Home, tmp_p
         took = time.monotonic() - began
 
     assert (ended.stdout.strip(), ended.stderr) == ("", "")
-    assert 1 <= took < 10  # the client itself would wait for 15 s
+    assert 1 <= took < 14  # the client itself would wait for 15 s
 
 
 def test_a_credential_plugin_that_complains_and_waits_is_not_seen(home: Home, tmp_path: Path) -> None:
     plugin = home.path / "bin/login"
-    plugin.write_text("#!/bin/sh\ntouch asked\necho 'open your browser' >&2\nread answer\nexec sleep 14\n")
+    plugin.write_text("#!/bin/sh\ntouch asked\necho 'open your browser' >&2\nread answer\nexec sleep 60\n")
     plugin.chmod(0o755)
     credentials = "{exec: {apiVersion: client.authentication.k8s.io/v1, command: login, interactiveMode: IfAvailable}}"
     text = KUBECONFIG.format(url="https://127.0.0.1:1", token=TOKEN).replace(f"{{token: {TOKEN}}}", credentials)
     (tmp_path / "kubeconfig").write_text(text)
 
+    config = {"KUBECONFIG": str(tmp_path / "kubeconfig"), "QTJ_COMPLETION_SECONDS": "10"}
     began = time.monotonic()
-    ended = home.run("qtj", **NAMES, KUBECONFIG=str(tmp_path / "kubeconfig"), _TYPER_COMPLETE_ARGS="qtj retry ")
+    ended = home.run("qtj", **NAMES, **config, _TYPER_COMPLETE_ARGS="qtj retry ")
 
     assert (ended.stdout.strip(), ended.stderr) == ("", "")
     assert (home.path / "asked").exists()
-    assert time.monotonic() - began < 12
+    assert time.monotonic() - began < 60

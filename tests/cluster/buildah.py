@@ -97,11 +97,18 @@ def build(recipe: Recipe, image: str, into: Layout) -> None:
 
 def export(recipe: Recipe, image: str, into: Layout) -> None:
     """Builds a Dockerfile from nothing, puts the image into the layout, and keeps nothing else."""
+    discard(recipe)  # a build that was killed has left its layers
     try:
         build(recipe, image, into)
     finally:
-        machine.unmount_below(recipe.storage)
-        shutil.rmtree(recipe.storage, ignore_errors=True)
+        discard(recipe)
+
+
+def discard(recipe: Recipe) -> None:
+    """Removes what builds for a release have stored."""
+    for old in home().glob(f"release-{recipe.name}-*"):
+        machine.unmount_below(old)
+        shutil.rmtree(old)
 
 
 def home() -> Path:

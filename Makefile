@@ -21,6 +21,9 @@ QUIET := $(shell [ -t 2 ] || echo -q)
 # Tests side by side: more than four TensorFlow programs at once would fill a laptop's memory.
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 
+# What tests run of Debian, each in a package of its name.
+PROGRAMS := shellcheck zsh fish mandoc
+
 # kubectl and the kubeconfig of the test cluster, for the targets that talk to it.
 IN_CLUSTER = eval "$$($(CLUSTER) env)" &&
 
@@ -103,8 +106,8 @@ types: $(STAMP) ## Static types
 .PHONY: unit
 unit: $(STAMP) ## Tests of the operator and of the tooling
 	@$(CLUSTER) tools || [ -z "$${CI:-}" ]
-	@which shellcheck > /dev/null 2>&1 || ! command -v apt-get > /dev/null \
-	  || { apt-get update -qq && apt-get install -y -qq --no-install-recommends shellcheck; } > /dev/null 2>&1 || [ -z "$${CI:-}" ]
+	@which $(PROGRAMS) > /dev/null 2>&1 || ! command -v apt-get > /dev/null \
+	  || { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(PROGRAMS); } > /dev/null 2>&1 || [ -z "$${CI:-}" ]
 	@$(MAKE) .venv-docs/installed || [ -z "$${CI:-}" ]
 	$(PYTEST) -m "not slow" --ignore=tests/trainer
 
@@ -182,7 +185,7 @@ crds: $(STAMP) ## Generate crds/ and the API reference from the models
 	$(BIN)/python deploy/helm/files.py
 
 .PHONY: reference
-reference: $(STAMP) ## Generate the references of Python and of the commands, from docstrings and from `qtj`
+reference: $(STAMP) ## Generate the Python reference, the reference of the commands and the manual page qtj(1)
 	$(BIN)/python -m tests.reference
 
 .PHONY: dashboard
@@ -199,21 +202,42 @@ format: $(STAMP) ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-.PHONY: release
-release: $(STAMP) ## Make this checkout the release VERSION=1.2.3: version, changelog, and the CRD that later ones must fit
+.PHONY: version
+version: $(STAMP) ## Make this checkout the version VERSION=1.2.3, with its changelog, and the CRD that later ones must fit
 	$(BIN)/python -m tests.release prepare "$(VERSION)"
 
-.PHONY: wheel
-wheel: .venv-wheel/installed ## The wheels of all four distributions, the trainer's for this machine's processor, into dist/
+# Where the files of a release can be downloaded, for the manifest of krew.
+REPOSITORY ?= https://github.com/OWNER/REPOSITORY
+
+.PHONY: release
+release: .venv-release/installed ## The files of a release, from this commit, into dist/, and both images (root, no Docker)
+	@[ -z "$$(git status --porcelain)" ] || { echo "the checkout has changes that are not committed: commit them first" >&2; exit 2; }
 	rm -rf dist
-	$(PYTHON) -m pip --python .venv-wheel/bin/python wheel -q --no-deps --no-build-isolation -w dist $(DISTRIBUTIONS:%=./%)
-	PATH=$(CURDIR)/.venv-wheel/bin:$$PATH auditwheel repair -w dist dist/*-linux_*.whl
+	@if reason=$$($(CLUSTER) check 2>&1); then \
+	  $(CLUSTER) export dist/images --time "$$(git log -1 --format=%ct)"; \
+	else echo "not built: the images, because $$reason"; fi
+	@$(MAKE) dist
+
+.PHONY: release-files
+release-files: .venv-release/installed ## The same without the images
+	rm -rf dist
+	@$(MAKE) dist
+
+.PHONY: dist
+dist:
+	$(PYTHON) -m tests.release.files dist --tools .venv-release/bin --repository "$(REPOSITORY)"
+
+.PHONY: wheel
+wheel: .venv-release/installed ## The wheels of all four distributions, the trainer's for this machine's processor, into dist/
+	rm -rf dist
+	$(PYTHON) -m pip --python .venv-release/bin/python wheel -q --no-deps --no-build-isolation -w dist $(DISTRIBUTIONS:%=./%)
+	PATH=$(CURDIR)/.venv-release/bin:$$PATH auditwheel repair -w dist dist/*-linux_*.whl
 	rm dist/*-linux_*.whl
 	$(PYTHON) -m tests.release.wheel dist/*.whl
 
-.venv-wheel/installed: requirements/wheel.txt
-	$(PYTHON) -m venv --without-pip --clear .venv-wheel
-	$(PYTHON) -m pip --python .venv-wheel/bin/python install -q --require-hashes --no-deps -r requirements/wheel.txt
+.venv-release/installed: requirements/release.txt
+	$(PYTHON) -m venv --without-pip --clear .venv-release
+	$(PYTHON) -m pip --python .venv-release/bin/python install -q --require-hashes --no-deps -r requirements/release.txt
 	@touch $@
 
 # UPGRADE=--upgrade takes the newest versions that pyproject.toml allows.
@@ -243,8 +267,8 @@ requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (UPGRADE=--upgra
 	$(COMPILE) pyproject.toml --extra bench -o requirements/bench.txt
 	echo 'hatchling==1.28.0' | $(COMPILE) - -c requirements/dev.txt -o requirements/build.txt
 	printf 'furo\nmyst-parser>=5\nsphinx>=9\nsphinx-copybutton\n' | $(COMPILE) - -c requirements/dev.txt -o requirements/docs.txt
-	printf 'hatchling==1.28.0\nauditwheel>=6\npatchelf\n' | $(COMPILE) - -c requirements/dev.txt -o requirements/wheel.txt
+	printf 'hatchling==1.28.0\nauditwheel>=6\ncyclonedx-bom>=7\npatchelf\n' | $(COMPILE) - -c requirements/dev.txt -o requirements/release.txt
 
 .PHONY: clean
 clean: ## Remove the virtual environment and tool caches
-	rm -rf $(VENV) .venv-bench .venv-docs .venv-gpu .venv-wheel site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-bench .venv-docs .venv-gpu .venv-release site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

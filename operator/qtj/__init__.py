@@ -17,9 +17,10 @@ Layers, each importing only from those below it::
 
 import errno
 import io
+import os
 import sys
 
-__all__ = ["app", "kubectl_plugin"]
+__all__ = ["app", "kubectl_completion", "kubectl_plugin"]
 
 
 def app(prog_name: str | None = None) -> None:
@@ -32,6 +33,14 @@ def kubectl_plugin() -> None:
 
     Jobs are those of the cluster then, without --cluster.
     """
+    _run("kubectl qtj", on_cluster=True)
+
+
+def kubectl_completion() -> None:
+    """Completes `kubectl qtj`: kubectl runs the program kubectl_complete-qtj with the words of the command line."""
+    from qtj.commands.answer import COMPLETE_VARIABLE, KUBECTL  # noqa: PLC0415
+
+    os.environ[COMPLETE_VARIABLE] = KUBECTL
     _run("kubectl qtj", on_cluster=True)
 
 

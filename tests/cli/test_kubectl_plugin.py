@@ -3,8 +3,11 @@
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
+
+import pytest
 
 import qtj
 
@@ -17,12 +20,15 @@ def plugin(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([*PLUGIN, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_the_script_that_kubectl_looks_for_is_installed() -> None:
+@pytest.mark.parametrize(
+    ("name", "function"), [("kubectl-qtj", qtj.kubectl_plugin), ("kubectl_complete-qtj", qtj.kubectl_completion)]
+)
+def test_the_scripts_that_kubectl_looks_for_are_installed(name: str, function: Callable[[], None]) -> None:
     scripts = tomllib.loads(PYPROJECT.read_text())["project"]["scripts"]
 
-    found = EntryPoint("kubectl-qtj", scripts["kubectl-qtj"], "console_scripts").load()
+    found = EntryPoint(name, scripts[name], "console_scripts").load()
 
-    assert found is qtj.kubectl_plugin
+    assert found is function
 
 
 def test_its_jobs_are_those_of_the_cluster(tmp_path: Path) -> None:

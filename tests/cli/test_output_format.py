@@ -1,9 +1,6 @@
 """`-o json|yaml|name` is the same in all commands, and `--dry-run` does nothing."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -103,46 +100,6 @@ def test_a_dry_run_finds_what_would_stop_a_run(folder: Path, options: tuple[str,
 
     assert answer.code == 2
     assert answer.sentences[0].startswith(sentence)
-
-
-COMPLETE_BASH = """
-qtj() { "$PYTHON" -c 'from qtj import app; app(prog_name="qtj")' "$@"; }
-export -f qtj
-printf '#!/bin/bash\\nqtj "$@"\\n' > command && chmod +x command
-eval "$(qtj completion bash)"
-complete -p qtj
-COMP_WORDS=(./command %s) COMP_CWORD=%d
-_qtj_completion ./command
-printf '%%s\\n' "${COMPREPLY[@]}"
-"""
-
-
-@pytest.mark.parametrize(
-    ("words", "index", "expected"),
-    [("ru", 1, ["run"]), ("run --res", 2, ["--resume"]), ("plan -o ''", 3, ["json", "yaml", "name"]),
-     ("logs ow", 2, ["own", "own/1"])],
-)  # fmt: skip
-def test_bash_completes_commands_options_and_runs(folder: Path, words: str, index: int, expected: list[str]) -> None:
-    (folder / "qtj-artifacts/own/1").mkdir(parents=True)
-    (folder / "qtj-artifacts/own/1/.qtj-run").touch()
-
-    ended = subprocess.run(
-        ["bash", "-c", COMPLETE_BASH % (words, index)],
-        env={**os.environ, "PYTHON": sys.executable},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    declared, *found = ended.stdout.splitlines()
-
-    assert declared == "complete -o default -F _qtj_completion qtj"  # default: files, where nothing else fits
-    assert found == expected, ended.stderr
-
-
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_other_shells_get_a_script_of_their_own(shell: str) -> None:
-    assert f"_QTJ_COMPLETE=complete_{shell}" in qtj("completion", shell).output
 
 
 def test_a_dry_run_of_many_replicas_names_the_first_and_the_last(job: str) -> None:

@@ -47,9 +47,16 @@ NOTES = Path("/var/lib/containers")  # where skopeo notes what it copied, whatev
 
 @dataclass(frozen=True)
 class Recipe:
-    """A Dockerfile of ours and the requirements that it installs."""
+    """A Dockerfile of ours and the requirements that it installs.
+
+    Attributes:
+        name: of the image.
+        time: the time of all files and layers, in seconds since 1970, with which two builds have one digest; None for
+            that of the build.
+    """
 
     name: str
+    time: int | None = None
 
     @property
     def dockerfile(self) -> Path:
@@ -63,7 +70,13 @@ class Recipe:
 
     @property
     def storage(self) -> Path:
-        return home() / f"storage-{self.name}-{digest(self.slow_inputs, base_key())}"
+        use = "storage" if self.time is None else "release"
+        return home() / f"{use}-{self.name}-{digest(self.slow_inputs, base_key())}"
+
+    @property
+    def clock(self) -> list[str]:
+        """The option that sets the time."""
+        return [] if self.time is None else [f"--timestamp={self.time}"]
 
     def buildah(self, *words: str | Path) -> list[str | Path]:
         """A buildah command line on this recipe's storage."""
@@ -74,13 +87,28 @@ def build(recipe: Recipe, image: str, into: Layout) -> None:
     """Builds a Dockerfile and puts the image into the layout; unchanged layers are taken as they are."""
     with storage(recipe):
         ensure_base(recipe, base_name(recipe.dockerfile.read_text()))
-        run(
-            *recipe.buildah("bud", *BUILD_OPTIONS, *host_files(), f"--tag={image}", f"--file={recipe.dockerfile}", REPO)
-        )
+        options = (*BUILD_OPTIONS, *recipe.clock, *host_files())
+        run(*recipe.buildah("bud", *options, f"--tag={image}", f"--file={recipe.dockerfile}", REPO))
         into.root.mkdir(parents=True, exist_ok=True)
         source = f"containers-storage:[overlay@{recipe.storage}+{RUN_ROOT}]{image}"
         # skopeo and not `buildah push`, which compresses every layer: minutes of work that containerd undoes.
         run("skopeo", "copy", "--dest-oci-accept-uncompressed-layers", source, f"oci:{into.root}:{image}")
+
+
+def export(recipe: Recipe, image: str, into: Layout) -> None:
+    """Builds a Dockerfile from nothing, puts the image into the layout, and keeps nothing else."""
+    discard(recipe)  # a build that was killed has left its layers
+    try:
+        build(recipe, image, into)
+    finally:
+        discard(recipe)
+
+
+def discard(recipe: Recipe) -> None:
+    """Removes what builds for a release have stored."""
+    for old in home().glob(f"release-{recipe.name}-*"):
+        machine.unmount_below(old)
+        shutil.rmtree(old)
 
 
 def home() -> Path:
@@ -141,7 +169,7 @@ def ensure_base(recipe: Recipe, name: str) -> None:
     if not folder.is_dir():
         make_base(folder)
     if not succeeds(*recipe.buildah("inspect", "--type=image", name)):
-        run(*recipe.buildah("bud", f"--tag={name}", "--format=oci", folder))
+        run(*recipe.buildah("bud", *recipe.clock, f"--tag={name}", "--format=oci", folder))
 
 
 def make_base(folder: Path) -> None:

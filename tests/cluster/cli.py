@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .node import Node
 
 IMAGES = ", ".join(images.CATALOGUE)
+OWN_IMAGES = ("operator", "trainer")
 GROUPS = ", ".join(tools.GROUPS)
 CONTROL_PLANE = [component.name for component in control_plane.control_plane()]
 HINT = """\
@@ -72,6 +73,11 @@ def provide_images(options: argparse.Namespace) -> None:
     images.provide(options.names or list(images.CATALOGUE), lifecycle.existing_nodes())
 
 
+def export_images(options: argparse.Namespace) -> None:
+    checks.install(checks.missing_packages())
+    images.export(options.names or OWN_IMAGES, options.folder.absolute(), options.time)
+
+
 def check(_: argparse.Namespace) -> None:
     if not STATE.exists():
         checks.check_nothing_in_the_way()
@@ -98,6 +104,12 @@ def parser() -> argparse.ArgumentParser:
     add("down", "stop everything and leave nothing but the cache", Command(lambda _: lifecycle.down()))
     building = add("images", "build what changed, import it into every node", Command(provide_images, checks.CHECKS))
     building.add_argument("names", nargs="*", type=_image, metavar="NAME", help=f"of {IMAGES}; default: all")
+    exporting = add(
+        "export", "build our images for a release, in an OCI layout", Command(export_images, locks=(cache_lock,))
+    )
+    exporting.add_argument("folder", type=Path, metavar="FOLDER", help="the layout")
+    exporting.add_argument("names", nargs="*", type=_own_image, metavar="NAME", help=f"of {', '.join(OWN_IMAGES)}")
+    exporting.add_argument("--time", type=int, required=True, metavar="S", help="of all files, in seconds since 1970")
     add("status", "what runs, and the nodes' state", Command(lambda _: lifecycle.status(), locks=()))
     add("env", "print what a shell needs to use the cluster, for eval", Command(env, needs=(), locks=()))
     add("hint", "print how to use the cluster", Command(lambda _: print(HINT), needs=(), locks=()))
@@ -122,6 +134,12 @@ def parser() -> argparse.ArgumentParser:
 def _image(name: str) -> str:
     if name not in images.CATALOGUE:
         raise argparse.ArgumentTypeError(f"there is no image {name}: choose from {IMAGES}")
+    return name
+
+
+def _own_image(name: str) -> str:
+    if name not in OWN_IMAGES:
+        raise argparse.ArgumentTypeError(f"there is no Dockerfile.{name}: choose from {', '.join(OWN_IMAGES)}")
     return name
 
 

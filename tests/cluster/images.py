@@ -109,6 +109,20 @@ def provide(names: Sequence[str], nodes: Sequence[Node]) -> None:
         say("no cluster runs: the images are built and will be imported by `images` after `up`")
 
 
+def export(names: Sequence[str], folder: Path, time: int) -> None:
+    """Builds images of ours for a release, in an OCI layout: at the same time of all files, the same digests.
+
+    Args:
+        names: Of the Dockerfiles.
+        folder: The layout.
+        time: The time of all files and layers, in seconds since 1970.
+    """
+    for name in names:
+        image = f"localhost/qtj-{name}:{project_version()}"
+        with stage(f"building {image} for a release"):
+            buildah.export(buildah.Recipe(name, time), image, Layout(folder))
+
+
 def ensure_pause(node: Node) -> None:
     """The image that every pod's sandbox runs."""
     pause = from_program(PAUSE_IMAGE, tools.PAUSE, "pause")

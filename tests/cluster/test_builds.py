@@ -44,3 +44,17 @@ def test_no_image_has_a_compiler_pip_or_the_command(path: Path) -> None:
 
 def test_a_change_of_what_an_image_does_without_builds_its_dependencies_anew() -> None:
     assert REPO / "image" / "slim.py" in buildah.Recipe("trainer").slow_inputs
+
+
+def test_layers_of_a_release_build_that_was_killed_are_discarded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QTJ_CACHE", str(tmp_path))
+    recipe = buildah.Recipe("operator", 1_700_000_000)
+    recipe.storage.mkdir(parents=True)
+    kept = buildah.Recipe("operator").storage
+    kept.mkdir()
+
+    buildah.discard(recipe)
+
+    assert (recipe.storage.exists(), kept.exists()) == (False, True)

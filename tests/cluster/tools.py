@@ -60,6 +60,7 @@ WORKFLOWS = Group("workflows")
 HELM = Group("helm")
 KSTATUS = Group("kstatus")
 LUA = Group("lua")
+KREW = Group("krew")
 _CRDS = tuple(f"manifests/crds/{kind}-crd.yaml" for kind in ("application", "applicationset", "appproject"))
 ARGOCD = Group("argocd", "github.com/argoproj/argo-cd/v3", _CRDS)
 _STAGES = ("node/fast/node-initialize", "pod/fast/pod-ready", "pod/fast/pod-delete")
@@ -69,7 +70,7 @@ PEER_CRD, PEER_ROLE = "manifests/base/crds/kubeflow.org_tfjobs.yaml", "manifests
 PEER = Group("peer", "github.com/kubeflow/training-operator", (PEER_CRD, PEER_ROLE))
 GROUPS: Mapping[str, Group] = {
     group.name: group
-    for group in (KUBERNETES, ADDONS, COSCHEDULING, PAUSE, WORKFLOWS, HELM, KSTATUS, LUA, ARGOCD, KWOK, PEER)
+    for group in (KUBERNETES, ADDONS, COSCHEDULING, PAUSE, WORKFLOWS, HELM, KSTATUS, LUA, KREW, ARGOCD, KWOK, PEER)
 }
 LONG = frozenset({ARGOCD.name, KWOK.name, PEER.name})
 """Groups that are built only if they are named: they take as long as all others together."""
@@ -94,6 +95,10 @@ def actionlint() -> str:
 
 def helm() -> str:
     return program(HELM, "helm")
+
+
+def krew() -> str:
+    return program(KREW, "krew")
 
 
 def build_all(names: Sequence[str] = ()) -> None:

@@ -3,11 +3,13 @@
 import sys
 
 from tests.reference.commands import COMMANDS, commands
+from tests.reference.manual import PAGE, manual
 from tests.reference.python import DOCUMENT, reference
 
 PAGES = (
     (DOCUMENT, reference, "the docstrings of qtj_trainer"),
     (COMMANDS, commands, "the commands of qtj"),
+    (PAGE, manual, "the commands of qtj"),
 )
 """The pages, what writes each, and what it is made of."""
 

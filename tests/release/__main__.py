@@ -1,4 +1,4 @@
-"""What a release takes: `make release`, the checks of `make lint`, and the text of the release."""
+"""What a release takes: `make version`, `make release`, the checks of `make lint`, and the text of the release."""
 
 import argparse
 import re
@@ -25,7 +25,7 @@ def check(tag: str | None) -> None:
     """Ends with what is wrong; with a tag, the tag and its section of the changelog are checked too."""
     wrong = problems()
     if tag is not None and tag != f"v{VERSION}":
-        wrong.append(f"the tag {tag} is not v{VERSION}, which pyproject.toml says: tag the commit of `make release`")
+        wrong.append(f"the tag {tag} is not v{VERSION}, which pyproject.toml says: tag the commit of `make version`")
     if tag is not None:
         changelog.section(CHANGELOG.read_text(), VERSION)
     if wrong:
@@ -35,7 +35,7 @@ def check(tag: str | None) -> None:
 def release(version: str) -> None:
     """Makes this checkout the release: version, changelog, and the CRD that later ones are compared with."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
-        sys.exit(f'"{version}" is no version: write three numbers, as in make release VERSION=1.2.3')
+        sys.exit(f'"{version}" is no version: write three numbers, as in make version VERSION=1.2.3')
     check(None)
     CHANGELOG.write_text(changelog.close(CHANGELOG.read_text(), version, datetime.now(UTC).date()))
     set_version(version)

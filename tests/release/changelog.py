@@ -22,7 +22,7 @@ def section(text: str, version: str) -> str:
         rf"^## {re.escape(version)} - \d{{4}}-\d\d-\d\d\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL
     )
     if not found or not found[1].strip():
-        raise ChangelogError(f"CHANGELOG.md has no section `## {version} - DATE`: `make release VERSION=...` writes it")
+        raise ChangelogError(f"CHANGELOG.md has no section `## {version} - DATE`: `make version VERSION=...` writes it")
     return found[1].strip() + "\n"
 
 

@@ -11,7 +11,7 @@ __all__ = ["CRD", "RELEASED", "incompatible"]
 
 CRD = ROOT / "crds" / "quantumtrainingjobs.quantumtraining.dev.yaml"
 RELEASED = Path(__file__).with_name("released-crd.yaml")
-"""A copy, and not the tag's: a clone need not have the tags. `make release` brings it up to date."""
+"""A copy, and not the tag's: a clone need not have the tags. `make version` brings it up to date."""
 
 
 def incompatible() -> list[str]:

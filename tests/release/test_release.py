@@ -1,4 +1,4 @@
-"""`make release` and the checks of a tag, on a copy of what they touch."""
+"""`make version` and the checks of a tag, on a copy of what they touch."""
 
 import shutil
 import subprocess

@@ -31,7 +31,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def test_every_file_of_this_checkout_has_the_version_of_pyproject() -> None:
-    assert strays() == [], "write the version in pyproject.toml alone: `make release VERSION=...` does the rest"
+    assert strays() == [], "write the version in pyproject.toml alone: `make version VERSION=...` does the rest"
 
 
 def test_an_image_with_another_version_is_found(checkout: Path) -> None:

@@ -17,6 +17,7 @@ PACKAGES = {
 }
 """The package that each distribution has, and it alone."""
 
+_COMMAND = "quantumtrainingjob"
 _PLATFORM = "quantumtrainingjob_trainer"
 _LIBRARIES = {"libqtj_fused.so", "libqtj_op.so", "libqtj_tracer.so"}
 
@@ -44,7 +45,8 @@ def faults(wheel: Path) -> list[str]:
 
 def _strangers(name: str, members: list[str]) -> list[str]:
     roots = {PACKAGES[name], f"{name}-{project_version()}.dist-info"}
-    return [member for member in members if member.partition("/")[0] not in roots]
+    manual = f"{name}-{project_version()}.data/data/share/man/man1/qtj.1" if name == _COMMAND else ""
+    return [member for member in members if member.partition("/")[0] not in roots and member != manual]
 
 
 def main() -> None:

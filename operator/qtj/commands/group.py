@@ -12,13 +12,11 @@ from rich.markup import escape
 from typer.completion import completion_init  # type: ignore[attr-defined]
 from typer.core import TyperGroup
 
+from qtj.commands.answer import COMPLETE_VARIABLE, answer
 from qtj.terminal.errors import COMPLETE, INTERRUPTED
 from qtj.terminal.streams import print_stderr
 
-__all__ = ["COMPLETE_VARIABLE", "Command", "Group", "register"]
-
-COMPLETE_VARIABLE = "_QTJ_COMPLETE"
-"""Set when a shell asks how to complete a command line."""
+__all__ = ["Command", "Group", "register"]
 
 _SUGGESTION = re.compile(r"[.]? (?:Did you mean|\(Possible options:) (?P<words>[^?)]+)[?)]$")
 
@@ -73,7 +71,8 @@ class Group(TyperGroup):
         """Runs a command and ends the process with one of the exit codes of `qtj`."""
         if COMPLETE_VARIABLE in os.environ:
             completion_init()
-            return super().main(*args, **extra)
+            extra["complete_var"] = COMPLETE_VARIABLE
+            answer(lambda: super(Group, self).main(*args, **extra), self._takes_files)
         try:
             code = super().main(*args, **{**extra, "standalone_mode": False})
         except typer.Abort:  # Ctrl-C or Ctrl-D at a question
@@ -87,6 +86,11 @@ class Group(TyperGroup):
             # The reader has left. Typer and rich then end the process with 1, which means here that a job failed.
             code = COMPLETE
         sys.exit(code)
+
+    def _takes_files(self, name: str) -> bool:
+        """Tells whether a command has files among its arguments and options."""
+        declared = getattr(self.commands.get(name), "callback", None)
+        return any("Path" in str(each) for each in getattr(declared, "__annotations__", {}).values())
 
 
 def _in_plain_words(message: str) -> str:

@@ -5,14 +5,12 @@ from typing import Annotated
 import typer
 
 from qtj.commands.group import Command
-from qtj.commands.parameters import Artifacts, RunName
+from qtj.commands.parameters import Artifacts, OneJob, RunName
 from qtj.terminal.errors import input_checked
 from qtj.terminal.output_format import Output, formatted
 from qtj.terminal.streams import print_stdout
 
 __all__ = ["COMMANDS"]
-
-OneJob = Annotated[str | None, typer.Argument(metavar="JOB", help="The job's name.", show_default="all jobs")]
 
 
 def list_runs(job: OneJob = None, output: Output = None) -> None:

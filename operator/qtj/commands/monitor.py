@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from qtj.commands.group import Command
+from qtj.commands.names import replicas
 from qtj.commands.parameters import Artifacts, Cluster, JobNames, Namespace, RunName
 from qtj.terminal.errors import InputError, input_checked, needs_extra
 from qtj.terminal.output_format import Output
@@ -71,7 +72,11 @@ def logs(
     run: RunName = None,
     replica: Annotated[
         str | None,
-        typer.Argument(metavar="REPLICA", help="For example worker-0, or worker-0.2 for its second attempt."),
+        typer.Argument(
+            metavar="REPLICA",
+            help="For example worker-0, or worker-0.2 for its second attempt.",
+            autocompletion=replicas,
+        ),
     ] = None,
     artifacts: Artifacts = None,
     namespace: Namespace = None,

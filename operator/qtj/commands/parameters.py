@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from qtj.commands.names import jobs, jobs_of_cluster, namespaces, runs
 from qtj.terminal.errors import InputError
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "JobName",
     "JobNames",
     "Namespace",
+    "OneJob",
     "RunName",
     "RunNames",
     "Settings",
@@ -46,22 +48,13 @@ Artifacts = Annotated[
 ]
 
 
-def _runs(incomplete: str) -> list[str]:
-    """Returns the names that a RUN may be completed to."""
-    from qtj.local.history import History  # noqa: PLC0415  only completion needs it
-
-    history = History()
-    names = [name for job in history.jobs() for name in (job, *(run.name for run in history.runs(job)))]
-    return [name for name in names if name.startswith(incomplete)]
-
-
 RunName = Annotated[
     str | None,
     typer.Argument(
         metavar="RUN",
         help="A job's name for its last run, or JOB/NUMBER, as `qtj list` shows it.",
         show_default="the last run of all",
-        autocompletion=_runs,
+        autocompletion=runs,
     ),
 ]
 RunNames = Annotated[
@@ -71,15 +64,30 @@ RunNames = Annotated[
         help="A job's name for its last run, or JOB/NUMBER, as `qtj list` shows it. With --scaling, a job's name is "
         "for all of its runs, and there may be several.",
         show_default="the last run of all",
-        autocompletion=_runs,
+        autocompletion=runs,
     ),
 ]
-JobName = Annotated[str, typer.Argument(metavar="JOB", help="The job's name.")]
+JobName = Annotated[
+    str, typer.Argument(metavar="JOB", help="The job's name, on the cluster.", autocompletion=jobs_of_cluster)
+]
+OneJob = Annotated[
+    str | None,
+    typer.Argument(metavar="JOB", help="The job's name.", show_default="all jobs", autocompletion=jobs),
+]
 Namespace = Annotated[
     str | None,
-    typer.Option("--namespace", "-n", help="Where the job is.", show_default="that of the current context"),
+    typer.Option(
+        "--namespace",
+        "-n",
+        help="Where the job is.",
+        show_default="that of the current context",
+        autocompletion=namespaces,
+    ),
 ]
-JobNames = Annotated[list[str] | None, typer.Argument(metavar="JOB...", help="Their names.", show_default="all jobs")]
+JobNames = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="JOB...", help="Their names.", show_default="all jobs", autocompletion=jobs),
+]
 Cluster = Annotated[
     bool, typer.Option("--cluster", help="On the cluster of your kubeconfig, as -n does and as `kubectl qtj` is.")
 ]

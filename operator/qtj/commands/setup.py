@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from qtj.commands.group import COMPLETE_VARIABLE, Command
+from qtj.commands.answer import COMPLETE_VARIABLE
+from qtj.commands.group import Command
 from qtj.create.prompt import JobOptions, Kind, prompt_for
 from qtj.local.extras import install_command, missing
 from qtj.terminal.errors import InputError, input_checked
@@ -25,11 +26,19 @@ class Shell(StrEnum):
     FISH = "fish"
 
 
+_AT_ONCE = """
+if [ "$funcstack[1]" = "_qtj" ]; then
+  _qtj_completion "$@"
+fi"""
+"""zsh reads the script from a folder of functions when TAB is pressed first. Typer's then only defines a function."""
+
+
 def completion(shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="Your shell.")]) -> None:
-    """Print a script with which the TAB key completes commands, options and files; put it where your shell reads it."""
+    """Print a script with which TAB completes commands, options, names and files; put it where your shell reads it."""
     from typer.completion import get_completion_script  # type: ignore[attr-defined]  # noqa: PLC0415
 
-    print_stdout(get_completion_script(prog_name="qtj", complete_var=COMPLETE_VARIABLE, shell=shell.value))
+    script = get_completion_script(prog_name="qtj", complete_var=COMPLETE_VARIABLE, shell=shell.value)
+    print_stdout(script + (_AT_ONCE if shell is Shell.ZSH else ""))
 
 
 def init(

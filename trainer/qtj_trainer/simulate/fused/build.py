@@ -5,11 +5,11 @@ neither Python's nor TensorFlow's version: it is plain C with GCC's vector exten
 """
 
 import os
-import platform
 import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -41,6 +41,10 @@ _FLAGS = ["-std=gnu11", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=fa
           "-Werror=implicit-function-declaration"]  # fmt: skip
 
 
+_MACHINE = sysconfig.get_platform().rpartition("-")[2]
+"""The architecture: this machine's, or that of _PYTHON_HOST_PLATFORM, as for Python's own extensions."""
+
+
 def compiler() -> list[str] | None:
     """Finds a C compiler: $CC, cc or gcc; None if there is none."""
     if command := os.environ.get("CC"):
@@ -49,7 +53,7 @@ def compiler() -> list[str] | None:
     return [found] if found else None
 
 
-def build(target: Path = TARGET, extra: tuple[str, ...] = (), machine: str = platform.machine()) -> Path:
+def build(target: Path = TARGET, extra: tuple[str, ...] = (), machine: str = _MACHINE) -> Path:
     """Compiles and links the engine.
 
     Args:

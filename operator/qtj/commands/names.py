@@ -1,0 +1,109 @@
+"""The names that the TAB key completes: of runs, jobs, replicas and namespaces.
+
+Each function gets the words before the one that is completed, already parsed. A mistake in them, or a cluster that does
+not answer, means that there is no name.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from threading import Thread
+
+import typer
+
+__all__ = ["jobs", "jobs_of_cluster", "namespaces", "replicas", "runs"]
+
+_LIMIT = "QTJ_COMPLETION_SECONDS"
+"""The variable with the time that a cluster may take, with what has to be imported to ask it: 1 if it is not set."""
+
+
+def runs(ctx: typer.Context, incomplete: str) -> Sequence[str]:
+    """Returns the names that a RUN may be completed to: of runs of this folder, or of jobs of the cluster."""
+    if _is_on_cluster(ctx):
+        return jobs_of_cluster(ctx, incomplete)
+    from qtj.local.history import History  # noqa: PLC0415  only completion needs it
+
+    history = History()
+    names = [each for job in history.jobs() for each in (job, *(run.name for run in history.runs(job)))]
+    return _beginning(incomplete, names)
+
+
+def jobs(ctx: typer.Context, incomplete: str) -> Sequence[str]:
+    """Returns the names that a JOB may be completed to: of this folder, or of the cluster."""
+    if _is_on_cluster(ctx):
+        return jobs_of_cluster(ctx, incomplete)
+    from qtj.local.history import History  # noqa: PLC0415
+
+    return _beginning(incomplete, History().jobs())
+
+
+def jobs_of_cluster(ctx: typer.Context, incomplete: str) -> Sequence[str]:
+    """Returns the names that the JOB of a cluster may be completed to."""
+
+    def ask() -> Sequence[str]:
+        from qtj.cluster.names import job_names  # noqa: PLC0415
+
+        return job_names(ctx.params.get("namespace"))
+
+    return _beginning(incomplete, _answered(ask))
+
+
+def namespaces(incomplete: str) -> Sequence[str]:
+    """Returns the names that a NAMESPACE may be completed to."""
+
+    def ask() -> Sequence[str]:
+        from qtj.cluster.names import namespace_names  # noqa: PLC0415
+
+        return namespace_names()
+
+    return _beginning(incomplete, _answered(ask))
+
+
+def replicas(ctx: typer.Context, incomplete: str) -> Sequence[str]:
+    """Returns the names that a REPLICA may be completed to: those of the run, or of the pods of the job."""
+    run = ctx.params.get("run")
+    if run is None:
+        return []
+    return _beginning(incomplete, _of_pods(ctx, run) if _is_on_cluster(ctx) else _of_logs(run))
+
+
+def _is_on_cluster(ctx: typer.Context) -> bool:
+    return bool(ctx.params.get("cluster") or ctx.params.get("namespace"))
+
+
+def _of_pods(ctx: typer.Context, job: str) -> Sequence[str]:
+    def ask() -> Sequence[str]:
+        from qtj.cluster.names import replica_names  # noqa: PLC0415
+
+        return replica_names(job, ctx.params.get("namespace"))
+
+    return _answered(ask)
+
+
+def _of_logs(run: str) -> Sequence[str]:
+    from qtj.runs.folders import job_and_folder  # noqa: PLC0415
+    from qtj.terminal.errors import InputError  # noqa: PLC0415
+
+    with suppress(InputError):
+        job, folder = job_and_folder(run, None)
+        return list(dict.fromkeys(path.stem.partition(".")[0].removeprefix(f"{job}-") for path in folder.logs))
+    return []
+
+
+def _beginning(incomplete: str, names: Sequence[str]) -> Sequence[str]:
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _answered(ask: Callable[[], Sequence[str]]) -> Sequence[str]:
+    """Returns the answer of a cluster; nothing if it fails, or takes too long."""
+    found: list[str] = []
+
+    def look() -> None:
+        with suppress(Exception):
+            found.extend(ask())
+
+    # A thread, because a credential plugin or the resolver of host names may block a process.
+    looking = Thread(target=look, daemon=True)
+    looking.start()
+    looking.join(float(os.environ.get(_LIMIT) or 1))
+    return list(found)

@@ -70,9 +70,11 @@ def evaluate(run: Run) -> Result:
         loop = _loop(run)
 
     from qtj_trainer.run.board import Board  # noqa: PLC0415  after TensorFlow was set up
+    from qtj_trainer.run.board_files import run_name  # noqa: PLC0415
     from qtj_trainer.run.undecodable import inputs_named  # noqa: PLC0415
 
-    with Board(run.replica.store, run.replica.job_uid, parts=(_PART,)) as board, inputs_named(*loop.examples):
+    name = run_name(run.replica.environment)
+    with Board(run.replica.store, name) as board, inputs_named(*loop.examples):
         return _Evaluator(run, loop, board).follow()
 
 

@@ -3,6 +3,7 @@
 import logging
 import time
 from contextlib import nullcontext
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from qtj_trainer.run.checkpoints import Checkpoint
@@ -40,6 +41,8 @@ class WorkloadTraining(Training):
         self.telemetry.activity = "compiling"  # which the first step does
         began = time.perf_counter()
         with self._opened_board() if self.replica.cluster.leads else nullcontext() as self._board:
+            if self._board:
+                self._introduce(start)
             end = self._take_steps(start)
         if end.best and has_stopped(end, self._run.options):
             message = "stopped early: the loss on the held-out set was lowest after epoch %d, %d epochs ago"
@@ -66,6 +69,7 @@ class WorkloadTraining(Training):
         for position in self._loop.positions(start, self._needs_state):
             seconds = time.perf_counter() - before
             self.show(position)
+            self._show_step(position.step)
             self.reach(position, seconds, settled=self._loop.is_settled)
             before = time.perf_counter()
         return position
@@ -74,8 +78,24 @@ class WorkloadTraining(Training):
         """Returns whether the state is needed after a step."""
         return self.replica.stop.is_requested() or self._checkpoints.is_due_by_step(step)
 
+    def _show_step(self, step: int) -> None:
+        """Draws a step, if `--log-every` asks for it."""
+        every = self._run.options.log_every
+        if self._board and every and step % every == 0:
+            self._board.show_step(step, self._loop.measured(), self._loop.learning_rate_of(step))
+
     def _opened_board(self) -> "Board":
         from qtj_trainer.run.board import Board  # noqa: PLC0415
+        from qtj_trainer.run.board_files import run_name  # noqa: PLC0415
 
-        run = self._run
-        return Board(run.replica.store, run.replica.job_uid, circuit=run.workload.drawing(run.options))
+        return Board(self.replica.store, run_name(self.replica.environment), self.replica.attempt)
+
+    def _introduce(self, start: Position) -> None:
+        from qtj_trainer.run.introduction import Introduction  # noqa: PLC0415
+
+        assert self._board  # noqa: S101  of the leader
+        run, loop = self._run, self._loop
+        options = run.workload.as_run(run.options, loop.model)
+        about = {"workload": run.workload.name, "processes": self.replica.cluster.size, "devices": loop.devices}
+        drawing = run.workload.drawing(run.options)
+        self._board.introduce(Introduction(asdict(options) | about, loop.model, drawing), start.step)

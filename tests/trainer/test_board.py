@@ -8,8 +8,8 @@ import pytest
 from tensorboard.backend.event_processing.plugin_event_accumulator import TENSORS, EventAccumulator
 
 from qtj_trainer.run.board import Board
-from qtj_trainer.run.board_files import run_name
 from qtj_trainer.run.position import Epoch, Gradient
+from qtj_trainer.run.run_name import run_name
 from qtj_trainer.storage import open_store
 from tests.trainer.events import counts, read, values
 from tests.trainer.processes import Trainer

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from qtj_trainer.run.board import Board
-from qtj_trainer.run.board_files import run_name
 from qtj_trainer.run.position import Epoch
+from qtj_trainer.run.run_name import run_name
 from qtj_trainer.storage import open_store
 from tests.trainer.events import read, values
 from tests.trainer.processes import eventually

@@ -1,4 +1,4 @@
-"""Names and beginnings of event files, so that all attempts of a job are one run in TensorBoard.
+"""The beginnings of event files, so that all attempts of a job are one run in TensorBoard.
 
 An attempt that continues from a checkpoint repeats the steps after it. Without a mark, the curves of both attempts
 would be joined, with a jump back:
@@ -11,25 +11,11 @@ Rust needs none: it leaves out what a smaller step follows.
 """
 
 import time
-from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 
 import tensorflow as tf
 
-import qtj_contract as contract
-
-__all__ = ["run_name", "start_again"]
-
-_DIGITS = 8
-
-
-def run_name(environment: Mapping[str, str]) -> str:
-    """Returns the name of a replica's run: the same in all attempts of a job, and in no other job."""
-    job, uid = (environment.get(each, "") for each in (contract.Env.JOB, contract.Env.JOB_UID))
-    if job and uid:
-        return f"{job.rpartition('/')[2]}-{uid[:_DIGITS]}"
-    return uid or f"local-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}"
+__all__ = ["start_again"]
 
 
 def start_again(folder: Path, first_step: int) -> None:

@@ -22,6 +22,7 @@ from qtj_trainer.run.checkpoints import Checkpoint
 from qtj_trainer.run.garbage import none_collected
 from qtj_trainer.run.job import Run
 from qtj_trainer.run.resources import check_memory
+from qtj_trainer.run.run_name import run_name
 from qtj_trainer.workloads.options import Options
 
 if TYPE_CHECKING:
@@ -70,7 +71,6 @@ def evaluate(run: Run) -> Result:
         loop = _loop(run)
 
     from qtj_trainer.run.board import Board  # noqa: PLC0415  after TensorFlow was set up
-    from qtj_trainer.run.board_files import run_name  # noqa: PLC0415
     from qtj_trainer.run.undecodable import inputs_named  # noqa: PLC0415
 
     name = run_name(run.replica.environment)

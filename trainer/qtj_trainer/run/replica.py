@@ -170,7 +170,7 @@ class Replica:
             UserError: If the store refuses it.
             TryAgainError: If the store does not answer.
         """
-        progress = self.telemetry.progress
+        progress = self.telemetry.report()
         result = Result(
             job_uid=self.job_uid,
             weights=weights,

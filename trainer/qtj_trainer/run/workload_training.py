@@ -6,10 +6,12 @@ from contextlib import nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from qtj_trainer.run.captures import Captures, planned_captures
 from qtj_trainer.run.checkpoints import Checkpoint
 from qtj_trainer.run.job import Run
 from qtj_trainer.run.position import Epoch, Position
 from qtj_trainer.run.progress_log import held_out_line
+from qtj_trainer.run.run_name import run_name
 from qtj_trainer.run.stopping import has_stopped
 from qtj_trainer.run.training import Shown, Training
 
@@ -32,6 +34,7 @@ class WorkloadTraining(Training):
     def __init__(self, run: Run) -> None:
         super().__init__(run.replica, run.checkpoints, run.options.epochs)
         self._run = run
+        self._captures = planned_captures(run.replica)
 
     def complete(self, loop: "Loop", checkpoint: Checkpoint | None) -> Position:
         """Trains from a checkpoint, if there is one, to the end. Returns the last position."""
@@ -66,12 +69,15 @@ class WorkloadTraining(Training):
 
     def _take_steps(self, start: Position) -> Position:
         position, before = start, time.perf_counter()
-        for position in self._loop.positions(start, self._needs_state):
-            seconds = time.perf_counter() - before
-            self.show(position)
-            self._show_step(position.step)
-            self.reach(position, seconds, settled=self._loop.is_settled)
-            before = time.perf_counter()
+        with Captures(self.replica, self._captures, start) as captures:
+            captures.reach(start.step, start.epochs)
+            for position in self._loop.positions(start, self._needs_state):
+                seconds = time.perf_counter() - before
+                self.show(position)
+                self._show_step(position.step)
+                self.reach(position, seconds, settled=self._loop.is_settled)
+                captures.reach(position.step, position.epochs)
+                before = time.perf_counter()
         return position
 
     def _needs_state(self, step: int) -> bool:
@@ -86,7 +92,6 @@ class WorkloadTraining(Training):
 
     def _opened_board(self) -> "Board":
         from qtj_trainer.run.board import Board  # noqa: PLC0415
-        from qtj_trainer.run.board_files import run_name  # noqa: PLC0415
 
         return Board(self.replica.store, run_name(self.replica.environment), self.replica.attempt)
 

@@ -3,7 +3,7 @@
 from qtj_contract import MOST_CAPTURES, CaptureRecord, Progress, TerminationMessage
 from qtj_operator.api.status import ProfileStatus
 from qtj_operator.core.status import differ_in_numbers_alone
-from tests.core.world import World, running_job
+from tests.core.world import World, complete_job, running_job
 
 STORED = CaptureRecord("epoch-3", "Stored", "logs/qcnn/plugins/profile/epoch-3", "worker-1 has stored no profile")
 RUNNING = CaptureRecord("epoch-3", "Running")
@@ -54,3 +54,14 @@ def test_a_change_of_a_profile_is_written_at_once() -> None:
     before, after = (running_job().with_progress(captures=(record,)).decide().status for record in (RUNNING, STORED))
 
     assert not differ_in_numbers_alone(before, after)
+
+
+def test_a_profile_of_a_job_that_has_ended_is_not_running() -> None:
+    running, stored = ProfileStatus(name="step-9", state="Running"), ProfileStatus(name="epoch-1", state="Stored")
+
+    profiles = complete_job().with_status(profiles=(stored, running)).decide().status.profiles
+
+    assert profiles == (
+        stored,
+        ProfileStatus(name="step-9", state="Failed", error="the training ended before the profile was stored"),
+    )

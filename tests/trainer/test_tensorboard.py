@@ -21,9 +21,9 @@ FOREVER = ("--qubits", "4", "--rounds", "2", "--epochs", "1000000")
 class TensorBoard:
     """A TensorBoard of this environment."""
 
-    def __init__(self, logs: Path, output: Path) -> None:
+    def __init__(self, logs: Path, output: Path, *options: str) -> None:
         (self._port,) = free_ports(1)
-        command = [sys.executable, "-m", "tensorboard.main", "--logdir", str(logs), "--port", str(self._port)]
+        command = [sys.executable, "-m", "tensorboard.main", "--logdir", str(logs), "--port", str(self._port), *options]
         with output.open("w") as file:
             self.process = subprocess.Popen([*command, "--reload_interval", "1"], stdout=file, stderr=file)
         eventually(lambda: self.process.poll() is not None or self._answers())

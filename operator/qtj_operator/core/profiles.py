@@ -20,4 +20,12 @@ def profiles_of(seen: Observed) -> tuple[ProfileStatus, ...]:
         for each in (progress.captures if progress else ())
     }
     earlier = [each for each in seen.job.status.profiles if each.name not in reported]
-    return (*earlier, *reported.values())[-MOST_CAPTURES:]
+    known = (*earlier, *reported.values())[-MOST_CAPTURES:]
+    return tuple(map(_ended, known)) if seen.job.is_over else known
+
+
+def _ended(profile: ProfileStatus) -> ProfileStatus:
+    """Returns a profile of a job that is over: nobody will finish it."""
+    if profile.state != "Running":
+        return profile
+    return profile.changed(state="Failed", error="the training ended before the profile was stored")

@@ -45,9 +45,10 @@ class Layout:
 
     def with_norm(self, report: Sequence[float]) -> tuple[float, ...]:
         """Returns the numbers of a replica's report, and the norm of the gradient."""
-        _, _, moments, _ = self._parts([*report, nan])
+        moments = report[1 + len(self.scores) :]
         sizes = [size for _, size in self.variables]
-        square = sum(size * (each.variance + each.mean**2) for size, each in zip(sizes, moments, strict=True))
+        parts = zip(sizes, moments[::2], moments[1::2], strict=True)
+        square = sum(size * (variance + mean**2) for size, mean, variance in parts)
         return (*map(float, report), sqrt(square))
 
     def sums_before(self, sums: Sequence[float]) -> tuple[float, ...]:

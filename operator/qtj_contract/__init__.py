@@ -7,6 +7,7 @@ package needs only the standard library, because the trainer's image has no Kube
 A program that only reads ``TF_CONFIG``, without this package, works too. Its weights are those that the spec names.
 """
 
+from qtj_contract.captures import MOST_CAPTURES, Capture, CaptureRecord, parse_captures
 from qtj_contract.exit_codes import EXIT_RETRY, is_retryable
 from qtj_contract.printable import printable
 from qtj_contract.progress import PROGRESS_PATH, Progress, activity_in
@@ -18,16 +19,20 @@ __all__ = [
     "EXIT_RETRY",
     "MAX_QUBITS",
     "MIN_QUBITS",
+    "MOST_CAPTURES",
     "PROGRESS_PATH",
     "STATES",
     "TERMINATION_MESSAGE_LIMIT",
     "TERMINATION_MESSAGE_PATH",
+    "Capture",
+    "CaptureRecord",
     "Env",
     "Progress",
     "TerminationMessage",
     "Weights",
     "activity_in",
     "is_retryable",
+    "parse_captures",
     "printable",
     "statevector_bytes",
 ]

@@ -6,6 +6,7 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from qtj_contract.captures import MOST_CAPTURES, CaptureRecord
 from qtj_contract.values import UNREADABLE, count, number, readable, text
 
 __all__ = ["PROGRESS_PATH", "Progress", "activity_in"]
@@ -35,6 +36,7 @@ class Progress:
         examples_per_second: Training examples of all replicas per second in the last finished epoch.
         gradient_variance: Variance over the components of the circuits' gradient; close to 0, it is a barren plateau.
         best_epoch: With early stopping, the epoch with the lowest loss on the held-out set, whose weights are kept.
+        captures: The last profiles that the job took of itself, by `spec.profiler.captures`.
     """
 
     epoch: int
@@ -50,11 +52,15 @@ class Progress:
     checkpoint_step: int | None = None
     devices: int | None = None
     best_epoch: int | None = None
+    captures: tuple[CaptureRecord, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the progress with the field names of the status (camelCase), without what is not known yet."""
-        known = {name: value for name, value in asdict(self).items() if value is not None and math.isfinite(value)}
-        return {re.sub("_(.)", lambda letter: letter[1].upper(), name): value for name, value in known.items()}
+        numbers = {name: value for name, value in asdict(self).items() if name != "captures"}
+        known = {name: value for name, value in numbers.items() if value is not None and math.isfinite(value)}
+        written = {re.sub("_(.)", lambda letter: letter[1].upper(), name): value for name, value in known.items()}
+        captures = [each.to_dict() for each in self.captures[-MOST_CAPTURES:]]
+        return {**written, **({"captures": captures} if captures else {})}
 
     def to_json(self) -> str:
         """Encodes the progress."""
@@ -78,6 +84,7 @@ class Progress:
                 checkpoint_step=readable(count, raw.get("checkpointStep") or None),
                 devices=readable(count, raw.get("devices") or None),
                 best_epoch=readable(count, raw.get("bestEpoch") or None),
+                captures=_captures(raw.get("captures")),
             )
         except UNREADABLE:
             return None
@@ -89,6 +96,11 @@ class Progress:
             return cls.from_dict(json.loads(answer))
         except UNREADABLE:
             return None
+
+
+def _captures(raw: Any) -> tuple[CaptureRecord, ...]:  # noqa: ANN401  JSON is anything
+    items = raw[-MOST_CAPTURES:] if isinstance(raw, list) else []
+    return tuple(filter(None, (readable(CaptureRecord.from_dict, each) for each in items)))
 
 
 def activity_in(answer: str) -> str | None:

@@ -71,7 +71,8 @@ class ProgressHistory:
 def progress_line(progress: Progress, attempt: int, at: datetime) -> str:
     """Returns the line that records a progress, with its line break."""
     lost = {"loss": None} if progress.loss is not None and not math.isfinite(progress.loss) else {}
-    return json.dumps({"attempt": attempt, "time": rfc3339(at), **progress.to_dict(), **lost}) + "\n"
+    numbers = replace(progress, captures=()).to_dict()
+    return json.dumps({"attempt": attempt, "time": rfc3339(at), **numbers, **lost}) + "\n"
 
 
 def append_progress(record: BinaryIO, progress: Progress, attempt: int, at: datetime) -> None:

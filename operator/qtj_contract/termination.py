@@ -5,7 +5,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 from qtj_contract.digests import is_sha256
@@ -68,7 +68,12 @@ class TerminationMessage:
     error: str | None = None
 
     def to_json(self) -> str:
-        """Encodes the message, without what is not known, and with so many metrics and so much of `error` as fit."""
+        """Encodes the message, without what is not known, and with so many metrics and so much of `error` as fit.
+
+        Captures are left out first: the weights must not be lost.
+        """
+        if self.progress and self.progress.captures and len(self._encoded([])) > TERMINATION_MESSAGE_LIMIT:
+            return replace(self, progress=replace(self.progress, captures=())).to_json()
         finite = [(name, value) for name, value in self.metrics.items() if math.isfinite(value)]
         counts = range(1, len(finite) + 1)
         fitting = bisect_right(counts, TERMINATION_MESSAGE_LIMIT, key=lambda count: len(self._encoded(finite[:count])))

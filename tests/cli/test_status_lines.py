@@ -161,3 +161,13 @@ def test_an_edited_status_is_shown_as_far_as_it_can_be_read(damage: dict[str, An
 
     assert [answer.code for answer in answers] == [0, 0, 0]
     assert answers[0].output.startswith("run         toy/1\nphase       ")
+
+
+def test_each_profile_is_listed_with_its_place_and_what_is_missing() -> None:
+    stored = {"name": "epoch-2", "state": "Stored", "path": "logs/toy/plugins/profile/epoch-2", "error": "worker-1: no"}
+    make_run(phase="Running", profiles=[stored, {"name": "step-90", "state": "Running"}])
+
+    assert [line for line in described().splitlines() if line.startswith("profile")] == [
+        "profile     epoch-2 Stored, logs/toy/plugins/profile/epoch-2, worker-1: no",
+        "profile     step-90 Running",
+    ]

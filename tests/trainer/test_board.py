@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from tensorboard.backend.event_processing.event_accumulator import TENSORS, EventAccumulator
-from tensorboard.util import tensor_util
+from tensorboard.backend.event_processing.plugin_event_accumulator import TENSORS, EventAccumulator
 
 from qtj_trainer.run.board import Board
 from qtj_trainer.run.position import Epoch, Gradient
+from qtj_trainer.run.run_name import run_name
 from qtj_trainer.storage import open_store
+from tests.trainer.events import counts, read, values
 from tests.trainer.processes import Trainer
 
 WEIGHTS = {"line/kernel": np.array([[0.5], [-0.5]], np.float32), "line/bias": np.array([0.25], np.float32)}
@@ -28,22 +28,8 @@ def epoch(number: int) -> Epoch:
         validation_loss=2 / number,
         training_scores={"mse": 0.125, "signAccuracy": 0.75},
         learning_rate=0.5**number,
+        gradient_norm=3.0 / number,
     )
-
-
-def read(folder: Path) -> EventAccumulator:
-    events = EventAccumulator(str(folder), size_guidance={TENSORS: 0})
-    events.Reload()
-    return events
-
-
-def values(events: EventAccumulator, name: str) -> list[tuple[int, Any]]:
-    return [(each.step, tensor_util.make_ndarray(each.tensor_proto)) for each in events.Tensors(name)]
-
-
-def counts(events: EventAccumulator, name: str) -> list[float]:
-    """How many numbers each histogram has counted."""
-    return [buckets[:, 2].sum() for _, buckets in values(events, name)]
 
 
 @dataclass(frozen=True)
@@ -56,7 +42,7 @@ class Curves:
 
 @pytest.fixture
 def curves(tmp_path: Path) -> Curves:
-    with Board(open_store(str(tmp_path)), "uid-1", circuit="0: ──H──") as board:
+    with Board(open_store(str(tmp_path)), "uid-1", attempt=3) as board:
         for number in (1, 2):
             board.show(epoch(number), {"expectation": np.linspace(-1, 1, 20 * number)}, WEIGHTS)
     return Curves(read(tmp_path / "logs/uid-1/train"), read(tmp_path / "logs/uid-1/validation"))
@@ -65,6 +51,9 @@ def curves(tmp_path: Path) -> Curves:
 def test_curves_are_drawn_at_optimizer_steps(curves: Curves) -> None:
     assert values(curves.train, "loss") == [(7, 1.0), (14, 0.5)]
     assert values(curves.train, "learning_rate") == [(7, 0.5), (14, 0.25)]
+    assert values(curves.train, "gradient_norm") == [(7, 3.0), (14, 1.5)]
+    assert values(curves.train, "examples_per_second") == [(7, 100.0), (14, 100.0)]
+    assert values(curves.train, "attempt") == [(7, 3), (14, 3)]
     assert values(curves.train, "gradient_variance/expectation/angles") == [(7, 0.5), (14, 0.25)]
 
 
@@ -98,20 +87,13 @@ def test_of_very_many_weights_a_histogram_counts_some(tmp_path: Path) -> None:
     assert counts(read(tmp_path / "logs/uid-1/train"), "weights/dense/kernel") == [100_000]
 
 
-def test_the_circuit_can_be_looked_up(curves: Curves) -> None:
-    [(step, text)] = values(curves.train, "circuit")
-
-    assert step == 0
-    assert "──H──" in text.item().decode()
-
-
 def folders(artifacts: Path) -> list[Path]:
     return sorted((artifacts / "logs").iterdir())
 
 
 def test_runs_without_a_job_do_not_mix_their_curves(tmp_path: Path) -> None:
     for _ in range(2):
-        with Board(open_store(str(tmp_path)), "") as board:
+        with Board(open_store(str(tmp_path)), run_name({})) as board:
             board.show(epoch(1), {}, {})
 
     first, second = folders(tmp_path)

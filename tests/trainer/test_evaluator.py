@@ -10,8 +10,8 @@ from urllib.request import urlopen
 import pytest
 
 import qtj_contract as contract
+from tests.trainer.events import read, values
 from tests.trainer.processes import REPOSITORY, Process, Trainer, eventually, free_ports
-from tests.trainer.test_board import read, values
 
 UID = "uid-1"
 LINE = ("train", "linear-regression", "--examples", "100", "--learning-rate", "0.001")

@@ -102,3 +102,7 @@ def test_a_current_record_has_all_fields() -> None:
 def test_a_record_without_an_option_of_the_first_version_is_refused() -> None:
     with pytest.raises(UserError, match=r"has other options than this trainer \(seed\)"):
         Options.from_record({name: value for name, value in FIRST.items() if name != "seed"})
+
+
+def test_curves_by_step_make_no_other_training() -> None:
+    assert Options(log_every=5).affecting_numbers() == Options().affecting_numbers()

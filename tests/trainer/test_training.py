@@ -120,7 +120,7 @@ def test_the_record_has_all_that_is_needed_to_repeat_the_training(trained: Train
         "schedule": "constant", "warmup_steps": 0, "decay_steps": 0, "decay_to": 0.01,
         "momentum": 0.0, "beta_1": 0.9, "beta_2": 0.999, "weight_decay": 0.0, "clip_norm": 0.0,
         "patience": 0, "min_delta": 0.0, "checkpoint_every": 1, "checkpoint_steps": 0, "data": "", "data_sha256": "",
-        "seed": 0,
+        "log_every": 0, "seed": 0,
         "model": "hybrid", "qubits": 8, "filters": 1, "rounds": 20, "engine": "fused",
     }  # fmt: skip
     assert record["metrics"] == trained.leader.metrics
@@ -136,9 +136,10 @@ def test_the_circuit_is_drawn_beside_the_weights(trained: Trained) -> None:
 
 
 def test_curves_are_in_the_bucket(trained: Trained) -> None:
-    [train] = trained.bucket.list_blobs(prefix="two/logs/uid-1/train/events.out.tfevents")
-    [validation] = trained.bucket.list_blobs(prefix="two/logs/uid-1/validation/events.out.tfevents")
+    start, train = trained.bucket.list_blobs(prefix="two/logs/qcnn-uid-1/train/events.out.tfevents")
+    _, validation = trained.bucket.list_blobs(prefix="two/logs/qcnn-uid-1/validation/events.out.tfevents")
 
+    assert start.name.endswith(".-start")
     data = train.download_as_bytes()
     assert all(name in data for name in (b"readouts/expectation", b"gradient_variance/expectation/angles", b"mse"))
     assert b"signAccuracy" in validation.download_as_bytes()

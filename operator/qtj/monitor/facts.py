@@ -31,11 +31,19 @@ def facts(seen: Snapshot) -> Iterator[tuple[str, str]]:
         yield "attempt", str(status["attempt"])
     if restarts := _restarts(status):
         yield "restarts", restarts
+    for profile in status.get("profiles") or ():
+        yield "profile", _profile(profile)
     if weights := status.get("weights"):
         yield "weights", weights["uri"]
     for name, value in ((status.get("inference") or {}).get("metrics") or {}).items():
         yield name, f"{value:.4g}"
     yield from seen.places.items()
+
+
+def _profile(profile: Mapping[str, str]) -> str:
+    """Returns the state of a profile, where it is, and what is missing of it."""
+    details = (profile.get("path"), profile.get("error"))
+    return f"{profile['name']} {profile['state']}{''.join(f', {each}' for each in details if each)}"
 
 
 def replica_cells(replica: Replica) -> Sequence[str]:

@@ -12,9 +12,10 @@ from pydantic import ConfigDict, Field, StrictBool, StrictInt, model_validator
 
 from qtj_contract import MAX_QUBITS, MIN_QUBITS
 from qtj_operator.api.artifacts import Artifacts
-from qtj_operator.api.defaults import GRPC_PORT, INFERENCE_BACKOFF_LIMIT, METRICS_PORT, PROFILER_PORT, REPLICAS
+from qtj_operator.api.defaults import INFERENCE_BACKOFF_LIMIT, REPLICAS
 from qtj_operator.api.model import Model
 from qtj_operator.api.names import MANAGER, MAX_REPLICAS, Role
+from qtj_operator.api.profiler import Profiler
 from qtj_operator.api.rules import Rule, checked, enforce, validations
 from qtj_operator.api.run_policy import LONGEST, RunPolicy
 from qtj_operator.api.template import ReadPodTemplate, UnreadPodTemplate
@@ -24,7 +25,6 @@ __all__ = [
     "Circuit",
     "Inference",
     "Precision",
-    "Profiler",
     "ReplicaService",
     "ReplicaSpec",
     "ReplicaSpecs",
@@ -46,11 +46,6 @@ _SOME_ROLE = Rule(
     "has(self.Worker) || has(self.Chief)",
     lambda roles: any(role in {Role.CHIEF, Role.WORKER} for role, _ in roles),
     "name at least one role: Worker or Chief",
-)
-_FREE_PORT = Rule(
-    f"self != {GRPC_PORT} && self != {METRICS_PORT}",
-    lambda port: port not in {GRPC_PORT, METRICS_PORT},
-    f"port {GRPC_PORT} is taken by gRPC and {METRICS_PORT} by metrics: choose another",
 )
 
 
@@ -137,16 +132,6 @@ class Circuit(Model):
     )
     precision: Precision | None = Field(
         None, description="Precision of the amplitudes: single (8 bytes each, also when left out) or double (16 bytes)."
-    )
-
-
-class Profiler(Model):
-    """TensorFlow's profiler server in every replica."""
-
-    port: Annotated[StrictInt, Field(ge=1024, le=65535), checked(_FREE_PORT)] | None = Field(
-        None,
-        description=f"Port of the profiler server, on the pod and on its Service. {PROFILER_PORT} when left out.",
-        json_schema_extra=validations(_FREE_PORT),
     )
 
 

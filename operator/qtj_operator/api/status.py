@@ -16,6 +16,7 @@ __all__ = [
     "InferencePhase",
     "InferenceStatus",
     "Phase",
+    "ProfileStatus",
     "ProgressStatus",
     "ReplicaStatus",
     "Status",
@@ -116,6 +117,15 @@ class ProgressStatus(Model):
     )
 
 
+class ProfileStatus(Model):
+    """A profile that the job took of itself."""
+
+    name: str = Field(description="When it started, as `spec.profiler.captures` asks for it, for example epoch-3.")
+    state: str = Field(description="Running, Stored or Failed.")
+    path: str | None = Field(None, description="Its folder, relative to the artifacts.")
+    error: str | None = Field(None, description="Why it failed, or of which replicas there is no profile.")
+
+
 class WeightsStatus(Model):
     """The trained weights."""
 
@@ -203,6 +213,9 @@ class Status(Model):
     progress: ProgressStatus | None = Field(None, description="How far training is.")
     evaluation: ProgressStatus | None = Field(
         None, description="What the Evaluator has measured last, and at which epoch and step of the training."
+    )
+    profiles: _Items[ProfileStatus] = Field(
+        (), description="The last profiles of `spec.profiler.captures`, newest last."
     )
     weights: WeightsStatus | None = Field(None, description="The trained weights.")
     inference: InferenceStatus | None = Field(None, description="How far inference is and what it measured.")

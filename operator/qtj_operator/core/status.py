@@ -15,6 +15,7 @@ from qtj_operator.core.decision import Move, Verdict
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pending_reason import pending_reason, terminating_reason
 from qtj_operator.core.pod import Pod
+from qtj_operator.core.profiles import profiles_of
 from qtj_operator.core.reconciling import reconciling
 
 __all__ = [
@@ -42,7 +43,8 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     evaluation = progress_status(measured) if measured else before.evaluation
     retry = before.retry if seen.job.is_over else seen.job.spec.retry
     change = verdict.change if isinstance(verdict, Move) else verdict.report
-    base = change.applied_to(before.changed(progress=progress, evaluation=evaluation, retry=retry))
+    profiles = profiles_of(seen)
+    base = change.applied_to(before.changed(progress=progress, evaluation=evaluation, profiles=profiles, retry=retry))
     replicas = _counts(seen, same_attempt=base.attempt == before.attempt)
     ready = sum(counts.ready for counts in replicas.values())
     digest = base.spec_digest or (seen.job.digest if base.attempt and not seen.job.is_over else None)

@@ -1,5 +1,6 @@
 """The pod of one replica, and what every pod gets in addition to the user's template."""
 
+import json
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
@@ -33,6 +34,7 @@ def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
         Env.TF_CONFIG: tf_config(job, replica),
         Env.PROFILER_PORT: str(job.profiler_port),
         Env.METRICS_PORT: str(METRICS_PORT),
+        **_captures(job),
     }
     template = job.template(replica.role)
     spec = pod_template(template, environment)["spec"]
@@ -44,6 +46,15 @@ def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
     queue_labels, queue_annotations = queueing(job, replica.role, attempt)
     own |= {"labels": {**own["labels"], **queue_labels}, "annotations": queue_annotations}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": _merged(template.metadata, own), "spec": spec}
+
+
+def _captures(job: Job) -> dict[str, str]:
+    """Returns the variable with the profiles that replicas take of themselves, if there are any."""
+    captures = job.spec.profiler and job.spec.profiler.captures
+    if not captures:
+        return {}
+    written = [each.model_dump(exclude_none=True) for each in captures]
+    return {Env.PROFILER_CAPTURES: json.dumps(written)}
 
 
 def job_environment(job: Job, attempt: int) -> dict[str, str]:

@@ -6,6 +6,9 @@ import tensorflow as tf
 
 __all__ = ["all_gather", "all_reduce", "broadcast"]
 
+_SCOPE = "exchange"
+"""The name by which a profile shows the exchange."""
+
 _OPERATIONS = {"sum": tf.distribute.ReduceOp.SUM, "mean": tf.distribute.ReduceOp.MEAN}
 
 
@@ -22,7 +25,9 @@ def all_reduce(tensor: tf.Tensor, how: Literal["sum", "mean"] = "sum") -> tf.Ten
     context = _context()
     if context.num_replicas_in_sync == 1:
         return tensor
-    return context.all_reduce(_OPERATIONS[how], tf.identity(tensor))  # a tensor from outside of the step has no device
+    with tf.name_scope(_SCOPE):
+        # A tensor from outside of the step has no device: `identity` gives it one.
+        return context.all_reduce(_OPERATIONS[how], tf.identity(tensor))
 
 
 def all_gather(tensor: tf.Tensor, axis: int = 0) -> tf.Tensor:
@@ -36,7 +41,10 @@ def all_gather(tensor: tf.Tensor, axis: int = 0) -> tf.Tensor:
         The concatenated tensor, the same on every replica.
     """
     context = _context()
-    return tensor if context.num_replicas_in_sync == 1 else context.all_gather(tensor, axis)
+    if context.num_replicas_in_sync == 1:
+        return tensor
+    with tf.name_scope(_SCOPE):
+        return context.all_gather(tensor, axis)
 
 
 def broadcast(tensor: tf.Tensor, source: int = 0) -> tf.Tensor:

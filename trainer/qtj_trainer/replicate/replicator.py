@@ -51,7 +51,8 @@ class _Averaging:
     def apply_gradients(self, gradients: Iterable[tuple[tf.Tensor, tf.Variable]]) -> None:
         """Averages the gradients over all replicas and applies them, the same on each. Call it in a step."""
         averaged = [(all_reduce(gradient, "mean"), variable) for gradient, variable in gradients]
-        self._optimizer.apply_gradients(averaged, skip_gradients_aggregation=True)
+        with tf.name_scope("optimizer"):
+            self._optimizer.apply_gradients(averaged, skip_gradients_aggregation=True)
 
 
 class Replicator:

@@ -1,10 +1,12 @@
 """Event files for TensorBoard: ``tensorboard --logdir <artifacts>/logs``.
 
-<artifacts>/logs/<run>/train/events.out.tfevents...           one file for each attempt
+<artifacts>/logs/<run>/events.out.tfevents...                 options, by which TensorBoard compares runs
+<artifacts>/logs/<run>/train/events.out.tfevents...           two files for each attempt
 <artifacts>/logs/<run>/validation/events.out.tfevents...      measurements on the held-out set
 <artifacts>/logs/<run>/eval/events.out.tfevents...            measurements of an evaluator on that set
 
-A run is a job's uid, or `local-` and the start time of a training without a job: no other run adds to its curves.
+A run has the name of its job and the start of the job's uid, or `local-` and the start time of a training without a
+job: no other run adds to its curves. All attempts of a job add to one run; see `board_files` for how.
 TensorBoard draws curves with the same name in several folders, such as the loss, in one chart. Keras' callback uses the
 same folders.
 
@@ -15,9 +17,9 @@ there, because nothing can be appended to an object in a bucket.
 import logging
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -25,17 +27,22 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from qtj_trainer.errors import TrainerError
+from qtj_trainer.run.board_files import start_again
+from qtj_trainer.run.introduction import Introduction, write_introduction, write_success
 from qtj_trainer.run.position import Epoch
+from qtj_trainer.run.step_report import Measured
 from qtj_trainer.storage import Store
 
 __all__ = ["Board"]
 
-_PARTS = ("train", "validation")
 _COUNTED = 100_000
 """Values in a histogram, at most; of more values, a regular sample. A layer of VGG16 has two million: one second."""
 
 _PAUSE = 10.0
 """Seconds from one copy to the next."""
+
+_RUN = ""
+"""The folder of the run itself, in which TensorBoard looks for its options."""
 
 log = logging.getLogger("qtj_trainer")
 
@@ -43,26 +50,34 @@ log = logging.getLogger("qtj_trainer")
 class Board:
     """Writes the curves of one attempt. Use it in a with statement, which copies them at its end."""
 
-    def __init__(self, store: Store, job_uid: str, *, circuit: str = "", parts: Sequence[str] = _PARTS) -> None:
+    def __init__(self, store: Store, run: str, attempt: int = 1) -> None:
         self._store = store
-        self._folder = f"logs/{job_uid or f'local-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}'}"
-        self._circuit = circuit
-        self._parts = parts
+        self._folder = f"logs/{run}"
+        self._attempt = attempt
+        self._writers: dict[str, Any] = {}
+        self._has_introduction = False
         self._next = 0.0
 
     def __enter__(self) -> Self:
         self._local = tempfile.TemporaryDirectory(prefix="qtj-board-")
-        self._writers = {part: tf.summary.create_file_writer(f"{self._local.name}/{part}") for part in self._parts}
-        if self._circuit:
-            with self._writers["train"].as_default(0):
-                tf.summary.text("circuit", f"```\n{self._circuit}\n```")
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._has_introduction and problem is None:
+            with self._writer(_RUN, 0).as_default(0):
+                write_success()
         self._copy()
         for writer in self._writers.values():
             writer.close()
         self._local.cleanup()
+
+    def introduce(self, introduction: Introduction, step: int) -> None:
+        """Adds what is known before the first step of this attempt, which continues after a step."""
+        writers = self._writer(_RUN, 0), self._writer("train", step + 1)
+        write_introduction(introduction, self._folder, *writers, step)
+        self._has_introduction = True
 
     def show(self, epoch: Epoch, readouts: Mapping[str, NDArray[Any]], weights: Mapping[str, NDArray[Any]]) -> None:
         """Adds an epoch, at its optimizer step.
@@ -72,8 +87,8 @@ class Board:
             readouts: Values for one histogram each, (values,).
             weights: The trained weights, of any shape: one histogram each, or a curve for a single number.
         """
-        with self._writers["train"].as_default(epoch.step):
-            _draw(_training_curves(epoch))
+        with self._writer("train", epoch.step).as_default(epoch.step):
+            _draw({**_training_curves(epoch), "attempt": self._attempt})
             for name, values in readouts.items():
                 tf.summary.histogram(f"readouts/{name}", _sample(values))
             for name, values in weights.items():
@@ -81,20 +96,40 @@ class Board:
                 draw(f"weights/{name}", np.squeeze(_sample(values)))
         self.add("validation", epoch.step, {"loss": epoch.validation_loss, **epoch.scores})
 
+    def show_step(self, step: int, measured: Measured, learning_rate: float) -> None:
+        """Adds the numbers of a single step. Their curves have other names than those by epoch, which are means."""
+        curves = {
+            "loss": measured.loss,
+            **measured.scores,
+            "learning_rate": learning_rate,
+            "gradient_norm": measured.gradient_norm,
+        }
+        self.add("train", step, {f"step/{name}": number for name, number in curves.items()})
+
     def add(self, part: str, step: int, curves: Mapping[str, float | None]) -> None:
         """Adds a point to each of the curves of a part, at an optimizer step."""
-        with self._writers[part].as_default(step):
+        with self._writer(part, step).as_default(step):
             _draw(curves)
         if time.monotonic() > self._next:
             self._copy()
+
+    def _writer(self, part: str, first_step: int) -> Any:  # noqa: ANN401  TensorFlow's writers carry no types
+        """Returns the writer of a part, whose first point in this attempt is at a step or later."""
+        if part not in self._writers:
+            folder = Path(self._local.name, part)
+            if part != _RUN:
+                start_again(folder, first_step)
+            self._writers[part] = tf.summary.create_file_writer(str(folder))
+        return self._writers[part]
 
     def _copy(self) -> None:
         """Copies all files to the artifacts. Training continues if that fails."""
         for writer in self._writers.values():
             writer.flush()
         try:
-            for file in sorted(Path(self._local.name).glob("*/*")):
-                self._store.write(f"{self._folder}/{file.parent.name}/{file.name}", file.read_bytes())
+            for file in sorted(Path(self._local.name).rglob("events.*")):
+                name = file.relative_to(self._local.name).as_posix()
+                self._store.write(f"{self._folder}/{name}", file.read_bytes())
         except TrainerError as problem:
             log.warning("the curves of the last epochs are not stored for TensorBoard: %s", problem)
         self._next = time.monotonic() + _PAUSE
@@ -105,6 +140,7 @@ def _training_curves(epoch: Epoch) -> dict[str, float | None]:
         "loss": epoch.loss,
         **epoch.training_scores,
         "learning_rate": epoch.learning_rate,
+        "gradient_norm": epoch.gradient_norm,
         "examples_per_second": epoch.examples_per_second,
     }
     for name, gradient in epoch.gradients.items():

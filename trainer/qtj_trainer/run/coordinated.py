@@ -94,7 +94,9 @@ class Coordinated(Loop):
     def _train_at(self, epoch: tf.Tensor, row: tf.Tensor) -> tf.Tensor:
         def replica() -> tf.Tensor:
             options = self._options
-            return self._train(batch_at(self._training, options.batch_size, epoch=epoch, row=row, seed=options.seed))
+            with tf.name_scope("data"):
+                batch = batch_at(self._training, options.batch_size, epoch=epoch, row=row, seed=options.seed)
+            return self._train(batch)
 
         return self._strategy.run(replica)
 

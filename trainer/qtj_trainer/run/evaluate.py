@@ -22,6 +22,7 @@ from qtj_trainer.run.checkpoints import Checkpoint
 from qtj_trainer.run.garbage import none_collected
 from qtj_trainer.run.job import Run
 from qtj_trainer.run.resources import check_memory
+from qtj_trainer.run.run_name import run_name
 from qtj_trainer.workloads.options import Options
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ def evaluate(run: Run) -> Result:
     from qtj_trainer.run.board import Board  # noqa: PLC0415  after TensorFlow was set up
     from qtj_trainer.run.undecodable import inputs_named  # noqa: PLC0415
 
-    with Board(run.replica.store, run.replica.job_uid, parts=(_PART,)) as board, inputs_named(*loop.examples):
+    name = run_name(run.replica.environment)
+    with Board(run.replica.store, name) as board, inputs_named(*loop.examples):
         return _Evaluator(run, loop, board).follow()
 
 

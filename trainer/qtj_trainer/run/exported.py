@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from qtj_trainer.simulate.specification import Specification
 
-__all__ = ["store_circuits"]
+__all__ = ["circuit_layers", "store_circuits"]
 
 _INVALID = re.compile(r"[^\w.-]", re.ASCII)
 _LONGEST = 100
@@ -56,7 +56,7 @@ def store_circuits(store: Store, weights: str, model: Any) -> dict[str, list[str
     """
     files: dict[str, list[str]] = {}
     stems: set[str] = set()
-    for layer in _layers(model):
+    for layer in circuit_layers(model):
         stem = _unique(_INVALID.sub("_", layer.name)[:_LONGEST], stems)
         stems.add(stem)
         files[_unique(layer.name, files)] = list(_stored(store, f"{weights.removesuffix('.h5')}.{stem}", layer))
@@ -68,7 +68,8 @@ def _unique(name: str, taken: Container[str]) -> str:
     return next(each for each in chain([name], (f"{name}_{number}" for number in count(2))) if each not in taken)
 
 
-def _layers(model: Any) -> list[_Layer]:  # noqa: ANN401  of either Keras
+def circuit_layers(model: Any) -> list[_Layer]:  # noqa: ANN401  of either Keras
+    """Returns the layers of a model that have a circuit."""
     return [each for each in getattr(model, "submodules", ()) if isinstance(each, _Layer)]
 
 

@@ -21,8 +21,9 @@ from qtj_trainer.run.batches import Batch, batch_length, steps_per_epoch
 from qtj_trainer.run.checkpoints import State
 from qtj_trainer.run.diverged import check_number, check_weights
 from qtj_trainer.run.optimizer import learning_rate_at, optimizer_of
-from qtj_trainer.run.position import Epoch, Gradient, Position
+from qtj_trainer.run.position import Epoch, Position
 from qtj_trainer.run.readouts import all_readouts, in_places
+from qtj_trainer.run.step_report import Layout, Measured
 from qtj_trainer.run.stopping import best_of, has_stopped
 from qtj_trainer.workloads import Examples, Workload
 from qtj_trainer.workloads.options import Options
@@ -84,6 +85,10 @@ class Loop(ABC):
         watched = {name: self.model.get_layer(name).output for name in workload.readouts(options)}
         self._observed = tf_keras.Model(self.model.inputs, (self.model.output, watched))
         self._best = self._weights() if options.patience else []
+        sizes = tuple((name, each.shape.num_elements()) for name, each in self._named())
+        self._layout = Layout(workload.scores, sizes)
+        self._numbers: tuple[float, ...] = ()
+        """Those of the last step."""
 
     def positions(self, start: Position, pause: Boundary) -> Iterator[Position]:
         """Trains from a position to the end, step by step. All processes must iterate over it in the same way.
@@ -130,6 +135,14 @@ class Loop(ABC):
     def examples(self) -> tuple[Examples, Examples]:
         """Training examples and held-out examples."""
         return self._training, self._held_out
+
+    def measured(self) -> Measured:
+        """Returns the numbers of the last step."""
+        return self._layout.measured(self._numbers)
+
+    def learning_rate_of(self, step: int) -> float:
+        """Returns the learning rate of a step, counted from 1."""
+        return learning_rate_at(step - 1, self._options, self._last_step)
 
     def validate(self) -> tuple[float, dict[str, float]]:
         """Returns the mean error and the mean scores over the held-out set. All processes must call it."""
@@ -219,16 +232,22 @@ class Loop(ABC):
 
     def _train(self, batch: Batch) -> tf.Tensor:
         """Runs one replica's part of a step. Returns the `Report`, which is the same on every replica."""
-        batch, variables = batch.cut(self._workload.least_batch), self.model.trainable_variables
-        with tf.GradientTape() as tape:
-            predictions = self.model(batch.inputs, training=True)
-            share = tf.reduce_sum(batch.weights * self._workload.errors(batch.labels, predictions))
-        scores = self._workload.score(batch.labels, predictions)
-        shares = tf.stack([share, *(tf.reduce_sum(batch.weights * scores[name]) for name in self._workload.scores)])
+        variables = self.model.trainable_variables
+        with tf.name_scope("data"):
+            batch = batch.cut(self._workload.least_batch)
+        with tf.name_scope("model"):
+            with tf.GradientTape() as tape:
+                predictions = self.model(batch.inputs, training=True)
+                share = tf.reduce_sum(batch.weights * self._workload.errors(batch.labels, predictions))
+            scores = self._workload.score(batch.labels, predictions)
+            shares = tf.stack([share, *(tf.reduce_sum(batch.weights * scores[name]) for name in self._workload.scores)])
+            slopes = tape.gradient(share, variables)
         # Sums are means here, because the weights of a batch sum to 1 over all replicas. Loss and scores are summed
         # together with the gradients, in one exchange.
-        means, *gradients = self._sum([shares, *tape.gradient(share, variables)])
-        self._optimizer.apply_gradients(zip(gradients, variables, strict=True), skip_gradients_aggregation=True)
+        with tf.name_scope("exchange"):
+            means, *gradients = self._sum([shares, *slopes])
+        with tf.name_scope("optimizer"):
+            self._optimizer.apply_gradients(zip(gradients, variables, strict=True), skip_gradients_aggregation=True)
         moments = [tf.nn.moments(tf.reshape(each, [-1]), axes=0) for each in gradients]
         return tf.concat([means, tf.stack([number for pair in moments for number in pair])], axis=0)
 
@@ -239,36 +258,34 @@ class Loop(ABC):
         scores = self._workload.score(part.labels, predictions)
         columns = [self._workload.errors(part.labels, predictions), *(scores[name] for name in self._workload.scores)]
         sums = tf.stack([tf.reduce_sum(each * part.is_real) for each in (tf.ones_like(part.weights), *columns)])
-        total, places = self._sum([sums, in_places(watched, batch.is_real)])
+        with tf.name_scope("exchange"):
+            total, places = self._sum([sums, in_places(watched, batch.is_real)])
         return Scored(total, all_readouts(places, watched))
 
     def _after(self, position: Position, report: Report) -> Position:
         length = batch_length(len(self._training), self._options.batch_size, position.step % self.steps)
         check_number("loss", float(report[0]), position.step + 1, self._remedy)
-        before = position.sums or (0.0,) * len(report)
-        sums = tuple(each + length * float(number) for each, number in zip(before, report, strict=True))
+        self._numbers = self._layout.with_norm(report.tolist())
+        before = self._layout.sums_before(position.sums)
+        sums = tuple(each + length * number for each, number in zip(before, self._numbers, strict=True))
         return Position(position.step + 1, position.last, sums, position.best)
 
     def _finished(self, position: Position, rate: float) -> Position:
-        loss, *means = (each / len(self._training) for each in position.sums)
-        names = self._workload.scores
-        moments = means[len(names) :]
+        means = self._layout.measured([each / len(self._training) for each in position.sums])
         validation_loss, scores = self.validate()
         for name, value in {**scores, "loss": validation_loss}.items():
             check_number(f"{name} on the held-out set", value, position.step, self._remedy)
         finished = Epoch(
             number=position.step // self.steps,
             step=position.step,
-            loss=loss,
+            loss=means.loss,
             scores=scores,
             examples_per_second=rate,
-            gradients={
-                name: Gradient(mean, variance)
-                for (name, _), mean, variance in zip(self._named(), moments[::2], moments[1::2], strict=True)
-            },
+            gradients=dict(means.gradients),
             validation_loss=validation_loss,
-            training_scores=dict(zip(names, means, strict=False)),
-            learning_rate=learning_rate_at(position.step - 1, self._options, self._last_step),
+            training_scores=dict(means.scores),
+            learning_rate=self.learning_rate_of(position.step),
+            gradient_norm=means.gradient_norm,
         )
         return Position(position.step, finished, best=best_of(position.best, finished, self._options))
 

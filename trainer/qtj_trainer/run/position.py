@@ -35,6 +35,8 @@ class Epoch:
         validation_loss: Mean error over the held-out set after the epoch; None if it was not measured.
         training_scores: Mean scores over the training set, of each batch before its step, as for the loss.
         learning_rate: Learning rate of the epoch's last step; None if it is not known.
+        gradient_norm: Norm of the gradient of all variables before clipping, averaged over the steps of the epoch; None
+            if it is not known.
     """
 
     number: int
@@ -46,6 +48,7 @@ class Epoch:
     validation_loss: float | None = None
     training_scores: dict[str, float] = field(default_factory=dict)
     learning_rate: float | None = None
+    gradient_norm: float | None = None
 
     @property
     def gradient_variance(self) -> float | None:

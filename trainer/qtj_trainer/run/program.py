@@ -260,6 +260,8 @@ class Program:
             adapter = _adapted(weights)
             adapter.check_finite(self.telemetry.progress.step or 0)
             replica = self._session.replica
+            if self._training:
+                self._training.captures.close()
             replica.finish(lambda: self._store(adapter, metrics or {}), lambda: adapter.leave_together(replica.cluster))
         self._session.end()
 

@@ -10,6 +10,7 @@ from typing import Any
 import qtj_contract as contract
 from qtj_trainer.run.adapter import REMEDY, Adapter
 from qtj_trainer.run.artifacts import Result, store_object
+from qtj_trainer.run.captures import Captures, planned_captures
 from qtj_trainer.run.checkpoints import Checkpoints
 from qtj_trainer.run.diverged import check_number
 from qtj_trainer.run.exported import store_circuits
@@ -34,6 +35,7 @@ class ProgramTraining(Training):
 
     Attributes:
         start: The position of the checkpoint from which it was resumed, or the start of the training.
+        captures: The profiles that it takes of itself. They start and end after a step that the program reports.
     """
 
     def __init__(self, session: Session, adapter: Adapter, options: Options) -> None:
@@ -43,7 +45,9 @@ class ProgramTraining(Training):
         self._adapter = adapter
         self.counts_steps = self._is_fitted = isinstance(adapter, KerasModel)
         with self.mistakes_reported():
+            planned = planned_captures(replica)
             self.start = self.begin(adapter, adapter.newest(self._checkpoints, replica.cluster))
+            self.captures = Captures(replica, planned, self.start)
         atexit.register(self._warn_if_unfinished)
 
     def mistakes_reported(self) -> AbstractContextManager[None]:
@@ -61,6 +65,7 @@ class ProgramTraining(Training):
         """Counts a step."""
         self.counts_steps = True
         self.telemetry.progress, self.telemetry.activity = replace(self.telemetry.progress, step=step), ""
+        self.captures.reach(step, self.epochs_done)
 
     def end_fitted_epoch(self, epoch: Epoch) -> None:
         """Reports an epoch of `fit`, and stores its checkpoint. SIGTERM ends `fit` at once, so it is not checked."""

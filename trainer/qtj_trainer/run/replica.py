@@ -73,6 +73,12 @@ class Replica:
         return self.environment.get(contract.Env.JOB_UID, "")
 
     @property
+    def attempt(self) -> int:
+        """The number of the attempt, from 1; 1 without a job."""
+        text = self.environment.get(contract.Env.ATTEMPT, "")
+        return int(text) if text.isdecimal() else 1
+
+    @property
     def profiler_port(self) -> int | None:
         """Port of the profiler; None without one."""
         return port_from(self.environment, contract.Env.PROFILER_PORT)
@@ -164,7 +170,7 @@ class Replica:
             UserError: If the store refuses it.
             TryAgainError: If the store does not answer.
         """
-        progress = self.telemetry.progress
+        progress = self.telemetry.report()
         result = Result(
             job_uid=self.job_uid,
             weights=weights,

@@ -4,6 +4,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from socketserver import ThreadingMixIn
 from typing import TYPE_CHECKING
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
@@ -43,14 +44,20 @@ class Telemetry(Collector):
     Attributes:
         progress: The progress; assign a new object to change it.
         activity: What the program does when it is not training, in one or two words; empty while it trains.
+        captures: What became of the profiles that the training takes of itself; another thread may assign it.
     """
 
     def __init__(self, progress: contract.Progress, activity: str = "") -> None:
         self.progress = progress
         self.activity = activity
+        self.captures: tuple[contract.CaptureRecord, ...] = ()
         registry = CollectorRegistry()
         registry.register(self)
         self._metrics = make_wsgi_app(registry)
+
+    def report(self) -> contract.Progress:
+        """Returns the progress with the captures."""
+        return replace(self.progress, captures=self.captures)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Yields the current numbers. The registry calls it for each scrape."""
@@ -84,7 +91,7 @@ class Telemetry(Collector):
             case contract.PROGRESS_PATH:
                 start("200 OK", [("Content-Type", "application/json")])
                 activity = {"activity": self.activity} if self.activity else {}
-                return [json.dumps({**self.progress.to_dict(), **activity}).encode()]
+                return [json.dumps({**self.report().to_dict(), **activity}).encode()]
             case "/metrics":
                 body: Iterable[bytes] = self._metrics(request, start)
                 return body

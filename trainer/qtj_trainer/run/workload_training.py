@@ -3,12 +3,15 @@
 import logging
 import time
 from contextlib import nullcontext
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from qtj_trainer.run.captures import Captures, planned_captures
 from qtj_trainer.run.checkpoints import Checkpoint
 from qtj_trainer.run.job import Run
 from qtj_trainer.run.position import Epoch, Position
 from qtj_trainer.run.progress_log import held_out_line
+from qtj_trainer.run.run_name import run_name
 from qtj_trainer.run.stopping import has_stopped
 from qtj_trainer.run.training import Shown, Training
 
@@ -31,6 +34,7 @@ class WorkloadTraining(Training):
     def __init__(self, run: Run) -> None:
         super().__init__(run.replica, run.checkpoints, run.options.epochs)
         self._run = run
+        self._captures = planned_captures(run.replica)
 
     def complete(self, loop: "Loop", checkpoint: Checkpoint | None) -> Position:
         """Trains from a checkpoint, if there is one, to the end. Returns the last position."""
@@ -40,6 +44,8 @@ class WorkloadTraining(Training):
         self.telemetry.activity = "compiling"  # which the first step does
         began = time.perf_counter()
         with self._opened_board() if self.replica.cluster.leads else nullcontext() as self._board:
+            if self._board:
+                self._introduce(start)
             end = self._take_steps(start)
         if end.best and has_stopped(end, self._run.options):
             message = "stopped early: the loss on the held-out set was lowest after epoch %d, %d epochs ago"
@@ -63,19 +69,38 @@ class WorkloadTraining(Training):
 
     def _take_steps(self, start: Position) -> Position:
         position, before = start, time.perf_counter()
-        for position in self._loop.positions(start, self._needs_state):
-            seconds = time.perf_counter() - before
-            self.show(position)
-            self.reach(position, seconds, settled=self._loop.is_settled)
-            before = time.perf_counter()
+        with Captures(self.replica, self._captures, start) as captures:
+            captures.reach(start.step, start.epochs)
+            for position in self._loop.positions(start, self._needs_state):
+                seconds = time.perf_counter() - before
+                self.show(position)
+                self._show_step(position.step)
+                self.reach(position, seconds, settled=self._loop.is_settled)
+                captures.reach(position.step, position.epochs)
+                before = time.perf_counter()
         return position
 
     def _needs_state(self, step: int) -> bool:
         """Returns whether the state is needed after a step."""
         return self.replica.stop.is_requested() or self._checkpoints.is_due_by_step(step)
 
+    def _show_step(self, step: int) -> None:
+        """Draws a step, if `--log-every` asks for it."""
+        every = self._run.options.log_every
+        if self._board and every and step % every == 0:
+            self._board.show_step(step, self._loop.measured(), self._loop.learning_rate_of(step))
+
     def _opened_board(self) -> "Board":
         from qtj_trainer.run.board import Board  # noqa: PLC0415
 
-        run = self._run
-        return Board(run.replica.store, run.replica.job_uid, circuit=run.workload.drawing(run.options))
+        return Board(self.replica.store, run_name(self.replica.environment), self.replica.attempt)
+
+    def _introduce(self, start: Position) -> None:
+        from qtj_trainer.run.introduction import Introduction  # noqa: PLC0415
+
+        assert self._board  # noqa: S101  of the leader
+        run, loop = self._run, self._loop
+        options = run.workload.as_run(run.options, loop.model)
+        about = {"workload": run.workload.name, "processes": self.replica.cluster.size, "devices": loop.devices}
+        drawing = run.workload.drawing(run.options)
+        self._board.introduce(Introduction(asdict(options) | about, loop.model, drawing), start.step)

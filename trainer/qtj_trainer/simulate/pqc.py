@@ -90,7 +90,8 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
         """Returns float32 (batch, readouts) for float32 (batch, inputs)."""
-        return self._operation(tf.cast(inputs, tf.float32), tf.convert_to_tensor(self._angles))
+        with tf.name_scope("engine"):  # by which a profile shows it, and its gradient
+            return self._operation(tf.cast(inputs, tf.float32), tf.convert_to_tensor(self._angles))
 
     def get_config(self) -> dict[str, Any]:
         """Returns the configuration from which `from_config` makes the same layer, with initial weights."""

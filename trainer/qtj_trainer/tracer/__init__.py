@@ -16,7 +16,7 @@ from pathlib import Path
 
 from qtj_trainer.libraries import tensorflow_version
 
-__all__ = ["LIBRARY", "patch_tracer", "serve_profiles"]
+__all__ = ["LIBRARY", "has_safe_traces", "patch_tracer", "serve_profiles"]
 
 LIBRARY = Path(__file__).parent / "libqtj_tracer.so"
 """Where `python -m qtj_trainer.simulate.fused.build` and the wheels put the library."""
@@ -50,6 +50,11 @@ def patch_tracer() -> bool:
     return True
 
 
+def has_safe_traces() -> bool:
+    """Returns whether traces of this process cannot end it, whatever it exchanges. This loads TensorFlow."""
+    return patch_tracer() and _has_new_strings()
+
+
 def serve_profiles(port: int | None) -> None:
     """Serves profiles of this process, if that is safe; otherwise logs why not.
 
@@ -58,7 +63,7 @@ def serve_profiles(port: int | None) -> None:
     """
     if not port:
         return
-    if not (patch_tracer() and _has_new_strings()):
+    if not has_safe_traces():
         log.warning(
             "port %d serves no profiles: a profile can kill a process with TensorFlow %s, unless it is 2.18 from"
             " PyPI and %s is loaded first; python -m qtj_trainer.simulate.fused.build compiles that library",

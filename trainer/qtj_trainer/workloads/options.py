@@ -12,7 +12,7 @@ from qtj_trainer.errors import UserError
 
 __all__ = ["Bounds", "Optimizer", "Options", "Schedule", "option"]
 
-_WITHOUT_EFFECT_ON_NUMBERS = frozenset({"epochs", "checkpoint_every", "checkpoint_steps", "devices"})
+_WITHOUT_EFFECT_ON_NUMBERS = frozenset({"epochs", "checkpoint_every", "checkpoint_steps", "devices", "log_every"})
 """Options that do not change what a step computes, except for rounding."""
 
 
@@ -142,6 +142,10 @@ class Options:
         "Optimizer steps from one checkpoint to the next; 0 makes none by step. With both 0 a run resumes from none.",
         at_least=0,
     )
+    log_every: int = option(
+        0, "Optimizer steps from one point of TensorBoard's curves by step to the next; 0 draws curves by epoch only.",
+        at_least=0, added=True,
+    )  # fmt: skip
     seed: int = option(0, "Decides data, initial weights and order of examples.", at_least=0, at_most=2_147_483_647)
 
     def __post_init__(self) -> None:

@@ -1,0 +1,58 @@
+"""What a profile of a training shows: named parts of each step."""
+
+from pathlib import Path
+
+import pytest
+from tensorflow.tsl.profiler.protobuf import xplane_pb2
+
+from tests.trainer.processes import Trainer
+
+PROGRAM = """
+import sys
+from qtj_trainer.replicate.cluster import Cluster
+from qtj_trainer.replicate.strategy import start_tensorflow
+
+strategy, _ = start_tensorflow(Cluster.alone(), devices=2)  # with one there is no exchange
+
+import tensorflow as tf
+from qtj_trainer.run.position import Position
+from qtj_trainer.run.synchronous import Synchronous
+from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
+
+options, workload = QcnnOptions(qubits=4, rounds=4, epochs=2, batch_size=8), Qcnn()
+split = workload.split(options)
+training, held_out = workload.encode(split.training, options), workload.encode(split.held_out, options)
+loop = Synchronous(workload, options, strategy, training=training, held_out=held_out)
+positions = loop.positions(Position(), lambda _: False)
+next(positions)  # compiles
+tf.profiler.experimental.start(sys.argv[1])
+for _ in positions:
+    pass
+tf.profiler.experimental.stop()
+"""
+
+
+@pytest.fixture(scope="module")
+def names(trainer: Trainer, tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """The names of all events in a profile of two epochs."""
+    folder = tmp_path_factory.mktemp("profile")
+    program = folder / "program.py"
+    program.write_text(PROGRAM)
+    ended = trainer.start_program(program, str(folder)).end()
+    assert ended.code == 0, ended.errors
+    [file] = folder.glob("plugins/profile/*/*.xplane.pb")
+    return names_in(file)
+
+
+def names_in(profile: Path) -> set[str]:
+    space = xplane_pb2.XSpace.FromString(profile.read_bytes())
+    return {event.name for plane in space.planes for event in plane.event_metadata.values()}
+
+
+@pytest.mark.parametrize("scope", ["data", "engine", "exchange", "optimizer"])
+def test_a_profile_names_the_parts_of_a_step(names: set[str], scope: str) -> None:
+    assert [name for name in names if f"{scope}/" in name]
+
+
+def test_a_profile_names_each_step(names: set[str]) -> None:
+    assert "train" in names

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from qtj_contract.version import installed_version
@@ -19,6 +19,7 @@ from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler
 from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.runtime import Runtime
+from qtj_operator.core.platform import CLUSTER
 
 __all__ = ["Settings", "check_installed", "run_operator"]
 
@@ -35,11 +36,13 @@ class Settings:
         namespace: The only namespace to look after; None for all.
         port: Where to answer probes and Prometheus; 0 for nowhere.
         lease_namespace: Where operators agree on a leader; None to work without asking.
+        tensorboard_image: The image of TensorBoard for jobs that name none.
     """
 
     namespace: str | None
     port: int
     lease_namespace: str | None
+    tensorboard_image: str
 
 
 @dataclass(slots=True)
@@ -84,7 +87,8 @@ async def _run(
 ) -> None:
     state = _State()
     poller = ProgressPoller(queue.add)
-    reconciler = Reconciler(client, poller, client.now, jobs, metrics)
+    platform = replace(CLUSTER, tensorboard_image=settings.tensorboard_image)
+    reconciler = Reconciler(client, poller, client.now, jobs, metrics, platform=platform)
     runtime = Runtime(client, reconciler.reconcile, queue, settings.namespace, jobs=jobs, metrics=metrics)
     if settings.port:
         await serve(settings.port, metrics.registry, alive=lambda: runtime.alive, ready=lambda: state.ready)

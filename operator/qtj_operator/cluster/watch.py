@@ -19,7 +19,7 @@ __all__ = ["watch"]
 
 _FIRST_PAUSES = (0.2, 0.5, 1.0)
 _PAUSE = 2.0
-_CHILDREN = (("", "v1", "pods"), ("", "v1", "services"), ("batch", "v1", "jobs"))
+_CHILDREN = (("", "v1", "pods"), ("", "v1", "services"), ("apps", "v1", "deployments"), ("batch", "v1", "jobs"))
 
 
 class _Patience:

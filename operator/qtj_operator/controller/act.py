@@ -18,6 +18,7 @@ _PARALLEL = 50
 """Requests under way at once for one job: enough to be fast, few enough to leave the API server to others."""
 
 _RESOURCES = {
+    Kind.DEPLOYMENT: Resource.DEPLOYMENTS,
     Kind.JOB: Resource.JOBS,
     Kind.POD: Resource.PODS,
     Kind.POD_GROUP: Resource.POD_GROUPS,

@@ -86,6 +86,7 @@ def gcs_emulator() -> Image:
 CATALOGUE: Mapping[str, Callable[[], Image]] = {
     "gcs-emulator": gcs_emulator,
     "operator": partial(from_dockerfile, "operator"),
+    "tensorboard": partial(from_dockerfile, "tensorboard"),
     "trainer": partial(from_dockerfile, "trainer"),
 }
 

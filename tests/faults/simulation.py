@@ -19,6 +19,7 @@ from tests.faults import admission, housekeeping, kueue
 from tests.faults.actors import NAMESPACE, Deed, Kubelet, Pod, Script, User
 from tests.faults.admission import Denial, Gatekeeper
 from tests.faults.client import Crash, FaultyClient, Plan
+from tests.faults.deployments import DeploymentController
 from tests.faults.housekeeping import Housekeeping
 from tests.faults.invariants import Invariants
 from tests.faults.kueue import Kueue
@@ -135,7 +136,12 @@ class Simulation:
         self.operator = Operator(self.store, lambda: self.now, self.gatekeeper, plan)
         self.kueue = Kueue(self.store)
         self.job_controller = JobController(self.store, lambda: self.now)
-        self.controllers: Sequence[Actor] = (self.job_controller, Housekeeping(self.store), self.kueue)
+        self.controllers: Sequence[Actor] = (
+            self.job_controller,
+            Housekeeping(self.store),
+            DeploymentController(self.store),
+            self.kueue,
+        )
         self.actors: Sequence[Actor] = ()
         self._overlooked: dict[str, datetime] = {}
 

@@ -298,7 +298,7 @@ class World(Simulation):
         """Lets the children of a job go before it, where that is how it was deleted."""
         children = [
             (resource, child["metadata"]["name"])
-            for resource in (Resource.PODS, Resource.SERVICES, Resource.JOBS)
+            for resource in (Resource.PODS, Resource.SERVICES, Resource.JOBS, Resource.DEPLOYMENTS)
             for child in self.every(resource)
             if child["metadata"]["ownerReferences"][0]["uid"] == uid
         ]

@@ -159,7 +159,7 @@ def _container(job: Job, board: TensorBoard, image: str, mounts: tuple[Mount, ..
             "capabilities": {"drop": ["ALL"]},
             "readOnlyRootFilesystem": True,
         },
-        "volumeMounts": [*({**deepcopy(dict(mount.written)), "readOnly": True} for mount in mounts), own],
+        "volumeMounts": [*(_mounted(job, mount) for mount in mounts), own],
     }
 
 
@@ -204,6 +204,14 @@ def _mounts(job: Job, source: PodSpec) -> Iterator[Mount]:
     files = [value for value in (_path(job), *named) if isinstance(value, str) and value.startswith("/")]
     found = {mount.mount_path: mount for file in files if (mount := mount_at(PurePosixPath(file), source.main))}
     yield from found.values()
+
+
+def _mounted(job: Job, mount: Mount) -> Manifest:
+    """Returns a mount: read-only, except for the artifacts, because xprof stores what it computes beside a profile."""
+    written = deepcopy(dict(mount.written))
+    path = _path(job)
+    holds_artifacts = path is not None and PurePosixPath(path).is_relative_to(mount.mount_path)
+    return written if holds_artifacts else {**written, "readOnly": True}
 
 
 def _digest(built: object) -> str:

@@ -3,7 +3,8 @@
 Layers, each importing only from those below it::
 
     commands                      each command with its options
-    create, doctor, report        new jobs; checks of this machine; the results of a run
+    board, create, doctor,        TensorBoard; new jobs; checks of this machine;
+    report                        the results of a run
     runs, retry                   runs on this machine; a failed job on a cluster, restarted
     preview                       what a job would create and need
     checks                        all checks of a job before it is started

@@ -4,14 +4,14 @@ from typing import Annotated
 
 import typer
 
-from qtj.commands import files, history, operator, run, setup
+from qtj.commands import files, history, operator, run, setup, tensorboard
 from qtj.commands.group import Group, register
 from qtj_contract.version import installed_version
 
 __all__ = ["GROUPS", "app"]
 
 GROUPS = {
-    "Runs on this machine": (*run.COMMANDS, *history.COMMANDS),
+    "Runs on this machine": (*run.COMMANDS, *history.COMMANDS, *tensorboard.COMMANDS),
     "Files and jobs": files.COMMANDS,
     "This machine": setup.COMMANDS,
     "The operator": operator.COMMANDS,

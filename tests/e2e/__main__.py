@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.e2e import admission, bad_input, chaos, gangs, nodes, qcnn, rendered, same_status, tutorial
+from tests.e2e import admission, bad_input, chaos, gangs, nodes, qcnn, rendered, same_status, tensorboard, tutorial
 from tests.e2e.checks import Checks
 from tests.e2e.diagnose import diagnose
 from tests.e2e.install import install_operator, install_storage, remove_namespace
@@ -42,6 +42,7 @@ TOGETHER: Mapping[str, Scenario] = {
     "failing-webhook": admission.failing_webhook,
     "gangs": gangs.gangs,
     "tutorial": tutorial.run,
+    "tensorboard": tensorboard.run,
 }
 CLUSTER: Mapping[str, Scenario] = {
     "outage": outage,

@@ -113,6 +113,20 @@ async def test_it_goes_with_the_field(lab: Lab) -> None:
     assert await board(lab) is None
 
 
+async def test_one_that_cannot_be_deleted_is_reported_and_asked_for_less_and_less_often(lab: Lab) -> None:
+    await running(lab, tensorboard={})
+    refusing(lab, f"delete deployments {BOARD}")
+    await lab.edits(tensorboard=None)
+    lab.client.calls.clear()
+    for _ in range(60):
+        await lab.settles()
+        lab.waits(seconds=1)
+
+    assert await lab.phase() == "Running"
+    assert "TensorBoardNotReady" in await lab.events()
+    assert lab.client.calls.count(f"delete deployments {BOARD}") < 6
+
+
 async def test_a_new_operator_finds_one_that_is_no_longer_asked_for(lab: Lab) -> None:
     await running(lab, tensorboard={})
     await lab.edits(tensorboard=None)

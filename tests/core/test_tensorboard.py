@@ -236,6 +236,13 @@ def test_without_the_right_to_read_deployments_it_is_left_alone() -> None:
     assert decision.status.tensorboard == TensorBoardStatus(url=URL, ready=False, message=why)
 
 
+def test_a_service_stays_while_nobody_knows_whether_there_is_a_deployment() -> None:
+    world = served(asked(running_job())).with_spec(tensorboard=None)
+    unknown = replace(world, board=Board(readable=False))
+
+    assert companions(unknown.decide()) == [], "without its Service, the Deployment would not be found any more"
+
+
 def test_a_machine_without_kubernetes_starts_none() -> None:
     here = replace(asked(running_job()), platform=Platform(keeps_files=True))
 

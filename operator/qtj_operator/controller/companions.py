@@ -3,12 +3,13 @@
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from qtj_operator.api.conditions import Reason
 from qtj_operator.api.job import Job
 from qtj_operator.controller.act import act
 from qtj_operator.controller.client import Client, Key
 from qtj_operator.controller.refusals import Refusals
 from qtj_operator.controller.repairs import Repairs
-from qtj_operator.core.decision import Decision, earliest
+from qtj_operator.core.decision import Decision, Event, earliest
 from qtj_operator.core.events import tensorboard_events
 
 __all__ = ["Companions"]
@@ -55,7 +56,10 @@ class Companions:
 
 def _blocked(job: Job, decision: Decision, message: str, due: datetime) -> Decision:
     """Returns the decision with the reason in the status, and an event if the reason is new."""
-    reported = decision.status.tensorboard
-    status = decision.status.changed(tensorboard=reported and reported.changed(message=message))
+    reported, wake_at = decision.status.tensorboard, earliest(decision.wake_at, due)
+    if reported is None:  # it cannot be removed; the API server keeps one event of each message
+        event = Event("Warning", Reason.TENSORBOARD_NOT_READY, message)
+        return replace(decision, events=(*decision.events, event), wake_at=wake_at)
+    status = decision.status.changed(tensorboard=reported.changed(message=message))
     events = (*decision.events, *tensorboard_events(job.status, status))
-    return replace(decision, status=status, events=events, wake_at=earliest(decision.wake_at, due))
+    return replace(decision, status=status, events=events, wake_at=wake_at)

@@ -61,7 +61,9 @@ def tensorboard(seen: Observed) -> Companion:
 
 
 def _removed(seen: Observed) -> tuple[Action, ...]:
-    deployment = seen.board.deployment if seen.board else None
+    if seen.board is None or not seen.board.readable:
+        return ()
+    deployment = seen.board.deployment
     service = seen.services.get(tensorboard_name(seen.job.name))
     if deployment is not None:
         return () if deployment.deleting else (Delete(Kind.DEPLOYMENT, deployment.name, deployment.version),)

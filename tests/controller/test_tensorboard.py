@@ -1,5 +1,6 @@
 """TensorBoard on a cluster in memory: what is read, what is written, and what a refusal leaves alone."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -239,6 +240,39 @@ async def test_a_webhook_that_edits_it_for_ever_is_answered_less_and_less_often(
         lab.waits(seconds=1)
 
     assert lab.client.writes.count(f"patch deployments {BOARD}") < 6
+
+
+async def test_a_repair_that_has_to_wait_is_made_later(lab: Lab) -> None:
+    await running(lab, tensorboard={})
+    for _ in range(2):
+        spec = lab.cluster.store.find(Resource.DEPLOYMENTS, "lab", BOARD)["spec"]
+        lab.cluster.edit(Resource.DEPLOYMENTS, "lab", BOARD, spec={**spec, "replicas": 3})
+        delay = await lab.settles()
+
+    assert delay == timedelta(seconds=5)
+
+
+async def test_a_deleted_job_leaves_no_pause_to_the_next_one_of_its_name(lab: Lab) -> None:
+    for _ in range(2):
+        await running(lab, tensorboard={})
+        spec = lab.cluster.store.find(Resource.DEPLOYMENTS, "lab", BOARD)["spec"]
+        lab.cluster.edit(Resource.DEPLOYMENTS, "lab", BOARD, spec={**spec, "replicas": 3})
+        await lab.settles()
+        replicas = lab.cluster.store.find(Resource.DEPLOYMENTS, "lab", BOARD)["spec"]["replicas"]
+        lab.cluster.remove(Resource.QUANTUM_TRAINING_JOBS, *KEY)
+        await lab.passes()
+        lab.kubelet.reaps()
+
+    assert replicas == 1
+
+
+async def test_a_status_of_an_earlier_generation_does_not_make_it_ready(lab: Lab) -> None:
+    await running(lab, tensorboard={})
+    status = {"availableReplicas": 1, "observedGeneration": 0}
+    lab.cluster.edit(Resource.DEPLOYMENTS, "lab", BOARD, status=status)
+    await lab.settles()
+
+    assert await board(lab) == {"url": URL, "ready": False}
 
 
 async def test_suspension_stops_its_pod_and_resuming_starts_it(lab: Lab) -> None:

@@ -109,8 +109,15 @@ def test_it_is_deleted_when_the_field_is_removed_and_its_service_after_it() -> N
     assert companions(over.decide()) == []
 
 
+def test_a_pass_that_changes_the_record_does_nothing_about_it() -> None:
+    world = asked(running_job()).with_pod("worker-1", exit_code=137)
+
+    assert world.decide().status.attempt == 2
+    assert companions(world.decide()) == []
+
+
 def test_its_deletion_is_awaited() -> None:
-    world = with_board(asked(running_job()), deleting=True)
+    world = with_board(asked(running_job()), deleting=True, spec={"replicas": 3})
 
     assert companions(world.decide()) == []
     assert companions(world.with_spec(tensorboard=None).decide()) == []
@@ -120,6 +127,12 @@ def test_a_suspended_job_has_no_pod_of_it() -> None:
     suspended = with_board(asked(running_job()), available=True).with_spec(suspend=True).recorded()
 
     assert restored(suspended).fields["replicas"] == 0
+    assert suspended.decide().status.tensorboard == TensorBoardStatus(url=URL, ready=False)
+
+
+def test_trouble_of_a_pod_that_is_to_go_is_not_reported() -> None:
+    suspended = with_board(asked(running_job()).with_spec(suspend=True).recorded(), trouble=NO_IMAGE)
+
     assert suspended.decide().status.tensorboard == TensorBoardStatus(url=URL, ready=False)
 
 

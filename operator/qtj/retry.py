@@ -32,8 +32,8 @@ def retry_job(name: str, namespace: str | None, *, dry_run: bool = False) -> Ret
 
     Args:
         name: The job's name.
-        namespace: Where it is; None for the namespace of the current context.
-        dry_run: Whether to check all and change nothing.
+        namespace: Its namespace; None for the namespace of the current context.
+        dry_run: Whether to check everything and change nothing.
 
     Raises:
         InputError: There is no such job, it has not failed, or the API server refuses.

@@ -1,11 +1,10 @@
-"""The contract between the operator and a training program, and what both compute alike (quantities, memory, limits).
+"""The contract between the operator and a training program, and formulas that both use (quantities, memory, limits).
 
 The operator writes environment variables into each replica and reads back three things: the exit code, the
 termination message and the progress endpoint. Both sides import their half from here, so they cannot differ. The
 package needs only the standard library, because the trainer's image has no Kubernetes code.
 
-A program that does not use this package and only reads ``TF_CONFIG`` runs as well. Its weights are those that the
-spec names.
+A program that only reads ``TF_CONFIG``, without this package, works too. Its weights are those that the spec names.
 """
 
 from qtj_contract.exit_codes import EXIT_RETRY, is_retryable

@@ -3,7 +3,7 @@
 A container, or a systemd service, may use less than the machine has. Version 2 has one hierarchy, version 1 one for
 each controller. The limits of the groups above count as well; a container sees its own group as the root.
 
-What is left of the memory, the trainer's native engine looks for itself, in C.
+The trainer's native engine measures the free memory itself, in C.
 """
 
 import os

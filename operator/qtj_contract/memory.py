@@ -13,16 +13,17 @@ __all__ = ["EXAMPLES_IN_LANES", "PROGRAM_BYTES", "TILE_BITS", "Circuits", "Repli
 
 PROGRAM_BYTES = 350 << 20
 """What a trainer uses before its first circuit: TensorFlow 2.18, Cirq, the model, the data. All of it is private
-memory, which always counts against a limit. The 370 MiB of libraries besides are files, which the kernel can drop."""
+memory, which always counts against a limit. Another 370 MiB are libraries. They are files, so the kernel can drop
+them."""
 
 _TRAINING_BYTES = 20 << 20
-"""What training needs more than inference: the graph of a step, the optimizer, checkpoints, TensorBoard's curves."""
+"""What only training needs, not inference: the graph of a step, the optimizer, checkpoints, TensorBoard's curves."""
 
 _PEERS_BYTES = 45 << 20
 """What a replica needs to exchange gradients with others: TensorFlow's server and its connections."""
 
 _TFQ_PROGRAM_BYTES = 25 << 20
-"""What TensorFlow Quantum needs besides."""
+"""What TensorFlow Quantum needs in addition."""
 
 _TFQ_EXAMPLE_BYTES = 112 << 10
 """What TensorFlow Quantum allocates for each qubit of each example: a circuit, and its derivatives."""
@@ -75,7 +76,7 @@ class ReplicaMemory:
         program: The program without states.
         states: Statevectors that exist at the same time: the initial state, and for each worker with its own state also
             that state, its intermediate states, and the one that is taken back.
-        keepable: States that are kept for their gradient if there is room; the others are computed twice.
+        keepable: States that are kept for their gradient if there is enough memory; the others are computed twice.
     """
 
     program: int
@@ -89,7 +90,7 @@ class ReplicaMemory:
 
     @property
     def most(self) -> int:
-        """What it uses if there is room."""
+        """What it uses if there is enough memory."""
         return self.least + self.keepable
 
 

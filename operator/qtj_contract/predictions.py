@@ -4,8 +4,8 @@
  "labels": [0, 1, 1], "predictions": [0, 1, 0], "scores": [0.9, 0.8, 0.6]}
 {"task": "regression", "examples": 2, "labels": [0.5, 1.5], "predictions": [0.4, null]}
 
-Inference writes it and `qtj report` draws it. Labels and predictions of a classification are numbers of classes, from
-0; a prediction of null is one that was not finite.
+Inference writes it and `qtj report` draws it. Labels and predictions of a classification are indexes of classes, from
+0; null is a prediction that was not finite.
 """
 
 import json
@@ -32,8 +32,8 @@ class Predictions:
     """Held-out examples: their labels, and what the model predicted.
 
     Attributes:
-        classes: Names of the classes, by number; none for a regression.
-        labels: The true value of each example: the number of its class, or a measurement.
+        classes: Names of the classes, by index; empty for a regression.
+        labels: The true value of each example: the index of its class, or a measurement.
         predictions: What the model predicted; None where that is not finite.
         scores: What a classification is based on, for example the probability of the chosen class.
         examples: How many examples were evaluated; the columns may hold fewer.

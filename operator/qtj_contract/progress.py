@@ -92,10 +92,11 @@ class Progress:
 
 
 def activity_in(answer: str) -> str | None:
-    """Returns what a program reports to do besides training; "" while it trains, None if it reports nothing.
+    """Returns the activity that a program reports outside of training; "" while it trains, None if it reports nothing.
 
     Args:
-        answer: What its progress endpoint answered. It is not part of `Progress`: the status has only numbers.
+        answer: What its progress endpoint answered. The activity is not part of `Progress`: the status has only
+            numbers.
     """
     try:
         raw = json.loads(answer)

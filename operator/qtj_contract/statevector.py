@@ -3,7 +3,7 @@
 __all__ = ["MAX_QUBITS", "MIN_QUBITS", "STATES", "statevector_bytes"]
 
 MIN_QUBITS = 4
-"""A network needs this many: after one pooling, two must be left to learn from."""
+"""The fewest qubits of a network: two must be left after one pooling."""
 
 MAX_QUBITS = 40
 """One statevector of more than 8 TiB fits no machine."""

@@ -11,7 +11,7 @@ __all__ = ["UNREADABLE", "count", "number", "readable", "text"]
 _T = TypeVar("_T")
 
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
-"""What reading may raise when a program wrote something else."""
+"""The errors of reading a value of another type than expected."""
 
 
 def text(value: object) -> str:
@@ -33,7 +33,7 @@ def count(value: Any) -> int:  # noqa: ANN401  JSON is anything
 
 
 def readable(read: Callable[[Any], _T], value: Any) -> _T | None:  # noqa: ANN401  JSON is anything
-    """Returns what a value means, or None for null and for what cannot be read: the values beside it are kept."""
+    """Returns a converted value; None for null and for one that cannot be read, so that the other values are kept."""
     try:
         return None if value is None else read(value)
     except UNREADABLE:

@@ -1,4 +1,4 @@
-"""The environment variables of a replica; those of the weights are for inference alone."""
+"""The environment variables of a replica; only inference gets those of the weights."""
 
 from enum import StrEnum
 

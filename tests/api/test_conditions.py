@@ -10,7 +10,7 @@ from qtj_operator.api.status import Condition, Phase, Status
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(minutes=5)
-RUNNING, SUSPENDED, TRAINED, COMPLETE, FAILED, SPEC_IGNORED = ConditionType
+RUNNING, SUSPENDED, TRAINED, COMPLETE, FAILED, *_ = ConditionType
 
 
 def fact(

@@ -103,7 +103,7 @@ def a_spec(**fields: Any) -> dict[str, Any]:
         ({"artifacts": {"uri": None}}, "artifacts.uri", "this is empty: write something here"),
         ({"artifacts": {}}, "artifacts.uri", "this field is missing"),
         ({"managedBy": "x" * 64}, "managedBy", "this is too long: shorten it to 63 characters"),
-        ({"inference": {"args": ["x"] * 300}}, "inference.args", "these are 300, too many: leave at most 256"),
+        ({"inference": {"args": ["x"] * 300}}, "inference.args", "there are 300 of these, too many: write at most 256"),
         (
             {"runPolicy": {"schedulingPolicy": {"queueName": "a b"}}},
             "runPolicy.schedulingPolicy.queueName",
@@ -116,7 +116,7 @@ def a_spec(**fields: Any) -> dict[str, Any]:
         (
             {"template": {"spec": {"containers": [{"name": f"c{n}", "image": "x"} for n in range(33)]}}},
             "template.spec.containers",
-            "these are 33, too many: leave at most 32",
+            "there are 33 of these, too many: write at most 32",
         ),
         ({"replicaSpecs": {}}, "replicaSpecs", "name at least one role: Worker or Chief"),
     ],

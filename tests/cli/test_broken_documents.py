@@ -55,7 +55,7 @@ def test_an_option_that_one_job_has_no_place_for_hides_no_mistake_of_another(fol
     sentences = qtj("render", "jobs.yaml", "--set", "spec.replicaSpecs.Worker.replicas[0]=3").sentences
 
     assert len([line for line in sentences if line.startswith("--set ")]) == 2
-    assert any("is no list, so it has no element 0" in line for line in sentences)
+    assert any("is not a list, so it has no element 0" in line for line in sentences)
 
 
 def test_a_document_that_is_no_object_hides_no_mistake(folder: Path) -> None:
@@ -102,4 +102,4 @@ def test_a_broken_tfjob_hides_no_mistake_of_another(folder: Path) -> None:
 def test_too_many_values_are_reported_once_and_nothing_more_is_read() -> None:
     text = f"[{'1,' * 100_001}]\n---\na: 1\n---\nb: @x\n"
 
-    assert refusal(text) == "it:1: these are more than 100,000 values, aliases written out: write fewer"
+    assert refusal(text) == "it:1: there are more than 100,000 values here, with aliases expanded: write fewer"

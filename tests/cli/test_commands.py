@@ -68,7 +68,7 @@ def test_a_crd_that_cannot_be_written_is_a_sentence() -> None:
         (
             ("--set", "spec.template.spec.containers[0].command=[python]",
              "--set", "spec.template.spec.containers[0].envFrom=[{secretRef: {name: keys}}]"),
-            "--set spec.template.spec.containers[0].envFrom=[{secretRef: {name: keys}}]: Secret keys is not there: ",
+            "--set spec.template.spec.containers[0].envFrom=[{secretRef: {name: keys}}]: Secret keys does not exist: ",
         ),
         (("--set", "spec.managedBy=kueue.x-k8s.io/multikueue"), "--set spec.managedBy=kueue.x-k8s.io/multikueue: "),
         (

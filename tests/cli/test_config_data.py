@@ -20,15 +20,15 @@ def told(folder: Path, *documents: str) -> list[str]:
         ("ConfigMap", "data: {debug: no}", 'data.debug: this has to be text: write "no", in quotes'),
         ("ConfigMap", "data: {a: [b]}", "data.a: this has to be text: put it in quotes"),
         ("ConfigMap", "data: [a]", "data: this has to be a mapping: write its fields below it"),
-        ("ConfigMap", "data: {a b: c}", 'data.a b: "a b" is no key'),
-        ("ConfigMap", "data: {..a: c}", 'data...a: "..a" is no key'),
+        ("ConfigMap", "data: {a b: c}", 'data.a b: "a b" is not a key'),
+        ("ConfigMap", "data: {..a: c}", 'data...a: "..a" is not a key'),
         (
             "ConfigMap",
             f"data: {{a: {'x' * 1_048_577}}}",
             "data: this is 1,048,577 bytes, and a ConfigMap",
         ),
         ("Secret", "stringData: {epochs: 3}", 'stringData.epochs: this has to be text: write "3", in quotes'),
-        ("Secret", "data: {a: plain}", "data.a: values here are text in base64: write it in stringData as it is"),
+        ("Secret", "data: {a: plain}", "data.a: values here are base64: write plain text in stringData"),
         ("Secret", "data: {a: 3}", 'data.a: this has to be text: write "3", in quotes'),
     ],
 )
@@ -44,7 +44,7 @@ def test_data_that_kubernetes_refuses_are_told(folder: Path, kind: str, written:
         ("{}", "metadata.name: give the ConfigMap a name"),
         ("[a]", "metadata.name: give the ConfigMap a name"),
         ("{name: 3}", 'metadata.name: this has to be text: write "3", in quotes'),
-        ("{name: A}", 'metadata.name: "A" may hold only a-z, 0-9, - and dots'),
+        ("{name: A}", 'metadata.name: "A" may have only a-z, 0-9, - and dots'),
     ],
 )
 def test_a_name_that_kubernetes_refuses_is_told(folder: Path, metadata: str, sentence: str) -> None:

@@ -96,14 +96,14 @@ def test_a_role_with_its_own_template_keeps_it(folder: Path) -> None:
         (
             ("spec", "tfReplicaSpecs", "Worker", "restartPolicy"),
             "Sometimes",
-            "spec.tfReplicaSpecs.Worker.restartPolicy: Sometimes is none of Always, OnFailure, Never and ExitCode",
+            "spec.tfReplicaSpecs.Worker.restartPolicy: Sometimes is not Always, OnFailure, Never or ExitCode",
         ),
         (
             ("spec", "tfReplicaSpecs", "Worker", "restartPolicy"),
             "OnFailure",
-            "spec.tfReplicaSpecs.Worker.restartPolicy: an exit code between 1 and 127 (but 75) is final here",
+            "spec.tfReplicaSpecs.Worker.restartPolicy: an exit code from 1 to 127 except 75 is final here",
         ),
-        (("spec", "somethingNew"), 1, "spec.somethingNew: this has no counterpart"),
+        (("spec", "somethingNew"), 1, "spec.somethingNew: this has no equivalent"),
     ],
 )
 def test_what_has_no_counterpart_is_said(folder: Path, path: tuple[str, ...], value: object, sentence: str) -> None:
@@ -136,7 +136,7 @@ def test_an_image_that_may_run_as_root_is_warned_of(folder: Path) -> None:
     answer = converted(folder, tfjob, "--artifacts", "gs://bucket/mnist")
 
     assert len(answer.sentences) == 1
-    assert "PS: an image that runs as root does not start here, for pods have runAsNonRoot: true: set" in answer.errors
+    assert "PS: an image that runs as root does not start, because pods have runAsNonRoot: true: set" in answer.errors
 
 
 def test_a_gang_of_a_tfjob_is_a_gang_here(folder: Path) -> None:

@@ -45,7 +45,7 @@ def test_the_log_is_that_of_the_replica_the_sentence_names(logs: list[Path]) -> 
     job = failed("toy-worker-0", "toy-worker-1", sentence="toy-worker-1 ended (exit code 3)")
 
     assert list(log_tail(job, logs)) == [
-        f"toy-worker-1 failed; its log ends so, and all of it is {logs[1]}",
+        f"toy-worker-1 failed; the end of its log, {logs[1]}",
         "  | this is worker 1",
     ]
 
@@ -92,7 +92,7 @@ def test_the_exception_is_named_even_when_its_message_has_several_lines(text: st
 
     first = next(log_tail(failed("toy-worker-0"), [path]))
 
-    assert first.startswith(f"toy-worker-0 raised {raised}; its log ends so")
+    assert first.startswith(f"toy-worker-0 raised {raised}; the end of its log")
 
 
 @pytest.mark.parametrize("text", [BEGUN, "Traceback (most recent call last):\n", "x"])

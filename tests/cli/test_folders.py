@@ -26,7 +26,7 @@ def test_the_home_of_nobody_is_a_mistake(command: str) -> None:
     answer = qtj(*command.split(), "--artifacts", "~nouser/x")
 
     assert answer.code == 2
-    assert answer.sentences == ["--artifacts ~nouser/x: there is no user nouser: name a folder by its whole path"]
+    assert answer.sentences == ["--artifacts ~nouser/x: there is no user nouser: write the whole path"]
 
 
 @pytest.mark.parametrize("command", [*OF_A_RUN, "doctor", "init loop", f"convert {JOB}"])
@@ -60,7 +60,7 @@ def test_where_no_folder_of_runs_can_be_is_told(command: str, target: str | None
     answer = qtj(command)
 
     assert answer.code == 2
-    assert answer.sentences == ["qtj-artifacts is no folder, so no run can be listed there: move it away"]
+    assert answer.sentences == ["qtj-artifacts is not a folder, so no run can be listed there: move it away"]
 
 
 def test_a_job_without_runs_leaves_no_folder(folder: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_link_to_no_folder_cannot_hold_a_run(target: str, folder: Path) -> Non
 
     assert answer.code == 2
     assert answer.sentences == [
-        f"cannot write to {folder / 'mine'} (it is no folder): name another folder with --artifacts"
+        f"cannot write to {folder / 'mine'} (it is not a folder): name another folder with --artifacts"
     ]
 
 

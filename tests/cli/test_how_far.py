@@ -29,10 +29,10 @@ def test_before_the_first_epoch_is_done_none_of_them_is(left: Left) -> None:
 
     assert epoch_in(left) == "0/4"
     assert left.report()[1:] == [
-        "epochs         none is recorded yet",
+        "epochs         none recorded yet",
         "loss           1 in the first epoch, which is not done",
         f"page: {left.page}",
-        "picture: none, for no epoch with a finite loss and no finite prediction is recorded",
+        "picture: none, because no epoch with a finite loss and no finite prediction is recorded",
     ]
 
 

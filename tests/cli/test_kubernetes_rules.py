@@ -21,17 +21,17 @@ def told(folder: Path, good: str, bad: str) -> list[str]:
 @pytest.mark.parametrize(
     ("written", "sentence"),
     [
-        ("namespace: A b", 'metadata.namespace: "A b" may hold only a-z, 0-9 and -'),
+        ("namespace: A b", 'metadata.namespace: "A b" may have only a-z, 0-9 and -'),
         ("namespace: 12", 'metadata.namespace: this has to be text: write "12", in quotes'),
-        ("labels: {a b: c}", 'metadata.labels.a b: "a b" is no key'),
-        ("labels: {a: b c}", 'metadata.labels.a: "b c" is no value of a label'),
-        (f"labels: {{a: {LONG}}}", "metadata.labels.a: this has 64 characters, and Kubernetes takes 63: shorten it"),
-        ("labels: {Team.x/a: b}", 'metadata.labels.Team.x/a: before the slash, "Team.x" may hold only a-z'),
+        ("labels: {a b: c}", 'metadata.labels.a b: "a b" is not a key'),
+        ("labels: {a: b c}", 'metadata.labels.a: "b c" is not the value of a label'),
+        (f"labels: {{a: {LONG}}}", "metadata.labels.a: this has 64 characters, and Kubernetes accepts 63: shorten it"),
+        ("labels: {Team.x/a: b}", 'metadata.labels.Team.x/a: the part before the slash: "Team.x" may have only a-z'),
         ("labels: {when: on}", 'metadata.labels.when: this has to be text: write "on", in quotes'),
         ("labels: {size: 010}", 'metadata.labels.size: this has to be text: write "010", in quotes'),
-        ("labels: {a/b/c: d}", "metadata.labels.a/b/c: before the slash"),
-        ("annotations: {a b: c}", 'metadata.annotations.a b: "a b" is no key'),
-        (f"annotations: {{a: {'x' * 262_144}}}", "metadata.annotations: these are 262,145 bytes"),
+        ("labels: {a/b/c: d}", "metadata.labels.a/b/c: the part before the slash"),
+        ("annotations: {a b: c}", 'metadata.annotations.a b: "a b" is not a key'),
+        (f"annotations: {{a: {'x' * 262_144}}}", "metadata.annotations: these have 262,145 bytes"),
     ],
 )
 def test_metadata_that_kubernetes_refuses_is_told(folder: Path, written: str, sentence: str) -> None:
@@ -55,7 +55,7 @@ def test_metadata_that_kubernetes_takes_is_fine(folder: Path, written: str) -> N
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("12", "this has to be text, and in quotes it would be no name either: begin with a letter, as in job-12"),
+        ("12", "this has to be text, and in quotes it is no valid name: begin with a letter, as in job-12"),
         ("on", 'this has to be text: write "on", in quotes'),
         ("[a]", "this has to be text: put it in quotes"),
         ("q-", '"q-" must start with a letter and hold only a-z, 0-9 and -, and not end with -'),
@@ -68,34 +68,42 @@ def test_a_name_that_is_no_text_says_what_a_name_is(folder: Path, name: str, sen
 @pytest.mark.parametrize(
     ("written", "path", "sentence"),
     [
-        ("env: [{name: A=B, value: x}]", "env[0].name", '"A=B" may hold only printable ASCII characters, and no ='),
-        ('env: [{name: "A\\0", value: x}]', "env[0].name", '"A\\x00" may hold only printable ASCII characters'),
-        ("env: [{name: Ä, value: x}]", "env[0].name", '"Ä" may hold only printable ASCII characters'),
-        ('env: [{name: "", value: x}]', "env[0].name", '"" may hold only printable ASCII characters'),
+        ("env: [{name: A=B, value: x}]", "env[0].name", '"A=B" may have only printable ASCII characters except ='),
+        ('env: [{name: "A\\0", value: x}]', "env[0].name", '"A\\x00" may have only printable ASCII characters'),
+        ("env: [{name: Ä, value: x}]", "env[0].name", '"Ä" may have only printable ASCII characters'),
+        ('env: [{name: "", value: x}]', "env[0].name", '"" may have only printable ASCII characters'),
         ("env: [{name: A, value: 1}]", "env[0].value", 'this has to be text: write "1", in quotes'),
         ("env: [{name: A, value: yes}]", "env[0].value", 'this has to be text: write "yes", in quotes'),
-        ('env: [{name: A, value: "\\0"}]', "env[0].value", "this holds a NUL character, which no program can be given"),
+        (
+            'env: [{name: A, value: "\\0"}]',
+            "env[0].value",
+            "this has a NUL character, which cannot be passed",
+        ),
         ("env: [{name: A, valueFrom: {}}]", "env[0].valueFrom", "name one source here: fieldRef, resourceFieldRef"),
         (
             "env: [{name: A, value: x, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]",
             "env[0].valueFrom",
-            "a variable has a value or takes it from elsewhere",
+            "a variable has either value or valueFrom: remove one",
         ),
         (
             "env: [{name: A, valueFrom: {configMapKeyRef: {name: x}}}]",
             "env[0].valueFrom.configMapKeyRef.key",
             "this field is missing",
         ),
-        ("envFrom: [{prefix: A=, configMapRef: {name: x}}]", "envFrom[0].prefix", '"A=" may hold only printable'),
+        ("envFrom: [{prefix: A=, configMapRef: {name: x}}]", "envFrom[0].prefix", '"A=" may have only printable'),
         ("envFrom: [{prefix: A}]", "envFrom[0]", "name one source here: configMapRef or secretRef"),
         ("ports: [{name: web}]", "ports[0].containerPort", "this field is missing"),
-        ("ports: [{containerPort: 70000}]", "ports[0].containerPort", "a port is between 1 and 65535, and not 70000"),
+        (
+            "ports: [{containerPort: 70000}]",
+            "ports[0].containerPort",
+            "a port must be between 1 and 65535, and this",
+        ),
         (
             "ports: [{containerPort: 1, protocol: tpc}]",
             "ports[0].protocol",
             "this has to be TCP, UDP or SCTP: write",
         ),
-        ("ports: [{containerPort: 1, name: a--b}]", "ports[0].name", '"a--b" may hold only a-z, 0-9 and single -'),
+        ("ports: [{containerPort: 1, name: a--b}]", "ports[0].name", '"a--b" may have only a-z, 0-9 and single -'),
         (
             "ports: [{containerPort: 1, name: a}, {containerPort: 2, name: a}]",
             "ports[1].name",
@@ -104,7 +112,7 @@ def test_a_name_that_is_no_text_says_what_a_name_is(folder: Path, name: str, sen
         ("imagePullPolicy: always", "imagePullPolicy", "this has to be Always, IfNotPresent or Never: write Always"),
         ("volumeMounts: [{mountPath: /x}]", "volumeMounts[0].name", "this field is missing"),
         ('volumeMounts: [{name: a, mountPath: ""}]', "volumeMounts[0].name", 'the pod has no volume "a"'),
-        ('args: ["a\\0b"]', "args[0]", "this holds a NUL character"),
+        ('args: ["a\\0b"]', "args[0]", "this has a NUL character"),
         ("command: [[a]]", "command[0]", "this has to be text"),
     ],
 )
@@ -125,11 +133,11 @@ def test_a_variable_may_have_any_printable_name_without_an_equals_sign(folder: P
 @pytest.mark.parametrize(
     ("written", "path", "sentence"),
     [
-        ("volumes: [{name: A}]", "volumes[0].name", '"A" may hold only a-z'),
+        ("volumes: [{name: A}]", "volumes[0].name", '"A" may have only a-z'),
         ("volumes: [{emptyDir: {}}]", "volumes[0].name", "this field is missing"),
         ("volumes: [{name: a}, {name: a}]", "volumes[1].name", 'two volumes of the pod are called "a"'),
-        ("volumes: [{name: a, emptyDir: {}, secret: {}}]", "volumes[0].secret", "a volume is of one kind"),
-        ("nodeSelector: {a b: c}", "nodeSelector.a b", '"a b" is no key'),
+        ("volumes: [{name: a, emptyDir: {}, secret: {}}]", "volumes[0].secret", "a volume has one kind"),
+        ("nodeSelector: {a b: c}", "nodeSelector.a b", '"a b" is not a key'),
         (
             "dnsPolicy: default",
             "dnsPolicy",
@@ -139,7 +147,7 @@ def test_a_variable_may_have_any_printable_name_without_an_equals_sign(folder: P
         (
             "terminationGracePeriodSeconds: 9000000000000000000",
             "terminationGracePeriodSeconds",
-            "this may be at most 315360000, which is ten years, and not 9000000000000000000: lower it",
+            "this is 9000000000000000000, and the maximum is 315360000, which is ten years: lower it",
         ),
         ("tolerations: [null]", "tolerations[0]", "this field is missing"),
     ],

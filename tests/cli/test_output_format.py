@@ -93,7 +93,7 @@ def test_a_dry_run_for_programs_prints_the_job_as_it_would_be_run(job: str) -> N
     [
         ((), 'job.yaml:16: image "registry.example/mine:1" is not pulled on this machine'),
         ((*RUNNABLE, "--resume"), "there is no run of qcnn in this folder to continue: leave --resume out"),
-        ((*RUNNABLE, "--artifacts", "/dev/null/x"), "cannot write to /dev/null/x (/dev/null: it is no folder)"),
+        ((*RUNNABLE, "--artifacts", "/dev/null/x"), "cannot write to /dev/null/x (/dev/null: it is not a folder)"),
     ],
 )
 def test_a_dry_run_finds_what_would_stop_a_run(folder: Path, options: tuple[str, ...], sentence: str) -> None:

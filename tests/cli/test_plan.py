@@ -12,8 +12,8 @@ from tests.cli.test_validate import GOOD, INFERENCE
     ("qubits", "replicas", "said"),
     [
         (8, 2, []),
-        (40, 2, ["2 such replicas will not fit this machine with qtj run"]),
-        (40, 1, ["that will not fit this machine with qtj run"]),
+        (40, 2, ["2 such replicas will not fit on this machine with qtj run"]),
+        (40, 1, ["that will not fit on this machine with qtj run"]),
     ],
 )
 def test_memory_is_compared_with_what_this_machine_has(
@@ -26,7 +26,7 @@ def test_memory_is_compared_with_what_this_machine_has(
 
     (line,) = (line for line in answer.output.splitlines() if line.startswith("  memory"))
     assert answer.code == 0
-    assert [part.partition(", for it has ")[0] for part in line.split("; ")[2:]] == said
+    assert [part.partition(", because it has ")[0] for part in line.split("; ")[2:]] == said
 
 
 def test_the_plan_says_where_the_weights_are_and_that_inference_has_its_own_template(folder: Path) -> None:
@@ -36,7 +36,7 @@ def test_the_plan_says_where_the_weights_are_and_that_inference_has_its_own_temp
     lines = qtj("plan", "job.yaml", "--no-calibrate").output.splitlines()
 
     assert (
-        "  Job        qcnn-inference, once the weights are stored as gs://bucket/qcnn/w.h5, from a template of its own"
+        "  Job        qcnn-inference, once the weights are stored as gs://bucket/qcnn/w.h5, from its own template"
         in lines
     )
 

@@ -13,6 +13,7 @@ from qtj.local.folder import Folder
 from qtj_contract import Progress
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import progress_line
+from qtj_operator.api.job import training_id
 from tests.cli.qtj import qtj
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -159,7 +160,7 @@ def test_a_training_without_one_finite_loss_has_no_picture(left: Left) -> None:
     lines = left.report()
 
     assert "               the loss was not finite from epoch 1 on" in lines
-    assert lines[-1] == "picture: none, for no epoch with a finite loss and no finite prediction is recorded"
+    assert lines[-1] == "picture: none, because no epoch with a finite loss and no finite prediction is recorded"
     assert not left.picture.exists()
 
 
@@ -169,7 +170,7 @@ def test_losses_that_no_axis_has_room_for_are_text_alone(left: Left) -> None:
     lines = left.report()
 
     assert "loss           █▁" in lines
-    assert lines[-1] == "picture: none, for no epoch with a finite loss and no finite prediction is recorded"
+    assert lines[-1] == "picture: none, because no epoch with a finite loss and no finite prediction is recorded"
 
 
 def test_a_long_curve_fits_a_line_and_ends_with_the_last_epoch(left: Left) -> None:
@@ -194,7 +195,7 @@ def test_epochs_that_nobody_saw_are_counted(left: Left) -> None:
     left.epochs(0.9)
     left.epochs(0.5, first=10)
 
-    assert "               8 of them ended between two polls and are not recorded" in left.report()
+    assert "               8 of them started and ended between two polls, and are not recorded" in left.report()
 
 
 def test_a_job_of_before_there_were_records_tells_what_is_known(left: Left) -> None:
@@ -207,6 +208,14 @@ def test_a_job_of_before_there_were_records_tells_what_is_known(left: Left) -> N
     assert epochs == "epochs         5 of 5"
     assert loss == "loss           0.25 in the last epoch"
     assert mse == "mse            0.5 (training)"
+
+
+def test_a_result_that_jobs_of_one_spec_share_is_the_result_of_each(left: Left) -> None:
+    left.status["specDigest"] = "64f255c7d6bb2512"
+    owner = training_id("default", "own", "64f255c7d6bb2512")
+    (left.place / "result.json").write_text(f'{{"jobUid": "{owner}", "metrics": {{"mse": 0.5}}}}')
+
+    assert "mse            0.5 (training)" in left.report()
 
 
 def test_the_result_of_another_job_is_not_told(left: Left) -> None:
@@ -223,7 +232,7 @@ def test_a_job_under_way_has_a_report_before_and_after_its_first_epoch(left: Lef
     left.epochs(0.5)
     after = left.report()
 
-    assert before[:2] == ["own is Running", "epochs         none is recorded yet"]
+    assert before[:2] == ["own is Running", "epochs         none recorded yet"]
     assert "               0.5 after epoch 1" in after
     assert left.picture.exists()
 
@@ -242,7 +251,7 @@ def test_predictions_in_a_bucket_are_named(left: Left) -> None:
     left.weights("gs://bucket/own/weights/1f3c.h5")
     left.inference(mse=0.5)
 
-    said = "predictions, where inference has stored some, are in the bucket: "
+    said = "predictions, if inference has stored any, are in the bucket: "
     assert f"{said}gs://bucket/own/weights/1f3c.predictions.json" in left.report()
 
 
@@ -260,7 +269,7 @@ def test_without_matplotlib_there_is_the_text_and_how_to_get_the_picture(
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     left.epochs(0.5)
 
-    assert left.report()[-1].startswith("picture: none, for matplotlib is missing: in a checkout of this project, ")
+    assert left.report()[-1].startswith("picture: none, because matplotlib is not installed: in a checkout ")
     assert (left.place / "report.txt").exists()
 
 
@@ -270,7 +279,7 @@ def test_predictions_that_are_all_not_finite_are_told_and_not_drawn(left: Left) 
     lines = left.report()
 
     assert "predictions    2 held-out examples, none with a finite prediction" in lines
-    assert lines[-1] == "picture: none, for no epoch with a finite loss and no finite prediction is recorded"
+    assert lines[-1] == "picture: none, because no epoch with a finite loss and no finite prediction is recorded"
 
 
 def test_predictions_that_are_not_finite_are_counted(left: Left) -> None:

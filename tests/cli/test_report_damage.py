@@ -53,7 +53,7 @@ def test_a_folder_where_a_file_should_be_is_a_sentence(left: Left) -> None:
 def test_a_result_of_something_else_is_a_sentence(left: Left, text: str) -> None:
     (left.place / "result.json").write_text(text)
 
-    said = f"the metrics of the training cannot be read: {left.place / 'result.json'} is no result of one"
+    said = f"the metrics of the training cannot be read: {left.place / 'result.json'} is not the result of a training"
     assert said in left.report()
 
 
@@ -88,7 +88,7 @@ def test_a_log_that_says_what_it_likes_is_not_read(left: Left) -> None:
     (left.place / "logs").mkdir()
     (left.place / "logs/own-worker-0.1.log").write_text("epoch 1/2 loss 0.3,\nlabel prediction\n")
 
-    assert "epochs         none is recorded yet" in left.report()
+    assert "epochs         none recorded yet" in left.report()
 
 
 def test_a_report_that_cannot_be_written_is_a_sentence(left: Left) -> None:
@@ -100,5 +100,5 @@ def test_a_report_that_cannot_be_written_is_a_sentence(left: Left) -> None:
 
     assert answer.code == 2
     assert answer.sentences == [
-        f"cannot write the report to {left.place} (Is a directory): mend that, or print it with -o json"
+        f"cannot write the report to {left.place} (Is a directory): correct that, or print the report with -o json"
     ]

@@ -88,5 +88,8 @@ def test_a_full_disk_hides_nothing_of_the_report(left: Left, name: str) -> None:
     assert answer.code == 2
     assert answer.output.startswith("own is Complete: inference is done: mse 0.5\nepochs         3 of 3\n")
     assert answer.sentences == [
-        f"cannot write the report to {left.place} (No space left on device): mend that, or print it with -o json"
+        (
+            f"cannot write the report to {left.place} (No space left on device): correct that, or print "
+            "the report with -o json"
+        )
     ]

@@ -157,7 +157,7 @@ def test_a_damaged_record_is_a_note_and_the_rest_is_there(left: Left, text: str)
     page = page_of(left)
 
     place = left.place / "weights/1f3c.json"
-    assert page.section("Notes") == f"the record of the weights cannot be read: {place} is no record of the trainer"
+    assert page.section("Notes") == f"the record of the weights cannot be read: {place} is not a record of the trainer"
     assert "Training" in page.texts("h2")
 
 

@@ -176,9 +176,7 @@ def test_runs_that_did_other_work_are_named(runs: Runs) -> None:
     runs.add(200, run="qcnn/2", workers=2, args="--batch-size=16 --devices=2")
     runs.add(400, run="qcnn/3", workers=4, args="--batch-size=64")
 
-    assert scaling_of(["qcnn"]).notes == [
-        "other arguments or another circuit than qcnn/1, so not the same work: qcnn/3"
-    ]
+    assert scaling_of(["qcnn"]).notes == ["other arguments or another circuit than qcnn/1, so not comparable: qcnn/3"]
 
 
 def test_a_run_of_a_job_without_throughput_is_left_out_and_named(runs: Runs) -> None:
@@ -187,7 +185,7 @@ def test_a_run_of_a_job_without_throughput_is_left_out_and_named(runs: Runs) -> 
 
     answer = qtj("report", "--scaling", "qcnn")
 
-    assert "left out, for no throughput is recorded: qcnn/2" in answer.output.splitlines()
+    assert "left out, because no throughput is recorded: qcnn/2" in answer.output.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -198,7 +196,7 @@ def test_a_run_of_a_job_without_throughput_is_left_out_and_named(runs: Runs) -> 
             "mute has no recorded throughput: its program reports no examplesPerSecond in its progress, as docs/",
         ),
         (["qcnn", "mute/1"], "mute/1 has no recorded throughput: its program reports no examplesPerSecond"),
-        (["new/1"], "new/1 has no recorded throughput: no epoch of it is recorded yet"),
+        (["new/1"], "new/1 has no recorded throughput: none of its epochs is recorded yet"),
         (["qcnm"], "the job qcnm was not run in this folder: write qcnn"),
         (["qcnn/7"], "there is no run qcnn/7 in this folder: there are qcnn/1"),
         ([], "name the jobs or runs to compare, such as qcnn or qcnn/1: `qtj list` shows them"),
@@ -221,7 +219,7 @@ def test_without_matplotlib_there_is_the_table_alone(runs: Runs, monkeypatch: py
     runs.add(100)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
 
-    assert qtj("report", "--scaling", "qcnn").output.splitlines()[-1].startswith("picture: none, for matplotlib is")
+    assert qtj("report", "--scaling", "qcnn").output.splitlines()[-1].startswith("picture: none, because matplotlib is")
 
 
 def points_of(line: Line2D) -> list[list[float]]:

@@ -47,18 +47,18 @@ def test_objects_on_the_way_are_made(folder: Path) -> None:
         ("=1", "--set =1: write PATH=VALUE"),
         ("spec..x=1", "--set spec..x=1: write PATH=VALUE"),
         ("replicas=1", "--set replicas=1: a path begins with metadata. or spec."),
-        ("spec.strategy.x=1", "--set spec.strategy.x=1: spec.strategy is no object, so it has no fields"),
+        ("spec.strategy.x=1", "--set spec.strategy.x=1: spec.strategy is not an object, so it has no fields"),
         (
             "spec.template.spec.containers[1].image=x",
             "--set spec.template.spec.containers[1].image=x: spec.template.spec.containers has no element 1: it",
         ),
-        ("spec.circuit={", "--set spec.circuit={: { is no value in YAML"),
-        ("spec.circuit={a: &a [*a]}", "--set spec.circuit={a: &a [*a]}: {a: &a [*a]} is no value in YAML"),
+        ("spec.circuit={", "--set spec.circuit={: { is not a value in YAML"),
+        ("spec.circuit={a: &a [*a]}", "--set spec.circuit={a: &a [*a]}: {a: &a [*a]} is not a value in YAML"),
         (
             "spec.template.spec.containers.args=[a]",
             "--set spec.template.spec.containers.args=[a]: spec.template.spec.containers is a list: name one of its",
         ),
-        ("spec.circuit[0]=1", "--set spec.circuit[0]=1: spec.circuit is no list, so it has no element 0"),
+        ("spec.circuit[0]=1", "--set spec.circuit[0]=1: spec.circuit is not a list, so it has no element 0"),
         (
             "spce.suspend=true",
             "--set spce.suspend=true: a path begins with metadata. or spec.",
@@ -73,7 +73,7 @@ def test_objects_on_the_way_are_made(folder: Path) -> None:
         ),
         (
             "metadata.name=12",
-            "--set metadata.name=12: metadata.name: this has to be text, and in quotes it would be no name either",
+            "--set metadata.name=12: metadata.name: this has to be text, and in quotes",
         ),
         (
             "metadata.labels.when=on",
@@ -81,7 +81,7 @@ def test_objects_on_the_way_are_made(folder: Path) -> None:
         ),
         (
             'metadata.labels.x="\\0"',
-            '--set metadata.labels.x="\\0": metadata.labels.x: "\\x00" is no value of a label',
+            '--set metadata.labels.x="\\0": metadata.labels.x: "\\x00" is not the value of a label',
         ),
         (
             "spec.circuit.qubits=99",
@@ -128,7 +128,7 @@ MAIN = "spec.template.spec.containers[0]"
         ("render", "spec.circuit.qubits=30", "30 qubits need at least 24 GiB per replica"),
         ("render", f"{MAIN}.env[0].name=TF_CONFIG", "spec.template.spec.containers[trainer] sets TF_CONFIG"),
         ("run", f"{MAIN}.command=[nosuch]", 'the program "nosuch" of the container trainer is not on this machine'),
-        ("run", f"{MAIN}.envFrom=[{{configMapRef: {{name: x}}}}]", "ConfigMap x is not there"),
+        ("run", f"{MAIN}.envFrom=[{{configMapRef: {{name: x}}}}]", "ConfigMap x does not exist"),
     ],
 )
 def test_a_mistake_that_an_option_makes_elsewhere_is_told_of_the_option(

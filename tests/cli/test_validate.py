@@ -66,7 +66,7 @@ def test_a_good_file_is_valid(folder: Path) -> None:
             "      nodeSelectr: {}\n      containers:",
             "job.yaml:16: spec.template.spec.nodeSelectr: Kub",
         ),
-        ("value: blue", "valu: blue", "job.yaml:23: spec.template.spec.containers[0].env[0].valu: Kubernetes knows no"),
+        ("value: blue", "valu: blue", "job.yaml:23: spec.template.spec.containers[0].env[0].valu: Kubernetes does not"),
         (
             "value: blue",
             "value: 8",
@@ -92,7 +92,7 @@ def test_a_good_file_is_valid(folder: Path) -> None:
         (
             "  name: qcnn",
             "  name: qcnn\n  lables: {a: b}",
-            "job.yaml:5: metadata.lables: Kubernetes knows no such field",
+            "job.yaml:5: metadata.lables: Kubernetes does not have this field",
         ),
         (
             "replicas: 2",
@@ -121,7 +121,7 @@ def test_a_good_file_is_valid(folder: Path) -> None:
             "[memory]",
             "job.yaml:20: spec.template.spec.containers[0].resources.limits: this has to be a m",
         ),
-        ("2Gi", "2 GB", 'job.yaml:20: spec.template.spec.containers[0].resources.limits.memory: "2 GB" is no quantity'),
+        ("2Gi", "2 GB", 'job.yaml:20: spec.template.spec.containers[0].resources.limits.memory: "2 GB" is not a'),
         (
             "{memory: 2Gi}",
             "{memory: 2Gi}\n            requests: {memory: 4Gi}",
@@ -130,7 +130,7 @@ def test_a_good_file_is_valid(folder: Path) -> None:
         (
             "{memory: 2Gi}",
             "{cpus: 2}",
-            "job.yaml:20: spec.template.spec.containers[0].resources.limits.cpus: Kubernetes knows no such res",
+            "job.yaml:20: spec.template.spec.containers[0].resources.limits.cpus: Kubernetes does not have this res",
         ),
         (
             "{memory: 2Gi}",
@@ -140,7 +140,7 @@ def test_a_good_file_is_valid(folder: Path) -> None:
         (
             "name: trainer",
             "name: Trainer_1",
-            'job.yaml:17: spec.template.spec.containers[0].name: "Trainer_1" may hold',
+            'job.yaml:17: spec.template.spec.containers[0].name: "Trainer_1" may have',
         ),
         (
             "          env:",
@@ -153,7 +153,7 @@ def test_a_good_file_is_valid(folder: Path) -> None:
         ("kind: QuantumTrainingJob", "kind: Pod", "job.yaml:2: kind: it must be QuantumTrainingJob"),
         ("kind: QuantumTrainingJob", "kind: TFJob", "job.yaml:2: kind: this is a TFJob: qtj convert job.yaml makes"),
         ("qubits: 8", "qubits: 8\n    qubits: 9", "job.yaml:9: qubits is written twice"),
-        ("qubits: 8", "qubits: &a [*a]", "job.yaml:8: this holds itself by its anchor: write it out"),
+        ("qubits: 8", "qubits: &a [*a]", "job.yaml:8: this contains itself through its anchor: write it out"),
         ("qubits: 8", f"qubits: {'[' * 2000}", "job.yaml: this is nested too deeply"),
         (
             "qubits: 8",
@@ -285,7 +285,7 @@ def test_a_misspelt_field_in_a_list_is_told_with_what_may_be_meant(tmp_path: Pat
         ("2.0", ""),
         ("1e1", ""),
         ("2.5", "this has to be a whole number, without quotes"),
-        ("9" * 23, "this is larger than any whole number that an API server takes: write a smaller one"),
+        ("9" * 23, "this is larger than any whole number that an API server accepts: write a smaller one"),
     ],
 )
 def test_a_number_is_whole_where_the_json_that_kubectl_sends_has_a_whole_one(

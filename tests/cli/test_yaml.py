@@ -36,7 +36,9 @@ def laughs(*, by: str) -> str:
 
 @pytest.mark.parametrize("by", ["[*, *]", "{b: *, c: *}", "{<<: [*, *]}", "[[*, *]]"])
 def test_aliases_are_counted_before_they_are_written_out(by: str) -> None:
-    assert refusal(laughs(by=by)).endswith("these are more than 100,000 values, aliases written out: write fewer")
+    assert refusal(laughs(by=by)).endswith(
+        "there are more than 100,000 values here, with aliases expanded: write fewer"
+    )
 
 
 def test_a_value_that_is_used_again_is_a_value_of_its_own() -> None:
@@ -108,19 +110,19 @@ def test_a_plain_value_means_what_kubectl_takes_it_for(plain: str, value: object
             "a:\n  ? [b]\n  : c",
             f"it:2: {NAMELESS}",
         ),
-        ("a: !!int x", "it:1: this is no int: remove the tag before it"),
-        ("a: !!bool x", "it:1: this is no bool: remove the tag before it"),
+        ("a: !!int x", "it:1: this does not have the type int: remove the tag before it"),
+        ("a: !!bool x", "it:1: this does not have the type bool: remove the tag before it"),
         ("a: !!binary aGk=", "it:1: the tag !!binary means nothing to Kubernetes: remove it"),
         ("a: !x {}", "it:1: the tag !x means nothing to Kubernetes: remove it"),
         ("a: !!set {x}", "it:1: the tag !!set means nothing to Kubernetes: remove it"),
         (
             'a: "\\ud800"',
-            "it:1: this holds half of a surrogate pair, which is no character: write all of it",
+            "it:1: this has half of a surrogate pair, which is not a character: write all of it",
         ),
-        ("a: {<<: 1}", "it:1: << takes in mappings alone: name the anchor of one"),
-        (f"a: {'[' * 120}{']' * 120}", "it:1: this is nested too deeply: write it with at most 100 levels"),
-        (f"a: {'[' * 100_000}", "it: this is nested too deeply: write it with at most 100 levels"),
-        (f"[{'1,' * 100_001}]", "it:1: these are more than 100,000 values, aliases written out: write fewer"),
+        ("a: {<<: 1}", "it:1: << merges only mappings: name the anchor of one"),
+        (f"a: {'[' * 120}{']' * 120}", "it:1: this is nested too deeply: use at most 100 levels"),
+        (f"a: {'[' * 100_000}", "it: this is nested too deeply: use at most 100 levels"),
+        (f"[{'1,' * 100_001}]", "it:1: there are more than 100,000 values here, with aliases expanded: write fewer"),
     ],
 )
 def test_what_kubernetes_could_make_nothing_of_is_told(text: str, sentence: str) -> None:
@@ -141,7 +143,7 @@ def test_a_file_in_another_encoding_is_a_sentence(folder: Path) -> None:
     (folder / "job.yaml").write_bytes(GOOD.replace("blue", "grün").encode("latin-1"))
 
     assert qtj("validate", "job.yaml").sentences == [
-        "job.yaml:23: this is no text in UTF-8: save the file as UTF-8",
+        "job.yaml:23: this is not text in UTF-8: save the file as UTF-8",
     ]
 
 
@@ -151,7 +153,7 @@ def test_no_more_is_read_than_an_api_server_takes(folder: Path, endless: str) ->
         file.truncate(10**12)
 
     assert qtj("validate", endless).sentences == [
-        f"{endless}: this has more than 3 MiB, which no API server takes: cut it"
+        f"{endless}: this has more than 3 MiB, which no API server takes: shorten it"
     ]
 
 

@@ -15,8 +15,8 @@ from tests.cli.test_yaml import NAMELESS, refusal
 NO_SPACE = "a colon without a space after it: write NAME: VALUE"
 NO_DASH_SPACE = "a dash without a space after it: write - VALUE"
 SECOND_COLON = "a second colon in one line: put the value in quotes, or begin a new line"
-UNFITTING = "the indentation of this line fits no line above it: line it up with what it belongs to"
-BEHIND = "there is something behind the closing quote: put all of the value in quotes"
+UNFITTING = "the indentation of this line matches no line above it: line it up with the fields that it belongs to"
+BEHIND = "there is text after the closing quote: put all of the value in quotes"
 NO_COMMA = "a comma is missing here, or the {} before it: write it"
 NO_LINE_COMMA = "there is no comma at the end of this line, and no {}: write one of them"
 MISALIGNED_DASH = "this dash does not line up with a list above it: indent it as the other elements are"
@@ -39,7 +39,7 @@ MISALIGNED_DASH = "this dash does not line up with a list above it: indent it as
         ("message: error: it broke\n", 1, SECOND_COLON),
         ('a: "x\nb: 2\n', 1, 'the quote " that begins in this line has no end: close it'),
         ("a: 1\nb: 'x\nc: 2\n", 2, "the quote ' that begins in this line has no end: close it"),
-        ('a: "x\nb: "y"\nc: 3\n', 1, "the quote that begins in this line has no end there: close it"),
+        ('a: "x\nb: "y"\nc: 3\n', 1, "the quote that begins in this line does not end in it: close it"),
         ("a: 'it's'\n", 1, BEHIND),
         ('a: "x" y\n', 1, BEHIND),
         ("a: [1, 2\nb: 3\n", 1, NO_LINE_COMMA.format("]")),
@@ -52,16 +52,16 @@ MISALIGNED_DASH = "this dash does not line up with a list above it: indent it as
         ("a: [,1]\n", 1, "there is no value before this comma: write one, or remove the comma"),
         ("a: {b: 1,\n  c: 2\n", 1, "the { that begins in this line has no end: close it with }"),
         ('a: ["x" "y"]\n', 1, NO_COMMA.format("]")),
-        ("a: [1}\n", 1, "this } is to close a [: write ]"),
+        ("a: [1}\n", 1, "this } closes a [: write ]"),
         ("a: [1]]\n", 1, "this ] closes nothing: remove it, or write the [ that it belongs to"),
         ("a:\n    b: 1\n  c: 2\n", 3, UNFITTING),
         ("a:\n  - b: 1\n   c: 2\n", 3, UNFITTING),
         ("a: |\n  x\n y\nb: 1\n", 3, UNFITTING),
         ("a: 1\n  b: 2\n", 2, "this is indented further than the field above it, which has a value: line the two up"),
-        ("  a: 1\nb: 2\n", 2, "this is indented less than the line that the document begins with: line the two up"),
+        ("  a: 1\nb: 2\n", 2, "this is indented less than the first line of the document: line the two up"),
         ("a: 1\n- b\n", 2, MISALIGNED_DASH),
         ("a:\n  - b: 1\n - c: 2\n", 3, MISALIGNED_DASH),
-        ("a: - b\n", 1, "a list begins in a line of its own: move the dash to the next one"),
+        ("a: - b\n", 1, "a list begins on its own line: move the dash to the next line"),
         ("a:\n  - c\n  -b\n", 3, NO_DASH_SPACE),
         ("a:\n  - c: 1\n  -b: 2\n", 3, NO_DASH_SPACE),
         (
@@ -89,7 +89,7 @@ MISALIGNED_DASH = "this dash does not line up with a list above it: indent it as
         (
             "<<<<<<< HEAD\na: 1\n=======\na: 2\n>>>>>>> x\n",
             2,
-            "the lines of a merge conflict are left in it: keep one of the two versions",
+            "this is a line of a merge conflict: keep one of the two versions",
         ),
         ("a: ?\n", 1, "mapping keys are not allowed here: correct this line, or the one above it"),
     ],

@@ -105,7 +105,9 @@ def parser() -> argparse.ArgumentParser:
     compiling = add(
         "tools", "build the Go programs", Command(lambda o: tools.build_all(o.groups), checks.FOR_TOOLS, (cache_lock,))
     )
-    compiling.add_argument("groups", nargs="*", type=_group, metavar="GROUP", help=f"of {GROUPS}; default: all")
+    compiling.add_argument(
+        "groups", nargs="*", type=_group, metavar="GROUP", help=f"of {GROUPS}; default: all but argocd"
+    )
     losing = add("stop-node", "lose a node as in a power cut", Command(lambda o: lifecycle.stop_node(o.node)))
     losing.add_argument("node", type=_node, metavar="NODE", help="as in node-2; `up` brings it back")
     restarting = add(

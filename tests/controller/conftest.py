@@ -1,13 +1,16 @@
-"""A real API server for the tests that want one: started once, a namespace for each test."""
+"""A real API server for the tests that want one: started once, a namespace for each test; and clients of a cluster."""
 
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
+from qtj_operator.controller.client import Client
+from tests.controller.api_objects import connected
 from tests.controller.apiserver import ApiServer, Machine, Programs, find_programs, wait_until
+from tests.controller.memory import Cluster
 
 CRD = Path(__file__).parents[2] / "crds" / "quantumtrainingjobs.quantumtraining.dev.yaml"
 _COUNT = itertools.count(1)
@@ -43,3 +46,21 @@ def namespace(api_server: ApiServer) -> str:
     name = f"test-{next(_COUNT)}"
     api_server.kubectl("create", "namespace", name)
     return name
+
+
+@pytest.fixture(params=["memory", "kube-apiserver"])
+async def client(request: pytest.FixtureRequest) -> AsyncIterator[Client]:
+    """A client of a cluster in memory, then one of a real API server."""
+    if request.param == "memory":
+        yield Cluster()
+        return
+    server: ApiServer = request.getfixturevalue("api_server")
+    real = connected(server.url, server.token)
+    yield real
+    await real.close()
+
+
+@pytest.fixture
+def lab(request: pytest.FixtureRequest, client: Client) -> str:
+    """An empty namespace of that cluster."""
+    return "lab" if isinstance(client, Cluster) else str(request.getfixturevalue("namespace"))

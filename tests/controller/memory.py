@@ -1,6 +1,6 @@
 """A cluster in memory for tests: who asks for what is noted, and a kubelet does what it is told.
 
-`test_client_contract` holds its API server to what a real kube-apiserver does.
+`test_client_*` hold its API server to what a real kube-apiserver does.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -65,25 +65,29 @@ class RecordingClient:
         self._note("get", resource, name)
         return await self.inner.get(resource, namespace, name)
 
-    async def list(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> Sequence[Object]:
+    async def list(
+        self, resource: Resource, namespace: str | None, labels: Mapping[str, str], *, fresh: bool = False
+    ) -> Sequence[Object]:
         self._note("list", resource, None)
-        return await self.inner.list(resource, namespace, labels)
+        return await self.inner.list(resource, namespace, labels, fresh=fresh)
 
-    async def create(self, resource: Resource, manifest: Object) -> None:
+    async def create(self, resource: Resource, manifest: Object) -> Object:
         self._note("create", resource, manifest["metadata"]["name"])
-        await self.inner.create(resource, manifest)
+        return await self.inner.create(resource, manifest)
 
-    async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> None:
+    async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> Object:
         self._note("patch", resource, name)
-        await self.inner.patch(resource, namespace, name, operations)
+        return await self.inner.patch(resource, namespace, name, operations)
 
-    async def delete(self, resource: Resource, namespace: str, name: str, version: str, *, force: bool = False) -> None:
+    async def delete(
+        self, resource: Resource, namespace: str, name: str, version: str, *, force: bool = False
+    ) -> Object | None:
         self._note("force" if force else "delete", resource, name)
-        await self.inner.delete(resource, namespace, name, version, force=force)
+        return await self.inner.delete(resource, namespace, name, version, force=force)
 
-    async def replace_status(self, resource: Resource, obj: Object) -> None:
+    async def replace_status(self, resource: Resource, obj: Object) -> Object:
         self._note("replace_status", resource, obj["metadata"]["name"])
-        await self.inner.replace_status(resource, obj)
+        return await self.inner.replace_status(resource, obj)
 
 
 class Replicas:

@@ -6,19 +6,10 @@ from typing import Any
 import pytest
 
 from tests.controller.apiserver import ApiServer, wait_until
-from tests.jobs import a_container, a_template, job_object
+from tests.controller.applied_jobs import a_container_with, applied
+from tests.jobs import a_template, job_object
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
-
-
-def applied(server: ApiServer, job: dict[str, Any]) -> str:
-    """What kubectl says when the user applies the job."""
-    meta = {key: value for key, value in job["metadata"].items() if key in {"name", "namespace"}}
-    return server.kubectl("apply", "-f", "-", manifest={**job, "metadata": meta}, check=False)
-
-
-def a_container_with(**fields: Any) -> dict[str, Any]:
-    return a_template(a_container(**fields))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda file: str(file.name))
@@ -158,96 +149,6 @@ def test_a_good_name_is_accepted(api_server: ApiServer, namespace: str, name: st
     assert "created" in applied(api_server, job_object(name=name, namespace=namespace))
 
 
-FULL: dict[str, Any] = {
-    "strategy": "MultiWorkerMirrored",
-    "replicaSpecs": {"Worker": {"replicas": 2, "template": a_container_with(args=["--epochs=25"])}},
-    "template": {**a_container_with(args=["--epochs=25"]), "metadata": {"labels": {"team": "quantum"}}},
-    "circuit": {"qubits": 8},
-    "profiler": {"port": 6009},
-    "managedBy": "quantumtraining.dev/qtj-operator",
-}
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [
-        {"template": a_container_with(args=["--epochs=26"])},
-        {"template": {**FULL["template"], "metadata": {"labels": {"team": "other"}}}},
-        {"template": a_template(a_container(args=["--epochs=25"]), nodeSelector={"gpu": "yes"})},
-        {"replicaSpecs": {"Worker": {"replicas": 3}}},
-        {"replicaSpecs": {"Worker": {"replicas": 2, "template": a_container_with(args=["--epochs=26"])}}},
-        {"circuit": {"qubits": 9}},
-        {"circuit": None},
-        {"artifacts": {"uri": "gs://other-bucket/qcnn"}},
-        {"artifacts": {"uri": "gs://lab-bucket/qcnn", "weights": "w.h5"}},
-        {"profiler": {"port": 6010}},
-        {"strategy": None},
-        {"managedBy": "kueue.x-k8s.io/multikueue"},
-        {"managedBy": None},
-    ],
-    ids=lambda edit: f"{next(iter(edit))}",
-)
-def test_what_shapes_the_training_cannot_be_changed(
-    api_server: ApiServer, namespace: str, edit: dict[str, Any]
-) -> None:
-    applied(api_server, job_object(namespace=namespace, **FULL))
-    api_server.set_status("qtj", namespace, "qcnn", {"attempt": 1, "specDigest": "5eed"})
-
-    said = applied(api_server, job_object(namespace=namespace, **{**FULL, **edit}))
-
-    (field,) = edit
-    assert f"{field} cannot be changed once the job has started: create a job with another name" in said
-    assert f"spec.{field}: " in said
-
-
-@pytest.mark.parametrize(
-    "status",
-    [
-        {},
-        {"phase": "Suspended"},
-        {"phase": "Failed", "reason": "InvalidSpec"},
-        {"phase": "Failed", "attempt": 1, "activeSince": "2030-01-01T00:00:00Z"},
-        {"phase": "Suspended", "attempt": 2, "activeSince": "2030-01-01T00:00:00Z"},
-        {"phase": "Pending", "reason": "ChildRejected", "attempt": 3, "activeSince": "2030-01-01T00:00:00Z"},
-    ],
-    ids=str,
-)
-def test_before_anything_has_run_everything_may_be_changed(
-    api_server: ApiServer, namespace: str, status: dict[str, Any]
-) -> None:
-    applied(api_server, job_object(namespace=namespace, **FULL))
-    api_server.set_status("qtj", namespace, "qcnn", status)
-
-    said = applied(api_server, job_object(namespace=namespace, **{**FULL, "circuit": {"qubits": 9}}))
-
-    assert "configured" in said
-
-
-BEGUN = {"attempt": 1, "activeSince": "2030-01-01T00:00:00Z"}
-
-
-@pytest.mark.parametrize(
-    "status",
-    [
-        {"phase": "Running", "attempt": 1},
-        {"phase": "Failed", "attempt": 1},
-        {**BEGUN, "phase": "Pending", "reason": "Starting"},
-        {**BEGUN, "phase": "Suspended", "firstRunningTime": "2030-01-01T00:00:00Z"},
-        {**BEGUN, "phase": "Pending", "reason": "ChildRejected", "firstRunningTime": "2030-01-01T00:00:00Z"},
-    ],
-    ids=str,
-)
-def test_once_something_has_run_or_is_on_its_way_nothing_that_shapes_training_may_be_changed(
-    api_server: ApiServer, namespace: str, status: dict[str, Any]
-) -> None:
-    applied(api_server, job_object(namespace=namespace, **FULL))
-    api_server.set_status("qtj", namespace, "qcnn", status)
-
-    assert "cannot be changed" in applied(
-        api_server, job_object(namespace=namespace, **{**FULL, "circuit": {"qubits": 9}})
-    )
-
-
 @pytest.mark.parametrize("name", ["Not A Label!", "-team", "team-", "a" * 64])
 def test_a_queue_is_named_by_a_label(api_server: ApiServer, namespace: str, name: str) -> None:
     policy = {"schedulingPolicy": {"queueName": name}}
@@ -257,46 +158,11 @@ def test_a_queue_is_named_by_a_label(api_server: ApiServer, namespace: str, name
     )
 
 
-@pytest.mark.parametrize("policy", [{"gang": True}, {"queueName": "team"}], ids=str)
-def test_how_pods_come_onto_nodes_is_settled_while_there_are_pods(
-    api_server: ApiServer, namespace: str, policy: dict[str, Any]
-) -> None:
-    wanted = {**FULL, "runPolicy": {"schedulingPolicy": policy}}
-    applied(api_server, job_object(namespace=namespace, **FULL))
-
-    refused = applied(api_server, job_object(namespace=namespace, **wanted))
-    applied(api_server, job_object(namespace=namespace, **FULL, suspend=True))
-    taken = applied(api_server, job_object(namespace=namespace, **wanted))
-
-    assert "runPolicy.schedulingPolicy cannot be changed while the job has pods: suspend it first" in refused
-    assert "configured" in taken
-
-
 @pytest.mark.parametrize("seconds", ["activeDeadlineSeconds", "pendingDeadlineSeconds", "ttlSecondsAfterFinished"])
 def test_no_time_is_longer_than_dates_reach(api_server: ApiServer, namespace: str, seconds: str) -> None:
     said = applied(api_server, job_object(namespace=namespace, runPolicy={seconds: 2**31}))
 
     assert f"spec.runPolicy.{seconds}: Invalid value: 2147483648: " in said
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [
-        {"inference": {"args": ["infer", "--shots=100"]}},
-        {"inference": None},
-        {"inference": {"template": a_template(a_container(image="small"))}},
-        {"runPolicy": {"backoffLimit": 9}},
-        {"runPolicy": {"activeDeadlineSeconds": 60, "cleanPodPolicy": "All"}},
-        {"suspend": True},
-    ],
-    ids=str,
-)
-def test_what_does_not_shape_the_training_can_be_changed(
-    api_server: ApiServer, namespace: str, edit: dict[str, Any]
-) -> None:
-    applied(api_server, job_object(namespace=namespace, **FULL, inference={}))
-
-    assert "configured" in applied(api_server, job_object(namespace=namespace, **{**FULL, "inference": {}, **edit}))
 
 
 def test_the_object_stays_as_the_user_wrote_it(api_server: ApiServer, namespace: str) -> None:

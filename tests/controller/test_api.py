@@ -12,8 +12,8 @@ from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.session import session
 from qtj_operator.controller.client import ApiError, Resource
 from qtj_operator.controller.metrics import Metrics
+from tests.controller.api_objects import connected, found, service
 from tests.controller.apiserver import ApiServer, free_port
-from tests.controller.test_client_contract import connected, found, service
 
 Answers = Callable[[web.Request], web.Response]
 
@@ -136,7 +136,7 @@ async def test_neither_a_refusal_nor_an_answer_from_a_cache_tells_the_time(serve
 
 
 async def test_the_watches_ask_by_the_same_name(server: Server) -> None:
-    async with session({"Authorization": "Bearer secret"}) as http:
+    async with session({"Authorization": "Bearer secret"}, lambda _objects, _version: None) as http:
         await http.get(f"http://127.0.0.1:{server.port}/api")
 
     (asked,) = server.asked

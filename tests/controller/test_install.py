@@ -15,7 +15,7 @@ from prometheus_client import generate_latest
 from qtj_contract import Progress
 from qtj_operator.controller.metrics import Metrics
 from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Programs, wait_until
-from tests.controller.test_operator import EXAMPLE, SOON, WORKERS, running
+from tests.controller.operator_process import EXAMPLE, SOON, WORKERS, running
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CLUSTER_WIDE = "system:serviceaccount:qtj-system:qtj-operator"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, wait_until
-from tests.controller.test_operator import EXAMPLE, Operator, running, started
+from tests.controller.operator_process import EXAMPLE, Operator, running, started
 
 HANDED_OVER = 10.0
 """Seconds in which a stand-by works once the leader has resigned: it asks every two."""

@@ -136,8 +136,8 @@ async def test_an_inference_job_that_ends_while_we_read_is_not_seen_complete_wit
             await self._end()
             return found
 
-        async def list(self, *query: Any) -> Any:
-            found = await super().list(*query)
+        async def list(self, *query: Any, **how: Any) -> Any:
+            found = await super().list(*query, **how)
             await self._end()
             return found
 

@@ -70,9 +70,9 @@ async def test_a_service_that_cannot_be_brought_back_ends_no_job_that_runs(call:
 class Busy(RecordingClient):
     """A cluster in which somebody else edits a Service whenever it is about to be repaired."""
 
-    async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> None:
+    async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> Object:
         self.inner.edit(resource, namespace, name, spec={**EDITED, "sessionAffinity": str(len(self.calls))})
-        await super().patch(resource, namespace, name, operations)
+        return await super().patch(resource, namespace, name, operations)
 
 
 async def test_a_service_that_changes_under_a_repair_is_looked_at_again() -> None:

@@ -15,8 +15,8 @@ from tests.controller.apiserver import ApiServer, Machine, Programs, free_port, 
 from tests.controller.conftest import install_crd
 from tests.controller.go_between import Wire
 from tests.controller.memory import Cluster, RecordingClient
+from tests.controller.operator_process import EXAMPLE, WORKERS, Operator, running, started
 from tests.controller.test_leader import works
-from tests.controller.test_operator import EXAMPLE, WORKERS, Operator, running, started
 from tests.controller.virtual_time import run
 
 NAMESPACE = "lab"

@@ -57,7 +57,7 @@ def test_an_eviction_has_no_exit_code_and_the_kubelets_word() -> None:
 
     assert pod.ending is not None
     assert (pod.ending.exit_code, pod.ending.reason) == (None, "Evicted")
-    assert pod.last_words == "The node was low on memory"
+    assert pod.end_message == "The node was low on memory"
     assert pod.retryable
 
 
@@ -81,7 +81,7 @@ def failed_init(exit_code: int, says: str = "", *, restarts: str | None = None, 
 def test_an_init_containers_exit_code_counts_by_the_contract(exit_code: int, again: bool) -> None:  # noqa: FBT001  a table's column
     pod = failed_init(exit_code, "no such bucket\n")
 
-    assert (pod.failed, pod.retryable, pod.last_words) == (True, again, "no such bucket")
+    assert (pod.failed, pod.retryable, pod.end_message) == (True, again, "no such bucket")
 
 
 def test_an_init_container_that_failed_is_named() -> None:
@@ -96,7 +96,7 @@ def test_an_eviction_for_its_own_appetite_keeps_the_kubelets_sentence_and_the_ex
     pod = parse_pod(raw_pod(phase="Failed", reason="Evicted", message=why, containerStatuses=statuses))
 
     assert pod.ending == Ending(exit_code=137, reason="Evicted", text=why)
-    assert pod.last_words == why.rstrip(".")
+    assert pod.end_message == why.rstrip(".")
     assert not pod.taken_away
 
 
@@ -110,11 +110,11 @@ def test_what_the_kubelet_says_of_a_pod_is_no_word_on_a_program_that_ended_well(
     assert pod.message.weights is not None
 
 
-def test_escape_sequences_of_a_program_are_no_last_words() -> None:
+def test_escape_sequences_of_a_program_are_no_end_message() -> None:
     log = "\x1b[31mTraceback\x1b[0m\n\x1b]0;owned\x07ValueError: \x1b[1mno\x1b[0m\x08 such file"
     pod = parse_pod(raw_pod(phase="Failed", containerStatuses=[container(terminated=terminated(1, log))]))
 
-    assert pod.last_words == "ValueError: no such file"
+    assert pod.end_message == "ValueError: no such file"
 
 
 def test_an_eviction_during_initialization_is_no_exit_code_of_an_init_container() -> None:
@@ -138,7 +138,7 @@ def test_an_end_is_told_in_the_kubelets_words_and_where_it_has_none_in_ours() ->
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("", "it left no message"),
         ("Traceback:\n  line 3\nno bucket.\n\n", "no bucket"),
@@ -146,10 +146,10 @@ def test_an_end_is_told_in_the_kubelets_words_and_where_it_has_none_in_ours() ->
         ('{"metrics": {}}', '{"metrics": {}}'),
     ],
 )
-def test_the_last_words_are_one_line(text: str, words: str) -> None:
+def test_the_end_message_is_one_line(text: str, message: str) -> None:
     pod = parse_pod(raw_pod(phase="Failed", containerStatuses=[container(terminated=terminated(1, text))]))
 
-    assert pod.last_words == words
+    assert pod.end_message == message
 
 
 def test_the_termination_message_is_read_by_the_contract() -> None:

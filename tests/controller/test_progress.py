@@ -75,6 +75,32 @@ async def test_what_the_leader_says_is_known_and_its_job_is_looked_at() -> None:
     assert hints == [KEY]
 
 
+async def test_the_step_alone_is_worth_a_look_only_now_and_then_and_an_epoch_or_a_checkpoint_always() -> None:
+    hints: list[Key] = []
+    poller = ProgressPoller(hints.append)
+    poller._period = 0.01
+    said = [Progress(epoch=1, step=1)]
+    poller.follow(KEY, LEADER)
+
+    async def after(progress: Progress) -> int:
+        """How many looks there were once this is known."""
+        said.append(progress)
+        await soon(lambda: poller.latest(KEY) == progress)
+        return len(hints)
+
+    def latest() -> str:
+        return said[-1].to_json()
+
+    async with leader(latest), polling(poller):
+        assert await after(Progress(epoch=1, step=1)) == 1
+        assert await after(Progress(epoch=1, step=2)) == 1
+        assert await after(Progress(epoch=2, step=3)) == 2
+        assert await after(Progress(epoch=2, step=4, checkpoint_step=4)) == 3
+        assert await after(Progress(epoch=2, step=5, checkpoint_step=4)) == 3
+        poller._patience = 0
+        await soon(lambda: len(hints) == 4)
+
+
 async def test_a_leader_cannot_send_the_operator_to_others() -> None:
     asked: list[str] = []
     poller = ProgressPoller(lambda _: None)

@@ -1,30 +1,13 @@
-"""The work queue: each key at most once, one pass at a time, with back-off after errors. Time is virtual."""
+"""The work queue: each key at most once, one pass at a time. Time is virtual."""
 
 import asyncio
-import weakref
 from collections import Counter
 
 import pytest
 
 from qtj_operator.controller.queue import WorkQueue
+from tests.controller.drained_queue import drained, now
 from tests.controller.virtual_time import run
-
-
-def now() -> float:
-    return round(asyncio.get_running_loop().time(), 6)
-
-
-async def drained(queue: WorkQueue[str], until: float = 0) -> list[tuple[float, str]]:
-    """The keys that come due by then, each with the moment; every pass is short and goes well."""
-    taken = []
-    try:
-        async with asyncio.timeout(until + 0.001):
-            while True:
-                key = await queue.take()
-                taken.append((now(), key))
-                queue.done(key)
-    except TimeoutError:
-        return taken
 
 
 def test_a_key_that_is_added_often_is_looked_at_once() -> None:
@@ -171,82 +154,6 @@ def test_a_key_that_is_due_later_may_be_looked_at_now_as_well() -> None:
     assert run(story()) == [(0, "a"), (10, "a")]
 
 
-async def failing(queue: WorkQueue[str], times: int) -> list[float]:
-    """The delays after as many failed passes over one key."""
-    delays = []
-    queue.add("a")
-    for _ in range(times):
-        key = await queue.take()
-        delays.append(queue.retry(key))
-    return delays
-
-
-def test_back_off_doubles_and_ends_at_a_minute() -> None:
-    assert run(failing(WorkQueue(jitter=0), 12)) == [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 60, 60, 60]
-
-
-def test_a_failed_key_returns_after_its_delay_and_not_before() -> None:
-    async def story() -> float:
-        await failing(queue := WorkQueue[str](jitter=0), 3)
-        await queue.take()
-        return now()
-
-    assert run(story()) == 1.4
-
-
-def test_success_resets_the_back_off() -> None:
-    async def story() -> list[float]:
-        await failing(queue := WorkQueue[str](jitter=0), 5)
-        queue.done(await queue.take())
-        return await failing(queue, 1)
-
-    assert run(story()) == [0.2]
-
-
-def test_back_off_of_one_key_says_nothing_of_another() -> None:
-    async def story() -> float:
-        await failing(queue := WorkQueue[str](jitter=0), 5)
-        queue.add("b")
-        return queue.retry(await queue.take())
-
-    assert run(story()) == 0.2
-
-
-def test_keys_that_failed_together_return_apart() -> None:
-    async def story() -> list[float]:
-        queue: WorkQueue[str] = WorkQueue(jitter=0.2)
-        for key in "abcdefghij":
-            queue.add(key)
-        return [queue.retry(await queue.take()) for _ in range(10)]
-
-    delays = run(story())
-    assert len(set(delays)) > 1
-    assert all(0.2 <= delay <= 0.2 * 1.2 for delay in delays)
-
-
-def test_a_key_that_failed_is_looked_at_at_once_when_something_happens() -> None:
-    async def story() -> float:
-        await failing(queue := WorkQueue[str](jitter=0), 9)
-        begin = now()
-        queue.add("a")
-        await queue.take()
-        return now() - begin
-
-    assert run(story()) == 0
-
-
-def test_what_happens_during_a_pass_that_fails_waits_for_the_back_off() -> None:
-    async def story() -> list[tuple[float, str]]:
-        queue: WorkQueue[str] = WorkQueue(jitter=0)
-        queue.add("a")
-        key = await queue.take()
-        queue.add("a")
-        queue.retry(key)
-        return await drained(queue, until=10)
-
-    assert run(story()) == [(0.2, "a")]
-
-
 def test_a_wait_for_nothing_is_an_error_of_the_test_and_not_a_hang() -> None:
     with pytest.raises(RuntimeError, match="nothing will ever happen"):
         run(WorkQueue[str]().take())
@@ -265,67 +172,3 @@ async def test_a_worker_that_is_cancelled_while_it_is_woken_ends() -> None:
 
     await asyncio.wait([worker], timeout=5)
     assert worker.cancelled()
-
-
-def test_a_key_that_waits_no_more_is_not_handed_out_when_its_time_comes() -> None:
-    async def story() -> list[tuple[float, str]]:
-        queue: WorkQueue[str] = WorkQueue()
-        queue.add_after("gone", 5)
-        queue.add_after("there", 6)
-        queue.wait_no_more("gone")
-        return await drained(queue, until=10)
-
-    assert run(story()) == [(6, "there")]
-
-
-def test_a_key_that_waits_no_more_may_wait_again() -> None:
-    async def story() -> list[tuple[float, str]]:
-        queue: WorkQueue[str] = WorkQueue()
-        queue.add_after("a", 5)
-        queue.wait_no_more("a")
-        queue.add_after("a", 7)
-        queue.wait_no_more("b")
-        return await drained(queue, until=10)
-
-    assert run(story()) == [(7, "a")]
-
-
-class _Name(str):
-    """A key of which one can tell whether anybody still holds it."""
-
-    __slots__ = ("__weakref__",)
-
-
-def test_nothing_is_kept_of_keys_that_wait_no_more() -> None:
-    async def story() -> list[object]:
-        queue: WorkQueue[str] = WorkQueue()
-        keys = [_Name(f"job-{number}") for number in range(10)]
-        kept = [weakref.ref(key) for key in keys]
-        for key in keys:
-            queue.add_after(key, 7 * 24 * 3600)
-        while keys:
-            queue.wait_no_more(keys.pop())
-        del key
-        return [name for ref in kept if (name := ref()) is not None]
-
-    assert run(story()) == []
-
-
-def test_a_key_that_is_made_due_earlier_again_and_again_takes_no_more_room() -> None:
-    async def story() -> int:
-        queue: WorkQueue[str] = WorkQueue()
-        marks = [_Name("a") for _ in range(200)]
-        kept = [weakref.ref(mark) for mark in marks]
-        while marks:
-            queue.add_after(marks.pop(), 7 * 24 * 3600 - (200 - len(marks)))
-        return sum(ref() is not None for ref in kept)
-
-    assert run(story()) < 5
-
-
-def test_a_server_that_says_how_long_to_wait_is_heeded() -> None:
-    async def story() -> list[float]:
-        queue: WorkQueue[str] = WorkQueue(jitter=0)
-        return [queue.retry("a", shortest=shortest) for shortest in (0, 7, 0.1, 3600)]
-
-    assert run(story()) == [0.2, 7, 0.8, 60], "no longer than the longest pause"

@@ -25,15 +25,17 @@ class Webhook(RecordingClient):
     def edits(self, obj: dict[str, Any]) -> None:
         self.mutation(obj["spec"])
 
-    async def create(self, resource: Resource, manifest: Object) -> None:
-        await super().create(resource, manifest)
+    async def create(self, resource: Resource, manifest: Object) -> Object:
+        meta = manifest["metadata"]
+        created = await super().create(resource, manifest)
         if resource is Resource.SERVICES:
-            meta = manifest["metadata"]
             self.inner.store.update(resource, meta["namespace"], meta["name"], self.edits)
+        return created
 
-    async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> None:
-        await super().patch(resource, namespace, name, operations)
+    async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> Object:
+        patched = await super().patch(resource, namespace, name, operations)
         self.inner.store.update(resource, namespace, name, self.edits)
+        return patched
 
 
 def with_webhook(mutation: Mutation) -> Lab:

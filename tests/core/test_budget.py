@@ -1,4 +1,4 @@
-"""Restarts that count: of the whole job, or since the last checkpoint that advanced."""
+"""Restarts that count: of the whole job, or since the last new checkpoint."""
 
 from typing import Any
 

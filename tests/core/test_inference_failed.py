@@ -160,7 +160,7 @@ def test_an_inference_job_may_fail_or_be_done_although_no_pod_of_it_is_left() ->
     failure = replace(failed, inference=replace(failed.inference, pods=())).decide()
     success = replace(done, inference=replace(done.inference, pods=())).decide()
 
-    assert [event.message for event in failure.events] == ["qcnn-inference failed: no pod of it could run"]
+    assert [event.message for event in failure.events] == ["qcnn-inference failed: none of its pods could run"]
     assert [event.message for event in success.events] == ["inference is done: no metrics"]
 
 

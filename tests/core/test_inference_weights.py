@@ -37,7 +37,7 @@ def test_inference_that_requires_weights_fails_if_none_are_named() -> None:
     assert decision.actions == ()
     assert decision.events[0].message == (
         "spec.inference.requireWeights asks for weights, and neither the program's termination message nor "
-        "spec.artifacts.weights names any: set requireWeights to false, and inference runs without"
+        "spec.artifacts.weights names any: set requireWeights to false to run inference without weights"
     )
 
 

@@ -194,7 +194,7 @@ def test_a_job_that_never_started_says_nothing_of_running() -> None:
     world = new_job(circuit={"qubits": 40}, template=a_template(a_container(resources={"limits": {"memory": "1Gi"}})))
 
     for status in (world.decide().status, world.recorded().decide().status):
-        assert [condition.type for condition in status.conditions or ()] == ["Failed"]
+        assert [condition.type for condition in status.conditions or ()] == ["Failed", "Reconciling", "Stalled"]
 
 
 @pytest.mark.parametrize("field", [{"restartPolicy": "Always"}, {"restartPolicyRules": [{"action": "Restart"}]}])

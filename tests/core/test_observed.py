@@ -45,7 +45,7 @@ def test_the_gang_and_those_that_stand_alone_are_all_there_are() -> None:
 def test_a_program_that_ran_out_of_memory_has_the_limit_as_its_last_word() -> None:
     (pod,) = pods_of({"worker-0": {"exit_code": 137, "reason": "OOMKilled", "says": "epoch 3 of 25"}})
 
-    assert pod.last_words == (
+    assert pod.end_message == (
         "it needed more memory than resources.limits.memory allows: raise that, or lower the batch, the qubits or the "
         "filters"
     )

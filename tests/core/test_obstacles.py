@@ -75,6 +75,7 @@ def test_a_refusal_leaves_alone_what_else_is_known_of_the_job() -> None:
     assert [(c.type, c.reason) for c in status.conditions or ()] == [
         ("Running", "ChildRejected"),
         ("Suspended", "Resumed"),
+        ("Reconciling", "ChildRejected"),
     ]
     assert status.observed_generation == 3
 

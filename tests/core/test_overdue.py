@@ -30,8 +30,9 @@ def failed_message(world: World, **delta: float) -> str:
     return next(c.message for c in world.decide(later(**delta)).status.conditions or () if c.type == "Failed")
 
 
-def test_the_first_pass_knows_when_to_look_again() -> None:
-    assert new_job(**ACTIVE).decide().wake_at == later(seconds=60)
+def test_the_first_pass_only_records_and_the_second_knows_when_to_look_again() -> None:
+    assert new_job(**ACTIVE).decide().wake_at is None
+    assert new_job(**ACTIVE).recorded().decide().wake_at == later(seconds=60)
 
 
 def test_a_job_that_runs_wakes_up_at_its_deadline() -> None:

@@ -127,6 +127,14 @@ def test_a_job_whose_pods_never_left_pending_has_not_ended_its_training() -> Non
     assert running(late).reason == running(late.without_pods()).reason == "NotStarted"
 
 
+def test_a_job_whose_pods_are_seen_to_have_started_only_after_its_end_has_ended_its_training() -> None:
+    late = starting_job(runPolicy={"activeDeadlineSeconds": 60}).recorded(later(minutes=2))
+    seen = late.with_pods(phase="Running").recorded(later(minutes=3))
+
+    assert running(late).reason == "NotStarted"
+    assert running(seen).reason == running(seen.without_pods()).reason == "TrainingEnded"
+
+
 def test_a_job_that_failed_in_its_first_attempt_has_ended_its_training() -> None:
     failed = starting_job().with_pod("worker-0", exit_code=1).recorded()
 

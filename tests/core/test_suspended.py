@@ -42,6 +42,7 @@ def test_a_suspension_is_recorded_before_anything_is_done() -> None:
     assert [(c.type, c.status) for c in decision.status.conditions or ()] == [
         ("Running", "False"),
         ("Suspended", "True"),
+        ("Reconciling", "False"),
     ]
 
 

@@ -21,7 +21,7 @@ from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod, Waiting
 from qtj_operator.manifests.inference import inference_run
 from qtj_operator.manifests.manifest import Manifest
-from qtj_operator.manifests.service import replica_service
+from qtj_operator.manifests.service import replica_service, replicas_of_services
 from tests.jobs import a_job
 
 __all__ = [
@@ -96,9 +96,19 @@ class World(Observed):
     def with_service(self, replica: str, **spec: Any) -> Self:
         """Somebody edited the replica's Service."""
         (replica_id,) = (each for each in self.job.replicas() if _called(each) == replica)
-        built = stored(replica_service(self.job, replica_id))
+        return self._with_edited(replica_service(self.job, replica_id), spec)
+
+    def with_shared_service(self, **spec: Any) -> Self:
+        """Somebody edited the Service of all replicas."""
+        return self._with_edited(replica_service(self.job, None), spec)
+
+    def _with_edited(self, service: Manifest, spec: Mapping[str, Any]) -> Self:
+        built = stored(service)
         edited = parse_service({**built, "spec": {**built["spec"], **spec}})
         return replace(self, services={**self.services, edited.name: edited})
+
+    def without_services(self) -> Self:
+        return replace(self, services={})
 
     def without_service(self, replica: str) -> Self:
         name = f"{self.job.name}-{replica}"
@@ -106,7 +116,8 @@ class World(Observed):
 
     def with_services(self) -> Self:
         """The replicas' Services as the API server has them."""
-        services = [parse_service(stored(replica_service(self.job, replica))) for replica in self.job.replicas()]
+        replicas = replicas_of_services(self.job).values()
+        services = [parse_service(stored(replica_service(self.job, replica))) for replica in replicas]
         return replace(self, services={service.name: service for service in services})
 
     def with_inference(self, **how: Any) -> Self:

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Machine, Programs, wait_until
+from tests.controller.operator_process import EXAMPLE, READY, SOON, WORKERS, Cluster, running
 from tests.controller.test_install import may, of_kind
-from tests.controller.test_operator import EXAMPLE, READY, SOON, WORKERS, Cluster, running
 from tests.deploy.chart import CHART, DEPLOY, Helm
 
 QUANTUM = OPERATOR.split(":")[2]

@@ -6,7 +6,19 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.e2e import admission, bad_input, chaos, gangs, nodes, qcnn, rendered, same_status, tensorboard, tutorial
+from tests.e2e import (
+    admission,
+    bad_input,
+    chaos,
+    gangs,
+    gitops,
+    nodes,
+    qcnn,
+    rendered,
+    same_status,
+    tensorboard,
+    tutorial,
+)
 from tests.e2e.checks import Checks
 from tests.e2e.diagnose import diagnose
 from tests.e2e.install import install_operator, install_storage, remove_namespace
@@ -14,6 +26,7 @@ from tests.e2e.kubectl import KubectlError
 from tests.e2e.monitoring.scenario import monitored
 from tests.e2e.operator_killed import killed_operator
 from tests.e2e.outage import outage
+from tests.e2e.shared_service import shared_service
 from tests.e2e.upgrade import upgrade
 from tests.e2e.world import World
 
@@ -41,6 +54,7 @@ TOGETHER: Mapping[str, Scenario] = {
     "mutating-webhook": admission.mutating_webhook,
     "failing-webhook": admission.failing_webhook,
     "gangs": gangs.gangs,
+    "shared-service": shared_service,
     "tutorial": tutorial.run,
     "tensorboard": tensorboard.run,
 }
@@ -53,8 +67,11 @@ CLUSTER: Mapping[str, Scenario] = {
     "upgrade": upgrade,
 }
 """Scenarios that affect every job run one after the other."""
+LONG: Mapping[str, Scenario] = {"gitops": gitops.gitops}
+"""Scenarios that run only if they are named: their programs take long to build."""
 OPERATOR = "operator"
-NAMES = (*ALONE, OPERATOR, *TOGETHER, *CLUSTER)
+DEFAULT = (*ALONE, OPERATOR, *TOGETHER, *CLUSTER)
+NAMES = (*DEFAULT, *LONG)
 
 
 def main(words: Sequence[str]) -> int:
@@ -71,7 +88,7 @@ def main(words: Sequence[str]) -> int:
         install_storage(NAMESPACE)
     with World(NAMESPACE) as world:
         for number in range(options.repeat):
-            _round(checks, world, options.names or NAMES, random.Random(options.seed + number) if number else None)
+            _round(checks, world, options.names or DEFAULT, random.Random(options.seed + number) if number else None)
     if checks.failed:
         diagnose(NAMESPACE)
     else:
@@ -95,14 +112,16 @@ def _round(checks: Checks, world: World, names: Sequence[str], chance: random.Ra
         for name, scenario in {OPERATOR: operator, **TOGETHER}.items():
             if name in names:
                 pool.submit(run, name, scenario)
-    for name, scenario in CLUSTER.items():
+    for name, scenario in {**CLUSTER, **LONG}.items():
         if name in names:
             run(name, scenario)
 
 
 def _options(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.e2e", description="End-to-end tests on the test cluster.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; default: all")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; default: all but {', '.join(LONG)}"
+    )
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="rounds")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the moments drawn after the first round")
     options = parser.parse_args(words)

@@ -31,7 +31,7 @@ class Painter(LiveView):
 
     def say(self, sentence: str, style: str = "") -> None:
         """Writes a line on the picture, as long as it is not finished."""
-        if not self._is_painted and "artifacts go to" not in sentence:
+        if not self._is_painted and "artifacts are stored in" not in sentence:
             self._paper.print(f"{self._now():7.1f} s  {sentence}", style=style, highlight=False)
 
     def show_change(self, change: Change) -> None:

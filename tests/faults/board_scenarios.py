@@ -6,7 +6,7 @@ from typing import Any
 from qtj_operator.controller.client import Resource
 from tests.faults.actors import NAMESPACE, Cluster, Deed, Script
 from tests.faults.admission import Denial
-from tests.faults.scenarios import Scenario
+from tests.faults.scenario import Scenario
 
 __all__ = ["BOARD_SCENARIOS"]
 

@@ -1,19 +1,15 @@
-"""Every scenario with a fault at every write, at every watch event and at every pass.
-
-A pass is interrupted by a restart, or reads what has changed since.
-"""
+"""Every scenario with a fault at every write, trouble with every event of the watches, and a restart at every pass."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.faults.client import Fault, Plan
+from tests.faults.life import Life
+from tests.faults.mishaps import Mishap, Watch
 from tests.faults.oracle import MAX_EVENTS, canonical
-from tests.faults.scenarios import Scenario
-from tests.faults.simulation import Delay, Life, Mishap, Watch
-
-BEHIND = (1, 2, 16)
-"""By how many changes a pass reads too early: a request or a gang that was written since, a whole attempt."""
+from tests.faults.scenario import Scenario
+from tests.faults.watches import Trouble
 
 
 @dataclass(frozen=True)
@@ -82,12 +78,10 @@ def _mishaps(calm: Life) -> Iterator[Mishap]:
         for fault in Fault:
             yield Mishap(Plan(write, fault))
     for event in range(calm.events):
-        yield Mishap(watch=Watch(drop=event))
-        yield Mishap(watch=Watch(double=event))
+        for trouble in Trouble:
+            yield Mishap(watch=Watch(event, trouble))
     for number in range(calm.operator.passes):
         yield Mishap(restart_before=number)
-        for changes in BEHIND:
-            yield Mishap(delay=Delay(number, changes))
 
 
 def _divergence(case: Case, expected: dict[str, Any]) -> str | None:
@@ -97,6 +91,17 @@ def _divergence(case: Case, expected: dict[str, Any]) -> str | None:
     except Exception as error:  # noqa: BLE001  whatever it is, it is a divergence
         return f"{case}: {type(error).__name__}: {error}"
     seen, problem = canonical(life.store, case.scenario.drained), _broken(case, life)
-    if problem is not None or seen == expected:
+    if problem is not None or seen == expected or _was_never_seen(case, seen, expected):
         return problem
     return f"{case}: \n  {seen}\n  where without the fault it is\n  {expected}"
+
+
+def _was_never_seen(case: Case, seen: dict[str, Any], expected: dict[str, Any]) -> bool:
+    """Whether a pod has ended and vanished while its watch was behind, and so counts as lost: one disruption more.
+
+    The Job controller prevents this with a finalizer on each pod. Ours have none, so that nothing ever holds them.
+    """
+    if not case.scenario.drained or case.mishap.watch.trouble not in {Trouble.LATE, Trouble.STALLED, Trouble.LOST}:
+        return False
+    jobs = [{**job, "attempt": job["attempt"] + 1, "disruptions": 1} for job in expected["jobs"]]
+    return seen == {**expected, "jobs": jobs}

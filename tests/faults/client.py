@@ -5,12 +5,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import TypeVar
 
 from qtj.local.client import MemoryClient
 from qtj.local.store import ClusterStore
 from qtj_operator.controller.client import ApiError, Object, Resource
 from tests.faults.admission import Gatekeeper
 from tests.faults.invariants import Invariants
+from tests.faults.memory import OwnWrites
+
+T = TypeVar("T")
 
 
 class Crash(BaseException):
@@ -44,11 +48,14 @@ class Plan:
 
 
 class FaultyClient:
-    """A `Client` that counts writes and spoils one of them, and that may read the past.
+    """A `Client` that counts writes and spoils one of them.
 
     Attributes:
         plan: The write to spoil, if any.
         writes: How many there were.
+        reads: How many reads there were.
+        own: What the operator was answered.
+        seen: What the operator has seen of an object.
     """
 
     def __init__(
@@ -59,71 +66,87 @@ class FaultyClient:
         gatekeeper: Gatekeeper,
         plan: Plan | None = None,
     ) -> None:
-        self._store = store
         self._clock = clock
         self._invariants = invariants
         self._gatekeeper = gatekeeper
-        self._client = self._reader = MemoryClient(store)
+        self._client = MemoryClient(store)
         self._dead = False
         self.plan = plan
-        self.writes = 0
+        self.writes = self.reads = 0
+        self.own = OwnWrites()
+        self.seen: Callable[[Resource, str, str], Object | None] = lambda _resource, _namespace, _name: None
 
     def revive(self) -> None:
         """The operator has been started again."""
         self._dead = False
-
-    @contextmanager
-    def behind(self, changes: int) -> Iterator[None]:
-        """Reads the cluster as it was so many changes ago; what is written goes to the cluster as it is."""
-        self._reader = MemoryClient(self._store.as_of(max(self._store.version - changes, 0)))
-        try:
-            yield
-        finally:
-            self._reader = self._client
+        self.own.restarts()
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
         self._check()
-        return await self._reader.get(resource, namespace, name)
+        self.reads += 1
+        return await self._client.get(resource, namespace, name)
 
-    async def list(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> Sequence[Object]:
+    async def list(
+        self, resource: Resource, namespace: str | None, labels: Mapping[str, str], *, fresh: bool = False
+    ) -> Sequence[Object]:
         self._check()
-        return await self._reader.list(resource, namespace, labels)
+        self.reads += 1
+        return await self._client.list(resource, namespace, labels, fresh=fresh)
 
-    async def create(self, resource: Resource, manifest: Object) -> None:
-        async def request() -> None:
+    async def create(self, resource: Resource, manifest: Object) -> Object:
+        async def request() -> Object:
             try:
                 self._gatekeeper.check(resource, manifest)
             except ApiError:
                 self._invariants.refuses()
                 raise
-            await self._client.create(resource, manifest)
+            meta = manifest["metadata"]
+            there = await self._client.get(resource, meta["namespace"], meta["name"])
+            if there is not None:
+                self.own.exists(resource, manifest, there)
+            return await self._client.create(resource, manifest)
 
         self._invariants.tries("create", resource, manifest["metadata"]["name"])
-        await self._write(request)
+        created = await self._write(request)
+        self.own.created(created)
+        return created
 
-    async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> None:
+    async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> Object:
         self._invariants.tries("patch", resource, name)
-        await self._write(lambda: self._client.patch(resource, namespace, name, operations))
+        return await self._write(lambda: self._client.patch(resource, namespace, name, operations))
 
-    async def delete(self, resource: Resource, namespace: str, name: str, version: str, *, force: bool = False) -> None:
-        self._invariants.deletes(await self._reader.get(resource, namespace, name), self._clock(), force=force)
-        await self._write(lambda: self._client.delete(resource, namespace, name, version, force=force))
+    async def delete(
+        self, resource: Resource, namespace: str, name: str, version: str, *, force: bool = False
+    ) -> Object | None:
+        self._invariants.deletes(self.seen(resource, namespace, name), self._clock(), force=force)
+        with self._at(resource, name, version):
+            return await self._write(lambda: self._client.delete(resource, namespace, name, version, force=force))
 
-    async def replace_status(self, resource: Resource, obj: Object) -> None:
+    async def replace_status(self, resource: Resource, obj: Object) -> Object:
         self._invariants.tries("replace the status of", resource, obj["metadata"]["name"])
-        await self._write(lambda: self._client.replace_status(resource, obj))
+        with self._at(resource, obj["metadata"]["name"], obj["metadata"]["resourceVersion"]):
+            return await self._write(lambda: self._client.replace_status(resource, obj))
+
+    @contextmanager
+    def _at(self, resource: Resource, name: str, version: str) -> Iterator[None]:
+        """A write to what was seen at this version."""
+        try:
+            yield
+        except ApiError as error:
+            if error.reason == "Conflict" and error not in _REFUSALS.values():
+                self.own.conflicts(resource, name, version)
+            raise
 
     def _check(self) -> None:
         if self._dead:
             raise Crash
 
-    async def _write(self, request: Callable[[], Awaitable[None]]) -> None:
+    async def _write(self, request: Callable[[], Awaitable[T]]) -> T:
         self._check()
         plan, at = self.plan, self.writes
         self.writes += 1
         if plan is None or plan.write != at:
-            await request()
-            return
+            return await request()
         if plan.fault in _REFUSALS:
             raise _REFUSALS[plan.fault]
         if plan.fault != Fault.CRASH_BEFORE:

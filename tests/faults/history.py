@@ -15,7 +15,7 @@ from qtj_operator.controller.client import Resource
 from qtj_operator.core.pod import FINISHED
 from tests.faults.actors import NAMESPACE
 from tests.faults.deployments import wrong_board
-from tests.faults.invariants import wanted_run
+from tests.faults.wrong import wanted_run
 
 
 @dataclass

@@ -1,23 +1,31 @@
 """What must hold at every change of the cluster, and at the end of every pass, whatever goes wrong."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from qtj.local.store import Change
-from qtj_operator.api.conditions import ConditionType, Reason, find, is_true, phase_of
+from qtj_operator.api.conditions import ConditionType, is_true
 from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INFERENCE, tensorboard_name
-from qtj_operator.api.status import InferencePhase, Status
+from qtj_operator.api.status import Status
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.core.failures import MAX_FAILURES
-from qtj_operator.manifests.inference import inference_run
 from tests.faults.pacing import Pacing
+from tests.faults.wrong import (
+    ENDS,
+    STOPPED,
+    is_resumed,
+    wrong_conditions,
+    wrong_counts,
+    wrong_end,
+    wrong_expiry,
+    wrong_inference,
+    wrong_stop,
+)
 
-ENDS = (ConditionType.COMPLETE, ConditionType.FAILED)
-STOPPED = (ConditionType.SUSPENDED, *ENDS)
 NODE_TIME = timedelta(seconds=15)
 """What a node has after a pod's deadline, before the pod is removed without its word."""
 
@@ -30,12 +38,10 @@ class Pass:
     """What the pass that is going on has done so far.
 
     Attributes:
-        reads: The resourceVersion of what it reads.
-        late: Whether the cluster has changed since.
+        late: Whether the cluster has changed since it was last delivered.
         refused: Whether a child was refused, which is worth an event where it hinders nothing.
     """
 
-    reads: int
     late: bool
     refused: bool = False
     moves_record: bool = False
@@ -51,7 +57,8 @@ class Invariants:
     record is safe from it, and so is what it has not seen.
     """
 
-    def __init__(self, clock: Callable[[], datetime]) -> None:
+    def __init__(self, clock: Callable[[], datetime], knows: Callable[[Resource, str, str], Object | None]) -> None:
+        self._knows = knows
         self._lost: set[str] = set()
         """Uids of those whose pods were deleted without their nodes: such a Job is deleted with its pod."""
         self._pacing = Pacing(clock)
@@ -59,16 +66,15 @@ class Invariants:
         self._jobs: dict[str, Object] = {}
         self._read: dict[str, Job] = {}
         self._children: dict[tuple[Resource, str], Object] = {}
-        self._born: dict[str, int] = {}
         self._counted: set[str] = set()
         self._runs: Counter[tuple[str, str]] = Counter()
         self._pass: Pass | None = None
         self.events = 0
         self.broken: list[str] = []
 
-    def begins(self, version: int, behind: int) -> None:
-        """A pass begins, which reads what there was so many changes ago."""
-        self._pass = Pass(version - behind, late=behind > 0)
+    def begins(self, *, late: bool) -> None:
+        """A pass begins, which may not see all that has happened."""
+        self._pass = Pass(late=late)
 
     def ends(self, *, well: bool) -> None:
         """The pass is over, or cut off."""
@@ -105,9 +111,11 @@ class Invariants:
         return max(self._runs.values(), default=0)
 
     def deletes(self, seen: Object | None, now: datetime, *, force: bool) -> None:
-        """The operator asks for the deletion of what it has `seen`."""
-        due = None if seen is None else seen["metadata"].get("deletionTimestamp")
-        if seen is not None and force:
+        """The operator asks for the deletion of what it has `seen`; it may have learnt since that it is gone."""
+        if seen is None:
+            return
+        due = seen["metadata"].get("deletionTimestamp")
+        if force:
             self._lost.add(_controller(seen))
         self._demand(force == (due is not None), "a deletion is asked for once, and insisted on afterwards")
         self._demand(
@@ -119,8 +127,6 @@ class Invariants:
         """Looks at one change."""
         if self._pass is None:
             self._pacing.news()
-        if change.type == "ADDED":
-            self._born[change.object["metadata"]["uid"]] = change.version
         if change.resource is Resource.QUANTUM_TRAINING_JOBS:
             self._job(change)
         elif change.resource is Resource.EVENTS:
@@ -138,14 +144,14 @@ class Invariants:
         if self._pass is None or before is None:
             return
         if change.type == "DELETED":
-            self._note(_wrong_expiry(self._parsed(before)))
+            self._note(wrong_expiry(self._parsed(before)))
             return
         self._pass.status_written = True
         self._demand(_the_users(before) == _the_users(change.object), "the operator touched what is the user's")
         old, new = self._parsed(before), self._parsed(change.object)
         self._pass.moves_record |= _record(old.status) != _record(new.status)
-        self._note((*_wrong_conditions(old, new), *_wrong_end(old, new), *_wrong_counts(old, new)))
-        if (new.status.attempt or 0) > 1 and new.status.attempt != old.status.attempt and not _is_resumed(old, new):
+        self._note((*wrong_conditions(old, new), *wrong_end(old, new), *wrong_counts(old, new)))
+        if (new.status.attempt or 0) > 1 and new.status.attempt != old.status.attempt and not is_resumed(old, new):
             self._note(self._pacing.began())
         known = {failure.uid for failure in old.status.failures or ()}
         counted = {failure.uid for failure in new.status.failures or ()} - known
@@ -166,10 +172,11 @@ class Invariants:
             self._demand("deletionTimestamp" not in raw["metadata"] or self._pass.late, "it revives a job that goes")
             self._created(change, self._parsed(raw))
         elif change.type == "DELETED" or "deletionTimestamp" in meta:
-            seen = self._born[meta["uid"]] <= self._pass.reads
-            self._demand(seen, f"{meta['name']} was deleted, which the pass had never seen")
+            seen = self._knows(change.resource, meta["namespace"], meta["name"])
+            never = seen is None or seen["metadata"]["uid"] != meta["uid"]
+            self._demand(not never, f"{meta['name']} was deleted, which the operator had never seen")
             if change.resource is Resource.JOBS and not self._pass.late and meta["uid"] not in self._lost:
-                self._note(_wrong_stop(change.object, self._parsed(raw)))
+                self._note(wrong_stop(change.object, self._parsed(raw)))
 
     def _created(self, change: Change, job: Job) -> None:
         if change.resource is Resource.JOBS:
@@ -183,9 +190,9 @@ class Invariants:
             not any(is_true(job.status.conditions, end) for end in ENDS), "something was created after the end"
         )
         if change.resource is Resource.JOBS:
-            self._note(_wrong_inference(change.object, job))
+            self._note(wrong_inference(change.object, job))
         if change.resource is Resource.PODS:
-            name = change.object["metadata"]["name"]
+            name = change.object["spec"].get("subdomain") or change.object["metadata"]["name"]
             self._demand((Resource.SERVICES, name) in self._children, "a pod has no Service")
             self._demand(not self.knows_finished(change.object), f"{name} had finished, and runs again")
             self._demand(not is_true(job.status.conditions, ConditionType.TRAINED), "it trains after training")
@@ -212,95 +219,6 @@ class Invariants:
     def _demand(self, holds: bool, otherwise: str) -> None:  # noqa: FBT001
         if not holds:
             self.broken.append(otherwise)
-
-
-def wanted_run(job: Job) -> str | None:
-    """Returns the digest of the inference run that the job asks for, or None without inference."""
-    return None if job.inference is None else inference_run(job.inference, job.status.weights)
-
-
-def _wrong_conditions(old: Job, new: Job) -> Iterator[str]:
-    before, after = old.status, new.status
-    true = {condition.type for condition in after.conditions or () if condition.status == "True"}
-    if (after.phase, after.reason) != phase_of(after.conditions):
-        yield f"{after.phase}, {after.reason} does not follow from the conditions"
-    if ConditionType.RUNNING in true and len(true) > 1:
-        yield f"a job that runs does nothing else: {true}"
-    if ConditionType.FAILED in true and true & {ConditionType.SUSPENDED, ConditionType.COMPLETE}:
-        yield f"a job that has failed does nothing else: {true}"
-    if is_true(before.conditions, ConditionType.TRAINED):
-        if ConditionType.TRAINED not in true:
-            yield "training was undone"
-        if (before.weights, before.attempt) != (after.weights, after.attempt):
-            yield "the weights or the attempt changed after training"
-
-
-def _wrong_end(old: Job, new: Job) -> Iterator[str]:
-    before, after = old.status, new.status
-    ended = [kind for kind in ENDS if is_true(before.conditions, kind)]
-    ends = [kind for kind in ENDS if is_true(after.conditions, kind)]
-    if (after.completion_time is not None) != bool(ends):
-        yield "there is a completion time if and only if there is an end"
-    if ended and ends and (ended, before.completion_time) != (ends, after.completion_time):
-        yield f"{ended} became {ends}"
-    if ended and not ends:
-        another = wanted_run(new) not in {None, before.inference.run if before.inference else None}
-        none = new.inference is None and ended == [ConditionType.FAILED]
-        if not is_true(before.conditions, ConditionType.TRAINED) or not (another or none):
-            yield f"{ended} was taken back, and the wanted inference is not another one"
-    failed = find(after.conditions, ConditionType.FAILED)
-    if failed and failed.status == "True" and not ended and failed.reason == Reason.DEADLINE_EXCEEDED:
-        limit, start = new.policy.active_deadline_seconds, before.start_time
-        if limit is None or start is None or (failed.last_transition_time - start).total_seconds() < limit:
-            yield "the deadline has not passed"
-
-
-def _wrong_counts(old: Job, new: Job) -> Iterator[str]:
-    before, after = old.status, new.status
-    restarted = (after.restarts or 0) - (before.restarts or 0)
-    disrupted = (after.disruptions or 0) - (before.disruptions or 0)
-    resumed = _is_resumed(old, new)
-    if restarted < 0 or disrupted < 0:
-        yield "restarts or disruptions were taken back"
-    if (after.restarts or 0) > max(new.backoff_limit, before.restarts or 0):
-        yield f"{after.restarts} restarts, and backoffLimit is {new.backoff_limit}"
-    if len(after.failures or ()) > MAX_FAILURES:
-        yield "too many failures are kept"
-    if after.attempt != before.attempt:
-        if after.attempt != (before.attempt or 0) + 1:
-            yield f"attempt {before.attempt} was followed by {after.attempt}"
-        if before.attempt and restarted + disrupted + resumed != 1:
-            yield "an attempt has one reason"
-    elif (restarted or disrupted) and not any(new.stands_alone(replica.role) for replica in new.replicas()):
-        yield "a restart was counted without an attempt"
-
-
-def _is_resumed(old: Job, new: Job) -> bool:
-    suspended = ConditionType.SUSPENDED
-    return is_true(old.status.conditions, suspended) and not is_true(new.status.conditions, suspended)
-
-
-def _wrong_expiry(job: Job) -> Iterator[str]:
-    if not any(is_true(job.status.conditions, kind) for kind in ENDS):
-        yield "the job was deleted before its end"
-    if job.policy.ttl_seconds_after_finished is None:
-        yield "the job was deleted, which nobody asked for"
-
-
-def _wrong_inference(created: Object, job: Job) -> Iterator[str]:
-    run, done = created["metadata"]["labels"][LABEL_INFERENCE], job.status.inference
-    if not is_true(job.status.conditions, ConditionType.TRAINED):
-        yield "inference began before training had ended"
-    if run != wanted_run(job):
-        yield "inference began that nobody asks for"
-    if done and done.run == run and done.phase == InferencePhase.COMPLETE:
-        yield "inference ran again although its result is known"
-
-
-def _wrong_stop(inference: Object, job: Job) -> Iterator[str]:
-    wanted = inference["metadata"]["labels"].get(LABEL_INFERENCE) == wanted_run(job)
-    if wanted and not any(is_true(job.status.conditions, kind) for kind in STOPPED):
-        yield "inference was stopped although it is wanted"
 
 
 def _record(status: Status) -> tuple[Any, ...]:

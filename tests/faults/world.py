@@ -1,106 +1,23 @@
 """A cluster in which every step is somebody's choice: what users, nodes and controllers can do to one job."""
 
-import asyncio
-from collections.abc import Coroutine
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from qtj_contract import TerminationMessage
-from qtj_operator.api.job import Job
-from qtj_operator.api.names import LABEL_INFERENCE, LABEL_ROLE, Role
+from qtj_operator.api.names import LABEL_INFERENCE
 from qtj_operator.controller.client import Key, Resource
-from tests.faults.actors import INFERRED, NAMESPACE, TRAINED, Kubelet, Pod, Script, end, miss, start, stop
-from tests.faults.history import History, wrong_end
-from tests.faults.kueue import FINALIZER, PLENTY
-from tests.faults.simulation import RESYNC, Simulation
+from tests.faults.actors import NAMESPACE, Kubelet, Script
+from tests.faults.history import wrong_end
+from tests.faults.kueue import PLENTY
+from tests.faults.simulation import RESYNC
+from tests.faults.world_nodes import Nodes
 
 KEY = (NAMESPACE, "qcnn")
-NODES = ("node-0", "node-1")
 ENOUGH = 60
 """Passes in which the operator comes to rest while the world stands still."""
 
-ENDINGS: dict[str, tuple[int, TerminationMessage | None, str | None]] = {
-    "done": (0, TRAINED, None),
-    "done in silence": (0, None, None),
-    "final": (1, TerminationMessage(error="it broke"), None),
-    "retry": (75, None, None),
-    "killed": (137, None, None),
-    "out of memory": (137, None, "OOMKilled"),
-    "terminated": (143, None, None),
-}
-"""Exit code, last word and the kubelet's reason."""
 
-
-class World(Simulation):
-    """A cluster with one job at a time.
-
-    Attributes:
-        silent: Nodes that do nothing and confirm nothing.
-        strangers: Objects of somebody else under the names of the job's children.
-        node_clocks: By how much the clock of each node is ahead.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.history = History()
-        self.silent: set[str] = set()
-        self.strangers: list[tuple[Resource, str]] = []
-        self.node_clocks = dict.fromkeys(NODES, timedelta(0))
-        self._loop = asyncio.Runner()
-        self._seen: dict[Resource, list[dict[str, Any]]] = {}
-        self._seen_version = -1
-
-    def close(self) -> None:
-        """Ends the event loop."""
-        self._loop.close()
-
-    def run(self, doing: Coroutine[Any, Any, None]) -> None:
-        """Does it now."""
-        self._loop.run(doing)
-
-    # What there is
-
-    @property
-    def job(self) -> dict[str, Any] | None:
-        """The job, if there is one."""
-        return next(iter(self.every(Resource.QUANTUM_TRAINING_JOBS)), None)
-
-    @property
-    def phase(self) -> str | None:
-        """The job's phase."""
-        phase: str | None = self.job.get("status", {}).get("phase") if self.job else None
-        return phase
-
-    @property
-    def goes(self) -> bool:
-        """Whether the job is on its way out."""
-        return self.job is not None and "deletionTimestamp" in self.job["metadata"]
-
-    def every(self, resource: Resource) -> list[dict[str, Any]]:
-        """Returns all objects of a kind but those of strangers."""
-        if self._seen_version != self.store.version:
-            self._seen, self._seen_version = {}, self.store.version
-        if resource not in self._seen:
-            self._seen[resource] = list(self.store.select(resource, NAMESPACE, {}))
-        return [obj for obj in self._seen[resource] if (resource, obj["metadata"]["name"]) not in self.strangers]
-
-    def one(self, resource: Resource, which: int) -> dict[str, Any]:
-        """Returns one of those objects."""
-        objects = self.every(resource)
-        return objects[which % len(objects)]
-
-    def overlooked(self) -> list[Pod]:
-        """See `Simulation.overlooked`; what Kueue holds rightly is nobody's fault."""
-        return [pod for pod in super().overlooked() if not self._is_kept(pod)]
-
-    def _is_kept(self, pod: Pod) -> bool:
-        """Whether Kueue holds the pod until its peers have finished too, or while one of them has not ended."""
-        others = [each["status"]["phase"] for each in self.every(Resource.PODS) if FINALIZER in _finalizers(each)]
-        waits = pod["status"]["phase"] == "Succeeded" or not {"Pending", "Running"}.isdisjoint(others)
-        return FINALIZER in _finalizers(pod) and waits
-
-    def _is_silent(self, pod: Pod) -> bool:
-        return pod["spec"].get("nodeName") in self.silent
+class World(Nodes):
+    """A cluster with one job at a time."""
 
     # What users do
 
@@ -121,95 +38,6 @@ class World(Simulation):
             self.store.remove(resource, NAMESPACE, name)
         self.strangers.clear()
 
-    # What nodes do
-
-    def all_pods_start(self) -> None:
-        """Pods that wait run and are ready."""
-        for number, pod in enumerate(self.every(Resource.PODS)):
-            if pod["status"]["phase"] == "Pending":
-                self.start(pod, NODES[number % 2], ready=True)
-
-    def start(self, pod: Pod, node: str, *, ready: bool) -> None:
-        """The pod runs, if its node is not silent; one that runs becomes ready, or is so no more."""
-        node = pod["spec"].get("nodeName", node)
-        gated = pod["spec"].get("schedulingGates")
-        begins = pod["status"]["phase"] == "Pending" and "deletionTimestamp" not in pod["metadata"] and not gated
-        if node not in self.silent and (begins or self.runs(pod)):
-            start(self.store, pod["metadata"]["name"], node, ready=ready)
-
-    def miss_nodes(self) -> None:
-        """The cluster has not heard of the silent nodes for long: their pods are not ready."""
-        for pod in self.every(Resource.PODS):
-            if pod["status"]["phase"] == "Running" and pod["spec"]["nodeName"] in self.silent:
-                miss(self.store, pod["metadata"]["name"])
-                self.history.disruptions += 1
-
-    def empty_nodes(self) -> None:
-        """The node controller takes pods off the silent nodes, which do not hear of it."""
-        for pod in self.every(Resource.PODS):
-            if self._is_silent(pod):
-                self.take(pod)
-
-    def take(self, pod: Pod) -> None:
-        """Somebody deletes the pod; that of a replica that is known to have done its work is no loss."""
-        self.store.delete(Resource.PODS, NAMESPACE, pod["metadata"]["name"])
-        self.history.disruptions += not self.operator.invariants.knows_finished(pod)
-
-    def runs(self, pod: Pod) -> bool:
-        """Tells whether the pod runs on a node that can be heard of."""
-        return pod["status"]["phase"] == "Running" and pod["spec"]["nodeName"] not in self.silent
-
-    def end(self, pod: Pod, how: str) -> None:
-        """The pod's program ends, if it runs."""
-        if not self.runs(pod):
-            return
-        code, said, reason = ENDINGS[how]
-        inferring = LABEL_INFERENCE in pod["metadata"]["labels"]
-        at = self.now + self.node_clocks[pod["spec"]["nodeName"]]
-        said = INFERRED if inferring and said is TRAINED else said
-        end(self.store, pod["metadata"]["name"], code, said, reason, at=at)
-        self.history.note(code, inferring=inferring)
-        if code and self.phase != "Running":
-            self.history.disruptions += 1  # it may have ended for want of a peer that never had a place, or its name
-
-    def preempt(self, pod: Pod) -> None:
-        """The pod is to make room."""
-        if pod["status"]["phase"] in {"Pending", "Running"}:
-            told = {"type": "DisruptionTarget", "status": "True"}
-            self.status(pod, **{**pod["status"], "conditions": [*pod["status"].get("conditions", ()), told]})
-            self.store.delete(Resource.PODS, NAMESPACE, pod["metadata"]["name"])
-            self.history.disruptions += 1
-
-    def lose_peers(self) -> None:
-        """Programs that know no contract end with 1 because a peer is preempted."""
-        for pod in self.every(Resource.PODS):
-            in_training = pod["metadata"]["labels"].get(LABEL_ROLE) not in {None, Role.EVALUATOR.task_type}
-            if in_training and self.runs(pod) and "deletionTimestamp" not in pod["metadata"]:
-                end(self.store, pod["metadata"]["name"], 1, None, at=self.now)
-
-    def is_needed(self, pod: Pod) -> bool:
-        """Tells whether its peers cannot go on without the pod."""
-        role = pod["metadata"]["labels"].get(LABEL_ROLE)
-        alone = {role.task_type for role in Role if Job.parse(self.job).stands_alone(role)} if self.job else set()
-        return role is not None and role not in alone
-
-    def evict(self, pod: Pod) -> None:
-        """The pod's node is short of memory: there is no exit code."""
-        if self.runs(pod):
-            self.status(pod, phase="Failed", reason="Evicted", message="low on memory")
-            self.history.failures += 1
-            self.history.inference_failed |= LABEL_INFERENCE in pod["metadata"]["labels"]
-
-    def status(self, pod: Pod, **status: Any) -> None:
-        """The pod's node says this of it."""
-        self.store.update(Resource.PODS, NAMESPACE, pod["metadata"]["name"], lambda obj: obj.update(status=status))
-
-    def confirm_deletions(self) -> None:
-        """Pods that were to be deleted have stopped and are gone."""
-        for pod in self.every(Resource.PODS):
-            if "deletionTimestamp" in pod["metadata"] and "nodeName" in pod["spec"] and not self._is_silent(pod):
-                stop(self.store, pod)
-
     # What controllers do
 
     def controllers_work(self) -> None:
@@ -228,14 +56,17 @@ class World(Simulation):
                 self.end(pod, how)
         self.controllers_work()
 
-    async def look(self, key: Key, behind: int = 0) -> None:
+    async def look(self, key: Key) -> None:
         """One pass, and what holds after every pass."""
-        await self.operator.look(key, behind)
-        assert not self.operator.invariants.broken, self.operator.invariants.broken
+        self.history.late += self.operator.watches.behind
+        await self.operator.look(key)
+        broken = [*self.operator.invariants.broken, *self.operator.client.own.broken]
+        assert not broken, broken
 
     async def operator_works(self) -> None:
         """The operator does what is due, while the world stands still."""
         for _ in range(ENOUGH):
+            self.operator.watches.recover(self.now)
             for key, due in list(self.operator.alarms.items()):
                 if due <= self.now:
                     del self.operator.alarms[key]
@@ -260,13 +91,18 @@ class World(Simulation):
         """The operator does what becomes due, when it does."""
         until = self.now + timedelta(seconds=seconds)
         await self.operator_works()
-        while self.operator.alarms and min(self.operator.alarms.values()) <= until:
-            self.now = min(self.operator.alarms.values())
+        while (due := self._next_due()) is not None and due <= until:
+            self.now = max(self.now, due)
             await self.operator_works()
         self.now = until
         if seconds >= RESYNC.total_seconds():
             self.operator.pending = self.operator.known()
             await self.operator_works()
+
+    def _next_due(self) -> datetime | None:
+        """Returns when the operator does something by itself, or hears again of what happens."""
+        watches = self.operator.watches.next_due()
+        return min((*self.operator.alarms.values(), *((watches,) if watches else ())), default=None)
 
     async def come_to_rest(self) -> None:
         """No faults any more, and good programs: the job ends as its history allows, and then costs nothing."""
@@ -277,7 +113,7 @@ class World(Simulation):
         self.operator.restart()
         while True:
             await self._rest_or_go()
-            wrong = [*self.operator.invariants.broken, *wrong_end(self.store, self.history)]
+            wrong = [*self.operator.wrong(), *wrong_end(self.store, self.history)]
             assert not wrong, wrong
             if self.phase != "Suspended":
                 break
@@ -312,7 +148,3 @@ class World(Simulation):
             job["metadata"]["finalizers"] = finalizers
 
         self.store.update(Resource.QUANTUM_TRAINING_JOBS, *KEY, change)
-
-
-def _finalizers(obj: dict[str, Any]) -> list[str]:
-    return list(obj["metadata"].get("finalizers", ()))

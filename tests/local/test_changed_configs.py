@@ -39,9 +39,12 @@ def test_a_run_whose_variables_changed_starts_over_and_says_why(laptop: Laptop, 
     planned = laptop.qtj("run", "job.yaml", "--dry-run")
     resumed = laptop.qtj("run", "job.yaml", "--dry-run", "--resume")
 
-    assert f"toy  starts over, for {kind} settings changed; toy/1 was interrupted, and --resume would" in planned.output
+    assert (
+        f"toy  starts over, because {kind} settings changed; toy/1 was interrupted, and --resume would"
+        in planned.output
+    )
     assert f"record     {laptop.folder / 'qtj-artifacts/toy/2'}" in planned.output
-    assert f"toy  {kind} settings changed since toy/1, and its programs get the present values" in resumed.output
+    assert f"toy  {kind} settings changed since toy/1, and its programs get the new values" in resumed.output
     assert f"record     {laptop.folder / 'qtj-artifacts/toy/1'}" in resumed.output
     assert "0.1" not in (laptop.artifacts() / ".qtj-run").read_text()
 

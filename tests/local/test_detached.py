@@ -128,7 +128,7 @@ def test_a_run_is_stopped_from_elsewhere_and_goes_on_later(laptop: Laptop, flags
     eventually(lambda: not laptop.processes(), seconds=5)
     assert (again.code, again.errors) == (
         2,
-        "qtj: toy/1 is not under way, it is Interrupted: `qtj list` shows which are\n",
+        "qtj: toy/1 is not active, it is Interrupted: `qtj list` shows which are\n",
     )
 
 

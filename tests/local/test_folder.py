@@ -73,9 +73,9 @@ def test_a_claimed_folder_is_not_foreign_and_not_used_before_it_has_a_record(fol
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (lambda path: path.touch(), "it is no folder"),
-        (lambda path: path.symlink_to("run"), "Too many levels of symbolic links|it is no folder"),
-        (lambda path: (path.mkdir(), (path / "logs").touch()), "it is no folder"),
+        (lambda path: path.touch(), "it is not a folder"),
+        (lambda path: path.symlink_to("run"), "Too many levels of symbolic links|it is not a folder"),
+        (lambda path: (path.mkdir(), (path / "logs").touch()), "it is not a folder"),
         (lambda path: (path.mkdir(), (path / ".qtj-run").mkdir()), "Is a directory"),
         (lambda path: (path.mkdir(), (path / ".qtj-run").symlink_to("/etc/passwd")), "Too many levels of .*"),
     ],

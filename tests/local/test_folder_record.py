@@ -60,7 +60,7 @@ def test_a_folder_without_a_run_says_so(tmp_path: Path) -> None:
 
 
 def test_a_run_that_ended_before_its_record_says_so(folder: Folder) -> None:
-    with pytest.raises(FolderError, match=r"^the run in .* ended before it started: run it again$"):
+    with pytest.raises(FolderError, match=r"^the run in .* stopped before its job started: run it again$"):
         folder.load()
 
 

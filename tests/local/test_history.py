@@ -37,7 +37,7 @@ def test_a_folder_with_files_of_somebody_else_is_refused_and_stays_as_it_is(lapt
 
     assert ended.code == 2
     assert ended.errors == (
-        f"qtj: {mine} is not empty and holds no run of qtj: name an empty folder, or one that does not exist, with "
+        f"qtj: {mine} is not empty and has no run of qtj: name an empty folder, or one that does not exist, with "
         "--artifacts\n"
     )
     assert files_of(mine) == before
@@ -62,7 +62,7 @@ def test_a_run_in_a_folder_of_ones_choice_is_never_replaced(laptop: Laptop) -> N
     again = laptop.qtj("run", "job.yaml", "--artifacts", "R1")
 
     assert again.code == 2
-    assert f"{laptop.folder / 'R1'} holds an earlier run, and nothing is overwritten" in again.errors
+    assert f"{laptop.folder / 'R1'} has an earlier run, and nothing is overwritten" in again.errors
     assert files_of(laptop.folder / "R1") == before
 
 
@@ -117,7 +117,7 @@ def test_a_changed_job_starts_over_and_says_why(laptop: Laptop) -> None:
     ended = laptop.qtj("run", "job.yaml")
 
     assert ended.code == 0, ended.errors
-    assert "toy  starts over, for the spec has changed since toy/1, which stays as it is" in ended.output
+    assert "toy  starts over, because the spec has changed since toy/1, which stays as it is" in ended.output
     assert laptop.artifacts().name == "2"
 
 
@@ -145,7 +145,7 @@ def test_a_run_that_is_under_way_is_not_disturbed(laptop: Laptop) -> None:
     running.interrupt()
 
     assert (second.code, elsewhere.code) == (2, 2)
-    assert f"toy/1 is under way in {laptop.artifacts()}: follow it with `qtj attach toy/1`" in second.errors
+    assert f"toy/1 is active in {laptop.artifacts()}: follow it with `qtj attach toy/1`" in second.errors
     assert running.end().code == 130
 
 
@@ -185,7 +185,7 @@ def test_an_interrupted_job_can_be_given_more_epochs(laptop: Laptop) -> None:
     other = laptop.qtj("run", "job.yaml", "--resume", "--set", f"{where}=[train, --epochs=40, --deaf]")
     ended = laptop.qtj("run", "job.yaml", "--resume", "--set", f"{where}=[train, --epochs=32]", "-o", "json")
 
-    assert "it asks for fewer epochs than the run to continue" in fewer.errors
+    assert "it has fewer epochs than the run to continue" in fewer.errors
     assert "it was changed since the run to continue: undo that, or train again with --fresh" in other.errors
     assert ended.code == 0, ended.errors
     assert (ended.status["progress"]["epochs"], ended.status["attempt"]) == (32, 2)
@@ -279,7 +279,7 @@ def test_old_runs_are_listed_and_removed_after_asking(laptop: Laptop) -> None:
     assert len(listed) == 3
     assert unasked.code != 0
     assert pruned.code == 0, pruned.errors
-    assert f"toy/2  Complete  the link alone, {laptop.folder / 'data/mine'} stays" in pruned.output
+    assert f"toy/2  Complete  only the link, {laptop.folder / 'data/mine'} stays" in pruned.output
     assert laptop.qtj("list", "-o", "name").output == "toy/3\n"
     assert (laptop.folder / "data/mine/job.json").is_file()
     assert sorted(path.name for path in (laptop.folder / "qtj-artifacts/toy").iterdir()) == ["3", "notes.txt"]

@@ -97,7 +97,7 @@ def test_on_a_terminal_it_asks(laptop: Laptop) -> None:
 @pytest.mark.parametrize(
     ("kind", "name", "sentence"),
     [
-        ("loop", "json", "--name json: json.py would hide a module of Python's own: choose another name"),
+        ("loop", "json", "--name json: json.py would hide a module of Python itself: choose another name"),
         ("circuit", "cirq", "--name cirq: cirq.py would hide the library cirq: choose another name"),
         ("circuit", "numpy", "--name numpy: numpy.py would hide the library numpy: choose another name"),
         (

@@ -10,8 +10,8 @@ from qtj.local.startable import CannotStartError, not_started, refuse_unstartabl
 @pytest.mark.parametrize(
     ("number", "why"),
     [
-        (errno.ENOENT, "it, workingDir, or what its first line names after #! is not there: correct the container's"),
-        (errno.EACCES, "it may not be run, or workingDir may not be entered: correct the permissions"),
+        (errno.ENOENT, "it, workingDir or the program in its first line does not exist: correct the container's"),
+        (errno.EACCES, "this user may not run it or enter workingDir: correct the permissions"),
         (errno.ENOEXEC, "it is neither a program of this machine nor a script: begin a script with a line like #!/bin"),
         (errno.E2BIG, "all variables and arguments together are longer than this machine allows: pass them in a file"),
         (errno.EIO, "Input/output error: correct the container's command"),

@@ -65,7 +65,7 @@ def supervisor_of(pid: int) -> int:
 
 def nothing_is_left(laptop: Laptop) -> None:
     eventually(lambda: not laptop.processes(), seconds=20)
-    assert not list(laptop.folder.glob("qtj-[!ap]*")), "a folder of last words"
+    assert not list(laptop.folder.glob("qtj-[!ap]*")), "a folder of termination messages"
 
 
 @pytest.mark.parametrize(("then", "code"), [("sys.exit(0)", 0), ("sys.exit(3)", 1)])

@@ -61,7 +61,15 @@ def test_every_name_of_a_service_is_known(addresses: Addresses, host: str) -> No
 
 
 @pytest.mark.parametrize(
-    "text", ["gs://bucket/x", "example.com:443", "qcnn-worker-1.other.svc:2222", "my.qcnn-worker-1:2222", "12:30:15"]
+    "text",
+    [
+        "gs://bucket/x",
+        "example.com:443",
+        "qcnn-worker-1.other.svc:2222",
+        "my.qcnn-worker-1:2222",
+        "qcnn-worker-1-x.qcnn-worker-1.other.svc:2222",
+        "12:30:15",
+    ],
 )
 def test_what_names_no_service_stays(addresses: Addresses, text: str) -> None:
     assert addresses.rewrite(text, "lab") == text
@@ -115,7 +123,7 @@ def test_variables_come_from_configmaps_secrets_and_the_pod() -> None:
 
 
 def test_a_missing_configmap_is_named() -> None:
-    with pytest.raises(CannotStartError, match="ConfigMap storage is not there"):
+    with pytest.raises(CannotStartError, match="ConfigMap storage does not exist"):
         environment(envFrom=[{"configMapRef": {"name": "storage"}}])
 
 

@@ -85,7 +85,7 @@ def test_a_run_that_is_under_way_is_refused(laptop: Laptop, flags: tuple[str, ..
     running.end()
 
     assert (refused.code, beside.code) == (2, 0)
-    assert "toy/1 is under way in " in refused.errors
+    assert "toy/1 is active in " in refused.errors
     assert f"record     {laptop.folder / 'qtj-artifacts/toy/2'}" in beside.output
 
 

@@ -29,6 +29,16 @@ def test_a_job_trains_on_two_workers_and_inference_measures_its_weights(laptop: 
     assert laptop.processes() == {}
 
 
+def test_two_workers_find_each_other_behind_one_service(laptop: Laptop) -> None:
+    laptop.write(toy_job(epochs=2, replicaService="Shared"))
+
+    ended = laptop.qtj("run", "job.yaml", "-o", "json")
+
+    assert ended.code == 0, ended.errors
+    assert ended.status["replicas"]["Worker"]["succeededIndexes"] == "0-1"
+    assert ended.status["progress"]["epoch"] == 2, "the progress is read at the leader's own port"
+
+
 def test_without_a_terminal_the_view_is_plain_lines(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=10))
 
@@ -200,7 +210,7 @@ def test_what_a_run_does_another_way_is_said_first(laptop: Laptop) -> None:
 
     assert "Namespace team means nothing on this machine" in said
     assert "the container fetch is not run on this machine: only the main one is" in said
-    assert f"artifacts go to {laptop.artifacts().as_uri()}, in place of gs://bucket/toy" in said
+    assert f"artifacts are stored in {laptop.artifacts().as_uri()}, not in gs://bucket/toy" in said
 
 
 def test_an_interrupt_before_anything_has_begun_is_no_traceback(laptop: Laptop) -> None:

@@ -90,7 +90,7 @@ def test_more_epochs_are_refused_once_training_is_done(laptop: Laptop, where: st
     ended = laptop.qtj("run", "job.yaml", "--resume")
 
     assert ended.code == 2
-    assert f"spec.{where}: the training of toy/1 is done, so this cannot change any more" in ended.errors
+    assert f"spec.{where}: the training of toy/1 is done, so this cannot be changed" in ended.errors
 
 
 def test_a_job_whose_time_to_live_is_over_does_not_hang(laptop: Laptop) -> None:

@@ -60,8 +60,8 @@ def test_the_longest_variable_that_linux_allows_is_allowed() -> None:
         ({"command": [""]}, 'the program "" of the container trainer is not on this machine'),
         ({"command": ["/tmp"]}, 'the program "/tmp" of the container trainer is a folder'),
         ({"command": ["/none/such"]}, 'the program "/none/such" of the container trainer is not on this machine'),
-        ({"workingDir": "/a\0b"}, r"workingDir '/a\x00b' of the container trainer is no folder of this machine"),
-        ({"workingDir": "/etc/passwd"}, "workingDir '/etc/passwd' of the container trainer is no folder"),
+        ({"workingDir": "/a\0b"}, r"workingDir '/a\x00b' of the container trainer is not a folder of this machine"),
+        ({"workingDir": "/etc/passwd"}, "workingDir '/etc/passwd' of the container trainer is not a folder"),
     ],
 )
 def test_a_command_that_cannot_be_run_is_named(container: dict[str, Any], sentence: str) -> None:

@@ -261,18 +261,6 @@ def test_a_watch_that_is_too_far_behind_has_to_list_again(store: ClusterStore) -
     assert (problem.value.code, problem.value.reason) == (410, "Expired")
 
 
-def test_a_reader_who_is_behind_sees_the_cluster_as_it_was(store: ClusterStore) -> None:
-    store.create(SERVICES, manifest())
-    store.create(PODS, manifest("gone"))
-    change_spec(store, port=1)
-    store.delete(PODS, "lab", "gone")
-
-    past = store.as_of(2)
-
-    assert (past.version, names(past), past.find(SERVICES, "lab", "it")["spec"]) == (2, ["gone"], {})
-    assert names(store.as_of(4)) == []
-
-
 def test_an_object_without_a_namespace_is_found_without_one(store: ClusterStore) -> None:
     store.create(NODES, {"metadata": {"name": "node"}, "spec": {}})
 

@@ -180,6 +180,6 @@ def test_a_failed_job_shows_what_was_raised_and_where_the_log_is(laptop: Laptop)
     ended = laptop.qtj("run", "job.yaml")
 
     assert ended.code == 1
-    assert re.search(r"toy-worker-\d raised ValueError; its log ends so, and all of it is /.*\.1\.log\n", ended.output)
+    assert re.search(r"toy-worker-\d raised ValueError; the end of its log, /.*\.1\.log\n", ended.output)
     assert "  | ValueError: one\n  | two :x:\n" in ended.output
     assert "line 9\n" not in ended.output

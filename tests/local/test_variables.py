@@ -124,13 +124,13 @@ def test_addresses_of_the_cluster_are_rewritten_and_some_variables_replaced() ->
 def test_what_is_missing_is_named(source: dict[str, Any], what: str) -> None:
     refused = refusal({"name": "X", "valueFrom": source})
 
-    assert str(refused) == f"{what} is not there: write it into the same file, or make it optional"
+    assert str(refused) == f"{what} does not exist: write it into the same file, or make it optional"
     assert refused.reason == "CreateContainerConfigError"
 
 
 @pytest.mark.parametrize("source", [{"configMapRef": {"name": "none"}}, {"secretRef": {"name": "none"}}])
 def test_a_source_of_many_that_is_missing_is_named(source: dict[str, Any]) -> None:
-    assert " none is not there: write it into the same file" in str(refusal(envFrom=[source]))
+    assert " none does not exist: write it into the same file" in str(refusal(envFrom=[source]))
 
 
 @pytest.mark.parametrize("name", ["none", "colors"])

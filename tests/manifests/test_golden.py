@@ -16,7 +16,7 @@ from qtj_operator.manifests.inference import inference_job
 from qtj_operator.manifests.manifest import Manifest
 from qtj_operator.manifests.pod import replica_pod
 from qtj_operator.manifests.queueing import pod_group
-from qtj_operator.manifests.service import replica_service
+from qtj_operator.manifests.service import replica_service, replicas_of_services
 from qtj_operator.manifests.tensorboard import tensorboard_deployment, tensorboard_service
 from tests.jobs import a_container, a_job, a_template
 
@@ -75,7 +75,7 @@ ON_A_VOLUME = a_job(
 
 
 def replicas(job: Job) -> Iterable[Manifest]:
-    yield from (replica_service(job, replica) for replica in job.replicas())
+    yield from (replica_service(job, replica) for replica in replicas_of_services(job).values())
     yield from (replica_pod(job, replica, attempt=1) for replica in job.replicas())
 
 
@@ -98,6 +98,7 @@ SHAPES = {
     "parameter-server": replicas(
         a_job(chief=True, ps=1, workers=2, evaluator=True, strategy="ParameterServer"),
     ),
+    "shared-service": replicas(a_job(workers=2, replicaService="Shared")),
     "mirrored": replicas(a_job(workers=1, strategy="Mirrored")),
     "queued": replicas(a_job(workers=1, runPolicy={"schedulingPolicy": {"queueName": "quantum"}})),
     "gang": (*replicas(GANG), pod_group(GANG)),

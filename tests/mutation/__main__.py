@@ -1,8 +1,8 @@
 """`make mutation`: breaks the code in every small way, one at a time, and counts what the tests notice.
 
-What is broken: the operator's decisions, and what the trainer and the cluster of one machine do without TensorFlow and
-without other processes. [tool.mutmut] in pyproject.toml lists the modules and the tests, which are the fast ones: a
-mutant is tried in one process.
+What is broken: the operator's decisions, and what the trainer, the command and the cluster of one machine do without
+TensorFlow and without other processes. [tool.mutmut] in pyproject.toml lists the modules and the tests, which are the
+fast ones: a mutant is tried in one process.
 
 Names of mutants, with wildcards, may follow: `python -m tests.mutation 'qtj_operator.core.finished.*'`.
 """

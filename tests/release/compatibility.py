@@ -81,6 +81,8 @@ def _keywords(path: str, old: Json, new: Json) -> Iterator[str]:
     for keyword in sorted(old.keys() | new.keys()):
         was, now = old.get(keyword), new.get(keyword)
         removed = keyword in _REMOVABLE and now is None
+        if keyword == "default" and path.partition(".")[2] == "status":  # users do not write it
+            continue
         if was != now and ((keyword in _REMOVABLE and not removed) or keyword not in _KNOWN):
             yield f"{path}: its {keyword} was {was} and is {now}"
         if keyword in _OPENING and was and not now:
@@ -90,8 +92,17 @@ def _keywords(path: str, old: Json, new: Json) -> Iterator[str]:
 def _rules(path: str, old: Json, new: Json) -> Iterator[str]:
     known = {rule["rule"] for rule in old.get("x-kubernetes-validations", ())}
     for rule in new.get("x-kubernetes-validations", ()):
-        if rule["rule"] not in known:
+        if rule["rule"] not in known and _has(old, rule.get("fieldPath", "")):
             yield f"{path}: a rule is new or changed: {rule.get('message', rule['rule'])}"
+
+
+def _has(schema: Json, path: str) -> bool:
+    """Tells whether a schema has a field: a rule about a new field refuses nothing that was accepted before."""
+    for name in path.split(".")[1:]:
+        if name not in schema.get("properties", {}):
+            return False
+        schema = schema["properties"][name]
+    return True
 
 
 def _children(path: str, old: Json, new: Json) -> Iterator[str]:

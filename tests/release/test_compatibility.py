@@ -84,6 +84,12 @@ NARROWER: dict[str, tuple[Callable[[Json], object], str]] = {
         lambda spec: container(spec)["properties"].update(tty={"type": "boolean"}),
         ".template.spec.containers[].tty: it took any value and has a schema",
     ),
+    "a rule about a field is new": (
+        lambda spec: spec["x-kubernetes-validations"].append(
+            {"rule": "false", "message": "no", "fieldPath": ".circuit.qubits"}
+        ),
+        ": a rule is new or changed: no",
+    ),
     "a rule is new": (
         lambda spec: spec["x-kubernetes-validations"].append({"rule": "false", "message": "no"}),
         ": a rule is new or changed: no",
@@ -114,6 +120,10 @@ WIDER: dict[str, Callable[[Json], object]] = {
     "an integer may be a number": lambda spec: qubits(spec).update(type="number"),
     "a value is new": lambda spec: spec["properties"]["strategy"]["enum"].append("Ring"),
     "a field becomes optional": lambda spec: spec["required"].remove("artifacts"),
+    "a rule about a new field": lambda spec: (
+        spec["properties"].update(more={"type": "string"}),
+        spec["x-kubernetes-validations"].append({"rule": "false", "message": "no", "fieldPath": ".more"}),
+    ),
     "a rule is gone": lambda spec: spec["x-kubernetes-validations"].pop(),
     "a description changes": lambda spec: spec.update(description="Other words."),
     "an object opens": lambda spec: spec.update({"x-kubernetes-preserve-unknown-fields": True}),

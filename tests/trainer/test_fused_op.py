@@ -1,4 +1,4 @@
-"""The engine as an operation: graphs, files and other processes have it without Python, and an error is a status."""
+"""The engine as an operation: graphs, files and other processes have it without Python."""
 
 import gc
 import subprocess
@@ -18,25 +18,15 @@ import tf_keras
 
 from qtj_trainer.simulate import PQC
 from qtj_trainer.simulate.fused.engine import lanes, lent_memory
-from qtj_trainer.simulate.fused.gates import UnsupportedError
 from qtj_trainer.simulate.fused.library import OPERATIONS, library
-from qtj_trainer.simulate.fused.op import FusedOp
-from qtj_trainer.simulate.specification import specified
 from qtj_trainer.workloads.qcnn import hybrid_circuit
-from tests.trainer.processes import REPOSITORY
+from tests.trainer.fused_operation import QUBITS, operation
 from tests.trainer.test_fused_layer import gradients, layer_of, turns
-
-QUBITS = 4
 
 
 @pytest.fixture
 def layer() -> PQC:
     return layer_of(hybrid_circuit(QUBITS))
-
-
-def operation(qubits: int = QUBITS) -> FusedOp:
-    hybrid = hybrid_circuit(qubits)
-    return FusedOp(specified(hybrid.circuit, hybrid.readouts, hybrid.inputs, hybrid.weights))
 
 
 def model_of(layer: PQC) -> tf_keras.Model:
@@ -164,88 +154,6 @@ def test_an_angle_that_is_no_number_spoils_its_own_example_alone(layer: PQC, bat
     assert np.all(np.isfinite(np.delete(values, 1, axis=0)))
 
 
-def test_checked_numerics_name_an_angle_that_is_no_number() -> None:
-    script = """
-import qtj_trainer, tensorflow as tf
-from tests.trainer.test_fused_op import operation
-compute = operation()
-tf.debugging.enable_check_numerics()
-try:
-    tf.function(compute)(tf.fill([2, 4], float("nan")), tf.zeros([21]))
-except tf.errors.InvalidArgumentError as problem:
-    assert "QtjExpectation" in str(problem), problem
-else:
-    raise AssertionError("nothing was noticed")
-"""
-    ended = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=False)
-
-    assert ended.returncode == 0, ended.stderr[-2000:]
-
-
-@pytest.mark.parametrize("in_a_graph", [False, True])
-@pytest.mark.parametrize(
-    ("inputs", "weights", "sentence"),
-    [
-        ([3, 5], [21], "the inputs of the circuit must have the shape (batch, 4)"),
-        ([3, 4], [20], "the weights of the circuit must have the shape (21,)"),
-    ],
-)
-def test_arrays_of_other_shapes_are_a_status(
-    inputs: list[int], weights: list[int], sentence: str, *, in_a_graph: bool
-) -> None:
-    compute: Callable[..., tf.Tensor] = tf.function(operation()) if in_a_graph else operation()
-
-    with pytest.raises(tf.errors.InvalidArgumentError) as refused:
-        compute(tf.zeros(inputs), tf.zeros(weights))
-
-    assert sentence in str(refused.value)
-
-
-def test_what_has_another_rank_is_refused_where_the_graph_is_made() -> None:
-    with pytest.raises(ValueError, match="must be rank 2 but is rank 1"):
-        tf.function(operation()).get_concrete_function(tf.TensorSpec([4]), tf.TensorSpec([21]))
-
-
-@pytest.mark.parametrize(
-    ("damage", "sentence"),
-    [
-        (lambda plan: plan[:-1], "the fused engine: the plan is damaged"),
-        (lambda plan: plan[:40] + bytes([plan[40] ^ 1]) + plan[41:], "the fused engine: the plan is damaged"),
-        (lambda _: b"", "the fused engine: the plan is damaged"),
-        (lambda plan: plan[:4] + b"\x09" + plan[5:], "the fused engine: the plan was made for another version"),
-    ],
-    ids=["cut", "changed", "empty", "version"],
-)
-def test_a_damaged_plan_is_a_status(damage: Callable[[bytes], bytes], sentence: str) -> None:
-    whole = operation()
-    plan = damage(whole._attributes["plan"])
-    compute = tf.function(lambda: whole._operations.qtj_expectation(tf.zeros([3, 4]), tf.zeros([21]), plan=plan))
-
-    with pytest.raises(tf.errors.InvalidArgumentError, match=sentence):
-        compute()
-
-
-def test_a_batch_that_does_not_fit_is_one_sentence() -> None:
-    script = "from tests.trainer.test_fused_op import out_of_memory; out_of_memory()"
-    ended = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=False)
-
-    assert ended.returncode == 0, ended.stderr[-2000:]
-
-
-def out_of_memory() -> None:
-    """The first step does not fit; a smaller one does."""
-    import resource  # noqa: PLC0415
-
-    compute = operation(25)  # a state of 256 MiB
-    small = operation()
-    small(tf.zeros([1, 4]), tf.zeros([21]))
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + (300 << 20), used + (300 << 20)))
-    with pytest.raises(tf.errors.ResourceExhaustedError, match="the fused engine: out of memory"):
-        compute(tf.zeros([1, 25]), tf.zeros([21]))
-    assert small(tf.zeros([1, 4]), tf.zeros([21])).shape == (1, 2)
-
-
 @pytest.fixture
 def free() -> Iterator[Callable[[int], None]]:
     """Says how many bytes are free, but for those that are lent."""
@@ -307,12 +215,3 @@ def test_python_runs_while_a_step_is_computed() -> None:
 
     assert took > 0.05, "the step is long enough to tell"
     assert len([each for each in ticks if begin < each < begin + took]) > 5
-
-
-def test_a_missing_library_of_operations_is_beyond_the_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from qtj_trainer.simulate.fused import op  # noqa: PLC0415
-
-    monkeypatch.setattr(op, "OPERATIONS", tmp_path / "libqtj_op.so")
-
-    with pytest.raises(UnsupportedError, match=r"cannot load libqtj_op\.so \(.+\): install a wheel, or run python -m"):
-        op._operations.__wrapped__()

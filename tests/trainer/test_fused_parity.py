@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from qtj_trainer.simulate.fused.blocks import Block, constant_beginning, fuse
 from qtj_trainer.simulate.fused.engine import Engine
 from qtj_trainer.simulate.fused.gates import Gate
-from qtj_trainer.simulate.fused.parity import hand_over, preserves_parity
+from qtj_trainer.simulate.fused.parity import move_gates, preserves_parity
 from qtj_trainer.simulate.fused.program import compile_plans
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 from tests.trainer.circuits import Case, cases
@@ -59,7 +59,7 @@ def test_any_circuit_does_what_it_did(case: Case) -> None:
     before = applied(blocks, qubits)
     pairs = [block.qubits for block in blocks]
 
-    after = hand_over(blocks, frozenset(map(str, case.inputs)))
+    after = move_gates(blocks, frozenset(map(str, case.inputs)))
 
     assert [block.qubits for block in after] == pairs
     np.testing.assert_allclose(applied(after, qubits), before, atol=1e-12)
@@ -68,7 +68,7 @@ def test_any_circuit_does_what_it_did(case: Case) -> None:
 def test_of_a_convolution_the_blocks_between_data_and_readouts_cost_half() -> None:
     hybrid = hybrid_circuit(8)
 
-    blocks = hand_over(blocks_of(hybrid.circuit, 8), frozenset(map(str, hybrid.inputs)))
+    blocks = move_gates(blocks_of(hybrid.circuit, 8), frozenset(map(str, hybrid.inputs)))
 
     even = [block.qubits for block in blocks if preserves_parity(block, frozenset()) and not block.is_constant]
     assert even == [(1, 2), (3, 4), (5, 6), (7, 0)]
@@ -80,7 +80,7 @@ def test_a_gate_with_axes_of_its_own_is_turned(gate: cirq.Gate) -> None:
     circuit += [(cirq.Y**A)(LINE[1]), gate(LINE[1], LINE[2]), cirq.CZ(*LINE[:2]), cirq.CZ(*LINE[2:4])]
     blocks = blocks_of(circuit, 4)
 
-    after = hand_over(blocks, frozenset())
+    after = move_gates(blocks, frozenset())
 
     assert preserves_parity(next(block for block in after if block.qubits == (1, 2)), frozenset())
     np.testing.assert_allclose(applied(after, 4), applied(blocks, 4), atol=1e-12)
@@ -91,7 +91,7 @@ def test_nothing_is_put_in_front_of_data() -> None:
     circuit += [cirq.CNOT(LINE[2], LINE[0]), cirq.rx(X)(LINE[0]), cirq.CZ(*LINE[:2]), cirq.CZ(*LINE[2:4])]
     blocks = blocks_of(circuit, 4)
 
-    handed = [hand_over(blocks, inputs) for inputs in (frozenset({"x"}), frozenset[str]())]
+    handed = [move_gates(blocks, inputs) for inputs in (frozenset({"x"}), frozenset[str]())]
 
     between = [next(block for block in each if block.qubits == (2, 0)) for each in handed]
     assert [preserves_parity(block, frozenset()) for block in between] == [False, True]

@@ -40,7 +40,7 @@ def test_the_qcnn_in_plain_words() -> None:
         "initial state: 8 constant blocks, computed once",
         "168 gates fused into 8 blocks",
         "blocks that preserve parity, and so cost half: 4",
-        "4 pairs looked at, 4 of them through a last block that is never applied",
+        "4 pairs measured, 4 of them through a last block that is never applied",
         "4 blocks in 1 layer taken back from lambda alone, with the state before each layer kept",
         "pass 1: 8 blocks on qubits 0-7 (once)",
         "pass 2: 8 blocks, 4 pairs on qubits 0-7",
@@ -55,7 +55,7 @@ def test_a_circuit_without_a_constant_beginning_in_plain_words() -> None:
         "2 qubits, examples in the lanes, tiles of 2 qubits",
         "initial state: |0...0>",
         "2 gates fused into 0 blocks",
-        "1 pair looked at, 1 of them through a last block that is never applied",
+        "1 pair measured, 1 of them through a last block that is never applied",
         "pass 1: 1 pair on qubits 0-1",
     ]
 

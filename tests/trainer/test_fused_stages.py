@@ -10,10 +10,10 @@ import pytest
 import sympy
 from hypothesis import given
 
-from qtj_trainer.simulate.fused.blocks import Block, constant_beginning, fuse, noticed_by
+from qtj_trainer.simulate.fused.blocks import Block, causal_cone, constant_beginning, fuse
 from qtj_trainer.simulate.fused.nodes import block_nodes, by_layers
 from qtj_trainer.simulate.fused.observables import Observables, Pair, Term, observe, read
-from qtj_trainer.simulate.fused.parity import hand_over
+from qtj_trainer.simulate.fused.parity import move_gates
 from qtj_trainer.simulate.fused.plan import make_plan
 from qtj_trainer.simulate.fused.program import compile_plans
 from qtj_trainer.simulate.fused.schedule import schedule
@@ -83,13 +83,13 @@ def test_gates_that_no_block_comes_for_join_the_last_one_or_share_a_new_one() ->
 def test_blocks_that_no_readout_notices_are_left_out_and_the_others_keep_their_order() -> None:
     blocks = [Block(edge) for edge in [(0, 1), (3, 4), (1, 2), (0, 1), (2, 3), (4, 5)]]
 
-    assert [block.qubits for block in noticed_by({2}, blocks)] == [(0, 1), (3, 4), (1, 2), (2, 3)]
+    assert [block.qubits for block in causal_cone({2}, blocks)] == [(0, 1), (3, 4), (1, 2), (2, 3)]
 
 
 def test_a_gate_in_the_way_goes_to_the_neighbour_before_unless_that_one_is_cheap_already() -> None:
     blocks = fused(zz(0, 1), zz(2, 3), cirq.Y(LINE[1]) ** A, zz(1, 2), cirq.Y(LINE[2]) ** A, zz(0, 1), zz(2, 3))
 
-    after = hand_over(blocks, NONE)
+    after = move_gates(blocks, NONE)
 
     assert [names(block) for block in blocks] == [[(0, 1)], [(2, 3)], [(1,), (1, 2)], [(0, 1)], [(2,), (2, 3)]]
     assert [names(block) for block in after] == [[(0, 1), (1,)], [(2, 3)], [(1, 2)], [(0, 1)], [(2,), (2, 3)]]
@@ -217,8 +217,8 @@ def test_no_stage_changes_what_it_is_given(case: Case) -> None:
     readouts = unchanged(read, asked.readouts, number)
     beginning, gates = unchanged(constant_beginning, asked.circuit, number)
     first, blocks = unchanged(fuse, beginning, 6), unchanged(fuse, gates, 6)
-    noticed = unchanged(noticed_by, readouts.qubits, blocks)
-    handed = unchanged(hand_over, noticed, inputs)
+    noticed = unchanged(causal_cone, readouts.qubits, blocks)
+    handed = unchanged(move_gates, noticed, inputs)
     observables = unchanged(observe, handed, readouts, 6, inputs)
     nodes = unchanged(block_nodes, observables.applied(handed), inputs, keep_layers=True)
     work = unchanged(by_layers, [*nodes, *observables.pairs])

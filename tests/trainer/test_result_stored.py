@@ -11,9 +11,16 @@ SHA256 = "1f" * 32
 PROGRESS = contract.Progress(epoch=25, epochs=25, step=175, loss=0.25)
 
 
-def result(folder: Path, **more: contract.Weights) -> Result:
+def result(folder: Path, last_weights: contract.Weights | None = None) -> Result:
     weights = contract.Weights(uri=f"{folder.as_uri()}/weights/1.h5", sha256=SHA256)
-    return Result(job_uid="uid-1", weights=weights, metrics={"mse": 0.5}, progress=PROGRESS, epoch=20, **more)
+    return Result(
+        job_uid="uid-1",
+        weights=weights,
+        metrics={"mse": 0.5},
+        progress=PROGRESS,
+        epoch=20,
+        last_weights=last_weights,
+    )
 
 
 def record(folder: Path) -> Record:

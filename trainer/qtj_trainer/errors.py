@@ -10,12 +10,13 @@ Every message is one sentence for the person who wrote the job: what, where, wha
 because other messages contain it.
 """
 
+import os
 import signal
 from typing import ClassVar
 
 import qtj_contract as contract
 
-__all__ = ["DivergedError", "StoppedError", "TrainerError", "TryAgainError", "UserError", "reason_of"]
+__all__ = ["DivergedError", "StoppedError", "TrainerError", "TryAgainError", "UserError", "cause_of", "reason_of"]
 
 _LONGEST = 200
 """Characters of another library's message that are shown."""
@@ -51,6 +52,11 @@ class StoppedError(TrainerError):
     """SIGTERM ended this run. Another run continues from its checkpoint."""
 
     exit_code = 128 + signal.SIGTERM
+
+
+def cause_of(problem: OSError) -> str:
+    """Returns why a call of the system failed, without the address that `socket.create_server` adds to the reason."""
+    return os.strerror(problem.errno) if problem.errno else str(problem)
 
 
 def reason_of(problem: Exception) -> str:

@@ -44,7 +44,7 @@ def argument_mistakes(spec: Mapping[str, Any], templates: Mapping[Path, Any]) ->
 def _trainer_environment(spec: Mapping[str, Any]) -> Mapping[str, str]:
     """Returns the variables of a pod that describe the job.
 
-    Where there is an evaluator, all arguments are checked as its own: it needs what the others store.
+    If there is an evaluator, all arguments are checked as if they were its own: it needs what the others store.
     """
     circuit = spec.get("circuit")
     environment = circuit_environment(Circuit.model_validate(circuit) if circuit else None)

@@ -1,4 +1,4 @@
-"""Checks a job before anything is started: all that its schema, the operator and Kubernetes' models would refuse."""
+"""Finds everything that the schema, the operator and Kubernetes' models would refuse, before anything is started."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -104,7 +104,7 @@ def _wrong_name(name: object) -> str | None:
     if name is None or name == "":
         return NO_NAME
     if isinstance(name, int | float) and not isinstance(name, bool):
-        return f"this has to be text, and in quotes it would be no name either: begin with a letter, as in job-{name}"
+        return f"this has to be text, and in quotes it is no valid name: begin with a letter, as in job-{name}"
     if not isinstance(name, str):
         return TEXT
     if len(name) > MAX_NAME_LENGTH:
@@ -123,7 +123,7 @@ def _spec_mistakes(spec: Mapping[str, Any]) -> Iterator[Mistake]:
             yield ("spec", *path), what + (meant(path[-1], _fields(("spec", *path[:-1]))) if unknown else "")
     inference = spec.get("inference")
     if isinstance(inference, dict) and isinstance(inference.get("template"), dict):
-        try:  # unread by the model, for it may be edited until it is used
+        try:  # not read by the model, because it may be edited until it is used
             read_template(inference["template"])
         except ValidationError as error:
             yield from ((("spec", "inference", "template", *path), what) for path, what in faults(error))
@@ -167,7 +167,7 @@ def _templates(spec: Any) -> Mapping[Path, Any]:  # noqa: ANN401  what a user wr
 
 
 def _refusal(document: Document, sentence: str) -> str:
-    """Puts the place of the first field that the operator's sentence names before it."""
+    """Returns the operator's sentence, after the line of the first field that it names."""
     named = _FIELD.search(sentence)
     path = ["spec", *(named[1].split(".") if named else ())]
     return f"{document.where(path)}: {sentence}"

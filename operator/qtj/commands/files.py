@@ -48,7 +48,7 @@ def validate(
     ] = None,
     output: Output = None,
 ) -> None:
-    """Check files as the API server and the operator would, and the fields of pod templates besides."""
+    """Check files as the API server and the operator would, and also the fields of pod templates."""
     with input_checked():
         from qtj.checks.validate import validate_files, validation_of  # noqa: PLC0415
 
@@ -75,7 +75,7 @@ def convert(
     ] = None,
     output: Output = None,
 ) -> None:
-    """Turn a TFJob into a QuantumTrainingJob: the job to stdout, what has no counterpart to stderr."""
+    """Convert a TFJob to a QuantumTrainingJob: the job to stdout, fields without an equivalent to stderr."""
     with input_checked():
         from qtj.create.convert import as_yaml, convert_file  # noqa: PLC0415
         from qtj.runs.folders import check_not_empty  # noqa: PLC0415

@@ -38,7 +38,7 @@ class Command:
     Attributes:
         function: What it does; its docstring is its help.
         examples: Command lines that end its help. They must work as they are written.
-        name: Its name, where that is not the function's.
+        name: Its name, if it differs from that of the function.
         passes_options: Whether another program reads its options, `--help` among them.
     """
 
@@ -49,7 +49,7 @@ class Command:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What click is to do with its options."""
+        """How click handles its options."""
         return {"ignore_unknown_options": True, "help_option_names": []} if self.passes_options else {}
 
 
@@ -67,7 +67,7 @@ def _epilog(examples: Sequence[str]) -> str:
 
 
 class Group(TyperGroup):
-    """All commands. A mistake in the command line is one sentence on stderr, as any other mistake of the user's."""
+    """All commands. A mistake in the command line is one sentence on stderr, as for any other mistake of a user."""
 
     def main(self, *args: Any, **extra: Any) -> Any:  # noqa: ANN401  Typer's signature
         """Runs a command and ends the process with one of the exit codes of `qtj`."""
@@ -84,7 +84,7 @@ class Group(TyperGroup):
         except SystemExit as ending:
             if not isinstance(ending.__context__, BrokenPipeError):
                 raise
-            # The reader has left: so Typer and rich end the process then, with 1, which says here that a job failed.
+            # The reader has left. Typer and rich then end the process with 1, which means here that a job failed.
             code = COMPLETE
         sys.exit(code)
 

@@ -1,4 +1,4 @@
-"""Commands for runs, finished or under way. Each imports what it needs when it runs."""
+"""Commands for runs, finished or active. Each imports what it needs when it runs."""
 
 from typing import Annotated
 
@@ -26,7 +26,7 @@ def list_runs(job: OneJob = None, output: Output = None) -> None:
             objects = [run.job for run in runs if run.is_readable]
             print_stdout(formatted(objects, output, name=lambda obj: names[id(obj)], as_list=True))
         else:
-            print_stdout(runs_table(runs) if runs else "no run is in this folder yet: qtj run FILE begins")
+            print_stdout(runs_table(runs) if runs else "there is no run in this folder yet: qtj run FILE starts one")
 
 
 def status(run: RunName = None, artifacts: Artifacts = None, output: Output = None) -> None:
@@ -40,7 +40,7 @@ def status(run: RunName = None, artifacts: Artifacts = None, output: Output = No
 
 
 def attach(run: RunName = None, artifacts: Artifacts = None) -> None:
-    """Follow a run that is under way, as `qtj run` shows it. Ctrl-C leaves it alone: it continues.
+    """Follow an active run, as `qtj run` shows it. After Ctrl-C, the run continues.
 
     Exit code: that of the run, or 130 after Ctrl-C.
     """
@@ -58,7 +58,7 @@ def stop(
     *,
     now: Annotated[bool, typer.Option("--now", help="Kill its programs instead of asking them to end.")] = False,
 ) -> None:
-    """Suspend a run that is under way: its programs store a checkpoint, and `qtj run` of its file continues."""
+    """Suspend an active run: its programs store a checkpoint, and `qtj run` of its file continues from there."""
     with input_checked():
         from qtj.runs.folders import find_run  # noqa: PLC0415
         from qtj.runs.stop import stop_run  # noqa: PLC0415
@@ -68,11 +68,11 @@ def stop(
 
 def prune(
     job: OneJob = None,
-    keep: Annotated[int, typer.Option(min=0, help="How many runs of each job stay: its last ones.")] = 1,
+    keep: Annotated[int, typer.Option(min=0, help="How many runs of each job to keep: the last ones.")] = 1,
     *,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Remove old runs with their logs and artifacts, after asking. Runs under way stay, and what is in a bucket."""
+    """Remove old runs with their logs and artifacts, after asking. Active runs and artifacts in a bucket stay."""
     with input_checked():
         from qtj.runs.prune import old_runs, remove_runs  # noqa: PLC0415
         from qtj_contract.quantities import in_words  # noqa: PLC0415
@@ -82,7 +82,7 @@ def prune(
             print_stdout("there is no old run to remove")
             return
         for each in old:
-            what = f"the link alone, {each.run.path.readlink()} stays" if each.run.is_elsewhere else in_words(each.size)
+            what = f"only the link, {each.run.path.readlink()} stays" if each.run.is_elsewhere else in_words(each.size)
             print_stdout(f"{each.run.name}  {each.phase}  {what}")
         if not yes and not typer.confirm(f"Remove {len(old)} of them for ever?" if len(old) > 1 else "Remove it?"):
             print_stdout("nothing was removed")

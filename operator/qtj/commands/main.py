@@ -1,4 +1,4 @@
-"""The commands of `qtj`: each file of commands under its heading."""
+"""The commands of `qtj`, each under its heading in the help."""
 
 from typing import Annotated
 

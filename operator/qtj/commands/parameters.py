@@ -31,7 +31,7 @@ Filename = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Give a field another value, as often as needed."),
+    typer.Option("--set", metavar="PATH=VALUE", help="Set a field to another value; can be given several times."),
 ]
 Artifacts = Annotated[
     str | None,
@@ -46,7 +46,7 @@ Artifacts = Annotated[
 
 def _runs(incomplete: str) -> list[str]:
     """Returns the names that a RUN may be completed to."""
-    from qtj.local.history import History  # noqa: PLC0415  a moment, and only the shell asks
+    from qtj.local.history import History  # noqa: PLC0415  only completion needs it
 
     history = History()
     names = [name for job in history.jobs() for name in (job, *(run.name for run in history.runs(job)))]
@@ -78,7 +78,7 @@ Namespace = Annotated[
     typer.Option("--namespace", "-n", help="Where the job is.", show_default="that of the current context"),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Check all that shows without doing anything, and print what would be done.")
+    bool, typer.Option("--dry-run", help="Check everything without writing, and print what would be done.")
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log what the operator does.")]
 

@@ -45,7 +45,7 @@ def run(
 ) -> None:
     """Run a job on this machine: pods are processes, the rest is as on a cluster.
 
-    Each run has a folder of its own. Ctrl-C stops it, the next run continues from its last checkpoint; twice kills it.
+    kills it.
 
     Exit code: 0 Complete, 1 Failed, 2 bad input, 130 interrupted.
     """

@@ -26,7 +26,7 @@ class Shell(StrEnum):
 
 
 def completion(shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="Your shell.")]) -> None:
-    """Print what makes the TAB key complete commands, options and files; put it where your shell reads it."""
+    """Print a script with which the TAB key completes commands, options and files; put it where your shell reads it."""
     from typer.completion import get_completion_script  # type: ignore[attr-defined]  # noqa: PLC0415
 
     print_stdout(get_completion_script(prog_name="qtj", complete_var=COMPLETE_VARIABLE, shell=shell.value))
@@ -46,10 +46,10 @@ def init(
     workers: Annotated[int, typer.Option(help="Workers that train together.", min=1)] = 2,
     epochs: Annotated[int, typer.Option(help="Epochs to train for.", min=1)] = 5,
     artifacts: Annotated[
-        str | None, typer.Option(metavar="URI", help="Where weights and results go on a cluster: gs://BUCKET/PATH.")
+        str | None, typer.Option(metavar="URI", help="Address of weights and results on a cluster: gs://BUCKET/PATH.")
     ] = None,
 ) -> None:
-    """Write a new job to begin with: NAME.yaml, and a program beside it. Without KIND, it asks.
+    """Write a new job to start from: NAME.yaml, and a program beside it. Without KIND, it asks.
 
     No file is overwritten.
     """
@@ -76,7 +76,8 @@ def doctor(
 ) -> None:
     """Check whether this machine has what qtj run needs, and the cluster of your kubeconfig.
 
-    A line for each: ok, warning or missing, and what to do. Exit code: 1 when qtj run lacks something, else 0.
+    Prints a line for each check: ok, warning or missing, and what to do. Exit code: 1 if qtj run lacks something, else
+    0.
     """
     with input_checked():
         from qtj.doctor.doctor import run_doctor  # noqa: PLC0415

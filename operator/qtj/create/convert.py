@@ -37,22 +37,22 @@ _ROLES = {
     "eval": Role.EVALUATOR,
 }
 _RUN_POLICY = ("backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "cleanPodPolicy")
-"""TFJobs of before kubeflow.org/v1's runPolicy have these in their spec itself."""
+"""TFJobs that are older than the runPolicy of kubeflow.org/v1 have these fields in the spec itself."""
 
 _QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
-_NO_COUNTERPART = "this has no counterpart"
+_NO_COUNTERPART = "this has no equivalent"
 _NO_CHIEF = (
-    "parameter servers without a Chief: strategy None leaves it to the program who coordinates; name a Chief for "
+    "parameter servers without a Chief: with the strategy None, the program decides who coordinates; name a Chief for "
     "strategy ParameterServer"
 )
 _NO_ROOT = (
-    "an image that runs as root does not start here, for pods have runAsNonRoot: true: set securityContext.runAsUser "
+    "an image that runs as root does not start, because pods have runAsNonRoot: true: set securityContext.runAsUser "
     "in the template, or runAsNonRoot: false where the namespace allows it"
 )
 _RESTARTS = {
     "Always": "a replica that succeeds is never started again here",
-    "OnFailure": "an exit code between 1 and 127 (but 75) is final here: a program that wants another try ends with 75",
+    "OnFailure": "an exit code from 1 to 127 except 75 is final here: to ask for a retry, exit with 75",
 }
 _SAME_MEANING = ("Never", "ExitCode")
 """Policies with the same meaning in a QuantumTrainingJob."""
@@ -76,7 +76,7 @@ class Converted:
 
     Attributes:
         manifest: The QuantumTrainingJob.
-        notes: What has no counterpart, or another meaning; one sentence each, with file and line.
+        notes: What has no equivalent, or another meaning; one sentence each, with file and line.
     """
 
     manifest: dict[str, Any]
@@ -91,7 +91,7 @@ def convert_file(path: Path, artifacts: str | None) -> list[Converted]:
         artifacts: The value of spec.artifacts.uri, which a TFJob does not have.
 
     Raises:
-        InputError: The file is at fault, or holds no TFJob; or the artifacts are no address.
+        InputError: The file has a mistake or no TFJob, or the artifacts are not an address.
     """
     if artifacts is not None:
         _check_artifacts(artifacts)
@@ -152,7 +152,7 @@ def _role(document: Document, name: str, old: object, notes: list[str]) -> tuple
         raise InputError(document.error([*path, "template"], "a replica needs a pod template"))
     policy = old.get("restartPolicy") or "Never"
     if policy not in _SAME_MEANING:
-        what = _RESTARTS.get(str(policy), f"{policy} is none of Always, OnFailure, Never and ExitCode: left out")
+        what = _RESTARTS.get(str(policy), f"{policy} is not Always, OnFailure, Never or ExitCode: left out")
         notes.append(document.error([*path, "restartPolicy"], what))
     unknown = sorted(set(old) - {"replicas", "template", "restartPolicy"})
     notes += (document.error([*path, each], _NO_COUNTERPART) for each in unknown)
@@ -171,9 +171,9 @@ def _template(old: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
         if container.get("name") == _MAIN:
             container["name"] = _OURS
         if _drop_items(container, "env", {str(name) for name in Env}):
-            changes.append("TF_CONFIG and QTJ_* are the operator's to write: left out")
+            changes.append("the operator writes TF_CONFIG and QTJ_*: left out")
         if _drop_items(container, "ports", {"tfjob-port"}):
-            changes.append("the port tfjob-port is left out: gRPC is on port 2222")
+            changes.append("the port tfjob-port is left out: gRPC uses port 2222")
     return template, changes
 
 

@@ -1,4 +1,4 @@
-"""`qtj init`: a new job to start from, as YAML and, but for the built-in model, a program beside it.
+"""`qtj init`: a new job to start from, as YAML and, except for the built-in model, a program beside it.
 
 The programs are those of examples/: a wheel has them in its folder `programs`, a checkout where they are.
 """
@@ -43,10 +43,10 @@ class _Recipe:
 
 _RECIPES = {
     Kind.QCNN: _Recipe("A quantum convolutional network, by the trainer of QuantumTrainingJob", 8, None),
-    Kind.CIRCUIT: _Recipe("A circuit of your own in a Keras model", 4, "own_circuit.py"),
-    Kind.KERAS: _Recipe("A Keras model of your own", None, "own_program.py"),
+    Kind.CIRCUIT: _Recipe("Your own circuit in a Keras model", 4, "own_circuit.py"),
+    Kind.KERAS: _Recipe("Your own Keras model", None, "own_program.py"),
     Kind.LOOP: _Recipe(
-        "A training loop of your own, with Python's standard library alone",
+        "Your own training loop, with only Python's standard library",
         qubits=None,
         program="own_loop.py",
         memory="256Mi",
@@ -63,9 +63,9 @@ kind: QuantumTrainingJob
 metadata:
   name: $name
 spec:
-  strategy: MultiWorkerMirrored # all workers step together; where one fails, all go on from the last checkpoint
+  strategy: MultiWorkerMirrored # all workers take each step together; if one fails, all continue from a checkpoint
 $circuit  artifacts:
-    uri: $artifacts # on a cluster; qtj run keeps weights and results in ./qtj-artifacts
+    uri: $artifacts # on a cluster; qtj run stores weights and results in ./qtj-artifacts
   inference: $inference
   replicaSpecs:
     Worker:
@@ -74,7 +74,7 @@ $circuit  artifacts:
     spec:
       containers:
         - name: trainer
-          image: localhost/qtj-trainer:$version # your image; qtj run pulls none
+          image: localhost/qtj-trainer:$version # your image; qtj run does not pull it
 $program
           resources: # for a cluster: qtj run does not enforce the memory
             requests: {cpu: 250m, memory: $memory}
@@ -83,11 +83,11 @@ $volume""")
 _VOLUME = Template("""\
           volumeMounts:
             - {name: artifacts, mountPath: /artifacts}
-      volumes: # for a cluster: qtj run has a folder in its place
+      volumes: # for a cluster: qtj run uses a folder instead
         - name: artifacts
           persistentVolumeClaim: {claimName: $name} # a volume that all pods may write to
 """)
-_OWN = "          command: [python, $file] # a path from where qtj run is called; in the image, from its WORKDIR"
+_OWN = "          command: [python, $file] # relative to the current folder; in the image, to its WORKDIR"
 _BUILT_IN = (
     "          args: [train, qcnn, --epochs=$epochs, --batch-size=16] # all: python -m qtj_trainer train qcnn --help"
 )
@@ -110,9 +110,9 @@ def write_job(options: JobOptions, folder: Path) -> list[Path]:
                 made.append(folder / name)
                 file.write(text)
     except OSError as problem:
-        for path in made:  # a disk is full: half a file would be in the way of the next try
+        for path in made:  # the disk is full: half a file would prevent the next try
             path.unlink()
-        raise InputError(f"cannot write {name} here ({problem.strerror}): call qtj init in another folder") from None
+        raise InputError(f"cannot write {name} here ({problem.strerror}): run qtj init in another folder") from None
     return made
 
 
@@ -132,7 +132,7 @@ def _files(options: JobOptions) -> dict[str, str]:
     text = _job(options, recipe, name, file)
     try:
         node = next(documents_of(job, text))
-    except InputError:  # all else in it is ours
+    except InputError:  # the rest of it is ours
         raise InputError(f"--artifacts {options.artifacts}: write an address, gs://BUCKET/PATH") from None
     if wrong := list(job_mistakes(Document(value_of(node), job, node))):
         raise InputError("\n".join(wrong))
@@ -142,7 +142,7 @@ def _files(options: JobOptions) -> dict[str, str]:
 def _hidden_by(module: str, program: str) -> str | None:
     """Returns what Python would no longer find beside a file of this name: it looks in the program's folder first."""
     if module in sys.stdlib_module_names:
-        return "a module of Python's own"
+        return "a module of Python itself"
     elsewhere = [path for path in sys.path if path and Path(path).resolve() != Path.cwd()]
     if module in _imported(program) or PathFinder.find_spec(module, elsewhere):
         return f"the library {module}"
@@ -159,7 +159,7 @@ def _imported(program: str) -> set[str]:
 
 def _job(options: JobOptions, recipe: _Recipe, name: str, file: str) -> str:
     program = Template(_OWN if recipe.program else _BUILT_IN).substitute(file=file, epochs=options.epochs)
-    again = "{} # the same program once more, to judge the weights that are stored"
+    again = "{} # the same program again, to evaluate the stored weights"
     return _JOB.substitute(
         title=recipe.title,
         name=name,
@@ -167,7 +167,7 @@ def _job(options: JobOptions, recipe: _Recipe, name: str, file: str) -> str:
         artifacts=options.artifacts
         or (f"file:///artifacts/{name}" if recipe.keeps_files else f"gs://your-bucket/{name}"),
         volume=_VOLUME.substitute(name=name) if recipe.keeps_files else "",
-        inference=again if recipe.program else "{args: [infer]} # judges the weights that are stored",
+        inference=again if recipe.program else "{args: [infer]} # evaluates the stored weights",
         workers=options.workers,
         memory=recipe.memory,
         program=program,

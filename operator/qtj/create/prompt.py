@@ -26,7 +26,7 @@ class JobOptions:
         name: Its name, and that of its files; None for one after the kind.
         workers: How many train together.
         epochs: Epochs to train for.
-        artifacts: Where weights and results go on a cluster; None for an address to be replaced.
+        artifacts: Where weights and results are stored on a cluster; None for an address that the user replaces later.
     """
 
     kind: Kind
@@ -42,7 +42,7 @@ def prompt_for(options: JobOptions) -> JobOptions:
     name = Prompt.ask("Name of the job", default=options.name or f"my-{kind}")
     workers = IntPrompt.ask("Workers that train together", default=options.workers)
     epochs = IntPrompt.ask("Epochs", default=options.epochs)
-    if kind == Kind.LOOP:  # its program knows no bucket
+    if kind == Kind.LOOP:  # its program cannot use a bucket
         return JobOptions(kind=kind, name=name, workers=workers, epochs=epochs)
     artifacts = Prompt.ask("Bucket for a cluster, gs://BUCKET/PATH (ENTER for later)", default=options.artifacts or "")
     return JobOptions(kind=kind, name=name, workers=workers, epochs=epochs, artifacts=artifacts or None)

@@ -1,4 +1,4 @@
-"""What `qtj doctor` asks a cluster: whether it is there, knows QuantumTrainingJobs, and takes them from this user."""
+"""What `qtj doctor` checks of a cluster: that it answers, has the CRD, and accepts jobs from this user."""
 
 import asyncio
 import logging
@@ -27,7 +27,7 @@ _FORBIDDEN, _NOT_FOUND = 403, 404
 
 
 def cluster() -> Finding:
-    """Asks the cluster of the current context, and waits some seconds at most. `qtj run` needs none."""
+    """Checks the cluster of the current context, for some seconds at most. `qtj run` does not need it."""
     logging.getLogger("kubernetes").setLevel(logging.CRITICAL)  # its errors become one sentence
     try:
         return asyncio.run(asyncio.wait_for(_ask(), _SECONDS))
@@ -62,7 +62,10 @@ async def _ask() -> Finding:
 
 
 async def _complaint_of_crd(transport: kubernetes.ApiClient) -> str:
-    """Returns what is wrong with the CustomResourceDefinition; users may not all read it, but see what it serves."""
+    """Returns what is wrong with the CustomResourceDefinition.
+
+    Not all users may read it, but all see what it serves.
+    """
     try:
         served = await kubernetes.CustomObjectsApi(transport).get_api_resources(GROUP, VERSION)
         if not any(each.name == PLURAL for each in served.resources):

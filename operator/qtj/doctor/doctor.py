@@ -19,7 +19,7 @@ def run_doctor(form: OutputFormat | None, artifacts: str | None) -> int:
 
     Args:
         form: The form; None for lines for people.
-        artifacts: Where to try to write; None for nowhere.
+        artifacts: The address at which to check that it can be written to; None to skip this check.
 
     Returns:
         The exit code: 0 unless something is missing that `qtj run` needs.

@@ -23,7 +23,7 @@ class Finding:
         check: What was checked, as a short name.
         level: How much it matters; `qtj run` needs what is missing.
         message: The result.
-        remedy: What to do; empty where nothing is to be done.
+        remedy: What to do; empty if there is nothing to do.
     """
 
     check: str
@@ -37,9 +37,9 @@ class Finding:
 
 
 def run_check(check: str, check_it: Callable[[], Finding]) -> Finding:
-    """Runs a check. One that raises is a warning: the cause may be what is broken on this machine."""
+    """Runs a check. One that raises becomes a warning: the cause may be the defect of this machine."""
     try:
         return check_it()
     except Exception as problem:  # noqa: BLE001
-        reason = " ".join(str(problem).split()) or "no more is known"
+        reason = " ".join(str(problem).split()) or "without a message"
         return Finding(check, Level.WARNING, f"it cannot be checked ({type(problem).__name__}: {reason})")

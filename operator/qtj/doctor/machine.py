@@ -17,7 +17,7 @@ __all__ = ["CHECKS"]
 
 _GIB = 1024**3
 _LITTLE_MEMORY = 2 * _GIB
-"""Two workers and an inference that loads take that much."""
+"""Two workers, and an inference that is loading, take this much."""
 _LITTLE_DISK, _NO_DISK = _GIB, 10 * 1024**2
 
 
@@ -26,7 +26,7 @@ def _python() -> Finding:
     version = sys.version_info[:2]
     if (3, 11) <= version < (3, 13):
         return Finding("Python", Level.OK, found)
-    return Finding("Python", Level.MISSING, found, "install Python 3.11 or 3.12, for TensorFlow Quantum has no other")
+    return Finding("Python", Level.MISSING, found, "install Python 3.11 or 3.12: TensorFlow Quantum supports no other")
 
 
 def _platform() -> Finding:
@@ -90,4 +90,4 @@ CHECKS: Mapping[str, Callable[[], Finding]] = {
     "folder": _folder,
     "TMPDIR": _temporary,
 }
-"""By the name that the line of each begins with."""
+"""The checks, by the name at the beginning of their line."""

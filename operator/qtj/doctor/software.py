@@ -1,4 +1,4 @@
-"""What `qtj doctor` looks at of the installed software. What may crash or hang runs as a process of its own."""
+"""What `qtj doctor` checks of the installed software. A check that may crash or hang runs in its own process."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ __all__ = ["CHECKS", "artifacts"]
 _IMPORT_SECONDS = 120.0
 _WRITE_SECONDS = 30.0
 _NAMED = 3
-"""Packages that are named, of those that an extra lacks."""
+"""How many missing packages of an extra are named."""
 
 _TENSORFLOW = "import qtj_trainer, tensorflow, tensorflow_quantum; print(tensorflow.__version__)"
 _ENGINE = """
@@ -39,17 +39,17 @@ except TrainerError as problem:
 def _extra(name: str) -> Finding:
     lacking, check = missing(name), f"[{name}]"
     if not lacking:
-        return Finding(check, Level.OK, f"all is installed to {EXTRAS[name]}")
+        return Finding(check, Level.OK, f"everything is installed to {EXTRAS[name]}")
     level = Level.MISSING if name == "trainer" else Level.WARNING
     more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
-    what = f"without {', '.join(lacking[:_NAMED])}{more}, which it takes to {EXTRAS[name]}"
+    what = f"not installed: {', '.join(lacking[:_NAMED])}{more}, needed to {EXTRAS[name]}"
     return Finding(check, level, what, install_command(name))
 
 
 def _with_trainer(check: str, look: Callable[[], Finding]) -> Finding:
-    """Looks where the extra is there: that it is missing is reported once."""
+    """Runs a check that needs the extra trainer. If the extra is missing, only one check reports that."""
     if missing("trainer"):
-        return Finding(check, Level.WARNING, "not looked at, without the extra trainer")
+        return Finding(check, Level.WARNING, "not checked, without the extra trainer")
     return look()
 
 
@@ -60,7 +60,7 @@ def _tensorflow() -> Finding:
         took = time.monotonic() - begin
         return Finding("TensorFlow", Level.OK, f"{ended.stdout.split()[-1]}, imported in {took:.0f} s")
     return Finding(
-        "TensorFlow", Level.MISSING, f"it cannot be imported ({_last_words(ended)})", install_command("trainer")
+        "TensorFlow", Level.MISSING, f"it cannot be imported ({_last_line(ended)})", install_command("trainer")
     )
 
 
@@ -69,11 +69,11 @@ def _engine() -> Finding:
     if ended.returncode == 0:
         return Finding("engine", Level.OK, f"the fused engine is {ended.stdout.split()[-1]}")
     remedy = "TensorFlow Quantum simulates in its place; python -m qtj_trainer.simulate.fused.build compiles it"
-    return Finding("engine", Level.WARNING, f"the fused engine cannot be loaded ({_last_words(ended)})", remedy)
+    return Finding("engine", Level.WARNING, f"the fused engine cannot be loaded ({_last_line(ended)})", remedy)
 
 
 def artifacts(uri: str) -> Finding:
-    """Writes an object of its own name to where artifacts are to go, and deletes it."""
+    """Writes an object with a new name to the place of the artifacts, and deletes it."""
     return _with_trainer("artifacts", partial(_written, uri))
 
 
@@ -81,7 +81,7 @@ def _written(uri: str) -> Finding:
     ended = _python(_WRITE, uri, seconds=_WRITE_SECONDS)
     if ended.returncode == 0:
         return Finding("artifacts", Level.OK, f"{uri} can be written to")
-    return Finding("artifacts", Level.MISSING, f"{uri} cannot be written to ({_last_words(ended)})")
+    return Finding("artifacts", Level.MISSING, f"{uri} cannot be written to ({_last_line(ended)})")
 
 
 def _python(script: str, *arguments: str, seconds: float) -> subprocess.CompletedProcess[str]:
@@ -92,7 +92,7 @@ def _python(script: str, *arguments: str, seconds: float) -> subprocess.Complete
         return subprocess.CompletedProcess(command, 1, "", f"no answer within {seconds:.0f} s")
 
 
-def _last_words(ended: subprocess.CompletedProcess[str]) -> str:
+def _last_line(ended: subprocess.CompletedProcess[str]) -> str:
     lines = ended.stderr.strip().splitlines()
     return lines[-1] if lines else f"exit code {ended.returncode}"
 
@@ -102,4 +102,4 @@ CHECKS: Mapping[str, Callable[[], Finding]] = {
     "TensorFlow": partial(_with_trainer, "TensorFlow", _tensorflow),
     "engine": partial(_with_trainer, "engine", _engine),
 }
-"""By the name that the line of each begins with."""
+"""The checks, by the name at the beginning of their line."""

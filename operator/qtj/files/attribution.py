@@ -16,8 +16,8 @@ def attributed(check: Callable[[Document], R], document: Document) -> R:
     """Returns the result of a check of a job.
 
     Raises:
-        InputError: There are mistakes. One that does not occur without a single --set names that option, and no line of
-            the file.
+        InputError: There are mistakes. A mistake that disappears without one of the --set options names that option
+            instead of a line of the file.
     """
     try:
         return check(document)
@@ -30,7 +30,7 @@ def _attributed(check: Callable[[Document], object], document: Document, lines: 
     without = {setting.name: _mistakes_without(check, document, setting) for setting in document.settings}
     for line in lines:
         of_file = line.startswith(f"{document.file}:")
-        # Without an option, other mistakes may hide this one: then nothing is proved.
+        # Without the option, other mistakes may hide this one. Then the option may not be the cause.
         option = next((name for name, left in without.items() if line not in left and set(left) <= set(lines)), None)
         yield f"{option}: {line.partition(': ')[2]}" if of_file and option else line
 

@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets in the file of a job: their data, where an API server would accept them.
+"""ConfigMaps and Secrets in the file of a job: their data, if an API server would accept them.
 
 Source: `ValidateConfigMap` and `ValidateSecret` in pkg/apis/core/validation of Kubernetes 1.34.
 """
@@ -70,7 +70,7 @@ def _wrong_value(value: object, *, encoded: bool) -> str | None:
     if not isinstance(value, str):
         return TEXT
     if encoded and _decoded(value) is None:
-        return "values here are text in base64: write it in stringData as it is"
+        return "values here are base64: write plain text in stringData"
     return None
 
 

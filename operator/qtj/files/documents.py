@@ -1,4 +1,4 @@
-"""YAML files with jobs in them: their objects, and the line of each field."""
+"""YAML files with jobs: their objects, and the line of each field."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -56,7 +56,7 @@ class Document:
         return _locate(self.node, path)[0]
 
     def error(self, path: FieldPath, sentence: str) -> str:
-        """Returns one line on a mistake: where, which field, what."""
+        """Returns one line about a mistake: its place, its field, and what is wrong."""
         return " ".join(visible(f"{self.where(path)}: {dotted(path)}: {sentence}").split("\n"))
 
     def written(self, path: FieldPath) -> str | None:
@@ -67,7 +67,7 @@ class Document:
         return str(found.value) if isinstance(found, yaml.ScalarNode) else None
 
     def _made_by(self, path: FieldPath) -> Setting | None:
-        """Returns the option that created a field which the file does not have, as a parent of its own."""
+        """Returns the option that created a missing field as the parent of the field that it sets."""
         made = _locate(self.node, path)[1] is None
         return next((each for each in self.settings if made and each.path[: len(path)] == tuple(path)), None)
 
@@ -78,14 +78,14 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """What a file holds.
+    """The content of a file.
 
     Attributes:
         name: Its name in messages.
         jobs: The jobs.
         configs: Data of its ConfigMaps and Secrets, by kind and name.
         others: Kinds and names of other objects, which are not used.
-        mistakes: What is wrong with it, besides what is wrong with a job: a line each. See `check_file`.
+        mistakes: Mistakes of the file itself, one line each. Mistakes in its jobs are found by `check_file`.
     """
 
     name: str
@@ -99,7 +99,7 @@ def read_file(path: Path, settings: Sequence[Setting] = ()) -> File:
     """Reads a file, or stdin where the path is `-`.
 
     Raises:
-        InputError: It cannot be read, or has no job, nor anything that may be one.
+        InputError: It cannot be read, or it has no job and nothing that may be one.
     """
     documents, unreadable = read_documents(path)
     found = [each for each in documents if _is_job(each)]
@@ -117,7 +117,7 @@ def read_file(path: Path, settings: Sequence[Setting] = ()) -> File:
 
 
 def read_documents(path: Path) -> tuple[Sequence[Document], Sequence[str]]:
-    """Returns the objects of a file, and a line on each document that is no object.
+    """Returns the objects of a file, and a line about each document that is not an object.
 
     Raises:
         InputError: It cannot be read.
@@ -132,7 +132,7 @@ def read_documents(path: Path) -> tuple[Sequence[Document], Sequence[str]]:
             if isinstance(manifest, dict):
                 documents += _unfolded(Document(manifest, name, node))
             elif manifest is not None:
-                what = "this is no Kubernetes object: write apiVersion, kind, metadata and spec"
+                what = "this is not a Kubernetes object: write apiVersion, kind, metadata and spec"
                 wrong.append(f"{name}:{node.start_mark.line + 1}: {what}")
     except InputError as problem:
         wrong += str(problem).split("\n")
@@ -160,7 +160,7 @@ def _is_job(document: Document) -> bool:
 
 
 def with_settings(document: Document, settings: Sequence[Setting]) -> Document:
-    """Returns a job as its file has it, with these settings.
+    """Returns a job of a file with these settings.
 
     Raises:
         InputError: It has no place for one of them.
@@ -174,7 +174,7 @@ def with_settings(document: Document, settings: Sequence[Setting]) -> Document:
 
 
 def _same_names(jobs: Sequence[Document]) -> Iterator[str]:
-    """Yields a line on each job with the name of one before it: a cluster would take it as a change of that one."""
+    """Yields a line about each job with the name of an earlier one, which it would change on a cluster."""
     seen: list[tuple[object, object]] = []
     for job in jobs:
         meta = job.manifest.get("metadata")

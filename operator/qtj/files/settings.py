@@ -27,7 +27,7 @@ class Setting:
         text: What the user wrote.
         path: The field.
         value: Its value.
-        node: The same as it was written; None for nothing.
+        node: The value as it was written; None if it is empty.
     """
 
     text: str
@@ -79,11 +79,11 @@ class Setting:
         if isinstance(part, str) and isinstance(here, list):
             raise InputError(f"{self.name}: {path} is a list: name one of its elements, for example {path}[0].{part}")
         if isinstance(part, str) and not isinstance(here, dict):
-            raise InputError(f"{self.name}: {path} is no object, so it has no fields: correct the path")
+            raise InputError(f"{self.name}: {path} is not an object, so it has no fields: correct the path")
         if isinstance(part, int) and not isinstance(here, list):
-            raise InputError(f"{self.name}: {path} is no list, so it has no element {part}: correct the path")
+            raise InputError(f"{self.name}: {path} is not a list, so it has no element {part}: correct the path")
         if isinstance(part, int) and isinstance(here, list) and part >= len(here):
-            last = f"its last is [{len(here) - 1}]" if here else "it is empty"
+            last = f"its last one is [{len(here) - 1}]" if here else "it is empty"
             raise InputError(f"{self.name}: {path} has no element {part}: {last}")
 
 
@@ -103,5 +103,5 @@ def _node_of(text: str, value: str) -> yaml.Node | None:
     else:
         problem = len(nodes) > 1
     if problem:
-        raise InputError(f"--set {visible(text)}: {visible(value)} is no value in YAML: quote it")
+        raise InputError(f"--set {visible(text)}: {visible(value)} is not a value in YAML: quote it")
     return nodes[0] if nodes else None

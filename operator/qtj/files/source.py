@@ -9,10 +9,10 @@ from qtj.terminal.errors import InputError
 __all__ = ["STDIN", "display_name", "read_text"]
 
 STDIN = "-"
-"""The file that stands for stdin."""
+"""The file name that means stdin."""
 
 _MOST_BYTES = 3 * 1024 * 1024
-"""What an API server reads of one request: `MaxRequestBodyBytes` of apiserver's `NewConfig`."""
+"""The most that an API server reads of one request: `MaxRequestBodyBytes` of apiserver's `NewConfig`."""
 
 
 def display_name(path: Path) -> str:
@@ -24,7 +24,7 @@ def read_text(path: Path) -> str:
     """Returns the text of a file.
 
     Raises:
-        InputError: It cannot be read, is too large, or is no text.
+        InputError: It cannot be read, is too large, or is not text.
     """
     name = display_name(path)
     if str(path) == STDIN and sys.stdin is None:
@@ -44,12 +44,14 @@ def read_text(path: Path) -> str:
     except ValueError:  # a NUL in the name
         raise InputError(f"{name!r}: no file can have this name") from None
     if len(raw) > _MOST_BYTES:
-        raise InputError(f"{name}: this has more than {_MOST_BYTES // 1024**2} MiB, which no API server takes: cut it")
+        raise InputError(
+            f"{name}: this has more than {_MOST_BYTES // 1024**2} MiB, which no API server takes: shorten it"
+        )
     return _decoded(name, raw)
 
 
 def _read(file: BinaryIO) -> bytes:
-    """Reads to the end, or one byte more than is taken: /dev/zero has no end."""
+    """Reads to the end, or one byte more than is allowed: /dev/zero has no end."""
     return file.read(_MOST_BYTES + 1)
 
 
@@ -58,4 +60,4 @@ def _decoded(name: str, raw: bytes) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         line = raw.count(b"\n", 0, problem.start) + 1
-        raise InputError(f"{name}:{line}: this is no text in UTF-8: save the file as UTF-8") from None
+        raise InputError(f"{name}:{line}: this is not text in UTF-8: save the file as UTF-8") from None

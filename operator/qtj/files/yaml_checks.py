@@ -1,4 +1,4 @@
-"""Checks of a YAML document before its values are used: its size, and what Kubernetes has no meaning for."""
+"""Checks of a YAML document before its values are used: its size, and anything that has no meaning for Kubernetes."""
 
 from collections.abc import Iterator
 
@@ -11,12 +11,12 @@ from qtj.terminal.text import visible
 __all__ = ["MOST_VALUES", "TOO_DEEP", "TOO_MANY", "check_document"]
 
 MOST_VALUES = 100_000
-"""Values of a file, and those of a document once its aliases are written out. A large job has some hundreds."""
+"""The most values of a file, and of a document with its aliases expanded. A large job has some hundreds."""
 _DEEPEST = 100
-"""Levels of a document. A pod has some twenty."""
+"""The most levels of a document. A pod has about twenty."""
 
-TOO_DEEP = f"this is nested too deeply: write it with at most {_DEEPEST} levels"
-TOO_MANY = f"these are more than {MOST_VALUES:,} values, aliases written out: write fewer"
+TOO_DEEP = f"this is nested too deeply: use at most {_DEEPEST} levels"
+TOO_MANY = f"there are more than {MOST_VALUES:,} values here, with aliases expanded: write fewer"
 
 _OR_QUOTE = ", or put a value that begins with { or [ in quotes"
 
@@ -39,7 +39,7 @@ def check_document(name: str, root: yaml.Node) -> None:
     def size(node: yaml.Node, above: tuple[yaml.Node, ...]) -> int:
         """Returns the number of values in a node; each node is checked once, however many aliases it has."""
         if any(node is each for each in above):
-            refuse(node, "this holds itself by its anchor: write it out")
+            refuse(node, "this contains itself through its anchor: write it out")
         if len(above) >= _DEEPEST:
             refuse(node, TOO_DEEP)
         if id(node) not in sizes:
@@ -74,7 +74,7 @@ def _wrong_key(node: yaml.MappingNode) -> tuple[yaml.Node, str] | None:
         if is_merge(key):
             merged = value.value if isinstance(value, yaml.SequenceNode) else [value]
             if not all(isinstance(each, yaml.MappingNode) for each in merged):
-                return value, "<< takes in mappings alone: name the anchor of one"
+                return value, "<< merges only mappings: name the anchor of one"
         elif not isinstance(key, yaml.ScalarNode):
             return key, f"a field has a name: write text before the colon{_OR_QUOTE if key.flow_style else ''}"
         elif key.tag in {f"{CORE_TAG}bool", f"{CORE_TAG}null"}:
@@ -90,11 +90,11 @@ def _wrong_scalar(node: yaml.ScalarNode) -> tuple[yaml.Node, str] | None:
     if node.tag not in SCALARS:
         return node, _no_tag(node)
     if any("\ud800" <= each <= "\udfff" for each in node.value):
-        return node, "this holds half of a surrogate pair, which is no character: write all of it"
+        return node, "this has half of a surrogate pair, which is not a character: write all of it"
     try:
         SCALARS[node.tag](node.value)
     except (ValueError, KeyError):
-        return node, f"this is no {node.tag.removeprefix(CORE_TAG)}: remove the tag before it"
+        return node, f"this does not have the type {node.tag.removeprefix(CORE_TAG)}: remove the tag before it"
     return None
 
 

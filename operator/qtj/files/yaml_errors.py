@@ -1,6 +1,6 @@
 """Sentences for a text that is not YAML: PyYAML's messages name what it expected, and not what to do.
 
-PyYAML notices many mistakes some lines later, so the sentence names the line where the mistake is.
+PyYAML reports many mistakes at a later line, so the sentence names the line where the mistake is.
 """
 
 import re
@@ -15,7 +15,7 @@ from qtj.terminal.text import visible
 __all__ = ["explained", "line_breaks"]
 
 _BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
-"""What PyYAML counts as the end of a line."""
+"""What PyYAML counts as a line break."""
 _NO_SPACE = re.compile(r"\s*(?:- +)*[\w./-]+:(?!//)[^\s:]")
 """A field whose value follows its colon without a space."""
 _CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ")
@@ -30,10 +30,10 @@ class _Error:
     """An error of PyYAML.
 
     Attributes:
-        lines: The lines of the file as far as it was read; those before the document are empty.
+        lines: The lines of the file that were read so far; those before the document are empty.
         message: What PyYAML was reading, and its problem: "CONTEXT: PROBLEM".
         noticed: The place where it noticed the mistake.
-        began: The place where it began to read what the context names; without a context, the same.
+        began: The place where the context begins; the same place if there is no context.
     """
 
     lines: Sequence[str]
@@ -48,17 +48,17 @@ class _Error:
 
     @property
     def before(self) -> str:
-        """That line, up to the place."""
+        """The part of that line before the place."""
         return self._at(self.noticed)[: self.noticed.column]
 
     @property
     def found(self) -> str:
-        """That line, from the place on."""
+        """The rest of that line, from the place on."""
         return self._at(self.noticed)[self.noticed.column :]
 
     @property
     def opening(self) -> str:
-        """The line on which it began, from the place on."""
+        """The rest of the line where the context begins, from its place on."""
         return self._at(self.began)[self.began.column :]
 
     @property
@@ -72,7 +72,7 @@ class _Error:
 
 
 def line_breaks(text: str) -> int:
-    """Returns the number of ends of lines in a text, as PyYAML counts them."""
+    """Returns the number of line breaks in a text, as PyYAML counts them."""
     return len(_BREAK.findall(text))
 
 
@@ -98,7 +98,7 @@ def explained(error: yaml.YAMLError, text: str, before: int) -> Sentence:
 
 def _sentence(error: _Error) -> Sentence:
     if any(line.startswith(_CONFLICT) for line in (error.before + error.found, error.above[1])):
-        return error.line, "the lines of a merge conflict are left in it: keep one of the two versions"
+        return error.line, "this is a line of a merge conflict: keep one of the two versions"
     for pattern, rule in _RULES:
         if match := re.search(pattern, error.message):
             if callable(rule):
@@ -108,7 +108,7 @@ def _sentence(error: _Error) -> Sentence:
 
 
 def _second_colon(error: _Error) -> Sentence:
-    """Explains a colon that is one too many: on its line, or because the line above has no field of its own."""
+    """Explains a colon too many: on its line, or because the line above lacks one."""
     number, above = error.above
     if re.search(r":\s", error.before) or not above:
         return error.line, "a second colon in one line: put the value in quotes, or begin a new line"
@@ -133,11 +133,11 @@ def _unclosed_quote(error: _Error) -> Sentence:
 
 
 def _end_of_block(error: _Error) -> Sentence:
-    """Explains what is in a place where a block of fields or a list has to continue or to end."""
+    """Explains text at a place where a block of fields or a list has to continue or end."""
     number, above = error.above
     open_quote = next((each for each in "\"'" if above.count(each) % 2), None)
     if open_quote and open_quote in error.before:  # which closes the quote of the line above
-        return number, "the quote that begins in this line has no end there: close it"
+        return number, "the quote that begins in this line does not end in it: close it"
     found = error.found[:1]
     opening = next((each for each, closing in _CLOSING.items() if closing == found), None)
     if opening:
@@ -145,7 +145,7 @@ def _end_of_block(error: _Error) -> Sentence:
     if found == ":":
         return error.line, "there is no name before the colon: write one"
     if error.before.rstrip().endswith(("'", '"')):
-        return error.line, "there is something behind the closing quote: put all of the value in quotes"
+        return error.line, "there is text after the closing quote: put all of the value in quotes"
     return error.line, _misplaced(error)
 
 
@@ -157,7 +157,7 @@ def _misplaced(error: _Error) -> str:
         return "a dash without a space after it: write - VALUE"
     if "collection" in error.message and error.message.endswith("'?'"):
         return "a field is where an element of the list has to be: begin it with - , or indent it"
-    return "the indentation of this line fits no line above it: line it up with what it belongs to"
+    return "the indentation of this line matches no line above it: line it up with the fields that it belongs to"
 
 
 def _flow(error: _Error) -> Sentence:
@@ -165,7 +165,7 @@ def _flow(error: _Error) -> Sentence:
     begin, opening = _last_open(error)
     closing, found = _CLOSING[opening], error.found[:1]
     if found in _CLOSING.values():
-        return error.line, f"this {found} is to close a {opening}: write {closing}"
+        return error.line, f"this {found} closes a {opening}: write {closing}"
     if found == ",":
         return error.line, "there is no value before this comma: write one, or remove the comma"
     if "<" in error.message and "scalar" not in error.message:
@@ -177,7 +177,7 @@ def _flow(error: _Error) -> Sentence:
 
 
 def _last_open(error: _Error) -> tuple[int, str]:
-    """Returns the line and the bracket that is open: PyYAML may name the place of a value in it instead."""
+    """Returns the line and the bracket that is open: PyYAML may name the place of a value in the bracket instead."""
     if error.opening[:1] in _CLOSING:
         return error.began.line, error.opening[0]
     closed = 0
@@ -192,8 +192,8 @@ def _last_open(error: _Error) -> tuple[int, str]:
 
 def _another_document(error: _Error) -> Sentence:
     if any(line.startswith("{{") for line in (error.opening, *error.lines)):
-        return error.line, "a template has to be filled in first: a line with {{ }} is not YAML"
-    return error.line, "this is indented less than the line that the document begins with: line the two up"
+        return error.line, "a line with {{ }} is not YAML: fill in the template first"
+    return error.line, "this is indented less than the first line of the document: line the two up"
 
 
 _ESCAPE = r"write \\ for a backslash, or put the value in single quotes"
@@ -206,7 +206,7 @@ _RULES: Sequence[tuple[str, str | Callable[[_Error], Sentence]]] = (
     ("while scanning a quoted scalar", _unclosed_quote),
     ("while parsing a flow", _flow),
     ("expected <block end>", _end_of_block),
-    ("sequence entries are not allowed", "a list begins in a line of its own: move the dash to the next one"),
+    ("sequence entries are not allowed", "a list begins on its own line: move the dash to the next line"),
     (
         "found undefined alias '(?P<name>.*)'",
         'no value before it has the anchor &{name}: write the value, or put "*{name}" in quotes',

@@ -1,4 +1,4 @@
-"""YAML as kubectl reads it, with positions: each document by itself, within bounds, and every key once.
+"""YAML as kubectl reads it, with positions: each document separately, with a limited size, and each key only once.
 
 PyYAML composes the nodes. ruamel.yaml would need the same resolver, checks and sentences, is slower, and accepts texts
 that kubectl refuses.
@@ -19,10 +19,10 @@ from qtj.terminal.errors import InputError
 __all__ = ["documents_of", "value_of"]
 
 _MOST_BROKEN = 20
-"""Documents of a file that are reported not to be YAML: more of them are of no use."""
+"""How many documents of a file are reported not to be YAML: a user does not need more."""
 
 _SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
-"""Begins a document wherever it is: no text in quotes and no block can have it."""
+"""Begins a document at any place: no text in quotes and no block can contain it."""
 
 
 class _TooManyError(InputError):
@@ -41,7 +41,7 @@ class _Loader(KubectlLoader):
 
     def __init__(self, name: str, text: str, line: int, values: Iterator[int]) -> None:
         super().__init__(text)
-        self.line = line  # of the Reader: the marks of nodes and errors are those of the file
+        self.line = line  # an attribute of the Reader: with it, the marks of nodes and errors are positions in the file
         self._file = name
         self._values = values
 
@@ -60,7 +60,7 @@ def documents_of(name: str, text: str) -> Iterator[yaml.Node]:
         text: The text.
 
     Raises:
-        InputError: After the last of them: some are not YAML, or have no meaning for Kubernetes; a line for each.
+        InputError: After the last document, if some are not YAML or have no meaning for Kubernetes; a line for each.
     """
     wrong: list[str] = []
     values = itertools.count(1)
@@ -85,7 +85,7 @@ def documents_of(name: str, text: str) -> Iterator[yaml.Node]:
 
 
 def value_of(node: yaml.Node) -> Any:  # noqa: ANN401  JSON
-    """Returns the value of a document of `documents_of`, aliases written out, as objects of its own."""
+    """Returns the value of a document of `documents_of` as new objects, with its aliases expanded."""
     if isinstance(node, yaml.MappingNode):
         merged: dict[str, Any] = {}
         for key, value in node.value:
@@ -99,10 +99,10 @@ def value_of(node: yaml.Node) -> Any:  # noqa: ANN401  JSON
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str]]:
-    """Yields the documents as they are written, each with the number of lines before it."""
+    """Yields the text of each document, with the number of lines before it."""
     begin, line, ends = 0, 0, [*(found.start() for found in _SEPARATOR.finditer(text)), len(text)]
     for before, end in itertools.pairwise((0, *ends)):
-        if end == len(text) or not _ends_with_directive(text[before:end]):  # which belongs to the document after it
+        if end == len(text) or not _ends_with_directive(text[before:end]):  # it belongs to the next one
             yield line, text[begin:end]
             line += line_breaks(text[begin:end])
             begin = end

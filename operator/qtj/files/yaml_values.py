@@ -1,7 +1,7 @@
 """The values of plain YAML scalars as kubectl reads them.
 
-Source: `resolve` of kubectl's library (go.yaml.in/yaml/v2). Other than for PyYAML, y and n are truths, 0o17 and 1e3 are
-numbers, a date and 1:30 are text.
+Source: `resolve` of kubectl's library (go.yaml.in/yaml/v2). Unlike with PyYAML, y and n are booleans, 0o17 and 1e3 are
+numbers, and a date and 1:30 are text.
 """
 
 import re
@@ -45,7 +45,7 @@ def is_merge(key: yaml.Node) -> bool:
 
 
 def _number(text: str) -> int | float | str:
-    """Returns the number that a text stands for; one that fits no 64 bits is text, as for kubectl."""
+    """Returns the number that a text means; a number that does not fit into 64 bits is text, as for kubectl."""
     plain = text.replace("_", "").lower()
     octal = re.sub(r"^([-+]?)0(?=[0-7]+$)", r"\g<1>0o", plain)
     try:
@@ -54,7 +54,7 @@ def _number(text: str) -> int | float | str:
         whole = None
     if whole is not None and -(2**63) <= whole < 2**64:
         return whole
-    if whole is not None and not plain.lstrip("+-").isdecimal():  # a large one in another base than ten
+    if whole is not None and not plain.lstrip("+-").isdecimal():  # a large number in another base than ten
         return text
     number = float(plain.replace(".inf", "inf").replace(".nan", "nan"))
     if number.is_integer() and abs(number) < 2**63:

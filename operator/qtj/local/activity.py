@@ -1,7 +1,7 @@
 """The activity that the program of a run reports, for processes that follow the run, or read about it later.
 
 <folder>/.activity          what it does now
-<folder>/activity.jsonl     when it began what: one JSON object a line, with a time and an activity
+<folder>/activity.jsonl     each activity and when it began: one JSON object a line, with a time and an activity
 """
 
 import json
@@ -56,7 +56,7 @@ def activity_in_folder(folder: Path) -> str | None:
 
 
 def activities_of(folder: Path) -> Sequence[tuple[datetime, str]]:
-    """Returns what the program of a run has said and when, oldest first; "" from when it trained."""
+    """Returns the reported activities of a run's program with their times, oldest first; "" means that it trained."""
     try:
         lines = (folder / _LOG).read_text("utf-8", errors="replace").split("\n")
     except OSError:
@@ -65,7 +65,7 @@ def activities_of(folder: Path) -> Sequence[tuple[datetime, str]]:
 
 
 def _activity(line: str) -> Iterator[tuple[datetime, str]]:
-    """Yields what one line says; nothing where it is damaged."""
+    """Yields the activity in one line; nothing if the line is damaged."""
     with suppress(ValueError, TypeError, KeyError, RecursionError):
         said = json.loads(line)
         at = datetime.fromisoformat(said["time"])

@@ -1,7 +1,8 @@
 """Local addresses of Services of the cluster in memory: each port is another port of the loopback interface.
 
 Every replica of a job listens on the same three ports, which one machine has only once. So each port of each Service
-gets another port here, which replaces it wherever a program gets its address (`qcnn-worker-0.default.svc:2222`). Other
+gets another port here, which replaces it wherever a program gets its address (`qcnn-worker-0.default.svc:2222`). So
+does each port of a pod that has a name below a Service of several pods (`qcnn-worker-0.qcnn.default.svc:2222`). Other
 loopback addresses are no alternative: macOS has only 127.0.0.1, and programs listen on all addresses at once.
 """
 
@@ -12,7 +13,7 @@ import random
 import re
 import socket
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 __all__ = ["HOST", "Addresses", "NoFreePortError", "PortLease"]
@@ -22,10 +23,9 @@ HOST = "127.0.0.1"
 _PORTS = range(20_000, 32_000)
 """Below the ports that Linux (32768) and macOS (49152) give to outgoing connections."""
 
-_SERVICE_PORT = re.compile(
-    r"(?<![\w.-])(?P<name>[a-z]([-a-z0-9]*[a-z0-9])?)(\.(?P<namespace>[a-z0-9-]+)(\.svc(\.cluster\.local)?)?)?"
-    r":(?P<port>\d{1,5})(?!\d)"
-)
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_HOST_PORT = re.compile(rf"(?<![\w.-])(?P<host>{_LABEL}(\.{_LABEL}){{0,4}}):(?P<port>\d{{1,5}})(?!\d)")
+_SUFFIX = re.compile(r"\.svc(\.cluster\.local)?$")
 
 
 class NoFreePortError(Exception):
@@ -85,9 +85,9 @@ class Addresses:
         self._is_service = is_service
         self._ports: dict[tuple[str, str, int], int] = {}
 
-    def port(self, namespace: str, service: str, port: int) -> int:
-        """Returns the local port for a port of a Service, the same one at every call."""
-        key = (namespace, service, port)
+    def port(self, namespace: str, name: str, port: int) -> int:
+        """Returns the local port for a port of a Service, or of a pod below one, the same one at every call."""
+        key = (namespace, name, port)
         if key not in self._ports:
             self._ports[key] = self._lease.take()
         return self._ports[key]
@@ -96,12 +96,29 @@ class Addresses:
         """Returns `text` with every address of a Service, as pods of `namespace` name it, replaced by the local one."""
 
         def local(match: re.Match[str]) -> str:
-            where = match["namespace"] or namespace
-            if not self._is_service(where, match["name"]):
-                return match[0]
-            return f"{HOST}:{self.port(where, match['name'], int(match['port']))}"
+            for where, service, name in _meanings(match["host"], namespace):
+                if self._is_service(where, service):
+                    return f"{HOST}:{self.port(where, name, int(match['port']))}"
+            return match[0]
 
-        return _SERVICE_PORT.sub(local, text)
+        return _HOST_PORT.sub(local, text)
+
+
+def _meanings(host: str, namespace: str) -> Iterator[tuple[str, str, str]]:
+    """Yields what a host may be, in a pod of a namespace: a Service, or a replica with a name below a job's Service.
+
+    Yields:
+        The namespace, the Service, and the name that has ports of its own here: the Service or the replica.
+    """
+    match _SUFFIX.sub("", host).split("."):
+        case [service]:
+            yield namespace, service, service
+        case [service, where]:
+            yield where, service, service
+            if service.startswith(f"{where}-"):
+                yield namespace, where, service
+        case [replica, job, where] if replica.startswith(f"{job}-"):
+            yield where, job, replica
 
 
 def _is_free(port: int) -> bool:

@@ -13,7 +13,7 @@ from qtj.local.program import CannotStartError, Configs, ProcessSpec, program_of
 from qtj.local.supervisors import Supervisors
 from qtj_contract import PROGRESS_PATH, Env, Progress, printable
 from qtj_operator.controller.client import Object
-from qtj_operator.core.last_words import last_words
+from qtj_operator.core.end_message import end_message
 
 __all__ = ["LIMIT_SECONDS", "TrainingSpeed", "calibrate"]
 
@@ -78,7 +78,7 @@ async def _calibrate(pod: Object, configs: Configs, folder: Path) -> TrainingSpe
     finally:
         lease.close()
     if speed is None:
-        last = " ".join(last_words(printable(process.tail)).split())[:_MAX_CHARACTERS]
+        last = " ".join(end_message(printable(process.tail)).split())[:_MAX_CHARACTERS]
         raise CannotStartError("Error", f"the program ended before it was measured: {last}")
     return speed
 

@@ -24,29 +24,47 @@ class MemoryClient:
         except ApiError:
             return None
 
-    async def list(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> Sequence[Object]:
+    async def list(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        labels: Mapping[str, str],
+        *,
+        fresh: bool = False,  # noqa: ARG002  it always is
+    ) -> Sequence[Object]:
         """See `Client.list`."""
         return list(self._store.select(resource, namespace, labels))
 
-    async def create(self, resource: Resource, manifest: Object) -> None:
+    async def create(self, resource: Resource, manifest: Object) -> Object:
         """See `Client.create`."""
-        self._store.create(resource, manifest)
+        return self._store.create(resource, manifest)
 
-    async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> None:
+    async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> Object:
         """See `Client.patch`."""
-        self._store.update(resource, namespace, name, lambda obj: _apply(operations, obj))
+        patched: dict[str, Any] = {}
 
-    async def delete(self, resource: Resource, namespace: str, name: str, version: str, *, force: bool = False) -> None:
+        def change(obj: dict[str, Any]) -> None:
+            _apply(operations, obj)
+            patched.update(obj)
+
+        self._store.update(resource, namespace, name, change)
+        return await self.get(resource, namespace, name) or patched  # gone with its last finalizer
+
+    async def delete(
+        self, resource: Resource, namespace: str, name: str, version: str, *, force: bool = False
+    ) -> Object | None:
         """See `Client.delete`."""
         try:
             self._store.delete(resource, namespace, name, version, force=force)
         except ApiError as error:
             if error.code != 404:  # noqa: PLR2004
                 raise
+        return await self.get(resource, namespace, name)
 
-    async def replace_status(self, resource: Resource, obj: Object) -> None:
+    async def replace_status(self, resource: Resource, obj: Object) -> Object:
         """See `Client.replace_status`."""
         self._store.replace(resource, obj, status=True)
+        return self._store.find(resource, obj["metadata"]["namespace"], obj["metadata"]["name"])
 
 
 def _apply(operations: Sequence[Object], obj: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 __all__ = ["EXTRAS", "how_to_get_the_trainer", "install_command", "missing"]
 
 EXTRAS = {"trainer": "train the project's own models", "operator": "talk to a cluster"}
-"""What each is for."""
+"""The purpose of each extra."""
 
 _DISTRIBUTION = "quantumtrainingjob"
 _SOURCES = {

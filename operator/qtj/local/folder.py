@@ -4,7 +4,7 @@
                                       digests of its ConfigMaps; locked while the run is active
 <folder>/job.json                     the job as the API server would store it, from which a later `qtj run` continues
 <folder>/events.jsonl                 its events, one object per line
-<folder>/activity.jsonl               what its program reported to do, and when
+<folder>/activity.jsonl               the activities that its program reported, with their times
 <folder>/report.html                  its report as a page, once the job has finished
 <folder>/run.log                      the output of a run without a terminal
 <folder>/logs/worker-0.1.log          what a replica wrote, one file per attempt
@@ -92,7 +92,7 @@ class Folder:
         return self._marked("configs", dict)
 
     def _marked(self, name: str, kind: type[T]) -> T | None:
-        """Returns a field of the mark; None if it has none of that type."""
+        """Returns a field of the mark; None if it does not have the field with this type."""
         try:
             mark = json.loads((self.path / _MARK).read_text())
         except (OSError, ValueError):
@@ -226,7 +226,7 @@ class Folder:
         try:
             job = json.loads(path.read_text())
         except FileNotFoundError:
-            raise FolderError(f"the run in {self.path} ended before it started: run it again") from None
+            raise FolderError(f"the run in {self.path} was stopped before its job started: run it again") from None
         except OSError as problem:
             raise FolderError(f"cannot read {path} ({problem.strerror}): make it readable") from None
         except (ValueError, RecursionError):
@@ -266,7 +266,7 @@ class Folder:
 
     @property
     def is_to_stop(self) -> bool:
-        """Whether a command has asked for that, and it is not done yet."""
+        """Whether a command has asked to stop the job, and some of its programs still run."""
         return (self.path / _STOP).exists()
 
     @property
@@ -287,7 +287,7 @@ class Folder:
             yield
         except (OSError, ValueError) as problem:  # ValueError: a NUL in the path
             why = problem.strerror if isinstance(problem, OSError) else problem
-            why = "it is no folder" if isinstance(problem, FileExistsError) else why
+            why = "it is not a folder" if isinstance(problem, FileExistsError) else why
             raise FolderError(f"cannot write to {self.path} ({why}): name another folder with --artifacts") from None
 
 

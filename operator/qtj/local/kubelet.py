@@ -175,14 +175,14 @@ class Kubelet:
 
     def _program(self, pod: Object, message_file: Path) -> ProcessSpec:
         meta = pod["metadata"]
-        namespace, name, job = meta["namespace"], meta["name"], meta["labels"][LABEL_JOB]
+        namespace, job = meta["namespace"], meta["labels"][LABEL_JOB]
         replaced = {
             str(Env.ARTIFACTS_URI): self._machine.artifacts(namespace, job),
             str(Env.TERMINATION_LOG): str(message_file),
             **{
                 str(variable): str(self._local_port(pod, port))
                 for variable, port in _own_ports(pod).items()
-                if self._store.has(Resource.SERVICES, namespace, name)
+                if self._has_service(pod)
             },
         }
         program = program_of(
@@ -198,9 +198,14 @@ class Kubelet:
         """Returns the local port of a pod's port: another number only if a Service has it."""
         meta = pod["metadata"]
         ports = {p["containerPort"] for p in main_container(pod["spec"]["containers"]).get("ports") or ()}
-        if port in ports and self._store.has(Resource.SERVICES, meta["namespace"], meta["name"]):
+        if port in ports and self._has_service(pod):
             return self._machine.addresses.port(meta["namespace"], meta["name"], port)
         return port
+
+    def _has_service(self, pod: Object) -> bool:
+        """Whether others reach the pod by the name of a Service: its own, or that of its subdomain."""
+        meta = pod["metadata"]
+        return self._store.has(Resource.SERVICES, meta["namespace"], pod["spec"].get("subdomain") or meta["name"])
 
     def _set_status(self, pod: Object, status: Mapping[str, Any], node: str | None = None) -> None:
         """Writes the pod's status, unless the pod was removed meanwhile."""

@@ -147,8 +147,8 @@ def _folder(container: Object) -> Path:
     if "\0" in str(folder) or not folder.is_dir():
         raise CannotStartError(
             "CreateContainerError",
-            f"workingDir {str(folder)!a} of the container {container['name']} is no folder of this machine: make it, "
-            "or leave workingDir out to run in the current one",
+            f"workingDir {str(folder)!a} of the container {container['name']} is not a folder of this machine: make "
+            "it, or leave workingDir out to run in the current one",
         )
     return folder
 

@@ -1,4 +1,4 @@
-"""The record of a run: how to recognise it, the state of its job, and what changes when the job continues."""
+"""The record of a run: whether it is one, the state of its job, and what changes in it when the job continues."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -199,7 +199,7 @@ class Session:
         return min(max(until_retry, 0.1), _PERIOD_SECONDS)
 
     def _is_done(self) -> bool:
-        """Whether all jobs are at rest, and their programs have ended or have had the time to."""
+        """Whether all jobs are at rest, and their programs have ended or had enough time to end."""
         if not all(map(self._rests, self._jobs)):
             self._rested = None
             return False

@@ -15,8 +15,8 @@ _SHORT_OF = {errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE}
 _ADVICE = {
     errno.E2BIG: "all variables and arguments together are longer than this machine allows: pass them in a file",
     errno.ENOEXEC: "it is neither a program of this machine nor a script: begin a script with a line like #!/bin/sh",
-    errno.EACCES: "it may not be run, or workingDir may not be entered: correct the permissions",
-    errno.ENOENT: "it, workingDir, or what its first line names after #! is not there: correct the container's command",
+    errno.EACCES: "this user may not run it or enter workingDir: correct the permissions",
+    errno.ENOENT: "it, workingDir or the program in its first line does not exist: correct the container's command",
 }
 
 

@@ -2,7 +2,7 @@
 
 What is modelled (Kubernetes' documentation, API conventions and API concepts):
 
-* every change gets the next resourceVersion; an update that changes nothing gets none and is not an event;
+* every change gets the next resourceVersion; an update that changes nothing does not, and is not an event;
 * `generation` changes with everything but metadata and status;
 * status is a subresource: creating or replacing an object leaves it alone, and a new pod is Pending;
 * an object with finalizers, or a pod that a kubelet still runs, is only marked by a deletion; a finalizer keeps it even
@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from qtj.local.objects import copied, essence, grace_of, is_held, is_run, owners_of, replaced
 from qtj_contract.timestamps import rfc3339
@@ -87,7 +87,7 @@ class ClusterStore:
     def select(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         """Yields the objects that carry all of `labels`, by name."""
         for address in self._addresses(resource):
-            obj = self._objects.get(address)  # it may have gone since the caller began
+            obj = self._objects.get(address)  # it may have been removed since the caller began
             if obj is None or namespace not in {None, address[1]}:
                 continue
             if not labels or labels.items() <= (obj["metadata"].get("labels") or {}).items():
@@ -111,24 +111,6 @@ class ClusterStore:
         if since + 1 < oldest:
             raise ApiError(410, "Expired", f"too old resource version: {since} ({oldest})")
         return [change for change in self._history if change.version > since]
-
-    def as_of(self, version: int) -> "ClusterStore":
-        """Returns the cluster as it was at the resourceVersion `version`: for a reader that is behind.
-
-        Raises:
-            ApiError: 410 Expired, if the history does not reach back to the beginning.
-        """
-        past = ClusterStore(self._clock)
-        for change in self.changes(0):
-            if change.version > version:
-                break
-            address = _address(change.resource, change.object)
-            if change.type == "DELETED":
-                del past._objects[address]
-            else:
-                past._objects[address] = cast("dict[str, Any]", change.object)
-        past._version = version
-        return past
 
     @property
     def version(self) -> int:
@@ -171,7 +153,7 @@ class ClusterStore:
         self._publish("ADDED", address)
 
     def replace(self, resource: Resource, obj: Object, *, status: bool = False) -> None:
-        """Replaces an object but its status, or its status alone.
+        """Replaces an object without its status, or only its status.
 
         Raises:
             ApiError: 404 NotFound, or 409 Conflict when `obj` is not at the stored resourceVersion.
@@ -197,7 +179,7 @@ class ClusterStore:
     def delete(
         self, resource: Resource, namespace: str, name: str, version: str | None = None, *, force: bool = False
     ) -> None:
-        """Deletes an object, or marks it if it may not go yet; `force` overrules a kubelet, not a finalizer.
+        """Deletes an object, or marks it if it cannot be removed yet; `force` overrules a kubelet, not a finalizer.
 
         A pod that no kubelet runs has no grace period.
 
@@ -259,7 +241,7 @@ class ClusterStore:
         alive = {obj["metadata"]["uid"] for obj in self._objects.values()}
         owners = {address: owners_of(obj) for address, obj in self._objects.items()}
         for address in [address for address, uids in owners.items() if owner in uids and not uids & alive]:
-            if address in self._objects:  # it may have gone with another orphan
+            if address in self._objects:  # it may have been removed with another orphan
                 self.delete(*address)
 
     def _publish(self, kind: Literal["ADDED", "MODIFIED", "DELETED"], address: Address) -> None:

@@ -1,12 +1,12 @@
 """The supervisors that this process starts: one for each program, so that nothing outlives this process.
 
-What ends, and how the programs and everything that they have started are then ended:
+If one of these processes ends, the rest is ended as follows:
 
     a program                  its supervisor (launch.py) kills what is left of it
     qtj run, also by SIGKILL   every supervisor sees the end of its socket, and kills
     a supervisor, by SIGKILL   Linux kills its program, and makes the rest children of qtj run, which kills them
 
-If all are killed at once, no program is left (Linux), but perhaps processes that the programs have started.
+If all are killed at once, no program is left (Linux), but processes that the programs have started may be.
 
 Not every such child belongs to the run: a shell that was replaced by qtj run may have had jobs in the background, whose
 children lose their parents too. Without such jobs, every child is killed. With them, only those are killed that have

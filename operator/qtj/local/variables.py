@@ -86,7 +86,7 @@ def _data(kind: str, reference: Object, configs: Configs) -> Mapping[str, str] |
 
 def _missing(what: str) -> CannotStartError:
     return CannotStartError(
-        "CreateContainerConfigError", f"{what} is not there: write it into the same file, or make it optional"
+        "CreateContainerConfigError", f"{what} does not exist: write it into the same file, or make it optional"
     )
 
 

@@ -12,7 +12,7 @@ __all__ = ["dry_run_lines"]
 
 
 def dry_run_lines(job: str, rehearsal: Rehearsal, folder: Path, artifacts: str) -> Iterator[str]:
-    """Yields lines on a job that was checked.
+    """Yields the lines of a dry run about a checked job.
 
     Args:
         job: Its name.
@@ -33,8 +33,8 @@ def dry_run_lines(job: str, rehearsal: Rehearsal, folder: Path, artifacts: str) 
 
 
 def _refuse_unwritable(folder: Path) -> None:
-    """Finds out without making anything: by the nearest folder above that is there."""
+    """Refuses a folder that cannot be made. Makes nothing: it looks at the nearest parent folder that exists."""
     there = next(each for each in (folder, *folder.parents) if each.exists() or each.is_symlink())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        why = "it is not writable" if there.is_dir() else "it is no folder"
+        why = "it is not writable" if there.is_dir() else "it is not a folder"
         raise InputError(f"cannot write to {folder} ({there}: {why}): choose another folder with --artifacts")

@@ -1,4 +1,4 @@
-"""`qtj plan`: what a job would take, before it takes it."""
+"""`qtj plan`: what a job would create, and how much memory and time it would need."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ _STRATEGY = "MultiWorkerMirrored"
 
 
 def plan_file(path: Path, settings: Sequence[str], *, calibrated: bool, form: OutputFormat | None = None) -> None:
-    """Prints what each job of a file would create and take.
+    """Prints what each job of a file would create and need.
 
     Args:
         path: The file.
@@ -37,7 +37,7 @@ def plan_file(path: Path, settings: Sequence[str], *, calibrated: bool, form: Ou
         form: The form; None for lines for people.
 
     Raises:
-        InputError: The file is at fault.
+        InputError: The file has a mistake.
     """
     file = read_file(path, [Setting.parse(text) for text in settings])
     plans = []
@@ -58,7 +58,7 @@ def _as_stored(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plan(job: Job, rehearsal: Rehearsal, pace: TrainingSpeed | str) -> Mapping[str, Any]:
-    """Returns the plan, for programs; what is not known is null, with the reason in time.unknown."""
+    """Returns the plan, for programs; an unknown value is null, and time.unknown has the reason."""
     measured = pace if isinstance(pace, TrainingSpeed) else None
     return {
         "name": job.name,
@@ -89,7 +89,7 @@ def _lines(job: Job, rehearsal: Rehearsal) -> Iterator[str]:
 def _when(job: Job) -> str:
     own = job.inference and job.inference.template
     stored = f" as {job.named_weights}" if job.named_weights else ""
-    return f"the weights are stored{stored}{', from a template of its own' if own else ''}"
+    return f"the weights are stored{stored}{', from its own template' if own else ''}"
 
 
 def _memory(job: Job, rehearsal: Rehearsal) -> str:
@@ -99,7 +99,7 @@ def _memory(job: Job, rehearsal: Rehearsal) -> str:
     if circuit is None or needed is None:
         return f"unknown without spec.circuit; {allowed}"
     program = _program(job, circuit, rehearsal)
-    beside = f", and {in_words(program)} for the trainer" if program else ", beside what the program itself takes"
+    beside = f", and {in_words(program)} for the trainer" if program else ", and the memory of the program itself"
     return (
         f"at least {in_words(needed)} per replica for {circuit.qubits} qubits ({STATES} states of "
         f"{in_words(state_bytes(circuit))}{beside}); {allowed}{_too_large_here(job, needed)}"
@@ -125,13 +125,13 @@ def _limit(rehearsal: Rehearsal) -> str | None:
 
 
 def _too_large_here(job: Job, needed: int) -> str:
-    """Returns the end of the line on memory when `qtj run` has too little of it for all replicas side by side."""
+    """Returns the end of the line about memory, if this machine has too little for all replicas of `qtj run`."""
     holders = sum(1 for replica in job.replicas() if replica.role != Role.PS)
     present = memory_limit()
     if needed * holders <= present:
         return ""
     each = f"{holders} such replicas" if holders > 1 else "that"
-    return f"; {each} will not fit this machine with qtj run, for it has {in_words(present)}"
+    return f"; {each} will not fit on this machine with qtj run, because it has {in_words(present)}"
 
 
 def _pace(rehearsal: Rehearsal, configs: Configs) -> TrainingSpeed | str:

@@ -26,7 +26,7 @@ def render_file(path: Path, settings: list[str], form: OutputFormat | None = Non
         form: The form; None for a YAML file with one document for each.
 
     Raises:
-        InputError: The file is at fault.
+        InputError: The file has a mistake.
     """
     file = read_file(path, [Setting.parse(text) for text in settings])
     rehearsals = check_file(file)

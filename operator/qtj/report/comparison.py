@@ -1,4 +1,4 @@
-"""What differs between runs: a table for the terminal, and what the page shows too."""
+"""The differences between runs: a table for the terminal, and values that the page also shows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ __all__ = ["comparison_text", "differences"]
 
 
 def comparison_text(runs: Sequence[RecordedRun]) -> str:
-    """Returns a line for each run, below headings: phase, epochs, loss and what was measured at its end."""
+    """Returns a table with a line for each run: phase, epochs, loss and final metrics."""
     results = [results_of(each.folder.path, each.job) for each in runs]
     metrics = list(dict.fromkeys(name for found in results for name in found.metrics))
     headings = ["RUN", "PHASE", "EPOCH", "LOSS", *(name.upper() for name in metrics)]
@@ -24,7 +24,7 @@ def comparison_text(runs: Sequence[RecordedRun]) -> str:
 
 
 def differences(values: Sequence[Mapping[str, Any]]) -> Sequence[str]:
-    """Returns the names whose values differ; a name that is missing in one of several differs too."""
+    """Returns the names whose values differ between runs. A name that one of the runs lacks counts as different."""
     names = sorted({name for each in values for name in each})
     return [name for name in names if any(each.get(name, _MISSING) != values[0].get(name, _MISSING) for each in values)]
 

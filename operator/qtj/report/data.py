@@ -13,7 +13,7 @@ __all__ = ["report_data"]
 
 
 def report_data(found: RunResults) -> Mapping[str, Any]:
-    """Returns the content of a report, unrounded; a number that is not known, or not finite, is null."""
+    """Returns the content of a report without rounding; a number that is unknown or not finite is null."""
     progress = found.status.progress
     return {
         "run": found.title,
@@ -41,7 +41,7 @@ def _epoch(record: EpochRecord) -> Mapping[str, Any]:
 
 
 def _scores(found: Predictions) -> Mapping[str, Any]:
-    """Returns the scores of predictions; those that are not finite count in `stored` alone."""
+    """Returns the scores of predictions; those that are not finite count only in `stored`."""
     pairs = finite_pairs(found)
     counts = {"examples": found.examples, "stored": len(found.labels), "judged": len(pairs)}
     if found.classes:

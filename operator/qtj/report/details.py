@@ -24,12 +24,12 @@ class RunDetails:
     Attributes:
         results: Its results.
         manifest: The job as its author wrote it.
-        record: What the trainer has stored beside the weights.
-        began: When the operator took the job up; None where it has not.
+        record: The record that the trainer has stored beside the weights.
+        began: When the operator started the job; None if it has not.
         seconds: From then to its end, or until now for a run that is active; None where it is not known.
         stages: How this time was spent; empty where it is not known.
         attempts: The attempts of its training; empty where they are not known.
-        notes: Sentences on what is elsewhere, or cannot be read.
+        notes: Sentences about data that are in another place or cannot be read.
     """
 
     results: RunResults

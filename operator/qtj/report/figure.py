@@ -1,4 +1,4 @@
-"""The report as a picture: panels for loss, accuracy and predictions, each only where there are data."""
+"""The report as a picture: panels for loss, accuracy and predictions, each only if there are data for it."""
 
 import math
 from collections.abc import Sequence
@@ -85,7 +85,7 @@ def _draw_curves(
     for before, after in pairwise(epochs):
         if after.attempt != before.attempt:
             axes.axvline(after.number - 0.5, color="gray", linestyle=":", label=f"attempt {after.attempt}")
-    if len(axes.lines) > 1 or name == "accuracy":  # one curve alone: the loss is always that of the training set
+    if len(axes.lines) > 1 or name == "accuracy":  # a single curve is that of the training loss
         axes.legend()
 
 
@@ -103,7 +103,7 @@ def _draw_classes(axes: "Axes", predictions: Predictions) -> None:
 
 def _draw_confusion(axes: "Axes", predictions: Predictions) -> None:
     counts = confusion(predictions)
-    names = [name.replace("$", r"\$") for name in predictions.classes]  # which would begin a formula
+    names = [name.replace("$", r"\$") for name in predictions.classes]  # else the beginning of a formula
     axes.imshow(counts, cmap="Blues")
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
     axes.set_yticks(range(len(names)), names)

@@ -18,7 +18,7 @@ _GET_MATPLOTLIB = "in a checkout of this project, `make venv`, or `pip install m
 
 @contextmanager
 def report_written(folder: Path) -> Iterator[None]:
-    """Turns an error on writing the files of a report into one sentence.
+    """Converts an error of writing the files of a report to one sentence.
 
     Raises:
         InputError: They cannot.
@@ -27,7 +27,8 @@ def report_written(folder: Path) -> Iterator[None]:
         yield
     except OSError as problem:
         raise InputError(
-            f"cannot write the report to {folder.absolute()} ({problem.strerror}): mend that, or print it with -o json"
+            f"cannot write the report to {folder.absolute()} ({problem.strerror}): correct that, or print "
+            "the report with -o json"
         ) from None
 
 
@@ -38,9 +39,9 @@ def save_picture(draw: Callable[[], "Figure"], path: Path) -> str:
         OSError: It cannot be saved.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # such as on a character that the font lacks: the text has it
+        warnings.simplefilter("ignore")  # for example about a character that the font lacks: the text has it
         try:
             draw().savefig(path, dpi=120)
         except ImportError:
-            return f"none, for matplotlib is missing: {_GET_MATPLOTLIB}"
+            return f"none, because matplotlib is not installed: {_GET_MATPLOTLIB}"
     return str(path)

@@ -1,4 +1,4 @@
-"""Pages as files: report.html in the folder of a run, or where its reader wants it."""
+"""Pages as files: report.html in the folder of a run, or a file that the user names."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -33,7 +33,7 @@ def page_at_end(folder: Folder, job: Object) -> str:
 
     Args:
         folder: The folder of its run.
-        job: The job at its end; one that was only interrupted has no page yet.
+        job: The job at its end. If it was only interrupted, no page is written yet.
     """
     if (job.get("status") or {}).get("phase") not in FINISHED or not folder.is_used:
         return ""
@@ -42,5 +42,5 @@ def page_at_end(folder: Folder, job: Object) -> str:
     try:
         write_page([RecordedRun(name, folder, dict(job))], path)
     except OSError as problem:
-        return f"cannot write {path} ({problem.strerror}): `qtj report {name}` writes it once there is room"
+        return f"cannot write {path} ({problem.strerror}): free space on the disk, then run `qtj report {name}`"
     return f"report: {path}"

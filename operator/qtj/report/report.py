@@ -51,12 +51,12 @@ def report_for_programs(runs: Sequence[RecordedRun], form: OutputFormat) -> str:
 
 
 def _report_run(run: RecordedRun) -> Iterator[str]:
-    """Yields the text, writes it to report.txt, writes the page, and draws report.png where there are data for it."""
+    """Yields the text, writes it to report.txt, writes the page, and draws report.png if there are data for it."""
     folder = run.folder.path
     found = results_of(folder, run.job)
     logs = [f"logs           {folder / 'logs'}"] if found.status.phase == "Failed" else []
     text = "\n".join([*report_text(found), *logs])
-    yield text  # first of all: a full disk must not hide it
+    yield text  # first, so that a full disk cannot hide it
     with report_written(folder):
         (folder / "report.txt").write_text(f"{text}\n", "utf-8")
     yield _page([run], folder / PAGE)
@@ -73,5 +73,5 @@ def _page(runs: Sequence[RecordedRun], path: Path) -> str:
 def _picture(found: RunResults, path: Path) -> str:
     """Draws the picture; returns its path, or why there is none."""
     if not has_picture(found):
-        return "none, for no epoch with a finite loss and no finite prediction is recorded"
+        return "none, because no epoch with a finite loss and no finite prediction is recorded"
     return save_picture(lambda: report_figure(found), path)

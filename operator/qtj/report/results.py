@@ -1,7 +1,7 @@
 """The results of a job that was run on this machine: its record, its epochs, its metrics and its predictions."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from qtj.runs.line_view import end_sentence
 from qtj_contract import TerminationMessage
 from qtj_contract.predictions import Predictions, predictions_uri
 from qtj_contract.progress_log import EpochRecord, ProgressHistory
+from qtj_operator.api.job import training_id
 from qtj_operator.api.reading import read_status
 from qtj_operator.api.status import InferencePhase, Status
 
@@ -27,14 +28,14 @@ class RunResults:
     """What a report shows.
 
     Attributes:
-        title: The job, with the number of its run where it has one.
+        title: The job, with the number of its run if it has one.
         phase: Its phase, or Interrupted.
-        headline: How it ended, or how it is.
+        headline: How it ended, or its current state.
         status: Its status.
         epochs: Its epochs, in order.
-        metrics: What was measured at its end, by name.
-        predictions: What its inference predicted, where that is here.
-        notes: Sentences on what is elsewhere, or cannot be read.
+        metrics: The final metrics, by name.
+        predictions: The predictions of its inference, if they are on this machine.
+        notes: Sentences about data that are in another place or cannot be read.
     """
 
     title: str
@@ -58,7 +59,7 @@ def results_of(folder: Path, record: Mapping[str, Any]) -> RunResults:
         headline=_headline(name, status, phase),
         status=status,
         epochs=_history(folder, notes).epochs,
-        metrics=(status.inference and status.inference.metrics) or _result(folder, meta.get("uid"), notes),
+        metrics=(status.inference and status.inference.metrics) or _result(folder, _owners(meta, status), notes),
         predictions=_predictions(status, notes),
         notes=notes,
     )
@@ -81,22 +82,28 @@ def _history(folder: Path, notes: list[str]) -> ProgressHistory:
     return history
 
 
-def _result(folder: Path, uid: str | None, notes: list[str]) -> Mapping[str, float]:
-    """Returns the metrics of result.json, which is here unless the artifacts went to a bucket."""
+def _owners(meta: Mapping[str, Any], status: Status) -> Collection[str | None]:
+    """Returns the values of `QTJ_JOB_UID` in a result of the job; None stands for an earlier trainer."""
+    same_spec = training_id(meta["namespace"], meta["name"], status.spec_digest or "")
+    return (None, meta.get("uid"), same_spec)
+
+
+def _result(folder: Path, owners: Collection[str | None], notes: list[str]) -> Mapping[str, float]:
+    """Returns the metrics of result.json, which is on this machine unless the artifacts are in a bucket."""
     text = stored_text(folder / _RESULT, "the metrics of the training", notes)
     if text is None:
         return {}
     result = _without_weights(text)
     message = TerminationMessage.parse(json.dumps(result))
     if result is None or message is None:
-        notes.append(f"the metrics of the training cannot be read: {folder / _RESULT} is no result of one")
+        notes.append(f"the metrics of the training cannot be read: {folder / _RESULT} is not the result of a training")
         return {}
-    owner = result.get("jobUid")
-    return message.metrics if owner is None or owner == uid else {}  # another job that used the same folder wrote it
+    # Another job that used the same folder may have written it.
+    return message.metrics if result.get("jobUid") in owners else {}
 
 
 def _without_weights(text: str) -> dict[str, Any] | None:
-    """Returns a result without what no termination message has: weights that are named below the artifacts."""
+    """Returns a result without weights that have a relative address, because no termination message has them."""
     try:
         return {name: value for name, value in json.loads(text).items() if name != "weights"}
     except (ValueError, AttributeError, RecursionError):
@@ -111,7 +118,7 @@ def _predictions(status: Status, notes: list[str]) -> Predictions | None:
     path = stored_path(uri)
     if path is None:
         if status.inference and status.inference.phase == InferencePhase.COMPLETE:
-            notes.append(f"predictions, where inference has stored some, are in the bucket: {uri}")
+            notes.append(f"predictions, if inference has stored any, are in the bucket: {uri}")
         return None
     text = stored_text(path, "the predictions", notes)
     try:

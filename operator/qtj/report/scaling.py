@@ -32,9 +32,9 @@ class Scale:
         devices: Their devices, all together.
         examples_per_second: Training examples per second over all of them: the median of its epochs.
         epochs: How many epochs that is the median of.
-        devices_reported: Whether its program reported the number of its devices; else one for each worker is assumed.
-        speed_up: Throughput, as a multiple of that of the smallest run.
-        efficiency: Speed-up, as a share of what so many more devices would give at best.
+        devices_reported: Whether its program reported the number of its devices; otherwise each worker counts as one.
+        speed_up: Throughput, relative to that of the smallest run.
+        efficiency: Speed-up, relative to the ideal speed-up of its number of devices.
     """
 
     run: str
@@ -79,7 +79,7 @@ def scaling_of(names: Sequence[str]) -> Scaling:
         names: JOB for all runs of a job, JOB/NUMBER for one of them.
 
     Raises:
-        InputError: There is no such run, or none of these has a recorded throughput.
+        InputError: There is no such run, or no run has a recorded throughput.
     """
     if not names:
         raise InputError("name the jobs or runs to compare, such as qcnn or qcnn/1: `qtj list` shows them")
@@ -100,7 +100,7 @@ def _runs_of(name: str) -> Sequence[RecordedRun]:
 def _why_none(found: Mapping[str, RecordedRun], unmeasured: Sequence[str]) -> str:
     if any(_epochs(found[name]) for name in unmeasured):
         return "its program reports no examplesPerSecond in its progress, as docs/reference/contract.md describes"
-    return "no epoch of it is recorded yet"
+    return "none of its epochs is recorded yet"
 
 
 def _epochs(run: RecordedRun) -> Sequence[EpochRecord]:
@@ -136,7 +136,7 @@ def _workers(job: Mapping[str, Any]) -> int:
 
 
 def _scaled(measured: Sequence[Scale]) -> Sequence[Scale]:
-    """Compares each with the smallest: of several with as few devices, the fastest."""
+    """Compares each run to the smallest one. Of several with the fewest devices, this is the fastest."""
     ordered = sorted(measured, key=lambda each: (each.devices, each.workers, -each.examples_per_second, each.run))
     base = min(ordered, key=lambda each: (each.devices, -each.examples_per_second))
     return [_compared_with(base, each) for each in ordered]
@@ -152,13 +152,13 @@ def _notes(runs: Sequence[RecordedRun], measured: Sequence[Scale], unmeasured: S
         yield f"one device is counted for each worker of {', '.join(assumed)}, which did not report their number"
     first, *others = runs
     if different := [run.name for run in others if _workload(run.job) != _workload(first.job)]:
-        yield f"other arguments or another circuit than {first.name}, so not the same work: {', '.join(different)}"
+        yield f"other arguments or another circuit than {first.name}, so not comparable: {', '.join(different)}"
     if unmeasured:
-        yield f"left out, for no throughput is recorded: {', '.join(unmeasured)}"
+        yield f"left out, because no throughput is recorded: {', '.join(unmeasured)}"
 
 
-def _workload(job: Mapping[str, Any]) -> Any:  # noqa: ANN401  JSON, to be compared
-    """Returns what decides the work of a training, whatever it is spread over."""
+def _workload(job: Mapping[str, Any]) -> Any:  # noqa: ANN401  JSON, only compared
+    """Returns everything that decides the work of a training, on any number of devices."""
     spec = job.get("spec") or {}
     containers = ((spec.get("template") or {}).get("spec") or {}).get("containers") or [{}]
     main = main_container(containers)

@@ -10,10 +10,10 @@ from qtj_contract.predictions import Predictions
 __all__ = ["LISTED_CLASSES", "Errors", "confusion", "drawable_pairs", "errors_of", "finite_pairs", "is_drawable"]
 
 _LARGEST = 1e200
-"""No ticks can be computed for an axis that spans all that a number can hold."""
+"""The largest number on an axis: for larger ones, no ticks can be computed."""
 
 LISTED_CLASSES = 20
-"""Classes up to which each is listed: a text and a picture have no room for more."""
+"""Up to so many classes, each is listed: a text and a picture have no space for more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Errors:
     Attributes:
         root_mean_square: Root of the mean squared error.
         mean_absolute: Mean of the errors without their signs.
-        determination: R², the share of the labels' variance that is explained; None where they do not vary.
+        determination: R², the share of the labels' variance that is explained; None if they do not vary.
     """
 
     root_mean_square: float
@@ -38,19 +38,19 @@ def finite_pairs(predictions: Predictions) -> Sequence[tuple[float, float]]:
 
 
 def drawable_pairs(predictions: Predictions | None) -> Sequence[tuple[float, float]]:
-    """Returns the pairs of `finite_pairs` that an axis has room for."""
+    """Returns the pairs of `finite_pairs` that fit on an axis."""
     return [pair for pair in finite_pairs(predictions) if all(map(is_drawable, pair))] if predictions else ()
 
 
 def is_drawable(value: float | None) -> TypeGuard[float]:
-    """Whether an axis has room for a number."""
+    """Whether a number fits on an axis."""
     return value is not None and abs(value) <= _LARGEST
 
 
 def confusion(predictions: Predictions) -> Sequence[Sequence[int]]:
     """Counts examples: a row for each class, a column for each predicted one.
 
-    For up to `LISTED_CLASSES`: the matrix of many thousand classes has no room in memory.
+    For at most `LISTED_CLASSES` classes: a matrix of many thousands would not fit into memory.
     """
     size = len(predictions.classes)
     counts = [[0] * size for _ in range(size)]
@@ -60,7 +60,7 @@ def confusion(predictions: Predictions) -> Sequence[Sequence[int]]:
 
 
 def errors_of(pairs: Sequence[tuple[float, float]]) -> Errors:
-    """Returns the errors of labels and predictions, of which there must be some."""
+    """Returns the errors of at least one pair of label and prediction."""
     errors = [predicted - label for label, predicted in pairs]
     squares = sum(error * error for error in errors)
     mean = sum(label for label, _ in pairs) / len(pairs)

@@ -1,4 +1,4 @@
-"""How the time of a run was spent, and its attempts: both follow from its events and from what its program reported.
+"""The time of a run by stage, and its attempts, both from its events and from the activities of its program.
 
 start ─▶ starting ─▶ running: loading TensorFlow ─▶ ... ─▶ training ─▶ storing ─▶ inferring ─▶ end
             ▲            │
@@ -24,7 +24,7 @@ _STAGES: Mapping[str, str] = {
     Reason.WEIGHTS_STORED: "inferring",
     Reason.NO_WEIGHTS: "inferring",
     Reason.INFERRING: "inferring",
-    # A refused child is an event of a job that waits, too.
+    # A waiting job also has an event for a refused child.
     **dict.fromkeys((reason for reason in FAILURES if reason != Reason.CHILD_REJECTED), "failed"),
     Reason.SPEC_CHANGED: "failed",
 }
@@ -39,8 +39,8 @@ class Moment:
 
     Attributes:
         time: When.
-        reason: The reason of an event; empty where the program reported what it does.
-        message: The message of the event, or what the program does: "" while it trains.
+        reason: The reason of an event; empty for an activity of the program.
+        message: The message of the event, or the activity of the program: "" while it trains.
     """
 
     time: datetime
@@ -54,7 +54,7 @@ class Stage:
 
     Attributes:
         name: Its name, such as training.
-        seconds: How long it took, all of its parts together.
+        seconds: How long it took in total.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Attempt:
         number: Its number, from 1.
         began: When it began.
         seconds: How long it took.
-        end: What ended it, as a sentence; empty where nothing has.
+        end: The reason for its end, as a sentence; empty if it has not ended.
     """
 
     number: int
@@ -83,7 +83,7 @@ def moments_of(events: Sequence[Mapping[str, Any]], activities: Sequence[tuple[d
 
     Args:
         events: The events of the job.
-        activities: What its program reported that it does, and when.
+        activities: The activities that its program reported, with their times.
     """
     reported = [Moment(at, "", activity) for at, activity in activities]
     return sorted([*_dated(events), *reported], key=lambda each: each.time)
@@ -93,7 +93,7 @@ def stages_of(begin: datetime, moments: Sequence[Moment], end: datetime) -> Sequ
     """Returns the stages in the order in which they first began.
 
     Args:
-        begin: When the operator took the job up.
+        begin: When the operator started the job.
         moments: What happened since; without any, nothing is known.
         end: The end of the job, or the time up to which it is known.
     """
@@ -113,7 +113,7 @@ def attempts_of(begin: datetime, moments: Sequence[Moment], end: datetime) -> Se
 
 
 def _changes(moments: Sequence[Moment]) -> Iterator[tuple[datetime, str]]:
-    """Yields when which stage began; what a program reports counts while its job is running."""
+    """Yields each stage with its beginning. An activity of the program counts only while the job is running."""
     stage = "starting"
     for moment in moments:
         after = _STAGES.get(moment.reason, stage)
@@ -131,7 +131,7 @@ def _attempts(since: datetime, moments: Sequence[Moment], end: datetime) -> Iter
             yield Attempt(number, since, max(0.0, (moment.time - since).total_seconds()), moment.message)
             is_active = False
         if moment.reason in _TRAINED:
-            return  # what is suspended or retried from now on is inference
+            return  # from now on, inference is suspended or retried, not training
         if moment.reason in _NEXT_ATTEMPT:
             number, since, is_active = number + 1, moment.time, True
     if is_active:
@@ -139,7 +139,7 @@ def _attempts(since: datetime, moments: Sequence[Moment], end: datetime) -> Iter
 
 
 def _dated(events: Sequence[Mapping[str, Any]]) -> Iterator[Moment]:
-    """Yields the events that have a time; one that is damaged is left out."""
+    """Yields the events that have a time; damaged events are left out."""
     for event in events:
         try:
             time = datetime.fromisoformat(event["firstTimestamp"])

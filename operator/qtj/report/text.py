@@ -37,7 +37,7 @@ def _epochs(found: RunResults) -> Iterator[str]:
     progress = found.status.progress
     done = max(progress.epoch if progress else 0, found.epochs[-1].number if found.epochs else 0)
     if not done:
-        yield "epochs         none is recorded yet"
+        yield "epochs         none recorded yet"
         return
     asked = f" of {progress.epochs}" if progress and progress.epochs else ""
     yield f"epochs         {done}{asked}"
@@ -49,7 +49,7 @@ def _epochs(found: RunResults) -> Iterator[str]:
             yield f"{_INDENT}attempt {after.attempt} from epoch {after.number} on"
     missed = done - len(found.epochs)
     if found.epochs and missed > 0:
-        yield f"{_INDENT}{missed} of them ended between two polls and are not recorded"
+        yield f"{_INDENT}{missed} of them started and ended between two polls, and are not recorded"
 
 
 def _loss(found: RunResults) -> Iterator[str]:
@@ -79,7 +79,10 @@ def _gaps(epochs: Sequence[EpochRecord]) -> Iterator[str]:
 
 
 def _held_out_loss(epochs: Sequence[EpochRecord]) -> Iterator[str]:
-    """Yields where the loss on the held-out set was lowest: training after that epoch fits the training set alone."""
+    """Yields where the loss on the held-out set was lowest.
+
+    After that epoch, only the fit to the training set improves.
+    """
     known = [(each.validation_loss, each.number) for each in epochs if each.validation_loss is not None]
     if known:
         loss, number = min(known)

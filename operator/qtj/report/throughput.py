@@ -9,19 +9,19 @@ __all__ = ["steady_epochs", "throughput"]
 
 
 def steady_epochs(epochs: Sequence[EpochRecord]) -> Sequence[EpochRecord]:
-    """Returns the epochs that tell the throughput: on as many devices as the last one, without those that compile."""
+    """Returns the epochs that count: on as many devices as the last one, without those in which programs compile."""
     reported = [each for each in epochs if each.examples_per_second]
-    alike = [each for each in reported if each.devices == reported[-1].devices]  # after a restart there may be others
+    alike = [each for each in reported if each.devices == reported[-1].devices]  # a restart may change this
     return list(_after_the_first(alike)) or alike
 
 
 def throughput(steady: Sequence[EpochRecord]) -> float:
-    """Returns the median of training examples per second of epochs, of which there is at least one."""
+    """Returns the median of the training examples per second of at least one epoch."""
     return median(each.examples_per_second or 0 for each in steady)
 
 
 def _after_the_first(epochs: Sequence[EpochRecord]) -> Iterator[EpochRecord]:
-    """Yields the epochs but the first of each attempt, in which programs compile."""
+    """Yields all epochs except the first of each attempt, in which programs compile."""
     attempt = None
     for each in epochs:
         if each.attempt == attempt:

@@ -1,4 +1,4 @@
-"""What the trainer stores beside the weights, for people who want to check or repeat them: record and drawing."""
+"""The record and the drawing that the trainer stores beside the weights, so that people can check or repeat them."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ __all__ = ["TrainingRecord", "training_record"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingRecord:
-    """What is known of how weights were trained; every part may be missing.
+    """How weights were trained; each field may be missing.
 
     Attributes:
         workload: The workload of the trainer.
@@ -35,10 +35,10 @@ class TrainingRecord:
 
 
 def training_record(weights_uri: str | None, notes: list[str]) -> TrainingRecord:
-    """Reads the record of stored weights; nothing is known of weights in a bucket.
+    """Reads the record of stored weights; it is empty for weights in a bucket.
 
     Args:
-        weights_uri: Where the weights are; None where there are none.
+        weights_uri: Where the weights are; None if there are none.
         notes: Gets a sentence for each file that cannot be read.
     """
     weights = stored_path(weights_uri) if weights_uri else None
@@ -68,7 +68,7 @@ def _record(path: Path, notes: list[str]) -> Mapping[str, Any]:
         raw = None
     if isinstance(raw, dict):
         return raw
-    notes.append(f"the record of the weights cannot be read: {path} is no record of the trainer")
+    notes.append(f"the record of the weights cannot be read: {path} is not a record of the trainer")
     return {}
 
 

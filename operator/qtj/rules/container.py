@@ -1,4 +1,4 @@
-"""Rules about a container that the types of its fields do not hold.
+"""Rules about a container that types of fields cannot express.
 
 Source: `validateContainerCommon`, `validateContainerPorts`, `ValidateEnv`, `ValidateEnvFrom` and `ValidateVolumeMounts`
 in pkg/apis/core/validation/validation.go of Kubernetes 1.34.
@@ -15,7 +15,7 @@ from qtj_operator.api.reading import MISSING, one_of
 __all__ = ["broken_container", "choice"]
 
 _PORTS = range(1, 65_536)
-_NO_NUL = "this holds a NUL character, which no program can be given: remove it"
+_NO_NUL = "this has a NUL character, which cannot be passed to a program: remove it"
 
 _ENV_SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 _ENV_FROM_SOURCES = ("configMapRef", "secretRef")
@@ -24,7 +24,7 @@ Container = Mapping[str, Any]
 
 
 def broken_container(container: Container, volumes: Sequence[str | None]) -> Iterator[Mistake]:
-    """Yields the rules that a container breaks whose fields have the right types.
+    """Yields the rules that a container breaks. Its fields must have the right types.
 
     Args:
         container: The container.
@@ -34,7 +34,7 @@ def broken_container(container: Container, volumes: Sequence[str | None]) -> Ite
     if name and (what := dns_label(name)):
         yield ("name",), what
     if image != image.strip():
-        yield ("image",), "a name of an image neither begins nor ends with a space: remove it"
+        yield ("image",), "the name of an image must not begin or end with a space: remove it"
     yield from choice(container, "imagePullPolicy", ("Always", "IfNotPresent", "Never"))
     yield from choice(container, "terminationMessagePolicy", ("File", "FallbackToLogsOnError"))
     for field in ("command", "args"):
@@ -48,7 +48,7 @@ def broken_container(container: Container, volumes: Sequence[str | None]) -> Ite
 
 
 def choice(where: Mapping[str, Any], field: str, allowed: Sequence[str]) -> Iterator[Mistake]:
-    """Yields a mistake when a field has a value that is none of those that are allowed."""
+    """Yields a mistake if a field has a value that is not allowed."""
     value = where.get(field)
     if value and value not in allowed:
         yield (field,), one_of(allowed, value)
@@ -71,7 +71,7 @@ def _of_ports(ports: Sequence[Mapping[str, Any]]) -> Iterator[Mistake]:
             yield (index, "containerPort"), MISSING
         for field in ("containerPort", "hostPort"):
             if port.get(field) not in {None, *((0,) if field == "hostPort" else ())} and port[field] not in _PORTS:
-                yield (index, field), f"a port is between 1 and 65535, and not {port[field]}"
+                yield (index, field), f"a port must be between 1 and 65535, and this is {port[field]}"
         for path, what in choice(port, "protocol", ("TCP", "UDP", "SCTP")):
             yield (index, *path), what
 
@@ -85,7 +85,7 @@ def _of_variable(variable: Mapping[str, Any]) -> Iterator[Mistake]:
     if source is None:
         return
     if variable.get("value"):
-        yield ("valueFrom",), "a variable has a value or takes it from elsewhere: remove value or valueFrom"
+        yield ("valueFrom",), "a variable has either value or valueFrom: remove one of them"
     yield from _within("valueFrom", _of_one(source, _ENV_SOURCES))
     for field in ("configMapKeyRef", "secretKeyRef"):
         if source.get(field) is not None:

@@ -12,7 +12,7 @@ Path = tuple[int | str, ...]
 Mistake = tuple[Path, str]
 """Path and sentence."""
 
-UNKNOWN_TO_KUBERNETES = "Kubernetes knows no such field"
+UNKNOWN_TO_KUBERNETES = "Kubernetes does not have this field"
 NO_NAME = "give the job a name"
 NO_SPEC = "write what to train here"
 
@@ -23,26 +23,26 @@ class Locator(Protocol):
     """Locates fields in a file; see `qtj.files.documents.Document`."""
 
     def error(self, path: list[int | str], sentence: str) -> str:
-        """Returns one line on a mistake."""
+        """Returns one line about a mistake."""
 
     def written(self, path: list[int | str]) -> str | None:
         """Returns a value as its author wrote it."""
 
 
 def mistake_line(place: Locator, path: Path, what: str) -> str:
-    """Returns the line on a mistake; what should be text is shown as it has to be written."""
+    """Returns the line about a mistake; a value that should be text is shown in quotes."""
     if what == TEXT and (plain := place.written(list(path))):
         what = f'this has to be text: write "{plain}", in quotes'
     return place.error(list(path), what)
 
 
 def causes(found: Mapping[Path, str]) -> Mapping[Path, str]:
-    """Leaves out fields that are missing for no other reason than that their names are misspelt."""
+    """Leaves out fields that are missing only because their names are misspelt."""
     return {path: what for path, what in found.items() if what not in _ABSENT or not _misspelt(path, found)}
 
 
 def _misspelt(path: Path, found: Mapping[Path, str]) -> bool:
-    """Returns whether a field, or a parent of it, is there under an unknown name."""
+    """Returns whether a field, or one of its parents, exists under an unknown name."""
     return any(
         what.startswith((NO_SUCH_FIELD, UNKNOWN_TO_KUBERNETES))
         and other[:-1] == path[: len(other) - 1]

@@ -1,4 +1,4 @@
-"""What Kubernetes takes for a name, a label, a variable: each rule returns a sentence on a text that breaks it.
+"""Rules of Kubernetes for names, labels and variables. Each returns a sentence about a text that breaks it.
 
 Source: k8s.io/apimachinery 0.34, pkg/util/validation/validation.go; each rule names its function there.
 """
@@ -26,7 +26,7 @@ def dns_label(text: str) -> str | None:
         return _too_long(text, _MOST)
     if _DNS_LABEL.fullmatch(text):
         return None
-    return f'"{text}" may hold only a-z, 0-9 and -, and has to begin and end with a letter or digit'
+    return f'"{text}" may have only a-z, 0-9 and -, and has to begin and end with a letter or digit'
 
 
 def dns_subdomain(text: str) -> str | None:
@@ -35,19 +35,19 @@ def dns_subdomain(text: str) -> str | None:
         return _too_long(text, _MOST_OF_SUBDOMAIN)
     if _DNS_SUBDOMAIN.fullmatch(text):
         return None
-    return f'"{text}" may hold only a-z, 0-9, - and dots, and each part has to begin and end with a letter or digit'
+    return f'"{text}" may have only a-z, 0-9, - and dots, and each part has to begin and end with a letter or digit'
 
 
 def qualified_name(text: str) -> str | None:
     """`IsQualifiedName`: the key of a label."""
     prefix, slash, name = text.rpartition("/")
     if slash and (wrong := dns_subdomain(prefix)):
-        return f"before the slash, {wrong}"
+        return f"the part before the slash: {wrong}"
     if len(name) > _MOST:
         return _too_long(name, _MOST)
     if _QUALIFIED.fullmatch(name):
         return None
-    return f'"{text}" is no key: {_ALPHANUMERIC}; before it, a domain and a slash may stand'
+    return f'"{text}" is not a key: {_ALPHANUMERIC}; a domain and a slash may precede it'
 
 
 def label_value(text: str) -> str | None:
@@ -56,17 +56,17 @@ def label_value(text: str) -> str | None:
         return _too_long(text, _MOST)
     if not text or _QUALIFIED.fullmatch(text):
         return None
-    return f'"{text}" is no value of a label: {_ALPHANUMERIC}; for other text use an annotation'
+    return f'"{text}" is not the value of a label: {_ALPHANUMERIC}; for other text use an annotation'
 
 
 def env_name(text: str) -> str | None:
     """`IsRelaxedEnvVarName`: the rule by default since Kubernetes 1.32 (RelaxedEnvironmentVariableValidation).
 
-    1.30 and 1.31 take less unless that feature gate is set there: letters, digits, _, - and dots, no digit first.
+    Without that feature gate, 1.30 and 1.31 accept only letters, digits, _, - and dots, and no digit at the beginning.
     """
     if _ENV.fullmatch(text):
         return None
-    return f'"{text}" may hold only printable ASCII characters, and no =: rename the variable'
+    return f'"{text}" may have only printable ASCII characters except =: rename the variable'
 
 
 def config_key(text: str) -> str | None:
@@ -75,7 +75,7 @@ def config_key(text: str) -> str | None:
         return _too_long(text, _MOST_OF_SUBDOMAIN)
     if _CONFIG_KEY.fullmatch(text) and text != "." and not text.startswith(".."):
         return None
-    return f'"{text}" is no key: it may hold only letters, digits, -, _ and dots, and does not begin with two dots'
+    return f'"{text}" is not a key: it may have only letters, digits, -, _ and dots, and must not begin with two dots'
 
 
 def port_name(text: str) -> str | None:
@@ -84,11 +84,11 @@ def port_name(text: str) -> str | None:
         return _too_long(text, _MOST_OF_PORT)
     if _PORT.fullmatch(text):
         return None
-    return f'"{text}" may hold only a-z, 0-9 and single - between them, with a letter among them'
+    return f'"{text}" may have only a-z, 0-9 and single - between them, and must have a letter'
 
 
-_ALPHANUMERIC = "it may hold letters, digits, -, _ and dots, and has to begin and end with a letter or digit"
+_ALPHANUMERIC = "it may have letters, digits, -, _ and dots, and has to begin and end with a letter or digit"
 
 
 def _too_long(text: str, most: int) -> str:
-    return f"this has {len(text)} characters, and Kubernetes takes {most}: shorten it"
+    return f"this has {len(text)} characters, and Kubernetes accepts {most}: shorten it"

@@ -1,7 +1,7 @@
-"""Rules about a pod template that the types of its fields do not hold: Kubernetes refuses the pod that breaks one.
+"""Rules about a pod template that types of fields cannot express. Kubernetes refuses a pod that breaks one.
 
 Source: `ValidatePodTemplateSpec`, `ValidatePodSpec` and `ValidateVolumes` in pkg/apis/core/validation/validation.go of
-Kubernetes 1.34: of their rules those about names and about what is written twice.
+Kubernetes 1.34. Only their rules about names and duplicates are included.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ _GRACE = "terminationGracePeriodSeconds"
 
 
 def broken_rules(template: Mapping[str, Any] | None) -> Iterator[Mistake]:
-    """Yields the rules that a template breaks whose fields have the right types."""
+    """Yields the rules that a template breaks. Its fields must have the right types."""
     written = template or {}
     yield from (((("metadata"), *path), what) for path, what in broken_metadata(written.get("metadata")))
     yield from ((("spec", *path), what) for path, what in _of_pod(written.get("spec") or {}))
@@ -30,7 +30,7 @@ def _of_pod(spec: Mapping[str, Any]) -> Iterator[Mistake]:
     yield from choice(spec, "dnsPolicy", _DNS_POLICIES)
     yield from ((("nodeSelector", *path), what) for path, what in broken_labels(spec.get("nodeSelector")))
     if (grace := spec.get(_GRACE) or 0) > LONGEST_GRACE_SECONDS:
-        yield (_GRACE,), f"this may be at most {LONGEST_GRACE_SECONDS}, which is ten years, and not {grace}: lower it"
+        yield (_GRACE,), f"this is {grace}, and the maximum is {LONGEST_GRACE_SECONDS}, which is ten years: lower it"
     volumes = spec.get("volumes") or ()
     yield from ((("volumes", *path), what) for path, what in _of_volumes(volumes))
     names = [volume.get("name") for volume in volumes]
@@ -54,4 +54,4 @@ def _of_volumes(volumes: Sequence[Mapping[str, Any]]) -> Iterator[Mistake]:
         seen.add(name)
         kinds = sorted(key for key, value in volume.items() if key != "name" and value is not None)
         if len(kinds) > 1:
-            yield (index, kinds[1]), f"a volume is of one kind, and this one is of {' and '.join(kinds)}: keep one"
+            yield (index, kinds[1]), f"a volume has one kind, and this one has {' and '.join(kinds)}: keep one"

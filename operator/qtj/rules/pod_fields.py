@@ -1,6 +1,6 @@
-"""Mistakes in a pod template that the schema leaves to Kubernetes: an API server drops a misspelt field in silence.
+"""Mistakes in a pod template that the schema does not check: an API server drops a misspelt field without a message.
 
-The client library's models know the names of all fields and the types of their values.
+The models of the client library have the names of all fields and the types of their values.
 """
 
 import re
@@ -22,7 +22,7 @@ _MAP = re.compile(r"[Dd]ict[\[(]str, (.+)[\])]")
 _OTHERWISE = {"sizeLimit": "object", "divisor": "object", "fieldsV1": "anything"} | dict.fromkeys(
     ("limits", "requests", "overhead"), "Dict[str, object]"
 )
-"""Fields that take something else than the models say: a quantity is text or a number."""
+"""Fields whose types differ from those of the models: a quantity is text or a number."""
 
 _PLAIN: dict[str, tuple[tuple[type, ...], str]] = {
     "str": ((str,), TEXT),
@@ -34,13 +34,13 @@ _PLAIN: dict[str, tuple[tuple[type, ...], str]] = {
 
 
 def template_mistakes(template: Any) -> Iterator[Mistake]:  # noqa: ANN401  what a user wrote
-    """Yields what is wrong with a PodTemplateSpec: unknown fields and values of another type, else broken rules."""
+    """Yields what is wrong with a PodTemplateSpec: unknown fields, wrong types or, without these, broken rules."""
     found = list(_mistakes(template, "V1PodTemplateSpec"))
     yield from found or broken_rules(template)
 
 
 def metadata_mistakes(metadata: Any) -> Iterator[Mistake]:  # noqa: ANN401
-    """Yields what is wrong with the metadata of any object: both of these."""
+    """Yields what is wrong with the metadata of any object: unknown fields, wrong types, and broken rules."""
     yield from _mistakes(metadata, "V1ObjectMeta")
     yield from broken_metadata(metadata)
 
@@ -64,7 +64,10 @@ def _of_plain(value: object, types: tuple[type, ...], sentence: str) -> Iterator
 
 
 def _of_list(items: list[Any], kind: str) -> Iterator[Mistake]:
-    """Yields the mistakes of a list; an element that is null is one, unless it is plain and so counts as empty."""
+    """Yields the mistakes in a list.
+
+    A null element is a mistake, unless elements are plain values: then it is empty.
+    """
     if kind not in _PLAIN:
         yield from (((index,), MISSING) for index, item in enumerate(items) if item is None)
     yield from _of_items(enumerate(items), kind)

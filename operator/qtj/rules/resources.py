@@ -19,9 +19,9 @@ def broken_resources(resources: Mapping[str, Any]) -> Iterator[Mistake]:
     for field, amounts in (("limits", limits), ("requests", requests)):
         for name, quantity in amounts.items():
             if name not in _RESOURCES and "/" not in name and not name.startswith("hugepages-"):
-                yield (field, name), f"Kubernetes knows no such resource{meant(name, _RESOURCES)}"
+                yield (field, name), f"Kubernetes does not have this resource{meant(name, _RESOURCES)}"
             elif _amount(quantity) is None:
-                yield (field, name), f'"{quantity}" is no quantity: write for example 500m, 2 or 2Gi'
+                yield (field, name), f'"{quantity}" is not a quantity: write for example 500m, 2 or 2Gi'
     for name in requests.keys() & limits.keys():
         wanted, allowed = _amount(requests[name]), _amount(limits[name])
         if wanted is not None and allowed is not None and wanted > allowed:
@@ -29,6 +29,6 @@ def broken_resources(resources: Mapping[str, Any]) -> Iterator[Mistake]:
 
 
 def _amount(quantity: object) -> Decimal | None:
-    """Returns what a quantity comes to, or None for what is not one: a resource is never less than nothing."""
+    """Returns the value of a quantity of a resource; None for other text, and for a negative number."""
     amount = amount_of(quantity)
     return None if amount is None or amount.is_signed() else amount

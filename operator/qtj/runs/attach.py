@@ -1,4 +1,4 @@
-"""`qtj attach`: a run that another process has under way, shown as `qtj run` shows it."""
+"""`qtj attach`: shows an active run of another process, as `qtj run` shows its own."""
 
 import sys
 
@@ -18,10 +18,10 @@ _CODES = {"Complete": COMPLETE, "Failed": FAILED}
 
 
 def attach_to(run: RecordedRun) -> int:
-    """Shows a run until it ends, or until Ctrl-C, which leaves it alone.
+    """Shows a run until it ends, or until Ctrl-C, which does not stop the run.
 
     Returns:
-        The exit code that the run has.
+        The exit code of the run.
 
     Raises:
         InputError: Its record cannot be read.

@@ -1,4 +1,4 @@
-"""`qtj status`: all that is known of one run."""
+"""`qtj status`: everything about one run."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,7 +20,7 @@ _WHY = {
 
 
 def describe(run: RecordedRun) -> str:
-    """Returns the phase of a run and why, its progress, and its paths, a line each."""
+    """Returns lines with the phase of a run and its reason, its progress, and its paths."""
     return "\n".join(f"{name:<11} {value}" for name, value in _facts(run))
 
 
@@ -59,14 +59,14 @@ def _places(run: RecordedRun) -> Iterator[tuple[str, str]]:
 
 
 def _why(phase: str, status: Mapping[str, Any]) -> str:
-    """Returns why the job has its phase; one that was stopped was suspended, and not interrupted."""
+    """Returns why the job has its phase. A run that was stopped is suspended, and not interrupted."""
     if phase == INTERRUPTED and status.get("phase") == Phase.SUSPENDED:
         return "it was stopped, by Ctrl-C or qtj stop"
     return _WHY.get(phase) or phase_message(status)
 
 
 def _evaluated(evaluation: Mapping[str, Any]) -> str:
-    """Returns what the evaluator has measured last."""
+    """Returns the last result of the evaluator."""
     measured = {"validation loss": evaluation.get("validationLoss"), "accuracy": evaluation.get("accuracy")}
     numbers = ", ".join(f"{name} {value:.4g}" for name, value in measured.items() if value is not None)
     step = f", step {evaluation['step']}" if evaluation.get("step") else ""

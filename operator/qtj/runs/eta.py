@@ -1,4 +1,4 @@
-"""The time that a training still needs."""
+"""The time left of a training."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

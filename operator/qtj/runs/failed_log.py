@@ -9,7 +9,7 @@ from qtj_contract import printable
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.names import inference_name
 from qtj_operator.controller.client import Object
-from qtj_operator.core.last_words import raised_in
+from qtj_operator.core.end_message import raised_in
 
 __all__ = ["log_tail"]
 
@@ -19,13 +19,13 @@ _LONGEST = 300
 
 
 def log_tail(job: Object, logs: Sequence[Path]) -> Iterator[str]:
-    """Yields the end of the log of what failed a job, a replica or its inference, after a line that names both.
+    """Yields the end of the log of the replica or inference that failed a job, after a line that names it.
 
     A job that has not failed has none.
 
     Args:
-        job: The job as it was last.
-        logs: Its logs: by attempt, and the last inference at the end.
+        job: The final job.
+        logs: Its logs, by attempt; that of the last inference is at the end.
     """
     path = _failed_log(job, logs)
     if path is None and _is_of_inference(job):
@@ -34,7 +34,7 @@ def log_tail(job: Object, logs: Sequence[Path]) -> Iterator[str]:
         return
     name = path.stem.partition(".")[0]
     raised = _exception(lines)
-    yield f"{name} {f'raised {raised}' if raised else 'failed'}; its log ends so, and all of it is {path}"
+    yield f"{name} {f'raised {raised}' if raised else 'failed'}; the end of its log, {path}"
     yield from (f"  | {truncate(line, _LONGEST)}" for line in lines[-_LINES:])
 
 
@@ -58,7 +58,7 @@ def _is_of_inference(job: Object) -> bool:
 
 
 def _lines(path: Path) -> Sequence[str]:
-    """Returns the last lines; of a progress bar, the last state."""
+    """Returns the last lines. Of a progress bar, only the last state is kept."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - _READ_BYTES))
@@ -70,6 +70,6 @@ def _lines(path: Path) -> Sequence[str]:
 
 
 def _exception(lines: Sequence[str]) -> str | None:
-    """Returns the type of the exception that the last traceback is of, without its module."""
+    """Returns the type of the exception in the last traceback, without its module."""
     raised = raised_in(lines)
     return raised.partition(":")[0].rpartition(".")[2] if raised else None

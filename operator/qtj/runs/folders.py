@@ -1,4 +1,4 @@
-"""Where runs are on this machine, as the command line names them: RUN, and --artifacts."""
+"""Finds runs on this machine by RUN and --artifacts of the command line."""
 
 import re
 import time
@@ -28,11 +28,11 @@ __all__ = [
 ]
 
 PAGE = "report.html"
-"""The file in the folder of a run that has its report."""
+"""The file with the report, in the folder of a run."""
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9]*:/")
 _BEGIN_SECONDS = 5.0
-"""How long a run that has its folder may take to write its first record."""
+"""How long a new run may take to write its first record into its folder."""
 
 _RUN = re.compile(rf"(?P<job>{NAME_PATTERN.strip('^$')})(/(?P<number>[1-9][0-9]*))?")
 
@@ -44,8 +44,8 @@ class RecordedRun:
     Attributes:
         name: Its name on the command line.
         folder: Its folder.
-        job: Its job, as recorded; what cannot be read of its status is left out.
-        is_readable: Whether the record is one at all.
+        job: Its job, as recorded, without the parts of its status that cannot be read.
+        is_readable: Whether the record can be read.
     """
 
     name: str
@@ -71,7 +71,7 @@ def _with_readable_status(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_not_empty(artifacts: str | None) -> None:
-    """Refuses an --artifacts that names nothing, as of a shell variable that is not set.
+    """Refuses an empty --artifacts, for example from a shell variable that is not set.
 
     Raises:
         InputError: It is empty.
@@ -81,7 +81,7 @@ def check_not_empty(artifacts: str | None) -> None:
 
 
 def folder_named(artifacts: str | None) -> Folder | None:
-    """Returns the folder that --artifacts names; None where it names none, or a bucket.
+    """Returns the folder in --artifacts; None if it is a bucket or was not given.
 
     Raises:
         InputError: It is neither.
@@ -101,11 +101,11 @@ def folder_named(artifacts: str | None) -> Folder | None:
         return Folder(Path(artifacts).expanduser())
     except RuntimeError:  # there is no such user
         user = Path(artifacts).parts[0].removeprefix("~")
-        raise InputError(f"--artifacts {artifacts}: there is no user {user}: name a folder by its whole path") from None
+        raise InputError(f"--artifacts {artifacts}: there is no user {user}: write the whole path") from None
 
 
 def run_named(name: str | None) -> Run:
-    """Returns the run of a name: a job's last run, or the last of all when nothing is named.
+    """Returns the run of a name: a run, the last run of a job, or without a name the last run of all.
 
     Raises:
         InputError: There is none.
@@ -114,11 +114,11 @@ def run_named(name: str | None) -> Run:
     if name is None:
         runs = [run for job in history.jobs() for run in history.runs(job) if run.has_begun]
         if not runs:
-            raise InputError("nothing was run in this folder yet: qtj run FILE begins")
+            raise InputError("there is no run in this folder yet: qtj run FILE starts one")
         return max(runs, key=lambda run: run.folder.changed)
     match = _RUN.fullmatch(name)
     if not match:
-        raise InputError(f'"{name}" names no run: write JOB for its last run, or JOB/NUMBER, as `qtj list` does')
+        raise InputError(f'"{name}" is not a run: write JOB for its last run, or JOB/NUMBER, as `qtj list` shows it')
     runs = [run for run in history.runs(match["job"]) if match["number"] in {None, str(run.number)}]
     if not runs:
         raise InputError(_no_run(name, match["job"], history))
@@ -126,7 +126,7 @@ def run_named(name: str | None) -> Run:
 
 
 def jobs_named(job: str | None) -> Sequence[str]:
-    """Returns the job of a name, or all jobs when nothing is named.
+    """Returns the job of a name, or without a name all jobs.
 
     Raises:
         InputError: It was not run here.
@@ -143,11 +143,11 @@ def _history() -> History:
     """Returns the runs of this folder.
 
     Raises:
-        InputError: There is something else in the place of their folder.
+        InputError: Their folder is not a folder.
     """
     history = History()
     if (history.root.exists() or history.root.is_symlink()) and not history.root.is_dir():
-        raise InputError(f"{history.root} is no folder, so no run can be listed there: move it away")
+        raise InputError(f"{history.root} is not a folder, so no run can be listed there: move it away")
     return history
 
 
@@ -158,7 +158,7 @@ def _no_run(name: str, job: str, history: History) -> str:
 
 
 def job_and_folder(name: str | None, artifacts: str | None = None) -> tuple[str, Folder]:
-    """Returns the job of a run and its folder, also where the record is damaged: its logs are needed then.
+    """Returns the job of a run and its folder, even if the record is damaged: its logs are needed then.
 
     Args:
         name: As in `find_run`.
@@ -171,7 +171,7 @@ def job_and_folder(name: str | None, artifacts: str | None = None) -> tuple[str,
     if folder is None:
         run = run_named(name)
         with suppress(FolderError):
-            RecordedRun.of(run)  # one that has just started is given the time to write it
+            RecordedRun.of(run)  # a run that has just started gets time to write its record
         return run.job, run.folder
     try:
         folder.load()

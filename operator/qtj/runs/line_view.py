@@ -19,12 +19,12 @@ __all__ = ["COLORS", "LineView", "end_sentence", "key_of"]
 
 COLORS = {"complete": "green", "failed": "red", "restarting": "yellow", "suspended": "yellow"}
 _QUIET_SECONDS = 5.0
-"""Pause between two lines on the epochs of one job: a fast one has several epochs in a second."""
+"""Seconds between two lines about epochs of one job: a fast job has several epochs in a second."""
 _MARGIN = 11
 
 
 class LineView(AbstractContextManager["LineView"]):
-    """A line for each event, each stage, and each epoch or tenth of the steps. One clock: the time since the start.
+    """Prints a line for each event, each stage, and each epoch or tenth of the steps, with the time since the start.
 
     Args:
         console: Where to write.
@@ -51,16 +51,16 @@ class LineView(AbstractContextManager["LineView"]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Ends, with a bell if one was asked for."""
+        """Ends the view, and rings the bell if the user wants it."""
         if self._bell:
             self._console.bell()
 
     def restore_terminal(self) -> None:
-        """Shows the cursor again: this process ends at once."""
+        """Shows the cursor again, because this process ends at once."""
         self._console.show_cursor()
 
     def show_change(self, change: Change) -> None:
-        """Shows a change, if it is one for people."""
+        """Shows a change if it matters to people."""
         if change.resource is Resource.EVENTS and change.type == "ADDED":
             self._event(change.object)
         elif change.resource is Resource.PODS:
@@ -69,12 +69,12 @@ class LineView(AbstractContextManager["LineView"]):
             self._job(change.object)
 
     def set_activity(self, key: Key, activity: str) -> None:
-        """Takes what the leader of a job reports that it does; "" while it trains."""
+        """Updates the activity that the leader of a job reports; "" while it trains."""
         if timeline := self._timelines.get(key):
             before = timeline.stage
             timeline.set_activity(activity, self._now())
             if timeline.stage != before:
-                self._staged(key, timeline, {})  # its numbers are in the next status
+                self._staged(key, timeline, {})  # the next status has its numbers
 
     def print(self, sentence: str, style: str = "") -> None:
         """Shows a sentence."""
@@ -82,7 +82,7 @@ class LineView(AbstractContextManager["LineView"]):
         print_text(self._console, f"{duration_text(self._now()):>9}  {text}", style)
 
     def show_end(self, job: Object) -> None:
-        """Prints how a job ended, unless it did before; and, when it is complete, how long each stage took."""
+        """Prints how a job ended, if it is not printed yet, and for a complete job how long each stage took."""
         key, sentence = key_of(job), end_sentence(job)
         if self._ends.get(key) == sentence:
             return
@@ -109,8 +109,8 @@ class LineView(AbstractContextManager["LineView"]):
         timeline = self._timelines.get(key)
         if timeline is None:
             timeline = self._timelines[key] = Timeline(job, now)
-            if timeline.stage not in FINAL_STAGES:  # else it is from an earlier run, and may change at once
-                # No epoch follows an inference.
+            if timeline.stage not in FINAL_STAGES:  # otherwise the record is of an earlier run, and may change at once
+                # After inference there are no more epochs.
                 self._staged(key, timeline, timeline.facts if timeline.stage == "inferring" else {})
             return
         before = timeline.stage
@@ -118,7 +118,7 @@ class LineView(AbstractContextManager["LineView"]):
         self._moved(key, timeline, before)
 
     def _pod(self, change: Change) -> None:
-        """Takes that the program of a pod has started or ended, or that the pod was deleted."""
+        """Handles the start or end of the program of a pod, and the deletion of a pod."""
         meta = change.object["metadata"]
         key = (meta["namespace"], (meta.get("labels") or {}).get(LABEL_JOB, ""))
         if timeline := self._timelines.get(key):

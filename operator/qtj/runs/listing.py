@@ -16,7 +16,7 @@ _HEADINGS = ("RUN", "PHASE", "EPOCH", "LOSS", "BEGAN", "FOLDER")
 
 
 def recorded_runs(job: str | None) -> Sequence[RecordedRun]:
-    """Returns the runs of a job, or of all jobs, the oldest of each job first; those that never began are left out.
+    """Returns the runs of a job, or of all jobs, the oldest of each job first. Runs that never began are left out.
 
     Args:
         job: The job's name; None for all.

@@ -24,11 +24,11 @@ __all__ = ["LiveView", "view_for"]
 
 _CLOCK, _GAP = 9, 2
 _BARS = ((120, 24), (60, 12))
-"""Columns that a terminal has to have for a bar of so many: the numbers have priority."""
+"""The least width of a terminal for a bar of so many columns: the numbers have priority."""
 
 
 def view_for(console: Console, *, bell: bool = False, clock: Callable[[], float] = time.monotonic) -> LineView:
-    """Returns the view that fits where it is shown.
+    """Returns the view for a console: with rows on a terminal, only lines elsewhere.
 
     Args:
         console: Where to write.
@@ -40,7 +40,7 @@ def view_for(console: Console, *, bell: bool = False, clock: Callable[[], float]
 
 
 class LiveView(LineView):
-    """A row for each job, drawn again and again by a thread, and events above them."""
+    """Shows a row for each job, which a thread redraws, and events above the rows."""
 
     def __init__(self, console: Console, *, bell: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(console, bell=bell, clock=clock)
@@ -73,12 +73,12 @@ class LiveView(LineView):
 
 
 def _end(number: int, _: object) -> NoReturn:
-    """Ends the process as the signal would, but by way of `__exit__`, which gives the terminal its cursor back."""
+    """Ends the process like the signal, but through `__exit__`, which shows the cursor of the terminal again."""
     sys.exit(128 + number)
 
 
 class _Rows:
-    """Lays out the rows each time they are drawn: the terminal may have another size by then."""
+    """Lays out the rows each time they are drawn, because the size of the terminal may have changed."""
 
     def __init__(self, drawn: Callable[[int, str], Table]) -> None:
         self._drawn = drawn
@@ -92,9 +92,9 @@ def live_table(timelines: Sequence[Timeline], now: float, width: int, dots: str 
 
     Args:
         timelines: The jobs.
-        now: Seconds since the start, as the timelines know them.
+        now: Seconds since the start, by the clock of the timelines.
         width: Columns of the terminal.
-        dots: Stands for what has no room.
+        dots: Marks text that was cut.
     """
     names = [truncate(timeline.name, width // 4, dots) for timeline in timelines]
     stages = [truncate(visible(timeline.stage), max(width // 2, 10), dots) for timeline in timelines]

@@ -17,7 +17,7 @@ _PERIOD_SECONDS = 0.5
 
 
 def show_logs(run: str | None, replica: str | None, artifacts: str | None, *, follow: bool) -> None:
-    """Writes the logs of a run to stdout, by attempt and replica; where there are several, a name before each line.
+    """Writes the logs of a run to stdout, by attempt and replica. If there are several, each line begins with a name.
 
     Raises:
         InputError: There are none.
@@ -31,7 +31,7 @@ def show_logs(run: str | None, replica: str | None, artifacts: str | None, *, fo
 
 
 def _write(folder: Folder, chosen: Callable[[Path], bool], *, follow: bool) -> None:
-    positions: dict[Path, int] = {}  # and not open files: there may be more logs than a process may have of these
+    positions: dict[Path, int] = {}  # not open files: there may be more logs than a process may open files
     shown = log_on_terminal if sys.stdout.isatty() else bytes
     several = follow or sum(map(chosen, folder.logs)) > 1
     while True:
@@ -49,7 +49,7 @@ def _write(folder: Folder, chosen: Callable[[Path], bool], *, follow: bool) -> N
 
 
 def _log_filter(job: str, replica: str | None) -> Callable[[Path], bool]:
-    """Returns the filter for a log: by the pod's name, with or without the job's, and its attempt."""
+    """Returns a filter for logs: by the name of the pod, with or without the name of the job, and by attempt."""
     if replica is None:
         return lambda _: True
     names = (replica, f"{job}-{replica}")
@@ -57,7 +57,7 @@ def _log_filter(job: str, replica: str | None) -> Callable[[Path], bool]:
 
 
 def _lines(file: BinaryIO, *, to_the_end: bool) -> Iterator[bytes]:
-    """Yields what has been written since; half a line only at the end."""
+    """Yields new lines; an unfinished line only at the end of the run."""
     while line := file.readline():
         if not line.endswith(b"\n"):
             if not to_the_end:

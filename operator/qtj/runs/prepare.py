@@ -1,4 +1,4 @@
-"""What `qtj run` does before anything is started: each job gets its folder, an earlier one or a new one."""
+"""The first part of `qtj run`, before anything is started: each job gets a folder, an earlier one or a new one."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ __all__ = ["PreparedRun", "RunPlan", "claim", "detach", "plan_runs"]
 
 _PERIOD_SECONDS = 0.05
 _MOST_OUTPUT_BYTES = 1 << 16
-"""Bytes of the output of a run that ended early."""
+"""The most bytes that are shown of the output of a run that ended early."""
 _LAST_STANDARD_STREAM = 2
 """The last descriptor of stdin, stdout and stderr."""
 
@@ -31,9 +31,9 @@ class RunPlan:
 
     Attributes:
         document: The job.
-        start: Whether it continues a run, and which.
-        place: The folder that --artifacts names; None without one.
-        bucket: The bucket that its artifacts go to; None without one.
+        start: Whether it continues a run, and which one.
+        place: The folder in --artifacts; None without one.
+        bucket: The bucket of its artifacts; None without one.
     """
 
     document: Document
@@ -48,18 +48,18 @@ class RunPlan:
 
     @property
     def folder(self) -> Folder:
-        """Where it runs, unless another process takes that folder first."""
+        """The folder in which it runs, unless another process takes it first."""
         return self.start.earlier.folder if self.start.earlier else self.place or History().next_folder(self.job)
 
     def artifacts(self, folder: Folder) -> str:
-        """Returns where its artifacts go."""
+        """Returns the address of its artifacts."""
         return self.bucket or folder.path.as_uri()
 
     def notes(self, folder: Folder) -> Iterator[str]:
-        """Yields what a user should know of how it begins."""
+        """Yields what a user should know about its start."""
         artifacts, written = self.artifacts(folder), self.document.manifest["spec"]["artifacts"]["uri"]
         if artifacts != written:
-            yield f"{self.job}  artifacts go to {artifacts}, in place of {written}"
+            yield f"{self.job}  artifacts are stored in {artifacts}, not in {written}"
         if self.start.note:
             yield f"{self.job}  {self.start.note}"
 
@@ -69,7 +69,7 @@ class PreparedRun:
     """A job that can run, whose folder is ours.
 
     Attributes:
-        name: What its run is called on the command line.
+        name: The name of its run on the command line.
         job: The job.
         notes: What a user should know about its start.
     """
@@ -89,7 +89,7 @@ def plan_runs(documents: Sequence[Document], artifacts: str | None, *, resume: b
         fresh: Whether the user wants to start over.
 
     Raises:
-        InputError: One cannot start as asked.
+        InputError: One of them cannot start with these options.
     """
     place = folder_named(artifacts)
     try:
@@ -108,12 +108,12 @@ def plan_runs(documents: Sequence[Document], artifacts: str | None, *, resume: b
 def _plan(document: Document, start: Start, place: Folder | None, artifacts: str | None) -> RunPlan:
     if place and not start.earlier:
         if place.is_used:
-            raise InputError(f"{place.path} holds an earlier run, and nothing is overwritten: name another --artifacts")
+            raise InputError(f"{place.path} has an earlier run, and nothing is overwritten: name another --artifacts")
         if any(Folder(parent).is_ours for parent in place.path.parents):
             raise InputError(f"{place.path} is in the folder of another run: name another --artifacts")
         if place.is_foreign:
             raise InputError(
-                f"{place.path} is not empty and holds no run of qtj: name an empty folder, or one that does not exist, "
+                f"{place.path} is not empty and has no run of qtj: name an empty folder, or one that does not exist, "
                 "with --artifacts"
             )
     earlier = start.earlier.folder.bucket if start.earlier and artifacts is None else None
@@ -121,7 +121,7 @@ def _plan(document: Document, start: Start, place: Folder | None, artifacts: str
 
 
 def claim(plan: RunPlan, stack: ExitStack) -> PreparedRun:
-    """Locks a folder until the stack unwinds.
+    """Locks a folder until the stack is closed.
 
     Raises:
         InputError: It cannot be written to, or another process has it.
@@ -132,7 +132,7 @@ def claim(plan: RunPlan, stack: ExitStack) -> PreparedRun:
         folder.claim(plan.bucket, plan.document.configs)
         if start.earlier and folder.load() != start.earlier.record:
             folder.release()
-            raise InputError(f"{start.earlier.name} was continued by another command: give the command again")
+            raise InputError(f"{start.earlier.name} was continued by another command: run this command again")
     except FolderError as problem:
         raise InputError(str(problem)) from None
     stack.callback(folder.release if start.earlier or plan.place else folder.give_up)
@@ -164,15 +164,15 @@ def _earlier(document: Document, place: Folder | None) -> EarlierRun | None:
         return None
     earlier = EarlierRun.of(history.name_of(job, place), place)
     if (held := earlier.record["metadata"]["name"]) != job:
-        raise FolderError(f"{place.path} holds a run of the job {held}, not of {job}: name another --artifacts")
+        raise FolderError(f"{place.path} has a run of the job {held}, not of {job}: name another --artifacts")
     return earlier
 
 
 def detach(folders: Sequence[Folder]) -> bool:
-    """Continues in a process that no terminal can end, which keeps the claims of this one.
+    """Continues in a process that no terminal can end. That process keeps the locks of this one.
 
     Args:
-        folders: The folders of the run. The first holds the output of that process: `run.log`.
+        folders: The folders of the run. The first gets the output of that process: `run.log`.
 
     Returns:
         Whether this is that process. The other one returns once the run has started.
@@ -211,7 +211,7 @@ def _mistakes(output: bytes) -> str:
 
 
 def _close_other_files(kept: Collection[int | None]) -> None:
-    """Closes what was inherited from a shell: a lock or a pipe of a process that does not expect it to be kept."""
+    """Closes files that were inherited from a shell, such as a lock or a pipe that another process needs back."""
     for number in [int(path.name) for path in Path("/dev/fd").iterdir()]:
         if number > _LAST_STANDARD_STREAM and number not in kept:
             with suppress(OSError):  # that of the folder which was listed

@@ -21,7 +21,7 @@ class OldRun:
     Attributes:
         run: The run.
         phase: How its job ended.
-        size: Bytes of its folder; 0 where only the link to it is ours.
+        size: Bytes of its folder; 0 if only the link to it is removed.
     """
 
     run: Run
@@ -30,18 +30,18 @@ class OldRun:
 
 
 def old_runs(job: str | None, keep: int) -> Sequence[OldRun]:
-    """Returns the runs that can be removed: all but the last ones of each job, and those that are under way.
+    """Returns the runs that can be removed: all except active runs and the last runs of each job.
 
     Args:
         job: The job's name; None for all jobs.
-        keep: How many runs of a job stay.
+        keep: How many runs of a job to keep.
     """
     history = History()
     return [each for name in jobs_named(job) for each in _but_last(history.runs(name), keep)]
 
 
 def _but_last(runs: Sequence[Run], keep: int) -> Iterator[OldRun]:
-    """Yields the old runs of a job; one without a record, which cannot be continued, is not counted."""
+    """Yields the old runs of a job. A run without a record is not counted, because it cannot be continued."""
     phases = {run: _last_phase(run) for run in runs if not run.folder.is_active}
     recorded = [run for run in runs if phases.get(run, "")]
     for run, phase in phases.items():
@@ -61,15 +61,15 @@ def _size(folder: Path) -> int:
 
 
 def remove_runs(old: Sequence[OldRun]) -> None:
-    """Removes runs; of those whose folder is elsewhere, the link alone.
+    """Removes runs. If the folder of a run is in another place, only the link is removed.
 
     Raises:
-        InputError: One cannot be removed; those before it are.
+        InputError: A run cannot be removed; the runs before it are removed.
     """
     for each in old:
         path, folder = each.run.path, each.run.folder
         try:
-            folder.take()  # another process may have continued it since
+            folder.take()  # another process may have continued it in the meantime
             if each.run.is_elsewhere:
                 path.unlink()
             else:

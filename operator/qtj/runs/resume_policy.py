@@ -1,9 +1,9 @@
-"""Whether a `qtj run` continues an earlier run of its job, or starts over in a folder of its own.
+"""Whether `qtj run` continues an earlier run of its job, or starts over in a new folder.
 
 the last run     without an option                        --resume                            --fresh
 -------------    --------------------------------------   ---------------------------------   -----------
 none             starts over                              refused                             starts over
-under way        refused                                  refused                             starts over
+active           refused                                  refused                             starts over
 interrupted      continues when its spec is the same      continues unless the spec forbids   starts over
 Failed           starts over                              continues, as `spec.retry` does     starts over
 Complete         starts over                              infers again when that changed      starts over
@@ -29,7 +29,7 @@ _EPOCHS = "--epochs"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierRun:
-    """The run there was before.
+    """The last run of a job before this one.
 
     Attributes:
         name: Its name on the command line.
@@ -48,11 +48,11 @@ class EarlierRun:
         """Reads the record of a run.
 
         Raises:
-            FolderError: It is under way, or has no record.
+            FolderError: It is active, or has no record.
         """
         if folder.is_active:
             raise FolderError(
-                f"{name} is under way in {folder.path}: follow it with `qtj attach {name}`, stop it with "
+                f"{name} is active in {folder.path}: follow it with `qtj attach {name}`, stop it with "
                 f"`qtj stop {name}`, or start another beside it with --fresh"
             )
         record = folder.load()
@@ -64,7 +64,7 @@ class Start:
     """How a run starts.
 
     Attributes:
-        earlier: The run it continues; None when it starts over.
+        earlier: The run that it continues; None if it starts over.
         spec: Its spec.
         note: What a user should know about it.
     """
@@ -75,7 +75,7 @@ class Start:
 
 
 def is_resumable(document: Document, earlier: EarlierRun | None) -> bool:
-    """Returns whether a run was interrupted, and is of the same job as it is written now."""
+    """Returns whether a run was interrupted, and its job is still the same."""
     return earlier is not None and earlier.phase == INTERRUPTED and _is_same(document, earlier)
 
 
@@ -84,9 +84,9 @@ def start_of(document: Document, earlier: EarlierRun | None, *, resume: bool, al
 
     Args:
         document: The job.
-        earlier: The last run of a job of this name; None without one, and when the user wants to start over.
+        earlier: The last run of a job of this name; None if there is none or the user wants to start over.
         resume: Whether the user wants to continue.
-        alongside: Whether one of the jobs of the file continues.
+        alongside: Whether another job of the file continues.
 
     Raises:
         InputError: The user wants to continue, and that is not possible.
@@ -111,28 +111,34 @@ def _resumed(document: Document, earlier: EarlierRun) -> Start:
         if why := _forbids(before, now):
             raise InputError(document.error(["spec", name], f"{why}: undo that, or train again with --fresh"))
         if before != now and is_true(read_status(earlier.record).conditions, ConditionType.TRAINED):
-            what = f"the training of {earlier.name} is done, so this cannot change any more: train again with --fresh"
+            what = f"the training of {earlier.name} is done, so this cannot be changed: train again with --fresh"
             raise InputError(document.error(["spec", name], what))
     if earlier.phase == "Failed":
-        tried = max(earlier.record["spec"].get("retry") or 0, read_status(earlier.record).retry or 0)
+        tried = max(_retry_of(earlier.record["spec"]), read_status(earlier.record).retry or 0)
         spec = {**spec, "retry": max(tried + 1, spec.get("retry") or 0)}
     changed = ", ".join(_changed_configs(document, earlier))
-    note = f"{changed} changed since {earlier.name}, and its programs get the present values" if changed else ""
+    note = f"{changed} changed since {earlier.name}, and its programs get the new values" if changed else ""
     return Start(earlier=earlier, spec=spec, note=note)
 
 
+def _retry_of(spec: Mapping[str, Any]) -> int:
+    """Returns `spec.retry` of a record; 0 where it was edited to something else than a number."""
+    retry = spec.get("retry")
+    return retry if isinstance(retry, int) else 0
+
+
 def _forbids(before: Any, now: Any) -> str | None:  # noqa: ANN401  fields of a spec
-    """Returns why a run cannot continue with another value of a field that cannot change; more epochs are allowed."""
+    """Returns why a run cannot continue with a changed value of an immutable field. More epochs are allowed."""
     if before == now:
         return None
     if _mapped(before, lambda _: "") != _mapped(now, lambda _: ""):
         return "it was changed since the run to continue"
     fewer = any(b > n for b, n in zip(_epochs(before), _epochs(now), strict=True))
-    return "it asks for fewer epochs than the run to continue" if fewer else None
+    return "it has fewer epochs than the run to continue" if fewer else None
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401
-    """Returns a field's value with other numbers of epochs in it."""
+    """Returns the value of a field with changed numbers of epochs."""
     if isinstance(value, dict):
         return {key: _mapped(each, change) for key, each in value.items()}
     if not isinstance(value, list):
@@ -147,7 +153,7 @@ def _mapped(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401
 
 
 def _epochs(value: Any) -> list[int]:  # noqa: ANN401
-    """Returns the numbers of epochs in a field's value, in order."""
+    """Returns the numbers of epochs in the value of a field, in order."""
     found: list[int] = []
 
     def keep(text: str) -> str:
@@ -171,15 +177,15 @@ def _note_on_restart(document: Document, earlier: EarlierRun) -> str:
     try:
         _resumed(document, earlier)
     except InputError:
-        return f"starts over, for the spec has changed since {earlier.name}, which stays as it is"
+        return f"starts over, because the spec has changed since {earlier.name}, which stays as it is"
     was = "failed" if earlier.phase == "Failed" else "was interrupted"
     changed = ", ".join(_changed(document, earlier))
-    why = f", for {changed} changed" if changed else ""
+    why = f", because {changed} changed" if changed else ""
     return f"starts over{why}; {earlier.name} {was}, and --resume would continue it"
 
 
 def _changed(document: Document, earlier: EarlierRun) -> Iterator[str]:
-    """Yields what differs in its consequences: fields of the spec, and the ConfigMaps and Secrets it refers to."""
+    """Yields what has changed and affects the run: fields of the spec, and the ConfigMaps and Secrets that it uses."""
     now, before = document.manifest["spec"], earlier.record["spec"]
     for name in sorted({*now, *before} - _OF_NO_CONSEQUENCE):
         if now.get(name) != before.get(name):

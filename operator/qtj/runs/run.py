@@ -44,19 +44,19 @@ __all__ = ["Options", "run_file"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What `qtj run` was called with.
+    """The options of `qtj run`.
 
     Attributes:
         file: The file.
         settings: Fields to set.
-        artifacts: Where artifacts go, in place of a folder for each run.
-        resume: Whether to continue the last run, however it ended.
-        fresh: Whether to start over, however the last run ended.
+        artifacts: The place of the artifacts, instead of a folder for each run.
+        resume: Whether to continue the last run in any case.
+        fresh: Whether to start over in any case.
         detach: Whether to continue without the terminal.
-        output: The form in which stdout has the final object alone; None for lines for people.
+        output: The format in which stdout gets only the final object; None for lines for people.
         dry_run: Whether to print what would be done, and do nothing.
         verbose: Whether to log what the operator does.
-        at_end: Is called for each job when all have ended; returns a line to print, or nothing.
+        at_end: Called for each job when all have ended; returns a line to print, or nothing.
     """
 
     file: Path
@@ -80,12 +80,12 @@ class _Interrupts:
         self._count = 0
 
     def hang_up(self) -> None:
-        """Is called when the terminal is gone, once for its signal and once for what could not be written there."""
+        """Called when the terminal is gone: once for its signal, and once for the write that failed."""
         if not self._count:
             self()
 
     def __call__(self) -> None:
-        """Is called for each signal."""
+        """Called for each signal."""
         self._count += 1
         if self._count == 1:
             self._view.print("stopping: the programs are asked to end, checkpoints stay; again kills them", "yellow")
@@ -94,14 +94,14 @@ class _Interrupts:
             self._session.kill()
         else:
             self._view.restore_terminal()
-            os._exit(INTERRUPTED)  # whatever holds it up; the supervisors see to the programs
+            os._exit(INTERRUPTED)  # even if something blocks; the supervisors end the programs
 
 
 def run_file(options: Options) -> int:
     """Runs the jobs of a file to their end.
 
     Returns:
-        The exit code: 0 when all are Complete, 1 when one has Failed, 130 when one was interrupted.
+        The exit code: 0 when all are Complete, 1 if one has Failed, 130 if one was interrupted.
 
     Raises:
         InputError: Something has to be corrected first.
@@ -160,7 +160,7 @@ def _run_attended(notes: Sequence[str], prepared: Sequence[PreparedRun], configs
 
 
 class _LostTerminal:
-    """Ends a run whose terminal is closed; another thread than that of the run may notice that."""
+    """Ends a run whose terminal is closed. Another thread than that of the run may detect this."""
 
     def __init__(self) -> None:
         self.hang_up: Callable[[], object] = lambda: None
@@ -211,10 +211,10 @@ def _check(file: File, rehearsals: Sequence[Rehearsal], options: Options) -> Seq
     wrong = [
         document.error(["metadata", "name"], f"two jobs of this file are called {name}: rename one")
         for number, (document, name) in enumerate(zip(file.jobs, names, strict=True))
-        if name in names[:number]  # of another namespace: a folder has none
+        if name in names[:number]  # in two namespaces: a folder has no namespace
     ]
     if options.artifacts is not None and len(names) > 1:
-        wrong.append(f"{file.name} has {len(names)} jobs, and --artifacts names one place: leave it out")
+        wrong.append(f"{file.name} has {len(names)} jobs, and --artifacts names only one place: leave it out")
     rehearsed = dict(zip(map(id, file.jobs), rehearsals, strict=True))
 
     def programs(document: Document) -> Sequence[str]:
@@ -229,7 +229,7 @@ def _check(file: File, rehearsals: Sequence[Rehearsal], options: Options) -> Seq
 
 
 def _programs(document: Document, rehearsal: Rehearsal, configs: Configs) -> Iterator[str]:
-    """Checks now whether this machine has the programs: a pod's status would show it later."""
+    """Checks whether this machine has the programs, which the status of a pod would only show later."""
     pods = list(rehearsal.pods)
     if rehearsal.inference:
         template = rehearsal.inference["spec"]["template"]
@@ -256,7 +256,7 @@ def _report(
     if phases == {"Complete"}:
         return COMPLETE
     has_failed = "Failed" in phases
-    if all(local.folder.is_used for local in jobs):  # else another process has removed the run
+    if all(local.folder.is_used for local in jobs):  # otherwise another process has removed the run
         flags, begin = (["--resume"], "once the cause is removed, continue with") if has_failed else ([], "to continue")
         print_text(console, f"{begin}: {_command(options, *flags)}")
     return FAILED if has_failed else INTERRUPTED

@@ -9,22 +9,22 @@ __all__ = ["FINAL_STAGES", "STOPPING", "facts_of", "fit_facts", "phase_message",
 
 _STAGES = {Phase.PENDING: "starting", Phase.RUNNING: "running"}
 FINAL_STAGES = {"complete", "failed", "suspended"}
-"""Stages after which nothing more happens to a job, unless its author asks for it."""
+"""Stages in which nothing happens to a job unless its author acts."""
 STOPPING = "stopping"
 """A job is suspended, and its programs have not ended yet."""
 
 _ASSEMBLING = {Phase.PENDING, Phase.RUNNING, Phase.RESTARTING}
 _FORMS = {"loss": "loss {:.4f}", "accuracy": "accuracy {:.3f}", "examplesPerSecond": "{:.0f} examples/s"}
 _DROP_ORDER = ("step", "examplesPerSecond", "ready", "accuracy", "left", "loss", "epoch")
-"""What a narrow terminal leaves out, in this order."""
+"""The facts that a narrow terminal leaves out, in this order."""
 
 
 def stage_of(status: Mapping[str, Any], activity: str | None) -> str:
-    """Returns the stage of a job: its phase or, while it runs, what its program reports that it does.
+    """Returns the stage of a job: its phase or, while it runs, the activity that its program reports.
 
     Args:
         status: The job's status.
-        activity: What its leader does; "" while it trains, None where it has reported nothing.
+        activity: The activity of its leader; "" while it trains, None if it has reported nothing.
     """
     phase = status.get("phase", Phase.PENDING)
     if phase == Phase.RUNNING and activity is not None:
@@ -48,7 +48,7 @@ def facts_of(status: Mapping[str, Any]) -> dict[str, str]:
 
 
 def fit_facts(facts: Mapping[str, str], width: int) -> str:
-    """Returns as many facts as have room, the most important ones."""
+    """Returns the most important facts, as many as fit."""
     kept = dict(facts)
     for name in _DROP_ORDER:
         if len("  ".join(kept.values())) > width:
@@ -57,11 +57,11 @@ def fit_facts(facts: Mapping[str, str], width: int) -> str:
 
 
 def phase_message(status: Mapping[str, Any]) -> str:
-    """Returns the sentence of the condition that the phase follows from; none is empty."""
+    """Returns the message of the condition that the phase follows from; empty without one."""
     conditions = status.get("conditions") or ()
     return next((str(each["message"]) for each in conditions if each["type"] == status.get("phase")), "")
 
 
 def _has_finished(status: Mapping[str, Any]) -> bool:
-    """Whether a replica is not ready any more because it is done."""
+    """Whether a replica is no longer ready because it is done."""
     return any(each.get("succeeded") for each in (status.get("replicas") or {}).values())

@@ -1,4 +1,4 @@
-"""`qtj stop`: suspends a run that another process has under way."""
+"""`qtj stop`: suspends an active run of another process."""
 
 import time
 
@@ -16,7 +16,7 @@ _NEXT = {
     "Failed": ": `qtj run` of its file with --resume continues it",
     "Suspended": ": `qtj run` of its file continues it",
 }
-"""What can be done next with a job at rest, by its phase."""
+"""What a user can do next with a job at rest, by its phase."""
 
 
 def stop_run(run: RecordedRun, *, at_once: bool) -> str:
@@ -27,10 +27,10 @@ def stop_run(run: RecordedRun, *, at_once: bool) -> str:
         at_once: Whether its programs are killed rather than asked to end.
 
     Raises:
-        InputError: It is not under way.
+        InputError: It is not active.
     """
     if not run.folder.is_active:
-        raise InputError(f"{run.name} is not under way, it is {shown_phase(run)}: `qtj list` shows which are")
+        raise InputError(f"{run.name} is not active, it is {shown_phase(run)}: `qtj list` shows which are")
     try:
         phase = None
         while run.folder.is_active and phase not in _NEXT:

@@ -1,4 +1,4 @@
-"""What `qtj list` and `qtj status` both show of a run: its phase, its epoch and loss, and when it began."""
+"""Parts of `qtj list` and `qtj status`: phase, epoch and loss of a run, and when it began."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -19,7 +19,7 @@ def epoch_and_loss(run: RecordedRun) -> tuple[str, str]:
     progress: Mapping[str, Any] = status.get("progress") or {}
     with suppress(OSError):
         last = progress_history(run.folder.path).epochs[-1:]
-        is_of_now = last and last[0].attempt == status.get("attempt", 1)  # one that restarts repeats epochs
+        is_of_now = last and last[0].attempt == status.get("attempt", 1)  # an attempt after a restart repeats epochs
         if last and (is_of_now or not progress) and last[0].number > progress.get("epoch", 0):
             progress = {"epochs": progress.get("epochs"), "epoch": last[0].number, "loss": last[0].loss}
     done = str(progress.get("epoch", 0)) if progress else ""

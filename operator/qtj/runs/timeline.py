@@ -13,17 +13,17 @@ _TENTHS = 10
 
 
 class Timeline:
-    """Takes each change of a job, and has what a view shows.
+    """Collects from each change of a job what a view shows.
 
     Args:
-        job: The job as it was first seen.
+        job: The job at the first change.
         now: Seconds of a monotonic clock, here and below.
 
     Attributes:
         name: The job's name.
         stage: The stage of the job, such as training.
         milestone: Changes with each epoch, and with each tenth of the steps.
-        done: Steps or epochs that are done, and how many there are in all; None where it is not known.
+        done: Steps or epochs that are done, and the number of all; None if it is unknown.
         ended: When the job ended; None before.
     """
 
@@ -40,11 +40,11 @@ class Timeline:
         self.update(job, now)
 
     def update(self, job: Object, now: float) -> None:
-        """Takes the job as it is now."""
+        """Updates the timeline with the current job."""
         status = job.get("status") or {}
         self.job = job
         if status.get("phase") != "Running":
-            self._activity = None  # the next attempt reports its own
+            self._activity = None  # the next attempt reports its own activity
         self._facts = facts_of(status)
         self._left = self._eta.of(self.name, status, now)
         progress = status.get("progress") or {}
@@ -54,27 +54,27 @@ class Timeline:
         self._enter(now)
 
     def set_activity(self, activity: str, now: float) -> None:
-        """Takes what the program reports that it does: "" while it trains."""
+        """Updates the activity that the program reports: "" while it trains."""
         self._activity = activity
         self._enter(now)
 
     def set_running(self, pod: str, *, runs: bool, now: float) -> None:
-        """Takes whether the program of a pod runs."""
+        """Updates whether the program of a pod runs."""
         (self._running.add if runs else self._running.discard)(pod)
         self._enter(now)
 
     @property
     def facts(self) -> dict[str, str]:
-        """The numbers that belong to it, by name, in the order of a line."""
+        """The numbers to show in this stage, by name, in the order of a line."""
         return self._facts | ({"left": self._left} if self._left and self.stage == "training" else {})
 
     @property
     def final_message(self) -> str | None:
-        """The sentence on how it ended, or will have ended once its programs have; None before."""
+        """The sentence about its end, also while its programs are still ending; None before."""
         return phase_message(self.job["status"]) if self.stage in {*FINAL_STAGES, STOPPING} else None
 
     def times(self, now: float) -> str:
-        """Returns how long each stage took so far, in their order."""
+        """Returns how long each stage took so far, in the order of the stages."""
         took = dict(self._took)
         if self.stage not in FINAL_STAGES:
             took[self.stage] = took.get(self.stage, 0) + now - self._since
@@ -82,7 +82,7 @@ class Timeline:
 
     @property
     def _infers(self) -> bool:
-        """Whether inference follows training: without it, the job is complete a moment later."""
+        """Whether inference follows training. If not, the job is complete a moment later."""
         return self.job["spec"].get("inference") is not None
 
     def _enter(self, now: float) -> None:

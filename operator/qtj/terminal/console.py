@@ -1,7 +1,7 @@
-"""Output whose reader may leave: a closed terminal, a pipe without a reader, a full disk.
+"""Output that may fail at any time: a closed terminal, a pipe without a reader, a full disk.
 
-A job is worth more than the lines about it. So an error of a write is never raised where the line is written: rich also
-writes from a thread of its own, where it could not be caught.
+A job must not fail because a line about it cannot be written. So a write never raises an error: rich also
+writes from its own thread, where an error could not be caught.
 """
 
 import errno
@@ -20,13 +20,13 @@ from qtj.terminal.text import visible
 __all__ = ["print_text", "safe_console", "safe_stream"]
 
 _GONE = {errno.EIO, errno.EPIPE, errno.EBADF, errno.ENXIO}
-"""With these, the reader does not come back. A full disk may have room again later."""
+"""Errors after which the reader is gone for good. A full disk, in contrast, may have space again later."""
 
 
 def safe_stream(stream: TextIO | None, on_lost: Callable[[OSError], None] = lambda _: None) -> TextIO:
-    r"""Returns a stream that writes where another does and never raises.
+    r"""Returns a stream that writes to the same place as another stream, but never raises an error.
 
-    What the encoding has no character for is written as an escape, such as ``\u2501``.
+    A character that the encoding does not have is written as an escape, such as ``\u2501``.
 
     Args:
         stream: Where to write: a stream of this process, or None for one that was closed from the start.
@@ -41,7 +41,7 @@ def safe_stream(stream: TextIO | None, on_lost: Callable[[OSError], None] = lamb
         except io.UnsupportedOperation:
             return stream  # it is in memory, which is never closed
     raw = cast("BinaryIO", _Raw(descriptor, on_lost))
-    # Unbuffered, as with `python -u`: nothing is left over that could fail at the end of the process.
+    # Unbuffered, as with `python -u`: no text is left that could fail at the end of the process.
     return io.TextIOWrapper(raw, encoding, errors="backslashreplace", write_through=True)
 
 
@@ -53,16 +53,16 @@ def safe_console(stream: TextIO | None, on_lost: Callable[[OSError], None] = lam
         on_lost: As in `safe_stream`.
     """
     file = safe_stream(stream, on_lost)
-    # Not for rich to decide: FORCE_COLOR makes it take a file for a terminal, and draw over what it has written there.
+    # rich must not decide this: with FORCE_COLOR, it would treat a file as a terminal, and redraw lines in it.
     return Console(file=file, force_terminal=file.isatty(), highlight=False, markup=False, emoji=False)
 
 
 def print_text(console: Console, text: str, style: str = "") -> None:
-    """Prints text of programs and files: as it is, but for what a terminal would obey.
+    """Prints text of programs and files unchanged, except for control characters.
 
     Args:
-        console: Where.
-        text: What: one line or several.
+        console: Where to print.
+        text: One line or several.
         style: How it looks.
     """
     console.print(Text(visible(text), style=style), soft_wrap=True)
@@ -72,7 +72,7 @@ class _Raw(io.RawIOBase):
     def __init__(self, descriptor: int | None, on_lost: Callable[[OSError], None]) -> None:
         self._descriptor = descriptor
         self._on_lost = on_lost
-        # Asked once: a closed terminal is none any more, and rich would print in another style.
+        # Checked only once: a closed terminal no longer counts as one, and rich would print in another style.
         self._is_terminal = descriptor is not None and os.isatty(descriptor)
         self._is_gone = descriptor is None
         self._untold = Lock()

@@ -1,4 +1,4 @@
-"""Exit codes, and mistakes of a user: one sentence with where, what, and what to do."""
+"""Exit codes, and the mistakes of a user: each is one sentence with its place, its cause and what to do."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +33,7 @@ class InputError(Exception):
 
 @contextmanager
 def input_checked() -> Iterator[None]:
-    """Ends the command with one sentence for each mistake of the user's, and without one on Ctrl-C."""
+    """Ends the command with one sentence for each mistake of the user, and without a message on Ctrl-C."""
     try:
         _check_current_folder()
         yield

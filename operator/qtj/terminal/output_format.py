@@ -1,4 +1,4 @@
-"""What commands print for other programs: `-o json|yaml|name`, alike in all of them.
+"""What commands print for other programs: `-o json|yaml|name`, in the same way for all commands.
 
 One object is printed as it is, several as a List, as kubectl does. `name` is one name for each line.
 """

@@ -1,6 +1,6 @@
-"""Lines to stdout and stderr, for commands that end soon: `qtj.terminal.console` is for those that go on.
+"""Lines to stdout and stderr, for commands that end soon. `qtj.terminal.console` is for commands that run for long.
 
-The reader may have left, and nothing in the text may act on a terminal.
+The reader may be gone, and no text may control the terminal.
 """
 
 import os
@@ -16,9 +16,9 @@ __all__ = ["drop_output", "print_stderr", "print_stdout"]
 
 
 def print_stdout(text: str) -> None:
-    """Writes lines to stdout, but for what a terminal would obey.
+    """Writes lines to stdout, without control characters.
 
-    The reader may have left, as `head` does: the command ends as it would have.
+    If the reader is gone, as with `head`, the command ends with the same exit code.
     """
     try:
         if text:
@@ -28,7 +28,7 @@ def print_stdout(text: str) -> None:
 
 
 def print_stderr(text: str) -> None:
-    """Writes lines to stderr, but for what a terminal would obey; nothing depends on whether they arrive."""
+    """Writes lines to stderr, without control characters. An error is ignored."""
     try:
         typer.echo(visible(text), err=True)
     except OSError:
@@ -36,6 +36,6 @@ def print_stderr(text: str) -> None:
 
 
 def drop_output(stream: TextIO | None = None) -> None:
-    """Sends to nowhere what stdout, or another stream, still holds: the interpreter would try again at its end."""
+    """Discards the buffered text of stdout, or of another stream: the interpreter would try to write it at its end."""
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), (stream or sys.stdout).fileno())

@@ -1,7 +1,7 @@
-"""Text of programs and files, as a terminal may show it.
+"""Text of programs and files, made safe for a terminal.
 
-A program's message, a path or a log can hold anything: escape sequences that rename the window, characters that go back
-and overwrite the line, marks that turn the direction of reading. None of it may act on the terminal.
+A program's message, a path or a log can have anything: escape sequences that rename the window, characters that go back
+and overwrite the line, marks that reverse the direction of reading. None of it may control the terminal.
 """
 
 import os
@@ -25,22 +25,22 @@ _KEPT = re.compile(r"(\x1b\[[0-9;:]*m|[\t\r])")
 
 
 def visible(text: str) -> str:
-    r"""Returns text with everything that a terminal would obey written as an escape, such as ``\x1b``."""
+    r"""Returns text with all control characters written as escapes, such as ``\x1b``."""
     return "".join(c if _is_shown(c) or c in _LAYOUT else c.encode("unicode_escape").decode() for c in text)
 
 
 def log_on_terminal(data: bytes) -> bytes:
-    """Returns a piece of a log for a terminal: in its colours, without what else a terminal would obey.
+    """Returns a piece of a log for a terminal: with its colours, but without other control sequences.
 
     Args:
-        data: Whole lines; what is no UTF-8 shows as a replacement character.
+        data: Whole lines; bytes that are not UTF-8 become replacement characters.
     """
     parts = _KEPT.split(data.decode(errors="replace"))
     return "".join(part if _KEPT.fullmatch(part) else printable(part) for part in parts).encode()
 
 
 def shell_word(word: str) -> str:
-    """Returns a word of a command that can be shown and copied into a shell, also where it has control characters."""
+    """Returns a word of a command that can be shown and copied into a shell, even if it has control characters."""
     if word.isprintable():
         return shlex.quote(word)
     return "$'" + "".join(map(_escaped, word)) + "'"
@@ -53,20 +53,20 @@ def _escaped(letter: str) -> str:
 
 
 def truncate(text: str, width: int, end: str = "…") -> str:
-    """Returns text that takes no more columns than `width`, with `end` where something was left out."""
+    """Returns text of at most `width` columns; if it was cut, it ends with `end`."""
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, max(0, width - cell_len(end))) + set_cell_size(end, min(width, cell_len(end)))
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:
-    """Returns rows of equal length as lines, with their cells below one another."""
+    """Returns rows of equal length as lines, with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("   ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 def name_list(manifests: Sequence[Mapping[str, Any]]) -> str:
-    """Returns the names of objects in one line: of many, the first and the last one and how many there are."""
+    """Returns the names of objects in one line. If there are many, it has the first, the last and the number of all."""
     all_of_them = [each["metadata"]["name"] for each in manifests]
     if len(all_of_them) <= _FEW:
         return ", ".join(all_of_them)

@@ -1,1 +1,1 @@
-"""What a QuantumTrainingJob is: models, names, conditions, the trainer contract and the CRD they generate."""
+"""What a QuantumTrainingJob is: models, names and conditions, and the CRD that is generated from the models."""

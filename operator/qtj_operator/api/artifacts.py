@@ -1,6 +1,7 @@
 """`spec.artifacts`: where results are stored."""
 
 import re
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
@@ -8,7 +9,7 @@ from pydantic import Field
 from qtj_operator.api.model import Model
 from qtj_operator.api.rules import Rule, checked, validations
 
-__all__ = ["Artifacts", "unusable_bucket"]
+__all__ = ["Artifacts", "ReusePolicy", "unusable_bucket"]
 
 _BUCKET_PATTERN = "^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/.*)?$"
 
@@ -54,6 +55,13 @@ _NAMES_A_FILE = Rule(
 _WEIGHTS = (_STORE_OR_RELATIVE, _VALID_BUCKET, _STAYS_BELOW, _NAMES_A_FILE)
 
 
+class ReusePolicy(StrEnum):
+    """Whose checkpoints and result a job uses."""
+
+    NEVER = "Never"
+    SAME_SPEC = "SameSpec"
+
+
 class Artifacts(Model):
     """Where results are stored."""
 
@@ -71,4 +79,12 @@ class Artifacts(Model):
             "message: a path below `uri`, gs://BUCKET/PATH or file:///PATH. Their checksum is then not known."
         ),
         json_schema_extra=validations(*_WEIGHTS),
+    )
+    reuse_policy: ReusePolicy | None = Field(
+        None,
+        description=(
+            "Whether a job that is created again uses what an earlier one stored. Never (the default): it trains from "
+            "the start. SameSpec: it continues from the checkpoints of a job with the same namespace, name and spec, "
+            "or uses its weights if that job had trained. Fields that can be edited at any time are not compared."
+        ),
     )

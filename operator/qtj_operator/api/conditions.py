@@ -2,7 +2,8 @@
 
 Five conditions describe the life of a job. `Running`, `Trained` and `Complete` follow one another,
 `Suspended` interrupts them and `Failed` ends them early. The phase is derived from them, so they cannot disagree.
-`SpecIgnored` is a warning: part of the spec has no effect. Conditions of other controllers stay in the list unchanged.
+`SpecIgnored` is a warning: part of the spec has no effect. `Reconciling` and `Stalled` repeat these for programs that
+do not know this kind. Conditions of other controllers stay in the list unchanged.
 """
 
 from collections.abc import Iterable
@@ -13,10 +14,12 @@ from enum import StrEnum
 from qtj_operator.api.status import Condition, Phase
 
 __all__ = [
+    "DERIVED",
     "ConditionType",
     "Fact",
     "Reason",
     "complete",
+    "decisive",
     "failed",
     "find",
     "is_over",
@@ -44,6 +47,12 @@ class ConditionType(StrEnum):
     COMPLETE = "Complete"
     FAILED = "Failed"
     SPEC_IGNORED = "SpecIgnored"
+    RECONCILING = "Reconciling"
+    STALLED = "Stalled"
+
+
+DERIVED = frozenset({ConditionType.RECONCILING, ConditionType.STALLED})
+"""Conditions that repeat what the others state, for programs that do not know this kind."""
 
 
 class Reason(StrEnum):
@@ -196,7 +205,7 @@ def is_over(conditions: Iterable[Condition]) -> bool:
 def merge(
     conditions: Iterable[Condition], facts: Iterable[Fact], generation: int, now: datetime
 ) -> tuple[Condition, ...]:
-    """Returns the conditions updated with `facts`, in the order of `ConditionType`, and then those of others.
+    """Returns the conditions, updated with `facts`: first ours in the order of `ConditionType`, then all others.
 
     The transition time changes only with the status, as the Kubernetes API conventions require. A condition that still
     holds gets the current generation: `kubectl wait` ignores a condition of an earlier generation.
@@ -234,14 +243,18 @@ _EXPLAINED_BY = {ConditionType.TRAINED: ConditionType.COMPLETE}
 
 
 def phase_of(conditions: Iterable[Condition]) -> tuple[Phase, str | None]:
-    """Returns the phase that follows from the conditions, and the reason of the decisive one."""
+    """Returns the phase that follows from the conditions, and the reason of the condition that decides it."""
+    phase, condition = decisive(conditions)
+    return phase, condition.reason if condition else None
+
+
+def decisive(conditions: Iterable[Condition]) -> tuple[Phase, Condition | None]:
+    """Returns the phase that follows from the conditions, and the condition that explains it; None if there is none."""
     present = {condition.type: condition for condition in conditions}
 
     for kind, phase in _DECISIVE.items():
         if kind in present and present[kind].status == "True":
-            return phase, present.get(_EXPLAINED_BY.get(kind, kind), present[kind]).reason
+            return phase, present.get(_EXPLAINED_BY.get(kind, kind), present[kind])
     waiting = present.get(ConditionType.RUNNING)
-    if waiting is None:
-        return Phase.PENDING, None
-    restarting = waiting.reason in {Reason.RESTARTING, Reason.BACKING_OFF}
-    return (Phase.RESTARTING if restarting else Phase.PENDING), waiting.reason
+    restarting = waiting is not None and waiting.reason in {Reason.RESTARTING, Reason.BACKING_OFF}
+    return (Phase.RESTARTING if restarting else Phase.PENDING), waiting

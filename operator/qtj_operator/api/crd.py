@@ -19,6 +19,10 @@ _HEADER = "# Generated from operator/qtj_operator/api/{spec,status}.py by `make 
 _DROPPED = {"title", "default", "$defs"}
 """Keywords that have no use in a CRD, or that would write defaults into the user's object."""
 
+_UNSEEN = {"observedGeneration": -1}
+"""The status of an object that the operator has not read yet. Without it, kstatus reports a new job as finished.
+Users do not write the status, so it is the only part of an object that may have a default."""
+
 _COLUMNS: tuple[dict[str, Any], ...] = (
     {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
     {"name": "Ready", "type": "string", "jsonPath": ".status.ready"},
@@ -112,7 +116,7 @@ def _object_schema() -> dict[str, Any]:
             "kind": {"type": "string", "description": KIND},
             "metadata": {"type": "object"},
             "spec": _structural(Spec),
-            "status": _structural(Status),
+            "status": {**_structural(Status), "default": dict(_UNSEEN)},
         },
         "x-kubernetes-validations": [*_NAME_RULES, *_IMMUTABLE],
     }

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
+from qtj_operator.api.artifacts import ReusePolicy
 from qtj_operator.api.conditions import ConditionType, is_over, is_true
 from qtj_operator.api.defaults import GRPC_PORT, METRICS_PORT, PROFILER_PORT
 from qtj_operator.api.names import MANAGER, Role
 from qtj_operator.api.reading import read_leniently, read_spec, read_status
 from qtj_operator.api.run_policy import BackoffScope, RunPolicy
-from qtj_operator.api.spec import IMMUTABLE, Inference, Spec, Strategy
+from qtj_operator.api.spec import IMMUTABLE, Inference, ReplicaService, Spec, Strategy
 from qtj_operator.api.status import Status
 from qtj_operator.api.template import PodTemplate, main_name, read_template, runs_trainer
 
@@ -24,7 +25,10 @@ __all__ = [
     "is_managed_elsewhere",
     "is_trainer",
     "main_container",
+    "training_id",
 ]
+
+_ID_DIGITS = 32
 
 C = TypeVar("C", bound=Mapping[str, Any])
 
@@ -115,6 +119,11 @@ class Job:
         return sum(replica.role != Role.EVALUATOR for replica in self._replicas)
 
     @property
+    def shares_service(self) -> bool:
+        """Whether all replicas have one Service."""
+        return self.spec.replica_service == ReplicaService.SHARED
+
+    @property
     def profiler_port(self) -> int:
         """Port of the profiler server."""
         profiler = self.spec.profiler
@@ -168,6 +177,13 @@ class Job:
     def edited(self) -> bool:
         """Whether a field was changed that can no longer be changed, in a way that the API server did not reject."""
         return self.status.spec_digest not in {None, self.digest}
+
+    @property
+    def training_id(self) -> str:
+        """What checkpoints and the result belong to: only this object, or every job with its name and spec."""
+        if self.spec.artifacts.reuse_policy != ReusePolicy.SAME_SPEC:
+            return self.uid
+        return training_id(self.namespace, self.name, self.status.spec_digest or self.digest)
 
     @property
     def is_running(self) -> bool:
@@ -226,6 +242,15 @@ class Job:
         """
         own = self.inference and self.inference.template
         return read_template(own) if own else self.template(self.leader.role)
+
+
+def training_id(namespace: str, name: str, digest: str) -> str:
+    """Returns what checkpoints and the result of jobs with `reusePolicy: SameSpec` belong to.
+
+    Stored results are found by it: it must stay the same in later versions.
+    """
+    same = f"{namespace}/{name}/{digest}"
+    return f"spec-{hashlib.sha256(same.encode()).hexdigest()[:_ID_DIGITS]}"
 
 
 def is_managed_elsewhere(raw: Mapping[str, Any]) -> bool:

@@ -84,9 +84,18 @@ def replica_name(job: str, role: Role, index: int) -> str:
     return f"{job}-{role.task_type}-{index}"
 
 
-def replica_host(job: str, namespace: str, role: Role, index: int) -> str:
-    """DNS name of a replica, resolvable in any pod of the cluster whatever its domain."""
-    return f"{replica_name(job, role, index)}.{namespace}.svc"
+def replica_host(job: str, namespace: str, role: Role, index: int, *, shared: bool = False) -> str:
+    """DNS name of a replica. Any pod of the cluster can resolve it, whatever the domain of the cluster is.
+
+    Args:
+        job: The job's name.
+        namespace: Its namespace.
+        role: The replica's role.
+        index: Its index in the role.
+        shared: Whether all replicas have one Service, which has the job's name.
+    """
+    name = replica_name(job, role, index)
+    return f"{name}.{job}.{namespace}.svc" if shared else f"{name}.{namespace}.svc"
 
 
 def inference_name(job: str) -> str:

@@ -55,13 +55,13 @@ _SENTENCES = {
     "string_pattern_mismatch": "this may hold only letters, digits, -, _ and dots, and has to begin and end with a "
     "letter or digit",
     "too_short": _EMPTY,
-    "too_long": "these are {actual_length}, too many: leave at most {max_length}",
+    "too_long": "there are {actual_length} of these, too many: write at most {max_length}",
     "rule": "{sentence}",
 }
 """Messages for people who write YAML, by pydantic's type of error."""
 
 _NO_INTEGER = 2.0**63
-"""From here on, Go and so an API server read a number as a fraction."""
+"""From this number on, Go, and so an API server, reads a whole number as a fraction."""
 _OTHER = "this is not valid here: kubectl explain qtj.spec describes what is"
 _CHOICES = {"enum", "literal_error"}
 _WRONG_TYPE = {kind for kind in _SENTENCES if kind.endswith("_type")}
@@ -141,7 +141,7 @@ def _sentence(fault: ErrorDetails) -> str:
     if kind in _WRONG_TYPE and fault["input"] is None:  # an API server treats it as left out
         return _EMPTY
     if kind == "int_type" and isinstance(fault["input"], float) and abs(fault["input"]) >= _NO_INTEGER:
-        return "this is larger than any whole number that an API server takes: write a smaller one"
+        return "this is larger than any whole number that an API server accepts: write a smaller one"
     return _SENTENCES.get(kind, _OTHER).format(input=fault["input"], **context)
 
 

@@ -1,4 +1,4 @@
-"""Rules for which a schema has no keyword.
+"""Rules that no keyword of a schema can express.
 
 Each is written twice: in CEL for the API server, and in Python for an object that was stored before the rule existed.
 """

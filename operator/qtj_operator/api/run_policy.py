@@ -98,7 +98,7 @@ class FailurePolicy(Model):
 
     rules: list[FailureRule] = Field(
         description="The first rule that applies decides, but no rule fails a job with its Evaluator. "
-        "Without one, an exit code from 1 to 127 but 75 is final, "
+        "Without one, an exit code from 1 to 127 except 75 is final, "
         "disruptions restart without counting, and everything else restarts and counts.",
         max_length=20,
     )
@@ -116,7 +116,7 @@ class RunPolicy(Model):
 
     backoff_limit: StrictInt | None = Field(
         None,
-        description=f"Restarts after a retryable failure before the job fails. {BACKOFF_LIMIT} when left out. "
+        description=f"How many restarts after retryable failures the job may have. {BACKOFF_LIMIT} when left out. "
         "Preemption, eviction by the cluster and lost nodes do not count. An eviction because the pod used more disk "
         "than its limits counts.",
         ge=0,
@@ -124,15 +124,15 @@ class RunPolicy(Model):
     )
     disruption_limit: StrictInt | None = Field(
         None,
-        description="Restarts after preemption, eviction or a lost node, and by rules RestartIgnoringLimit, before the "
-        "job fails. No limit when left out.",
+        description="How many restarts the job may have after preemptions, evictions and lost nodes, and by rules with "
+        "the action RestartIgnoringLimit. No limit when left out.",
         ge=0,
         le=100_000,
     )
     backoff_limit_per: BackoffScope | None = Field(
         None,
-        description="Since when backoffLimit counts restarts: of the whole Job (also when left out), or since the last "
-        "Checkpoint that advanced, as the program reports it.",
+        description="Which restarts backoffLimit counts: all of the Job (also when left out), or those since the last "
+        "new Checkpoint, as the program reports it.",
     )
     failure_policy: FailurePolicy | None = Field(
         None, description="What to do when a replica fails, by its exit code, reason and role."
@@ -148,8 +148,8 @@ class RunPolicy(Model):
     )
     clean_pod_policy: CleanPodPolicy | None = Field(
         None,
-        description="Pods to delete once the job has ended: Running (also when left out; after 30 s in which they "
-        "may end by themselves; a pod runs as long as any of its containers), All, or None.",
+        description="Which pods to delete when the job has ended: Running (also when left out), All or None. A pod "
+        "runs as long as any of its containers does. A running pod gets 30 s to end by itself.",
     )
     success_policy: SuccessPolicy | None = Field(
         None,

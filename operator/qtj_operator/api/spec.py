@@ -26,6 +26,7 @@ __all__ = [
     "Inference",
     "Precision",
     "Profiler",
+    "ReplicaService",
     "ReplicaSpec",
     "ReplicaSpecs",
     "Spec",
@@ -68,6 +69,13 @@ class Precision(StrEnum):
 
     SINGLE = "single"
     DOUBLE = "double"
+
+
+class ReplicaService(StrEnum):
+    """Which Services give replicas their DNS names."""
+
+    PER_REPLICA = "PerReplica"
+    SHARED = "Shared"
 
 
 class ReplicaSpec(Model):
@@ -163,8 +171,8 @@ class Inference(Model):
     )
     require_weights: StrictBool | None = Field(
         None,
-        description="Inference fails if no weights are named. When left out, it then runs without them, and finds "
-        "no QTJ_WEIGHTS_URI.",
+        description="Inference fails if no weights are named. If this is false or left out, inference then runs "
+        "without them, and QTJ_WEIGHTS_URI is not set.",
     )
     template: UnreadPodTemplate | None = Field(
         None, description="Pod template of inference alone. The leading replica's when left out."
@@ -181,7 +189,7 @@ def _names(spec: "Spec", *roles: Role) -> bool:
     return named.issuperset(roles)
 
 
-IMMUTABLE = ("strategy", "template", "replicaSpecs", "circuit", "artifacts", "profiler", "managedBy")
+IMMUTABLE = ("strategy", "template", "replicaSpecs", "replicaService", "circuit", "artifacts", "profiler", "managedBy")
 """Fields that cannot be changed once the job has started."""
 
 
@@ -242,6 +250,11 @@ class Spec(Model):
     replica_specs: Annotated[ReplicaSpecs, checked(_SOME_ROLE)] = Field(
         description="The roles of the job and how many replicas each has.",
         json_schema_extra=validations(_SOME_ROLE),
+    )
+    replica_service: ReplicaService | None = Field(
+        None,
+        description="PerReplica, also when left out: each replica has a Service of its own. Shared: all have one, with "
+        "the name of the job; for jobs of hundreds of replicas.",
     )
     circuit: Circuit | None = Field(None, description="The quantum circuit to train.")
     artifacts: Artifacts = Field(description="Where results are stored.")

@@ -51,7 +51,7 @@ FINISHED = frozenset({Phase.COMPLETE, Phase.FAILED})
 class Condition(Model):
     """A metav1.Condition."""
 
-    type: str = Field(description="Running, Suspended, Trained, Complete, Failed or SpecIgnored.")
+    type: str = Field(description="Running, Suspended, Trained, Complete, Failed, SpecIgnored, Reconciling or Stalled.")
     status: Literal["True", "False", "Unknown"] = Field(description="True, False or Unknown.")
     reason: str = Field(description="One word for programs.")
     message: str = Field(description="One sentence for people.")
@@ -68,7 +68,7 @@ class ReplicaStatus(Model):
     desired: int = Field(description="How many the spec asks for.")
     ready: int = Field(description="How many are running and ready.")
     succeeded: int = Field(description="How many ended with exit code 0.")
-    failed: int = Field(description="How many of the current attempt ended otherwise.")
+    failed: int = Field(description="How many of the current attempt failed.")
     succeeded_indexes: str | None = Field(
         None,
         description="Which of the current attempt ended with exit code 0, for example 0,2-5. They stay here when their "
@@ -165,7 +165,8 @@ class Status(Model):
     ready: str | None = Field(None, description="Ready replicas of all, for example 2/2.")
     conditions: _Items[Condition] = Field(
         (),
-        description="Running, Suspended, Trained, Complete, Failed and SpecIgnored, as kubectl wait reads them.",
+        description="Running, Suspended, Trained, Complete, Failed and SpecIgnored, as kubectl wait reads them; "
+        "Reconciling and Stalled, as kstatus reads them.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
     )
     attempt: int | None = Field(None, description="Number of the current attempt, from 1.")
@@ -176,10 +177,10 @@ class Status(Model):
         "not count against backoffLimit.",
     )
     restarts_since_checkpoint: int | None = Field(
-        None, description="Restarts that count against backoffLimit since the last checkpoint that advanced."
+        None, description="Restarts that count against backoffLimit since the last new checkpoint."
     )
     checkpoint_step: int | None = Field(
-        None, description="Optimizer steps that the last checkpoint held when an attempt ended last."
+        None, description="Optimizer steps in the last checkpoint when the last attempt ended."
     )
     retry: int | None = Field(None, description="The last spec.retry that the operator acted on.")
     start_time: Timestamp | None = Field(None, description="When the operator started the job.")

@@ -165,7 +165,7 @@ def read_template(written: Any) -> PodTemplate:  # noqa: ANN401  whatever a user
     """Reads a template.
 
     Raises:
-        ValidationError: It lacks what the builders need.
+        ValidationError: Something that the builders need is missing.
     """
     return PodTemplate.model_validate(written)
 

@@ -1,9 +1,11 @@
-"""The operator, put together: watches fill the queue, workers empty it, the server tells how it goes."""
+"""The operator, put together: watches fill the cache and the queue, workers empty it, the server shows its state."""
 
 import asyncio
+import gc
 import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from qtj_contract.version import installed_version
@@ -11,9 +13,13 @@ from qtj_operator.api.names import API_VERSION
 from qtj_operator.cluster.api import ApiClient, connect
 from qtj_operator.cluster.leader import lead
 from qtj_operator.cluster.progress import ProgressPoller
+from qtj_operator.cluster.reflector import CHILDREN, Reflector
 from qtj_operator.cluster.server import serve
 from qtj_operator.cluster.watch import watch
+from qtj_operator.controller.cache import Cache
+from qtj_operator.controller.cached_client import CachedClient
 from qtj_operator.controller.client import ApiError, Client, Key, Resource
+from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler
@@ -49,19 +55,16 @@ class Settings:
 class _State:
     """What the probes tell: one that stands by is as ready as it can be, one that is refused the Lease is not."""
 
+    feed: Feed
     leads: bool = False
     waits: bool = False
-    watching: bool = False
 
     def stands_by(self, waits: bool) -> None:  # noqa: FBT001  a callback
         self.waits = waits
 
-    def started(self) -> None:
-        self.watching = True
-
     @property
     def ready(self) -> bool:
-        return self.watching if self.leads else self.waits
+        return self.feed.is_filled if self.leads else self.waits
 
 
 async def run_operator(settings: Settings) -> None:
@@ -71,6 +74,7 @@ async def run_operator(settings: Settings) -> None:
         ApiError: There is no cluster, or no CRD in it, or another operator took over.
     """
     where = f"namespace {settings.namespace}" if settings.namespace else "all namespaces"
+    gc.freeze()  # modules stay: a collection that looks at them takes 50 ms, in which nothing else happens
     log.info("version %s starts, for %s", installed_version(), where)
     queue: WorkQueue[Key] = WorkQueue()
     jobs = JobRegistry()
@@ -85,11 +89,18 @@ async def run_operator(settings: Settings) -> None:
 async def _run(
     client: ApiClient, queue: WorkQueue[Key], jobs: JobRegistry, metrics: Metrics, settings: Settings
 ) -> None:
-    state = _State()
+    cache = Cache()
+    feed = Feed(cache, queue.add)
+    state = _State(feed)
     poller = ProgressPoller(queue.add)
+    cached = CachedClient(client, cache, queue.add)
     platform = replace(CLUSTER, tensorboard_image=settings.tensorboard_image)
-    reconciler = Reconciler(client, poller, client.now, jobs, metrics, platform=platform)
-    runtime = Runtime(client, reconciler.reconcile, queue, settings.namespace, jobs=jobs, metrics=metrics)
+    reconciler = Reconciler(cached, poller, client.now, jobs, metrics, platform=platform)
+    filled = partial(_filled, feed)
+    runtime = Runtime(
+        cached, reconciler.reconcile, queue, settings.namespace, jobs=jobs, metrics=metrics, filled=filled
+    )
+    reflectors = [Reflector(client, resource, settings.namespace, feed) for resource in CHILDREN]
     if settings.port:
         await serve(settings.port, metrics.registry, alive=lambda: runtime.alive, ready=lambda: state.ready)
 
@@ -97,12 +108,26 @@ async def _run(
         await check_installed(client, settings.namespace, patient=settings.lease_namespace is not None)
         state.leads = True
         metrics.leads()
-        await _until_one_ends(runtime.run(), poller.run(), watch(queue.add, settings.namespace, state.started))
+        await _until_one_ends(
+            runtime.run(),
+            poller.run(),
+            watch(feed, settings.namespace),
+            *(reflector.run() for reflector in reflectors),
+        )
 
     if settings.lease_namespace is None:
         await work()
     else:
         await lead(client.transport, settings.lease_namespace, work, state.stands_by)
+
+
+async def _filled(feed: Feed) -> None:
+    """Waits until everything is listed, and takes it out of the garbage collection.
+
+    A collection that looks at 5,000 pods takes 130 ms. They are in no cycle, so they are freed all the same.
+    """
+    await feed.filled()
+    gc.freeze()
 
 
 async def _until_one_ends(*coroutines: Coroutine[Any, Any, None]) -> None:

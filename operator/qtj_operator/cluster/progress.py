@@ -12,6 +12,9 @@ from qtj_operator.controller.progress import Poller
 __all__ = ["ProgressPoller"]
 
 _PERIOD_SECONDS = 5.0
+_STEP_SECONDS = 30.0
+"""How often the step is written into the status between two epochs: each time costs a pass and a write."""
+
 _TIMEOUT = aiohttp.ClientTimeout(total=2)
 _MAX_BYTES = 4096
 
@@ -24,7 +27,7 @@ class ProgressPoller(Poller):
     """
 
     def __init__(self, hint: Callable[[Key], None]) -> None:
-        super().__init__(hint, _PERIOD_SECONDS)
+        super().__init__(hint, _PERIOD_SECONDS, patience=_STEP_SECONDS)
         self._session: aiohttp.ClientSession
 
     async def run(self) -> None:

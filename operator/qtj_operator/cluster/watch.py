@@ -1,25 +1,28 @@
-"""Watches the cluster with kopf, which only this module imports.
+"""Watches jobs with kopf, which only this module imports; `reflector.py` watches their children.
 
-Of kopf's handlers only `on.event` is used, and it does nothing but put a key into the queue. Its other handlers keep
-their state in annotations and finalizers of the user's object, which belongs to the user (and to Argo CD), and they
-see changes, not states. `on.event` writes nothing; what it loses (it never retries, and says nothing of objects that
-vanish during a re-list), the queue's resync and the live reads of every pass make up for.
+Of kopf's handlers only `on.event` is used, and it does nothing but feed the cache. Its other handlers keep their state
+in annotations and finalizers of the user's object, which belongs to the user (and to Argo CD), and they see changes,
+not states. `on.event` writes nothing, and it reports nothing of jobs that vanish while kopf lists them again. So the
+cache takes each list of kopf's as a whole, from the session in which kopf asks for it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import kopf
 
-from qtj_operator.api.names import GROUP, LABEL_JOB, MANAGED_BY, PLURAL, VERSION
+from qtj_operator.api.names import GROUP, MANAGED_BY, PLURAL, VERSION
 from qtj_operator.cluster.session import session
-from qtj_operator.controller.client import Key
+from qtj_operator.controller.client import Object, Resource
+from qtj_operator.controller.feed import Feed
+from qtj_operator.controller.trim import trimmed
 
 __all__ = ["watch"]
 
+_JOBS = Resource.QUANTUM_TRAINING_JOBS
+
 _FIRST_PAUSES = (0.2, 0.5, 1.0)
 _PAUSE = 2.0
-_CHILDREN = (("", "v1", "pods"), ("", "v1", "services"), ("apps", "v1", "deployments"), ("batch", "v1", "jobs"))
 
 
 class _Patience:
@@ -35,24 +38,18 @@ class _Patience:
             yield _PAUSE
 
 
-async def watch(hint: Callable[[Key], None], namespace: str | None, ready: Callable[[], None]) -> None:
-    """Watches jobs and their children until cancelled.
+async def watch(feed: Feed, namespace: str | None) -> None:
+    """Watches jobs until cancelled.
 
     Args:
-        hint: Called with the key of every job that is worth a look.
+        feed: Takes all jobs there are, and each change.
         namespace: The only namespace to watch; None for all.
-        ready: Called once the watches have started.
 
     Raises:
         Exception: A watch ended with an error that kopf does not recover from; the process is to be restarted.
     """
     registry = kopf.OperatorRegistry()
-    _handlers(registry, hint)
-
-    @kopf.on.startup(registry=registry)
-    async def started(**_: Any) -> None:  # noqa: ANN401
-        ready()
-
+    _handlers(registry, feed)
     await kopf.operator(
         registry=registry,
         settings=_settings(),
@@ -64,24 +61,23 @@ async def watch(hint: Callable[[Key], None], namespace: str | None, ready: Calla
     )
 
 
-def _handlers(registry: kopf.OperatorRegistry, hint: Callable[[Key], None]) -> None:
-    async def job(*, namespace: str | None, name: str, **_: Any) -> None:  # noqa: ANN401
-        hint((namespace or "", name))
+def _handlers(registry: kopf.OperatorRegistry, feed: Feed) -> None:
+    async def job(*, event: kopf.RawEvent, **_: Any) -> None:  # noqa: ANN401
+        if event["type"] is not None:  # what is listed is there already
+            feed.changed(_JOBS, event["type"], dict(event["object"]))
 
-    async def child(*, namespace: str | None, labels: Mapping[str, str], **_: Any) -> None:  # noqa: ANN401
-        hint((namespace or "", labels[LABEL_JOB]))
+    def listed(jobs: list[Object], version: str) -> None:
+        feed.listed(_JOBS, [trimmed(_JOBS, each) for each in jobs], version)
 
     kopf.on.event(GROUP, VERSION, PLURAL, registry=registry)(job)
-    for resource in _CHILDREN:
-        kopf.on.event(*resource, labels={LABEL_JOB: kopf.PRESENT}, registry=registry)(child)
 
     @kopf.on.login(registry=registry)
     async def login(**kwargs: Any) -> Any:  # noqa: ANN401
         info = kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
-        return info and _credentials(info)
+        return info and _credentials(info, listed)
 
 
-def _credentials(info: kopf.ConnectionInfo) -> kopf.AiohttpSession:
+def _credentials(info: kopf.ConnectionInfo, listed: Callable[[list[Object], str], None]) -> kopf.AiohttpSession:
     """Returns kopf's own credentials with a session of ours, which kopf closes."""
     return kopf.AiohttpSession(
         server=info.server,
@@ -89,7 +85,11 @@ def _credentials(info: kopf.ConnectionInfo) -> kopf.AiohttpSession:
         priority=info.priority,
         expiration=info.expiration,
         aiohttp_session=session(
-            info.as_http_headers(), ssl=info.as_ssl_context(), proxy=info.proxy_url, trust_env=info.trust_env
+            info.as_http_headers(),
+            listed,
+            ssl=info.as_ssl_context(),
+            proxy=info.proxy_url,
+            trust_env=info.trust_env,
         ),
     )
 
@@ -100,6 +100,4 @@ def _settings() -> kopf.OperatorSettings:
     settings.posting.enabled = False  # events are ours to write, once
     settings.peering.standalone = True
     settings.networking.error_backoffs = _Patience()
-    for child in _CHILDREN:  # filtered by the server: a cluster has many more pods than we have children
-        settings.watching.label_selectors[child] = LABEL_JOB
     return settings

@@ -9,6 +9,7 @@ from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import ApiError, Client, Resource
+from qtj_operator.controller.slices import in_slices
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Restore
 from qtj_operator.manifests.manifest import Manifest
 
@@ -16,6 +17,9 @@ __all__ = ["Obstacle", "act"]
 
 _PARALLEL = 50
 """Requests under way at once for one job: enough to be fast, few enough to leave the API server to others."""
+
+_AT_ONCE = 20
+"""Requests that begin before the event loop runs again: to build and send a pod of a large gang takes a millisecond."""
 
 _RESOURCES = {
     Kind.DEPLOYMENT: Resource.DEPLOYMENTS,
@@ -70,8 +74,8 @@ async def act(client: Client, job: Job, actions: Sequence[Action]) -> Obstacle |
 
 def _stages(actions: Sequence[Action]) -> Iterable[Sequence[Action]]:
     creates = [action for action in actions if isinstance(action, Create)]
-    first = [create for create in creates if create.manifest["kind"] in _BEFORE_PODS]
-    others = [create for create in creates if create.manifest["kind"] not in _BEFORE_PODS]
+    first = [create for create in creates if create.kind in _BEFORE_PODS]
+    others = [create for create in creates if create.kind not in _BEFORE_PODS]
     yield [action for action in actions if not isinstance(action, Create)]
     yield from _slow_start(first)
     yield from _slow_start(others)
@@ -87,7 +91,8 @@ def _slow_start(creates: Sequence[Create]) -> Iterable[Sequence[Create]]:
 
 async def _all(requests: Iterable[Awaitable[Obstacle | None]]) -> list[Obstacle]:
     """Lets every request end before the first error is raised: none may still be on its way in the next pass."""
-    results = await asyncio.gather(*requests, return_exceptions=True)
+    begun = [asyncio.ensure_future(request) async for request in in_slices(requests, _AT_ONCE)]
+    results = await asyncio.gather(*begun, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
             raise result

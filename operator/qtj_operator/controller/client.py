@@ -1,6 +1,7 @@
 """The cluster as the controller needs it: a few verbs on raw JSON objects.
 
-Two implementations are possible, the real API server and one in memory; the controller cannot tell them apart.
+There are several implementations: the real API server, one in memory, and one that reads from what watches delivered.
+The controller cannot tell them apart.
 """
 
 import re
@@ -85,27 +86,41 @@ class Client(Protocol):
         """Returns the object, or None when there is none of that name; a node is in no namespace."""
         ...
 
-    async def list(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> Sequence[Object]:
-        """Returns the objects that carry all of `labels`, in one namespace or in all."""
-        ...
+    async def list(
+        self, resource: Resource, namespace: str | None, labels: Mapping[str, str], *, fresh: bool = False
+    ) -> Sequence[Object]:
+        """Returns the objects that carry all of `labels`, in one namespace or in all.
 
-    async def create(self, resource: Resource, manifest: Object) -> None:
-        """Creates the object."""
-        ...
-
-    async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> None:
-        """Changes the object by a JSON patch (RFC 6902), all operations or none."""
-        ...
-
-    async def delete(self, resource: Resource, namespace: str, name: str, version: str, *, force: bool = False) -> None:
-        """Deletes the object if it is still at this resourceVersion; one that is gone counts as deleted.
-
-        With `force`, a pod goes without its node's word.
+        With `fresh`, as they are at least now, and not as they were when a watch delivered them.
         """
         ...
 
-    async def replace_status(self, resource: Resource, obj: Object) -> None:
-        """Writes the object's status, provided that it is still at the resourceVersion that `obj` names."""
+    async def create(self, resource: Resource, manifest: Object) -> Object:
+        """Creates the object; returns it as it is stored."""
+        ...
+
+    async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> Object:
+        """Changes the object by a JSON patch (RFC 6902), all operations or none; returns it as it is stored."""
+        ...
+
+    async def delete(
+        self, resource: Resource, namespace: str, name: str, version: str, *, force: bool = False
+    ) -> Object | None:
+        """Deletes the object if it is still at this resourceVersion; one that is gone counts as deleted.
+
+        With `force`, a pod is deleted without confirmation by its node.
+
+        Returns:
+            The object that is being deleted and still there; None where it may be gone.
+        """
+        ...
+
+    async def replace_status(self, resource: Resource, obj: Object) -> Object:
+        """Writes the object's status, provided that it is still at the resourceVersion that `obj` names.
+
+        Returns:
+            The object as it is stored.
+        """
         ...
 
 

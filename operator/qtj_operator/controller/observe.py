@@ -1,6 +1,5 @@
 """Reads a job's children into what decisions are made of."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -9,7 +8,8 @@ from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, LABEL_ROLE, Role, inference_name
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import Client, Key, Object, ProgressSource, Resource
-from qtj_operator.controller.parse import parse_inference, parse_pod, parse_service
+from qtj_operator.controller.parse import has_ended, parse_inference, parse_pod, parse_service
+from qtj_operator.controller.slices import in_slices
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.platform import CLUSTER, Platform
@@ -21,20 +21,23 @@ __all__ = ["observe"]
 async def observe(client: Client, progress: ProgressSource, job: Job, platform: Platform = CLUSTER) -> Observed:
     """Returns the job with every child that it controls; an object that merely carries our labels is not one."""
     labels = {LABEL_JOB: job.name}
-    # Pods are read after the inference Job: one that is seen complete then has its pod, with the result, in sight.
+    # Pods are read after the inference Job, and where that has just ended, from the API server: so its pod, with the
+    # result, is in sight. The watch of pods may be behind that of Jobs.
     inference = await client.get(Resource.JOBS, job.namespace, inference_name(job.name))
-    pods, services, pod_group = await asyncio.gather(
-        client.list(Resource.PODS, job.namespace, labels),
-        client.list(Resource.SERVICES, job.namespace, labels),
-        _has_pod_group(client, job),
-    )
+    fresh = not job.is_over and inference is not None and has_ended(inference)
+    pods = await client.list(Resource.PODS, job.namespace, labels, fresh=fresh)
+    services = await client.list(Resource.SERVICES, job.namespace, labels)
     mains = {role.task_type: _main_name(job, role) for role, _ in job.spec.replica_specs}
+    own = [raw for raw in services if is_controlled_by(raw, job.uid)]
+    replicas = tuple(
+        [_replica_pod(pod, mains) async for pod in in_slices(pods) if is_controlled_by(pod, job.uid)],
+    )
     seen = Observed(
         job=job,
         platform=platform,
-        pods=tuple(_replica_pod(pod, mains) for pod in pods if is_controlled_by(pod, job.uid)),
-        services={s.name: s for s in (parse_service(raw) for raw in services if is_controlled_by(raw, job.uid))},
-        pod_group=pod_group,
+        pods=replicas,
+        services={service.name: service for service in [parse_service(raw) async for raw in in_slices(own)]},
+        pod_group=await _has_pod_group(client, job, replicas),
         inference=_inference(job, inference, pods),
     )
     key = (job.namespace, job.name)
@@ -63,9 +66,17 @@ def _replica_pod(raw: Object, mains: Mapping[str, str]) -> Pod:
     return parse_pod(raw, mains.get(raw["metadata"]["labels"].get(LABEL_ROLE)))
 
 
-async def _has_pod_group(client: Client, job: Job) -> bool:
-    """Asks only where one is wanted: most clusters serve none."""
-    found = await client.get(Resource.POD_GROUPS, job.namespace, job.name) if job.gang else None
+async def _has_pod_group(client: Client, job: Job, pods: Sequence[Pod]) -> bool:
+    """Asks only where one is wanted, for most clusters serve none, and only until all replicas have a node.
+
+    PodGroups are not watched. A gang that has been placed needs its group no more, and counts as if it had one.
+    """
+    if not job.gang:
+        return False
+    placed = len(pods) == job.size and not any(pod.unplaced for pod in pods)
+    if placed or job.is_trained or job.is_over:
+        return True
+    found = await client.get(Resource.POD_GROUPS, job.namespace, job.name)
     return found is not None and is_controlled_by(found, job.uid)
 
 

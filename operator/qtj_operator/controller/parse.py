@@ -21,7 +21,7 @@ from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.pod import Pod, Waiting
 from qtj_operator.core.service import Service
 
-__all__ = ["parse_inference", "parse_pod", "parse_readiness", "parse_service"]
+__all__ = ["has_ended", "parse_inference", "parse_pod", "parse_readiness", "parse_service"]
 
 _DISRUPTIONS = {"DisruptionTarget", "TerminationTarget"}
 """Conditions by which Kubernetes and Kueue (0.14.8, pkg/controller/jobs/pod) say that they take a pod away."""
@@ -83,6 +83,12 @@ def parse_inference(raw: Mapping[str, Any], pods: Iterable[Mapping[str, Any]]) -
         pods=tuple(parse_pod(pod, main) for pod in pods),
         overdue=true.get("Failed") == "DeadlineExceeded",
     )
+
+
+def has_ended(raw: Mapping[str, Any]) -> bool:
+    """Reads whether a batch/v1 Job has ended, well or not."""
+    conditions = JobObject.model_validate(raw).status.conditions
+    return any(condition.type in {"Complete", "Failed"} and condition.status == "True" for condition in conditions)
 
 
 def parse_service(raw: Mapping[str, Any]) -> Service:

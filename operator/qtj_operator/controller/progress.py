@@ -1,8 +1,10 @@
 """Asks the leading replicas of running jobs how far they are, and evaluators what they have measured."""
 
 import asyncio
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 
 from qtj_contract import Progress
 from qtj_operator.controller.client import Key
@@ -37,11 +39,15 @@ class Poller(ABC):
     Args:
         hint: Called with the key of every job whose progress has changed.
         period: Seconds from the end of one round to the next.
+        patience: Seconds for which a change of the step alone is kept back: what else there is changes with an epoch
+            or a checkpoint.
     """
 
-    def __init__(self, hint: Callable[[Key], None], period: float) -> None:
+    def __init__(self, hint: Callable[[Key], None], period: float, *, patience: float = 0.0) -> None:
         self._hint = hint
         self._period = period
+        self._patience = patience
+        self._hinted: dict[_Asked, tuple[Progress, float]] = {}
         self._addresses: dict[_Asked, str] = {}
         self._latest: dict[_Asked, Progress] = {}
 
@@ -57,6 +63,7 @@ class Poller(ABC):
         """See `ProgressSource.forget`."""
         self._addresses.pop((key, evaluator), None)
         self._latest.pop((key, evaluator), None)
+        self._hinted.pop((key, evaluator), None)
 
     async def run(self) -> None:
         """Polls until cancelled."""
@@ -74,6 +81,17 @@ class Poller(ABC):
         async with limit:
             answer = await self.fetch(key, address, evaluator=evaluator)
         said = None if answer is None else Progress.parse(answer.decode(errors="replace"))
-        if said is not None and asked in self._addresses and said != self._latest.get(asked):
-            self._latest[asked] = said
+        if said is None or asked not in self._addresses:
+            return
+        self._latest[asked] = said
+        if self._is_worth_a_pass(asked, said):
+            self._hinted[asked] = (said, time.monotonic())
             self._hint(key)
+
+    def _is_worth_a_pass(self, asked: _Asked, said: Progress) -> bool:
+        if asked not in self._hinted:
+            return True
+        before, since = self._hinted[asked]
+        if replace(said, step=before.step) != before:
+            return True
+        return said != before and time.monotonic() - since >= self._patience

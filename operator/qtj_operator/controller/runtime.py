@@ -23,6 +23,10 @@ _OUTAGE_SECONDS = 3.0
 One that refuses is left alone for longer."""
 
 
+async def _at_once() -> None:
+    """Waits for nothing."""
+
+
 class Runtime:
     """The running operator, apart from its watches.
 
@@ -33,6 +37,7 @@ class Runtime:
         namespace: The only namespace to look after; None for all.
         jobs: The jobs that are known: a resync looks at each, also at one that is gone.
         metrics: Where passes are counted.
+        filled: Waits until what passes read is there.
     """
 
     def __init__(
@@ -44,6 +49,7 @@ class Runtime:
         *,
         jobs: JobRegistry,
         metrics: Metrics,
+        filled: Callable[[], Awaitable[None]] = _at_once,
     ) -> None:
         self._client = client
         self._reconcile = reconcile
@@ -51,7 +57,9 @@ class Runtime:
         self._namespace = namespace
         self._jobs = jobs
         self._metrics = metrics
+        self._filled = filled
         self._beat: float | None = None
+        self._turn = asyncio.Lock()
 
     @property
     def alive(self) -> bool:
@@ -62,15 +70,25 @@ class Runtime:
         return self._beat is None or time.monotonic() - self._beat < 2 * _RESYNC_SECONDS
 
     async def run(self) -> None:
-        """Runs until cancelled; an unexpected error ends it, and with it the process: a restart is the cure."""
+        """Runs until cancelled; an unexpected error ends it, and with it the process: a restart is the cure.
+
+        All tasks begin at once, also those that wait: when kopf ends, it waits 5 s for tasks that are younger.
+        """
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._resync())
             for _ in range(_WORKERS):
                 tasks.create_task(self._work())
 
     async def _work(self) -> None:
+        await self._filled()
         while True:
-            await self._one(await self._queue.take())
+            await self._one(await self._next())
+
+    async def _next(self) -> Key:
+        """Takes a job, at most one in each turn of the event loop: most passes wait for nothing, and may be many."""
+        async with self._turn:
+            await asyncio.sleep(0)
+            return await self._queue.take()
 
     async def _one(self, key: Key) -> None:
         with self._metrics.timed() as outcome:
@@ -101,6 +119,7 @@ class Runtime:
 
     async def _resync(self) -> None:
         """Looks at every job now and then: a watch may lose events, and kopf says nothing of objects that vanished."""
+        await self._filled()
         while True:
             self._beat = time.monotonic()
             try:

@@ -7,7 +7,7 @@ __all__ = ["counted_restarts", "since_checkpoint"]
 
 
 def counted_restarts(seen: Observed) -> int:
-    """Returns the restarts so far: of the whole job, or since the last checkpoint that advanced."""
+    """Returns the restarts so far: of the whole job, or since the last new checkpoint."""
     if not seen.job.counts_per_checkpoint:
         return seen.restarts
     return 0 if _advanced(seen) else seen.job.status.restarts_since_checkpoint or 0

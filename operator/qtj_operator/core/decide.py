@@ -60,7 +60,6 @@ NEW = Stage(
         suspended,  # no pods, until it is resumed
         started,  # the first attempt
     ),
-    timers=(next_deadline,),
 )
 TRAINING = Stage(
     policies=(
@@ -91,7 +90,6 @@ OVER = Stage(
         retried,  # failed, and its author asks to continue
         finished,  # another inference is wanted, or pods are cleaned up
     ),
-    timers=(next_deadline,),
 )
 
 

@@ -1,10 +1,10 @@
 """What a pass may decide: actions on children, a status, events, and when the next pass is due."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from qtj_operator.api.conditions import Fact
 from qtj_operator.api.status import Status
@@ -41,9 +41,25 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Create a child that does not exist."""
+    """Create a child that does not exist.
 
-    manifest: Manifest
+    Attributes:
+        build: Returns its manifest. It is called when the child is created: a gang may have a thousand members, each
+            with a TF_CONFIG of its own that names all of them.
+    """
+
+    kind: Kind
+    build: Callable[[], Manifest]
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> Self:
+        """Returns the creation of what is built already."""
+        return cls(Kind(manifest["kind"]), lambda: manifest)
+
+    @property
+    def manifest(self) -> Manifest:
+        """What is to be created, built anew."""
+        return self.build()
 
 
 @dataclass(frozen=True, slots=True)

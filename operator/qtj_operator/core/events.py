@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from qtj_operator.api.conditions import ConditionType, Reason, is_true
+from qtj_operator.api.conditions import DERIVED, ConditionType, Reason, is_true
 from qtj_operator.api.status import Condition, Status
 from qtj_operator.core.decision import Event
 
 __all__ = ["events_between", "tensorboard_events"]
 
-_OURS = frozenset(ConditionType)
+_REPORTED = frozenset(ConditionType) - DERIVED
 _SILENT = {Reason.STARTING, Reason.TRAINING_ENDED, Reason.NOT_STARTED, Reason.BACKING_OFF}
 """Reasons for which another event of the same pass tells more."""
 
@@ -35,7 +35,7 @@ def events_between(before: Status, after: Status) -> tuple[Event, ...]:
     of_conditions = (
         Event("Warning" if _is_warning(condition) else "Normal", condition.reason, condition.message)
         for condition in after.conditions
-        if condition.type in _OURS
+        if condition.type in _REPORTED
         and earlier.get(condition.type) != (condition.status, condition.reason)
         and not _is_silent(condition, restarts=restarts, failed=failed)
     )

@@ -2,10 +2,10 @@
 
 from qtj_operator.api.job import Job
 from qtj_operator.api.run_policy import FailureAction, FailureRule
-from qtj_operator.core.failures import reason_of
+from qtj_operator.core.failures import described, reason_of
 from qtj_operator.core.pod import Pod
 
-__all__ = ["counts_as_disruption", "is_final", "matching_action"]
+__all__ = ["counts_as_disruption", "failed_by_exit_code", "failed_by_rule", "matching_action"]
 
 
 def matching_action(job: Job, pod: Pod) -> FailureAction | None:
@@ -14,9 +14,16 @@ def matching_action(job: Job, pod: Pod) -> FailureAction | None:
     return next((rule.action for rule in (policy.rules if policy else ()) if _applies(rule, pod)), None)
 
 
-def is_final(job: Job, pod: Pod) -> bool:
-    """Whether the pod's exit code ends the job, which a rule may prevent."""
-    return not pod.retryable and matching_action(job, pod) is None
+def failed_by_rule(job: Job, pod: Pod) -> str | None:
+    """Returns why a rule fails the job with this pod, or None if no rule does."""
+    fails = matching_action(job, pod) == FailureAction.FAIL
+    return f"{described(pod)}; a rule of failurePolicy fails the job" if fails else None
+
+
+def failed_by_exit_code(job: Job, pod: Pod) -> str | None:
+    """Returns why the pod's exit code fails the job, which a rule may prevent, or None if it does not."""
+    final = not pod.retryable and matching_action(job, pod) is None
+    return f"{described(pod)}; this exit code is final" if final else None
 
 
 def counts_as_disruption(job: Job, pod: Pod) -> bool:

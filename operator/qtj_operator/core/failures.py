@@ -41,7 +41,7 @@ def described(pod: Pod) -> str:
     if pod.ending is None:
         taken = pod.deleting or pod.disrupted
         return f"{pod.name} {'was preempted, evicted or deleted' if taken else 'is on a node that does not answer'}"
-    return f"{pod.name} ended ({pod.ending.how}): {pod.last_words}"
+    return f"{pod.name} ended ({pod.ending.how}): {pod.end_message}"
 
 
 def times(count: int) -> str:
@@ -62,6 +62,6 @@ def _failure(pod: Pod, now: datetime) -> Failure:
         node=pod.node,
         exit_code=pod.ending.exit_code if pod.ending else None,
         reason=reason_of(pod),
-        message=pod.last_words,
+        message=pod.end_message,
         time=now,
     )

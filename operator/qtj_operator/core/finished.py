@@ -16,10 +16,10 @@ __all__ = ["finished"]
 
 
 def finished(seen: Observed, now: datetime) -> Verdict:
-    """Nothing starts any more; what is left is cleaned up, and the job is deleted when its time to live is over.
+    """A finished job starts nothing: what is left is cleaned up, and the job is deleted when its time to live is over.
 
-    A trained job is reopened only if its `spec.inference` differs from the one that was run, or if a failed one is
-    removed.
+    A trained job is reopened only if its `spec.inference` differs from the one that was run, or if inference has failed
+    and is removed from the spec.
     """
     if _inference_changed(seen):
         return _reopened(seen, now)
@@ -72,7 +72,7 @@ def _inference_changed(seen: Observed) -> bool:
         return failed
     if (
         failed and recorded is None
-    ):  # by an earlier operator, which ran none without weights: an upgrade reopens nothing
+    ):  # written by an earlier operator, which ran no inference without weights: an upgrade must not reopen the job
         return False
     return wanted != (recorded.run if recorded else None)
 

@@ -2,21 +2,21 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Fact, Reason
-from qtj_operator.api.names import replica_name
 from qtj_operator.core.change import NO_REPORT, Report, StatusChange
 from qtj_operator.core.decision import Act, Action, Create, Event, Kind, Move, Restore, Verdict, Wait, act_or_wait
 from qtj_operator.core.observed import Observed
-from qtj_operator.core.ports import are_among, laid_over
+from qtj_operator.core.ports import are_present, merged
 from qtj_operator.core.removal import removal
 from qtj_operator.core.service import Service
 from qtj_operator.core.status import has_run
 from qtj_operator.manifests.pod import replica_pod
 from qtj_operator.manifests.queueing import pod_group
-from qtj_operator.manifests.service import replica_service, service_spec
+from qtj_operator.manifests.service import replica_service, replicas_of_services, service_spec
 
 __all__ = ["drifted", "incomplete"]
 
@@ -26,27 +26,29 @@ webhook adds are left alone."""
 
 
 def incomplete(seen: Observed, now: datetime) -> Verdict | None:
-    """Until training has ended, every replica has its Service and its pod, and a gang its group if one is asked for.
+    """Until training has ended, every replica has a Service and its pod, and a gang its group if one is asked for.
 
     The actions are done in this order: a pod's peers look up its name as soon as they run. A pod that is being deleted
     keeps its name; if its node does not answer, it is deleted by force.
     """
-    services: list[Action] = [
-        Create(replica_service(seen.job, replica))
-        for replica in seen.job.replicas()
-        if replica_name(seen.job.name, replica.role, replica.index) not in seen.services
+    missing: list[Action] = [
+        Create(Kind.SERVICE, partial(replica_service, seen.job, replica))
+        for name, replica in replicas_of_services(seen.job).items()
+        if name not in seen.services
     ]
-    pods: list[Action] = [Create(replica_pod(seen.job, replica, seen.attempt)) for replica in seen.missing]
+    pods: list[Action] = [
+        Create(Kind.POD, partial(replica_pod, seen.job, replica, seen.attempt)) for replica in seen.missing
+    ]
     if seen.job.gang and not seen.pod_group:
-        services.append(Create(pod_group(seen.job)))
+        missing.append(Create.of(pod_group(seen.job)))
     leaving = removal((pod for pod in seen.current if pod.deleting), now)
-    if seen.job.edited and (services or pods) and not seen.pods and not has_run(seen.job.status):
+    if seen.job.edited and (missing or pods) and not seen.pods and not has_run(seen.job.status):
         return Move(StatusChange(spec_digest=seen.job.digest))  # the earlier spec has started nothing
-    if seen.job.edited and (services or pods):
+    if seen.job.edited and (missing or pods):
         return act_or_wait(leaving.deletions, leaving.wake_at, conditions=(_spec_changed(seen),))
     # From here on, pods wait only for the cluster: `pendingDeadlineSeconds` counts.
     report = NO_REPORT if seen.job.status.attempt_start_time else Report(attempt_start_time=now)
-    verdict = act_or_wait((*leaving.deletions, *services, *pods), leaving.wake_at, report=report)
+    verdict = act_or_wait((*leaving.deletions, *missing, *pods), leaving.wake_at, report=report)
     return None if verdict == Wait() else verdict
 
 
@@ -63,11 +65,11 @@ def drifted(seen: Observed, _now: datetime) -> Act | None:
     if seen.job.edited:
         return None
     repairs: list[Action] = []
-    for replica in seen.job.replicas():
-        live = seen.services.get(replica_name(seen.job.name, replica.role, replica.index))
+    for name, replica in replicas_of_services(seen.job).items():
+        live = seen.services.get(name)
         built = service_spec(seen.job, replica)
         if live is not None and not _is_as_built(built, live):
-            fields = {"ports": laid_over(built["ports"], live.ports), **{field: built[field] for field in _RESTORED}}
+            fields = {"ports": merged(built["ports"], live.ports), **{field: built[field] for field in _RESTORED}}
             repairs.append(Restore(Kind.SERVICE, live.name, live.version, fields))
     if not repairs:
         return None
@@ -78,4 +80,4 @@ def drifted(seen: Observed, _now: datetime) -> Act | None:
 
 def _is_as_built(built: Mapping[str, Any], live: Service) -> bool:
     current = (live.selector, live.publish_not_ready_addresses)
-    return current == tuple(built[field] for field in _RESTORED) and are_among(built["ports"], live.ports)
+    return current == tuple(built[field] for field in _RESTORED) and are_present(built["ports"], live.ports)

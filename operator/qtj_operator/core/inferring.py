@@ -83,7 +83,7 @@ def _start(seen: Observed, run: str, inference: Inference) -> Verdict:
         why = "inference would use the template, which was changed after training: undo that change"
         return _pending(run, Reason.SPEC_CHANGED, why)
     wrong = _missing_weights(inference, weights) or invalid_inference(seen.job, seen.platform)
-    return _failed(wrong, run) if wrong else _running(run, Create(inference_job(seen.job, inference, weights)))
+    return _failed(wrong, run) if wrong else _running(run, Create.of(inference_job(seen.job, inference, weights)))
 
 
 def _missing_weights(inference: Inference, weights: WeightsStatus | None) -> str | None:
@@ -91,7 +91,7 @@ def _missing_weights(inference: Inference, weights: WeightsStatus | None) -> str
         return None
     return (
         "spec.inference.requireWeights asks for weights, and neither the program's termination message nor "
-        "spec.artifacts.weights names any: set requireWeights to false, and inference runs without"
+        "spec.artifacts.weights names any: set requireWeights to false to run inference without weights"
     )
 
 
@@ -115,7 +115,7 @@ def _under_way(seen: Observed, current: InferenceRun, now: datetime) -> Act | Wa
 
 
 def _progress(current: InferenceRun, now: datetime) -> Wait:
-    """Reports whether the pod of the Job runs, which the status of a Job does not tell."""
+    """Reports whether the pod of the Job runs, because the status of a Job does not show it."""
     obstacle = terminating_reason(current.pods, now) or next(filter(None, map(pending_reason, current.pods)), None)
     if obstacle is not None:
         return _pending(current.run, *obstacle)
@@ -135,8 +135,8 @@ def _how_it_failed(current: InferenceRun, inference: Inference) -> str:
         allowed = f"{inference.active_deadline_seconds} s (spec.inference.activeDeadlineSeconds)"
         return f"{current.name} was stopped because it was not done after {allowed}: raise it, or reduce the work"
     if pod is None or pod.ending is None:
-        return f"{current.name} failed: no pod of it could run"
-    return f"{current.name} failed ({pod.ending.how}): {pod.last_words}"
+        return f"{current.name} failed: none of its pods could run"
+    return f"{current.name} failed ({pod.ending.how}): {pod.end_message}"
 
 
 def _removed(current: InferenceRun) -> tuple[Delete, ...]:

@@ -88,7 +88,7 @@ def _first_problem(workload: Workload) -> str | None:
 
 
 def restarted_by_the_kubelet(workload: Workload) -> str | None:
-    """From Kubernetes 1.35 on, the kubelet would restart a program although its end decides how the replica ended."""
+    """From Kubernetes 1.35 on, the kubelet would restart a program, but its first end decides how the replica ended."""
     for where, _, main in _programs(workload.templates):
         if main.restart_policy or main.restart_policy_rules:
             return f"{where} sets restartPolicy: remove it, the operator restarts replicas"
@@ -102,6 +102,20 @@ def reserved_variable(workload: Workload) -> str | None:
             if variable.name in set(Env):
                 return (
                     f"{where} sets {variable.name}, which the operator writes for every replica: "
+                    "remove it from the template"
+                )
+    return None
+
+
+def own_dns_name(workload: Workload) -> str | None:
+    """A template gives its pods DNS names, and so does the job's one Service: peers look for the names in TF_CONFIG."""
+    if not (workload.job.shares_service and workload.replicas):
+        return None
+    for where, template in workload.templates.items():
+        for field in ("hostname", "subdomain"):
+            if template.spec.written.get(field):
+                return (
+                    f"{where}.spec sets {field}, which the operator writes where replicaService is Shared: "
                     "remove it from the template"
                 )
     return None
@@ -126,11 +140,11 @@ def artifacts_that_are_lost(workload: Workload) -> str | None:
 
 
 _OWN_VOLUMES = {"emptyDir", "configMap", "secret", "downwardAPI", "projected", "ephemeral", "image"}
-"""Kinds of volumes that come and go with their pod, or that no program can write."""
+"""Kinds of volumes that are created and deleted with their pod, or that no program can write."""
 
 
 def too_large_for_its_memory(workload: Workload) -> str | None:
-    """What no program can do without exceeds the memory limit: the kernel would kill it, again and again."""
+    """If even the least that a program needs exceeds the memory limit, the kernel would kill it again and again."""
     circuit = workload.job.spec.circuit
     if circuit is None:
         return None
@@ -167,6 +181,7 @@ _MAX_VARIABLE = 128 * 1024
 _CHECKS: tuple[Check, ...] = (
     restarted_by_the_kubelet,
     reserved_variable,
+    own_dns_name,
     artifacts_that_are_lost,
     too_large_for_its_memory,
 )

@@ -11,12 +11,11 @@ from datetime import datetime
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.job import Job
 from qtj_operator.api.names import Role
-from qtj_operator.api.run_policy import FailureAction
 from qtj_operator.core.backing_off import LONGEST_PAUSE, pause_after
 from qtj_operator.core.budget import counted_restarts, since_checkpoint
 from qtj_operator.core.change import StatusChange
 from qtj_operator.core.decision import Act, Event, Move
-from qtj_operator.core.failure_policy import counts_as_disruption, is_final, matching_action
+from qtj_operator.core.failure_policy import counts_as_disruption, failed_by_exit_code, failed_by_rule
 from qtj_operator.core.failures import MAX_FAILURES, described, give_up, times, with_failures
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
@@ -29,11 +28,11 @@ _MAX_EVALUATOR_FAILURES = 5
 
 
 def lone_replica(seen: Observed, now: datetime) -> Move | Act | None:
-    """It is replaced alone, within the same budget as a gang.
+    """Such a replica is replaced alone, within the same budget as a gang.
 
     The evaluator has a separate budget of the same size in each attempt: it does not use up the job's, and the job does
-    not fail with it. Its last failure is recorded and reported like the others. A pod that waits to be replaced, or
-    that is not replaced, keeps its log.
+    not fail with it. Its last failure is recorded and reported like the others. A pod keeps its log while it waits to
+    be replaced, and also if it is not replaced.
     """
     lost = _lost(seen)
     new = [pod for pod in lost if not _is_counted(seen, pod)]
@@ -110,10 +109,9 @@ def _recorded(seen: Observed, lost: list[Pod], now: datetime) -> Move:
 def _why_the_job_fails(seen: Observed, lost: list[Pod]) -> tuple[Reason, str] | None:
     """Returns why the job fails with one of these pods, if it does."""
     for pod in lost:
-        if matching_action(seen.job, pod) == FailureAction.FAIL:
-            return Reason.REPLICA_FAILED, f"{described(pod)}; a rule of failurePolicy fails the job"
-        if is_final(seen.job, pod):
-            return Reason.REPLICA_FAILED, f"{described(pod)}; this exit code is final"
+        why = failed_by_rule(seen.job, pod) or failed_by_exit_code(seen.job, pod)
+        if why is not None:
+            return Reason.REPLICA_FAILED, why
     costly = [pod for pod in lost if not counts_as_disruption(seen.job, pod)]
     restarts, disruptions = counted_restarts(seen), seen.disruptions
     if costly and restarts + len(costly) > seen.job.backoff_limit:

@@ -9,7 +9,7 @@ Two workers that ran, worker-1 deleted by hand: there is no pod to observe, but 
 
 Two workers, the node of worker-1 lost::
 
-    worker-0  Failed (75)    lost a peer, but which? Nothing is decided until that is seen, or some time has passed
+    worker-0  Failed (75)    lost a peer, but which one? The operator waits until it sees that, or some time has passed
     worker-1  Running        as its node reported last
     worker-1  not ready,     but its containers are, as the node reported last: the node is lost, a disruption
 """
@@ -20,12 +20,16 @@ from qtj_contract import EXIT_RETRY
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.names import replica_name
-from qtj_operator.api.run_policy import FailureAction
 from qtj_operator.core.backing_off import failures_in_a_row
 from qtj_operator.core.budget import counted_restarts, since_checkpoint
 from qtj_operator.core.change import Report, StatusChange, new_attempt
 from qtj_operator.core.decision import Move, Wait
-from qtj_operator.core.failure_policy import counts_as_disruption, is_final, matching_action
+from qtj_operator.core.failure_policy import (
+    counts_as_disruption,
+    failed_by_exit_code,
+    failed_by_rule,
+    matching_action,
+)
 from qtj_operator.core.failures import described, give_up, times, with_failures
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
@@ -38,7 +42,7 @@ noticed after 40 to 60 seconds, depending on the configuration of the cluster.""
 
 
 def lost_replica(seen: Observed, now: datetime) -> Move | Wait | None:
-    """Peers cannot continue without it, so the whole gang restarts, or the job fails.
+    """The gang cannot continue without a lost member, so all of it restarts, or the job fails.
 
     A disruption (preemption, eviction, a lost node, a deletion) is not the program's fault and does not count against
     its budget. Nor does a peer that ends because of it: plain TensorFlow ends with 1 when it loses a peer.
@@ -49,16 +53,14 @@ def lost_replica(seen: Observed, now: datetime) -> Move | Wait | None:
     if not (lost or gone):
         return None
     why = described(lost[0]) if lost else f"{gone[0]} is gone"
-    unwanted = next((pod for pod in lost if matching_action(seen.job, pod) == FailureAction.FAIL), None)
-    if unwanted is not None:
-        return give_up(
-            seen, lost, Reason.REPLICA_FAILED, f"{described(unwanted)}; a rule of failurePolicy fails the job", now
-        )
+    by_rule = next(filter(None, (failed_by_rule(seen.job, pod) for pod in lost)), None)
+    if by_rule is not None:
+        return give_up(seen, lost, Reason.REPLICA_FAILED, by_rule, now)
     if _by_disruption(seen, lost, gone, unreachable):
         return _disrupted(seen, lost, why, now)
-    final = next((pod for pod in lost if is_final(seen.job, pod)), None)
-    if final is not None:
-        return give_up(seen, lost, Reason.REPLICA_FAILED, f"{described(final)}; this exit code is final", now)
+    by_exit_code = next(filter(None, (failed_by_exit_code(seen.job, pod) for pod in lost)), None)
+    if by_exit_code is not None:
+        return give_up(seen, lost, Reason.REPLICA_FAILED, by_exit_code, now)
     return _unexplained(seen, lost, now) or _failed(seen, lost, why, now)
 
 

@@ -16,7 +16,7 @@ __all__ = ["next_deadline", "overdue"]
 
 
 def overdue(seen: Observed, now: datetime) -> Move | None:
-    """A job that takes longer than its author allows fails, whatever it is doing.
+    """A job that takes longer than its author allows fails in any phase.
 
     Work that is done counts, however late the operator observes it.
     """

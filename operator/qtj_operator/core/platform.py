@@ -1,4 +1,4 @@
-"""What decisions need to know about where pods run: whether files outlive a pod, where artifacts are, and images."""
+"""What decisions know about the place where pods run: which files outlive a pod, where artifacts are, and images."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -9,8 +9,8 @@ from datetime import datetime
 
 from qtj_contract import TerminationMessage, is_retryable, printable
 from qtj_operator.api.job import ReplicaId
+from qtj_operator.core.end_message import end_message
 from qtj_operator.core.ending import Ending
-from qtj_operator.core.last_words import last_words
 
 __all__ = ["FINISHED", "Pod", "Waiting"]
 
@@ -18,7 +18,7 @@ FINISHED = frozenset({"Succeeded", "Failed"})
 """Phases of a pod in which no container runs any more."""
 
 _ENDS_OF_DELETED = {None, 0, 137, 143}
-"""Exit codes of a program that was stopped: it may end by itself, or by SIGTERM or SIGKILL."""
+"""Exit codes of a program that was stopped: it has ended by itself, or by SIGTERM or SIGKILL."""
 _SILENT = "it left no message"
 _OUT_OF_MEMORY = "it needed more memory than resources.limits.memory allows"
 _LESS_MEMORY = "raise that, or lower the batch, the qubits or the filters"
@@ -147,7 +147,7 @@ class Pod:
         return TerminationMessage.parse(self.ending.text) if self.ending else None
 
     @property
-    def last_words(self) -> str:
+    def end_message(self) -> str:
         """One line on how it ended, for people."""
         if self.ending is None:
             return _SILENT
@@ -156,5 +156,5 @@ class Pod:
         message = self.message
         if message is None and self.ending.reason == "Error" and self.ending.exit_code in _KILLED:
             return _KILLED[self.ending.exit_code]
-        text = (message.error if message else None) or last_words(printable(self.ending.text)) or _SILENT
+        text = (message.error if message else None) or end_message(printable(self.ending.text)) or _SILENT
         return " ".join(text.split()).rstrip(".")[:500]

@@ -1,14 +1,14 @@
-"""The ports of a Service: the operator's among those of others."""
+"""The ports of a Service: those that the operator sets, beside those that others add."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["are_among", "laid_over"]
+__all__ = ["are_present", "merged"]
 
 Port = Mapping[str, Any]
 
 
-def are_among(built: Sequence[Port], live: Sequence[Port]) -> bool:
+def are_present(built: Sequence[Port], live: Sequence[Port]) -> bool:
     """Whether each built port exists under its name with every value it was built with; other ports do not matter."""
     if list(live) == list(built):  # nearly always
         return True
@@ -16,11 +16,11 @@ def are_among(built: Sequence[Port], live: Sequence[Port]) -> bool:
     return all(port.items() <= named.get(port["name"], {}).items() for port in built)
 
 
-def laid_over(built: Sequence[Port], live: Sequence[Port]) -> list[Port]:
+def merged(built: Sequence[Port], live: Sequence[Port]) -> list[Port]:
     """Returns the ports as built, each with what others added to it, and then the ports of others.
 
-    A port that was renamed is known by its number. Others' ports with a name or number of ours go: a Service has each
-    once.
+    A port that was renamed is recognised by its number. Ports of others with a name or number of ours are removed: a
+    Service has each only once.
     """
     named, ours = _by_name(live), _by_name(built)
     renamed = {_number(port): port for port in live if port.get("name") not in ours}

@@ -14,7 +14,7 @@ __all__ = ["rechecked"]
 
 
 def rechecked(seen: Observed, _now: datetime) -> Move | None:
-    """Such a job starts as soon as its spec is valid: it was edited, or the operator was upgraded.
+    """A job that failed because of its spec starts when the spec is valid: it was edited, or the operator was upgraded.
 
     Whether the API server accepts a template can only be tested, so a refused job waits for another spec. Pods of the
     first try may be left, so a new attempt starts.

@@ -11,7 +11,7 @@ from qtj_operator.core.pod import Pod
 __all__ = ["LEAVE_TIME", "NODE_SILENCE", "Removal", "held_up", "is_late", "is_lost", "lingering", "removal"]
 
 LEAVE_TIME = timedelta(seconds=30)
-"""How long a program that is no longer needed may take to end by itself; after that it only costs money."""
+"""How long a program that is no longer needed may take to end by itself."""
 
 NODE_SILENCE = timedelta(seconds=15)
 """How long after a pod's deadline its node may take to confirm. A lost node never does, and the pod's name is needed

@@ -14,7 +14,7 @@ __all__ = ["started"]
 def started(seen: Observed, now: datetime) -> Move:
     """A job without an attempt gets its first; its pods are created once that is recorded.
 
-    A problem in inference's own template can still be corrected, so its author learns of it before training ends.
+    A problem in the template of inference can still be corrected, so it is reported before training ends.
     """
     first = StatusChange(attempt=1, restarts=0, start_time=now, active_since=now, attempt_start_time=now)
     problem = invalid_inference(seen.job, seen.platform)

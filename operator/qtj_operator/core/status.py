@@ -15,6 +15,7 @@ from qtj_operator.core.decision import Move, Verdict
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pending_reason import pending_reason, terminating_reason
 from qtj_operator.core.pod import Pod
+from qtj_operator.core.reconciling import reconciling
 
 __all__ = [
     "closed",
@@ -29,6 +30,8 @@ __all__ = [
 
 _SIGNIFICANT = 5
 """Digits kept of a progress number, which people read and which should cause few writes."""
+
+_NEVER_STARTED = conditions.not_running(Reason.NOT_STARTED, "training never started")
 
 
 def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
@@ -70,6 +73,7 @@ def closed(base: Status, facts: Iterable[Fact], generation: int, now: datetime) 
     """Sets `facts` as conditions, and updates the fields that are derived from conditions."""
     merged = merge(base.conditions, facts, generation, now)
     merged = merge(merged, _not_complete(merged), generation, now)
+    merged = merge(merged, reconciling(merged), generation, now)
     phase, reason = phase_of(merged)
     return base.changed(
         observed_generation=generation,
@@ -86,7 +90,7 @@ def with_obstacle(before: Status, after: Status, reason: Reason, message: str, n
 
     Whether the job runs is taken from `before`, so that a pass with the same obstacle changes nothing.
     """
-    if is_true(after.conditions, ConditionType.TRAINED):  # then it is inference that waits
+    if is_true(after.conditions, ConditionType.TRAINED):  # the obstacle then delays inference
         fact = conditions.not_complete(reason, message)
         return closed(_with_inference(after, InferencePhase.PENDING), (fact,), after.observed_generation or 0, now)
     running = find(before.conditions, ConditionType.RUNNING)
@@ -109,8 +113,7 @@ def failed_by_obstacle(after: Status, reason: Reason, message: str, now: datetim
     Nothing has started, so the template may still be changed, and the job is checked again.
     """
     failed = conditions.failed(reason, message)
-    not_started = conditions.not_running(Reason.NOT_STARTED, "training never started")
-    return closed(after, (failed, not_started), after.observed_generation or 0, now)
+    return closed(after, (failed, _NEVER_STARTED), after.observed_generation or 0, now)
 
 
 def has_run(status: Status) -> bool:
@@ -236,16 +239,15 @@ def _running(seen: Observed, facts: Iterable[Fact], now: datetime) -> Fact:
 def _training_over(before: Status, *, started: bool) -> Fact:
     """Returns whether the training of a finished job has ended, or never started because no attempt ever ran.
 
-    An earlier answer stays, because the pods that show it may be gone later.
+    An earlier answer stays, because the pods that show it may be gone later. A replica that has started is proof.
     """
     ran = is_true(before.conditions, ConditionType.RUNNING) or is_true(before.conditions, ConditionType.TRAINED)
     running = find(before.conditions, ConditionType.RUNNING)
     reason = running.reason if running else None
-    if reason != Reason.NOT_STARTED and (
-        started or ran or reason == Reason.TRAINING_ENDED or (before.attempt or 0) > 1
-    ):
+    ended = reason == Reason.TRAINING_ENDED or (before.attempt or 0) > 1
+    if started or (reason != Reason.NOT_STARTED and (ran or ended)):
         return conditions.not_running(Reason.TRAINING_ENDED, "training has ended")
-    return conditions.not_running(Reason.NOT_STARTED, "training never started")
+    return _NEVER_STARTED
 
 
 def _has_started(pod: Pod) -> bool:

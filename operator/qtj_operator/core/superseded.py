@@ -10,7 +10,7 @@ __all__ = ["superseded"]
 
 
 def superseded(seen: Observed, now: datetime) -> Act | Wait | None:
-    """They are deleted first: new replicas must not connect to a pod of an earlier attempt."""
+    """Pods of an earlier attempt are deleted first: new replicas must not connect to them."""
     if not seen.superseded:
         return None
     removed = removal(seen.superseded, now)

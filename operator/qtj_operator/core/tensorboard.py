@@ -13,6 +13,7 @@ the Service shows it, and jobs without TensorBoard cost no request.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from qtj_operator.api.names import tensorboard_name, tensorboard_url
 from qtj_operator.api.status import TensorBoardStatus
@@ -20,7 +21,7 @@ from qtj_operator.api.tensorboard import TensorBoard
 from qtj_operator.core.board import Board, Deployment
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Restore
 from qtj_operator.core.observed import Observed
-from qtj_operator.core.ports import are_among, laid_over
+from qtj_operator.core.ports import are_present, merged
 from qtj_operator.core.service import Service
 from qtj_operator.manifests.manifest import Manifest
 from qtj_operator.manifests.tensorboard import (
@@ -74,13 +75,13 @@ def _changes(seen: Observed, board: TensorBoard, found: Board, image: str) -> It
     service, wanted = seen.services.get(tensorboard_name(seen.job.name)), board_service_spec(seen.job, board)
     if service is None:
         if not seen.job.spec.suspend:
-            yield Create(tensorboard_service(seen.job, board))
+            yield Create(Kind.SERVICE, partial(tensorboard_service, seen.job, board))
     elif not _is_served(wanted, service):
-        fields = {**wanted, "ports": laid_over(wanted["ports"], service.ports)}
+        fields = {**wanted, "ports": merged(wanted["ports"], service.ports)}
         yield Restore(Kind.SERVICE, service.name, service.version, fields)
     if found.deployment is None:
         if not seen.job.spec.suspend:
-            yield Create(tensorboard_deployment(seen.job, board, image))
+            yield Create(Kind.DEPLOYMENT, partial(tensorboard_deployment, seen.job, board, image))
     elif not found.deployment.deleting:
         spec = deployment_spec(seen.job, board, image)
         if not _is_as_built(spec, found.deployment):
@@ -88,7 +89,8 @@ def _changes(seen: Observed, board: TensorBoard, found: Board, image: str) -> It
 
 
 def _is_served(wanted: Manifest, live: Service) -> bool:
-    return (live.type, live.selector) == (wanted["type"], wanted["selector"]) and are_among(wanted["ports"], live.ports)
+    same = (live.type, live.selector) == (wanted["type"], wanted["selector"])
+    return same and are_present(wanted["ports"], live.ports)
 
 
 def _is_as_built(spec: Manifest, live: Deployment) -> bool:

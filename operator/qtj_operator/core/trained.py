@@ -21,7 +21,7 @@ _HOW_TO = (
 
 
 def trained(seen: Observed, _now: datetime) -> Move | None:
-    """The leader ended with exit code 0: whatever else happens, training is not run again.
+    """Once the leader has ended with exit code 0, training never runs again, whatever else happens.
 
     A leader that is being deleted has only trained if it names its weights: some programs end with 0 when stopped.
     """

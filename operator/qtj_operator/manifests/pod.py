@@ -1,4 +1,4 @@
-"""The pod of one replica, and what every pod gets besides the user's template."""
+"""The pod of one replica, and what every pod gets in addition to the user's template."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -37,7 +37,10 @@ def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
     template = job.template(replica.role)
     spec = pod_template(template, environment)["spec"]
     main_container(spec["containers"])["ports"] = _ports(template.spec.main.ports, replica_ports(job))
-    own = metadata(job, replica_name(job.name, replica.role, replica.index), labels)
+    name = replica_name(job.name, replica.role, replica.index)
+    own = metadata(job, name, labels)
+    if job.shares_service:
+        spec |= {"hostname": name, "subdomain": job.name}
     queue_labels, queue_annotations = queueing(job, replica.role, attempt)
     own |= {"labels": {**own["labels"], **queue_labels}, "annotations": queue_annotations}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": _merged(template.metadata, own), "spec": spec}
@@ -47,7 +50,7 @@ def job_environment(job: Job, attempt: int) -> dict[str, str]:
     """Returns the part of the contract that is the same for training and inference."""
     return {
         Env.JOB: job.name,
-        Env.JOB_UID: job.uid,
+        Env.JOB_UID: job.training_id,
         Env.ATTEMPT: str(attempt),
         Env.ARTIFACTS_URI: job.spec.artifacts.uri,
         **circuit_environment(job.spec.circuit),

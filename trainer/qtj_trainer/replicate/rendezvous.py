@@ -26,7 +26,7 @@ from queue import SimpleQueue
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from threading import Event, Thread
 
-from qtj_trainer.errors import TryAgainError, UserError
+from qtj_trainer.errors import TryAgainError, UserError, cause_of
 from qtj_trainer.replicate.cluster import Cluster, Member
 from qtj_trainer.replicate.terms import Terms, difference
 
@@ -207,7 +207,7 @@ def _follow(me: Member, terms: Terms) -> str:
     try:
         server = _Server(me.port, Greeting)
     except OSError as problem:
-        raise UserError(f"cannot listen as {me} ({problem.strerror}): free the port or use another one") from problem
+        raise UserError(f"cannot listen as {me} ({cause_of(problem)}): free the port or use another one") from problem
     with server:
         Thread(target=server.serve_forever, args=(_PAUSE,), name="rendezvous", daemon=True).start()
         line, leader = received.get()

@@ -108,12 +108,13 @@ class Result:
     """The marker that a job has finished its training.
 
     Attributes:
-        job_uid: Uid of the job. Another job of the same name trains from the start.
+        job_uid: `QTJ_JOB_UID` of the job. Another job of the same name trains from the start.
         weights: The trained weights.
         metrics: The final metrics.
         progress: The progress at the end.
         epoch: The epoch of these weights and metrics; 0 if it was not recorded.
         last_weights: The weights of the last epoch, if training had early stopping; None otherwise.
+        settings: Digest of the options and the data; empty if they were not recorded.
     """
 
     job_uid: str
@@ -122,6 +123,7 @@ class Result:
     progress: contract.Progress | None = None
     epoch: int = 0
     last_weights: contract.Weights | None = None
+    settings: str = ""
 
     @classmethod
     def latest(cls, store: Store) -> Self:
@@ -141,6 +143,7 @@ class Result:
                 progress=contract.Progress.from_dict(fields.get("progress")),
                 epoch=int(fields.get("epoch", 0)),
                 last_weights=_weights(store, last) if last else None,
+                settings=fields.get("settings", ""),
             )
         except (ValueError, TypeError, KeyError) as problem:
             raise UserError(f"{store.uri(_RESULT)} is not the result of a training: delete it") from problem
@@ -166,7 +169,28 @@ class Result:
             fields["epoch"] = self.epoch
         if self.last_weights:
             fields["lastWeights"] = _weights_fields(store, self.last_weights)
+        if self.settings:
+            fields["settings"] = self.settings
         store.write(_RESULT, _json(fields))
+
+    def obstacle(self, store: Store, settings: str) -> str | None:
+        """Returns why the job has to train again although it has this result; None if the result can be used.
+
+        A job with `reusePolicy: SameSpec` may be created again long after it has trained.
+
+        Args:
+            store: The store with the result. Weights in other places are not looked for.
+            settings: Digest of the options and the data of this run; empty if they are not known.
+
+        Raises:
+            UserError: If the store refuses to list the weights.
+            TryAgainError: If it does not answer.
+        """
+        if self.settings and settings and self.settings != settings:
+            return "its options or its data have changed"
+        name = _relative(_root(store), self.weights.uri)
+        is_there = "://" in name or name in store.list(name.rpartition("/")[0])
+        return None if is_there else f"{self.weights.uri} does not exist"
 
     def message(self) -> contract.TerminationMessage:
         """Returns the termination message that reports the result to the operator."""

@@ -123,7 +123,7 @@ class _Evaluator:
             if not is_stopping and (checkpoint := self._next(step)):
                 step = checkpoint.position.step
                 yield checkpoint
-            elif result := self.run.replica.result_so_far():
+            elif result := self.run.replica.result_so_far(self.run.settings):
                 yield result
                 return
             elif is_stopping:

@@ -1,10 +1,14 @@
 """One training run: workload, options and replica."""
 
+import hashlib
+import json
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
 import qtj_contract as contract
+from qtj_trainer.errors import UserError
 from qtj_trainer.replicate.terms import Terms
 from qtj_trainer.run.checkpoints import Checkpoints
 from qtj_trainer.run.replica import Replica
@@ -36,6 +40,21 @@ class Run:
         options = {"epochs": self.options.epochs, **self.options.affecting_numbers()}
         named = {f"--{name.replace('_', '-')}": value for name, value in options.items()}
         return {"workload": self.workload.name, **named, "model": self.workload.fingerprint(self.options)}
+
+    @property
+    def settings(self) -> str:
+        """Digest of the options and the data that decide the result, without the model, whose digest takes seconds."""
+        decisive = [self.workload.name, self.options.epochs, self.options.affecting_numbers()]
+        return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
+
+    def known_settings(self) -> str:
+        """Returns the settings with those that the data decides; empty if the data cannot be read.
+
+        A job that has its result does not need the data any more.
+        """
+        with suppress(UserError):
+            return self.completed().settings
+        return ""
 
     def initial_progress(self) -> contract.Progress:
         """Returns the progress before the first step."""

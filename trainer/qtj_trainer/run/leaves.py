@@ -45,7 +45,7 @@ def to_numpy(leaf: Array) -> NDArray[Any]:
             values = np.asarray(_key_data(leaf) if _is_key(leaf) else leaf)
         case _:
             values = np.asarray(leaf)
-    if values.dtype.hasobject:
+    if values.dtype.hasobject or values.dtype.names:  # objects, or records of several numbers
         raise TypeError(f"its numbers are of type {values.dtype}")
     return values
 

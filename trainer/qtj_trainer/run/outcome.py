@@ -43,7 +43,11 @@ def store_outcome(run: Run, loop: "Loop", held_out: Arrays, end: Position) -> Re
         log.info("weights after epoch %d, the last: %s", end.epochs, last.uri)
     chosen = end.best or end.last
     result = run.replica.store_result(
-        weights, _metrics(chosen), epoch=chosen.number, last_weights=last if end.best else None
+        weights,
+        _metrics(chosen),
+        epoch=chosen.number,
+        last_weights=last if end.best else None,
+        settings=run.settings,
     )
     log.info("weights %s", weights.uri)
     return result

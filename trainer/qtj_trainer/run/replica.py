@@ -77,14 +77,20 @@ class Replica:
         """Port of the profiler; None without one."""
         return port_from(self.environment, contract.Env.PROFILER_PORT)
 
-    def finished(self) -> Result | None:
+    def finished(self, settings: str = "") -> Result | None:
         """Returns the result of a job that has finished already. The leader writes it as its termination message.
+
+        Args:
+            settings: See `Result.obstacle`.
 
         Raises:
             UserError: If the store refuses to read it, or it cannot be decoded.
             TryAgainError: If the store does not answer.
         """
         result = Result.of_job(self.store, self.job_uid)
+        if result and (obstacle := result.obstacle(self.store, settings)):
+            log.warning("this job has finished already, and trains again: %s", obstacle)
+            return None
         if result:
             log.info("this job has finished already: its weights are %s", result.weights.uri)
         if result and self.cluster.leads:
@@ -93,10 +99,15 @@ class Replica:
             self.write_message(result.message())
         return result
 
-    def result_so_far(self) -> Result | None:
-        """Returns the result of the job; None if there is none yet, or the store does not answer."""
+    def result_so_far(self, settings: str = "") -> Result | None:
+        """Returns the result of the job; None if there is none yet, or the store does not answer.
+
+        Args:
+            settings: See `Result.obstacle`.
+        """
         with suppress(TrainerError):
-            return Result.of_job(self.store, self.job_uid)
+            result = Result.of_job(self.store, self.job_uid)
+            return result if result and not result.obstacle(self.store, settings) else None
         return None
 
     def check(self) -> None:
@@ -145,6 +156,7 @@ class Replica:
         *,
         epoch: int = 0,
         last_weights: contract.Weights | None = None,
+        settings: str = "",
     ) -> Result:
         """Stores the result that names stored weights. For the leader; see `Result`.
 
@@ -160,6 +172,7 @@ class Replica:
             progress=progress,
             epoch=epoch,
             last_weights=last_weights,
+            settings=settings,
         )
         result.store(self.store)
         return result

@@ -13,7 +13,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 import qtj_contract as contract
-from qtj_trainer.errors import UserError
+from qtj_trainer.errors import UserError, cause_of
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
@@ -111,7 +111,7 @@ def check_free(port: int, name: contract.Env) -> None:
     try:
         socket.create_server(("", port)).close()
     except OSError as problem:
-        raise UserError(f"cannot listen on port {port} ({problem.strerror}): set {name} to a free one") from problem
+        raise UserError(f"cannot listen on port {port} ({cause_of(problem)}): set {name} to a free one") from problem
 
 
 class _Server(ThreadingMixIn, WSGIServer):

@@ -66,7 +66,7 @@ def train(
     with closing(replica.store):
         if replica.cluster.evaluates:
             evaluate(run)
-        elif not replica.finished():
+        elif not replica.finished(run.known_settings()):
             _train(run.completed())
 
 
@@ -146,6 +146,6 @@ def _serve(run: Run) -> None:
 
     load_operations(run.workload, run.options)
     server = serve(replica.cluster, profiler_port=replica.profiler_port)
-    while not replica.result_so_far():
+    while not replica.result_so_far(run.settings):
         time.sleep(_POLL)
     del server

@@ -108,6 +108,8 @@ def rebuild(
         )
         for key, each in description["items"]
     }
+    if kind == "tuple" and (fields := getattr(like, "_fields", ())):
+        parts = _by_field(parts, fields, path)
     return _node_from(description["kind"], parts, _separate(kind, like) if path in separate else like)
 
 
@@ -201,6 +203,14 @@ def _separate(kind: str, like: Any) -> Any:  # noqa: ANN401  anything may be in 
     if kind in {"dict", "list"}:
         return copy(like)
     return deepcopy(like) if kind in {"generator", _OPAQUE} else like
+
+
+def _by_field(parts: _Parts, fields: tuple[str, ...], path: str) -> _Parts:
+    """Returns the parts of a named tuple in the order that its fields have here."""
+    if parts.keys() != set(fields):
+        there, here = (", ".join(map(str, names)) for names in (parts, fields))
+        raise ValueError(f"{path or 'it'} has the fields {there} there and {here} here")
+    return {name: parts[name] for name in fields}
 
 
 def _node_parts(tree: Any) -> tuple[str, _Parts]:  # noqa: ANN401  anything may be in a tree

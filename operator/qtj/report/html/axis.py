@@ -7,9 +7,9 @@ from dataclasses import dataclass
 __all__ = ["Axis", "axis_of", "epoch_axis"]
 
 _STEPS = 5
-"""Ticks are at most so many steps apart from end to end."""
+"""The most steps between the ticks of an axis."""
 _SMALLEST_SPREAD = 1e-9
-"""Relative to the numbers: below it the digits of a tick would be those of rounding errors."""
+"""The smallest step relative to the numbers: with a smaller one, ticks would show rounding errors."""
 _LEAST = 1e-300
 _MOST_DECIMALS = 5
 _LARGEST_PLAIN = 1e6
@@ -62,9 +62,9 @@ def axis_of(values: Sequence[float]) -> Axis:
 
 
 def epoch_axis(first: int, last: int) -> Axis:
-    """Returns an axis of epochs, which are whole numbers; half an epoch is left free where there is only one."""
+    """Returns an axis of epochs, which are whole numbers; a single epoch gets half an epoch of space on both sides."""
     step = max(1, round(_round_step((last - first) / _STEPS))) if last > first else 1
-    next_tick = -(-(first + -(-step // 2)) // step) * step  # far enough from the first for both to be written
+    next_tick = -(-(first + -(-step // 2)) // step) * step  # far enough from the first one, so that both can be written
     ticks = [first, *range(next_tick, last + 1, step)]
     return Axis(first, last, ticks, step) if last > first else Axis(first - 0.5, first + 0.5, ticks, step)
 

@@ -12,12 +12,12 @@ from qtj.report.html.wording import number
 __all__ = ["COLORS", "Curve", "Mark", "curve_chart", "scatter_chart"]
 
 COLORS = 6
-"""How many colours of curves the style has."""
+"""How many colours for curves the style sheet has."""
 
 _WIDTH, _HEIGHT = 440, 270
 _LEFT, _RIGHT, _TOP, _BOTTOM = 66, 428, 12, 226
 _DOTTED_POINTS = 60
-"""Points up to which each has a dot, which shows its numbers."""
+"""Up to so many points, each has a dot that shows its numbers."""
 
 Point = tuple[float, float]
 
@@ -27,7 +27,7 @@ class Curve:
     """A curve over the epochs.
 
     Attributes:
-        name: What the legend says.
+        name: Its name in the legend.
         points: Epochs and numbers, in order; None is a gap.
         color: The number of its colour; from `COLORS` on the line is dashed.
     """
@@ -38,7 +38,7 @@ class Curve:
 
     @property
     def known(self) -> Sequence[tuple[int, float]]:
-        """The points that are no gaps."""
+        """The points without the gaps."""
         return [(epoch, value) for epoch, value in self.points if value is not None]
 
     @property

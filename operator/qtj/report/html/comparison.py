@@ -56,7 +56,10 @@ def _speed(run: RunDetails) -> Iterator[Child]:
 
 
 def _curves(runs: Sequence[RunDetails]) -> Iterator[Element]:
-    """Yields the section with a chart for each quantity, and in it a curve for each run that has recorded it."""
+    """Yields the section with a chart for each quantity.
+
+    A chart has a curve for each run that recorded the quantity.
+    """
     charts = []
     for title, sets in QUANTITIES.items():
         for name, value in sets.items():

@@ -23,7 +23,7 @@ QUANTITIES: dict[str, dict[str, Callable[[EpochRecord], float | None]]] = {
         "held-out set": lambda each: each.accuracy,
     },
 }
-"""What is drawn over the epochs, and of which examples."""
+"""The quantities that are drawn over the epochs, and the set of examples of each."""
 
 _LISTED_EPOCHS = 200
 
@@ -50,7 +50,7 @@ def curve_of(
 
 
 def epoch_table(epochs: Sequence[EpochRecord]) -> Element:
-    """Returns the numbers of the epochs, folded; of very many every so many, the last one always."""
+    """Returns a folded table of the epochs. If there are very many, it has every n-th one, and always the last."""
     step = -(-len(epochs) // _LISTED_EPOCHS)
     shown = epochs[::-1][::step][::-1]
     columns = [(f"{title}, {name}", value) for title, sets in QUANTITIES.items() for name, value in sets.items()]

@@ -1,4 +1,4 @@
-"""The sections on the life of a run: time by stage, attempts and failures."""
+"""The sections about the course of a run: time by stage, attempts and failures."""
 
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element
@@ -38,7 +38,7 @@ def time_section(stages: Sequence[Stage]) -> Element:
 
 
 def attempts_section(details: RunDetails) -> Element:
-    """Returns the attempts with what ended each of them, and the replicas that failed."""
+    """Returns the attempts with the reason for the end of each, and the replicas that failed."""
     epochs = details.results.epochs
     rows = [_attempt_row(each, epochs) for each in details.attempts]
     failures = details.results.status.failures or ()

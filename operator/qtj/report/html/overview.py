@@ -29,7 +29,7 @@ def heading(details: RunDetails) -> Element:
 
 
 def phase_badge(phase: str) -> Element:
-    """Returns a phase as a coloured word with a sign."""
+    """Returns a phase as a coloured word with a symbol."""
     sign = _SIGNS.get(phase, "•")
     return node("span", f"{sign} {phase}", class_=f"phase {phase.lower()}")
 

@@ -25,7 +25,7 @@ def facts(of: Mapping[str, Child], class_: str = "facts") -> Element:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[Child]], *, numbers: Sequence[int] = ()) -> Element:
-    """Returns a table that can be scrolled where it is too wide; the first cell of a row names it.
+    """Returns a table that can be scrolled if it is too wide; the first cell of a row is its name.
 
     Args:
         headings: The names of the columns.
@@ -41,7 +41,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Child]], *, numbers: 
 
 
 def listing(text: str, name: str) -> Element:
-    """Returns text of fixed width, such as a file, that can be scrolled where it is too large."""
+    """Returns text of fixed width, such as a file, that can be scrolled if it is too large."""
     return node("pre", text, tabindex="0", role="region", aria_label=name)
 
 

@@ -1,4 +1,4 @@
-"""The sections on how a run was made: resources, options, versions, and how to repeat it."""
+"""The sections about the settings of a run: resources, options, versions, and how to repeat it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -21,7 +21,7 @@ _WIDTH = 100
 
 
 def circuit_section(record: TrainingRecord) -> Element:
-    """Returns the drawing of the circuit, and the files that have it."""
+    """Returns the drawing of the circuit, and the names of its files."""
     files = node(
         "p", "With its learned angles, relative to the artifacts: ", ", ".join(record.circuit_files), class_="note"
     )
@@ -30,19 +30,19 @@ def circuit_section(record: TrainingRecord) -> Element:
 
 
 def options_section(record: TrainingRecord) -> Element:
-    """Returns the options of the trainer, those included that were not given."""
+    """Returns all options of the trainer, also those with their default values."""
     title = f"Options of {record.workload}" if record.workload else "Options"
     return section(title, facts({name: option_text(value) for name, value in sorted(record.options.items())}))
 
 
 def versions_section(record: TrainingRecord) -> Element:
-    """Returns the versions that decide the numbers."""
+    """Returns the versions of the libraries that affect the numbers."""
     image = {"image": record.image} if record.image else {}
     return section("Versions", facts(image | dict(sorted(record.versions.items()))))
 
 
 def resources_section(details: RunDetails) -> Element:
-    """Returns what the run used, as far as it is recorded, and what it asked for."""
+    """Returns the recorded use of resources, and the requests and limits."""
     return section("Resources", facts(dict(_resources(details))))
 
 

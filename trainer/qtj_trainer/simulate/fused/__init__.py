@@ -1,9 +1,9 @@
 """The fused engine: a state-vector simulator for training.
 
-    gates         a circuit's operations, taken apart into powers of gates on one and two qubits
+    gates         a circuit's operations, decomposed into powers of gates on one and two qubits
     blocks        neighbouring gates fused into 4x4 unitaries
-    parity        gates that change hands, so that blocks cost half
-    observables   where each readout is looked at
+    parity        moves gates between blocks, so that blocks cost half
+    observables   where each readout is measured
     schedule      which blocks are done in which pass over the state
     plan          all of these for one circuit; `explain()` prints it
     program       the plan as the integers and constants that the native engine reads
@@ -14,5 +14,5 @@
     engine        values and gradients from NumPy arrays
     op            the same as a TensorFlow operation
 
-Method and formulas are in `native/README.md`; what it comes to, in docs/design/engine.md.
+Method and formulas are in `native/README.md`; use and results in docs/design/engine.md.
 """

@@ -1,10 +1,10 @@
 """Blocks: neighbouring gates on the same two qubits, fused into one 4x4 unitary.
 
     H ── rx(x) ──┐                      the constant beginning (H) becomes the initial state, computed once;
-    H ── rx(y) ──┴─ ZZ^a ── X^b ──┐     one block with the head rx(x) rx(y), which each example has its own of,
+    H ── rx(y) ──┴─ ZZ^a ── X^b ──┐     one block with the head rx(x) rx(y), which differs between examples,
     H ────────────────────────────┴─    and the tail ZZ^a X^b, which all examples share
 
-A sweep over the state costs the same for any full 4x4 matrix, so everything that fits into a block is free.
+A sweep over the state costs the same for any full 4x4 matrix, so a block can take any number of gates at the same cost.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ import cirq
 
 from qtj_trainer.simulate.fused.gates import Gate, elementary
 
-__all__ = ["Block", "Placed", "constant_beginning", "fuse", "noticed_by"]
+__all__ = ["Block", "Placed", "causal_cone", "constant_beginning", "fuse"]
 
 Numbered = tuple[Gate, tuple[int, ...]]
 """A gate with the numbers of its qubits."""
@@ -25,11 +25,11 @@ Placed = tuple[Gate, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """Gates that act on two qubits and nothing else in between. A block equals itself alone.
+    """Gates on two qubits with no other gate between them. Blocks are compared by identity.
 
     Attributes:
         qubits: Two different qubits, by number.
-        gates: In order, each with the positions in `qubits` of what it acts on.
+        gates: In order, each with the positions in `qubits` on which it acts.
     """
 
     qubits: tuple[int, int]
@@ -75,7 +75,7 @@ def constant_beginning(
         Gates with the numbers of their qubits: the constant beginning, and the rest.
 
     Raises:
-        UnsupportedError: If an operation is beyond the engine.
+        UnsupportedError: If the engine does not support an operation.
     """
     beginning: list[Numbered] = []
     rest: list[Numbered] = []
@@ -94,7 +94,7 @@ def constant_beginning(
 def fuse(gates: Iterable[Numbered], qubits: int) -> list[Block]:
     """Fuses gates into blocks.
 
-    A gate on one qubit waits for the next block there; when none comes, it joins the last one.
+    A gate on one qubit joins the next block on its qubit, or the last one if there is no next block.
 
     Args:
         gates: Gates in order, with the numbers of their qubits.
@@ -124,7 +124,7 @@ class _Growing:
 
 @dataclass(frozen=True, slots=True)
 class _Fusion:
-    """Blocks so far, the last one on each qubit, and the gates on one qubit that wait for a block there."""
+    """The blocks so far, the last one on each qubit, and the gates on one qubit that wait for the next block on it."""
 
     blocks: list[_Growing] = field(default_factory=list)
     last: dict[int, _Growing] = field(default_factory=dict)
@@ -143,7 +143,7 @@ class _Fusion:
         block.gates.append((gate, acts_on))
 
     def finish(self, qubits: int) -> None:
-        """Puts gates on one qubit that no block came for into the last block there, or two by two into new ones."""
+        """Puts waiting gates on one qubit into the last block on their qubit, or in pairs into new blocks."""
         lonely = [qubit for qubit in self.waiting if qubit not in self.last]
         for first, second in _pairs(lonely, qubits):
             self._opened(first, second)
@@ -163,15 +163,15 @@ def _pairs(lonely: Sequence[int], qubits: int) -> Iterator[tuple[int, int]]:
         yield first, rest[0] if rest else (first + 1) % qubits
 
 
-def noticed_by(qubits: Iterable[int], blocks: Sequence[Block]) -> list[Block]:
-    """Drops the blocks that no observable on `qubits` can notice: those outside of the causal cone.
+def causal_cone(qubits: Iterable[int], blocks: Sequence[Block]) -> list[Block]:
+    """Returns the blocks in the causal cone of `qubits`: the others have no effect on an observable there.
 
     Args:
-        qubits: Those that are looked at.
+        qubits: The measured qubits.
         blocks: All blocks, in order.
 
     Returns:
-        The other blocks, in order.
+        The blocks in the cone, in order.
     """
     cone = set(qubits)
     noticed = []

@@ -1,6 +1,6 @@
 """Builds the native libraries: `python -m qtj_trainer.simulate.fused.build`.
 
-Wheels are built with it too (`trainer/hatch_build.py`), so it imports nothing of this package. The engine depends on
+Wheels are built with it too (`trainer/hatch_build.py`), so it does not import this package. The engine depends on
 neither Python's nor TensorFlow's version: it is plain C with GCC's vector extensions, called through ctypes.
 """
 
@@ -21,10 +21,11 @@ TARGET = SOURCES / "libqtj_fused.so"
 OPERATIONS = SOURCES / "libqtj_op.so"
 """The engine as operations of TensorFlow; it finds the other library beside it."""
 TRACER = Path(__file__).parents[2] / "tracer" / "libqtj_tracer.so"
-"""What makes TensorFlow's tracer safe, see `qtj_trainer.tracer`: alone, for the whole process is to see its symbol."""
+"""What makes TensorFlow's tracer safe, see `qtj_trainer.tracer`: a separate library, because its symbol must be visible
+in the whole process."""
 
 _COMMON = (
-    "circuit", "file", "engine", "walk", "angles", "memory", "budget", "free", "program", "algebra", "pool"
+    "circuit", "engine", "walk", "angles", "algebra", "pieces", "program", "file", "budget", "memory", "free", "pool"
 )  # fmt: skip
 _VARIANTS: dict[str, dict[str, tuple[int, list[str]]]] = {
     "x86_64": {
@@ -34,7 +35,7 @@ _VARIANTS: dict[str, dict[str, tuple[int, list[str]]]] = {
     }
 }
 _OTHERS: dict[str, tuple[int, list[str]]] = {"baseline": (4, [])}  # NEON is part of every 64-bit ARM
-# Contraction is what makes `a * b + c` one instruction. Never -ffast-math: linked, it makes the whole process round
+# Contraction makes `a * b + c` one instruction. Never use -ffast-math: linked, it makes the whole process round
 # subnormal numbers to 0.
 _FLAGS = ["-std=gnu11", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=fast", "-Wno-psabi",
           "-Werror=implicit-function-declaration"]  # fmt: skip
@@ -54,7 +55,7 @@ def build(target: Path = TARGET, extra: tuple[str, ...] = (), machine: str = pla
     Args:
         target: Where to put it.
         extra: More flags, for compiling and linking alike: sanitizers.
-        machine: What the compiler makes programs for.
+        machine: The architecture to compile for.
 
     Returns:
         The target.
@@ -123,12 +124,12 @@ def _link(command: list[str | Path], target: Path) -> Path:
         whole = Path(folder, target.name)
         _run([*command, "-shared", "-o", whole])
         shutil.copy(whole, target.with_suffix(".new"))
-    target.with_suffix(".new").replace(target)  # a process that has the old one loaded goes on with it
+    target.with_suffix(".new").replace(target)  # a process that has loaded the old one continues with it
     return target
 
 
 def _spelled(options: list[str], command: list[str]) -> list[str]:
-    """Zig, a compiler that pip can install, writes x86_64_v4 where others write x86-64-v4."""
+    """Spells options for Zig, a compiler that pip can install: x86_64_v4 instead of x86-64-v4."""
     zig = any("zig" in word for word in command)
     return [option.replace("x86-64-v", "x86_64_v") if zig else option for option in options]
 

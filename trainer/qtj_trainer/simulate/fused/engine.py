@@ -42,12 +42,12 @@ def shared_memory() -> int:
 
 
 def lent_memory() -> int:
-    """Returns the bytes of states that all engines of this process may keep for gradients, by its budget."""
+    """Returns the bytes that the budget of this process allows its engines to keep for gradients."""
     return int(library().qtj_lent())
 
 
 class Engine:
-    """A plan, ready to be run; any number of threads may call it, one at a time is served.
+    """A plan that is ready to run. Any number of threads may call it, and one call runs at a time.
 
     Memory, in bytes, for n qubits, T threads and states of S = 8 · 2^n (examples in the lanes: S = 8 · 2^n · lanes):
     S if there is a constant beginning, which engines with the same plan share; states of up to `keep_bytes` that wait
@@ -56,14 +56,14 @@ class Engine:
     """
 
     def __init__(self, *plans: Plan, threads: int = 1, variant: str = "", keep_bytes: int | None = _KEEP_BYTES) -> None:
-        """Makes it ready.
+        """Prepares the engine.
 
         Args:
-            plans: Of one circuit, one at least: for many examples, for few, for vectors of different widths.
-            threads: How many work together; 0 for those of the process.
+            plans: At least one plan of one circuit: for many examples, for few, for vectors of different widths.
+            threads: The number of threads; 0 for the threads of the process.
             variant: See `lanes`.
-            keep_bytes: States that may be kept from values to gradients; beyond, they are computed twice. None: as
-                many as the budget of the process lends.
+            keep_bytes: States that may be kept from values to gradients; other states are computed twice. None: as many
+                as the budget of the process allows.
 
         Raises:
             MemoryError: If there is not enough memory.
@@ -84,7 +84,7 @@ class Engine:
 
     @property
     def memory(self) -> int:
-        """Bytes it has taken for itself so far, with what it has given back since."""
+        """Bytes that it has allocated so far, including those that it has freed."""
         return int(self._library.qtj_bytes(self._handle))
 
     def states(self, batch: int) -> int:
@@ -115,7 +115,7 @@ class Engine:
         return values
 
     def gradients(self, inputs: Array, weights: Array, upstream: Array) -> tuple[Array, Array]:
-        """Computes the gradients of sum(upstream * values): sooner right after the `values` of the same symbols.
+        """Computes the gradients of sum(upstream * values). This is faster right after `values` of the same symbols.
 
         Args:
             inputs: As for `values`.
@@ -139,7 +139,7 @@ class Engine:
         return by_inputs, by_weights
 
     def _symbols(self, inputs: Array, weights: Array) -> Sequence[Array]:
-        """The library believes what it is told of sizes."""
+        """Checks the shapes, because the library does not check them."""
         many, shared, _ = self._sizes
         if inputs.shape[1:] != (many,) or weights.shape != (shared,):
             raise ValueError(
@@ -149,7 +149,7 @@ class Engine:
 
     def _check(self, problem: bytes | None) -> None:
         if problem == b"out of memory":
-            raise MemoryError(f"the fused engine: out of memory: it holds several state vectors of {self._state} each")
+            raise MemoryError(f"the fused engine: out of memory: it needs several state vectors of {self._state} each")
         if problem:
             raise ValueError(f"the fused engine: {problem.decode()}")
 

@@ -1,7 +1,7 @@
-"""Elementary gates: what a circuit is made of once it is taken apart.
+"""Elementary gates, into which a circuit is decomposed.
 
-To teach the engine a gate, make `components` know its eigenspaces, or let the gate decompose into others in Cirq:
-nothing else has to change.
+To add a gate to the engine, add its eigenspaces to `components`, or its decomposition to Cirq. Nothing else has to
+change.
 """
 
 import warnings
@@ -20,7 +20,7 @@ _MOST_QUBITS = 2
 
 
 class UnsupportedError(Exception):
-    """The circuit or a readout is beyond this engine; the message says what and why."""
+    """The engine does not support the circuit or a readout; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Gate:
     """A gate on one or two qubits: G(t) = sum_k exp(iπ λ_k t) P_k.
 
     Attributes:
-        qubits: What it acts on; the first is the more significant bit of the matrices' index.
+        qubits: Its qubits; the first is the more significant bit of the matrices' index.
         eigenvalues: λ_k, in half turns at t = 1.
         projectors: P_k, complex128 (k, 2^q, 2^q).
         angle: t; None for a fixed gate, whose only P is its matrix.
@@ -59,10 +59,10 @@ class Gate:
 
 
 def elementary(operation: cirq.Operation) -> Iterator[Gate]:
-    """Takes an operation apart into gates on one and two qubits.
+    """Decomposes an operation into gates on one and two qubits.
 
     Args:
-        operation: Any operation that is unitary and decomposes so; symbols appear in exponents, linearly.
+        operation: A unitary operation with such a decomposition; exponents may be linear functions of symbols.
 
     Yields:
         Its gates, in order.
@@ -71,7 +71,7 @@ def elementary(operation: cirq.Operation) -> Iterator[Gate]:
         UnsupportedError: If it is a measurement, noise, or does not decompose.
     """
     operation = operation.untagged
-    if not operation.qubits:  # a global phase, which no expectation value sees
+    if not operation.qubits:  # a global phase, which changes no expectation value
         return
     gate = _gate(operation) if len(operation.qubits) <= _MOST_QUBITS else None
     if gate:
@@ -96,7 +96,7 @@ def _parts(operation: cirq.Operation) -> list[cirq.Operation] | None:
 
 
 def _in_a_line(operation: cirq.Operation) -> str:
-    """Names an operation; Cirq draws a matrix in as many lines as it has."""
+    """Returns the name of an operation on one line; Cirq draws a matrix on several lines."""
     said = str(operation)
     return f"a {type(operation.gate).__name__} on {operation.qubits}" if "\n" in said else said
 
@@ -127,7 +127,7 @@ def components(gate: cirq.Gate | None) -> tuple[tuple[float, ...], NDArray[np.co
     if not isinstance(gate, cirq.EigenGate):
         return None
     once = gate._with_exponent(1)  # noqa: SLF001  the methods that gates override to say just this
-    if cirq.is_parameterized(once):  # symbols are not in the exponent alone; such a gate decomposes
+    if cirq.is_parameterized(once):  # symbols are not only in the exponent; such a gate is decomposed
         return None
     spaces = gate._eigen_components()  # noqa: SLF001
     eigenvalues = tuple(float(half_turns) + gate.global_shift for half_turns, _ in spaces)
@@ -137,7 +137,7 @@ def components(gate: cirq.Gate | None) -> tuple[tuple[float, ...], NDArray[np.co
 def _controlled(
     inner: tuple[tuple[float, ...], NDArray[np.complex128], sympy.Expr], values: Container[int]
 ) -> tuple[tuple[float, ...], NDArray[np.complex128], sympy.Expr]:
-    """Puts a gate under the control of a qubit, where that has one of these values."""
+    """Returns a gate that is controlled by a qubit with one of these values."""
     eigenvalues, projectors, exponent = inner
     acts = np.array([value in values for value in range(2)], float)
     idle = np.kron(np.diag(1 - acts), np.eye(projectors.shape[1]))

@@ -1,4 +1,4 @@
-"""Nodes: what a sweep does, one after the other. A block is applied, a pair is looked at.
+"""Nodes: the operations of a sweep, in order. A block is applied, a pair is measured.
 
 Each node is in the first layer after those of the nodes before it on its qubits:
 
@@ -19,16 +19,16 @@ from qtj_trainer.simulate.fused.parity import preserves_parity
 __all__ = ["BlockNode", "Node", "block_nodes", "by_layers"]
 
 _WORTH_KEEPING = 2
-"""Blocks side by side from which on it costs less to keep the state before them than to take them away from it."""
+"""From this number of blocks in a layer on, keeping the state before them costs less than undoing them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockNode:
-    """A block that is applied. A node equals itself alone.
+    """A block that is applied. Nodes are compared by identity.
 
     Attributes:
-        block: What is applied.
-        is_first: Whether no other block acts before on either qubit, so that it need not be taken back.
+        block: The block.
+        is_first: Whether no other block acts on either qubit before, so that it does not have to be undone.
         is_even: Whether it preserves parity, and so costs half.
         layer: The layer it is taken back with from lambda alone, since the state before the layer is kept; None if it
             is taken back from psi and lambda.
@@ -54,10 +54,10 @@ Node: TypeAlias = BlockNode | Pair
 
 
 def block_nodes(blocks: Sequence[Block], inputs: frozenset[str], *, keep_layers: bool) -> list[BlockNode]:
-    """Finds out what a sweep back has to know of each block.
+    """Returns nodes with what the sweep back must know about each block.
 
     Args:
-        blocks: Blocks that every sweep applies, in order.
+        blocks: The blocks that every sweep applies, in order.
         inputs: The names of the symbols that differ between examples.
         keep_layers: Whether the state before blocks that act side by side may be kept.
 
@@ -78,7 +78,7 @@ def block_nodes(blocks: Sequence[Block], inputs: frozenset[str], *, keep_layers:
 
 
 def by_layers(nodes: Sequence[Node]) -> list[Node]:
-    """Orders nodes by layers, and in each puts blocks that are taken back last, so that they follow each other."""
+    """Orders nodes by layers. In each layer, blocks that are undone are last, so that they follow each other."""
 
     def is_taken_back(node: Node) -> bool:
         return isinstance(node, BlockNode) and not node.is_first

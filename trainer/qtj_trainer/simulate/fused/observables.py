@@ -1,9 +1,9 @@
-"""Readouts: which Pauli terms are looked at where.
+"""Readouts: at which place in the circuit each Pauli term is measured.
 
 A readout on one or two qubits needs no sweep of its own. Just before the last block on its qubits, the 4x4 density
-matrix of the pair tells its value, <O> = tr(U† O U ρ), and the gradient of that block's angles; the block is never
-applied. This needs every readout that touches the pair to stay within it. Otherwise the pair is looked at after the
-block, and Pauli strings on three and more qubits are taken from the whole state.
+matrix of the pair gives its value, <O> = tr(U† O U ρ), and the gradient of that block's angles; the block is never
+applied. This is possible if all readouts on the pair act only on the pair. Otherwise the pair is measured after the
+block, and Pauli strings on three and more qubits are measured on the whole state.
 """
 
 from collections import defaultdict
@@ -40,7 +40,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Readouts:
-    """All readouts of a circuit, taken apart.
+    """All readouts of a circuit as terms.
 
     Attributes:
         offsets: Of each readout, its identity term.
@@ -52,18 +52,18 @@ class Readouts:
 
     @property
     def qubits(self) -> set[int]:
-        """The qubits that are looked at."""
+        """The measured qubits."""
         return {qubit for term in self.terms for qubit in term.paulis}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pair:
-    """Two qubits that are looked at together. A pair equals itself alone.
+    """Two qubits that are measured together. Pairs are compared by identity.
 
     Attributes:
         qubits: Their numbers; those of the block in its order, if there is one.
         block: The last block on them, which is looked through instead of applied.
-        terms: What is looked at.
+        terms: The measured terms.
     """
 
     qubits: tuple[int, int]
@@ -85,7 +85,7 @@ class Observables:
 
     Attributes:
         offsets: Of each readout, its identity term.
-        pairs: Where terms on one and two qubits are looked at.
+        pairs: The pairs on which terms on one and two qubits are measured.
         strings: Terms on more qubits.
     """
 
@@ -133,7 +133,7 @@ def read(readouts: Sequence[cirq.PauliString | cirq.PauliSum], number: Mapping[c
 
 
 def observe(blocks: Sequence[Block], readouts: Readouts, qubits: int, inputs: frozenset[str]) -> Observables:
-    """Decides how each term is looked at.
+    """Decides how each term is measured.
 
     Args:
         blocks: The circuit's blocks, in order.
@@ -174,7 +174,7 @@ def _looked_through(block: Block, terms: Iterable[Term]) -> Pair:
 
 
 def _open_pairs(terms: Iterable[Term], blocks: Iterable[Block], qubits: int) -> Iterator[Pair]:
-    """Puts terms into pairs that are looked at after all blocks: two single qubits share one where they can."""
+    """Puts terms into pairs that are measured after all blocks. If possible, two single qubits share a pair."""
     partner = {qubit: sum(block.qubits) - qubit for block in blocks for qubit in block.qubits}
     home: dict[frozenset[int], tuple[int, int]] = {}
     looked_at: dict[tuple[int, int], list[Term]] = {}

@@ -1,5 +1,6 @@
 """The fused engine as a TensorFlow operation: `native/op.c`, and the gradient of it."""
 
+import ctypes
 from functools import cache
 from itertools import count
 from typing import Any, NoReturn
@@ -20,7 +21,7 @@ from qtj_trainer.simulate.specification import Specification
 __all__ = ["FusedOp"]
 
 _numbers = count()
-"""Of the layers of this process."""
+"""The numbers of the layers of this process."""
 
 
 class FusedOp:
@@ -34,10 +35,10 @@ class FusedOp:
         """Plans the circuit.
 
         Args:
-            asked: What is to be computed.
+            asked: The circuit, its readouts and symbols.
 
         Raises:
-            UnsupportedError: If the circuit or the machine is beyond the engine.
+            UnsupportedError: If the engine does not support the circuit or the machine.
         """
         self._operations = _operations()
         library().qtj_use_threads(default_threads())
@@ -57,7 +58,7 @@ class FusedOp:
 
 
 def _plans(asked: Specification, own: Plan) -> list[Plan]:
-    """Plans the circuit for every processor that may run it, and for many examples and few."""
+    """Plans the circuit for each kind of processor that may run it, and for many and few examples."""
     plans: dict[Shape, Plan] = {own.shape: own}
     for shape, tuning in tunings_for(own.shape.qubits).items():
         if shape not in plans:
@@ -70,20 +71,31 @@ def _operations() -> Any:  # noqa: ANN401  a module that TensorFlow makes
     """Loads the operations.
 
     Raises:
-        UnsupportedError: If they were never built, or this TensorFlow cannot load them.
+        UnsupportedError: If they were never built, or this TensorFlow cannot load or register them.
     """
     library()
-    cause = "it lacks functions of the C interface"
+    loaded: Any = None
     try:
         loaded = tf.load_op_library(str(OPERATIONS))
-        if hasattr(loaded, "qtj_expectation") and hasattr(loaded, "qtj_expectation_grad"):
-            return loaded
-    except tf.errors.NotFoundError as problem:
+        cause = _registration_problem()
+    except tf.errors.OpError as problem:
         cause = problem.message
+    except AttributeError as problem:  # it was built by an earlier version
+        cause = str(problem)
+    if cause is None:
+        return loaded
     raise UnsupportedError(
         f"TensorFlow {tf.__version__} cannot load {OPERATIONS.name} ({cause}): install a wheel, or run python -m"
         " qtj_trainer.simulate.fused.build where there is a C compiler"
     )
+
+
+def _registration_problem() -> str | None:
+    """Returns why the library could not register its operations when it was loaded."""
+    problem = ctypes.CDLL(str(OPERATIONS)).qtj_op_problem
+    problem.restype = ctypes.c_char_p
+    sentence: bytes | None = problem()
+    return None if sentence is None else sentence.decode(errors="replace")
 
 
 @tf.RegisterGradient("QtjExpectation")  # type: ignore[untyped-decorator]  # TensorFlow carries no types
@@ -95,5 +107,5 @@ def _slopes(operation: Any, upstream: tf.Tensor) -> Any:  # noqa: ANN401  what T
 @tf.RegisterGradient("QtjExpectationGrad")  # type: ignore[untyped-decorator]
 def _no_second_derivatives(*_: Any) -> NoReturn:  # noqa: ANN401
     raise NotImplementedError(
-        "the gradient of a gradient of the expectation layer is asked for, and its engine has first derivatives alone"
+        "the expectation layer has no gradient of its gradient: its engine computes only first derivatives"
     )

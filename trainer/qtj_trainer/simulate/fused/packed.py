@@ -7,7 +7,7 @@ Little-endian:
     constants: 8 bytes each
     the integers of each program: 4 bytes each
 
-Whoever changes what a program means (`program.py`) makes it another version, here and there.
+A change of the meaning of a program (`program.py`) needs another version, here and in `native/file.c`.
 """
 
 import struct

@@ -4,9 +4,9 @@
            ├ ZZ^a ── XX^b ┤           A and B join the blocks before, and C and D those after, two 2x2 matrices are
     ── B ──┘              └── D ──    left: one for {00, 11} and one for {01, 10}.
 
-A block that takes gates over is a full 4x4 matrix, which costs the same whatever is in it. So of neighbours every other
-one becomes cheaper. A gate such as CNOT, which preserves parity but for the axes of its qubits, is written as one that
-does, with fixed gates on one qubit around it.
+A block that takes gates over is a full 4x4 matrix, which costs the same with any gates. So every other block of a row
+of neighbours becomes cheaper. A gate such as CNOT, which preserves parity except for the axes of its qubits, is written
+as one that does, with fixed gates on one qubit around it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from qtj_trainer.simulate.fused.blocks import Block, Placed
 from qtj_trainer.simulate.fused.gates import Gate
 
-__all__ = ["hand_over", "preserves_parity"]
+__all__ = ["move_gates", "preserves_parity"]
 
 Wire = tuple[int, int]
 """A block's place in the list, and one of its qubits."""
@@ -34,7 +34,7 @@ _AXES: tuple[Matrix, ...] = (
     np.array([[1, 1], [1, -1]], complex) / np.sqrt(2),
     np.array([[1, -1j], [1, 1j]], complex) / np.sqrt(2),
 )
-"""Turn the axes Z, X and Y to Z."""
+"""Rotations of the axes Z, X and Y to Z."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class _Wires:
         return cls(before, {(earlier, qubit): later for (later, qubit), earlier in before.items()})
 
     def by_worth(self, blocks: Sequence[Block]) -> list[int]:
-        """Orders places of blocks by what is saved: a last one may never be applied, a first one is not undone."""
+        """Orders places of blocks by how much is saved: a last one may never be applied, a first one is not undone."""
 
         def is_at_end(place: int, side: Mapping[Wire, int]) -> bool:
             return not any((place, qubit) in side for qubit in blocks[place].qubits)
@@ -68,7 +68,7 @@ class _Wires:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A block that is left with `gates`, since others take over some: at their end, and at their beginning."""
+    """A block that keeps `gates`, while neighbours take over others: at their end, and at their beginning."""
 
     place: int
     gates: tuple[Placed, ...]
@@ -100,16 +100,16 @@ def preserves_parity(block: Block, inputs: frozenset[str]) -> bool:
     return not block.depends_on(inputs) and all(_is_even(gate) for gate, _ in block.gates)
 
 
-def hand_over(blocks: Sequence[Block], inputs: frozenset[str]) -> list[Block]:
-    """Moves gates on one qubit between neighbours, so that many blocks preserve parity.
+def move_gates(blocks: Sequence[Block], inputs: frozenset[str]) -> list[Block]:
+    """Moves gates on one qubit to neighbouring blocks, so that more blocks preserve parity.
 
     Args:
         blocks: All blocks, in order.
-        inputs: The symbols that differ between examples. A block with one of them stays a full matrix, and nothing is
-            put in front of it.
+        inputs: The symbols that differ between examples. A block with one of them stays a full matrix, and gets no
+            gates at its beginning.
 
     Returns:
-        Blocks on the same qubits, in the same order, that do the same together.
+        Blocks on the same qubits, in the same order, with the same unitary in total.
     """
     wires = _Wires.of(blocks)
     changed = list(blocks)
@@ -142,7 +142,7 @@ def _change(place: int, blocks: Sequence[Block], wires: _Wires, inputs: frozense
 def _taken(
     place: int, block: Block, gates: Iterable[Placed], neighbours: Mapping[Wire, int]
 ) -> list[tuple[int, Gate, int]] | None:
-    """Finds who takes gates over, each on one qubit; None if there is nobody for some."""
+    """Finds the blocks that take gates over, each on one qubit; None if a gate cannot be taken over."""
     placed = [(gate, block.qubits[position]) for gate, (position,) in gates]
     if any((place, qubit) not in neighbours for _, qubit in placed):
         return None

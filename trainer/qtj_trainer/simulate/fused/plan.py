@@ -1,13 +1,13 @@
-"""The plan of a circuit: what is fused, looked at and tiled, in which order.
+"""The plan of a circuit: what is fused, measured and tiled, and in which order.
 
-Each stage takes what the stages before it returned, and changes nothing of it:
+Each stage takes the results of earlier stages, and does not change them:
 
     read, constant_beginning   the readouts as terms; the circuit as gates, those before any symbol apart
     fuse                       the gates as blocks on two qubits each
-    noticed_by                 without the blocks that no readout can notice
-    hand_over                  with gates on one qubit where they leave blocks that cost half
-    observe                    the terms as pairs of qubits that are looked at, and as strings
-    block_nodes, by_layers     what a sweep back has to know of each block; an order by layers
+    causal_cone                without the blocks that affect no readout
+    move_gates                 with gates on one qubit moved, so that more blocks cost half
+    observe                    the terms as pairs of qubits that are measured, and as strings
+    block_nodes, by_layers     what the sweep back must know about each block; an order by layers
     schedule                   the passes over the state
 """
 
@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import cirq
 
-from qtj_trainer.simulate.fused.blocks import constant_beginning, fuse, noticed_by
+from qtj_trainer.simulate.fused.blocks import causal_cone, constant_beginning, fuse
 from qtj_trainer.simulate.fused.nodes import BlockNode, Node, block_nodes, by_layers
 from qtj_trainer.simulate.fused.observables import Observables, Pair, observe, read
-from qtj_trainer.simulate.fused.parity import hand_over
+from qtj_trainer.simulate.fused.parity import move_gates
 from qtj_trainer.simulate.fused.schedule import Pass, schedule
 from qtj_trainer.simulate.fused.shape import FEWEST_QUBITS, Shape, Tuning, shape_for
 from qtj_trainer.simulate.specification import Specification
@@ -33,7 +33,7 @@ class Plan:
     """What is done for one circuit.
 
     Attributes:
-        shape: How the state lies in memory.
+        shape: How the state is arranged in memory.
         beginning: Blocks without symbols that make the initial state, once.
         blocks: Blocks that every sweep applies.
         observables: How the readouts are taken from the state after them.
@@ -41,7 +41,7 @@ class Plan:
         passes: The passes of every sweep: one at least.
         inputs: Names of the symbols that differ between examples.
         weights: Names of the symbols that all examples share.
-        dropped: Blocks that no readout can notice.
+        dropped: The number of blocks that affect no readout.
     """
 
     shape: Shape
@@ -55,7 +55,7 @@ class Plan:
     dropped: int
 
     def explain(self) -> str:
-        """Says in plain words what is done."""
+        """Describes the plan in sentences."""
         return "\n".join(_explained(self))
 
 
@@ -70,7 +70,7 @@ def make_plan(asked: Specification, tuning: Tuning) -> Plan:
         The plan.
 
     Raises:
-        UnsupportedError: If the circuit is beyond the engine.
+        UnsupportedError: If the engine does not support the circuit.
         ValueError: If it has too many qubits, or a readout is not Hermitian.
     """
     number = _numbers(asked)
@@ -81,8 +81,8 @@ def make_plan(asked: Specification, tuning: Tuning) -> Plan:
     readouts = read(asked.readouts, number)
     first_gates, gates = constant_beginning(asked.circuit, number)
     fused = fuse(gates, shape.qubits)
-    noticed = noticed_by(readouts.qubits, fused)
-    blocks = hand_over(noticed, of_examples)
+    relevant = causal_cone(readouts.qubits, fused)
+    blocks = move_gates(relevant, of_examples)
     observables = observe(blocks, readouts, shape.qubits, of_examples)
 
     beginning = [BlockNode(block) for block in fuse(first_gates, shape.qubits)]
@@ -91,7 +91,7 @@ def make_plan(asked: Specification, tuning: Tuning) -> Plan:
     once, passes = schedule(beginning, by_layers(work) if shape.is_whole else work, shape)
     return Plan(
         shape, tuple(beginning), tuple(nodes), observables, tuple(once), tuple(passes), inputs, weights,
-        dropped=len(fused) - len(noticed),
+        dropped=len(fused) - len(relevant),
     )  # fmt: skip
 
 
@@ -109,12 +109,12 @@ def _explained(plan: Plan) -> Iterator[str]:
     beginning = f"{_count(len(plan.beginning), 'constant block')}, computed once" if plan.beginning else "|0...0>"
     yield f"initial state: {beginning}"
     yield f"{gates} gates fused into {_count(len(plan.blocks), 'block')}" + (
-        f"; {plan.dropped} dropped, because no readout can notice them" if plan.dropped else ""
+        f"; {plan.dropped} dropped, because they affect no readout" if plan.dropped else ""
     )
     if even := sum(node.is_even for node in plan.blocks):
         yield f"blocks that preserve parity, and so cost half: {even}"
     pairs, through = _count(len(observables.pairs), "pair"), len(observables.looked_through)
-    yield f"{pairs} looked at, {through} of them through a last block that is never applied"
+    yield f"{pairs} measured, {through} of them through a last block that is never applied"
     if observables.strings:
         yield f"{_count(len(observables.strings), 'Pauli string')} on more than two qubits, from the whole state"
     if layers := Counter(node.layer for node in plan.blocks if node.layer is not None):

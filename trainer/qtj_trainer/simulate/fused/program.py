@@ -59,7 +59,7 @@ class CompiledPlan:
 
 @dataclass(slots=True)
 class _Constants:
-    """Rows of constants that occur, each once."""
+    """The rows of constants of a plan, each once."""
 
     places: dict[tuple[float, ...], int] = field(default_factory=dict)
     numbers: list[float] = field(default_factory=list)
@@ -74,7 +74,7 @@ class _Constants:
 
 @dataclass(slots=True)
 class _Angles:
-    """Angles that occur, each once."""
+    """The angles of a plan, each once."""
 
     found: dict[Angle, int] = field(default_factory=dict)
 
@@ -164,7 +164,7 @@ def _merged(block: Block) -> Iterator[tuple[Gate, tuple[int, ...]]]:
 
 
 def _fixed(matrix: NDArray[np.complex128]) -> Gate:
-    """A gate without an angle on both qubits of a block; which ones they are, no kind knows."""
+    """A gate without an angle on both qubits of a block. A kind does not record the qubits."""
     return Gate(_BOTH, (0.0,), matrix[np.newaxis], None)
 
 
@@ -247,7 +247,7 @@ def _operation(node: Node, place: int, where: tuple[int, int, int, int], *, star
 
 
 def _position(qubits: tuple[int, int], tile: Sequence[int], lanes: Sequence[int]) -> tuple[int, int, int, int]:
-    """Bit in the tile and lane of two qubits. One in a lane (not -1) borrows a bit of which nobody else makes use."""
+    """Bit in the tile and lane of two qubits. A qubit in a lane (not -1) uses a bit that is otherwise unused."""
     own = [tile.index(qubit) if qubit in tile else None for qubit in qubits]
     free = iter(bit for bit in range(len(tile) - 1, -1, -1) if bit not in own)
     bits = [next(free) if bit is None else bit for bit in own]

@@ -1,14 +1,14 @@
-"""The order of work: which blocks are done while which part of the state is in the cache.
+"""The order of work: which blocks are applied while which part of the state is in the cache.
 
 A tile holds the amplitudes that differ in a set of qubits, few enough for the cache. Blocks on those qubits are done
-tile by tile, in one pass over memory, however many they are. So the fewer passes, the better:
+tile by tile, in one pass over memory for any number of blocks. So few passes are best:
 
     qubits 0..7     ════╤═══╤════       pass 1 does the first blocks on 0..4, pass 2 the others; each pass reads and
     pass 1  0 1 2 3 4   │   │           writes the state once
     pass 2        3 4 5 6 7
 
-The qubits in the lanes of the vectors are part of every tile. Where passes have too few qubits in common, some trade
-places with others at the end of a pass.
+The qubits in the lanes of the vectors are part of every tile. If passes have too few qubits in common, some qubits are
+swapped with others at the end of a pass.
 """
 
 import random
@@ -26,7 +26,7 @@ Edge = tuple[int, int]
 
 
 class OnTwoQubits(Protocol):
-    """What the work is made of: blocks, and pairs that are looked at."""
+    """An operation of a pass: a block that is applied, or a pair that is measured."""
 
     @property
     def qubits(self) -> Edge:
@@ -39,7 +39,7 @@ Work = list[tuple[N, Edge]]
 
 _SHUFFLES = (0, 1, 3)
 """Of nodes with none, one and two qubits in the lanes: 0, 8 and 32 to apply a block to four vectors, mostly hidden. (A
-block with both of them there needs 8 if it preserves parity, which is not looked at here.)"""
+block with both of them there needs 8 if it preserves parity, which is not considered here.)"""
 _TRIES = 12
 _RESTARTS = 6
 _MANY = 3000
@@ -67,7 +67,7 @@ class Pass(Generic[N]):
         nodes: What is done, in order.
         layout: Where the qubits are when it begins.
         tile: The vector bits of a tile, from the lowest.
-        swaps: Lane bits and vector bits that trade places at its end.
+        swaps: Lane bits and vector bits that are swapped at its end.
     """
 
     nodes: tuple[N, ...]
@@ -170,7 +170,7 @@ def _room(tile: set[int], shape: Shape, before: set[int] | None) -> bool:
 
 
 def _shared(tile: set[int], shape: Shape, before: set[int] | None) -> set[int]:
-    """What a tile still has to take from the one before, for the lanes to be in both."""
+    """Returns the qubits that a tile must take from the tile before, so that the lanes are in both."""
     if before is None:
         return set()
     missing = shape.lane_bits - len(tile & before)
@@ -188,7 +188,7 @@ def _filled(tiles: Sequence[Tile[N]], shape: Shape) -> list[Tile[N]]:
 
 
 def _first_layout(edges: Sequence[Edge], tiles: Sequence[Tile[N]], once: int, shape: Shape) -> Layout:
-    """Puts qubits into lanes that many passes have and few nodes want.
+    """Puts qubits into lanes that many passes have and few nodes act on.
 
     The others have low bits if most passes have them, or the first ones, so that tiles lie in memory in long runs. The
     passes that are done `once` do not count for this.

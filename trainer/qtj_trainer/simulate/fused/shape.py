@@ -1,4 +1,4 @@
-"""How a state lies in memory: what the lanes of a vector hold, and which vectors stay in the cache together."""
+"""How a state is arranged in memory: what the lanes of a vector hold, and which vectors are in the cache together."""
 
 from dataclasses import dataclass
 
@@ -102,5 +102,5 @@ def _lane_bits(qubits: int, tuning: Tuning) -> int:
 
 
 def _fill(batch: int, lanes: int) -> bool:
-    """Tells whether examples are done sooner side by side than one by one, whatever the number of threads."""
+    """Tells whether examples are faster side by side than one after the other, with any number of threads."""
     return -(-batch // lanes) * lanes * _FULL <= batch

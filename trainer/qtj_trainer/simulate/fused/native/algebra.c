@@ -10,7 +10,7 @@
  * Adjoint differentiation: Jones and Gacon, arXiv:2009.02823. There each angle takes a sweep of its own; taking one 4x4
  * matrix for all angles of a block is what makes this engine fast.
  */
-#include "engine.h"
+#include "algebra.h"
 #include "sums.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* Angles are linear functions of symbols: the weights, which all examples share, and the inputs of each example. */
-#include "engine.h"
+#include "angles.h"
+#include "pieces.h"
 
 #include <string.h>
 

@@ -1,6 +1,9 @@
 /* The memory that all engines of a process may take for states that wait for their gradient. Who comes first gets what is
  * left, and what does not fit is computed again. What an engine was lent comes back when it is released. */
-#include "engine.h"
+#include "budget.h"
+#include "memory.h"
+#include "pool.h"
+#include "qtj.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -1,6 +1,10 @@
 /* The functions of the C interface: circuits, and the engine of each of their programs. All that circuits share is
  * touched between pool_enter and pool_leave. */
 #include "engine.h"
+#include "memory.h"
+#include "pool.h"
+#include "qtj.h"
+#include "walk.h"
 
 #include <stdlib.h>
 #include <string.h>

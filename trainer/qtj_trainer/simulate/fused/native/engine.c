@@ -1,6 +1,15 @@
 /* One program, ready to run; and the instruction sets that it may run with. */
 #define _GNU_SOURCE
 #include "engine.h"
+#include "algebra.h"
+#include "angles.h"
+#include "budget.h"
+#include "memory.h"
+#include "pieces.h"
+#include "pool.h"
+#include "program.h"
+#include "qtj.h"
+#include "walk.h"
 
 #include <sched.h>
 #include <stdlib.h>

@@ -6,8 +6,9 @@
  *   the integers of each program: 4 bytes each
  *
  * The checksum finds what was damaged on its way. program.c believes no program all the same. */
-#include "engine.h"
+#include "file.h"
 
+#include <stdint.h>
 #include <string.h>
 
 enum { VERSION = 2, START = 12, HEADER = 4 * (1 + MAX_PROGRAMS) };

@@ -2,7 +2,7 @@
 #ifndef QTJ_LANES_H
 #define QTJ_LANES_H
 
-#include "engine.h"
+#include "work.h"
 #include "sums.h"
 
 #define INLINE static inline __attribute__((always_inline))

@@ -1,5 +1,6 @@
 /* What engines own, and what they share: all of it is taken before work begins, and nothing of it within. */
-#include "engine.h"
+#include "memory.h"
+#include "qtj.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -205,6 +205,14 @@ static void shape_of_gradients(ShapeContext *context, Status *status) {
 
 /* ---- registration ---- */
 
+static char problem_of_load[256]; /* empty: all operations are registered */
+
+/* Why this library could not register its operations when it was loaded; NULL: it could. A constructor cannot fail, so
+ * whoever loads the library asks. */
+__attribute__((visibility("default"))) const char *qtj_op_problem(void) {
+    return *problem_of_load ? problem_of_load : NULL;
+}
+
 static void add(const char *name, const char *const *inputs, const char *const *outputs, InferShapes *infer,
                 Compute *compute) {
     Status *status = TF_NewStatus();
@@ -217,11 +225,17 @@ static void add(const char *name, const char *const *inputs, const char *const *
     TF_RegisterOpDefinition(op, status);
     if (is_ok(status))
         TF_RegisterKernelBuilder(name, TF_NewKernelBuilder(name, "CPU", create, compute, delete), status);
+    if (!is_ok(status) && !*problem_of_load)
+        snprintf(problem_of_load, sizeof problem_of_load, "it cannot register %s: %s", name, TF_Message(status));
     TF_DeleteStatus(status);
 }
 
 __attribute__((constructor)) static void add_operations(void) {
-    if (!find_tensorflow()) return;
+    const char *missing = find_tensorflow();
+    if (missing) {
+        snprintf(problem_of_load, sizeof problem_of_load, "the process lacks %s", missing);
+        return;
+    }
     add("QtjExpectation", (const char *[]){"inputs: float", "weights: float", NULL}, (const char *[]){"values: float", NULL},
         shape_of_values, expectation);
     add("QtjExpectationGrad", (const char *[]){"inputs: float", "weights: float", "upstream: float", NULL},

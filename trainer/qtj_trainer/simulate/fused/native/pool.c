@@ -5,10 +5,11 @@
  *
  * Written here because OpenMP waits at the end of a region for every thread, also for one that has not woken up, and
  * needs a runtime library on the machine. */
-#include "engine.h"
+#include "pool.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <string.h>
 
 /* How often a thread looks for work, or for the end of it, before it sleeps: some 50 us, about what waking up costs. The

@@ -1,10 +1,12 @@
 /* Reads a program, as program.py lays it out, and believes nothing: every index is checked against what it points into,
  * so that no program can make the engine read or write where it should not. */
-#include "engine.h"
+#include "program.h"
+#include "memory.h"
+#include "qtj.h"
 
 #include <string.h>
 
-enum { MAX_COUNT = 1 << 20, MAX_PASSES = 1 << 12 };
+enum { MAX_COUNT = 1 << 20, MAX_PASSES = 1 << 12, MAX_VECTOR_BITS = 30, MAX_COMPONENTS = 8, OP_INTS = 7 };
 
 static const char BAD_PROGRAM[] = "the plan is damaged";
 

@@ -29,6 +29,7 @@ enum { FLOAT = 1 };
     DO(void, TF_DeleteStatus, (Status *)) \
     DO(void, TF_SetStatus, (Status *, int code, const char *)) \
     DO(int, TF_GetCode, (const Status *)) \
+    DO(const char *, TF_Message, (const Status *)) \
     DO(int, TF_NumDims, (const Tensor *)) \
     DO(int64_t, TF_Dim, (const Tensor *, int)) \
     DO(void *, TF_TensorData, (const Tensor *)) \
@@ -59,13 +60,15 @@ enum { FLOAT = 1 };
 #define DECLARE(result, name, arguments) static result(*name) arguments;
 TENSORFLOW(DECLARE)
 
-/* Whether the process has all of it. */
-static int find_tensorflow(void) {
-    void *library = dlopen("libtensorflow_framework.so.2", RTLD_NOW | RTLD_NOLOAD);
+/* Returns what the process lacks of it, or NULL if all is there. */
+static const char *find_tensorflow(void) {
+    static const char NAME[] = "libtensorflow_framework.so.2";
+    void *library = dlopen(NAME, RTLD_NOW | RTLD_NOLOAD);
+    if (!library) return NAME;
 #define FIND(result, name, arguments) \
-    if (!library || !(*(void **)&name = dlsym(library, #name))) return 0;
+    if (!(*(void **)&name = dlsym(library, #name))) return #name;
     TENSORFLOW(FIND)
-    return 1;
+    return NULL;
 }
 
 #endif

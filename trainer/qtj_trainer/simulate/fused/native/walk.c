@@ -1,6 +1,12 @@
 /* What a call does: walks over the units of a batch, forward and back, and what comes before and after. Work is divided
  * by position, and sums are added in the order of threads. */
-#include "engine.h"
+#include "walk.h"
+#include "algebra.h"
+#include "angles.h"
+#include "memory.h"
+#include "pieces.h"
+#include "pool.h"
+#include "qtj.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,9 +127,6 @@ typedef struct {
     void (*visit)(const Engine *, Thread *team, int threads, long unit, int worker);
 } Walk;
 
-/* How many threads work on so many things. */
-static int team_for(const Engine *e, long count) { return count < e->threads ? (int)count : e->threads; }
-
 static void walk_share(void *argument, int index, int of) {
     const Walk *w = argument;
     const Engine *e = w->engine;
@@ -138,22 +141,6 @@ static void walk(Walk w) {
     if (!divides_state(e)) pool_run(team_for(e, units), walk_share, &w);
     else
         for (long unit = 0; unit < units; unit++) w.visit(e, e->thread, e->threads, unit, 0);
-}
-
-/* What is done before and after the sweeps: some pieces are large and some small, in no order. */
-typedef struct {
-    Engine *engine;
-    Piece *piece;
-    long count;
-} Pieces;
-
-static void every_so_many(void *argument, int index, int of) {
-    const Pieces *p = argument;
-    for (long i = index; i < p->count; i += of) p->piece(p->engine, &p->engine->thread[index], i);
-}
-
-void do_all(Engine *e, Piece *piece, long count, long worth) {
-    pool_run(team_for(e, count < worth ? 1 : count / worth), every_so_many, &(Pieces){e, piece, count});
 }
 
 static void do_groups(Engine *e, Piece *piece) { do_all(e, piece, (long)group_count(e), 1); }

@@ -1,9 +1,9 @@
-"""Finds in the end of a program's log why it ended."""
+"""Finds the reason why a program ended, in the end of its log."""
 
 import re
 from collections.abc import Sequence
 
-__all__ = ["last_words", "raised_in"]
+__all__ = ["end_message", "raised_in"]
 
 _FRAME = re.compile(r'[\s|]*File ".*", line \d+')
 """A line of a Python traceback; in an exception group, after a bar."""
@@ -13,7 +13,7 @@ _RULE = re.compile(r"[\s|+-]*")
 """An empty line, or one that only draws the frame of an exception group."""
 
 
-def last_words(log: str) -> str:
+def end_message(log: str) -> str:
     """Returns the last line of a log, and before it the first line of an exception whose message has several lines.
 
     Args:

@@ -5,18 +5,18 @@ import sys
 
 import pytest
 
-from qtj_operator.core.last_words import last_words
+from qtj_operator.core.end_message import end_message
 
 
-def words_of(code: str, kept: int = 2048) -> str:
-    """Returns the last words of a Python program, of whose log the end is kept."""
+def message_of(code: str, kept: int = 2048) -> str:
+    """Returns the message in the end of the log of a Python program."""
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode == 1
-    return last_words(ended.stderr[-kept:])
+    return end_message(ended.stderr[-kept:])
 
 
 @pytest.mark.parametrize(
-    ("code", "words"),
+    ("code", "message"),
     [
         ("raise ValueError('no bucket')", "ValueError: no bucket"),
         ("raise ValueError('no bucket\\n  looked for a\\n  looked for b')", "ValueError: no bucket ... looked for b"),
@@ -34,25 +34,25 @@ def words_of(code: str, kept: int = 2048) -> str:
         ("import sys\nsys.exit('first\\nsecond')", "second"),
     ],
 )
-def test_an_exception_is_reported_with_its_type_and_first_line(code: str, words: str) -> None:
-    assert words_of(code).startswith(words)
-    assert words_of(code).count("...") == words.count("...")
+def test_an_exception_is_reported_with_its_type_and_first_line(code: str, message: str) -> None:
+    assert message_of(code).startswith(message)
+    assert message_of(code).count("...") == message.count("...")
 
 
 def test_a_log_that_starts_within_the_traceback_gives_the_same() -> None:
     deep = "def down(n):\n    if n: down(n - 1)\n    raise ValueError('no bucket\\nat all')\ndown(30)"
 
-    assert words_of(deep, kept=300) == "ValueError: no bucket ... at all"
+    assert message_of(deep, kept=300) == "ValueError: no bucket ... at all"
 
 
-def test_what_a_program_says_after_an_exception_that_it_caught_comes_last() -> None:
+def test_what_a_program_prints_after_an_exception_that_it_caught_is_last() -> None:
     code = "import traceback\ntry:\n    {}['a']\nexcept KeyError:\n    traceback.print_exc()\nexit('the disk is full')"
 
-    assert words_of(code) == "KeyError: 'a' ... the disk is full"
+    assert message_of(code) == "KeyError: 'a' ... the disk is full"
 
 
 @pytest.mark.parametrize(
-    ("log", "words"), [("", ""), ("\n \n", ""), ("epoch 1\n\n", "epoch 1"), ('File "a', 'File "a')]
+    ("log", "message"), [("", ""), ("\n \n", ""), ("epoch 1\n\n", "epoch 1"), ('File "a', 'File "a')]
 )
-def test_without_an_exception_the_last_line_counts(log: str, words: str) -> None:
-    assert last_words(log) == words
+def test_without_an_exception_the_last_line_counts(log: str, message: str) -> None:
+    assert end_message(log) == message

@@ -1,0 +1,181 @@
+"""The newest state of each object that a watch, a list or an own write has delivered.
+
+A resourceVersion is a number that grows with each change of a resource (KEP-5504), so that of two states of an object
+the newer one is known, in whatever order they arrive. What is gone is remembered for some time, because an answer or
+an event may be late::
+
+    create answered (12)   DELETED (14)   event ADDED (12), late      stays gone: 12 is before 14
+    list (20) without it                  event MODIFIED (15), late   stays gone: 15 is before 20
+    DELETED (14)           ADDED (16)                                 is there again: its label was removed and put back
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+
+from qtj_operator.api.names import LABEL_JOB
+from qtj_operator.controller.client import Key, Object, Resource
+from qtj_operator.controller.trim import trimmed
+
+__all__ = ["CACHED", "Cache", "job_of"]
+
+CACHED = (Resource.QUANTUM_TRAINING_JOBS, Resource.PODS, Resource.SERVICES, Resource.JOBS)
+"""What is watched."""
+
+_MOST_GONE = 10_000
+"""Objects that are gone and remembered, of each resource: events are late by seconds."""
+
+
+def job_of(resource: Resource, obj: Object) -> Key | None:
+    """Returns the job that an object is, or whose label it has; None where it has none."""
+    meta = obj["metadata"]
+    name = meta["name"] if resource is Resource.QUANTUM_TRAINING_JOBS else (meta.get("labels") or {}).get(LABEL_JOB)
+    return None if name is None else (meta["namespace"], name)
+
+
+class Cache:
+    """The objects of the resources that are watched."""
+
+    def __init__(self) -> None:
+        self._lost_children: set[Key] = set()
+        self._shelves = {resource: _Shelf(resource, self._lost_children) for resource in CACHED}
+
+    def is_filled(self) -> bool:
+        """Tells whether each resource has been listed."""
+        return all(shelf.listed is not None for shelf in self._shelves.values())
+
+    def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
+        """Returns an object."""
+        return self._shelves[resource].objects.get((namespace, name))
+
+    def select(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> list[Object]:
+        """Returns the objects that carry all of `labels`, in one namespace or in all."""
+        found = self._shelves[resource].of(namespace, labels.get(LABEL_JOB))
+        return [obj for obj in found if labels.items() <= (obj["metadata"].get("labels") or {}).items()]
+
+    def put(self, resource: Resource, obj: Object) -> bool:
+        """Notes a state of an object; returns whether it is news. One that has no job any more counts as gone."""
+        if job_of(resource, obj) is None:
+            return self.remove(resource, obj)
+        return self._shelves[resource].put(obj, partial(trimmed, resource))
+
+    def remove(self, resource: Resource, obj: Object) -> bool:
+        """Notes that an object is gone, in its last state; returns whether it is news."""
+        return self._shelves[resource].remove(obj["metadata"], _version(obj)) is not None
+
+    def forget(self, resource: Resource, obj: Object) -> bool:
+        """Notes that an object is gone for good, because its uid is never used again; returns whether it is news."""
+        return self._shelves[resource].remove(obj["metadata"], math.inf) is not None
+
+    def replace(self, resource: Resource, objects: Iterable[Object], version: str) -> set[Key]:
+        """Notes all objects that there were at a resourceVersion; returns the jobs for which that is news.
+
+        The objects are trimmed already: there may be thousands, and this is done at once.
+        """
+        return self._shelves[resource].replace(objects, int(version))
+
+    def has_lost_a_child(self, job: Key) -> bool:
+        """Tells, once, whether a child of the job is gone since the last call: the job may be gone as well."""
+        lost = job in self._lost_children
+        self._lost_children.discard(job)
+        return lost and self.get(Resource.QUANTUM_TRAINING_JOBS, *job) is not None
+
+
+class _Shelf:
+    """The objects of one resource.
+
+    Args:
+        resource: Which.
+        lost: Gets the job of each child that is gone, or that another one of the same name has replaced.
+
+    Attributes:
+        objects: By namespace and name.
+        listed: The resourceVersion of the last list: what was not in it was not there; None before the first.
+    """
+
+    def __init__(self, resource: Resource, lost: set[Key]) -> None:
+        self._resource = resource
+        self._lost = lost
+        self.objects: dict[Key, Object] = {}
+        self._of_job: dict[Key, dict[Key, Object]] = {}
+        self._gone: dict[str, float] = {}
+        self.listed: int | None = None
+
+    def of(self, namespace: str | None, job: str | None) -> Iterable[Object]:
+        if namespace is not None and job is not None:
+            return self._of_job.get((namespace, job), {}).values()
+        return [obj for key, obj in self.objects.items() if namespace in {None, key[0]}]
+
+    def put(self, obj: Object, trim: Callable[[Object], Object] = lambda obj: obj) -> bool:
+        key, version = _key(obj), _version(obj)
+        job, known = job_of(self._resource, obj), self.objects.get(key)
+        if job is None or version <= self._gone.get(obj["metadata"]["uid"], 0):
+            return False
+        if version <= ((self.listed or 0) if known is None else _version(known)):
+            return False
+        former = self._take(key)
+        if former and known and known["metadata"]["uid"] != obj["metadata"]["uid"]:
+            self._note_lost({former})
+        self.objects[key] = self._of_job.setdefault(job, {})[key] = trim(obj)
+        return True
+
+    def remove(self, meta: Object, version: float) -> Key | None:
+        """Returns the job whose child is gone, if that is news; for a job, the job."""
+        key = meta["namespace"], meta["name"]
+        self._gone[meta["uid"]] = version
+        if len(self._gone) > _MOST_GONE:
+            del self._gone[next(iter(self._gone))]
+        known = self.objects.get(key)
+        if known is None or known["metadata"]["uid"] != meta["uid"] or _version(known) > version:
+            return None
+        job = self._take(key)
+        self._note_lost({job} if job else set())
+        return job
+
+    def replace(self, objects: Iterable[Object], version: int) -> set[Key]:
+        there: set[Key] = set()
+        changed: set[Key | None] = set()
+        if version < (self.listed or 0):
+            changed |= self._start_again()
+        for obj in objects:
+            there.add(_key(obj))
+            if self.put(obj):
+                changed.add(job_of(self._resource, obj))
+        changed |= {self.remove(obj["metadata"], version) for obj in list(self._vanished(there, version))}
+        self.listed = version
+        return {key for key in changed if key}
+
+    def _start_again(self) -> set[Key]:
+        """Drops everything, for versions begin at an earlier number: etcd was restored; returns the jobs concerned."""
+        jobs = set(self._of_job)
+        self._note_lost(jobs)
+        for known in (self.objects, self._of_job, self._gone):
+            known.clear()
+        self.listed = 0
+        return jobs
+
+    def _note_lost(self, jobs: set[Key]) -> None:
+        if self._resource is not Resource.QUANTUM_TRAINING_JOBS:
+            self._lost |= jobs
+
+    def _vanished(self, there: set[Key], version: int) -> Iterator[Object]:
+        return (obj for key, obj in self.objects.items() if key not in there and _version(obj) <= version)
+
+    def _take(self, key: Key) -> Key | None:
+        """Removes an object; returns its job."""
+        known = self.objects.pop(key, None)
+        job = None if known is None else job_of(self._resource, known)
+        if job:
+            left = self._of_job[job]
+            del left[key]
+            if not left:
+                del self._of_job[job]
+        return job
+
+
+def _key(obj: Object) -> Key:
+    return obj["metadata"]["namespace"], obj["metadata"]["name"]
+
+
+def _version(obj: Object) -> int:
+    return int(obj["metadata"]["resourceVersion"])

@@ -1,0 +1,192 @@
+"""A client that reads what the watches have delivered, and writes to the API server.
+
+It is right on stale data:
+
+* What a write returns is in the cache before the next decision, so nothing is done twice because its event is late.
+* A write of which the outcome is not known, or which was refused because the object has changed, puts the object in
+  doubt. The next pass reads it from the API server, unless its event has arrived by then.
+* A job whose child is gone is read, too. Children go with their job, and the watch of jobs may be behind: without this,
+  they would be created again and again for a job that is deleted.
+* Everything else follows from exact preconditions: a status or a deletion that was decided on an old state is refused.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from qtj_operator.api.names import LABEL_JOB
+from qtj_operator.controller.cache import CACHED, Cache, job_of
+from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
+
+__all__ = ["CachedClient"]
+
+_MANY = 10
+"""Objects in doubt that are read one by one; more are read with one list."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Doubt:
+    """An object of which the cache may not know the newest state.
+
+    Attributes:
+        job: Whose it is.
+        known: The state that is in doubt.
+        lasting: Whether only a read ends the doubt: a newer state that arrives may be from before the object's end.
+    """
+
+    job: Key | None
+    known: Object | None
+    lasting: bool = False
+
+
+class CachedClient:
+    """A `qtj_operator.controller.client.Client` in front of another one.
+
+    Resources that are not watched are read from the API server: nodes, of which only few are asked for, PodGroups and
+    Events.
+
+    Args:
+        live: The API server.
+        cache: What the watches have delivered.
+        hint: Called with the key of a job that is worth a look, because a read has found something new.
+    """
+
+    def __init__(self, live: Client, cache: Cache, hint: Callable[[Key], None]) -> None:
+        self._live = live
+        self._cache = cache
+        self._hint = hint
+        self._doubts: dict[tuple[Resource, str, str], _Doubt] = {}
+
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
+        """See `Client.get`."""
+        if resource not in CACHED or namespace is None:
+            return await self._live.get(resource, namespace, name)
+        is_job = resource is Resource.QUANTUM_TRAINING_JOBS
+        if is_job and self._cache.has_lost_a_child((namespace, name)):
+            self._doubts[resource, namespace, name] = _Doubt((namespace, name), None, lasting=True)
+        doubtful = self._is_doubtful(resource, namespace, name)
+        found = await self._read(resource, namespace, name) if doubtful else self._cache.get(resource, namespace, name)
+        if found is None and is_job:
+            self._forget((namespace, name))
+        return found
+
+    async def list(
+        self, resource: Resource, namespace: str | None, labels: Mapping[str, str], *, fresh: bool = False
+    ) -> Sequence[Object]:
+        """See `Client.list`; what is in doubt of the jobs that are asked for is read first."""
+        if resource not in CACHED or not (resource is Resource.QUANTUM_TRAINING_JOBS or LABEL_JOB in labels):
+            return await self._live.list(resource, namespace, labels)  # what has no label of a job is not watched
+        selected = self._cache.select(resource, namespace, labels)
+        doubtful = [address for address in self._doubtful(resource, namespace, labels) if self._is_doubtful(*address)]
+        if fresh or len(doubtful) > _MANY:
+            return await self._read_all(resource, namespace, labels, selected)
+        for address in doubtful:
+            await self._read(*address)
+        return self._cache.select(resource, namespace, labels) if doubtful else selected
+
+    async def create(self, resource: Resource, manifest: Object) -> Object:
+        """See `Client.create`."""
+        try:
+            created = await self._live.create(resource, manifest)
+        except ApiError as error:
+            if not error.final:
+                self._doubt(resource, manifest)
+            raise
+        return self._written(resource, created)
+
+    async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> Object:
+        """See `Client.patch`."""
+        try:
+            patched = await self._live.patch(resource, namespace, name, operations)
+        except ApiError:
+            self._doubt_known(resource, namespace, name)
+            raise
+        return self._written(resource, patched)
+
+    async def delete(
+        self, resource: Resource, namespace: str, name: str, version: str, *, force: bool = False
+    ) -> Object | None:
+        """See `Client.delete`."""
+        try:
+            left = await self._live.delete(resource, namespace, name, version, force=force)
+        except ApiError:
+            self._doubt_known(resource, namespace, name)
+            raise
+        if left is None:
+            self._doubt_known(resource, namespace, name)
+            return None
+        return self._written(resource, left)
+
+    async def replace_status(self, resource: Resource, obj: Object) -> Object:
+        """See `Client.replace_status`."""
+        try:
+            written = await self._live.replace_status(resource, obj)
+        except ApiError:
+            self._doubt(resource, obj)
+            raise
+        return self._written(resource, written)
+
+    def _written(self, resource: Resource, obj: Object) -> Object:
+        if resource in CACHED:
+            self._cache.put(resource, obj)
+        return obj
+
+    def _doubt_known(self, resource: Resource, namespace: str, name: str) -> None:
+        known = self._cache.get(resource, namespace, name) if resource in CACHED else None
+        if known is not None:
+            self._doubt(resource, known)
+
+    def _doubt(self, resource: Resource, obj: Object) -> None:
+        if resource in CACHED:
+            address = (resource, obj["metadata"]["namespace"], obj["metadata"]["name"])
+            self._doubts[address] = _Doubt(job_of(resource, obj), self._cache.get(*address))
+
+    def _doubtful(
+        self, resource: Resource, namespace: str | None, labels: Mapping[str, str]
+    ) -> Sequence[tuple[Resource, str, str]]:
+        """Returns what is in doubt of a resource and a job; a list of jobs asks for no certainty."""
+        job = labels.get(LABEL_JOB)
+        return [
+            address
+            for address, doubt in self._doubts.items()
+            if address[0] is resource and doubt.job is not None and doubt.job == (namespace, job)
+        ]
+
+    def _is_doubtful(self, resource: Resource, namespace: str, name: str) -> bool:
+        """Whether an object is in doubt still: a newer state of it has not arrived since."""
+        address = (resource, namespace, name)
+        doubt = self._doubts.get(address)
+        if doubt is None:
+            return False
+        if doubt.lasting or self._cache.get(*address) is doubt.known:
+            return True
+        del self._doubts[address]
+        return False
+
+    def _forget(self, job: Key) -> None:
+        """Drops what is in doubt of a job that is gone: nobody reads it again."""
+        self._doubts = {address: doubt for address, doubt in self._doubts.items() if doubt.job != job}
+
+    async def _read(self, resource: Resource, namespace: str, name: str) -> Object | None:
+        known = self._cache.get(resource, namespace, name)
+        found = await self._live.get(resource, namespace, name)
+        self._doubts.pop((resource, namespace, name), None)
+        if known is not None and (found is None or found["metadata"]["uid"] != known["metadata"]["uid"]):
+            self._cache.forget(resource, known)
+        job = found and job_of(resource, found)
+        if found is not None and self._cache.put(resource, found) and job:
+            self._hint(job)  # its event will be no news, and the pass may have decided already
+        return found
+
+    async def _read_all(
+        self, resource: Resource, namespace: str | None, labels: Mapping[str, str], known: Sequence[Object]
+    ) -> Sequence[Object]:
+        found = await self._live.list(resource, namespace, labels)
+        for address in self._doubtful(resource, namespace, labels):
+            del self._doubts[address]
+        there = {obj["metadata"]["uid"] for obj in found}
+        for obj in found:
+            self._cache.put(resource, obj)
+        for obj in known:
+            if obj["metadata"]["uid"] not in there:
+                self._cache.remove(resource, obj)  # not for good: perhaps only its label is gone
+        return self._cache.select(resource, namespace, labels)

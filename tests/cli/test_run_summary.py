@@ -1,0 +1,156 @@
+"""Phase, epoch, loss and age of a run, as `qtj list` and `qtj status` show them."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from qtj.runs.summary import began, epoch_and_loss, shown_phase
+from tests.cli.qtj import qtj
+from tests.cli.recorded import epochs, found, make_run, write_epochs
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+def ago(**age: float) -> dict[str, Any]:
+    return {"metadata": {}, "status": {"startTime": (datetime.now(UTC) - timedelta(**age)).isoformat()}}
+
+
+@pytest.mark.parametrize(
+    ("progress", "expected"),
+    [
+        (None, ("", "")),
+        ({"epoch": 3}, ("3", "")),
+        ({"epoch": 0, "epochs": 5}, ("0/5", "")),
+        ({"epoch": 3, "epochs": 5, "loss": 0.123456}, ("3/5", "0.1235")),
+        ({"epoch": 3, "loss": 0.0}, ("3", "0")),
+    ],
+)
+def test_epoch_and_loss_are_those_of_the_status(progress: dict[str, Any] | None, expected: tuple[str, str]) -> None:
+    make_run(phase="Running", progress=progress)
+
+    assert epoch_and_loss(found()) == expected
+
+
+def test_an_epoch_that_is_recorded_since_the_last_poll_counts() -> None:
+    run = make_run(phase="Running", attempt=1, progress={"epoch": 1, "epochs": 5, "loss": 0.9})
+    write_epochs(run.path, *epochs(0.9, 0.5))
+
+    assert epoch_and_loss(found()) == ("2/5", "0.5")
+
+
+def test_without_any_poll_the_recorded_epochs_count() -> None:
+    run = make_run(phase="Running", attempt=2)
+    write_epochs(run.path, *epochs(0.9))
+
+    assert epoch_and_loss(found()) == ("1", "0.9")
+
+
+def test_a_recorded_epoch_without_a_loss_shows_none_of_before() -> None:
+    run = make_run(phase="Running", attempt=1, progress={"epoch": 1, "epochs": 5, "loss": 0.9})
+    write_epochs(run.path, {"epoch": 2, "attempt": 1})
+
+    assert epoch_and_loss(found()) == ("2/5", "")
+
+
+def test_the_epochs_of_an_earlier_attempt_are_not_those_of_this_one() -> None:
+    run = make_run(phase="Running", attempt=2, progress={"epoch": 1, "epochs": 5, "loss": 0.9})
+    write_epochs(run.path, *epochs(0.9, 0.5, 0.4, attempt=1))
+
+    assert epoch_and_loss(found()) == ("1/5", "0.9")
+
+
+def test_an_attempt_that_the_status_does_not_count_is_the_first() -> None:
+    run = make_run(phase="Running", progress={"epoch": 1, "epochs": 5, "loss": 0.9})
+    write_epochs(run.path, *epochs(0.9, 0.5))
+
+    assert epoch_and_loss(found()) == ("2/5", "0.5")
+
+
+def test_of_one_epoch_the_polled_loss_is_shown() -> None:
+    run = make_run(phase="Running", attempt=1, progress={"epoch": 2, "epochs": 5, "loss": 0.4})
+    write_epochs(run.path, *epochs(0.9, 0.5))
+
+    assert epoch_and_loss(found()) == ("2/5", "0.4")
+
+
+def test_a_poll_that_is_later_than_the_record_counts() -> None:
+    run = make_run(phase="Running", attempt=1, progress={"epoch": 3, "epochs": 5, "loss": 0.3})
+    write_epochs(run.path, *epochs(0.9, 0.5))
+
+    assert epoch_and_loss(found()) == ("3/5", "0.3")
+
+
+def test_a_record_that_cannot_be_read_hides_nothing_of_the_status() -> None:
+    run = make_run(phase="Running", progress={"epoch": 3, "epochs": 5, "loss": 0.3})
+    (run.path / "progress.jsonl").mkdir()
+
+    assert epoch_and_loss(found()) == ("3/5", "0.3")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "shown"),
+    [("Complete", "Complete"), ("Failed", "Failed"), ("Running", "Interrupted"), ("Suspended", "Interrupted")],
+)
+def test_a_job_that_nobody_runs_any_more_was_interrupted_unless_it_has_finished(recorded: str, shown: str) -> None:
+    make_run(phase=recorded)
+
+    assert shown_phase(found()) == shown
+
+
+def test_a_job_that_is_run_has_its_own_phase_until_it_is_asked_to_stop() -> None:
+    run = make_run(phase="Restarting")
+    run.claim()
+    recorded = found()
+
+    running = shown_phase(recorded)
+    run.ask_to_stop(at_once=False)
+    stopping = shown_phase(recorded)
+    run.release()
+
+    assert (running, stopping) == ("Restarting", "Stopping")
+
+
+def test_a_request_to_stop_that_outlived_its_process_stops_nothing() -> None:
+    make_run(phase="Running").ask_to_stop(at_once=False)
+
+    assert shown_phase(found()) == "Interrupted"
+
+
+def test_a_record_that_cannot_be_read_is_listed_as_such() -> None:
+    run = make_run("broken")
+    (run.path / "job.json").write_text("{")
+
+    assert qtj("list").output.splitlines()[1].split() == [
+        "broken/1", "unreadable", "-", "-", "-", "qtj-artifacts/broken/1",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("age", "text"),
+    [
+        ({"seconds": -30}, "0s ago"),  # a clock that was set back
+        ({"seconds": 0.5}, "0s ago"),
+        ({"seconds": 119}, "119s ago"),
+        ({"seconds": 120}, "2m ago"),
+        ({"minutes": 119.5}, "119m ago"),
+        ({"minutes": 121}, "2h ago"),
+        ({"hours": 47.9}, "47h ago"),
+        ({"hours": 49}, "2d ago"),
+        ({"days": 400}, "400d ago"),
+    ],
+)
+def test_an_age_is_in_the_largest_unit_of_which_it_has_two(age: dict[str, float], text: str) -> None:
+    assert began(ago(**age)) == text
+
+
+def test_a_job_that_the_operator_has_not_started_began_when_it_was_made() -> None:
+    made = (datetime.now(UTC) - timedelta(hours=3)).isoformat()
+
+    assert began({"metadata": {"creationTimestamp": made}, "status": {}}) == "3h ago"
+    assert began({"metadata": {"creationTimestamp": made}}) == "3h ago"
+
+
+@pytest.mark.parametrize("edited", [None, "", "yesterday", 7, "2026-01-01T00:00:00"])
+def test_a_time_that_is_none_is_not_shown(edited: object) -> None:
+    assert began({"metadata": {"creationTimestamp": edited}, "status": None}) == "-"

@@ -1,0 +1,164 @@
+"""`qtj status`: what is known of a run, each in a line, and what can be done next."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qtj.local.folder import Folder
+from qtj.runs.describe import describe
+from tests.cli.qtj import qtj
+from tests.cli.recorded import found, make_run
+
+TIME = "2026-01-01T00:00:00Z"
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+def lines() -> dict[str, str]:
+    """The lines of `qtj status`, by the name at their beginning; of several with one name, the last."""
+    return dict(line.split(maxsplit=1) for line in describe(found()).splitlines())
+
+
+def condition(kind: str, message: str) -> dict[str, Any]:
+    return {"type": kind, "status": "True", "reason": "Because", "message": message, "lastTransitionTime": TIME}
+
+
+def record_event(run: Folder, message: str) -> None:
+    about = {"involvedObject": {"name": "toy"}}
+    run.record_event({"type": "Normal", "reason": "Restarting", "message": message, **about})
+
+
+def test_a_complete_job_has_its_weights_its_metrics_and_its_report(folder: Path) -> None:
+    run = make_run(
+        phase="Complete",
+        conditions=[condition("Complete", "inference is done")],
+        progress={"epoch": 3, "epochs": 3, "loss": 0.25},
+        weights={"uri": "gs://bucket/weights.h5", "sha256": "0" * 64},
+        inference={"phase": "Complete", "run": "1", "metrics": {"accuracy": 0.91666, "mse": 0.125}},
+    )
+    (run.path / "report.html").touch()
+
+    assert describe(found()).splitlines() == [
+        "run         toy/1",
+        "phase       Complete",
+        "why         inference is done",
+        "began       -",
+        "epoch       3/3",
+        "loss        0.25",
+        "weights     gs://bucket/weights.h5",
+        "accuracy    0.9167",
+        "mse         0.125",
+        f"folder      {folder / 'qtj-artifacts/toy/1'}",
+        f"report      {folder / 'qtj-artifacts/toy/1/report.html'}",
+        "next        qtj report toy/1",
+    ]
+
+
+def test_a_failed_job_names_its_reason_its_attempt_and_its_logs() -> None:
+    make_run(phase="Failed", attempt=2, conditions=[condition("Failed", "worker-1 exited with code 1")])
+
+    shown = lines()
+
+    assert (shown["why"], shown["attempt"]) == ("worker-1 exited with code 1", "2")
+    assert shown["next"] == "qtj logs toy/1; qtj run FILE --resume continues the last run of a job"
+
+
+def test_the_first_attempt_is_not_counted() -> None:
+    make_run(phase="Running", attempt=1)
+
+    assert not {"attempt", "epoch", "loss", "weights", "report", "artifacts"} & lines().keys()
+
+
+def test_an_interrupted_run_tells_whether_it_was_stopped() -> None:
+    make_run(phase="Running", conditions=[condition("Running", "2 of 2 replicas are ready")])
+    crashed = lines()["why"]
+    make_run(phase="Suspended", conditions=[condition("Suspended", "spec.suspend is true")])
+
+    assert crashed == "qtj run ended before the job did"
+    assert lines()["why"] == "it was stopped, by Ctrl-C or qtj stop"
+
+
+def test_a_run_that_is_under_way_can_be_attached_to_and_stopped() -> None:
+    run = make_run(phase="Running", conditions=[condition("Running", "2 of 2 replicas are ready")])
+    run.claim()
+    shown = lines()
+    run.release()
+
+    assert (shown["phase"], shown["why"]) == ("Running", "2 of 2 replicas are ready")
+    assert shown["next"] == "qtj attach toy/1, qtj stop toy/1"
+
+
+def test_a_run_that_is_stopping_says_what_it_waits_for() -> None:
+    run = make_run(phase="Running")
+    run.claim()
+    run.ask_to_stop(at_once=True)
+    shown = lines()
+    run.release()
+
+    assert (shown["phase"], shown["why"]) == (
+        "Stopping",
+        "its programs were asked to end, and have not ended yet",
+    )
+
+
+def test_artifacts_in_a_bucket_are_named_beside_the_folder(folder: Path) -> None:
+    make_run(bucket="gs://bucket/toy", phase="Complete")
+
+    assert lines()["artifacts"] == "gs://bucket/toy"
+    assert lines()["folder"] == str(folder / "qtj-artifacts/toy/1")
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "text"),
+    [
+        ({"epoch": 2}, "epoch 2"),
+        ({"epoch": 2, "step": 14}, "epoch 2, step 14"),
+        ({"epoch": 0, "step": 14, "accuracy": 0.5}, "epoch 0, step 14: accuracy 0.5"),
+        (
+            {"epoch": 2, "step": 14, "validationLoss": 0.0, "accuracy": 0.91666},
+            "epoch 2, step 14: validation loss 0, accuracy 0.9167",
+        ),
+    ],
+)
+def test_what_an_evaluator_has_measured_is_one_line(evaluation: dict[str, Any], text: str) -> None:
+    make_run(phase="Running", evaluation=evaluation)
+
+    assert lines()["evaluated"] == text
+
+
+def test_only_the_last_five_events_are_shown_in_their_order() -> None:
+    run = make_run(phase="Failed")
+    for number in range(7):
+        record_event(run, f"attempt {number}")
+
+    events = [line for line in describe(found()).splitlines() if line.startswith("event")]
+
+    assert events == [f"event       Restarting: attempt {number}" for number in range(2, 7)]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"attempt": "two"},
+        {"progress": {"epoch": None}},
+        {"weights": {"sha256": "0"}},
+        {"evaluation": {"step": 3}},
+        {"inference": {"phase": "Complete", "run": "1", "metrics": {"mse": "low"}}},
+        {"conditions": [{"type": "Failed"}, 7]},
+        {"phase": "Melted"},
+        {"startTime": 12},
+        {"replicas": []},
+    ],
+)
+def test_an_edited_status_is_shown_as_far_as_it_can_be_read(damage: dict[str, Any]) -> None:
+    run = make_run(phase="Failed")
+    path = run.path / "job.json"
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps({**record, "status": {**record["status"], **damage}}))
+
+    answers = [qtj(command, "toy") for command in ("status", "list", "report")]
+
+    assert [answer.code for answer in answers] == [0, 0, 0]
+    assert answers[0].output.startswith("run         toy/1\nphase       ")

@@ -1,0 +1,70 @@
+"""What the watches deliver is known, and the jobs concerned are looked at: no more often than something is new."""
+
+import asyncio
+
+from qtj_operator.controller.cache import CACHED, Cache
+from qtj_operator.controller.client import Key, Resource
+from qtj_operator.controller.feed import Feed
+from tests.controller.test_cache import job, pod
+
+JOBS, PODS = Resource.QUANTUM_TRAINING_JOBS, Resource.PODS
+KEY = ("lab", "qcnn")
+
+
+def fed() -> tuple[Feed, Cache, list[Key]]:
+    cache, hints = Cache(), list[Key]()
+    return Feed(cache, hints.append), cache, hints
+
+
+def test_a_job_is_looked_at_for_each_change_of_it_and_of_its_children() -> None:
+    feed, _, hints = fed()
+
+    feed.changed(JOBS, "ADDED", job(1))
+    feed.changed(PODS, "ADDED", pod(2))
+    feed.changed(PODS, "MODIFIED", pod(3))
+    feed.changed(PODS, "DELETED", pod(4))
+
+    assert hints == [KEY] * 4
+
+
+def test_what_is_known_already_is_no_reason_to_look_again() -> None:
+    feed, cache, hints = fed()
+    cache.put(PODS, pod(3))
+
+    feed.changed(PODS, "MODIFIED", pod(3))
+    feed.changed(PODS, "DELETED", pod(4))
+    feed.changed(PODS, "DELETED", pod(4))
+
+    assert hints == [KEY]
+
+
+def test_a_creation_is_looked_at_although_its_answer_came_first() -> None:
+    feed, cache, hints = fed()
+    cache.put(PODS, pod(3))
+
+    feed.changed(PODS, "ADDED", pod(3))
+
+    assert hints == [KEY]
+
+
+def test_after_a_gap_the_jobs_are_looked_at_for_which_something_is_new() -> None:
+    feed, _, hints = fed()
+    feed.listed(PODS, [pod(1), pod(2, "b", uid="b", job="other")], "5")
+    hints.clear()
+
+    feed.listed(PODS, [pod(2, "b", uid="b", job="other")], "9")
+
+    assert hints == [KEY]
+
+
+async def test_nobody_decides_before_everything_was_listed_once() -> None:
+    feed, _, _ = fed()
+    waiting = asyncio.create_task(feed.filled())
+    for resource in CACHED:
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        assert not feed.is_filled
+        feed.listed(resource, [], "1")
+
+    await waiting
+    assert feed.is_filled

@@ -1,0 +1,68 @@
+"""`qtj operator` that cannot run ends with one sentence that says what to do."""
+
+import json
+from pathlib import Path
+
+from tests.controller.apiserver import KUBECONFIG, ApiServer, free_port
+from tests.controller.conftest import install_crd
+from tests.controller.operator_process import ended, environment
+
+
+def test_an_error_that_ends_it_is_a_json_line_too(tmp_path: Path) -> None:
+    code, said = ended("operator", "--port=0", "--log-format=json", env=environment(tmp_path))
+
+    last = json.loads(said.splitlines()[-1])
+    assert code == 1
+    assert last["levelname"] == "CRITICAL"
+    assert (
+        last["message"] == "no cluster to talk to: there is no file ~/.kube/config; set KUBECONFIG to your kubeconfig"
+    )
+
+
+def test_without_a_crd_it_says_how_to_install_it(api_server: ApiServer, tmp_path: Path) -> None:
+    api_server.kubectl("delete", "crd", "quantumtrainingjobs.quantumtraining.dev")
+    try:
+        code, said = ended("operator", "--port=0", env=environment(tmp_path, KUBECONFIG=str(api_server.kubeconfig)))
+    finally:
+        install_crd(api_server)
+
+    assert code == 1
+    assert said == "qtj: the cluster has no quantumtraining.dev/v1alpha1: kubectl apply -f crds/\n"
+
+
+def test_without_a_cluster_it_says_what_to_set(tmp_path: Path) -> None:
+    code, said = ended("operator", "--port=0", env=environment(tmp_path))
+
+    assert code == 1
+    assert said == "qtj: no cluster to talk to: there is no file ~/.kube/config; set KUBECONFIG to your kubeconfig\n"
+
+
+def test_a_kubeconfig_that_is_none_is_named(tmp_path: Path) -> None:
+    nonsense = tmp_path / "kubeconfig"
+    nonsense.write_text("clusters: [")
+
+    code, said = ended("operator", "--port=0", env=environment(tmp_path, KUBECONFIG=str(nonsense)))
+
+    assert code == 1
+    assert said.startswith(f"qtj: no cluster to talk to: {nonsense} is no usable kubeconfig (")
+    assert said.count("\n") == 1
+
+
+def test_a_cluster_that_does_not_answer_is_named(tmp_path: Path) -> None:
+    lost = tmp_path / "kubeconfig"
+    lost.write_text(KUBECONFIG.format(url=f"https://127.0.0.1:{free_port()}", token="any"))
+
+    code, said = ended("operator", "--port=0", env=environment(tmp_path, KUBECONFIG=str(lost)))
+
+    assert code == 1
+    assert said.startswith("qtj: the API server cannot be reached: ")
+    assert said.count("\n") == 1
+
+
+def test_a_port_that_is_taken_is_named(api_server: ApiServer, tmp_path: Path) -> None:
+    taken = api_server.url.rpartition(":")[2]
+
+    code, said = ended("operator", f"--port={taken}", env=environment(tmp_path, KUBECONFIG=str(api_server.kubeconfig)))
+
+    assert code == 1
+    assert said == f"qtj: port {taken} cannot be opened: Address already in use; choose another with --port\n"

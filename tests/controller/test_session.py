@@ -1,0 +1,61 @@
+"""The session of kopf's watch shows each list of jobs, for kopf does not report what vanished between two of them."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import web
+
+from qtj_operator.cluster.session import session
+from qtj_operator.controller.client import Object
+from tests.controller.apiserver import free_port
+
+JOBS = "/apis/quantumtraining.dev/v1alpha1/quantumtrainingjobs"
+OF_A_NAMESPACE = "/apis/quantumtraining.dev/v1alpha1/namespaces/lab/quantumtrainingjobs"
+ANSWER = {"metadata": {"resourceVersion": "7"}, "items": [{"metadata": {"name": "qcnn"}}]}
+
+
+class Server:
+    """An API server with one answer."""
+
+    def __init__(self) -> None:
+        self.url = f"http://127.0.0.1:{free_port()}"
+        self.status = 200
+
+    async def handle(self, _: web.Request) -> web.Response:
+        return web.json_response(ANSWER, status=self.status)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    there, app = Server(), web.Application()
+    app.router.add_get("/{path:.*}", there.handle)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", int(there.url.rpartition(":")[2])).start()
+    yield there
+    await runner.cleanup()
+
+
+async def listed(server: Server, path: str) -> list[tuple[list[Object], str]]:
+    """What the session shows of one request."""
+    shown: list[tuple[list[Object], str]] = []
+    async with session({}, lambda objects, version: shown.append((objects, version))) as http:
+        answer = await http.get(f"{server.url}{path}")
+        assert await answer.json() == ANSWER, "kopf reads it as well"
+    return shown
+
+
+@pytest.mark.parametrize("path", [JOBS, OF_A_NAMESPACE])
+async def test_a_list_of_jobs_is_shown_with_its_version(server: Server, path: str) -> None:
+    assert await listed(server, path) == [(ANSWER["items"], "7")]
+
+
+@pytest.mark.parametrize("path", [f"{JOBS}?watch=true", f"{JOBS}/qcnn", "/apis/quantumtraining.dev/v1alpha1"])
+async def test_a_watch_and_other_answers_are_none(server: Server, path: str) -> None:
+    assert await listed(server, path) == []
+
+
+async def test_a_refusal_is_no_empty_list(server: Server) -> None:
+    server.status = 403
+
+    assert await listed(server, JOBS) == []

@@ -1,0 +1,135 @@
+"""`deploy/policies` on a real API server: what a job of a limited namespace may name, and the answer if it may not."""
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.controller.apiserver import ApiServer, wait_until
+from tests.controller.conftest import api_server, namespace
+from tests.controller.operator_process import EXAMPLE
+from tests.deploy.chart import DEPLOY
+
+__all__ = ["api_server", "namespace"]
+
+NAMESPACE = "limited"
+SOON = 30.0
+QCNN = yaml.safe_load(EXAMPLE.read_text())
+ALLOWED = "registry.example.com/quantum/trainer:1"
+CONTAINER = {"name": "trainer", "image": ALLOWED}
+
+
+def with_pod(**fields: object) -> dict[str, Any]:
+    """The example with other fields in the pod's spec of its template."""
+    job: dict[str, Any] = deepcopy(QCNN)
+    job["spec"]["template"]["spec"] |= fields
+    return job
+
+
+def with_pods(*path: str, **fields: object) -> dict[str, Any]:
+    """The example with a template of its own below a field of the spec."""
+    job: dict[str, Any] = deepcopy(QCNN)
+    holder = job["spec"]
+    for name in path:
+        holder = holder[name]
+    holder["template"] = {"spec": fields}
+    return job
+
+
+@pytest.fixture(scope="module")
+def limited(api_server: ApiServer) -> Iterator[ApiServer]:
+    """An API server with the policy in force in one namespace."""
+    for name in (NAMESPACE, "qtj-system"):
+        api_server.kubectl("create", "namespace", name, check=False)
+    api_server.kubectl("label", "namespace", NAMESPACE, "quantumtraining.dev/limits=enforced")
+    api_server.kubectl("apply", "-k", str(DEPLOY / "policies"))
+    wait_until(lambda: "hostNetwork" in answer(api_server, with_pod(hostNetwork=True)), SOON, "the policy")
+    yield api_server
+    api_server.kubectl("delete", "-k", str(DEPLOY / "policies"))
+    api_server.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
+
+
+def answer(server: ApiServer, job: Mapping[str, Any], namespace: str = NAMESPACE) -> str:
+    return server.kubectl("create", "-n", namespace, "--dry-run=server", "-f", "-", manifest=job, check=False)
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        QCNN,
+        with_pod(containers=[CONTAINER]),
+        with_pod(serviceAccountName="trainer", serviceAccount="trainer"),
+        with_pod(volumes=[{"name": "data", "emptyDir": {}}], hostNetwork=False),
+    ],
+    ids=["the example", "an image of the registry", "an allowed account", "a harmless volume"],
+)
+def test_what_the_lists_allow_is_created(limited: ApiServer, job: Mapping[str, Any]) -> None:
+    assert "created (server dry run)" in answer(limited, job)
+
+
+@pytest.mark.parametrize(
+    ("job", "sentence"),
+    [
+        (
+            with_pod(containers=[CONTAINER | {"image": "evil.example/x"}]),
+            "images are not allowed here: evil.example/x;",
+        ),
+        (
+            with_pod(initContainers=[{"name": "first", "image": "registry.example.com/quantum-evil/x"}]),
+            "images are not allowed here: registry.example.com/quantum-evil/x;",
+        ),
+        (
+            with_pod(volumes=[{"name": "data", "image": {"reference": "evil.example/data"}}]),
+            "images are not allowed here: evil.example/data;",
+        ),
+        (
+            with_pods("replicaSpecs", "Worker", containers=[CONTAINER | {"image": "evil.example/worker"}]),
+            "images are not allowed here: evil.example/worker;",
+        ),
+        (
+            with_pods("inference", containers=[CONTAINER | {"image": "evil.example/infer"}]),
+            "images are not allowed here: evil.example/infer;",
+        ),
+        (with_pod(serviceAccountName="admin"), "service accounts are not allowed here: admin;"),
+        (with_pod(serviceAccount="admin"), "service accounts are not allowed here: admin;"),
+        (with_pod(volumes=[{"name": "node", "hostPath": {"path": "/"}}]), "a volume with hostPath is not allowed here"),
+        (with_pod(hostPID=True), "hostNetwork, hostPID and hostIPC are not allowed here"),
+    ],
+    ids=["image", "prefix", "image volume", "role", "inference", "account", "old account", "hostPath", "hostPID"],
+)
+def test_everything_else_is_refused_with_a_sentence(limited: ApiServer, job: Mapping[str, Any], sentence: str) -> None:
+    assert sentence in answer(limited, job)
+
+
+def test_a_namespace_without_the_label_is_not_limited(limited: ApiServer, namespace: str) -> None:
+    assert "created (server dry run)" in answer(limited, with_pod(serviceAccountName="admin"), namespace)
+
+
+def test_a_job_from_before_the_policy_can_be_suspended_and_deleted_but_get_no_such_pods_again(
+    limited: ApiServer,
+) -> None:
+    bad = with_pod(serviceAccountName="admin")
+    limited.kubectl("label", "namespace", NAMESPACE, "quantumtraining.dev/limits-")
+    wait_until(lambda: "created" in answer(limited, bad), SOON, "a namespace without limits")
+    limited.kubectl("create", "-n", NAMESPACE, "-f", "-", manifest=bad)
+    limited.kubectl("label", "namespace", NAMESPACE, "quantumtraining.dev/limits=enforced")
+    wait_until(lambda: "admin;" in answer(limited, bad | {"metadata": {"name": "other"}}), SOON, "the limits again")
+
+    assert "patched" in patched(limited, '{"spec":{"suspend":true},"metadata":{"labels":{"team":"a"}}}')
+    assert "not allowed here: admin;" in patched(limited, '{"spec":{"template":{"spec":{"priority":1}}}}')
+    assert "deleted" in limited.kubectl("delete", "-n", NAMESPACE, "qtj", "qcnn", "--wait=false")
+
+
+def patched(server: ApiServer, patch: str) -> str:
+    return server.kubectl("patch", "-n", NAMESPACE, "qtj", "qcnn", "--type=merge", f"--patch={patch}", check=False)
+
+
+def test_without_the_lists_nothing_is_created(limited: ApiServer) -> None:
+    limited.kubectl("delete", "configmap", "-n", "qtj-system", "qtj-limits")
+    try:
+        wait_until(lambda: "no params found" in answer(limited, QCNN), SOON, "the lists are gone")
+    finally:
+        limited.kubectl("apply", "-k", str(DEPLOY / "policies"))
+        wait_until(lambda: "created" in answer(limited, QCNN), SOON, "the lists are back")

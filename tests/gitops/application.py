@@ -1,0 +1,133 @@
+"""Applications of Argo CD, and the jobs that come out of them, as a user and a kubelet see them."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from qtj_contract import TerminationMessage
+from tests.controller.apiserver import ApiServer, wait_until
+from tests.controller.operator_process import READY, Cluster
+from tests.controller.test_operator import TRAINED
+from tests.gitops.argocd import NAMESPACE
+from tests.gitops.repository import Repository
+from tests.jobs import a_container, a_template
+
+__all__ = ["GitOps", "job"]
+
+_PATIENCE = 120.0
+"""Seconds for Argo CD to do something; on an idle machine it is two."""
+
+_AUTOMATED = {"automated": {"prune": True, "selfHeal": True}}
+
+Manifest = dict[str, Any]
+
+
+def job(name: str = "qcnn", *, epochs: int = 3, annotations: Mapping[str, str] | None = None, **spec: Any) -> str:
+    """A job of one worker, as it lies in Git."""
+    fields = {
+        "artifacts": {"uri": f"gs://lab-bucket/{name}"},
+        "replicaSpecs": {"Worker": {}},
+        "template": a_template(a_container(args=["train", f"--epochs={epochs}"])),
+        **spec,
+    }
+    metadata = {"name": name, **({"annotations": dict(annotations)} if annotations else {})}
+    kind = {"apiVersion": "quantumtraining.dev/v1alpha1", "kind": "QuantumTrainingJob"}
+    return yaml.safe_dump({**kind, "metadata": metadata, "spec": fields})
+
+
+@dataclass(frozen=True)
+class GitOps:
+    """A namespace that is synced from a repository."""
+
+    server: ApiServer
+    namespace: str
+    repository: Repository
+
+    def application(self, name: str = "", path: str = "jobs", *, automated: bool = False) -> Manifest:
+        """Returns an Application of a folder of the repository."""
+        kind = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}
+        metadata = {
+            "name": name or self.namespace,
+            "namespace": NAMESPACE,
+            "finalizers": ["resources-finalizer.argocd.argoproj.io"],
+        }
+        return {**kind, "metadata": metadata, "spec": self._spec(path, automated=automated)}
+
+    def _spec(self, path: str, *, automated: bool) -> Manifest:
+        return {
+            "project": "default",
+            "source": {"repoURL": self.repository.url, "path": path, "targetRevision": "main"},
+            "destination": {"server": self.server.url, "namespace": self.namespace},
+            "syncPolicy": _AUTOMATED if automated else {},
+        }
+
+    def apply(self, manifest: Manifest) -> None:
+        self.server.kubectl("apply", "-f", "-", manifest=manifest)
+
+    def refresh(self, name: str = "") -> None:
+        """Has Argo CD look into Git now, and not in three minutes."""
+        annotation = "argocd.argoproj.io/refresh=normal"
+        self._kubectl("annotate", "application", name or self.namespace, annotation, "--overwrite")
+
+    def sync(self, name: str = "") -> None:
+        """Presses the button."""
+        operation = '{"operation": {"initiatedBy": {"username": "jane"}, "sync": {"prune": true}}}'
+        self._kubectl("patch", "application", name or self.namespace, "--type=merge", f"--patch={operation}")
+
+    def status(self, name: str = "") -> Manifest:
+        found = self.server.get("application", name or self.namespace, "-n", NAMESPACE)
+        return dict(found.get("status", {}))
+
+    def is_(self, sync: str, health: str, name: str = "") -> bool:
+        return self.state(name) == (sync, health)
+
+    def state(self, name: str = "") -> tuple[str | None, str | None]:
+        """Whether the cluster is as Git says, and how healthy it is."""
+        status = self.status(name)
+        return status.get("sync", {}).get("status"), status.get("health", {}).get("status")
+
+    def becomes(self, sync: str, health: str, name: str = "") -> None:
+        try:
+            self.until(lambda: self.is_(sync, health, name), f"the application to be {sync} and {health}")
+        except AssertionError as problem:
+            raise AssertionError(f"{problem}: {json.dumps(self.status(name))}") from problem
+
+    def annotations(self) -> Mapping[str, str]:
+        """What Argo CD still has to do for somebody."""
+        found = self.server.get("application", self.namespace, "-n", NAMESPACE)
+        return dict(found["metadata"].get("annotations", {}))
+
+    def jobs(self) -> list[str]:
+        return self.server.names("qtj", self.namespace)
+
+    def is_new(self, uid: str) -> bool:
+        """Whether there is one job, qcnn, and it is another object than the one with this uid."""
+        found = [each["metadata"] for each in self.server.get("qtj", "-n", self.namespace)["items"]]
+        return [each["name"] for each in found] == ["qcnn"] and found[0]["uid"] != uid
+
+    def job(self, name: str = "qcnn") -> Manifest:
+        return self.server.get("qtj", name, "-n", self.namespace)
+
+    def until(self, holds: Any, what: str) -> None:
+        wait_until(holds, _PATIENCE, what)
+
+    def has_pod(self, name: str = "qcnn") -> None:
+        pod = f"{name}-worker-0"
+        self.until(lambda: pod in self.server.names("pods", self.namespace), f"the pod {pod}")
+
+    def runs(self, name: str = "qcnn") -> None:
+        """The kubelet starts the worker."""
+        self.has_pod(name)
+        self.server.set_status("pod", self.namespace, f"{name}-worker-0", READY)
+
+    def ends(self, name: str = "qcnn", exit_code: int = 0) -> None:
+        """The worker's program ends, and if well, with weights."""
+        self.has_pod(name)
+        message = TerminationMessage(error="no such file") if exit_code else TRAINED
+        Cluster(self.server, self.namespace).ends(f"{name}-worker-0", exit_code, message)
+
+    def _kubectl(self, *words: str) -> None:
+        self.server.kubectl("-n", NAMESPACE, *words)

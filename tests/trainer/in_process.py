@@ -1,0 +1,73 @@
+"""A program's training in this process: real checkpoints and a real replica, and mistakes that are raised."""
+
+import atexit
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from qtj_trainer.run.array_state import ArrayState
+from qtj_trainer.run.epochs import RunningEpoch, running_epochs
+from qtj_trainer.run.program_training import ProgramTraining
+from qtj_trainer.run.replica import Replica
+from qtj_trainer.run.session import Session
+from qtj_trainer.run.signals import Stop
+from qtj_trainer.run.tree import State
+from qtj_trainer.workloads.options import Options
+
+__all__ = ["Desk", "steps_of", "train"]
+
+
+class _Session(Session):
+    """A session whose mistakes are raised: the real one ends the process."""
+
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self.replica = Replica.join(environment, Stop(), str(folder))
+
+    @contextmanager
+    def mistakes_reported(self) -> Iterator[None]:
+        yield
+
+
+class Desk:
+    """The folder of one job.
+
+    Attributes:
+        folder: Its artifacts.
+    """
+
+    def __init__(self, folder: Path, cleanup: ExitStack) -> None:
+        self.folder = folder
+        self._cleanup = cleanup
+
+    def training(self, state: State, *, epochs: int = 3, environment: Any = None, **options: Any) -> ProgramTraining:
+        """Begins or resumes a training, as a process does."""
+        session = _Session(self.folder, {"QTJ_JOB_UID": "uid-1", **(environment or {})})
+        training = ProgramTraining(session, ArrayState(state), Options(epochs=epochs, **options))
+        self._cleanup.callback(atexit.unregister, training._warn_if_unfinished)
+        return training
+
+    def epochs(self, state: State, **options: Any) -> Iterator[RunningEpoch]:
+        """Yields the epochs that are left to a program."""
+        return running_epochs(self.training(state, **options))
+
+    @property
+    def stored(self) -> list[int]:
+        """The steps of the stored checkpoints."""
+        return [int(path.name.partition("-")[0]) for path in sorted(self.folder.glob("checkpoints/uid-1/*"))]
+
+
+def steps_of(epoch: RunningEpoch, items: Any = 3, loss: float | None = 0.5) -> list[Any]:
+    """Trains an epoch, and returns the items of its steps."""
+    done = []
+    for item in epoch.steps(items):
+        epoch.step(loss=loss)
+        done.append(item)
+    return done
+
+
+def train(epochs: Iterable[RunningEpoch], items: Any, each: Callable[[RunningEpoch, Any], object]) -> None:
+    """Trains epochs, with a call in each of their steps."""
+    for epoch in epochs:
+        for item in epoch.steps(items):
+            each(epoch, item)

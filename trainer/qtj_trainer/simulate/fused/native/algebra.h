@@ -1,0 +1,11 @@
+/* 4x4 matrices in double precision: what is done once per call, not once per amplitude. */
+#ifndef QTJ_ALGEBRA_H
+#define QTJ_ALGEBRA_H
+
+#include "work.h"
+
+Piece prepare_gate, prepare_kind, pull_term; /* before a sweep, in this order */
+Piece example_values, weigh_observables;     /* after the values' sweep; before the gradients', for a group */
+Piece term_sums, kind_gradient;              /* after a gradients' sweep, in this order */
+
+#endif

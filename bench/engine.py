@@ -100,7 +100,7 @@ def started(names: list[str], case: Case, threads: int, other_python: str) -> It
 
 
 def measure(case: Case, threads: int, names: list[str], options: argparse.Namespace) -> list[Runner]:
-    """Lets all engines take turns at one case; who has spent its seconds sits out the rounds that are left."""
+    """Runs one case with all engines in turns; an engine that has used its seconds skips the other rounds."""
     with started(names, case, threads, options.other_python) as runners:
         for runner in runners:  # the first result of each alone: it may compile
             runner.ask("first", options.patience)
@@ -196,7 +196,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--engines", nargs="+", default=["fused", "tfq", "tensorcircuit", "lightning", "qulacs"])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=30, help="an engine that has spent so many sits out")
+    parser.add_argument("--seconds", type=float, default=30, help="after so many, an engine skips the other rounds")
     parser.add_argument("--patience", type=float, default=120, help="seconds one gradient may take")
     parser.add_argument("--other-python", default=sys.executable, help="has requirements/bench.txt")
     parser.add_argument("--output", type=Path)

@@ -5,7 +5,9 @@ Layers, each importing only from those below it::
     commands                      each command with its options
     board, create, doctor,        TensorBoard; new jobs; checks of this machine;
     report                        the results of a run
+    monitor                       jobs of this machine and of a cluster: their phase, replicas, logs and events
     runs, retry                   runs on this machine; a failed job on a cluster, restarted
+    cluster                       a connection to a cluster
     preview                       what a job would create and need
     checks                        all checks of a job before it is started
     files                         files with jobs: YAML with the line of each field
@@ -18,17 +20,30 @@ import errno
 import io
 import sys
 
-__all__ = ["app"]
+__all__ = ["app", "kubectl_plugin"]
 
 
 def app(prog_name: str | None = None) -> None:
     """Runs the command line. This is imported first: Ctrl-C may be pressed during the other imports."""
+    _run(prog_name, on_cluster=False)
+
+
+def kubectl_plugin() -> None:
+    """Runs the same command line as `kubectl qtj`, which kubectl finds by the name of the program kubectl-qtj.
+
+    Jobs are those of the cluster then, without --cluster.
+    """
+    _run("kubectl qtj", on_cluster=True)
+
+
+def _run(prog_name: str | None, *, on_cluster: bool) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):  # a character that its encoding lacks is written as an escape
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
+        from qtj.commands.main import ON_CLUSTER  # noqa: PLC0415
         from qtj.commands.main import app as commands  # noqa: PLC0415
 
-        commands(prog_name=prog_name)
+        commands(prog_name=prog_name, default_map=ON_CLUSTER if on_cluster else {})
     except KeyboardInterrupt:
         sys.exit(130)
     except OSError as problem:

@@ -1,17 +1,13 @@
 """`qtj retry`: lets a failed job on a cluster continue."""
 
-import asyncio
-import logging
 from dataclasses import dataclass
 
-from kubernetes.aio import config
-
+from qtj.cluster.connection import on_cluster
+from qtj.cluster.jobs import job_named
 from qtj.terminal.errors import InputError
-from qtj_operator.cluster.api import connect
-from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
-from qtj_operator.controller.metrics import Metrics
+from qtj_operator.controller.client import Client, Key, Object, Resource
 
-__all__ = ["Retried", "current_namespace", "raise_retry", "retry_job"]
+__all__ = ["Retried", "raise_retry", "retry_job"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,27 +34,17 @@ def retry_job(name: str, namespace: str | None, *, dry_run: bool = False) -> Ret
     Raises:
         InputError: There is no such job, it has not failed, or the API server refuses.
     """
-    logging.getLogger("kubernetes").setLevel(logging.CRITICAL)  # its errors become one sentence
-    try:
-        return asyncio.run(_retry(name, namespace, dry_run=dry_run))
-    except ApiError as error:
-        raise InputError(f"{name} cannot be retried: {error}") from None
-
-
-async def _retry(name: str, namespace: str | None, *, dry_run: bool) -> Retried:
-    client = await connect(Metrics())
-    try:
-        return await raise_retry(client, (namespace or current_namespace(), name), dry_run=dry_run)
-    finally:
-        await client.close()
+    return on_cluster(
+        lambda client, where: raise_retry(client, (where, name), dry_run=dry_run),
+        namespace,
+        f"{name} cannot be retried",
+    )
 
 
 async def raise_retry(client: Client, key: Key, *, dry_run: bool = False) -> Retried:
     """See `retry_job`."""
     namespace, name = key
-    job = await client.get(Resource.QUANTUM_TRAINING_JOBS, namespace, name)
-    if job is None:
-        raise InputError(f"there is no job {name} in namespace {namespace}: `kubectl get qtj -A` lists all")
+    job = await job_named(client, key)
     status = job.get("status") or {}
     phase = status.get("phase", "Pending")
     if phase != "Failed":
@@ -82,13 +68,3 @@ def _what_follows(job: Object, *, dry_run: bool) -> str:
     held = ", once the job is no longer suspended" if spec.get("suspend") else ""
     becomes = f"would be {spec['retry']} (nothing was changed: --dry-run)" if dry_run else f"is {spec['retry']} now"
     return f"spec.retry of {name} {becomes}: {'inference runs again' if trained else next_attempt}{held}"
-
-
-def current_namespace() -> str:
-    """Returns the namespace of the current context of the kubeconfig."""
-    try:
-        _, current = config.list_kube_config_contexts()
-    except config.ConfigException:  # in a pod there is none
-        return "default"
-    namespace: str = current["context"].get("namespace") or "default"
-    return namespace

@@ -1,5 +1,6 @@
 """Runs that are recorded in the current folder, without any process."""
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -7,10 +8,12 @@ from typing import Any
 
 from qtj.local.folder import Folder
 from qtj.local.history import History
+from qtj.monitor.local_source import LocalSource
+from qtj.monitor.text import status_text
 from qtj.runs.folders import RecordedRun, find_run
 from tests.local.laptop import Manifest, toy_job
 
-__all__ = ["epochs", "make_run", "recorded", "write_epochs"]
+__all__ = ["described", "epochs", "found", "make_run", "recorded", "write_epochs"]
 
 
 def recorded(job: str = "toy", spec: Manifest | None = None, **status: Any) -> Manifest:
@@ -40,6 +43,12 @@ def make_run(job: str = "toy", *, changed: float | None = None, bucket: str | No
 
 def found(name: str = "toy") -> RecordedRun:
     return find_run(name)
+
+
+def described() -> str:
+    """Returns what `qtj status` prints of the run."""
+    (seen,) = asyncio.run(LocalSource(lambda: [found()]).look())
+    return status_text(seen)
 
 
 def epochs(*losses: float, attempt: int = 1, first: int = 1) -> list[Manifest]:

@@ -1,10 +1,11 @@
 """The time that a training still needs, from the statuses so far."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from qtj.runs.eta import Eta
+from qtj.runs.eta import Eta, estimated_left
 
 
 def status(attempt: int = 1, phase: str = "Running", **progress: Any) -> dict[str, Any]:
@@ -69,3 +70,29 @@ def test_each_job_has_its_own_pace() -> None:
 
     assert eta.of("a", status(step=20, steps=100), 10) == "0:01:20 left"
     assert eta.of("b", status(step=55, steps=100), 45) == "0:00:45 left"
+
+
+NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("known", "left"),
+    [
+        (status(epoch=0, step=10, steps=110), "about 0:01:40 left"),
+        (status(epoch=5, epochs=25), "about 0:00:40 left"),
+        ({**status(attempt=2, step=60, steps=110), "checkpointStep": 50}, "about 0:00:50 left"),
+        ({**status(attempt=2, step=40, steps=110), "checkpointStep": 50}, ""),
+        ({**status(attempt=2, epoch=5, epochs=25), "checkpointStep": 50}, ""),
+        (status(epoch=5), ""),
+        (status(epoch=25, epochs=25), ""),
+        (status(phase="Restarting", step=10, steps=110), ""),
+    ],
+)
+def test_of_one_moment_the_time_left_follows_from_the_start_of_the_attempt(known: dict[str, Any], left: str) -> None:
+    begun = {**known, "attemptStartTime": "2030-01-01T12:00:00Z"}
+
+    assert estimated_left(begun, NOON + timedelta(seconds=10)) == left
+
+
+def test_an_attempt_without_a_start_has_no_time_left() -> None:
+    assert estimated_left(status(step=10, steps=110), NOON) == ""

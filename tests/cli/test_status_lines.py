@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from qtj.local.folder import Folder
-from qtj.runs.describe import describe
 from tests.cli.qtj import qtj
-from tests.cli.recorded import found, make_run
+from tests.cli.recorded import described, make_run
 
 TIME = "2026-01-01T00:00:00Z"
 
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 def lines() -> dict[str, str]:
     """The lines of `qtj status`, by the name at their beginning; of several with one name, the last."""
-    return dict(line.split(maxsplit=1) for line in describe(found()).splitlines())
+    return dict(line.split(maxsplit=1) for line in described().splitlines())
 
 
 def condition(kind: str, message: str) -> dict[str, Any]:
@@ -40,7 +39,7 @@ def test_a_complete_job_has_its_weights_its_metrics_and_its_report(folder: Path)
     )
     (run.path / "report.html").touch()
 
-    assert describe(found()).splitlines() == [
+    assert described().splitlines() == [
         "run         toy/1",
         "phase       Complete",
         "why         inference is done",
@@ -133,7 +132,7 @@ def test_only_the_last_five_events_are_shown_in_their_order() -> None:
     for number in range(7):
         record_event(run, f"attempt {number}")
 
-    events = [line for line in describe(found()).splitlines() if line.startswith("event")]
+    events = [line for line in described().splitlines() if line.startswith("event")]
 
     assert events == [f"event       Restarting: attempt {number}" for number in range(2, 7)]
 

@@ -19,7 +19,16 @@ from typing import Any
 
 from tests.cluster.tools import KUBERNETES, program
 
-__all__ = ["ApiServer", "Machine", "Programs", "find_programs", "free_port", "wait_until"]
+__all__ = [
+    "ApiServer",
+    "Machine",
+    "Programs",
+    "find_programs",
+    "free_port",
+    "process_running",
+    "unverified",
+    "wait_until",
+]
 
 READY_SECONDS = 120.0
 TOKEN = "token"
@@ -117,14 +126,14 @@ class Machine:
     def etcd(self) -> AbstractContextManager[None]:
         """Starts etcd alone."""
         argv = _etcd(self._programs.etcd, self._folder, self._store, self._peers)
-        return _running(argv, self._folder / "etcd.log")
+        return process_running(argv, self._folder / "etcd.log")
 
     @contextmanager
     def apiserver(self) -> Iterator[ApiServer]:
         """Starts kube-apiserver alone, and waits until it is ready."""
         url, log = f"https://127.0.0.1:{self.port}", self._folder / "apiserver.log"
         argv = _apiserver(self._programs.apiserver, self._folder, self._store, self.port)
-        with _running(argv, log):
+        with process_running(argv, log):
             wait_until(lambda: _ready(url), READY_SECONDS, f"the API server to be ready: see {log}")
             yield ApiServer(url, self.kubeconfig(self.port), self._programs)
 
@@ -189,8 +198,12 @@ def _apiserver(path: str, folder: Path, store: int, port: int) -> Sequence[str]:
 
 
 @contextmanager
-def _running(argv: Sequence[str], log: Path) -> Iterator[None]:
-    with log.open("w") as output, subprocess.Popen(argv, stdout=output, stderr=output) as process:
+def process_running(argv: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Runs a program until the context ends."""
+    with (
+        log.open("w") as output,
+        subprocess.Popen(argv, env=environment, stdout=output, stderr=output) as process,
+    ):
         try:
             yield
         finally:
@@ -201,12 +214,17 @@ def _running(argv: Sequence[str], log: Path) -> Iterator[None]:
                 process.kill()
 
 
-def _ready(url: str) -> bool:
-    request = urllib.request.Request(f"{url}/readyz", headers={"Authorization": f"Bearer {TOKEN}"})
+def unverified() -> ssl.SSLContext:
+    """Returns what accepts the certificate that an API server has made for itself."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+def _ready(url: str) -> bool:
+    request = urllib.request.Request(f"{url}/readyz", headers={"Authorization": f"Bearer {TOKEN}"})
     try:
-        with urllib.request.urlopen(request, timeout=2, context=context) as answer:
+        with urllib.request.urlopen(request, timeout=2, context=unverified()) as answer:
             return bool(answer.status == 200)
     except OSError:
         return False

@@ -10,6 +10,7 @@ import pytest
 from qtj_operator.controller.client import Client
 from tests.controller.api_objects import connected
 from tests.controller.apiserver import ApiServer, Machine, Programs, find_programs, wait_until
+from tests.controller.cluster_jobs import Place
 from tests.controller.memory import Cluster
 
 CRD = Path(__file__).parents[2] / "crds" / "quantumtrainingjobs.quantumtraining.dev.yaml"
@@ -46,6 +47,14 @@ def namespace(api_server: ApiServer) -> str:
     name = f"test-{next(_COUNT)}"
     api_server.kubectl("create", "namespace", name)
     return name
+
+
+@pytest.fixture
+def place(api_server: ApiServer, namespace: str, tmp_path: Path) -> Iterator[Place]:
+    """The namespace of this test, with `kubectl qtj` in it."""
+    place = Place(api_server, namespace, tmp_path)
+    yield place
+    place.clean_up()
 
 
 @pytest.fixture(params=["memory", "kube-apiserver"])

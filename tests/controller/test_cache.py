@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.controller.cache import CACHED, Cache
+from qtj_operator.controller.cache import AWAITED, Cache
 from qtj_operator.controller.client import Resource
 
 JOBS, PODS = Resource.QUANTUM_TRAINING_JOBS, Resource.PODS
@@ -94,6 +94,37 @@ def test_an_event_that_is_late_does_not_bring_back_what_a_list_did_not_name() ->
     assert cache.put(PODS, pod(21))
 
 
+def test_a_list_with_an_older_state_than_the_one_that_is_known_is_right() -> None:
+    """etcd was restored from a backup with versions that go on (`--bump-revision`): what came after it is undone."""
+    cache = Cache()
+    cache.replace(PODS, [pod(10, phase="Running"), pod(12, "back", uid="back")], "20")
+    cache.put(PODS, pod(25, phase="Succeeded"))
+    cache.remove(PODS, pod(26, "back", uid="back"))
+
+    news = cache.replace(PODS, [pod(10), pod(12, "back", uid="back")], "1000000")
+
+    assert (version(cache), version(cache, "back")) == ("10", "12")
+    assert news == {("lab", "qcnn")}
+
+
+def test_a_list_does_not_undo_what_was_written_or_deleted_after_it() -> None:
+    cache = Cache()
+    cache.put(PODS, pod(25))
+    cache.put(PODS, pod(11, "b", uid="b"))
+    cache.forget(PODS, pod(11, "b", uid="b"))
+
+    news = cache.replace(PODS, [pod(10), pod(11, "b", uid="b")], "20")
+
+    assert (version(cache), version(cache, "b"), news) == ("25", None, set())
+
+
+def test_a_list_names_the_job_that_has_lost_its_child_to_another_one() -> None:
+    cache = Cache()
+    cache.put(PODS, pod(1))
+
+    assert cache.replace(PODS, [pod(2, job="other")], "3") == {("lab", "qcnn"), ("lab", "other")}
+
+
 def test_objects_are_found_by_their_job_and_by_no_other() -> None:
     cache = Cache()
     cache.put(PODS, pod(1, "a", uid="a"))
@@ -123,11 +154,11 @@ def test_an_object_of_no_job_is_not_kept_for_no_event_would_tell_of_its_end() ->
 def test_it_is_filled_once_every_resource_was_listed_even_if_there_is_nothing() -> None:
     cache = Cache()
     filled = []
-    for resource in CACHED:
+    for resource in AWAITED:
         filled.append(cache.is_filled())
         cache.replace(resource, [], "1")
 
-    assert filled == [False] * len(CACHED)
+    assert filled == [False] * len(AWAITED)
     assert cache.is_filled()
 
 

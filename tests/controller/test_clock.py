@@ -29,7 +29,7 @@ class Clocks:
         sent = self.seconds
         said = NOON + timedelta(seconds=sent - 1000 + there + off)
         self.seconds += there + back
-        self.clock.told(format_datetime(said, usegmt=True), sent)
+        self.clock.update(format_datetime(said, usegmt=True), sent)
 
     def waits(self, seconds: float) -> None:
         self.seconds += seconds

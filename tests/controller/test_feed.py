@@ -2,7 +2,7 @@
 
 import asyncio
 
-from qtj_operator.controller.cache import CACHED, Cache
+from qtj_operator.controller.cache import AWAITED, Cache
 from qtj_operator.controller.client import Key, Resource
 from qtj_operator.controller.feed import Feed
 from tests.controller.test_cache import job, pod
@@ -25,6 +25,30 @@ def test_a_job_is_looked_at_for_each_change_of_it_and_of_its_children() -> None:
     feed.changed(PODS, "DELETED", pod(4))
 
     assert hints == [KEY] * 4
+
+
+def test_a_job_is_looked_at_when_its_child_gets_the_label_of_another_job() -> None:
+    feed, _, hints = fed()
+    feed.changed(PODS, "ADDED", pod(2))
+    hints.clear()
+
+    feed.changed(PODS, "MODIFIED", pod(3, job="other"))
+
+    assert hints == [("lab", "other"), KEY]
+
+
+def test_a_list_of_a_version_before_what_a_watch_has_delivered_replaces_everything() -> None:
+    """etcd was restored from a backup that is later than the list before it."""
+    feed, cache, hints = fed()
+    feed.listed(PODS, [pod(1)], "5")
+    feed.changed(PODS, "MODIFIED", pod(90))
+    feed.changed(PODS, "ADDED", pod(91, "b", uid="b"))
+    hints.clear()
+
+    feed.listed(PODS, [pod(1)], "50")
+
+    assert [obj["metadata"]["resourceVersion"] for obj in cache.select(PODS, "lab", {})] == ["1"]
+    assert hints == [KEY]
 
 
 def test_what_is_known_already_is_no_reason_to_look_again() -> None:
@@ -60,7 +84,7 @@ def test_after_a_gap_the_jobs_are_looked_at_for_which_something_is_new() -> None
 async def test_nobody_decides_before_everything_was_listed_once() -> None:
     feed, _, _ = fed()
     waiting = asyncio.create_task(feed.filled())
-    for resource in CACHED:
+    for resource in AWAITED:
         await asyncio.sleep(0)
         assert not waiting.done()
         assert not feed.is_filled

@@ -15,7 +15,8 @@ def test_an_error_that_ends_it_is_a_json_line_too(tmp_path: Path) -> None:
     assert code == 1
     assert last["levelname"] == "CRITICAL"
     assert (
-        last["message"] == "no cluster to talk to: there is no file ~/.kube/config; set KUBECONFIG to your kubeconfig"
+        last["message"]
+        == "no cluster can be reached: there is no file ~/.kube/config; set KUBECONFIG to your kubeconfig"
     )
 
 
@@ -34,7 +35,9 @@ def test_without_a_cluster_it_says_what_to_set(tmp_path: Path) -> None:
     code, said = ended("operator", "--port=0", env=environment(tmp_path))
 
     assert code == 1
-    assert said == "qtj: no cluster to talk to: there is no file ~/.kube/config; set KUBECONFIG to your kubeconfig\n"
+    assert (
+        said == "qtj: no cluster can be reached: there is no file ~/.kube/config; set KUBECONFIG to your kubeconfig\n"
+    )
 
 
 def test_a_kubeconfig_that_is_none_is_named(tmp_path: Path) -> None:
@@ -44,7 +47,7 @@ def test_a_kubeconfig_that_is_none_is_named(tmp_path: Path) -> None:
     code, said = ended("operator", "--port=0", env=environment(tmp_path, KUBECONFIG=str(nonsense)))
 
     assert code == 1
-    assert said.startswith(f"qtj: no cluster to talk to: {nonsense} is no usable kubeconfig (")
+    assert said.startswith(f"qtj: no cluster can be reached: {nonsense} is no usable kubeconfig (")
     assert said.count("\n") == 1
 
 

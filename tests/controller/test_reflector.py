@@ -168,6 +168,7 @@ class Front:
         self.port = free_port()
         self.objects: list[dict[str, Any]] = []
         self.version = 10
+        self.page: str | None = None
         self.lists = 0
         self.since: list[str] = []
         self.burst: list[dict[str, Any]] = []
@@ -176,6 +177,8 @@ class Front:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         if "watch" not in request.query:
             self.lists += 1
+            if self.page is not None:
+                return web.Response(text=self.page)
             meta = {"resourceVersion": str(self.version)}
             return web.json_response({"metadata": meta, "items": self.objects})
         self.since.append(request.query["resourceVersion"])

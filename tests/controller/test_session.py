@@ -1,7 +1,9 @@
 """The session of kopf's watch shows each list of jobs, for kopf does not report what vanished between two of them."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
+import aiohttp
 import pytest
 from aiohttp import web
 
@@ -20,8 +22,14 @@ class Server:
     def __init__(self) -> None:
         self.url = f"http://127.0.0.1:{free_port()}"
         self.status = 200
+        self.since: list[str] = []
+        self.page: str | None = None
 
-    async def handle(self, _: web.Request) -> web.Response:
+    async def handle(self, request: web.Request) -> web.Response:
+        if "watch" in request.query:
+            self.since.append(request.query["resourceVersion"])
+        if self.page is not None:
+            return web.Response(text=self.page, content_type="text/html")
         return web.json_response(ANSWER, status=self.status)
 
 
@@ -55,7 +63,30 @@ async def test_a_watch_and_other_answers_are_none(server: Server, path: str) -> 
     assert await listed(server, path) == []
 
 
+async def test_a_watch_that_does_not_advance_is_asked_for_from_a_version_that_has_expired_until_there_is_a_list(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """kopf lists all jobs only after that answer."""
+    monkeypatch.setattr("qtj_operator.cluster.session._UNHEARD_SECONDS", 0.2)
+    async with session({}, lambda *_: None) as http:
+        for version in ("7", "7", "8"):
+            await http.get(f"{server.url}{JOBS}?watch=true&resourceVersion={version}")
+        await asyncio.sleep(0.3)
+        await http.get(f"{server.url}{JOBS}?watch=true&resourceVersion=8")
+        await http.get(f"{server.url}{JOBS}")
+        await http.get(f"{server.url}{JOBS}?watch=true&resourceVersion=7")
+
+    assert server.since == ["7", "7", "8", "1", "7"]
+
+
 async def test_a_refusal_is_no_empty_list(server: Server) -> None:
     server.status = 403
 
     assert await listed(server, JOBS) == []
+
+
+async def test_a_page_of_a_proxy_is_a_connection_that_failed_which_kopf_repeats(server: Server) -> None:
+    server.page = "<html>log in</html>"
+
+    with pytest.raises(aiohttp.ServerDisconnectedError):
+        await listed(server, JOBS)

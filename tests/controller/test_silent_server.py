@@ -43,5 +43,5 @@ async def test_a_lease_without_an_answer_is_trouble_that_names_the_timeout(
     assert lease.trouble is not None
     assert lease.trouble.sentence == (
         'cannot get Lease qtj-operator in namespace "lab": the API server cannot be reached: timeout;'
-        " the operator goes on asking"
+        " the operator keeps trying"
     )

@@ -1,5 +1,6 @@
 """What the cache knows after a read, a list or a failure has contradicted it."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -68,7 +69,8 @@ async def test_a_job_whose_children_vanished_in_a_gap_is_read_before_they_are_cr
     assert lab.client.calls == ["get quantumtrainingjobs qcnn"]
 
 
-async def test_a_job_whose_pods_another_operator_replaced_in_a_gap_is_read_before_they_are_superseded() -> None:
+async def restarted_by_another_operator() -> Watched:
+    """A gang of which another operator has begun the next attempt, and this one has heard nothing."""
     lab = Watched()
     other = replace(lab.reconciler, client=lab.cluster)
     await running(lab)
@@ -80,6 +82,33 @@ async def test_a_job_whose_pods_another_operator_replaced_in_a_gap_is_read_befor
     lab.waits(seconds=5)
     for _ in range(3):
         await other.reconcile(KEY)
+    return lab
+
+
+@pytest.mark.parametrize("names", [("qcnn-worker-0",), tuple(f"qcnn-worker-{number}" for number in range(12))])
+async def test_a_pass_that_finds_pods_of_another_operator_ends_and_the_next_one_reads_the_job(
+    names: tuple[str, ...],
+) -> None:
+    """It has read the job before, and would delete the pods of the next attempt as those of another one."""
+    lab = await restarted_by_another_operator()
+    for name in names:
+        lab.cached._doubt(PODS, {"metadata": {"name": name, "namespace": "lab", "labels": LABELS}})
+    pods = [pod["metadata"]["uid"] for pod in lab.cluster.store.select(PODS, None, {})]
+    lab.client.calls.clear()
+
+    with pytest.raises(ApiError) as refused:
+        await lab.passes()
+    for _ in range(3):
+        with suppress(ApiError):  # what it does not know yet is another than it was
+            await lab.passes()
+
+    assert refused.value.reason == "Conflict"
+    assert "get quantumtrainingjobs qcnn" in lab.client.calls
+    assert [pod["metadata"]["uid"] for pod in lab.cluster.store.select(PODS, None, {})] == pods
+
+
+async def test_a_job_whose_pods_another_operator_replaced_in_a_gap_is_read_before_they_are_superseded() -> None:
+    lab = await restarted_by_another_operator()
     pods = lab.cluster.store.select(PODS, None, {})
     lab.feed.listed(PODS, list(pods), str(lab.cluster.store.version))
     lab.client.calls.clear()

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from qtj_operator.cluster.api import ApiClient
+from qtj_operator.controller.client import ApiError
 from tests.controller.test_reflector import Front, a_service, front, fronted, soon, watching
 
 __all__ = ["front", "fronted"]
@@ -33,6 +34,59 @@ async def test_a_list_from_an_earlier_time_replaces_what_was_known(front: Front,
         await soon(seen.is_("a", "c"), "the second list")
         front.events.put_nowait({"type": "MODIFIED", "object": a_service("d", 31)})
         await soon(seen.is_("a", "c", "d"), "what follows")
+
+
+async def test_a_watch_of_a_version_that_the_server_does_not_have_ends_with_a_list(
+    front: Front, fronted: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """kube-apiserver accepts it, and is silent."""
+    monkeypatch.setattr("qtj_operator.cluster.api._SILENCE_SECONDS", 0.1)
+    monkeypatch.setattr("qtj_operator.cluster.reflector._UNHEARD_SECONDS", 0.3)
+    front.version, front.objects = 100, [a_service("a", 90)]
+    async with watching(fronted, "lab") as seen:
+        await soon(seen.is_("a"), "the first list")
+        front.version, front.objects = 30, [a_service("b", 20)]
+        await soon(seen.is_("b"), "the second list")
+
+    assert front.since[:2] == ["100", "100"], "it is asked for again before that"
+
+
+async def test_a_watch_that_fails_again_and_again_is_asked_for_less_and_less_often(
+    front: Front, fronted: ApiClient
+) -> None:
+    """Each try costs a list of all objects."""
+    pauses: list[float] = []
+    reflector = watching(fronted, "lab")
+    async with reflector as seen:
+        await soon(lambda: front.since == ["10"], "a watch")
+        pauses = [seen.reflector._failed(ApiError(500, "InternalError", "no")) for _ in range(20)]
+        busy = seen.reflector._failed(ApiError(429, "TooManyRequests", "busy", retry_after=7))
+
+    assert pauses == sorted(pauses)
+    assert (pauses[0], pauses[1]) == (0.01, 0.02)
+    assert pauses[-1] == 0.01 * 2**10
+    assert busy == 7
+
+
+async def test_a_proxy_that_ends_every_watch_at_once_is_asked_after_a_pause(
+    front: Front, fronted: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qtj_operator.cluster.reflector._PAUSE_SECONDS", 60)
+    for _ in range(3):
+        front.events.put_nowait(None)
+    async with watching(fronted, "lab"):
+        await soon(lambda: front.since == ["10"] and front.events.qsize() == 2, "the first watch")
+        await asyncio.sleep(0.3)
+
+    assert front.since == ["10"]
+
+
+async def test_an_answer_that_is_not_json_is_no_end_of_the_watch(front: Front, fronted: ApiClient) -> None:
+    front.page = "<html>log in</html>"
+    async with watching(fronted, "lab") as seen:
+        await soon(lambda: front.lists >= 2, "another try")
+        front.page, front.objects = None, [a_service("a", 9)]
+        await soon(seen.is_("a"), "the list")
 
 
 async def test_other_tasks_have_their_turn_while_many_events_arrive_at_once(front: Front, fronted: ApiClient) -> None:

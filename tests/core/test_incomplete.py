@@ -8,15 +8,8 @@ from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import Role
 from qtj_operator.core.decision import Create, Delete, Kind, Restore
 from qtj_operator.manifests.service import replica_service
-from tests.core.world import World, later, new_job, running_job, starting_job, trained_job
-
-
-def created(world: World) -> list[str]:
-    """What the next pass creates, in order."""
-    actions = world.decide().actions
-    assert all(isinstance(action, Create) for action in actions)
-    manifests = [action.manifest for action in actions if isinstance(action, Create)]
-    return [f"{manifest['kind']} {manifest['metadata']['name']}" for manifest in manifests]
+from tests.core.created import created
+from tests.core.world import later, new_job, running_job, starting_job, trained_job
 
 
 def test_services_come_before_pods_for_a_pod_looks_up_its_peers_as_soon_as_it_runs() -> None:

@@ -7,28 +7,24 @@ import pytest
 
 from qtj_contract import Env
 from qtj_operator.api.names import Role
-from qtj_operator.core.decision import Create, Kind, Restore
+from qtj_operator.core.decision import Kind, Restore
 from qtj_operator.manifests.pod import replica_pod
 from qtj_operator.manifests.service import replica_service
 from qtj_operator.manifests.tf_config import tf_config
+from tests.core.created import created
 from tests.core.refused import sentence
-from tests.core.world import World, new_job, running_job, trained_job
+from tests.core.world import new_job, running_job, trained_job
 from tests.jobs import a_job, a_template
 
 SHARED: dict[str, Any] = {"replicaService": "Shared"}
 
 
-def created(world: World) -> list[tuple[str, str]]:
-    creates = [action for action in world.decide().actions if isinstance(action, Create)]
-    return [(create.manifest["kind"], create.manifest["metadata"]["name"]) for create in creates]
-
-
 def test_one_service_with_the_name_of_the_job_comes_before_the_pods() -> None:
     assert created(new_job(chief=True, workers=2, **SHARED).recorded()) == [
-        ("Service", "qcnn"),
-        ("Pod", "qcnn-chief-0"),
-        ("Pod", "qcnn-worker-0"),
-        ("Pod", "qcnn-worker-1"),
+        "Service qcnn",
+        "Pod qcnn-chief-0",
+        "Pod qcnn-worker-0",
+        "Pod qcnn-worker-1",
     ]
 
 
@@ -37,7 +33,7 @@ def test_a_gang_with_its_service_needs_nothing() -> None:
 
 
 def test_the_service_is_created_again_until_training_has_ended() -> None:
-    assert created(running_job(**SHARED).without_services()) == [("Service", "qcnn")]
+    assert created(running_job(**SHARED).without_services()) == ["Service qcnn"]
     assert created(trained_job(**SHARED).without_services()) == []
 
 
@@ -91,4 +87,4 @@ def test_a_template_with_a_name_of_its_own_is_refused(field: str) -> None:
         f"spec.template.spec sets {field}, which the operator writes where replicaService is Shared: "
         "remove it from the template"
     )
-    assert ("Pod", "qcnn-worker-0") in created(new_job(**own).recorded()), "without Shared it is the user's"
+    assert "Pod qcnn-worker-0" in created(new_job(**own).recorded()), "without Shared it is the user's"

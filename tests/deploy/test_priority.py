@@ -1,12 +1,11 @@
 """`deploy/priority` on a real API server: which requests get the operator's share of it."""
 
-import ssl
 import urllib.error
 import urllib.request
 
 import pytest
 
-from tests.controller.apiserver import ApiServer, wait_until
+from tests.controller.apiserver import ApiServer, unverified, wait_until
 from tests.controller.conftest import api_server
 from tests.deploy.chart import DEPLOY
 
@@ -20,10 +19,8 @@ def schema_of(server: ApiServer, user: str) -> str:
     """The name of the FlowSchema by which the API server has classified a request of a user."""
     sent = {"Authorization": f"Bearer {server.token}", "Impersonate-User": user}
     request = urllib.request.Request(f"{server.url}/api/v1/pods", headers=sent)
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
-        with urllib.request.urlopen(request, timeout=10, context=context) as answer:
+        with urllib.request.urlopen(request, timeout=10, context=unverified()) as answer:
             headers = answer.headers
     except urllib.error.HTTPError as refused:  # nobody has rights here, but requests are classified before
         headers = refused.headers

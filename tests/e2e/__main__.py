@@ -27,6 +27,7 @@ from tests.e2e.monitoring.scenario import monitored
 from tests.e2e.operator_killed import killed_operator
 from tests.e2e.outage import outage
 from tests.e2e.shared_service import shared_service
+from tests.e2e.terminal import followed
 from tests.e2e.upgrade import upgrade
 from tests.e2e.world import World
 
@@ -57,6 +58,7 @@ TOGETHER: Mapping[str, Scenario] = {
     "shared-service": shared_service,
     "tutorial": tutorial.run,
     "tensorboard": tensorboard.run,
+    "terminal": followed,
 }
 CLUSTER: Mapping[str, Scenario] = {
     "outage": outage,

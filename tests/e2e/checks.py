@@ -19,17 +19,20 @@ class Checks:
         self.passed = 0
         self.failed = 0
         self._times: list[str] = []
+        self._failures: list[str] = []
         self._begin = time.monotonic()
         self._lock = threading.Lock()
         self._of_thread = threading.local()
 
     def that(self, what: str, holds: object, seen: object = "") -> None:
         """Makes one check; `seen` is printed when it fails."""
-        mark = "ok  " if holds else "FAIL"
         with self._lock:
             self.passed += bool(holds)
             self.failed += not holds
-            self._print(f"{mark} {what}" + ("" if holds else f"\n       seen: {seen}"))
+            if holds:
+                self._print(f"ok   {what}")
+            else:
+                self._failures.append(self._print(f"FAIL {what}\n       seen: {seen}"))
 
     def equal(self, what: str, seen: object, expected: object) -> None:
         """Checks that two values are equal."""
@@ -76,10 +79,12 @@ class Checks:
 
     @property
     def summary(self) -> str:
-        """The last lines."""
+        """The last lines: what was measured, and once more what failed."""
         lines = ["times:", *(f"  {line}" for line in self._times)] if self._times else []
+        lines += ["failed:", *self._failures] if self._failures else []
         return "\n".join([*lines, f"e2e: {self.passed + self.failed} checks, {self.failed} failed"])
 
-    def _print(self, text: str) -> None:
-        title = getattr(self._of_thread, "title", "")
-        print(f"{time.monotonic() - self._begin:6.1f} [{title}] {text}", flush=True, file=sys.stdout)
+    def _print(self, text: str) -> str:
+        line = f"{time.monotonic() - self._begin:6.1f} [{getattr(self._of_thread, 'title', '')}] {text}"
+        print(line, flush=True, file=sys.stdout)
+        return line

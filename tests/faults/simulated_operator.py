@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from qtj.local.store import ClusterStore
-from qtj_operator.controller.cache import CACHED, Cache
+from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.cached_client import CachedClient
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
 from qtj_operator.controller.feed import Feed
@@ -62,9 +62,7 @@ class Operator:
         return [*self.invariants.broken, *self.client.own.broken, *untrue(self._cache, self._store)]
 
     def _seen(self, resource: Resource, namespace: str, name: str) -> Object | None:
-        if resource in CACHED:
-            return self._cache.get(resource, namespace, name)
-        return self._store.find(resource, namespace, name) if self._store.has(resource, namespace, name) else None
+        return self._cache.get(resource, namespace, name)
 
     async def look(self, key: Key) -> None:
         """One pass."""

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from qtj.local.store import Change, ClusterStore
-from qtj_operator.cluster.reflector import CHILDREN
 from qtj_operator.controller.cache import CACHED
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.feed import Feed
@@ -84,7 +83,7 @@ class Watches:
 
     def tell(self, change: Change) -> None:
         """Something has changed."""
-        if change.resource not in {*CACHED, *CHILDREN}:
+        if change.resource not in CACHED:
             return
         held = self._held.get(change.resource)
         again, self._again = self._again, []

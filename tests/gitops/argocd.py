@@ -5,7 +5,6 @@ Its configuration is what its own install manifests have, as far as these three 
 
 import json
 import os
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,10 +13,10 @@ from typing import Any
 import yaml
 
 from tests.cluster.tools import ARGOCD
-from tests.controller.apiserver import ApiServer, free_port, wait_until
+from tests.controller.apiserver import ApiServer, free_port, process_running, wait_until
 from tests.gitops.programs import find_program
 
-__all__ = ["NAMESPACE", "argocd_running", "install", "process_running"]
+__all__ = ["NAMESPACE", "argocd_running", "install"]
 
 NAMESPACE = "argocd"
 HEALTH = Path(__file__).parents[2] / "deploy" / "argocd"
@@ -106,22 +105,6 @@ def argocd_running(kubeconfig: Path, folder: Path) -> Iterator[None]:
             name="argocd-applicationset-controller",
         )
         yield
-
-
-@contextmanager
-def process_running(argv: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Runs a program until the context ends."""
-    with log.open("w") as output:
-        process = subprocess.Popen(argv, env=environment, stdout=output, stderr=output)
-        try:
-            yield
-        finally:
-            process.terminate()
-            try:
-                process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
 
 
 @contextmanager

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.tools import ARGOCD, KUBERNETES
-from tests.controller.apiserver import ApiServer, free_port
+from tests.controller.apiserver import ApiServer, free_port, process_running
 from tests.controller.conftest import api_server, namespace, programs
 from tests.controller.operator_process import running
 from tests.gitops.application import GitOps
-from tests.gitops.argocd import argocd_running, install, process_running
+from tests.gitops.argocd import argocd_running, install
 from tests.gitops.programs import find_program
 from tests.gitops.repository import Repository
 

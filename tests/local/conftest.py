@@ -6,6 +6,7 @@ import pytest
 
 from qtj.local.folder import Folder
 from tests.local.laptop import Laptop
+from tests.local.terminal import Terminal
 
 
 @pytest.fixture
@@ -21,3 +22,11 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
     claimed.claim()
     yield claimed
     claimed.release()
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    """A terminal that is closed after the test."""
+    terminal = Terminal()
+    yield terminal
+    terminal.end()

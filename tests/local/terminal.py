@@ -4,11 +4,14 @@ import fcntl
 import os
 import re
 import struct
+import subprocess
 import termios
 from contextlib import suppress
 from threading import Thread
 
-__all__ = ["Terminal"]
+from tests.local.laptop import QTJ, Laptop
+
+__all__ = ["Screen", "Terminal", "start_on"]
 
 _PIECE = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|([\r\n])|([^\x1b\r\n]+|\x1b)")
 
@@ -92,3 +95,17 @@ class Terminal:
             while data := os.read(self._master, 1 << 16):
                 self.written += data
         os.close(self._master)
+
+
+def start_on(terminal: Terminal, laptop: Laptop, *arguments: str, **environment: str) -> "subprocess.Popen[bytes]":
+    """Starts `qtj` on the terminal, with colours and in the width that it has."""
+    inherited = {name: value for name, value in laptop.environment().items() if name not in {"COLUMNS", "NO_COLOR"}}
+    return subprocess.Popen(
+        [*QTJ, *arguments],
+        cwd=laptop.folder,
+        env={**inherited, "TERM": "xterm-256color", **environment},
+        stdin=terminal.slave,
+        stdout=terminal.slave,
+        stderr=terminal.slave,
+        start_new_session=True,
+    )

@@ -4,8 +4,8 @@ import signal
 from contextlib import ExitStack
 
 from tests.local.laptop import Laptop, eventually, toy_job
-from tests.local.terminal import Terminal
-from tests.local.test_terminal import ENDLESS, start
+from tests.local.terminal import Terminal, start_on
+from tests.local.test_terminal import ENDLESS
 
 HIDDEN, SHOWN = b"\x1b[?25l", b"\x1b[?25h"
 
@@ -18,7 +18,7 @@ def test_a_sigterm_gives_the_cursor_back_and_leaves_the_run_alone(laptop: Laptop
 
     with ExitStack() as stack:
         stack.callback(terminal.end)
-        attached = start(laptop, terminal, "attach", "toy")
+        attached = start_on(terminal, laptop, "attach", "toy")
         eventually(lambda: b"epoch" in terminal.written, seconds=20)
         attached.terminate()
         code = attached.wait(30)

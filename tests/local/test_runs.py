@@ -231,7 +231,9 @@ def test_a_failed_job_that_is_stopped_is_told_how_it_goes_on(laptop: Laptop) -> 
 
     assert stopped.output == "bad/1 is Failed: `qtj run` of its file with --resume continues it\n"
     assert attached.code == 1
-    assert json.loads(laptop.qtj("status", "good", "-o", "json").output)["status"]["phase"] == "Running"
+    other = laptop.qtj("status", "good", "-o", "json")
+    assert other.code == 0, other.errors
+    assert json.loads(other.output)["status"]["phase"] == "Running"
     assert laptop.qtj("stop", "good").code == 0
 
 

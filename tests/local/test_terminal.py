@@ -4,39 +4,18 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterator
 
 import pytest
 
 from .laptop import QTJ, Laptop, eventually, toy_job
-from .terminal import Screen, Terminal
+from .terminal import Screen, Terminal, start_on
 
 ENDLESS = 100_000
 
 
-@pytest.fixture
-def terminal() -> Iterator[Terminal]:
-    terminal = Terminal()
-    yield terminal
-    terminal.end()
-
-
-def start(laptop: Laptop, terminal: Terminal, *arguments: str, **environment: str) -> "subprocess.Popen[bytes]":
-    inherited = {name: value for name, value in laptop.environment().items() if name not in {"COLUMNS", "NO_COLOR"}}
-    return subprocess.Popen(
-        [*QTJ, *arguments],
-        cwd=laptop.folder,
-        env={**inherited, "TERM": "xterm-256color", **environment},
-        stdin=terminal.slave,
-        stdout=terminal.slave,
-        stderr=terminal.slave,
-        start_new_session=True,
-    )
-
-
 def shown(laptop: Laptop, terminal: Terminal, **environment: str) -> Screen:
     """Runs job.yaml to its end, and returns the screen that it leaves."""
-    code = start(laptop, terminal, "run", "job.yaml", **environment).wait(100)
+    code = start_on(terminal, laptop, "run", "job.yaml", **environment).wait(100)
     screen = terminal.screen()
     assert (code, screen.unknown, "Traceback" in "".join(screen.lines)) == (0, set(), False), screen.lines
     return screen
@@ -74,7 +53,7 @@ def test_the_end_is_told_once_and_the_row_says_no_more_than_is_so(laptop: Laptop
 def test_a_terminal_that_becomes_narrow_gets_narrow_rows(laptop: Laptop, terminal: Terminal) -> None:
     terminal.resize(120)
     laptop.write(toy_job(ENDLESS))
-    running = start(laptop, terminal, "run", "job.yaml")
+    running = start_on(terminal, laptop, "run", "job.yaml")
     eventually(lambda: b"training" in terminal.written)
 
     terminal.resize(40)
@@ -150,7 +129,7 @@ def test_a_log_keeps_its_colours_on_a_terminal_and_everything_elsewhere(laptop: 
     laptop.qtj("run", "job.yaml")
 
     raw = laptop.qtj("logs", "toy", "worker-0").output
-    code = start(laptop, terminal, "logs", "toy", "worker-0").wait(60)
+    code = start_on(terminal, laptop, "logs", "toy", "worker-0").wait(60)
     eventually(lambda: terminal.written.endswith(b"\n"))
 
     assert (code, raw) == (0, f"{written}\n")

@@ -12,6 +12,7 @@ import pytest
 from google.cloud import storage
 
 from qtj_trainer.storage import Store, open_store
+from tests.trainer.in_process import Desk
 from tests.trainer.loops import Folder
 from tests.trainer.processes import Trainer, eventually, free_ports
 
@@ -86,3 +87,10 @@ def _answers(url: str) -> bool:
     with suppress(OSError), urllib.request.urlopen(url, timeout=1):
         return True
     return False
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    """A job whose training runs in this process."""
+    with ExitStack() as cleanup:
+        yield Desk(tmp_path / "artifacts", cleanup)

@@ -1,8 +1,6 @@
 """The epochs of a custom loop: what is counted, what is reported, and what a restart continues with."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,12 +9,6 @@ from qtj_trainer.errors import DivergedError, StoppedError, UserError
 from qtj_trainer.run.epochs import RunningEpoch, running_epochs
 from qtj_trainer.run.tree import State
 from tests.trainer.in_process import Desk, steps_of, train
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with ExitStack() as cleanup:
-        yield Desk(tmp_path / "artifacts", cleanup)
 
 
 def state() -> State:

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +17,6 @@ CONTRACT = {
     "examples_per_second", "gradient_variance", "best_epoch",
 }  # fmt: skip
 """The numbers of the progress endpoint that are no scores of a program."""
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with ExitStack() as cleanup:
-        yield Desk(tmp_path / "artifacts", cleanup)
 
 
 @pytest.fixture

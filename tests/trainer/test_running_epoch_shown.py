@@ -1,9 +1,5 @@
 """What the progress endpoint shows while a custom loop runs, and how long a stop waits for its steps."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -14,12 +10,6 @@ from qtj_trainer.run.position import Epoch, Position
 from qtj_trainer.run.program_training import ProgramTraining
 from qtj_trainer.run.tree import State
 from tests.trainer.in_process import Desk, steps_of
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with ExitStack() as cleanup:
-        yield Desk(tmp_path / "artifacts", cleanup)
 
 
 @pytest.fixture

@@ -29,16 +29,6 @@ def list_runs(job: OneJob = None, output: Output = None) -> None:
             print_stdout(runs_table(runs) if runs else "there is no run in this folder yet: qtj run FILE starts one")
 
 
-def status(run: RunName = None, artifacts: Artifacts = None, output: Output = None) -> None:
-    """Show the phase of a run and why, its progress, where its files are, and what can be done next."""
-    with input_checked():
-        from qtj.runs.describe import describe  # noqa: PLC0415
-        from qtj.runs.folders import find_run  # noqa: PLC0415
-
-        found = find_run(run, artifacts)
-        print_stdout(formatted([found.job], output, name=lambda _: found.name) if output else describe(found))
-
-
 def attach(run: RunName = None, artifacts: Artifacts = None) -> None:
     """Follow an active run, as `qtj run` shows it. After Ctrl-C, the run continues.
 
@@ -92,7 +82,6 @@ def prune(
 
 COMMANDS = (
     Command(list_runs, ("qtj list", "qtj list qcnn -o name"), name="list"),
-    Command(status, ("qtj status qcnn", "qtj status qcnn/1 -o yaml")),
     Command(attach, ("qtj attach qcnn",)),
     Command(stop, ("qtj stop qcnn", "qtj stop qcnn --now")),
     Command(prune, ("qtj prune", "qtj prune qcnn --keep 3 --yes")),

@@ -1,22 +1,32 @@
 """The commands of `qtj`, each under its heading in the help."""
 
+from inspect import signature
 from typing import Annotated
 
 import typer
 
-from qtj.commands import files, history, operator, run, setup, tensorboard
+from qtj.commands import files, history, monitor, operator, run, setup, tensorboard
 from qtj.commands.group import Group, register
 from qtj_contract.version import installed_version
 
-__all__ = ["GROUPS", "app"]
+__all__ = ["GROUPS", "ON_CLUSTER", "app"]
 
 GROUPS = {
-    "Runs on this machine": (*run.COMMANDS, *history.COMMANDS, *tensorboard.COMMANDS),
+    "Runs on this machine": (*run.COMMANDS, *history.COMMANDS),
+    "Jobs, on this machine and on a cluster": (*monitor.COMMANDS, *tensorboard.COMMANDS),
     "Files and jobs": files.COMMANDS,
     "This machine": setup.COMMANDS,
     "The operator": operator.COMMANDS,
 }
 """All commands, by the heading that they have in the help."""
+
+ON_CLUSTER = {
+    each.name or each.function.__name__: {"cluster": True}
+    for commands in GROUPS.values()
+    for each in commands
+    if "cluster" in signature(each.function).parameters
+}
+"""The defaults of `kubectl qtj`: every command that has --cluster is about the cluster."""
 
 app = typer.Typer(
     name="qtj",

@@ -9,10 +9,12 @@ from qtj.terminal.errors import InputError
 
 __all__ = [
     "Artifacts",
+    "Cluster",
     "DryRun",
     "File",
     "Filename",
     "JobName",
+    "JobNames",
     "Namespace",
     "RunName",
     "RunNames",
@@ -76,6 +78,10 @@ JobName = Annotated[str, typer.Argument(metavar="JOB", help="The job's name.")]
 Namespace = Annotated[
     str | None,
     typer.Option("--namespace", "-n", help="Where the job is.", show_default="that of the current context"),
+]
+JobNames = Annotated[list[str] | None, typer.Argument(metavar="JOB...", help="Their names.", show_default="all jobs")]
+Cluster = Annotated[
+    bool, typer.Option("--cluster", help="On the cluster of your kubeconfig, as -n does and as `kubectl qtj` is.")
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Check everything without writing, and print what would be done.")

@@ -12,7 +12,6 @@ from qtj.commands.parameters import (
     DryRun,
     File,
     Filename,
-    RunName,
     RunNames,
     Settings,
     Verbose,
@@ -73,23 +72,6 @@ def run(
     raise typer.Exit(code)
 
 
-def logs(
-    run: RunName = None,
-    replica: Annotated[
-        str | None,
-        typer.Argument(metavar="REPLICA", help="For example worker-0, or worker-0.2 for its second attempt."),
-    ] = None,
-    artifacts: Artifacts = None,
-    *,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow until the job ends.")] = False,
-) -> None:
-    """Show what the replicas of a run wrote."""
-    with input_checked():
-        from qtj.runs.logs import show_logs  # noqa: PLC0415
-
-        show_logs(run, replica, artifacts, follow=follow)
-
-
 def report(
     runs: RunNames = None,
     artifacts: Artifacts = None,
@@ -147,7 +129,6 @@ def _scaling(names: Sequence[str], artifacts: str | None, output: OutputFormat |
 
 COMMANDS = (
     Command(run, ("qtj run examples/qcnn.yaml", "qtj run examples/qcnn.yaml -d", "qtj run --dry-run - < job.yaml")),
-    Command(logs, ("qtj logs qcnn", "qtj logs qcnn worker-0 -f")),
     Command(
         report, ("qtj report qcnn", "qtj report qcnn/1 qcnn/2 --html both.html", "qtj report --scaling qcnn/1 qcnn/2")
     ),

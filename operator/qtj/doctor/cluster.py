@@ -1,21 +1,18 @@
 """What `qtj doctor` checks of a cluster: that it answers, has the CRD, and accepts jobs from this user."""
 
 import asyncio
-import logging
 from collections.abc import Mapping
 from typing import Any
 
 import aiohttp
 from kubernetes.aio import client as kubernetes
 
+from qtj.cluster.connection import connected, current_namespace, quiet
 from qtj.doctor.finding import Finding, Level
-from qtj.retry import current_namespace
 from qtj.terminal.text import truncate
 from qtj_operator.api.crd import crd
 from qtj_operator.api.names import GROUP, PLURAL, VERSION
-from qtj_operator.cluster.api import connect
 from qtj_operator.controller.client import ApiError
-from qtj_operator.controller.metrics import Metrics
 
 __all__ = ["cluster"]
 
@@ -28,7 +25,7 @@ _FORBIDDEN, _NOT_FOUND = 403, 404
 
 def cluster() -> Finding:
     """Checks the cluster of the current context, for some seconds at most. `qtj run` does not need it."""
-    logging.getLogger("kubernetes").setLevel(logging.CRITICAL)  # its errors become one sentence
+    quiet()
     try:
         return asyncio.run(asyncio.wait_for(_ask(), _SECONDS))
     except ApiError as problem:
@@ -46,8 +43,7 @@ def _unreachable(why: str) -> Finding:
 
 
 async def _ask() -> Finding:
-    client = await connect(Metrics())
-    try:
+    async with connected() as client:
         version = (await kubernetes.VersionApi(client.transport).get_code()).git_version
         where = f"Kubernetes {version}"
         if complaint := await _complaint_of_crd(client.transport):
@@ -57,8 +53,6 @@ async def _ask() -> Finding:
             remedy = "ask for the rights of deploy/users"
             return Finding(_CHECK, Level.WARNING, f"{where}: you may not create jobs in {namespace}", remedy)
         return Finding(_CHECK, Level.OK, f"{where} with {VERSION} jobs, which you may create in {namespace}")
-    finally:
-        await client.close()
 
 
 async def _complaint_of_crd(transport: kubernetes.ApiClient) -> str:

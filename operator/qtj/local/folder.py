@@ -4,6 +4,7 @@
                                       digests of its ConfigMaps; locked while the run is active
 <folder>/job.json                     the job as the API server would store it, from which a later `qtj run` continues
 <folder>/events.jsonl                 its events, one object per line
+<folder>/pods.jsonl                   each change of its pods
 <folder>/activity.jsonl               the activities that its program reported, with their times
 <folder>/report.html                  its report as a page, once the job has finished
 <folder>/run.log                      the output of a run without a terminal

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["in_order"]
+__all__ = ["in_order", "log_place"]
 
 _OF_REPLICA = re.compile(r"(?P<pod>.+)\.(?P<attempt>[0-9]+)")
 
@@ -14,10 +14,15 @@ def in_order(logs: Iterable[Path]) -> list[Path]:
     return sorted(logs, key=_place)
 
 
-def _place(path: Path) -> tuple[bool, float, list[str | int], str]:
-    of_replica = _OF_REPLICA.fullmatch(path.stem)
-    if of_replica is None:
-        return True, path.stat().st_mtime, [], path.stem
-    pieces = re.split("([0-9]+)", of_replica["pod"])  # text and numbers in turn, so that two names can be compared
+def log_place(name: str) -> tuple[bool, int, list[str | int]]:
+    """Returns the place of a log by its name: whether it is of inference, the attempt, and the replica."""
+    of_replica = _OF_REPLICA.fullmatch(name)
+    pod, attempt = (of_replica["pod"], int(of_replica["attempt"])) if of_replica else (name, 0)
+    pieces = re.split("([0-9]+)", pod)  # text and numbers in turn, so that two names can be compared
     natural: list[str | int] = [int(each) if each.isdecimal() else each for each in pieces]
-    return False, int(of_replica["attempt"]), natural, path.stem
+    return of_replica is None, attempt, natural
+
+
+def _place(path: Path) -> tuple[bool, float, list[str | int], str]:
+    infers, attempt, natural = log_place(path.stem)
+    return (True, path.stat().st_mtime, [], path.stem) if infers else (False, attempt, natural, path.stem)

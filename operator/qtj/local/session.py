@@ -21,6 +21,7 @@ from qtj.local.client import MemoryClient
 from qtj.local.folder import Folder, FolderError
 from qtj.local.jobs import JobController
 from qtj.local.kubelet import Kubelet, Machine
+from qtj.local.pod_record import record_pod
 from qtj.local.poller import LocalPoller
 from qtj.local.program import Configs
 from qtj.local.progress_log import ProgressLog
@@ -243,7 +244,10 @@ class Session:
             self._unsaved.add(key)
             self._queue.add(key)
         elif job := (meta.get("labels") or {}).get(LABEL_JOB):
-            self._queue.add((meta["namespace"], job))
+            key = (meta["namespace"], job)
+            self._queue.add(key)
+            if change.resource is Resource.PODS and key in self._jobs:
+                record_pod(self._jobs[key].folder.path, change)
         if change.resource is Resource.EVENTS and change.type == "ADDED":
             self._record_event(change.object)
         self._kubelet.notice(change)

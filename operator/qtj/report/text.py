@@ -6,14 +6,12 @@ from itertools import pairwise
 
 from qtj.report.results import RunResults
 from qtj.report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
+from qtj.terminal.sparkline import sparkline
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
 
 __all__ = ["report_text"]
 
-_BARS = "▁▂▃▄▅▆▇█"
-_GAP = "·"
-_WIDTH = 60
 _NAMED_EPOCHS = 5
 _INDENT = " " * 15
 
@@ -55,7 +53,7 @@ def _epochs(found: RunResults) -> Iterator[str]:
 def _loss(found: RunResults) -> Iterator[str]:
     known = [(each.number, each.loss) for each in found.epochs if _is_finite(each.loss)]
     if known:
-        yield f"loss           {_curve([each.loss for each in found.epochs])}"
+        yield f"loss           {sparkline([each.loss for each in found.epochs])}"
         yield f"{_INDENT}{_from_to(known)}"
     elif found.status.progress and found.status.progress.loss is not None:
         which = "the last epoch" if found.status.progress.epoch else "the first epoch, which is not done"
@@ -107,22 +105,6 @@ def _from_to(values: Sequence[tuple[int, float | None]]) -> str:
 
 def _is_finite(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
-
-
-def _curve(values: Sequence[float | None]) -> str:
-    """Draws numbers in one line, of long series every so many, the last one always; a dot is a missing one."""
-    step = -(-len(values) // _WIDTH)
-    shown = values[::-1][::step][::-1]
-    finite = [value for value in values if value is not None and math.isfinite(value)]
-    low, high = min(finite), max(finite)
-    half = (high / 2 - low / 2) or 1.0  # halves, for the difference of two numbers may be more than a number can be
-
-    def bar(value: float | None) -> str:
-        if value is None or not math.isfinite(value):
-            return _GAP
-        return _BARS[round((value / 2 - low / 2) / half * (len(_BARS) - 1))]
-
-    return "".join(map(bar, shown))
 
 
 def _predictions(found: Predictions) -> Iterator[str]:

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-__all__ = ["Eta"]
+__all__ = ["Eta", "estimated_left"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,30 @@ class Eta:
             return ""
         seconds = (now - first.at) / (done - first.done) * (wanted - done)
         return f"{timedelta(seconds=round(seconds))} left"
+
+
+def estimated_left(status: Mapping[str, Any], now: datetime) -> str:
+    """Returns the time left of a training of which one moment is known, such as "about 0:02:10 left".
+
+    It counts from the start of the attempt, so it includes the time in which the programs started and compiled.
+
+    Args:
+        status: The status of the job.
+        now: The present time.
+    """
+    progress = status.get("progress") or {}
+    done, wanted = _counted(progress)
+    first = status.get("checkpointStep", 0)  # this attempt continues from there
+    if first and not progress.get("steps"):
+        return ""
+    try:
+        elapsed = now - datetime.fromisoformat(status["attemptStartTime"])
+    except (KeyError, TypeError, ValueError):
+        return ""
+    if status.get("phase") != "Running" or not wanted or not first < done < wanted:
+        return ""
+    seconds = max(elapsed.total_seconds(), 0) / (done - first) * (wanted - done)
+    return f"about {timedelta(seconds=round(seconds))} left"
 
 
 def _counted(progress: Mapping[str, Any]) -> tuple[int, int | None]:

@@ -18,6 +18,7 @@ from qtj_operator.api.reading import read_status
 
 __all__ = [
     "PAGE",
+    "NoRunError",
     "RecordedRun",
     "check_not_empty",
     "find_run",
@@ -35,6 +36,10 @@ _BEGIN_SECONDS = 5.0
 """How long a new run may take to write its first record into its folder."""
 
 _RUN = re.compile(rf"(?P<job>{NAME_PATTERN.strip('^$')})(/(?P<number>[1-9][0-9]*))?")
+
+
+class NoRunError(InputError):
+    """There is no such run on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +119,14 @@ def run_named(name: str | None) -> Run:
     if name is None:
         runs = [run for job in history.jobs() for run in history.runs(job) if run.has_begun]
         if not runs:
-            raise InputError("there is no run in this folder yet: qtj run FILE starts one")
+            raise NoRunError("there is no run in this folder yet: qtj run FILE starts one")
         return max(runs, key=lambda run: run.folder.changed)
     match = _RUN.fullmatch(name)
     if not match:
         raise InputError(f'"{name}" is not a run: write JOB for its last run, or JOB/NUMBER, as `qtj list` shows it')
     runs = [run for run in history.runs(match["job"]) if match["number"] in {None, str(run.number)}]
     if not runs:
-        raise InputError(_no_run(name, match["job"], history))
+        raise NoRunError(_no_run(name, match["job"], history))
     return next((run for run in reversed(runs) if run.has_begun), runs[-1])
 
 
@@ -135,7 +140,7 @@ def jobs_named(job: str | None) -> Sequence[str]:
     if job is None:
         return history.jobs()
     if not re.fullmatch(NAME_PATTERN, job) or not history.runs(job):
-        raise InputError(_no_run(job, job, history))
+        raise NoRunError(_no_run(job, job, history))
     return [job]
 
 

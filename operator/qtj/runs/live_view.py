@@ -1,11 +1,10 @@
 """A run on a terminal: a row for each job, redrawn, and lines above the rows."""
 
-import signal
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from types import TracebackType
-from typing import NoReturn, Self
+from typing import Self
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -17,6 +16,7 @@ from rich.text import Text
 from qtj.runs.line_view import COLORS, LineView
 from qtj.runs.status_text import FINAL_STAGES, fit_facts
 from qtj.runs.timeline import Timeline, duration_text
+from qtj.terminal.signals import sigterm_exits
 from qtj.terminal.text import truncate, visible
 from qtj_operator.controller.client import Key
 
@@ -45,21 +45,19 @@ class LiveView(LineView):
     def __init__(self, console: Console, *, bell: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(console, bell=bell, clock=clock)
         self._live = Live(_Rows(self._drawn), console=console, refresh_per_second=10)
+        self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         """Begins to draw."""
-        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, _end)
-        self._live.start()
+        self._stack.enter_context(sigterm_exits())
+        self._stack.enter_context(self._live)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Leaves the rows as they are."""
-        self._live.stop()
-        if signal.getsignal(signal.SIGTERM) is _end:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        self._stack.close()
         super().__exit__(kind, error, traceback)
 
     def _staged(self, key: Key, timeline: Timeline, facts: Mapping[str, str]) -> None:
@@ -70,11 +68,6 @@ class LiveView(LineView):
 
     def _drawn(self, width: int, dots: str) -> Table:
         return live_table(list(self._timelines.values()), self._now(), width, dots)
-
-
-def _end(number: int, _: object) -> NoReturn:
-    """Ends the process like the signal, but through `__exit__`, which shows the cursor of the terminal again."""
-    sys.exit(128 + number)
 
 
 class _Rows:

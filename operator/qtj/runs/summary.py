@@ -10,11 +10,17 @@ from qtj.local.progress_log import progress_history
 from qtj.runs.folders import RecordedRun
 from qtj.runs.status_text import STOPPING
 
-__all__ = ["began", "epoch_and_loss", "shown_phase"]
+__all__ = ["age_of", "age_text", "began", "epoch_and_loss", "epoch_text", "known_progress", "loss_text", "shown_phase"]
 
 
 def epoch_and_loss(run: RecordedRun) -> tuple[str, str]:
-    """Returns epoch and loss as text, empty where nothing is known: as polled, or as recorded since."""
+    """Returns epoch and loss as text, empty where nothing is known."""
+    progress = known_progress(run)
+    return epoch_text(progress), loss_text(progress)
+
+
+def known_progress(run: RecordedRun) -> Mapping[str, Any]:
+    """Returns the progress of a run: as polled, or as recorded since."""
     status = run.job.get("status") or {}
     progress: Mapping[str, Any] = status.get("progress") or {}
     with suppress(OSError):
@@ -22,9 +28,18 @@ def epoch_and_loss(run: RecordedRun) -> tuple[str, str]:
         is_of_now = last and last[0].attempt == status.get("attempt", 1)  # an attempt after a restart repeats epochs
         if last and (is_of_now or not progress) and last[0].number > progress.get("epoch", 0):
             progress = {"epochs": progress.get("epochs"), "epoch": last[0].number, "loss": last[0].loss}
+    return progress
+
+
+def epoch_text(progress: Mapping[str, Any]) -> str:
+    """Returns the epoch, with the number of epochs if that is known; empty where nothing is known."""
     done = str(progress.get("epoch", 0)) if progress else ""
-    epoch = f"{done}/{progress['epochs']}" if progress.get("epochs") else done
-    return epoch, f"{progress['loss']:.4g}" if progress.get("loss") is not None else ""
+    return f"{done}/{progress['epochs']}" if progress.get("epochs") else done
+
+
+def loss_text(progress: Mapping[str, Any]) -> str:
+    """Returns the loss; empty where it is not known."""
+    return f"{progress['loss']:.4g}" if progress.get("loss") is not None else ""
 
 
 def shown_phase(run: RecordedRun) -> str:
@@ -36,17 +51,22 @@ def shown_phase(run: RecordedRun) -> str:
 
 
 def began(job: Mapping[str, Any]) -> str:
+    """Returns how long ago a job began, for people."""
+    age = age_of(job, datetime.now(UTC))
+    return "-" if age is None else f"{age_text(age)} ago"
+
+
+def age_of(job: Mapping[str, Any], now: datetime) -> timedelta | None:
+    """Returns the time since a job began; None if its record was edited, and that is not known any more."""
     began = (job.get("status") or {}).get("startTime") or job["metadata"].get("creationTimestamp")
-    if not began:
-        return "-"
     try:
-        age = datetime.now(UTC) - datetime.fromisoformat(began)
-    except (TypeError, ValueError):  # the record was edited
-        return "-"
-    return f"{_rounded(age)} ago"
+        return now - datetime.fromisoformat(began)
+    except (TypeError, ValueError):
+        return None
 
 
-def _rounded(age: timedelta) -> str:
+def age_text(age: timedelta) -> str:
+    """Returns a duration in its largest unit, as kubectl does: 24s, 5m, 3h, 12d."""
     seconds = max(int(age.total_seconds()), 0)
     for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
         if seconds >= 2 * length:

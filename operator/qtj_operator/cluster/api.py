@@ -27,8 +27,8 @@ __all__ = ["ApiClient", "connect"]
 _TIMEOUT_SECONDS = 15
 _PAGE = 100
 """Objects in one answer to a list: to parse 500 pods takes 30 ms, in which nothing else happens."""
-_SILENCE_SECONDS = 75
-"""After so long without a line a watch is dead: kube-apiserver sends a bookmark every minute."""
+_SILENCE_SECONDS = 155
+"""After so long without a line a watch is dead: kube-apiserver sends a bookmark every two minutes at most."""
 
 _BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
 """How a connection fails."""
@@ -50,7 +50,7 @@ async def connect(metrics: Metrics) -> "ApiClient":
         else:
             await config.load_kube_config(client_configuration=settings)
     except (config.ConfigException, yaml.YAMLError, OSError) as error:
-        raise ApiError(0, "NoCluster", f"no cluster to talk to: {_why_not(error)}") from None
+        raise ApiError(0, "NoCluster", f"no cluster can be reached: {_why_not(error)}") from None
     settings.retries = None
     settings.connection_pool_maxsize = 100
     return ApiClient(kubernetes.ApiClient(settings), metrics)
@@ -217,7 +217,10 @@ class ApiClient:
             self._metrics.requested(verb, resource.value[1], code)
         if code >= 400:  # noqa: PLR2004
             raise _refusal(answer, text)
-        return _parsed(text)
+        try:
+            return json.loads(text)
+        except ValueError as error:  # a proxy, or the login page of one
+            raise ApiError(0, "Unreachable", "the API server cannot be reached: what answers is none") from error
 
     def _url(
         self,
@@ -243,13 +246,13 @@ class ApiClient:
         answer: aiohttp.ClientResponse = (
             await rest.request(verb, url, headers=headers, body=body, _request_timeout=limits)
         ).response
-        self._learn(answer.status, answer.headers, sent)
+        self._update_clock(answer.status, answer.headers, sent)
         return answer
 
-    def _learn(self, code: int, headers: Mapping[str, str], sent: float) -> None:
-        """Heeds the server's own time alone: a refusal may be a proxy's, and what has an age comes from a cache."""
+    def _update_clock(self, code: int, headers: Mapping[str, str], sent: float) -> None:
+        """Uses only the server's own time: a refusal may be a proxy's, and what has an age comes from a cache."""
         if code < 400 and "Age" not in headers:  # noqa: PLR2004
-            self._clock.told(headers.get("Date", ""), sent)
+            self._clock.update(headers.get("Date", ""), sent)
 
 
 def _is_held(left: Object) -> bool:
@@ -266,9 +269,9 @@ def _unreachable(error: Exception) -> ApiError:
 
 
 def _refusal(answer: aiohttp.ClientResponse, text: bytes) -> ApiError:
-    said = _parsed(text)
-    why = said.get("message", f"HTTP {answer.status}")
-    return ApiError(answer.status, said.get("reason", ""), why, retry_after=_pause(answer.headers))
+    refusal = _parsed(text)
+    why = refusal.get("message", f"HTTP {answer.status}")
+    return ApiError(answer.status, refusal.get("reason", ""), why, retry_after=_pause(answer.headers))
 
 
 def _parsed(text: bytes) -> dict[str, Any]:
@@ -280,9 +283,9 @@ def _parsed(text: bytes) -> dict[str, Any]:
 
 
 def _pause(headers: Mapping[str, str]) -> float:
-    """Returns for how many seconds the server wants to be left alone; kube-apiserver names no dates."""
-    said = headers.get("Retry-After", "")
-    return float(said) if said.isdecimal() else 0.0
+    """Returns for how many seconds the server asks for no further request; kube-apiserver names no dates."""
+    seconds = headers.get("Retry-After", "")
+    return float(seconds) if seconds.isdecimal() else 0.0
 
 
 def _path(resource: Resource, namespace: str | None, name: str | None) -> str:

@@ -18,7 +18,7 @@ def _utc_now() -> datetime:
 class ServerClock:
     """Tells the API server's time: it is what deletion timestamps and deadlines of objects are written in.
 
-    The time begins as this machine's and goes on with its steady clock, which nobody sets. An answer was written
+    The time begins as this machine's and continues with its steady clock, which nobody sets. An answer was written
     between its request and its arrival, and its `Date` is cut to the second: so it bounds the server's time from both
     sides, loosely where the round trip was long. Time that is within the bounds stays as it is. Only after three
     answers in a row that all find it too early, or all too late, does it move, by the least that any of them asks for:
@@ -38,17 +38,17 @@ class ServerClock:
         """The time as it is written into a status: UTC, to the second."""
         return datetime.fromtimestamp(self._start + self.steady(), UTC).replace(microsecond=0)
 
-    def told(self, date: str, sent: float) -> None:
+    def update(self, date: str, sent: float) -> None:
         """Learns from an answer that has just arrived.
 
         Args:
             date: Its header `Date`; one that cannot be read says nothing.
             sent: When its request was sent, by the steady clock.
         """
-        said = _seconds(date)
-        if said is None:
+        server_time = _seconds(date)
+        if server_time is None:
             return
-        earliest, latest = said - self.steady(), said + 1 - sent
+        earliest, latest = server_time - self.steady(), server_time + 1 - sent
         step = max(earliest - self._start, 0.0) or min(latest - self._start, 0.0)
         self._steps = [*(other for other in self._steps if step * other > 0), step] if step else []
         if len(self._steps) == _AGREEING:

@@ -26,7 +26,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser that reports a mistake in one sentence."""
 
     def error(self, message: str) -> NoReturn:
-        sys.exit(report(f"{message} ({self.prog} --help tells more)", MISUSED))
+        sys.exit(report(f"{message} (see {self.prog} --help)", MISUSED))
 
 
 def examples(program: str) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str], program: str) -> int:
         log.critical("%s", error)
     except Exception:
         # In the form that was asked for, so that a log collector gets it whole.
-        log.critical("the operator ends by a defect of its own", exc_info=True)
+        log.critical("the operator ends because of an unexpected error in its own code", exc_info=True)
     else:
         return 0
     return _FAILED
@@ -90,7 +90,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     option = parser.add_argument
-    option("--namespace", help="look after this namespace only (default: all namespaces)")
+    option("--namespace", help="manage only this namespace (default: all namespaces)")
     option("--port", type=int, default=8080, help="port of /healthz, /readyz and /metrics; 0 for none (default: 8080)")
     option(
         "--lease-namespace",

@@ -35,7 +35,7 @@ async def lead(
 ) -> None:
     """Waits until this operator leads, and works until the work ends or the lease is lost.
 
-    An API server that is away is waited for: a candidate goes on asking, and a leader works on for as long as the lease
+    An API server that is away is waited for: a candidate keeps asking, and a leader continues for as long as the lease
     lasts, since nobody else can take it meanwhile. So is one that refuses: rights may be applied after the operator.
 
     Args:
@@ -54,7 +54,7 @@ async def lead(
     async def working() -> None:
         try:
             await work()
-        except Exception as error:  # noqa: BLE001  whoever awaits the outcome gets it
+        except Exception as error:  # noqa: BLE001  it is raised where the outcome is awaited
             _settle(outcome, error)
         else:
             _settle(outcome, None)
@@ -63,7 +63,7 @@ async def lead(
         deposed.set()
         _settle(outcome, ApiError(0, "LeaseLost", "the lease could not be renewed in time, so another operator leads"))
 
-    # Until it works, and kopf listens for signals, there is nothing to wind up.
+    # Until it works, and kopf listens for signals, there is nothing to stop.
     loop.add_signal_handler(signal.SIGTERM, _settle, outcome, None)
     lock = Lease(MANAGED_BY, namespace, f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}", transport)
     terms = Config(lock, _LEASE_SECONDS, _RENEW_SECONDS, _RETRY_SECONDS, working, lost)
@@ -80,7 +80,7 @@ async def lead(
 
 
 class _Election(LeaderElection):
-    """An election that says who leads, and why the Lease cannot be had.
+    """An election that logs who leads, and why the Lease cannot be used.
 
     Args:
         lock: The Lease.
@@ -100,7 +100,7 @@ class _Election(LeaderElection):
         won = await super().try_acquire_or_renew()
         trouble = self._lock.trouble
         self._warn()
-        self._tell()
+        self._log_leader()
         self._waits(trouble is None or not trouble.lasting)
         return won
 
@@ -115,7 +115,7 @@ class _Election(LeaderElection):
         if trouble is not None and self._reminder.is_due(trouble):
             log.warning("%s", trouble.sentence)
 
-    def _tell(self) -> None:
+    def _log_leader(self) -> None:
         """Says who leads whenever it is somebody else."""
         leader = self.observed_record.holder_identity if self.observed_record else None
         if leader is None or leader == self._leader:

@@ -1,4 +1,4 @@
-"""The Lease as the election asks for it, and why it cannot be had."""
+"""The Lease as the election asks for it, and why it cannot be used."""
 
 import asyncio
 import json
@@ -47,22 +47,22 @@ class Reminder:
     """Tells when trouble is worth a log line: when it begins, and at most once a minute for each answer."""
 
     def __init__(self) -> None:
-        self._said: dict[int, float] = {}
+        self._logged: dict[int, float] = {}
 
     def is_due(self, trouble: Trouble) -> bool:
         """Whether to say it now."""
         now = time.monotonic()
-        if now - self._said.get(trouble.code, -math.inf) < _REMINDER_SECONDS:
+        if now - self._logged.get(trouble.code, -math.inf) < _REMINDER_SECONDS:
             return False
-        self._said[trouble.code] = now
+        self._logged[trouble.code] = now
         return True
 
 
 class Lease(LeaseLock):
     """A Lease for which an API server that is away is one that has not answered yet.
 
-    The library's own methods let such an error end the election, and with it the leader's work; they keep a refusal to
-    themselves; and its `create` passes an argument that its client refuses (37.0.2).
+    The library's own methods let such an error end the election, and with it the leader's work; they do not show
+    a refusal; and its `create` passes an argument that its client refuses (37.0.2).
 
     Attributes:
         trouble: Why the last request failed, if it did; a race that another operator won is none.
@@ -94,7 +94,7 @@ class Lease(LeaseLock):
         return not isinstance(await self._ask("update", replaced, 404, 409), Exception)
 
     async def delete(self) -> None:
-        """Removes it while it is ours, so that the next operator need not wait for it to expire.
+        """Removes it while it is ours, so that the next operator does not have to wait for it to expire.
 
         It is read first: a renewal may have been under way. What another takes after that stays.
         """
@@ -114,7 +114,7 @@ class Lease(LeaseLock):
         """Waits for an answer; returns the refusal, if it is one, and notes it unless its code is `fine`."""
         self.trouble = None
         try:
-            return await _answered(request)
+            return await _response_to(request)
         except kubernetes.ApiException as error:
             if error.status not in fine:
                 self.trouble = self._trouble(verb, error)
@@ -122,11 +122,11 @@ class Lease(LeaseLock):
 
     def _trouble(self, verb: str, error: kubernetes.ApiException) -> Trouble:
         cure = _CURES.get(error.status)
-        what = f'cannot {verb} Lease {self.name} in namespace "{self.namespace}": {_said(error)}'
-        return Trouble(error.status, f"{what}; {cure or 'the operator goes on asking'}", lasting=cure is not None)
+        what = f'cannot {verb} Lease {self.name} in namespace "{self.namespace}": {_server_message(error)}'
+        return Trouble(error.status, f"{what}; {cure or 'the operator keeps trying'}", lasting=cure is not None)
 
 
-async def _answered(request: Awaitable[T]) -> T:
+async def _response_to(request: Awaitable[T]) -> T:
     """Waits for an answer, and says so when there is none.
 
     Raises:
@@ -140,7 +140,7 @@ async def _answered(request: Awaitable[T]) -> T:
         raise kubernetes.ApiException(status=0, reason=why) from error
 
 
-def _said(error: kubernetes.ApiException) -> str:
+def _server_message(error: kubernetes.ApiException) -> str:
     """Returns the server's own sentence, which names the user and the right; a proxy answers anything."""
     try:
         sentence = str(json.loads(error.body or "")["message"])

@@ -144,7 +144,7 @@ async def _until_one_ends(*coroutines: Coroutine[Any, Any, None]) -> None:
 
 
 async def check_installed(client: Client, namespace: str | None, *, patient: bool) -> None:
-    """Finds out at once whether the CRD is there and may be read: kopf would wait for it without a word.
+    """Finds out at once whether the CRD is there and may be read: kopf would wait for it and log nothing.
 
     Args:
         client: The cluster.

@@ -37,7 +37,7 @@ class ProgressPoller(Poller):
 
     async def fetch(
         self,
-        key: Key,  # noqa: ARG002  the address says it all
+        key: Key,  # noqa: ARG002  the address is enough
         address: str,
         *,
         evaluator: bool = False,  # noqa: ARG002
@@ -55,7 +55,7 @@ class ProgressPoller(Poller):
 
 async def _beginning(content: aiohttp.StreamReader) -> bytes:
     """Reads to the end or to the limit: one `read` returns what has arrived, which may be a piece."""
-    said = b""
-    while len(said) < _MAX_BYTES and (piece := await content.read(_MAX_BYTES - len(said))):
-        said += piece
-    return said
+    body = b""
+    while len(body) < _MAX_BYTES and (piece := await content.read(_MAX_BYTES - len(body))):
+        body += piece
+    return body

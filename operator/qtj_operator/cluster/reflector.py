@@ -25,8 +25,18 @@ CHILDREN = (Resource.PODS, Resource.SERVICES, Resource.DEPLOYMENTS, Resource.JOB
 _PAUSE_SECONDS = 2.0
 """Between two tries while the API server is away: nobody reports when it is back."""
 
+_LONGEST_PAUSE_SECONDS = 30.0
+"""Where a watch fails again and again for a reason that only a list may cure: each try lists all objects."""
+
+_UNHEARD_SECONDS = 150.0
+"""After so long without a line all objects are listed, for the watch may be of a version that the API server does not
+have: it is silent until that is reached, and does not say so (Kubernetes 1.34). Versions are lower than before where
+etcd was restored from a backup. Where nothing changes, the API server sends a bookmark every two minutes at most."""
+
 _BETWEEN_WATCHES_SECONDS = 0.1
-"""So that a server that ends each watch at once is not asked without a pause."""
+
+_SHORT_SECONDS = 1.0
+"""A watch that ends sooner and has delivered nothing is asked for again after a longer pause: a proxy may end each."""
 
 _SLICE = 20
 """Events that are fed before others have their turn: some milliseconds. Thousands may have arrived at once."""
@@ -37,8 +47,7 @@ _GONE = 410
 _ASK_AGAIN = {0, 401, 403, 429, 503}
 """HTTP statuses after which a watch continues where it was: the server was out of reach, refused, or was too busy.
 
-After any other, all objects are listed: with 410 the events since that version are no longer kept, and with 504 the
-server has not yet had that version.
+After any other, all objects are listed: with 410 the events since that version are no longer kept.
 """
 
 
@@ -58,21 +67,29 @@ class Reflector:
         self._namespace = namespace
         self._feed = feed
         self._version = ""
+        self._heard = 0.0
         self._failing = False
+        self._refusals = 0
         self._events = 0
 
     async def run(self) -> None:
         """Runs until cancelled; an API server that is away, or that refuses, is asked again and again."""
         while True:
+            began = _now()
             try:
                 if not self._version:
                     await self._list()
+                    began = _now()
                 await self._follow()
             except ApiError as error:
-                self._failed(error)
-                await asyncio.sleep(_PAUSE_SECONDS)
+                pause = self._failed(error)
             else:
-                await asyncio.sleep(_BETWEEN_WATCHES_SECONDS)
+                fruitless = self._heard <= began and _now() - began < _SHORT_SECONDS
+                pause = _PAUSE_SECONDS if fruitless else _BETWEEN_WATCHES_SECONDS
+                self._refusals = 0
+            if _now() - self._heard >= _UNHEARD_SECONDS:
+                self._version = ""
+            await asyncio.sleep(pause)
 
     async def _list(self) -> None:
         found: list[Object] = []
@@ -81,7 +98,7 @@ class Reflector:
             found += (trimmed(self._resource, obj) for obj in objects)
             listed_at = version
         self._feed.listed(self._resource, found, listed_at)
-        self._version = listed_at
+        self._version, self._heard = listed_at, _now()
 
     async def _follow(self) -> None:
         """Feeds changes until the server ends the watch, which it does every few minutes."""
@@ -89,18 +106,31 @@ class Reflector:
             kind, obj = event["type"], event["object"]
             if kind == "ERROR":
                 raise ApiError(obj.get("code", 500), obj.get("reason", ""), obj.get("message", "the watch failed"))
-            self._failing = False
-            self._version = obj["metadata"]["resourceVersion"]
+            self._failing, self._refusals = False, 0
+            self._version, self._heard = obj["metadata"]["resourceVersion"], _now()
             if kind != "BOOKMARK":
                 self._feed.changed(self._resource, kind, obj)
             self._events += 1
             if self._events % _SLICE == 0:
                 await asyncio.sleep(0)
 
-    def _failed(self, error: ApiError) -> None:
-        """Asks for a list where events may have been missed, and logs the beginning of an outage."""
+    def _failed(self, error: ApiError) -> float:
+        """Asks for a list where events may have been missed, and logs the beginning of an outage.
+
+        Returns:
+            For how many seconds to wait.
+        """
+        pause = _PAUSE_SECONDS
         if error.code not in _ASK_AGAIN:
             self._version = ""
+        if error.code not in {_GONE, *_ASK_AGAIN}:
+            pause = min(_PAUSE_SECONDS * 2.0 ** min(self._refusals, 10), _LONGEST_PAUSE_SECONDS)
+            self._refusals += 1
         if error.code != _GONE and not self._failing:
             self._failing = True
-            log.warning("%s cannot be watched: %s; next try in %.0f s", self._resource.value[1], error, _PAUSE_SECONDS)
+            log.warning("%s cannot be watched: %s; next try in %.0f s", self._resource.value[1], error, pause)
+        return max(pause, min(error.retry_after, _LONGEST_PAUSE_SECONDS))
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -5,10 +5,14 @@ It shows each list of jobs that kopf asks for, which kopf does at first and afte
 An answer that breaks off is a connection that failed, and is asked for again. kopf (1.45) repeats a request whose
 connection fails, but takes an answer for whole once its headers are there: where a connection breaks within the list of
 the server's resources, the error would end the operator.
+
+kopf asks for a silent watch again from the same version, for ever. But a watch may be silent because the API server
+does not have that version: etcd was restored from a backup. So a watch that has not advanced for 145 s is asked for
+from a version that is too old. The API server answers that it has expired (410), and kopf lists all jobs.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping
-from functools import partial
 from ssl import SSLContext
 
 import aiohttp
@@ -18,6 +22,12 @@ from qtj_operator.cluster.agent import USER_AGENT
 from qtj_operator.controller.client import Object
 
 __all__ = ["session"]
+
+_UNHEARD_SECONDS = 145.0
+"""The API server sends a bookmark every two minutes at most; kopf gives up a silent watch after 150 s."""
+
+_EXPIRED = "1"
+"""A resourceVersion that has expired: the CRD was created later."""
 
 
 def session(
@@ -42,25 +52,48 @@ def session(
         headers={**headers, "User-Agent": USER_AGENT},
         proxy=proxy,
         trust_env=trust_env,
-        middlewares=(partial(_whole, listed),),
+        middlewares=(_Middleware(listed),),
     )
 
 
-async def _whole(
-    listed: Callable[[list[Object], str], None], request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType
-) -> aiohttp.ClientResponse:
-    """Waits for the whole answer, but for a watch's, which ends when it likes.
+class _Middleware:
+    """Sees every request of the session and its answer.
 
-    Raises:
-        ServerDisconnectedError: The answer broke off; kopf's list of what to try again has it.
+    Args:
+        listed: See `session`.
     """
-    response = await send(request)
-    if "watch" not in request.url.query:
+
+    def __init__(self, listed: Callable[[list[Object], str], None]) -> None:
+        self._listed = listed
+        self._version = ""
+        self._since = 0.0
+
+    async def __call__(self, request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+        """Waits for the whole answer, except for that of a watch, which has no set end.
+
+        Raises:
+            ServerDisconnectedError: The answer broke off, or is a page of a proxy; kopf tries again after this error.
+        """
+        if "watch" in request.url.query:
+            if self._is_unheard(request.url.query.get("resourceVersion", "")):
+                request.url = request.url.update_query(resourceVersion=_EXPIRED)
+            return await send(request)
+        response = await send(request)
         try:
             await response.read()
-        except aiohttp.ClientPayloadError as error:
-            raise aiohttp.ServerDisconnectedError(f"the answer broke off: {error}") from error
+            found = await response.json(content_type=None) if response.ok else {}
+        except (aiohttp.ClientPayloadError, ValueError) as error:
+            raise aiohttp.ServerDisconnectedError(f"the answer broke off, or is not JSON: {error}") from error
         if request.url.name == PLURAL and response.ok:
-            found = await response.json()
-            listed(found["items"], found["metadata"]["resourceVersion"])
-    return response
+            self._heard(found["metadata"]["resourceVersion"])
+            self._listed(found["items"], found["metadata"]["resourceVersion"])
+        return response
+
+    def _is_unheard(self, version: str) -> bool:
+        """Whether watches have begun at this version for so long that one should have heard something."""
+        if version != self._version:
+            self._heard(version)
+        return asyncio.get_running_loop().time() - self._since >= _UNHEARD_SECONDS
+
+    def _heard(self, version: str) -> None:
+        self._version, self._since = version, asyncio.get_running_loop().time()

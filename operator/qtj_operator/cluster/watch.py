@@ -21,6 +21,9 @@ __all__ = ["watch"]
 
 _JOBS = Resource.QUANTUM_TRAINING_JOBS
 
+_SILENCE_SECONDS = 150.0
+"""After so long without an event a watch is asked for again; `session.py` then sees to a list."""
+
 _FIRST_PAUSES = (0.2, 0.5, 1.0)
 _PAUSE = 2.0
 
@@ -100,4 +103,5 @@ def _settings() -> kopf.OperatorSettings:
     settings.posting.enabled = False  # events are ours to write, once
     settings.peering.standalone = True
     settings.networking.error_backoffs = _Patience()
+    settings.watching.inactivity_timeout = _SILENCE_SECONDS
     return settings

@@ -43,7 +43,7 @@ class Obstacle:
     """An action that cannot be carried out, in a sentence for the user.
 
     Attributes:
-        malformed: Whether the API server itself finds fault with the child, and so with the template.
+        malformed: Whether the API server itself reports a mistake in the child, and so in the template.
         kind: The kind of action.
     """
 
@@ -54,7 +54,7 @@ class Obstacle:
 
 
 async def act(client: Client, job: Job, actions: Sequence[Action]) -> Obstacle | None:
-    """Carries out `actions`; returns what stands in the way of a child, if anything does.
+    """Carries out `actions`; returns what prevents a child, if anything does.
 
     Raises:
         ApiError: The server could not be reached or is too busy; the pass is to be repeated.
@@ -146,7 +146,7 @@ async def _restore(client: Client, job: Job, action: Restore) -> None:
 
 
 async def _create(client: Client, job: Job, manifest: Manifest) -> Obstacle | None:
-    """Creates a child; one that is there already is fine if it is ours, for then only our reading was stale."""
+    """Creates a child; one that exists is accepted if it is ours, because then only our reading was stale."""
     resource, called = _RESOURCES[Kind(manifest["kind"])], f"{manifest['kind']} {manifest['metadata']['name']}"
     try:
         await client.create(resource, manifest)

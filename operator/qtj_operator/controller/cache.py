@@ -7,6 +7,10 @@ an event may be late::
     create answered (12)   DELETED (14)   event ADDED (12), late      stays gone: 12 is before 14
     list (20) without it                  event MODIFIED (15), late   stays gone: 15 is before 20
     DELETED (14)           ADDED (16)                                 is there again: its label was removed and put back
+
+A list is right about everything up to its own version, also where it names an older state than the one that is known::
+
+    MODIFIED (15)          list (20) with it at 12                    is at 12: etcd was restored, and 15 never happened
 """
 
 import math
@@ -17,10 +21,13 @@ from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.client import Key, Object, Resource
 from qtj_operator.controller.trim import trimmed
 
-__all__ = ["CACHED", "Cache", "job_of"]
+__all__ = ["AWAITED", "CACHED", "Cache", "job_of"]
 
-CACHED = (Resource.QUANTUM_TRAINING_JOBS, Resource.PODS, Resource.SERVICES, Resource.JOBS)
-"""What is watched."""
+AWAITED = (Resource.QUANTUM_TRAINING_JOBS, Resource.PODS, Resource.SERVICES, Resource.JOBS)
+"""What has to be listed before the first decision."""
+
+CACHED = (*AWAITED, Resource.DEPLOYMENTS)
+"""What is watched. An operator that may not list Deployments, which are only for TensorBoard, trains all the same."""
 
 _MOST_GONE = 10_000
 """Objects that are gone and remembered, of each resource: events are late by seconds."""
@@ -41,8 +48,12 @@ class Cache:
         self._shelves = {resource: _Shelf(resource, self._lost_children) for resource in CACHED}
 
     def is_filled(self) -> bool:
-        """Tells whether each resource has been listed."""
-        return all(shelf.listed is not None for shelf in self._shelves.values())
+        """Tells whether each resource has been listed that decisions wait for."""
+        return all(self.is_listed(resource) for resource in AWAITED)
+
+    def is_listed(self, resource: Resource) -> bool:
+        """Tells whether a resource has been listed: what is not known of it does not exist then."""
+        return resource in self._shelves and self._shelves[resource].listed is not None
 
     def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
         """Returns an object."""
@@ -52,6 +63,18 @@ class Cache:
         """Returns the objects that carry all of `labels`, in one namespace or in all."""
         found = self._shelves[resource].of(namespace, labels.get(LABEL_JOB))
         return [obj for obj in found if labels.items() <= (obj["metadata"].get("labels") or {}).items()]
+
+    def job(self, resource: Resource, obj: Object) -> Key | None:
+        """Returns the job that an object of this name belongs to, as far as is known."""
+        return self._shelves[resource].job(_key(obj))
+
+    def heard(self, resource: Resource, obj: Object) -> None:
+        """Notes what a watch has delivered: each list that follows is of a later version, or etcd was restored.
+
+        That is not so of own writes, which may be done while a list is on its way.
+        """
+        shelf = self._shelves[resource]
+        shelf.reached = max(shelf.reached, _version(obj))
 
     def put(self, resource: Resource, obj: Object) -> bool:
         """Notes a state of an object; returns whether it is news. One that has no job any more counts as gone."""
@@ -91,6 +114,7 @@ class _Shelf:
     Attributes:
         objects: By namespace and name.
         listed: The resourceVersion of the last list: what was not in it was not there; None before the first.
+        reached: The latest resourceVersion that a list or a watch has delivered.
     """
 
     def __init__(self, resource: Resource, lost: set[Key]) -> None:
@@ -100,23 +124,30 @@ class _Shelf:
         self._of_job: dict[Key, dict[Key, Object]] = {}
         self._gone: dict[str, float] = {}
         self.listed: int | None = None
+        self.reached = 0
 
     def of(self, namespace: str | None, job: str | None) -> Iterable[Object]:
         if namespace is not None and job is not None:
             return self._of_job.get((namespace, job), {}).values()
         return [obj for key, obj in self.objects.items() if namespace in {None, key[0]}]
 
-    def put(self, obj: Object, trim: Callable[[Object], Object] = lambda obj: obj) -> bool:
-        key, version = _key(obj), _version(obj)
-        job, known = job_of(self._resource, obj), self.objects.get(key)
-        if job is None or version <= self._gone.get(obj["metadata"]["uid"], 0):
+    def put(self, obj: Object, trim: Callable[[Object], Object]) -> bool:
+        version, known = _version(obj), self.objects.get(_key(obj))
+        if version <= self._gone.get(obj["metadata"]["uid"], 0):
             return False
         if version <= ((self.listed or 0) if known is None else _version(known)):
+            return False
+        return self._store(trim(obj))
+
+    def _store(self, obj: Object) -> bool:
+        key = _key(obj)
+        job, known = job_of(self._resource, obj), self.objects.get(key)
+        if job is None:
             return False
         former = self._take(key)
         if former and known and known["metadata"]["uid"] != obj["metadata"]["uid"]:
             self._note_lost({former})
-        self.objects[key] = self._of_job.setdefault(job, {})[key] = trim(obj)
+        self.objects[key] = self._of_job.setdefault(job, {})[key] = obj
         return True
 
     def remove(self, meta: Object, version: float) -> Key | None:
@@ -135,15 +166,23 @@ class _Shelf:
     def replace(self, objects: Iterable[Object], version: int) -> set[Key]:
         there: set[Key] = set()
         changed: set[Key | None] = set()
-        if version < (self.listed or 0):
+        if version < self.reached:
             changed |= self._start_again()
         for obj in objects:
             there.add(_key(obj))
-            if self.put(obj):
-                changed.add(job_of(self._resource, obj))
+            former = self.job(_key(obj))
+            if self._is_listed_anew(obj, version) and self._store(obj):
+                changed |= {job_of(self._resource, obj), former}
         changed |= {self.remove(obj["metadata"], version) for obj in list(self._vanished(there, version))}
-        self.listed = version
+        self.listed = self.reached = version
         return {key for key in changed if key}
+
+    def _is_listed_anew(self, obj: Object, version: int) -> bool:
+        """Whether a list at a version shows a state that is not known, and nothing later than the list is known."""
+        known = self.objects.get(_key(obj))
+        if self._gone.get(obj["metadata"]["uid"], 0) > version:
+            return False
+        return known is None or (_version(known) != _version(obj) and _version(known) <= version)
 
     def _start_again(self) -> set[Key]:
         """Drops everything, for versions begin at an earlier number: etcd was restored; returns the jobs concerned."""
@@ -161,10 +200,15 @@ class _Shelf:
     def _vanished(self, there: set[Key], version: int) -> Iterator[Object]:
         return (obj for key, obj in self.objects.items() if key not in there and _version(obj) <= version)
 
+    def job(self, key: Key) -> Key | None:
+        """Returns the job of an object that is known."""
+        known = self.objects.get(key)
+        return None if known is None else job_of(self._resource, known)
+
     def _take(self, key: Key) -> Key | None:
         """Removes an object; returns its job."""
-        known = self.objects.pop(key, None)
-        job = None if known is None else job_of(self._resource, known)
+        job = self.job(key)
+        self.objects.pop(key, None)
         if job:
             left = self._of_job[job]
             del left[key]

@@ -7,6 +7,7 @@ It is right on stale data:
   doubt. The next pass reads it from the API server, unless its event has arrived by then.
 * A job whose child is gone is read, too. Children go with their job, and the watch of jobs may be behind: without this,
   they would be created again and again for a job that is deleted.
+* A pass that finds a child replaced by another operator ends, for it has read the job before. The next one reads it.
 * Everything else follows from exact preconditions: a status or a deletion that was decided on an old state is refused.
 """
 
@@ -58,7 +59,7 @@ class CachedClient:
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
         """See `Client.get`."""
-        if resource not in CACHED or namespace is None:
+        if namespace is None or not self._cache.is_listed(resource):
             return await self._live.get(resource, namespace, name)
         is_job = resource is Resource.QUANTUM_TRAINING_JOBS
         if is_job and self._cache.has_lost_a_child((namespace, name)):
@@ -73,8 +74,8 @@ class CachedClient:
         self, resource: Resource, namespace: str | None, labels: Mapping[str, str], *, fresh: bool = False
     ) -> Sequence[Object]:
         """See `Client.list`; what is in doubt of the jobs that are asked for is read first."""
-        if resource not in CACHED or not (resource is Resource.QUANTUM_TRAINING_JOBS or LABEL_JOB in labels):
-            return await self._live.list(resource, namespace, labels)  # what has no label of a job is not watched
+        if not self._is_watched(resource, labels):
+            return await self._live.list(resource, namespace, labels)
         selected = self._cache.select(resource, namespace, labels)
         doubtful = [address for address in self._doubtful(resource, namespace, labels) if self._is_doubtful(*address)]
         if fresh or len(doubtful) > _MANY:
@@ -124,6 +125,11 @@ class CachedClient:
             self._doubt(resource, obj)
             raise
         return self._written(resource, written)
+
+    def _is_watched(self, resource: Resource, labels: Mapping[str, str]) -> bool:
+        """Whether objects with these labels are known from a watch: only children with the label of a job are."""
+        selected = resource is Resource.QUANTUM_TRAINING_JOBS or LABEL_JOB in labels
+        return selected and self._cache.is_listed(resource)
 
     def _written(self, resource: Resource, obj: Object) -> Object:
         if resource in CACHED:
@@ -175,6 +181,7 @@ class CachedClient:
         job = found and job_of(resource, found)
         if found is not None and self._cache.put(resource, found) and job:
             self._hint(job)  # its event will be no news, and the pass may have decided already
+        _check_not_replaced(resource, [known] if known else [], [found] if found else [])
         return found
 
     async def _read_all(
@@ -189,4 +196,18 @@ class CachedClient:
         for obj in known:
             if obj["metadata"]["uid"] not in there:
                 self._cache.remove(resource, obj)  # not for good: perhaps only its label is gone
+        _check_not_replaced(resource, known, found)
         return self._cache.select(resource, namespace, labels)
+
+
+def _check_not_replaced(resource: Resource, known: Sequence[Object], found: Sequence[Object]) -> None:
+    """Checks that children are those that were known; what this operator creates is known at once.
+
+    Raises:
+        ApiError: Another operator has created one, and may have changed the record of its job before.
+    """
+    uids = {obj["metadata"]["name"]: obj["metadata"]["uid"] for obj in known}
+    for obj in found if resource is not Resource.QUANTUM_TRAINING_JOBS else ():
+        name, uid = obj["metadata"]["name"], obj["metadata"]["uid"]
+        if uids.get(name, uid) != uid and job_of(resource, obj):
+            raise ApiError(409, "Conflict", f"{name} was replaced since the job was read, so the job is read again")

@@ -48,7 +48,7 @@ class ApiError(Exception):
     Attributes:
         code: HTTP status code; 0 when there was no answer.
         reason: The API's one-word reason, for example AlreadyExists.
-        retry_after: For how many seconds the server wants to be left alone.
+        retry_after: For how many seconds the server asks for no further request.
     """
 
     def __init__(self, code: int, reason: str, message: str, *, retry_after: float = 0.0) -> None:
@@ -70,10 +70,11 @@ class ApiError(Exception):
 
     @property
     def malformed(self) -> bool:
-        """Whether the API server itself finds fault with the object, which no wait can cure.
+        """Whether the API server itself reports a mistake in the object, which a later attempt does not cure.
 
         An admission plugin answers with the same codes (a policy with 422, a webhook that sets none with 400), and may
-        think otherwise later. A refusal for want of quota or rights is 403. What gives no reason is a proxy in between.
+        accept the object later. A refusal because of a quota or missing rights is 403. An answer without a reason is
+        that of a proxy.
         """
         found = self.code in {400, 422} and self.reason in {"BadRequest", "Invalid"}
         return found and self.refused_by is None and not _DENIED.search(str(self))

@@ -14,7 +14,7 @@ __all__ = ["emit"]
 async def emit(client: Client, raw: Object, event: Event, now: datetime) -> None:
     """Writes one event; failing to is not worth repeating a pass.
 
-    The name is a digest of what is said about which state of the job, so that a repeated pass repeats no event.
+    The name is a digest of the message and the state of the job, so that a repeated pass repeats no event.
     """
     try:
         await client.create(Resource.EVENTS, _manifest(raw, event, now))
@@ -24,8 +24,15 @@ async def emit(client: Client, raw: Object, event: Event, now: datetime) -> None
 
 def _manifest(raw: Object, event: Event, now: datetime) -> Object:
     meta, status = raw["metadata"], raw.get("status", {})
-    said = (meta["uid"], str(status.get("attempt")), str(status.get("retry")), event.type, event.reason, event.message)
-    digest = hashlib.sha256("\0".join(said).encode()).hexdigest()[:16]
+    content = (
+        meta["uid"],
+        str(status.get("attempt")),
+        str(status.get("retry")),
+        event.type,
+        event.reason,
+        event.message,
+    )
+    digest = hashlib.sha256("\0".join(content).encode()).hexdigest()[:16]
     moment = rfc3339(now)
     return {
         "apiVersion": "v1",

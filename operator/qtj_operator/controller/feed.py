@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable
 
-from qtj_operator.controller.cache import CACHED, Cache, job_of
+from qtj_operator.controller.cache import Cache, job_of
 from qtj_operator.controller.client import Key, Object, Resource
 
 __all__ = ["Feed"]
@@ -11,8 +11,6 @@ __all__ = ["Feed"]
 
 class Feed:
     """The way of objects from the watches to the cache.
-
-    Deployments are watched and not cached: few jobs have one, and no job waits for their list.
 
     Args:
         cache: Where they are kept.
@@ -25,18 +23,17 @@ class Feed:
         self._filled = asyncio.Event()
 
     async def filled(self) -> None:
-        """Waits until all resources have been listed: a decision before would take what is not known for missing."""
+        """Waits until what decisions need has been listed: one made before would take what is not known for missing."""
         await self._filled.wait()
 
     @property
     def is_filled(self) -> bool:
-        """Whether all resources have been listed."""
+        """Whether what decisions need has been listed."""
         return self._filled.is_set()
 
     def listed(self, resource: Resource, objects: Iterable[Object], version: str) -> None:
         """Takes all objects of a resource, trimmed: the first time, and after a gap in its watch."""
-        is_cached = resource in CACHED
-        for key in self._cache.replace(resource, objects, version) if is_cached else _jobs_of(resource, objects):
+        for key in self._cache.replace(resource, objects, version):
             self._hint(key)
         if self._cache.is_filled():
             self._filled.set()
@@ -49,16 +46,11 @@ class Feed:
             kind: ADDED, MODIFIED or DELETED, as the API has it.
             obj: The object as it is now, or as it was last.
         """
-        news = self._is_news(resource, kind, obj)
+        former = self._cache.job(resource, obj)
+        self._cache.heard(resource, obj)
+        news = self._cache.remove(resource, obj) if kind == "DELETED" else self._cache.put(resource, obj)
         key = job_of(resource, obj)
         if key is not None and (news or kind == "ADDED"):
             self._hint(key)
-
-    def _is_news(self, resource: Resource, kind: str, obj: Object) -> bool:
-        if resource not in CACHED:
-            return True
-        return self._cache.remove(resource, obj) if kind == "DELETED" else self._cache.put(resource, obj)
-
-
-def _jobs_of(resource: Resource, objects: Iterable[Object]) -> set[Key]:
-    return {job for obj in objects if (job := job_of(resource, obj)) is not None}
+        if news and former is not None and former != key:
+            self._hint(former)  # its child has the label of another job now

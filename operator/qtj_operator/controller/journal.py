@@ -1,4 +1,4 @@
-"""What the log says of a job: a line when it comes, goes, changes its phase or starts again, and none for numbers."""
+"""The log lines about a job: one when it appears, vanishes, changes its phase or starts again, and none for numbers."""
 
 import logging
 from collections.abc import Iterator

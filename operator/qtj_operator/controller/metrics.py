@@ -18,7 +18,7 @@ __all__ = ["Metrics", "Outcome"]
 
 @dataclass(slots=True)
 class Outcome:
-    """How a pass ended; well, unless somebody says otherwise."""
+    """How a pass ended: well, unless `end` is set to something else."""
 
     result: str = "success"
 
@@ -101,7 +101,7 @@ class Metrics:
         """Notes that this operator works from now on; it ends when it no longer may."""
         self._leads.set(1)
 
-    def moved(self, before: Status, after: Status) -> None:
+    def status_written(self, before: Status, after: Status) -> None:
         """Counts what a new status tells beyond the one before."""
         self._restarts.inc(max((after.restarts or 0) - (before.restarts or 0), 0))
         self._disruptions.inc(max((after.disruptions or 0) - (before.disruptions or 0), 0))

@@ -15,10 +15,10 @@ __all__ = ["with_nodes"]
 
 
 async def with_nodes(client: Client, seen: Observed, now: datetime) -> Observed:
-    """Returns what was seen, with a word on the node of each pod that is late to go; most passes ask nothing.
+    """Returns what was seen, with the state of the node of each pod that takes long to go; most passes ask nothing.
 
     Raises:
-        ApiError: The server did not answer, which says nothing of the node.
+        ApiError: The server did not answer, so the state of the node is not known.
     """
     pods = (*seen.pods, *(seen.inference.pods if seen.inference else ()))
     names = sorted({pod.node for pod in pods if pod.node and is_late(pod, now)})

@@ -17,7 +17,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 class Pace:
     """Lets numbers wait until some time after the last write: replicas become ready one by one, and there may be many.
 
-    What it knows is worth nothing after a restart, so it is kept in memory: then a number is written at once.
+    Its state is kept in memory. After a restart it is empty, and the next number is written at once.
     """
 
     def __init__(self) -> None:

@@ -80,18 +80,18 @@ class Poller(ABC):
         key, evaluator = asked
         async with limit:
             answer = await self.fetch(key, address, evaluator=evaluator)
-        said = None if answer is None else Progress.parse(answer.decode(errors="replace"))
-        if said is None or asked not in self._addresses:
+        answered = None if answer is None else Progress.parse(answer.decode(errors="replace"))
+        if answered is None or asked not in self._addresses:
             return
-        self._latest[asked] = said
-        if self._is_worth_a_pass(asked, said):
-            self._hinted[asked] = (said, time.monotonic())
+        self._latest[asked] = answered
+        if self._is_worth_a_pass(asked, answered):
+            self._hinted[asked] = (answered, time.monotonic())
             self._hint(key)
 
-    def _is_worth_a_pass(self, asked: _Asked, said: Progress) -> bool:
+    def _is_worth_a_pass(self, asked: _Asked, answered: Progress) -> bool:
         if asked not in self._hinted:
             return True
         before, since = self._hinted[asked]
-        if replace(said, step=before.step) != before:
+        if replace(answered, step=before.step) != before:
             return True
-        return said != before and time.monotonic() - since >= self._patience
+        return answered != before and time.monotonic() - since >= self._patience

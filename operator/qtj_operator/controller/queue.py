@@ -78,7 +78,7 @@ class WorkQueue(Generic[K]):
             heapq.heapify(self._later)
 
     async def take(self) -> K:
-        """Waits for a key that is due and hands it out; `done` or `retry` must follow."""
+        """Waits for a key that is due and returns it; `done` or `retry` must follow."""
         while not self._ready:
             await self._sleep()
         key = self._ready.popleft()
@@ -97,7 +97,7 @@ class WorkQueue(Generic[K]):
         Args:
             key: Whose pass failed.
             longest: What the delay grows to, in seconds.
-            shortest: How long whoever was asked wants to be left alone, in seconds; believed up to the longest delay.
+            shortest: How many seconds the server asked to wait; at most the longest delay counts.
 
         Returns:
             The delay in seconds.

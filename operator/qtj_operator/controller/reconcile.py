@@ -70,7 +70,7 @@ class Reconciler:
         """Does one pass over the job and returns after what time to look again, if nothing happens before.
 
         Raises:
-            ApiError: The API server did not play along; the pass is to be repeated.
+            ApiError: A request failed; the pass is to be repeated.
         """
         raw = await self.client.get(Resource.QUANTUM_TRAINING_JOBS, *key)
         if raw is None or "deletionTimestamp" in raw["metadata"] or is_managed_elsewhere(raw):
@@ -81,8 +81,8 @@ class Reconciler:
         decision = await self._decide_and_act(raw, now)
         if decision is None:
             return None
-        moved = await self._record(key, raw, decision, now)
-        if moved:
+        written = await self._record(key, raw, decision, now)
+        if written:
             return timedelta(0)  # the next pass acts on what was recorded; do not count on an event of the watch
         return None if decision.wake_at is None else max(decision.wake_at - now, timedelta(seconds=1))
 
@@ -101,7 +101,7 @@ class Reconciler:
         try:
             job = Job.parse(raw)
         except InvalidJob as error:
-            return _refused(raw, str(error), now)
+            return _fail_unreadable(raw, str(error), now)
         seen = await observe(self.client, self.progress, job, self.platform)
         seen = await with_board(self.client, await with_nodes(self.client, seen, now))
         decision = self.repairs.throttled((job.namespace, job.name), decide(seen, now), now)
@@ -116,43 +116,51 @@ class Reconciler:
             obstacle, due = standing
             others = [action for action in decision.actions if not isinstance(action, (Create, obstacle.kind))]
             await act(self.client, job, others)
-            return _blocked(job, decision, obstacle, now, due)
+            return _with_obstacle(job, decision, obstacle, now, due)
         found = await act(self.client, job, decision.actions)
         if found is None:
             if decision.actions:
                 self.refusals.forget((job.namespace, job.name))
             return decision
-        blocked = _blocked(job, decision, found, now, self.refusals.add(job, found, now))
-        return blocked if _blocks(found, decision) else _told(blocked, found)
+        blocked = _with_obstacle(job, decision, found, now, self.refusals.add(job, found, now))
+        return blocked if _blocks(found, decision) else _with_event(blocked, found)
 
     async def _record(self, key: Key, raw: Object, decision: Decision, now: datetime) -> bool:
-        """Writes the status if it changed, and tells about it only then; returns whether it did."""
+        """Writes the status if it changed, and logs and counts the change; returns whether it did."""
         status = decision.status.to_dict(raw.get("status"))
-        changed = status != raw.get("status")
+        after = {**raw, "status": status}
+        changed = status != raw.get("status") and await self._write(after)
         if changed:
             before = read_status(raw)
-            raw = {**raw, "status": status}
-            await self.client.replace_status(Resource.QUANTUM_TRAINING_JOBS, raw)
             self.pace.wrote(key, now)
             log_transition(key, before, decision)
-            self.metrics.moved(before, decision.status)
-            if _begins(before, decision.status):
+            self.metrics.status_written(before, decision.status)
+            if _runs_for_the_first_time(before, decision.status):
                 self.metrics.began(now - datetime.fromisoformat(raw["metadata"]["creationTimestamp"]))
         for event in decision.events:
-            await emit(self.client, raw, event, now)
+            await emit(self.client, after, event, now)
         return changed
 
+    async def _write(self, raw: Object) -> bool:
+        """Writes the status; returns whether the object has changed.
 
-def _begins(before: Status, after: Status) -> bool:
+        It has not if the API server has dropped what is new, because its CRD is of an earlier version. Another pass
+        would then write the same again, for ever.
+        """
+        written = await self.client.replace_status(Resource.QUANTUM_TRAINING_JOBS, raw)
+        return bool(written["metadata"]["resourceVersion"] != raw["metadata"]["resourceVersion"])
+
+
+def _runs_for_the_first_time(before: Status, after: Status) -> bool:
     """Whether all replicas run for the first time."""
     running = ConditionType.RUNNING
     return after.attempt == 1 and is_true(after.conditions, running) and not is_true(before.conditions, running)
 
 
-def _refused(raw: Object, sentence: str, now: datetime) -> Decision | None:
+def _fail_unreadable(raw: Object, sentence: str, now: datetime) -> Decision | None:
     """Fails a job that cannot be read, unless it has started.
 
-    Then its rules became stricter since: Failed would be untrue while its pods go on, and final where it is complete.
+    Then the rules have become stricter since. Failed would be untrue while its pods run, and final if it is complete.
     """
     meta, before = raw["metadata"], read_status(raw)
     if before.attempt:
@@ -162,8 +170,8 @@ def _refused(raw: Object, sentence: str, now: datetime) -> Decision | None:
     return refuse(before, meta.get("generation", 1), sentence, now)
 
 
-def _blocked(job: Job, decision: Decision, obstacle: Obstacle, now: datetime, due: datetime) -> Decision:
-    """Returns the decision with what stands in its way in the status, where that keeps the job up; see `_told`."""
+def _with_obstacle(job: Job, decision: Decision, obstacle: Obstacle, now: datetime, due: datetime) -> Decision:
+    """Returns the decision with the obstacle in its status, if that stops the job; see `_with_event`."""
     wake_at = earliest(decision.wake_at, due)
     if not _blocks(obstacle, decision):
         return replace(decision, events=events_between(job.status, decision.status), wake_at=wake_at)
@@ -174,8 +182,8 @@ def _blocked(job: Job, decision: Decision, obstacle: Obstacle, now: datetime, du
     return replace(decision, status=status, events=events_between(job.status, status), wake_at=wake_at)
 
 
-def _told(decision: Decision, obstacle: Obstacle) -> Decision:
-    """Adds an event about a new obstacle, for the status says nothing of it."""
+def _with_event(decision: Decision, obstacle: Obstacle) -> Decision:
+    """Adds an event about a new obstacle, because the status does not show it."""
     return replace(decision, events=(*decision.events, Event("Warning", obstacle.reason, obstacle.message)))
 
 

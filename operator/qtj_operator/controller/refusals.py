@@ -52,7 +52,7 @@ class Refusals:
         return now + pause
 
     def forget(self, key: Key) -> None:
-        """Notes that nothing stands in the way of the job any more, or that it is gone."""
+        """Notes that nothing is refused any more for the job, or that it is gone."""
         self._known.pop(key, None)
 
 

@@ -1,4 +1,4 @@
-"""Keeps jobs reconciled: workers that empty the queue, and a resync that forgets nobody."""
+"""Keeps jobs reconciled: workers that empty the queue, and a resync of all jobs."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ _WORKERS = 16
 _RESYNC_SECONDS = 300.0
 _OUTAGE_SECONDS = 3.0
 """The longest pause while the API server is out of reach: nobody tells us when it is back, and then work has piled up.
-One that refuses is left alone for longer."""
+One that refuses is asked less often."""
 
 
 async def _at_once() -> None:
@@ -63,7 +63,7 @@ class Runtime:
 
     @property
     def alive(self) -> bool:
-        """Whether the resync goes round, once it has begun.
+        """Whether the resync runs, once it has begun.
 
         It does so while the API server is away, which no restart would cure.
         """
@@ -118,7 +118,7 @@ class Runtime:
         return self._queue.retry(key, shortest=error.retry_after)
 
     async def _resync(self) -> None:
-        """Looks at every job now and then: a watch may lose events, and kopf says nothing of objects that vanished."""
+        """Looks at every job now and then: a watch may lose events, and kopf does not report objects that vanished."""
         await self._filled()
         while True:
             self._beat = time.monotonic()

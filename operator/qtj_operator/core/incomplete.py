@@ -22,7 +22,7 @@ __all__ = ["drifted", "incomplete"]
 
 _RESTORED = ("selector", "publishNotReadyAddresses")
 """Fields of a Service that others rely on, besides the values of its ports. Fields that an API server or an admission
-webhook adds are left alone."""
+webhook adds stay."""
 
 
 def incomplete(seen: Observed, now: datetime) -> Verdict | None:

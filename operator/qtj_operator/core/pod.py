@@ -22,7 +22,7 @@ _ENDS_OF_DELETED = {None, 0, 137, 143}
 _SILENT = "it left no message"
 _OUT_OF_MEMORY = "it needed more memory than resources.limits.memory allows"
 _LESS_MEMORY = "raise that, or lower the batch, the qubits or the filters"
-_KILLED = {137: "it was killed (SIGKILL)", 143: "it was asked to stop (SIGTERM)"}
+_KILLED = {137: "it was killed (SIGKILL)", 143: "it was asked to end (SIGTERM)"}
 """By exit code, which is 128 and the signal's number: the log of such a program does not tell why it ended."""
 
 

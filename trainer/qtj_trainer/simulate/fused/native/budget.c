@@ -1,5 +1,5 @@
-/* The memory that all engines of a process may take for states that wait for their gradient. Who comes first gets what is
- * left, and what does not fit is computed again. What an engine was lent comes back when it is released. */
+/* The memory that all engines of a process may take for states that wait for their gradient. The first engine that
+ * asks gets what is left, and what does not fit is computed again. An engine returns its memory when it is released. */
 #include "budget.h"
 #include "memory.h"
 #include "pool.h"

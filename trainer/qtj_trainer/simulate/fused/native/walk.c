@@ -189,7 +189,7 @@ static void clear_sums(Engine *e) {
 }
 
 void walk_backward(Engine *e) {
-    e->is_fresh = 0; /* un-applying spends the kept states */
+    e->is_fresh = 0; /* the backward walk overwrites the kept states */
     clear_sums(e);
     do_groups(e, weigh_observables);
     walk((Walk){e, gradient_unit});

@@ -1,0 +1,44 @@
+"""Jobs of a cluster, as the command line names them."""
+
+import re
+from collections.abc import Sequence
+
+from qtj.terminal.errors import InputError, meant
+from qtj_operator.api.names import NAME_PATTERN
+from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
+
+__all__ = ["job_named", "jobs_in"]
+
+_NOT_FOUND = 404
+
+
+async def job_named(client: Client, key: Key) -> Object:
+    """Returns a job.
+
+    Raises:
+        InputError: There is none of that name, or the cluster does not know QuantumTrainingJobs.
+        ApiError: The API server refuses, or cannot be reached.
+    """
+    namespace, name = key
+    is_name = re.fullmatch(NAME_PATTERN, name)  # what else is asked for would be another address of the API
+    job = await client.get(Resource.QUANTUM_TRAINING_JOBS, namespace, name) if is_name else None
+    if job is None:
+        names = [each["metadata"]["name"] for each in await jobs_in(client, namespace)]
+        all_of_them = "`kubectl get qtj -A` lists all"
+        raise InputError(f"there is no job {name} in namespace {namespace}{meant(name, names)}: {all_of_them}")
+    return job
+
+
+async def jobs_in(client: Client, namespace: str | None) -> Sequence[Object]:
+    """Returns the jobs of a namespace, or of all.
+
+    Raises:
+        InputError: The cluster does not know QuantumTrainingJobs.
+        ApiError: The API server refuses, or cannot be reached.
+    """
+    try:
+        return await client.list(Resource.QUANTUM_TRAINING_JOBS, namespace, {})
+    except ApiError as error:
+        if error.code != _NOT_FOUND:
+            raise
+        raise InputError("the cluster has no QuantumTrainingJobs: install them with kubectl apply -k crds") from None

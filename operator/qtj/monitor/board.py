@@ -1,0 +1,37 @@
+"""Several jobs, a row for each: the table of `qtj top`."""
+
+from collections.abc import Sequence
+
+from qtj.monitor.snapshot import Snapshot
+from qtj.runs.summary import epoch_text, loss_text
+from qtj.terminal.sparkline import sparkline
+
+__all__ = ["BOARD_HEADINGS", "board_cells", "share_done"]
+
+_CURVE = 16
+BOARD_HEADINGS = ("JOB", "PHASE", "READY", "EPOCH", "LOSS", "LOSS CURVE", "TIME LEFT", "RESTARTS", "AGE")
+
+
+def board_cells(seen: Snapshot) -> Sequence[str]:
+    """Returns the row of a job, below `BOARD_HEADINGS`."""
+    restarts = seen.status.get("restarts", 0) + seen.status.get("disruptions", 0)
+    return (
+        seen.name,
+        seen.phase,
+        seen.status.get("ready") or "-",
+        epoch_text(seen.progress) or "-",
+        loss_text(seen.progress) or "-",
+        (sparkline(seen.losses, _CURVE) if len(seen.losses) > 1 else "") or "-",
+        seen.left.removesuffix(" left") or "-",
+        str(restarts),
+        seen.age,
+    )
+
+
+def share_done(seen: Snapshot) -> float:
+    """Returns how much of the training is done, from 0 to 1; 0 where that is not known."""
+    progress = seen.progress
+    done, wanted = (progress.get("step"), progress.get("steps")) if progress.get("steps") else (None, None)
+    if not wanted:
+        done, wanted = progress.get("epoch"), progress.get("epochs")
+    return min((done or 0) / wanted, 1.0) if wanted else 0.0

@@ -1,0 +1,76 @@
+"""Everything about one job, as names and values: the lines of `qtj status`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from qtj.monitor.replica import Replica
+from qtj.monitor.snapshot import Snapshot
+from qtj.runs.summary import epoch_text, loss_text
+from qtj.terminal.sparkline import sparkline
+from qtj_operator.controller.client import Object
+
+__all__ = ["REPLICA_HEADINGS", "facts", "last_events", "replica_cells"]
+
+_CURVE = 40
+_EVENTS = 5
+REPLICA_HEADINGS = ("REPLICA", "STATE", "NODE", "EXIT CODE", "RESTARTS")
+
+
+def facts(seen: Snapshot) -> Iterator[tuple[str, str]]:
+    """Yields the phase of a job and why, its numbers, and where it is."""
+    status = seen.status
+    yield "run" if "folder" in seen.places else "job", seen.name
+    yield "phase", seen.phase
+    if seen.why:
+        yield "why", seen.why
+    yield "began", f"{seen.age} ago" if seen.age != "-" else "-"
+    yield from _training(seen)
+    if evaluation := status.get("evaluation"):
+        yield "evaluated", _evaluated(evaluation)
+    if status.get("attempt", 1) > 1:
+        yield "attempt", str(status["attempt"])
+    if restarts := _restarts(status):
+        yield "restarts", restarts
+    if weights := status.get("weights"):
+        yield "weights", weights["uri"]
+    for name, value in ((status.get("inference") or {}).get("metrics") or {}).items():
+        yield name, f"{value:.4g}"
+    yield from seen.places.items()
+
+
+def replica_cells(replica: Replica) -> Sequence[str]:
+    """Returns the row of a replica, below `REPLICA_HEADINGS`."""
+    code = "-" if replica.exit_code is None else str(replica.exit_code)
+    return replica.name, replica.state, replica.node or "-", code, str(replica.restarts)
+
+
+def last_events(seen: Snapshot) -> Sequence[Object]:
+    """Returns the events that a summary shows."""
+    return seen.events[-_EVENTS:]
+
+
+def _training(seen: Snapshot) -> Iterator[tuple[str, str]]:
+    if seen.activity and seen.phase == "Running":
+        yield "doing", seen.activity
+    if epoch := epoch_text(seen.progress):
+        yield "epoch", epoch
+    if seen.left:
+        yield "time left", seen.left.removesuffix(" left")
+    if loss := loss_text(seen.progress):
+        yield "loss", loss
+    if len(seen.losses) > 1:
+        yield "loss curve", sparkline(seen.losses, _CURVE)
+
+
+def _restarts(status: Mapping[str, Any]) -> str:
+    counted, disruptions = status.get("restarts", 0), status.get("disruptions", 0)
+    after = f"{disruptions} after disruptions" if disruptions else ""
+    return ", and ".join(filter(None, (str(counted) if counted else "", after)))
+
+
+def _evaluated(evaluation: Mapping[str, Any]) -> str:
+    """Returns the last result of the evaluator."""
+    measured = {"validation loss": evaluation.get("validationLoss"), "accuracy": evaluation.get("accuracy")}
+    numbers = ", ".join(f"{name} {value:.4g}" for name, value in measured.items() if value is not None)
+    step = f", step {evaluation['step']}" if evaluation.get("step") else ""
+    return f"epoch {evaluation['epoch']}{step}" + (f": {numbers}" if numbers else "")

@@ -1,0 +1,68 @@
+"""The lines of several logs on stdout: each with the name of its log, in a colour on a terminal."""
+
+import json
+import sys
+from functools import cache
+
+import yaml
+from rich.console import Console
+from rich.text import Text
+
+from qtj.terminal.output_format import OutputFormat
+from qtj.terminal.text import log_on_terminal
+
+__all__ = ["LogWriter"]
+
+_COLORS = ("cyan", "green", "magenta", "blue", "yellow", "bright_cyan", "bright_green", "bright_magenta")
+
+
+class LogWriter:
+    """Writes lines, and raises BrokenPipeError when nobody reads them any more.
+
+    Args:
+        named: Whether each line begins with the name of its log.
+        form: The form for programs: a JSON object on each line, or a YAML document for each; None for text.
+    """
+
+    def __init__(self, *, named: bool, form: OutputFormat | None = None) -> None:
+        self._named = named
+        self._form = form
+        self._shown = log_on_terminal if sys.stdout.isatty() else bytes
+        # It knows what the terminal can do, and NO_COLOR; FORCE_COLOR would make it take a file for a terminal.
+        self._console = Console(force_terminal=sys.stdout.isatty())
+        self._colors: dict[str, str] = {}
+        self._prefix = cache(self._drawn)
+
+    def write(self, log: str, line: bytes, time: str | None = None) -> None:
+        """Writes a line of a log.
+
+        Args:
+            log: The name of the log.
+            line: The line, with its line break.
+            time: When it was written, if that is known.
+        """
+        if self._form is None:
+            sys.stdout.buffer.write((self._prefix(log) if self._named else b"") + self._shown(line))
+        else:
+            sys.stdout.write(self._document(log, line, time))
+
+    def flush(self) -> None:
+        """Writes what is left."""
+        sys.stdout.flush()
+
+    def _document(self, log: str, line: bytes, time: str | None) -> str:
+        pod, _, attempt = log.rpartition(".")
+        is_replica = attempt.isdecimal()
+        found = {"pod": pod if is_replica else log, **({"attempt": int(attempt)} if is_replica else {})}
+        found |= {**({"time": time} if time else {}), "line": line.decode(errors="replace").rstrip("\n")}
+        if self._form == OutputFormat.YAML:
+            return f"---\n{yaml.safe_dump(found, sort_keys=False, width=float('inf'))}"
+        return f"{json.dumps(found)}\n"
+
+    def _drawn(self, log: str) -> bytes:
+        """Returns the name of a log before a line; a replica keeps its colour in the next attempt."""
+        replica = log.rpartition(".")[0] or log
+        color = self._colors.setdefault(replica, _COLORS[len(self._colors) % len(_COLORS)])
+        with self._console.capture() as captured:
+            self._console.print(Text(f"{log}  ", color), end="", soft_wrap=True)
+        return captured.get().encode()

@@ -1,0 +1,106 @@
+"""Jobs of a cluster as `qtj status` and `qtj top` look at them, on a cluster in memory."""
+
+import pytest
+
+from qtj.cluster.jobs import job_named
+from qtj.monitor.cluster_source import ClusterSource
+from qtj.monitor.snapshot import Snapshot
+from qtj.terminal.errors import InputError
+from qtj_contract import Progress
+from qtj_operator.controller.client import ApiError, Resource
+from tests.controller.lab import KEY, Lab, complete, running
+from tests.controller.memory import RecordingClient
+from tests.jobs import job_object
+
+
+def source(lab: Lab, *names: str) -> ClusterSource:
+    return ClusterSource(lab.cluster, lambda: lab.now, "lab", names)
+
+
+async def epoch(lab: Lab, number: int, loss: float, attempt: int = 1) -> None:
+    progress = {"epoch": number, "epochs": 25, "loss": loss}
+    lab.cluster.store.update(
+        Resource.QUANTUM_TRAINING_JOBS, *KEY, lambda job: job["status"].update(progress=progress, attempt=attempt)
+    )
+
+
+async def one(source: ClusterSource) -> Snapshot:
+    (seen,) = await source.look()
+    return seen
+
+
+async def test_a_job_is_seen_as_its_operator_reports_it() -> None:
+    lab = Lab()
+    await running(lab)
+    lab.progress.leader = Progress(epoch=3, epochs=25, loss=0.25)
+    lab.waits(seconds=5)
+    await lab.settles()
+
+    seen = await one(source(lab, "qcnn"))
+
+    assert (seen.phase, seen.why, seen.is_over) == ("Running", "2 of 2 replicas are ready", False)
+    assert (seen.progress["epoch"], [each.state for each in seen.replicas]) == (3, ["Running", "Running"])
+    assert seen.places == {"namespace": "lab", "artifacts": "gs://lab-bucket/qcnn"}
+
+
+async def test_the_loss_is_known_from_the_first_look_on_and_an_attempt_replaces_what_it_repeats() -> None:
+    lab = Lab()
+    await running(lab)
+    watched = source(lab, "qcnn")
+
+    losses = []
+    for number, loss, attempt in ((1, 1.0, 1), (2, 0.5, 1), (3, 0.4, 1), (2, 0.45, 2)):
+        await epoch(lab, number, loss, attempt)
+        losses.append(list((await one(watched)).losses))
+
+    assert losses == [[1.0], [1.0, 0.5], [1.0, 0.5, 0.4], [1.0, 0.45]]
+
+
+async def test_the_time_left_is_an_estimate_at_first() -> None:
+    lab = Lab()
+    await running(lab)
+    await epoch(lab, 5, 0.25)
+    lab.waits(seconds=10)
+
+    assert (await one(source(lab, "qcnn"))).left == "about 0:00:40 left"
+
+
+async def test_a_job_that_has_finished_is_over() -> None:
+    lab = Lab()
+    await complete(lab)
+
+    seen = await one(source(lab, "qcnn"))
+
+    assert (seen.is_over, seen.left, seen.phase) == (True, "", "Complete")
+
+
+async def test_a_look_at_a_namespace_is_two_requests_however_many_jobs_there_are() -> None:
+    lab = Lab()
+    await running(lab)
+    for number in range(5):
+        await lab.cluster.create(Resource.QUANTUM_TRAINING_JOBS, job_object(name=f"job-{number}"))
+    client = RecordingClient(lab.cluster)
+
+    board = await ClusterSource(client, lambda: lab.now, "lab").look()
+
+    assert len(board) == 6
+    assert client.calls == ["list quantumtrainingjobs *", "list pods *"]
+
+
+async def test_a_cluster_that_does_not_know_the_kind_is_a_sentence() -> None:
+    lab = Lab()
+    missing = ApiError(404, "NotFound", "the server could not find the requested resource")
+    client = RecordingClient(lab.cluster, lambda call: missing if call.startswith("list quantum") else None)
+
+    with pytest.raises(InputError, match="the cluster has no QuantumTrainingJobs: install them with kubectl apply"):
+        await job_named(client, KEY)
+
+
+@pytest.mark.parametrize("name", ["../pods", "qcnn/status", "", "Qcnn", "qcnn?x"])
+async def test_what_is_no_name_is_never_asked_for(name: str) -> None:
+    client = RecordingClient(Lab().cluster)
+
+    with pytest.raises(InputError, match="there is no job "):
+        await job_named(client, ("lab", name))
+
+    assert not [call for call in client.calls if call.startswith("get")]

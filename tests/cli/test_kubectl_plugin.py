@@ -1,0 +1,51 @@
+"""`kubectl qtj`: the same program, for which jobs are those of the cluster."""
+
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import qtj
+
+PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
+PLUGIN = (sys.executable, "-c", "from qtj import kubectl_plugin; kubectl_plugin()")
+
+
+def plugin(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    environment = {"KUBECONFIG": "nowhere", "PYTHONPATH": ":".join(sys.path), "HOME": str(folder)}
+    return subprocess.run([*PLUGIN, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_script_that_kubectl_looks_for_is_installed() -> None:
+    scripts = tomllib.loads(PYPROJECT.read_text())["project"]["scripts"]
+
+    found = EntryPoint("kubectl-qtj", scripts["kubectl-qtj"], "console_scripts").load()
+
+    assert found is qtj.kubectl_plugin
+
+
+def test_its_jobs_are_those_of_the_cluster(tmp_path: Path) -> None:
+    for command in (("status", "qcnn"), ("top",), ("logs", "qcnn"), ("events", "qcnn")):
+        asked = plugin(tmp_path, *command)
+        assert (asked.returncode, asked.stderr.startswith("qtj: no cluster can be reached: ")) == (2, True), (
+            asked.stderr
+        )
+
+
+def test_a_job_has_to_be_named_there(tmp_path: Path) -> None:
+    asked = plugin(tmp_path, "status")
+
+    assert asked.stderr == "qtj: no job is named: `qtj top --cluster` shows the jobs of the namespace\n"
+
+
+def test_other_commands_are_the_same(tmp_path: Path) -> None:
+    assert plugin(tmp_path, "list").stdout == "there is no run in this folder yet: qtj run FILE starts one\n"
+    assert "Usage: kubectl qtj run" in plugin(tmp_path, "run", "--help").stdout
+
+
+def test_a_namespace_that_can_be_none_is_a_sentence(tmp_path: Path) -> None:
+    asked = plugin(tmp_path, "status", "qcnn", "-n", "../kube-system")
+
+    sentence = 'qtj: "../kube-system" is no name of a namespace: `kubectl get namespaces` lists them\n'
+    assert (asked.returncode, asked.stderr) == (2, sentence)

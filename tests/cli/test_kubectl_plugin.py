@@ -33,6 +33,12 @@ def test_its_jobs_are_those_of_the_cluster(tmp_path: Path) -> None:
         )
 
 
+def test_a_tensorboard_is_that_of_a_job_of_the_cluster(tmp_path: Path) -> None:
+    asked = plugin(tmp_path, "tensorboard", "qcnn")
+
+    assert (asked.returncode, asked.stderr.startswith("qtj: kubectl is not installed on this machine")) == (2, True)
+
+
 def test_a_job_has_to_be_named_there(tmp_path: Path) -> None:
     asked = plugin(tmp_path, "status")
 

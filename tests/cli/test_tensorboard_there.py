@@ -164,10 +164,10 @@ def test_without_kubectl_it_says_so(folder: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--cluster"], "no job is named: write qtj tensorboard JOB --cluster"),
+        (["--cluster"], "no job is named: `qtj top --cluster` shows the jobs of the namespace"),
         (
             ["qcnn", "--cluster", "--artifacts", "x"],
-            "--artifacts is a folder of this machine, and --cluster is another place: leave one out",
+            "--artifacts is a folder of this machine, and the job is on a cluster: leave one of them out",
         ),
         (["job.yaml"], "job.yaml: there is no such file"),
     ],

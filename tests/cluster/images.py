@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 USER = "65532:65532"  # nobody in particular: images name a user so that `runAsNonRoot` holds
-SOURCES = ("LICENSE", ".dockerignore", "operator/qtj_contract", "operator/qtj_operator", "trainer", "examples")
+SOURCES = (
+    *("LICENSE", ".dockerignore", "operator/qtj/board/program.py", "operator/qtj_contract", "operator/qtj_operator"),
+    *("trainer", "examples"),
+)
 
 
 @dataclass(frozen=True)

@@ -30,13 +30,24 @@ def becomes_available(lab: Lab) -> None:
     lab.cluster.edit(Resource.DEPLOYMENTS, "lab", BOARD, status=status)
 
 
-async def pod_waits(lab: Lab, reason: str) -> None:
-    """The Deployment's pod cannot start."""
+async def pod_waits(lab: Lab, why: str, **ended: Any) -> None:
+    """The Deployment's pod cannot start, or is to be started again.
+
+    Args:
+        lab: The cluster.
+        why: Its container waits.
+        ended: How the container has ended before.
+    """
     meta = {"name": f"{BOARD}-x", "namespace": "lab", "labels": {LABEL_TENSORBOARD: "qcnn"}}
     spec = {"containers": [{"name": "tensorboard", "image": "lab/board:1"}]}
     await lab.cluster.create(Resource.PODS, {"metadata": meta, "spec": spec})
-    waiting = {"name": "tensorboard", "image": "lab/board:1", "state": {"waiting": {"reason": reason, "message": ""}}}
-    status = {"phase": "Pending", "containerStatuses": [waiting]}
+    container = {
+        "name": "tensorboard",
+        "image": "lab/board:1",
+        "state": {"waiting": {"reason": why, "message": ""}},
+        **({"lastState": {"terminated": ended}} if ended else {}),
+    }
+    status = {"phase": "Pending", "containerStatuses": [container]}
     lab.cluster.edit(Resource.PODS, "lab", f"{BOARD}-x", status=status)
 
 
@@ -213,6 +224,28 @@ async def test_an_image_that_is_missing_is_reported(lab: Lab) -> None:
     found = await board(lab)
     assert found is not None
     assert found["message"].startswith(f'image "lab/board:1" of {BOARD}-x cannot be pulled')
+    assert await lab.phase() == "Running"
+
+
+@pytest.mark.parametrize(
+    ("log", "why"),
+    [
+        (
+            "Traceback\n  ...\ngs://b/qcnn/logs cannot be read: Forbidden\n",
+            "gs://b/qcnn/logs cannot be read: Forbidden",
+        ),
+        ("", "it printed nothing"),
+    ],
+    ids=["a last line", "no line"],
+)
+async def test_a_bucket_that_cannot_be_read_is_reported(lab: Lab, log: str, why: str) -> None:
+    await running(lab, tensorboard={})
+    await pod_waits(lab, "CrashLoopBackOff", exitCode=1, reason="Error", message=log)
+    await lab.settles()
+
+    found = await board(lab)
+    assert found is not None
+    assert found["message"] == f"TensorBoard has ended with exit code 1 (Error): {why}"
     assert await lab.phase() == "Running"
 
 

@@ -64,6 +64,19 @@ def test_it_serves_the_curves_of_a_run_until_it_is_stopped(laptop: Laptop, run: 
     eventually(lambda: laptop.processes() == {})
 
 
+def test_a_bucket_that_cannot_be_read_is_one_sentence(laptop: Laptop) -> None:
+    folder = Folder(laptop.folder / "qtj-artifacts" / "toy" / "1")
+    folder.claim("none://bucket/toy")  # gs:// without a network takes minutes to fail
+    folder.save(record(phase="Complete"))
+    folder.release()
+
+    ended = laptop.qtj("tensorboard", "toy", "--port=0")
+
+    assert (ended.code, ended.output) == (2, "")
+    (sentence,) = ended.errors.splitlines()
+    assert sentence.startswith("qtj: TensorBoard cannot start: none://bucket/toy/logs cannot be read: ")
+
+
 def test_a_file_names_its_job(laptop: Laptop, run: Folder) -> None:
     laptop.write(toy_job())
     logs = run.path / "logs"

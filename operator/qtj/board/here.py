@@ -23,7 +23,7 @@ def serve_run(run: str | None, artifacts: str | None, port: int) -> None:
         port: The port of this machine; 0 for any.
 
     Raises:
-        InputError: There is no such run, it has no curves, or the port is in use.
+        InputError: There is no such run, it has no curves, they cannot be read, or the port is in use.
         ModuleNotFoundError: TensorBoard is not installed.
     """
     job, folder = job_and_folder(run, artifacts)
@@ -32,7 +32,7 @@ def serve_run(run: str | None, artifacts: str | None, port: int) -> None:
         if importlib.util.find_spec(name) is None:
             raise ModuleNotFoundError(name=name)
     port = usable_port(port)
-    command = [sys.executable, "-m", "tensorboard.main", "--logdir", logs, "--host", HOST, "--port", str(port)]
+    command = [sys.executable, "-m", "qtj.board.program", f"--logdir={logs}", "--host", HOST, "--port", str(port)]
     address = f"http://{HOST}:{port}/"
     sentence = f"TensorBoard shows {logs} at {address} until you press Ctrl-C"
     serve([*command, "--window_title", job, "--load_fast", "false"], "TensorBoard", lambda: answers(address), sentence)

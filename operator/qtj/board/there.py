@@ -18,7 +18,7 @@ from qtj_operator.api.status import Phase, Status
 __all__ = ["forward"]
 
 
-def forward(name: str | None, namespace: str | None, port: int) -> None:
+def forward(name: str, namespace: str | None, port: int) -> None:
     """Makes the TensorBoard of a job reachable on this machine until Ctrl-C.
 
     Args:
@@ -29,8 +29,6 @@ def forward(name: str | None, namespace: str | None, port: int) -> None:
     Raises:
         InputError: There is no kubectl, no such job, no TensorBoard that is ready, or the port is in use.
     """
-    if name is None:
-        raise InputError("no job is named: write qtj tensorboard JOB --cluster")
     kubectl = shutil.which("kubectl")
     if kubectl is None:
         raise InputError("kubectl is not installed on this machine, and a TensorBoard on a cluster is reached by it")

@@ -5,8 +5,9 @@ from typing import Annotated
 import typer
 
 from qtj.commands.group import Command
-from qtj.commands.parameters import Artifacts, Namespace
-from qtj.terminal.errors import InputError, input_checked, needs_extra
+from qtj.commands.parameters import Artifacts, Cluster, Namespace
+from qtj.commands.place import cluster_named, is_on_cluster, job_of_cluster
+from qtj.terminal.errors import input_checked, needs_extra
 from qtj_operator.api.defaults import TENSORBOARD_PORT
 
 __all__ = ["COMMANDS"]
@@ -25,7 +26,7 @@ def tensorboard(
     namespace: Namespace = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of this machine; 0 for any.")] = TENSORBOARD_PORT,
     *,
-    cluster: Annotated[bool, typer.Option("--cluster", help="A job of the cluster of your kubeconfig.")] = False,
+    cluster: Cluster = False,
 ) -> None:
     """Show the curves and profiles of a job in TensorBoard, until Ctrl-C.
 
@@ -35,16 +36,15 @@ def tensorboard(
     with input_checked(), needs_extra("tensorboard", "tensorboard"):
         from qtj.board.target import job_named  # noqa: PLC0415
 
-        if not cluster and namespace is None:
-            from qtj.board.here import serve_run  # noqa: PLC0415
-
-            serve_run(job_named(run), artifacts, port)
-        elif artifacts is not None:
-            raise InputError("--artifacts is a folder of this machine, and --cluster is another place: leave one out")
-        else:
+        if is_on_cluster(namespace, artifacts, cluster=cluster):
             from qtj.board.there import forward  # noqa: PLC0415
 
-            forward(job_named(run), namespace, port)
+            forward(job_of_cluster(job_named(run)), namespace, port)
+        else:
+            from qtj.board.here import serve_run  # noqa: PLC0415
+
+            with cluster_named():
+                serve_run(job_named(run), artifacts, port)
 
 
 COMMANDS = (

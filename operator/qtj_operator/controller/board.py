@@ -6,7 +6,7 @@ from typing import Any
 
 from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_TENSORBOARD, tensorboard_name
-from qtj_operator.controller.children import DeploymentObject, is_controlled_by
+from qtj_operator.controller.children import DeploymentObject, RestartedPod, is_controlled_by
 from qtj_operator.controller.client import ApiError, Client, Resource
 from qtj_operator.controller.parse import parse_pod
 from qtj_operator.core.board import Board, Deployment
@@ -59,10 +59,19 @@ def parse_deployment(raw: Mapping[str, Any]) -> Deployment:
 
 
 def _trouble(deployment: Mapping[str, Any], pods: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yields why there is no pod, or why it does not start."""
+    """Yields why there is no pod, why it has ended, or why it does not start."""
     for condition in DeploymentObject.model_validate(deployment).status.conditions:
         if (condition.type, condition.status) == ("ReplicaFailure", "True"):
             yield f"TensorBoard has no pod: {condition.message}"
     for pod in pods:
+        yield from _ends(pod)
         if found := pending_reason(parse_pod(pod)):
             yield found[1]
+
+
+def _ends(pod: Mapping[str, Any]) -> Iterator[str]:
+    """Yields why a container has ended, by the last line that it wrote."""
+    for container in RestartedPod.model_validate(pod).status.container_statuses:
+        if ended := container.state.terminated or container.last_state.terminated:
+            lines = ended.message.strip().splitlines() or ["it printed nothing"]
+            yield f"TensorBoard has ended with exit code {ended.exit_code} ({ended.reason}): {lines[-1]}"

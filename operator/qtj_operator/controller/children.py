@@ -18,6 +18,7 @@ __all__ = [
     "JobObject",
     "NodeObject",
     "PodObject",
+    "RestartedPod",
     "ServiceObject",
     "Terminated",
     "is_controlled_by",
@@ -189,6 +190,25 @@ class ServiceObject(_Part):
 
     metadata: Metadata
     spec: ServiceSpec = ServiceSpec()
+
+
+class RestartedContainer(_Part):
+    """What is read of the ContainerStatus of a container that is started again when it ends."""
+
+    state: ContainerState = ContainerState()
+    last_state: ContainerState = ContainerState()
+
+
+class RestartedStatus(_Part):
+    """What is read of the PodStatus of a pod with such containers."""
+
+    container_statuses: Items[RestartedContainer] = ()
+
+
+class RestartedPod(_Part):
+    """A v1 Pod whose containers are started again when they end."""
+
+    status: RestartedStatus = RestartedStatus()
 
 
 class DeployedContainer(_Part):

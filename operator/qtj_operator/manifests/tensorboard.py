@@ -153,6 +153,7 @@ def _container(job: Job, board: TensorBoard, image: str, mounts: tuple[Mount, ..
         **({"envFrom": sources} if (sources := _config_maps(job)) else {}),
         "ports": [{"name": "http", "containerPort": TENSORBOARD_PORT}],
         "readinessProbe": {"httpGet": {"path": "/", "port": "http"}, "periodSeconds": 5},
+        "terminationMessagePolicy": "FallbackToLogsOnError",  # its last line says why it has ended
         "resources": deepcopy(_RESOURCES) if board.resources is None else board.resources.model_dump(exclude_none=True),
         "securityContext": {
             "allowPrivilegeEscalation": False,

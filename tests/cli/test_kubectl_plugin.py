@@ -13,7 +13,7 @@ PLUGIN = (sys.executable, "-c", "from qtj import kubectl_plugin; kubectl_plugin(
 
 
 def plugin(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    environment = {"KUBECONFIG": "nowhere", "PYTHONPATH": ":".join(sys.path), "HOME": str(folder)}
+    environment = {"KUBECONFIG": "nowhere", "PYTHONPATH": ":".join(sys.path), "HOME": str(folder), "PATH": str(folder)}
     return subprocess.run([*PLUGIN, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 

@@ -1,23 +1,13 @@
 """TensorBoard on a cluster in memory: what is read, what is written, and what a refusal leaves alone."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
-from qtj_operator.api.names import LABEL_TENSORBOARD
 from qtj_operator.controller.client import ApiError, Resource
+from tests.controller.board import BOARD, URL, board, refusing
 from tests.controller.lab import KEY, TRAINED, Lab, complete, running
 from tests.controller.memory import RecordingClient
-
-BOARD = "qcnn-tensorboard"
-URL = "http://qcnn-tensorboard.lab.svc:6006"
-FORBIDDEN = ApiError(403, "Forbidden", "deployments.apps is forbidden: no rights")
-
-
-def refusing(lab: Lab, *calls: str, error: ApiError = FORBIDDEN) -> None:
-    """From now on, the API server refuses these requests."""
-    lab.client.refuse = lambda call: error if call in calls else None
 
 
 def reads(client: RecordingClient) -> list[str]:
@@ -30,35 +20,10 @@ def becomes_available(lab: Lab) -> None:
     lab.cluster.edit(Resource.DEPLOYMENTS, "lab", BOARD, status=status)
 
 
-async def pod_waits(lab: Lab, why: str, **ended: Any) -> None:
-    """The Deployment's pod cannot start, or is to be started again.
-
-    Args:
-        lab: The cluster.
-        why: Its container waits.
-        ended: How the container has ended before.
-    """
-    meta = {"name": f"{BOARD}-x", "namespace": "lab", "labels": {LABEL_TENSORBOARD: "qcnn"}}
-    spec = {"containers": [{"name": "tensorboard", "image": "lab/board:1"}]}
-    await lab.cluster.create(Resource.PODS, {"metadata": meta, "spec": spec})
-    container = {
-        "name": "tensorboard",
-        "image": "lab/board:1",
-        "state": {"waiting": {"reason": why, "message": ""}},
-        **({"lastState": {"terminated": ended}} if ended else {}),
-    }
-    status = {"phase": "Pending", "containerStatuses": [container]}
-    lab.cluster.edit(Resource.PODS, "lab", f"{BOARD}-x", status=status)
-
-
 def scaled(lab: Lab) -> None:
     """Somebody scales the Deployment."""
     spec = lab.cluster.store.find(Resource.DEPLOYMENTS, "lab", BOARD)["spec"]
     lab.cluster.edit(Resource.DEPLOYMENTS, "lab", BOARD, spec={**spec, "replicas": 3})
-
-
-async def board(lab: Lab) -> dict[str, Any] | None:
-    return (await lab.status()).get("tensorboard")
 
 
 @pytest.fixture
@@ -202,62 +167,6 @@ async def test_a_name_that_is_taken_is_reported(lab: Lab) -> None:
     assert found is not None
     assert found["message"].startswith(f"Deployment {BOARD} exists and does not belong to this job")
     assert await lab.phase() == "Running"
-
-
-async def test_an_operator_without_the_right_to_read_deployments_trains_all_the_same(lab: Lab) -> None:
-    refusing(lab, f"get deployments {BOARD}")
-    await running(lab, tensorboard={})
-
-    assert await lab.phase() == "Running"
-    assert await board(lab) == {
-        "url": URL,
-        "ready": False,
-        "message": f"the operator cannot read TensorBoard: {FORBIDDEN}",
-    }
-
-
-async def test_an_image_that_is_missing_is_reported(lab: Lab) -> None:
-    await running(lab, tensorboard={})
-    await pod_waits(lab, "ImagePullBackOff")
-    await lab.settles()
-
-    found = await board(lab)
-    assert found is not None
-    assert found["message"].startswith(f'image "lab/board:1" of {BOARD}-x cannot be pulled')
-    assert await lab.phase() == "Running"
-
-
-@pytest.mark.parametrize(
-    ("log", "why"),
-    [
-        (
-            "Traceback\n  ...\ngs://b/qcnn/logs cannot be read: Forbidden\n",
-            "gs://b/qcnn/logs cannot be read: Forbidden",
-        ),
-        ("", "it printed nothing"),
-    ],
-    ids=["a last line", "no line"],
-)
-async def test_a_bucket_that_cannot_be_read_is_reported(lab: Lab, log: str, why: str) -> None:
-    await running(lab, tensorboard={})
-    await pod_waits(lab, "CrashLoopBackOff", exitCode=1, reason="Error", message=log)
-    await lab.settles()
-
-    found = await board(lab)
-    assert found is not None
-    assert found["message"] == f"TensorBoard has ended with exit code 1 (Error): {why}"
-    assert await lab.phase() == "Running"
-
-
-async def test_a_quota_that_keeps_its_pod_away_is_reported(lab: Lab) -> None:
-    await running(lab, tensorboard={})
-    denied = {"type": "ReplicaFailure", "status": "True", "message": "pods is forbidden: exceeded quota"}
-    lab.cluster.edit(Resource.DEPLOYMENTS, "lab", BOARD, status={"conditions": [denied]})
-    await lab.settles()
-
-    found = await board(lab)
-    assert found is not None
-    assert found["message"] == "TensorBoard has no pod: pods is forbidden: exceeded quota"
 
 
 async def test_an_edit_is_undone(lab: Lab) -> None:

@@ -64,6 +64,8 @@ def _trouble(deployment: Mapping[str, Any], pods: Iterable[Mapping[str, Any]]) -
         if (condition.type, condition.status) == ("ReplicaFailure", "True"):
             yield f"TensorBoard has no pod: {condition.message}"
     for pod in pods:
+        if "deletionTimestamp" in pod["metadata"]:
+            continue  # another one takes its place
         yield from _ends(pod)
         if found := pending_reason(parse_pod(pod)):
             yield found[1]

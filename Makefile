@@ -69,12 +69,13 @@ e2e: cluster images $(STAMP) ## End-to-end tests on that cluster, with two nodes
 test: lint types unit test-faults test-trainer test-cluster ## Everything: lint, types, unit, fault and trainer tests, then the cluster and e2e
 
 .PHONY: test-long
-test-long: $(STAMP) ## What takes long: the trainer over several seeds, Argo CD, thousands of random lives, the end-to-end tests three times
+test-long: $(STAMP) ## What takes long: the trainer over several seeds, Argo CD, thousands of random lives, 5,000 jobs in waves, the end-to-end tests three times
 	@which qemu-aarch64-static aarch64-linux-gnu-gcc > /dev/null 2>&1 || ! command -v apt-get > /dev/null \
 	  || apt-get install -y -qq --no-install-recommends gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static > /dev/null
 	@$(CLUSTER) tools argocd || [ -z "$${CI:-}" ]
 	$(BIN)/pytest -m slow
 	$(BIN)/python -m tests.faults --lives 5000
+	PYTHONPATH=. $(BIN)/python -m bench.scale.soak
 	$(MAKE) test-cluster E2E="--repeat 3"
 	$(MAKE) test-cluster E2E=gitops
 

@@ -105,6 +105,7 @@ unit: $(STAMP) ## Tests of the operator and of the tooling
 	@$(CLUSTER) tools || [ -z "$${CI:-}" ]
 	@which shellcheck > /dev/null 2>&1 || ! command -v apt-get > /dev/null \
 	  || { apt-get update -qq && apt-get install -y -qq --no-install-recommends shellcheck; } > /dev/null 2>&1 || [ -z "$${CI:-}" ]
+	@$(MAKE) .venv-docs/installed || [ -z "$${CI:-}" ]
 	$(PYTEST) -m "not slow" --ignore=tests/trainer
 
 .PHONY: test-faults
@@ -181,7 +182,7 @@ crds: $(STAMP) ## Generate crds/ and the API reference from the models
 	$(BIN)/python deploy/helm/files.py
 
 .PHONY: reference
-reference: $(STAMP) ## Generate the Python reference from the docstrings
+reference: $(STAMP) ## Generate the references of Python and of the commands, from docstrings and from `qtj`
 	$(BIN)/python -m tests.reference
 
 .PHONY: dashboard
@@ -220,6 +221,16 @@ UPGRADE ?=
 OWN := $(addprefix --no-emit-package quantumtrainingjob,'' -contract -operator -trainer)
 COMPILE = $(BIN)/uv pip compile -q $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-header $(OWN)
 
+.PHONY: docs
+docs: .venv-docs/installed ## The documentation as a site, in site/; a broken link is an error
+	@.venv-docs/bin/python -m tests.docs site
+	@echo "site/index.html"
+
+.venv-docs/installed: requirements/docs.txt $(STAMP)
+	$(BIN)/uv venv -q --python $(PYTHON) --clear .venv-docs
+	$(BIN)/uv pip install -q --python .venv-docs/bin/python --require-hashes -r requirements/docs.txt
+	@touch $@
+
 .PHONY: requirements
 requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (UPGRADE=--upgrade for newer versions)
 	$(COMPILE) pyproject.toml --extra dev -o requirements/dev.txt
@@ -233,8 +244,9 @@ requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (UPGRADE=--upgra
 	$(COMPILE) trainer/qtj_trainer/pyproject.toml --extra gpu -c requirements/dev.txt -o requirements/gpu.txt
 	$(COMPILE) pyproject.toml --extra bench -o requirements/bench.txt
 	echo 'hatchling==1.28.0' | $(COMPILE) - -c requirements/dev.txt -o requirements/build.txt
+	printf 'furo\nmyst-parser>=5\nsphinx>=9\nsphinx-copybutton\n' | $(COMPILE) - -c requirements/dev.txt -o requirements/docs.txt
 	printf 'hatchling==1.28.0\nauditwheel>=6\npatchelf\n' | $(COMPILE) - -c requirements/dev.txt -o requirements/wheel.txt
 
 .PHONY: clean
 clean: ## Remove the virtual environment and tool caches
-	rm -rf $(VENV) .venv-bench .venv-gpu .venv-wheel .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-bench .venv-docs .venv-gpu .venv-wheel site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

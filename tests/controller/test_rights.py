@@ -141,6 +141,32 @@ def inference_of(audited: Audited) -> list[dict[str, Any]]:
     return [one for one in jobs if one["metadata"]["name"] == "inferring-inference"]
 
 
+def a_tensorboard_is_edited_and_removed(audited: Audited) -> None:
+    labels = {"app": "x"}
+    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "x", "image": "x"}]}}
+    audited.foreign("Deployment", "named-tensorboard", "apps/v1", selector={"matchLabels": labels}, template=pod)
+    audited.create("named", tensorboard={})
+    wait_until(lambda: "does not belong" in board_message(audited), PATIENCE, "the name to be taken")
+    audited.create("shown", tensorboard={})
+    audited.has("deployments", "shown-tensorboard")
+    audited.server.kubectl("scale", "deployment", "shown-tensorboard", "-n", QUANTUM, "--replicas=3")
+
+    def repaired() -> bool:
+        replicas = audited.server.get("deployment", "shown-tensorboard", "-n", QUANTUM)["spec"]["replicas"]
+        return bool(replicas == 1)
+
+    wait_until(repaired, PATIENCE, "the Deployment to be repaired")
+    without = '--patch={"spec":{"tensorboard":null}}'
+    audited.server.kubectl("patch", "qtj", "shown", "-n", QUANTUM, "--type=merge", without)
+    audited.has_not("deployments", "shown-tensorboard")
+    audited.has_not("services", "shown-tensorboard")
+
+
+def board_message(audited: Audited) -> str:
+    status = audited.server.get("qtj", "named", "-n", QUANTUM).get("status", {})
+    return str(status.get("tensorboard", {}).get("message", ""))
+
+
 def a_finished_job_expires(audited: Audited) -> None:
     audited.create("expiring", runPolicy={"ttlSecondsAfterFinished": 0})
     audited.trained("expiring")
@@ -153,6 +179,7 @@ LIVES: tuple[Callable[[Audited], None], ...] = (
     a_service_is_edited,
     a_job_is_suspended,
     inference_is_edited,
+    a_tensorboard_is_edited_and_removed,
     a_finished_job_expires,
 )
 

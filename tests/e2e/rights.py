@@ -14,7 +14,9 @@ USED_ELSEWHERE = frozenset(
     {
         Right("delete", "jobs.batch"),  # inference is edited, or its node is lost
         Right("delete", "quantumtrainingjobs.quantumtraining.dev"),  # ttlSecondsAfterFinished
-        *(Right("get", resource) for resource in ("jobs.batch", "pods", "services")),  # the name of a child is taken
+        *(
+            Right("get", resource) for resource in ("deployments.apps", "jobs.batch", "pods", "services")
+        ),  # the name of a child is taken
     }
 )
 """What a run may do without: tests/controller/test_rights.py uses each of them."""

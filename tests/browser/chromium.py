@@ -66,7 +66,7 @@ def browser() -> Iterator[Browser]:
 
 @contextmanager
 def opened(
-    within: Browser, address: str, screen: Screen = DESKTOP, *, dark: bool = False, external: Sequence[str] = ()
+    within: Browser, address: str, screen: Screen = DESKTOP, *, dark: bool = False, tolerated: Sequence[str] = ()
 ) -> Iterator[Page]:
     """Opens an address, and checks when the caller is done that the page had nothing to complain about.
 
@@ -75,7 +75,8 @@ def opened(
         address: What to open.
         screen: The size of the window.
         dark: Whether the reader prefers dark pages.
-        external: The beginnings of external addresses that the page may ask for; it gets no answer.
+        tolerated: The beginnings of external addresses that the page may ask for, without an answer, and of scripts
+            that may log errors.
 
     Raises:
         Complaint: The page has asked for another external address, or has logged an error.
@@ -84,7 +85,7 @@ def opened(
     with within.new_context(viewport=size, color_scheme=scheme) as context:  # type: ignore[arg-type]
         page = context.new_page()
         page.set_default_timeout(_WAITS)
-        watch = _Watch(tuple(external))
+        watch = _Watch(tuple(tolerated))
         page.on("request", watch.asked)
         page.on("console", watch.logged)
         page.on("pageerror", watch.failed)
@@ -110,7 +111,7 @@ def screenshot(page: Page, name: str, *, whole: bool = True) -> Path:
 class _Watch:
     """Everything that a page should not do."""
 
-    external: tuple[str, ...]
+    tolerated: tuple[str, ...]
     complaints: list[str] = field(default_factory=list)
 
     def asked(self, request: Request) -> None:
@@ -130,5 +131,5 @@ class _Watch:
             raise Complaint("\n".join(dict.fromkeys(self.complaints)))
 
     def _complain(self, sentence: str, address: str) -> None:
-        if not address.startswith(self.external or "\0"):
+        if not address.startswith(self.tolerated or "\0"):
             self.complaints.append(sentence)

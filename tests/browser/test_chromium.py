@@ -34,10 +34,10 @@ def page(folder: Path, body: str) -> str:
     return (folder / "page.html").as_uri()
 
 
-def complaints(browser: Browser, address: str, *external: str) -> str:
+def complaints(browser: Browser, address: str, *tolerated: str) -> str:
     """What the browser complains about when it opens an address and has loaded everything."""
     try:
-        with opened(browser, address, external=external) as found:
+        with opened(browser, address, tolerated=tolerated) as found:
             found.wait_for_load_state("networkidle")
     except Complaint as complaint:
         return str(complaint)

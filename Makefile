@@ -150,6 +150,10 @@ test-gpu: ## The trainer on one and on all GPUs of this machine, with the figure
 bench-engine: $(STAMP) .venv-bench/installed ## The fused engine beside four others (an hour; BENCH="--qubits 8 12" for less)
 	PYTHONPATH=. $(BIN)/python -m bench.engine --other-python .venv-bench/bin/python $(BENCH)
 
+.PHONY: bench-scale
+bench-scale: $(STAMP) ## Many jobs at once, beside a bare client and the operator of Kubeflow (an hour; needs Go; BENCH="--sizes 100x4 --repeat 1" for less)
+	PYTHONPATH=. $(BIN)/python -m bench.scale $(BENCH)
+
 .venv-bench/installed: requirements/bench.txt $(STAMP)
 	$(BIN)/uv venv -q --python $(PYTHON) --clear .venv-bench
 	$(BIN)/uv pip install -q --python .venv-bench/bin/python --require-hashes -r requirements/bench.txt
@@ -227,6 +231,8 @@ requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (UPGRADE=--upgra
 	sed -n 's/^ *"tensorflow\(==[0-9.]*\)",$$/tensorflow-cpu\1/p' trainer/qtj_trainer/pyproject.toml \
 	  | $(COMPILE:--universal=--python-platform=x86_64-manylinux_2_28) trainer/qtj_trainer/pyproject.toml - \
 	    --no-emit-package tensorflow -c requirements/dev.txt -o requirements/trainer.txt
+	@# Without TensorFlow, newer versions fit than those of the extra.
+	printf 'tensorboard==2.21.0\nxprof==2.24.2\ngcsfs\n' | $(COMPILE) - -o requirements/tensorboard.txt
 	$(COMPILE) trainer/qtj_trainer/pyproject.toml --extra gpu -c requirements/dev.txt -o requirements/gpu.txt
 	$(COMPILE) pyproject.toml --extra bench -o requirements/bench.txt
 	echo 'hatchling==1.28.0' | $(COMPILE) - -c requirements/dev.txt -o requirements/build.txt

@@ -1,4 +1,4 @@
-"""Removes from an image's virtual environment what nothing in the image reads: `python image/slim.py trainer|operator`.
+"""Removes from an image's virtual environment what nothing in the image reads: `python image/slim.py IMAGE`.
 
 The Dockerfiles run it with the Python of that environment. `image/workloads.py` and the end-to-end tests prove that
 what runs on the images is still there.
@@ -47,6 +47,15 @@ IMAGES = {
             *("aiohttp.web", "kopf", "kubernetes.aio.client", "kubernetes.aio.config", "kubernetes.aio.leaderelection"),
             *("prometheus_client", "pydantic", "pythonjsonlogger.json", "yaml", "asyncio", "argparse"),
         ),
+    ),
+    "tensorboard": Slimming(
+        distributions=(
+            "duckdb",  # xprof asks for it, and only its command line imports it
+            "fire",  # the same
+            "tensorboard-data-server",  # reads logs faster, but has a client of its own for buckets
+        ),
+        removed=(*_SOURCES, *_TESTS, "xprof/cli", "xprof/integration_tests"),
+        imported=("gcsfs", "tensorboard.main", "tensorboard.default", "xprof.profile_plugin"),
     ),
     "trainer": Slimming(
         distributions=(

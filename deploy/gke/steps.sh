@@ -119,7 +119,7 @@ give_roles() {
 push_images() {
   local name image
   change gcloud auth configure-docker "$HOST" --quiet
-  for name in operator trainer; do
+  for name in operator tensorboard trainer; do
     image=$IMAGES/qtj-$name:$TAG
     if ! docker manifest inspect "$image" > /dev/null 2>&1; then
       change docker build --platform=linux/amd64 "--file=$ROOT/Dockerfile.$name" "--tag=$image" "$ROOT"
@@ -129,7 +129,7 @@ push_images() {
 }
 
 install_operator() {
-  kubectl kustomize "$ROOT/deploy/kustomize" | sed "s|image: localhost/\(.*\):.*|image: $IMAGES/\1:$TAG|" > "$WORK/operator.yaml"
+  kubectl kustomize "$ROOT/deploy/kustomize" | sed "s|\(image[:=] *\)localhost/\(.*\):.*|\1$IMAGES/\2:$TAG|" > "$WORK/operator.yaml"
   namespace > "$WORK/namespace.yaml"
   alter container clusters get-credentials "$CLUSTER" "--zone=$ZONE"
   change kubectl apply "--filename=$WORK/operator.yaml"

@@ -3,7 +3,8 @@
 Layers, each importing only from those below it::
 
     commands                      each command with its options
-    create, doctor, report        new jobs; checks of this machine; the results of a run
+    board, create, doctor,        TensorBoard; new jobs; checks of this machine;
+    report                        the results of a run
     monitor                       jobs of this machine and of a cluster: their phase, replicas, logs and events
     runs, retry                   runs on this machine; a failed job on a cluster, restarted
     cluster                       a connection to a cluster

@@ -15,7 +15,7 @@ def test_a_status_is_read_back_as_it_was_written() -> None:
 
 
 def test_a_status_field_of_a_later_operator_is_passed_over() -> None:
-    raw = {"status": {"attempt": 4, "tensorboard": {"service": "qcnn-tensorboard"}}}
+    raw = {"status": {"attempt": 4, "notebook": {"service": "qcnn-notebook"}}}
 
     assert read_status(raw).attempt == 4, "to forget the attempt would train the job again"
 

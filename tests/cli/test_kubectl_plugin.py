@@ -13,7 +13,7 @@ PLUGIN = (sys.executable, "-c", "from qtj import kubectl_plugin; kubectl_plugin(
 
 
 def plugin(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    environment = {"KUBECONFIG": "nowhere", "PYTHONPATH": ":".join(sys.path), "HOME": str(folder)}
+    environment = {"KUBECONFIG": "nowhere", "PYTHONPATH": ":".join(sys.path), "HOME": str(folder), "PATH": str(folder)}
     return subprocess.run([*PLUGIN, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -31,6 +31,12 @@ def test_its_jobs_are_those_of_the_cluster(tmp_path: Path) -> None:
         assert (asked.returncode, asked.stderr.startswith("qtj: no cluster can be reached: ")) == (2, True), (
             asked.stderr
         )
+
+
+def test_a_tensorboard_is_that_of_a_job_of_the_cluster(tmp_path: Path) -> None:
+    asked = plugin(tmp_path, "tensorboard", "qcnn")
+
+    assert (asked.returncode, asked.stderr.startswith("qtj: kubectl is not installed on this machine")) == (2, True)
 
 
 def test_a_job_has_to_be_named_there(tmp_path: Path) -> None:

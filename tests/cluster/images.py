@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 USER = "65532:65532"  # nobody in particular: images name a user so that `runAsNonRoot` holds
-SOURCES = ("LICENSE", ".dockerignore", "operator/qtj_contract", "operator/qtj_operator", "trainer", "examples")
+SOURCES = (
+    *("LICENSE", ".dockerignore", "operator/qtj/board/program.py", "operator/qtj_contract", "operator/qtj_operator"),
+    *("trainer", "examples"),
+)
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,7 @@ def gcs_emulator() -> Image:
 CATALOGUE: Mapping[str, Callable[[], Image]] = {
     "gcs-emulator": gcs_emulator,
     "operator": partial(from_dockerfile, "operator"),
+    "tensorboard": partial(from_dockerfile, "tensorboard"),
     "trainer": partial(from_dockerfile, "trainer"),
 }
 

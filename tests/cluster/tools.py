@@ -62,10 +62,16 @@ KSTATUS = Group("kstatus")
 LUA = Group("lua")
 _CRDS = tuple(f"manifests/crds/{kind}-crd.yaml" for kind in ("application", "applicationset", "appproject"))
 ARGOCD = Group("argocd", "github.com/argoproj/argo-cd/v3", _CRDS)
+_STAGES = ("node/fast/node-initialize", "pod/fast/pod-ready", "pod/fast/pod-delete")
+STAGES = tuple(f"kustomize/stage/{stage}.yaml" for stage in _STAGES)
+KWOK = Group("kwok", "sigs.k8s.io/kwok", STAGES)
+PEER_CRD, PEER_ROLE = "manifests/base/crds/kubeflow.org_tfjobs.yaml", "manifests/base/rbac/role.yaml"
+PEER = Group("peer", "github.com/kubeflow/training-operator", (PEER_CRD, PEER_ROLE))
 GROUPS: Mapping[str, Group] = {
-    group.name: group for group in (KUBERNETES, ADDONS, COSCHEDULING, PAUSE, WORKFLOWS, HELM, KSTATUS, LUA, ARGOCD)
+    group.name: group
+    for group in (KUBERNETES, ADDONS, COSCHEDULING, PAUSE, WORKFLOWS, HELM, KSTATUS, LUA, ARGOCD, KWOK, PEER)
 }
-LONG = frozenset({ARGOCD.name})
+LONG = frozenset({ARGOCD.name, KWOK.name, PEER.name})
 """Groups that are built only if they are named: they take as long as all others together."""
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "find_programs",
     "free_port",
     "process_running",
+    "ready",
     "unverified",
     "wait_until",
 ]
@@ -123,7 +124,7 @@ class Machine:
         with self.etcd(), self.apiserver() as server:
             yield server
 
-    def etcd(self) -> AbstractContextManager[None]:
+    def etcd(self) -> AbstractContextManager[object]:
         """Starts etcd alone."""
         argv = _etcd(self._programs.etcd, self._folder, self._store, self._peers)
         return process_running(argv, self._folder / "etcd.log")
@@ -134,7 +135,7 @@ class Machine:
         url, log = f"https://127.0.0.1:{self.port}", self._folder / "apiserver.log"
         argv = _apiserver(self._programs.apiserver, self._folder, self._store, self.port)
         with process_running(argv, log):
-            wait_until(lambda: _ready(url), READY_SECONDS, f"the API server to be ready: see {log}")
+            wait_until(lambda: ready(url), READY_SECONDS, f"the API server to be ready: see {log}")
             yield ApiServer(url, self.kubeconfig(self.port), self._programs)
 
     def kubeconfig(self, port: int) -> Path:
@@ -198,14 +199,16 @@ def _apiserver(path: str, folder: Path, store: int, port: int) -> Sequence[str]:
 
 
 @contextmanager
-def process_running(argv: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> Iterator[None]:
+def process_running(
+    argv: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
+) -> Iterator["subprocess.Popen[bytes]"]:
     """Runs a program until the context ends."""
     with (
         log.open("w") as output,
         subprocess.Popen(argv, env=environment, stdout=output, stderr=output) as process,
     ):
         try:
-            yield
+            yield process
         finally:
             process.terminate()
             try:
@@ -221,8 +224,9 @@ def unverified() -> ssl.SSLContext:
     return context
 
 
-def _ready(url: str) -> bool:
-    request = urllib.request.Request(f"{url}/readyz", headers={"Authorization": f"Bearer {TOKEN}"})
+def ready(url: str, token: str = TOKEN) -> bool:
+    """Tells whether an API server is ready."""
+    request = urllib.request.Request(f"{url}/readyz", headers={"Authorization": f"Bearer {token}"})
     try:
         with urllib.request.urlopen(request, timeout=2, context=unverified()) as answer:
             return bool(answer.status == 200)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.controller.cache import CACHED, Cache
+from qtj_operator.controller.cache import AWAITED, Cache
 from qtj_operator.controller.client import Resource
 
 JOBS, PODS = Resource.QUANTUM_TRAINING_JOBS, Resource.PODS
@@ -154,11 +154,11 @@ def test_an_object_of_no_job_is_not_kept_for_no_event_would_tell_of_its_end() ->
 def test_it_is_filled_once_every_resource_was_listed_even_if_there_is_nothing() -> None:
     cache = Cache()
     filled = []
-    for resource in CACHED:
+    for resource in AWAITED:
         filled.append(cache.is_filled())
         cache.replace(resource, [], "1")
 
-    assert filled == [False] * len(CACHED)
+    assert filled == [False] * len(AWAITED)
     assert cache.is_filled()
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from qtj_operator.controller.cache import CACHED, Cache
+from qtj_operator.controller.cache import AWAITED, Cache
 from qtj_operator.controller.client import Key, Resource
 from qtj_operator.controller.feed import Feed
 from tests.controller.test_cache import job, pod
@@ -84,7 +84,7 @@ def test_after_a_gap_the_jobs_are_looked_at_for_which_something_is_new() -> None
 async def test_nobody_decides_before_everything_was_listed_once() -> None:
     feed, _, _ = fed()
     waiting = asyncio.create_task(feed.filled())
-    for resource in CACHED:
+    for resource in AWAITED:
         await asyncio.sleep(0)
         assert not waiting.done()
         assert not feed.is_filled

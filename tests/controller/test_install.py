@@ -19,7 +19,11 @@ from tests.controller.operator_process import EXAMPLE, SOON, WORKERS, running
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CLUSTER_WIDE = "system:serviceaccount:qtj-system:qtj-operator"
-OURS = ("create pods", "delete pods", "create services", "patch services", "create jobs.batch", "create events")
+OURS = (
+    *("create pods", "delete pods", "create services", "patch services", "delete services"),
+    *("create deployments.apps", "patch deployments.apps", "delete deployments.apps"),
+    *("create jobs.batch", "create events"),
+)
 
 
 @pytest.fixture(scope="module")

@@ -90,13 +90,13 @@ async def test_what_an_operator_of_a_later_version_wrote_stays_in_the_status() -
     lab = Lab()
     await running(lab)
     lab.cluster.store.update(
-        Resource.QUANTUM_TRAINING_JOBS, *KEY, lambda job: job["status"].update(tensorboard={"url": "http://board"})
+        Resource.QUANTUM_TRAINING_JOBS, *KEY, lambda job: job["status"].update(notebook={"url": "http://board"})
     )
     lab.kubelet.ends("qcnn-worker-1", 137)
     await lab.settles()
 
     assert (await lab.status())["attempt"] == 2
-    assert (await lab.status())["tensorboard"] == {"url": "http://board"}
+    assert (await lab.status())["notebook"] == {"url": "http://board"}
 
 
 async def test_a_complete_job_does_not_fail_when_it_can_no_longer_be_read() -> None:

@@ -107,11 +107,15 @@ def test_operators_of_two_namespaces_have_rights_on_nodes_of_their_own(helm: Hel
 
 
 def test_the_network_policies_are_those_of_deploy_network(helm: Helm) -> None:
-    policies = [yaml.safe_load((DEPLOY / "network" / name).read_text()) for name in ("operator.yaml", "jobs.yaml")]
-    policies[1]["metadata"]["namespace"] = "team-a"
+    own, *of_jobs = (
+        policy
+        for name in ("operator.yaml", "jobs.yaml", "tensorboard.yaml")
+        for policy in yaml.safe_load_all((DEPLOY / "network" / name).read_text())
+    )
+    placed = [{**policy, "metadata": {**policy["metadata"], "namespace": "team-a"}} for policy in of_jobs]
 
     objects = helm.render({"networkPolicy": ON | {"jobNamespaces": ["team-a"]}})
-    assert_same(of_kind(objects, "NetworkPolicy"), policies, "qtj-system")
+    assert_same(of_kind(objects, "NetworkPolicy"), [own, *placed], "qtj-system")
 
 
 def test_every_object_has_the_labels_of_the_chart(helm: Helm) -> None:

@@ -38,6 +38,11 @@ def with_pods(*path: str, **fields: object) -> dict[str, Any]:
     return job
 
 
+def with_board(**fields: object) -> dict[str, Any]:
+    """The example with a TensorBoard."""
+    return {**QCNN, "spec": {**QCNN["spec"], "tensorboard": fields}}
+
+
 @pytest.fixture(scope="module")
 def limited(api_server: ApiServer) -> Iterator[ApiServer]:
     """An API server with the policy in force in one namespace."""
@@ -62,8 +67,13 @@ def answer(server: ApiServer, job: Mapping[str, Any], namespace: str = NAMESPACE
         with_pod(containers=[CONTAINER]),
         with_pod(serviceAccountName="trainer", serviceAccount="trainer"),
         with_pod(volumes=[{"name": "data", "emptyDir": {}}], hostNetwork=False),
+        with_board(),
+        with_board(image="registry.example.com/quantum/board:1", serviceType="ClusterIP"),
     ],
-    ids=["the example", "an image of the registry", "an allowed account", "a harmless volume"],
+    ids=[
+        *("the example", "an image of the registry", "an allowed account", "a harmless volume"),
+        *("the operator's TensorBoard", "a TensorBoard of the registry"),
+    ],
 )
 def test_what_the_lists_allow_is_created(limited: ApiServer, job: Mapping[str, Any]) -> None:
     assert "created (server dry run)" in answer(limited, job)
@@ -96,8 +106,13 @@ def test_what_the_lists_allow_is_created(limited: ApiServer, job: Mapping[str, A
         (with_pod(serviceAccount="admin"), "service accounts are not allowed here: admin;"),
         (with_pod(volumes=[{"name": "node", "hostPath": {"path": "/"}}]), "a volume with hostPath is not allowed here"),
         (with_pod(hostPID=True), "hostNetwork, hostPID and hostIPC are not allowed here"),
+        (with_board(image="evil.example/board:1"), "images are not allowed here: evil.example/board:1;"),
+        (with_board(serviceType="NodePort"), "a TensorBoard with a Service of type NodePort is not allowed here;"),
     ],
-    ids=["image", "prefix", "image volume", "role", "inference", "account", "old account", "hostPath", "hostPID"],
+    ids=[
+        *("image", "prefix", "image volume", "role", "inference", "account", "old account", "hostPath", "hostPID"),
+        *("TensorBoard", "exposed TensorBoard"),
+    ],
 )
 def test_everything_else_is_refused_with_a_sentence(limited: ApiServer, job: Mapping[str, Any], sentence: str) -> None:
     assert sentence in answer(limited, job)
@@ -111,6 +126,7 @@ def test_a_job_from_before_the_policy_can_be_suspended_and_deleted_but_get_no_su
     limited: ApiServer,
 ) -> None:
     bad = with_pod(serviceAccountName="admin")
+    bad["spec"]["tensorboard"] = {}
     limited.kubectl("label", "namespace", NAMESPACE, "quantumtraining.dev/limits-")
     wait_until(lambda: "created" in answer(limited, bad), SOON, "a namespace without limits")
     limited.kubectl("create", "-n", NAMESPACE, "-f", "-", manifest=bad)
@@ -119,6 +135,8 @@ def test_a_job_from_before_the_policy_can_be_suspended_and_deleted_but_get_no_su
 
     assert "patched" in patched(limited, '{"spec":{"suspend":true},"metadata":{"labels":{"team":"a"}}}')
     assert "not allowed here: admin;" in patched(limited, '{"spec":{"template":{"spec":{"priority":1}}}}')
+    assert "patched" in patched(limited, '{"spec":{"tensorboard":null}}')
+    assert "not allowed here: admin;" in patched(limited, '{"spec":{"tensorboard":{}}}')
     assert "deleted" in limited.kubectl("delete", "-n", NAMESPACE, "qtj", "qcnn", "--wait=false")
 
 

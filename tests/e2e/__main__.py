@@ -6,7 +6,19 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.e2e import admission, bad_input, chaos, gangs, gitops, nodes, qcnn, rendered, same_status, tutorial
+from tests.e2e import (
+    admission,
+    bad_input,
+    chaos,
+    gangs,
+    gitops,
+    nodes,
+    qcnn,
+    rendered,
+    same_status,
+    tensorboard,
+    tutorial,
+)
 from tests.e2e.checks import Checks
 from tests.e2e.diagnose import diagnose
 from tests.e2e.install import install_operator, install_storage, remove_namespace
@@ -45,6 +57,7 @@ TOGETHER: Mapping[str, Scenario] = {
     "gangs": gangs.gangs,
     "shared-service": shared_service,
     "tutorial": tutorial.run,
+    "tensorboard": tensorboard.run,
     "terminal": followed,
 }
 CLUSTER: Mapping[str, Scenario] = {

@@ -87,8 +87,12 @@ def _expect(checks: Checks, namespace: str, name: str, *, condition: str, reason
     wait_until(f"{name} says {reason}", lambda: bool(found()), 300)
     message = found()["message"]
     checks.that(f"condition {condition}/{reason}: {message}", sentence in message and "Traceback" not in message)
-    types = [event["type"] for event in events(namespace, name) if event["reason"] == reason]
-    checks.equal("one event of type Warning", types, ["Warning"])
+
+    def types() -> list[str]:
+        return [event["type"] for event in events(namespace, name) if event["reason"] == reason]
+
+    wait_until("the event, which follows the status, is there", types, 30)
+    checks.equal("one event of type Warning", types(), ["Warning"])
 
 
 def _refusal(namespace: str, job: Manifest) -> str:

@@ -7,7 +7,7 @@ _LINES = "200"
 
 def diagnose(namespace: str) -> None:
     """Prints objects, events, pod logs and the operator's log."""
-    _show("-n", namespace, "get", "qtj,pods,services,jobs", "-o", "wide")
+    _show("-n", namespace, "get", "qtj,pods,services,deployments,jobs", "-o", "wide")
     _show("-n", namespace, "get", "qtj", "-o", "yaml")
     _show("-n", namespace, "get", "events", "--sort-by=.lastTimestamp")
     for pod in _names("-n", namespace, "get", "pods", "-o", "name"):

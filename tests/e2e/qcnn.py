@@ -99,8 +99,6 @@ def _phases(checks: Checks, trial: Trial) -> None:
     states = [sight.status for sight in trial.sights]
     phases = [phase for phase, _ in groupby(state["phase"] for state in states if "phase" in state)]
     checks.equal("phases", phases, PHASES)
-    epochs = {state.get("progress", {}).get("epoch") for state in states}
-    checks.that("the epoch moved while it ran", len(epochs - {None}) >= 2, sorted(epochs - {None}))
     checks.equal("it was trained once", {state["attempt"] for state in states if "attempt" in state}, {1})
 
 
@@ -159,8 +157,9 @@ def _readable(checks: Checks, namespace: str) -> None:
     checks.that("the row says it all", row.split()[:2] == [JOB, "Complete"] and len(row.split()) == 7, table)
     checks.equal("the last epoch is shown", row.split()[3], "25")
     print(table)
-    reasons = [event["reason"] for event in events(namespace, JOB)]
     expected = {"AllReplicasReady", "WeightsStored", "InferenceDone"}
+    wait_until("the last event is there", lambda: expected <= {each["reason"] for each in events(namespace, JOB)}, 30)
+    reasons = [event["reason"] for event in events(namespace, JOB)]
     checks.that("events tell the story once", expected <= set(reasons) and len(reasons) == len(set(reasons)), reasons)
 
 

@@ -34,6 +34,8 @@ def followed(checks: Checks, world: World) -> None:
         kubectl("-n", world.namespace, "delete", "pod", trial.workers[1], "--wait=false")
         wait_until("it runs as attempt 2", lambda: trial.status.get("attempt") == 2, 300)
         trial.reaches("Complete")
+        epochs = {sight.status.get("progress", {}).get("epoch") for sight in trial.sights} - {None}
+        checks.that("the status showed how the epochs passed", len(epochs) > 2, sorted(epochs))
         output, errors = following.communicate(timeout=60)
         _check(checks, output, following.returncode, errors)
         events = _run(folder, world.namespace, "events", _NAME)

@@ -4,11 +4,15 @@ import argparse
 import sys
 from concurrent.futures import ProcessPoolExecutor
 
+from tests.faults.board_lives import BoardLife
+from tests.faults.board_scenarios import BOARD_SCENARIOS
 from tests.faults.cases import divergences
-from tests.faults.lives import failures
+from tests.faults.lives import AnyLife, failures
 from tests.faults.scenarios import SCENARIOS
 
 LIVES = 400
+LIFE_KINDS = {"random lives": AnyLife, "random lives with TensorBoard": BoardLife}
+ALL_SCENARIOS = (*SCENARIOS, *BOARD_SCENARIOS)
 
 
 def main() -> int:
@@ -18,9 +22,9 @@ def main() -> int:
     lives: int | None = parser.parse_args().lives
     run = failed = 0
     with ProcessPoolExecutor() as pool:
-        chance = pool.submit(_random_lives, lives or LIVES, other_ones=lives is not None)
-        scenarios = [] if lives else [pool.submit(_scenario, number) for number in range(len(SCENARIOS))]
-        for name, cases, problems in (played.result() for played in (*scenarios, chance)):
+        drawn = [pool.submit(_random_lives, kind, lives or LIVES, other_ones=lives is not None) for kind in LIFE_KINDS]
+        scenarios = [] if lives else [pool.submit(_scenario, number) for number in range(len(ALL_SCENARIOS))]
+        for name, cases, problems in (played.result() for played in (*scenarios, *drawn)):
             run, failed = run + cases, failed + len(problems)
             for problem in problems:
                 print(f"FAIL {problem}")
@@ -31,13 +35,14 @@ def main() -> int:
 
 def _scenario(number: int) -> tuple[str, int, list[str]]:
     """Runs a scenario with every fault; returns its name, how many cases there were, and what failed."""
-    scenario = SCENARIOS[number]
+    scenario = ALL_SCENARIOS[number]
     cases = list(divergences(scenario))
     return scenario.name, len(cases), [problem for problem in cases if problem is not None]
 
 
-def _random_lives(lives: int, *, other_ones: bool) -> tuple[str, int, list[str]]:
-    return "random lives", lives, [f"a random life: {each}" for each in failures(lives, other_ones=other_ones)]
+def _random_lives(kind: str, lives: int, *, other_ones: bool) -> tuple[str, int, list[str]]:
+    found = failures(lives, other_ones=other_ones, machine=LIFE_KINDS[kind])
+    return kind, lives, [f"one of the {kind}: {each}" for each in found]
 
 
 if __name__ == "__main__":

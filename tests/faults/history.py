@@ -14,6 +14,7 @@ from qtj_operator.api.status import InferencePhase, Phase
 from qtj_operator.controller.client import Resource
 from qtj_operator.core.pod import FINISHED
 from tests.faults.actors import NAMESPACE
+from tests.faults.deployments import wrong_board
 from tests.faults.wrong import wanted_run
 
 
@@ -74,13 +75,14 @@ def wrong_end(store: ClusterStore, history: History) -> Iterator[str]:
     job = Job.parse(raw)
     yield from _wrong_phase(job, history)
     yield from _wrong_leftovers(store, job)
+    yield from wrong_board(store, job)
     if (job.status.restarts or 0) > history.failures:
         yield f"{job.status.restarts} restarts after {history.failures} failures"
     if (job.status.disruptions or 0) > history.disruptions + history.late:
         yield f"{job.status.disruptions} disruptions, and {history.disruptions} pods were taken away"
 
 
-_CHILDREN = (Resource.PODS, Resource.SERVICES, Resource.JOBS)
+_CHILDREN = (Resource.PODS, Resource.SERVICES, Resource.JOBS, Resource.DEPLOYMENTS)
 
 
 def _wrong_phase(job: Job, history: History) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from qtj.local.store import Change
 from qtj_operator.api.conditions import ConditionType, is_true
 from qtj_operator.api.job import Job
-from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INFERENCE
+from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INFERENCE, tensorboard_name
 from qtj_operator.api.status import Status
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.core.failures import MAX_FAILURES
@@ -184,6 +184,8 @@ class Invariants:
         if self._pass is None or self._pass.late:
             return
         self._demand(not job.spec.suspend, "something was created for a suspended job")
+        if change.object["metadata"]["name"] == tensorboard_name(job.name):
+            return  # it is there for jobs that have ended too
         self._demand(
             not any(is_true(job.status.conditions, end) for end in ENDS), "something was created after the end"
         )

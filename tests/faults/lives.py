@@ -96,12 +96,13 @@ class AnyLife(UserSteps, NodeSteps):
             self.world.close()
 
 
-def failures(lives: int, *, other_ones: bool) -> Iterator[str]:
+def failures(lives: int, *, other_ones: bool, machine: type[AnyLife] = AnyLife) -> Iterator[str]:
     """Plays random lives; yields for each way in which they break something the steps that lead there.
 
     Args:
         lives: How many.
         other_ones: Whether they differ from run to run.
+        machine: What may happen in them.
     """
     chosen = settings(
         max_examples=lives,
@@ -112,7 +113,7 @@ def failures(lives: int, *, other_ones: bool) -> Iterator[str]:
         suppress_health_check=list(HealthCheck),
     )
     try:
-        run_state_machine_as_test(AnyLife, settings=chosen)
+        run_state_machine_as_test(machine, settings=chosen)
     except Exception as error:  # noqa: BLE001  whatever it is, it is a divergence
         for one in error.exceptions if isinstance(error, ExceptionGroup) else (error,):
             yield "".join(traceback.format_exception_only(one))

@@ -6,11 +6,23 @@ from typing import Any
 from qtj.local.store import ClusterStore
 from qtj_operator.api.names import LABEL_INFERENCE
 from qtj_operator.controller.client import Resource
+from tests.faults.deployments import described
 
 MAX_EVENTS = 15
 """Kubernetes Events that one job may cause; more would be a storm."""
 
-_RECORD = ("phase", "reason", "attempt", "restarts", "disruptions", "weights", "inference", "replicas", "ready")
+_RECORD = (
+    "phase",
+    "reason",
+    "attempt",
+    "restarts",
+    "disruptions",
+    "weights",
+    "inference",
+    "replicas",
+    "ready",
+    "tensorboard",
+)
 
 
 def canonical(store: ClusterStore, drained: Collection[str] = ()) -> dict[str, Any]:
@@ -18,6 +30,7 @@ def canonical(store: ClusterStore, drained: Collection[str] = ()) -> dict[str, A
     jobs = store.select(Resource.QUANTUM_TRAINING_JOBS, None, {})
     return {
         "jobs": [_record(job.get("status", {})) for job in jobs],
+        "deployments": [described(each) for each in store.select(Resource.DEPLOYMENTS, None, {})],
         "children": sorted(
             f"{resource.name} {child['metadata']['name']} {child.get('status', {}).get('phase', '')}"
             for resource in (Resource.PODS, Resource.SERVICES, Resource.JOBS)

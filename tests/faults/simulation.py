@@ -12,6 +12,7 @@ from tests.faults import admission, housekeeping, kueue
 from tests.faults.actors import NAMESPACE, Pod
 from tests.faults.admission import Gatekeeper
 from tests.faults.client import Plan
+from tests.faults.deployments import DeploymentController
 from tests.faults.housekeeping import Housekeeping
 from tests.faults.kueue import Kueue
 from tests.faults.simulated_operator import Operator
@@ -50,7 +51,12 @@ class Simulation:
         self.operator = Operator(self.store, lambda: self.now, self.gatekeeper, self.hear, plan)
         self.kueue = Kueue(self.store)
         self.job_controller = JobController(self.store, lambda: self.now)
-        self.controllers: tuple[Actor, ...] = (self.job_controller, Housekeeping(self.store), self.kueue)
+        self.controllers: tuple[Actor, ...] = (
+            self.job_controller,
+            Housekeeping(self.store),
+            DeploymentController(self.store),
+            self.kueue,
+        )
         self.actors: tuple[Actor, ...] = ()
         self._overlooked: dict[str, datetime] = {}
 

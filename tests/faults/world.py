@@ -134,7 +134,7 @@ class World(Nodes):
         """Lets the children of a job go before it, where that is how it was deleted."""
         children = [
             (resource, child["metadata"]["name"])
-            for resource in (Resource.PODS, Resource.SERVICES, Resource.JOBS)
+            for resource in (Resource.PODS, Resource.SERVICES, Resource.JOBS, Resource.DEPLOYMENTS)
             for child in self.every(resource)
             if child["metadata"]["ownerReferences"][0]["uid"] == uid
         ]

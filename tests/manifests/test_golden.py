@@ -17,6 +17,7 @@ from qtj_operator.manifests.manifest import Manifest
 from qtj_operator.manifests.pod import replica_pod
 from qtj_operator.manifests.queueing import pod_group
 from qtj_operator.manifests.service import replica_service, replicas_of_services
+from qtj_operator.manifests.tensorboard import tensorboard_deployment, tensorboard_service
 from tests.jobs import a_container, a_job, a_template
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -49,6 +50,30 @@ GANG = a_job(
 )
 
 
+ON_A_VOLUME = a_job(
+    artifacts={"uri": "file:///mnt/lab/qcnn"},
+    template=a_template(
+        a_container(
+            env=[{"name": "TOKEN", "value": "secret"}],
+            volumeMounts=[{"name": "lab", "mountPath": "/mnt/lab"}, {"name": "data", "mountPath": "/data"}],
+        ),
+        serviceAccountName="lab",
+        securityContext={"runAsUser": 1000, "fsGroup": 1000},
+        volumes=[
+            {"name": "lab", "persistentVolumeClaim": {"claimName": "lab"}},
+            {"name": "data", "persistentVolumeClaim": {"claimName": "data"}},
+        ],
+        nodeSelector={"accelerator": "gpu"},
+    ),
+    tensorboard={
+        "image": "lab/tensorboard:2",
+        "port": 80,
+        "resources": {"limits": {"memory": "4Gi"}},
+        "serviceType": "LoadBalancer",
+    },
+)
+
+
 def replicas(job: Job) -> Iterable[Manifest]:
     yield from (replica_service(job, replica) for replica in replicas_of_services(job).values())
     yield from (replica_pod(job, replica, attempt=1) for replica in job.replicas())
@@ -57,6 +82,13 @@ def replicas(job: Job) -> Iterable[Manifest]:
 def inference(job: Job) -> Iterable[Manifest]:
     assert job.inference is not None
     yield inference_job(job, job.inference, WEIGHTS)
+
+
+def tensorboard(job: Job) -> Iterable[Manifest]:
+    board = job.spec.tensorboard
+    assert board is not None
+    yield tensorboard_service(job, board)
+    yield tensorboard_deployment(job, board, "registry.example/tensorboard:1")
 
 
 SHAPES = {
@@ -75,6 +107,8 @@ SHAPES = {
     "inference-in-the-leaders-own-template": inference(
         a_job(replicaSpecs={"Worker": {"template": OWN_TEMPLATE}}, inference={})
     ),
+    "tensorboard": tensorboard(a_job(tensorboard={})),
+    "tensorboard-on-a-volume": tensorboard(ON_A_VOLUME),
 }
 
 

@@ -13,7 +13,8 @@ VERSION = project_version()
 TRAINER_IMAGE = f"localhost/qtj-trainer:{VERSION}"
 
 _OURS = re.compile(
-    r"(qtj-(?:operator|trainer):|quantumtrainingjob-\w+(?:\[\w+])?==|^version: |^appVersion: )(\d+\.\d+\.\d+)",
+    r"(qtj-(?:operator|tensorboard|trainer):|quantumtrainingjob-\w+(?:\[\w+])?==|^version: |^appVersion: )"
+    r"(\d+\.\d+\.\d+)",
     re.MULTILINE,
 )
 """Our version behind the name of an image or of a distribution, and in the Chart.yaml of Helm."""

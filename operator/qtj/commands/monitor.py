@@ -1,13 +1,12 @@
 """Commands that show jobs, of this machine or of a cluster. Each imports what it needs when it runs."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
 from qtj.commands.group import Command
 from qtj.commands.parameters import Artifacts, Cluster, JobNames, Namespace, RunName
+from qtj.commands.place import cluster_named, is_on_cluster, job_of_cluster
 from qtj.terminal.errors import InputError, input_checked, needs_extra
 from qtj.terminal.output_format import Output
 
@@ -30,14 +29,14 @@ def status(
     Exit code with --watch: that of the job, or 130 after Ctrl-C.
     """
     with input_checked(), needs_extra("operator", "status --cluster"):
-        if _is_on_cluster(namespace, artifacts, cluster=cluster):
+        if is_on_cluster(namespace, artifacts, cluster=cluster):
             from qtj.monitor.cluster import show_cluster_status  # noqa: PLC0415
 
-            code = show_cluster_status(_job(run), namespace, output, follow=watch)
+            code = show_cluster_status(job_of_cluster(run), namespace, output, follow=watch)
         else:
             from qtj.monitor.local import show_local_status  # noqa: PLC0415
 
-            with _cluster_named():
+            with cluster_named():
                 code = show_local_status(run, artifacts, output, follow=watch)
     raise typer.Exit(code)
 
@@ -56,14 +55,14 @@ def top(
     with input_checked(), needs_extra("operator", "top --cluster"):
         if all_namespaces and (jobs or namespace):
             raise InputError("-A shows all jobs of all namespaces: leave -A out, or JOB and -n")
-        if all_namespaces or _is_on_cluster(namespace, None, cluster=cluster):
+        if all_namespaces or is_on_cluster(namespace, None, cluster=cluster):
             from qtj.monitor.cluster import show_cluster_board  # noqa: PLC0415
 
             show_cluster_board(jobs or (), namespace, output, all_namespaces=all_namespaces)
         else:
             from qtj.monitor.local import show_local_board  # noqa: PLC0415
 
-            with _cluster_named():
+            with cluster_named():
                 show_local_board(jobs or (), output)
 
 
@@ -82,14 +81,14 @@ def logs(
 ) -> None:
     """Show what the replicas of a job wrote, each line with the name and the attempt of its replica."""
     with input_checked(), needs_extra("operator", "logs --cluster"):
-        if _is_on_cluster(namespace, artifacts, cluster=cluster):
+        if is_on_cluster(namespace, artifacts, cluster=cluster):
             from qtj.monitor.cluster import show_cluster_logs  # noqa: PLC0415
 
-            show_cluster_logs(_job(run), replica, namespace, output, follow=follow)
+            show_cluster_logs(job_of_cluster(run), replica, namespace, output, follow=follow)
         else:
             from qtj.monitor.local_logs import show_local_logs  # noqa: PLC0415
 
-            with _cluster_named():
+            with cluster_named():
                 show_local_logs(run, replica, artifacts, follow=follow, form=output)
 
 
@@ -104,52 +103,15 @@ def events(
 ) -> None:
     """Show what happened to a job; on a cluster, also to its pods, its Services and its inference."""
     with input_checked(), needs_extra("operator", "events --cluster"):
-        if _is_on_cluster(namespace, artifacts, cluster=cluster):
+        if is_on_cluster(namespace, artifacts, cluster=cluster):
             from qtj.monitor.cluster import show_cluster_events  # noqa: PLC0415
 
-            show_cluster_events(_job(run), namespace, output, follow=watch)
+            show_cluster_events(job_of_cluster(run), namespace, output, follow=watch)
         else:
             from qtj.monitor.local import show_local_events  # noqa: PLC0415
 
-            with _cluster_named():
+            with cluster_named():
                 show_local_events(run, artifacts, output, follow=watch)
-
-
-def _is_on_cluster(namespace: str | None, artifacts: str | None, *, cluster: bool) -> bool:
-    """Tells whether a command is about a cluster: if it says so, or names a namespace.
-
-    Raises:
-        InputError: It names a folder of this machine as well.
-    """
-    is_on_cluster = cluster or namespace is not None
-    if is_on_cluster and artifacts is not None:
-        raise InputError("--artifacts is a folder of this machine, and the job is on a cluster: leave one of them out")
-    return is_on_cluster
-
-
-@contextmanager
-def _cluster_named() -> Iterator[None]:
-    """Adds to the sentence about a run that is not here that the job may be on a cluster.
-
-    No command looks there unasked: it would depend on the folder which of two jobs of one name is shown.
-    """
-    from qtj.runs.folders import NoRunError  # noqa: PLC0415
-
-    try:
-        yield
-    except NoRunError as problem:
-        raise InputError(f"{problem}, and --cluster shows a job of your cluster") from None
-
-
-def _job(run: str | None) -> str:
-    """Returns the name of a job of a cluster.
-
-    Raises:
-        InputError: It is left out.
-    """
-    if run is None:
-        raise InputError("no job is named: `qtj top --cluster` shows the jobs of the namespace")
-    return run
 
 
 COMMANDS = (

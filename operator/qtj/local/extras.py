@@ -19,6 +19,7 @@ _DISTRIBUTION = "quantumtrainingjob"
 _SOURCES = {
     "trainer": ("operator/qtj_contract", "trainer/qtj_trainer"),
     "operator": ("operator/qtj_contract", "operator/qtj_operator[cluster]"),
+    "tensorboard": ("operator/qtj_contract", "operator/qtj_operator", ".[tensorboard]"),
 }
 """What pip installs for an extra, in a checkout: an index has none of our distributions."""
 

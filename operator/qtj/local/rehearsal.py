@@ -13,7 +13,7 @@ from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.progress import NoProgress
 from qtj_operator.controller.reconcile import Reconciler, utc_now
 from qtj_operator.core.invalid_spec import invalid_inference
-from qtj_operator.core.platform import Platform
+from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.manifests.inference import inference_job
 
 __all__ = ["Rehearsal", "rehearse"]
@@ -30,6 +30,7 @@ class Rehearsal:
         services: The Services.
         pod_groups: The PodGroup, if the gang has to be placed together.
         pods: The pods of the replicas.
+        deployments: The Deployment of TensorBoard, if the spec asks for one.
         inference: The inference Job, if the spec asks for one; its weights and their digest are placeholders.
         refusal: Why the operator refuses the job, in one sentence; None when it does not.
     """
@@ -37,6 +38,7 @@ class Rehearsal:
     services: Sequence[dict[str, Any]]
     pod_groups: Sequence[dict[str, Any]]
     pods: Sequence[dict[str, Any]]
+    deployments: Sequence[dict[str, Any]]
     inference: dict[str, Any] | None
     refusal: str | None
 
@@ -44,7 +46,7 @@ class Rehearsal:
     def created(self) -> Sequence[dict[str, Any]]:
         """All objects, in the order in which the operator creates them."""
         inference = [self.inference] if self.inference else []
-        return [*self.services, *self.pod_groups, *self.pods, *inference]
+        return [*self.services, *self.pod_groups, *self.pods, *self.deployments, *inference]
 
 
 def rehearse(manifest: Object, *, here: bool = False) -> Rehearsal:
@@ -54,7 +56,7 @@ def rehearse(manifest: Object, *, here: bool = False) -> Rehearsal:
         manifest: A job that its models accept.
         here: Whether the job is for this machine rather than for a cluster.
     """
-    return asyncio.run(_rehearse(manifest, Platform(keeps_files=here)))
+    return asyncio.run(_rehearse(manifest, Platform(keeps_files=True) if here else CLUSTER))
 
 
 async def _rehearse(manifest: Object, platform: Platform) -> Rehearsal:
@@ -73,6 +75,7 @@ async def _rehearse(manifest: Object, platform: Platform) -> Rehearsal:
         services=[_as_applied(each) for each in store.select(Resource.SERVICES, None, {})],
         pod_groups=[_as_applied(each) for each in store.select(Resource.POD_GROUPS, None, {})],
         pods=[_as_applied(each) for each in store.select(Resource.PODS, None, {})],
+        deployments=[_as_applied(each) for each in store.select(Resource.DEPLOYMENTS, None, {})],
         inference=None if problem else _inference(store.find(Resource.QUANTUM_TRAINING_JOBS, *key)),
         refusal=_refusal(raw) or problem,
     )

@@ -101,6 +101,7 @@ class Reason(StrEnum):
     SERVICE_REPAIRED = "ServiceRepaired"
     REPLICA_REPLACED = "ReplicaReplaced"
     EVALUATOR_FAILED = "EvaluatorFailed"
+    TENSORBOARD_NOT_READY = "TensorBoardNotReady"
 
 
 FAILURES = (

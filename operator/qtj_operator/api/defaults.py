@@ -1,6 +1,15 @@
 """The values of fields that are left out of the spec, and ports that cannot be chosen."""
 
-__all__ = ["BACKOFF_LIMIT", "GRPC_PORT", "INFERENCE_BACKOFF_LIMIT", "METRICS_PORT", "PROFILER_PORT", "REPLICAS"]
+__all__ = [
+    "BACKOFF_LIMIT",
+    "GRPC_PORT",
+    "INFERENCE_BACKOFF_LIMIT",
+    "METRICS_PORT",
+    "PROFILER_PORT",
+    "REPLICAS",
+    "TENSORBOARD_IMAGE",
+    "TENSORBOARD_PORT",
+]
 
 REPLICAS = 1
 BACKOFF_LIMIT = 3
@@ -9,3 +18,7 @@ INFERENCE_BACKOFF_LIMIT = 2
 GRPC_PORT = 2222
 PROFILER_PORT = 2223
 METRICS_PORT = 2224
+
+TENSORBOARD_IMAGE = "localhost/qtj-tensorboard:0.2.0"
+TENSORBOARD_PORT = 6006
+"""TensorBoard's own default."""

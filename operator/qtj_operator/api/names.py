@@ -8,10 +8,13 @@ __all__ = [
     "GROUP",
     "KIND",
     "LABEL_ATTEMPT",
+    "LABEL_EXPOSED",
     "LABEL_INDEX",
     "LABEL_INFERENCE",
     "LABEL_JOB",
+    "LABEL_PROFILES",
     "LABEL_ROLE",
+    "LABEL_TENSORBOARD",
     "MANAGED_BY",
     "MANAGER",
     "MAX_NAME_LENGTH",
@@ -24,6 +27,8 @@ __all__ = [
     "inference_name",
     "replica_host",
     "replica_name",
+    "tensorboard_name",
+    "tensorboard_url",
 ]
 
 GROUP = "quantumtraining.dev"
@@ -37,6 +42,14 @@ LABEL_ROLE = f"{GROUP}/role"
 LABEL_INDEX = f"{GROUP}/index"
 LABEL_ATTEMPT = f"{GROUP}/attempt"
 LABEL_INFERENCE = f"{GROUP}/inference"
+
+LABEL_TENSORBOARD = f"{GROUP}/tensorboard"
+"""On TensorBoard's pod, with the job's name. It has no LABEL_JOB, by which replicas may keep away from each other."""
+
+LABEL_PROFILES = f"{GROUP}/profiles"
+LABEL_EXPOSED = f"{GROUP}/exposed"
+"""Labels that the policies in deploy/network select: pods that may ask replicas for profiles, and pods that everybody
+may reach."""
 
 MANAGED_BY = "qtj-operator"
 MANAGER = f"{GROUP}/qtj-operator"
@@ -88,6 +101,16 @@ def replica_host(job: str, namespace: str, role: Role, index: int, *, shared: bo
 def inference_name(job: str) -> str:
     """Name of the Job that runs inference."""
     return f"{job}-inference"
+
+
+def tensorboard_name(job: str) -> str:
+    """Name of TensorBoard's Deployment and of its Service."""
+    return f"{job}-tensorboard"
+
+
+def tensorboard_url(job: str, namespace: str, port: int) -> str:
+    """Address of TensorBoard in any pod of the cluster whatever its domain."""
+    return f"http://{tensorboard_name(job)}.{namespace}.svc:{port}"
 
 
 def child_labels(job: str) -> Mapping[str, str]:

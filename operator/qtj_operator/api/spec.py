@@ -18,6 +18,7 @@ from qtj_operator.api.names import MANAGER, MAX_REPLICAS, Role
 from qtj_operator.api.rules import Rule, checked, enforce, validations
 from qtj_operator.api.run_policy import LONGEST, RunPolicy
 from qtj_operator.api.template import ReadPodTemplate, UnreadPodTemplate
+from qtj_operator.api.tensorboard import TensorBoard
 
 __all__ = [
     "IMMUTABLE",
@@ -258,6 +259,11 @@ class Spec(Model):
     circuit: Circuit | None = Field(None, description="The quantum circuit to train.")
     artifacts: Artifacts = Field(description="Where results are stored.")
     profiler: Profiler | None = Field(None, description="TensorFlow's profiler server in every replica.")
+    tensorboard: TensorBoard | None = Field(
+        None,
+        description="Shows the curves in the folder logs below artifacts.uri, from the start of the job until it is "
+        "deleted. Write {} for the defaults. It may be added, changed and removed at any time.",
+    )
     inference: Inference | None = Field(
         None,
         description=(

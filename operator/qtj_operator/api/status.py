@@ -19,6 +19,7 @@ __all__ = [
     "ProgressStatus",
     "ReplicaStatus",
     "Status",
+    "TensorBoardStatus",
     "WeightsStatus",
 ]
 
@@ -145,6 +146,14 @@ class InferenceStatus(Model):
     metrics: Mapping[str, float] | None = Field(None, description="What inference measured, by name.")
 
 
+class TensorBoardStatus(Model):
+    """Where TensorBoard is."""
+
+    url: str = Field(description="Its address in the cluster. `qtj tensorboard JOB` makes it reachable from outside.")
+    ready: bool = Field(description="Whether it answers.")
+    message: str | None = Field(None, description="Why it is not ready, in one sentence, if that is known.")
+
+
 class Status(Model):
     """What the operator has observed of the job. Only the operator writes it."""
 
@@ -206,6 +215,7 @@ class Status(Model):
     )
     weights: WeightsStatus | None = Field(None, description="The trained weights.")
     inference: InferenceStatus | None = Field(None, description="How far inference is and what it measured.")
+    tensorboard: TensorBoardStatus | None = Field(None, description="Where TensorBoard is, if the spec asks for it.")
 
     def to_dict(self, written: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Returns the status as the API server stores it.

@@ -26,6 +26,7 @@ __all__ = [
     "TRAINER_IMAGE",
     "Container",
     "Metadata",
+    "Mount",
     "PodSpec",
     "PodTemplate",
     "Port",

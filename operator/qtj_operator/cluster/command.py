@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from qtj_contract import printable
+from qtj_operator.api.defaults import TENSORBOARD_IMAGE
 
 __all__ = ["MISUSED", "examples", "main", "report"]
 
@@ -54,7 +55,12 @@ def main(arguments: Sequence[str], program: str) -> int:
     from qtj_operator.controller.client import ApiError  # noqa: PLC0415
 
     _log(options.log_format, verbose=options.verbose)
-    settings = Settings(namespace=options.namespace, port=options.port, lease_namespace=options.lease_namespace)
+    settings = Settings(
+        namespace=options.namespace,
+        port=options.port,
+        lease_namespace=options.lease_namespace,
+        tensorboard_image=options.tensorboard_image,
+    )
     try:
         asyncio.run(run_operator(settings))
     except (ApiError, PortError) as error:
@@ -91,6 +97,12 @@ def _parser(program: str) -> argparse.ArgumentParser:
         metavar="NAMESPACE",
         help="work only while holding a Lease in this namespace, so that a second operator can stand by (default: no "
         "election)",
+    )
+    option(
+        "--tensorboard-image",
+        metavar="IMAGE",
+        default=TENSORBOARD_IMAGE,
+        help="the image for jobs with spec.tensorboard that name none (default: %(default)s)",
     )
     option(
         "--log-format",

@@ -4,7 +4,7 @@ import asyncio
 import gc
 import logging
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler
 from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.runtime import Runtime
+from qtj_operator.core.platform import CLUSTER
 
 __all__ = ["Settings", "check_installed", "run_operator"]
 
@@ -41,11 +42,13 @@ class Settings:
         namespace: The only namespace to look after; None for all.
         port: Where to answer probes and Prometheus; 0 for nowhere.
         lease_namespace: Where operators agree on a leader; None to work without asking.
+        tensorboard_image: The image of TensorBoard for jobs that name none.
     """
 
     namespace: str | None
     port: int
     lease_namespace: str | None
+    tensorboard_image: str
 
 
 @dataclass(slots=True)
@@ -91,7 +94,8 @@ async def _run(
     state = _State(feed)
     poller = ProgressPoller(queue.add)
     cached = CachedClient(client, cache, queue.add)
-    reconciler = Reconciler(cached, poller, client.now, jobs, metrics)
+    platform = replace(CLUSTER, tensorboard_image=settings.tensorboard_image)
+    reconciler = Reconciler(cached, poller, client.now, jobs, metrics, platform=platform)
     filled = partial(_filled, feed)
     runtime = Runtime(
         cached, reconciler.reconcile, queue, settings.namespace, jobs=jobs, metrics=metrics, filled=filled

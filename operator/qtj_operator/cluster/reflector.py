@@ -19,7 +19,7 @@ __all__ = ["CHILDREN", "Reflector"]
 
 log = logging.getLogger(__name__)
 
-CHILDREN = (Resource.PODS, Resource.SERVICES, Resource.JOBS)
+CHILDREN = (Resource.PODS, Resource.SERVICES, Resource.DEPLOYMENTS, Resource.JOBS)
 """What jobs have; filtered by the server, for a cluster has many more pods than we have children."""
 
 _PAUSE_SECONDS = 2.0

@@ -22,6 +22,7 @@ _AT_ONCE = 20
 """Requests that begin before the event loop runs again: to build and send a pod of a large gang takes a millisecond."""
 
 _RESOURCES = {
+    Kind.DEPLOYMENT: Resource.DEPLOYMENTS,
     Kind.JOB: Resource.JOBS,
     Kind.POD: Resource.PODS,
     Kind.POD_GROUP: Resource.POD_GROUPS,

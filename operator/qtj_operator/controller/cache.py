@@ -21,10 +21,13 @@ from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.client import Key, Object, Resource
 from qtj_operator.controller.trim import trimmed
 
-__all__ = ["CACHED", "Cache", "job_of"]
+__all__ = ["AWAITED", "CACHED", "Cache", "job_of"]
 
-CACHED = (Resource.QUANTUM_TRAINING_JOBS, Resource.PODS, Resource.SERVICES, Resource.JOBS)
-"""What is watched."""
+AWAITED = (Resource.QUANTUM_TRAINING_JOBS, Resource.PODS, Resource.SERVICES, Resource.JOBS)
+"""What has to be listed before the first decision."""
+
+CACHED = (*AWAITED, Resource.DEPLOYMENTS)
+"""What is watched. An operator that may not list Deployments, which are only for TensorBoard, trains all the same."""
 
 _MOST_GONE = 10_000
 """Objects that are gone and remembered, of each resource: events are late by seconds."""
@@ -45,8 +48,12 @@ class Cache:
         self._shelves = {resource: _Shelf(resource, self._lost_children) for resource in CACHED}
 
     def is_filled(self) -> bool:
-        """Tells whether each resource has been listed."""
-        return all(shelf.listed is not None for shelf in self._shelves.values())
+        """Tells whether each resource has been listed that decisions wait for."""
+        return all(self.is_listed(resource) for resource in AWAITED)
+
+    def is_listed(self, resource: Resource) -> bool:
+        """Tells whether a resource has been listed: what is not known of it does not exist then."""
+        return resource in self._shelves and self._shelves[resource].listed is not None
 
     def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
         """Returns an object."""

@@ -59,7 +59,7 @@ class CachedClient:
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
         """See `Client.get`."""
-        if resource not in CACHED or namespace is None:
+        if namespace is None or not self._cache.is_listed(resource):
             return await self._live.get(resource, namespace, name)
         is_job = resource is Resource.QUANTUM_TRAINING_JOBS
         if is_job and self._cache.has_lost_a_child((namespace, name)):
@@ -74,7 +74,7 @@ class CachedClient:
         self, resource: Resource, namespace: str | None, labels: Mapping[str, str], *, fresh: bool = False
     ) -> Sequence[Object]:
         """See `Client.list`; what is in doubt of the jobs that are asked for is read first."""
-        if resource not in CACHED:
+        if not self._is_watched(resource, labels):
             return await self._live.list(resource, namespace, labels)
         selected = self._cache.select(resource, namespace, labels)
         doubtful = [address for address in self._doubtful(resource, namespace, labels) if self._is_doubtful(*address)]
@@ -125,6 +125,11 @@ class CachedClient:
             self._doubt(resource, obj)
             raise
         return self._written(resource, written)
+
+    def _is_watched(self, resource: Resource, labels: Mapping[str, str]) -> bool:
+        """Whether objects with these labels are known from a watch: only children with the label of a job are."""
+        selected = resource is Resource.QUANTUM_TRAINING_JOBS or LABEL_JOB in labels
+        return selected and self._cache.is_listed(resource)
 
     def _written(self, resource: Resource, obj: Object) -> Object:
         if resource in CACHED:

@@ -12,7 +12,17 @@ from pydantic.alias_generators import to_camel
 
 from qtj_operator.api.model import null_as
 
-__all__ = ["ContainerStatus", "JobObject", "NodeObject", "PodObject", "ServiceObject", "Terminated", "is_controlled_by"]
+__all__ = [
+    "ContainerStatus",
+    "DeploymentObject",
+    "JobObject",
+    "NodeObject",
+    "PodObject",
+    "RestartedPod",
+    "ServiceObject",
+    "Terminated",
+    "is_controlled_by",
+]
 
 T = TypeVar("T")
 Items = Annotated[tuple[T, ...], null_as(())]
@@ -171,6 +181,7 @@ class ServiceSpec(_Part):
 
     selector: dict[str, str] | None = None
     publish_not_ready_addresses: bool | None = None
+    type: str | None = None
     ports: Items[dict[str, Any]] = ()
 
 
@@ -179,6 +190,84 @@ class ServiceObject(_Part):
 
     metadata: Metadata
     spec: ServiceSpec = ServiceSpec()
+
+
+class RestartedContainer(_Part):
+    """What is read of the ContainerStatus of a container that is started again when it ends."""
+
+    state: ContainerState = ContainerState()
+    last_state: ContainerState = ContainerState()
+
+
+class RestartedStatus(_Part):
+    """What is read of the PodStatus of a pod with such containers."""
+
+    container_statuses: Items[RestartedContainer] = ()
+
+
+class RestartedPod(_Part):
+    """A v1 Pod whose containers are started again when they end."""
+
+    status: RestartedStatus = RestartedStatus()
+
+
+class DeployedContainer(_Part):
+    """What is read of a container of a Deployment."""
+
+    name: str
+    image: str | None = None
+    command: Items[str] = ()
+    args: Items[str] = ()
+
+
+class DeployedPod(_Part):
+    """What is read of the PodSpec of a Deployment."""
+
+    containers: Items[DeployedContainer] = ()
+
+
+class TemplateMetadata(_Part):
+    """What is read of the ObjectMeta of a Deployment's template."""
+
+    annotations: Annotated[dict[str, str], null_as({})] = {}
+
+
+class DeployedTemplate(_Part):
+    """What is read of the PodTemplateSpec of a Deployment."""
+
+    metadata: TemplateMetadata = TemplateMetadata()
+    spec: DeployedPod = DeployedPod()
+
+
+class DeploymentSpec(_Part):
+    """What is read of a DeploymentSpec."""
+
+    replicas: int | None = None
+    template: DeployedTemplate = DeployedTemplate()
+
+
+class DeploymentStatus(_Part):
+    """What is read of a DeploymentStatus."""
+
+    observed_generation: int = 0
+    available_replicas: int | None = None
+    updated_replicas: int | None = None
+    conditions: Items[Condition] = ()
+
+
+class DeploymentMetadata(Metadata):
+    """What is read of the ObjectMeta of a Deployment."""
+
+    generation: int = 1
+    deletion_timestamp: datetime | None = None
+
+
+class DeploymentObject(_Part):
+    """An apps/v1 Deployment."""
+
+    metadata: DeploymentMetadata
+    spec: DeploymentSpec = DeploymentSpec()
+    status: DeploymentStatus = DeploymentStatus()
 
 
 def is_controlled_by(raw: Mapping[str, Any], uid: str) -> bool:

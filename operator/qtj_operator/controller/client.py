@@ -27,6 +27,7 @@ class Resource(Enum):
     QUANTUM_TRAINING_JOBS = (f"/apis/{GROUP}/{VERSION}", PLURAL)
     PODS = ("/api/v1", "pods")
     SERVICES = ("/api/v1", "services")
+    DEPLOYMENTS = ("/apis/apps/v1", "deployments")
     JOBS = ("/apis/batch/v1", "jobs")
     POD_GROUPS = ("/apis/scheduling.x-k8s.io/v1alpha1", "podgroups")
     EVENTS = ("/api/v1", "events")

@@ -23,12 +23,12 @@ class Feed:
         self._filled = asyncio.Event()
 
     async def filled(self) -> None:
-        """Waits until all resources have been listed: a decision before would take what is not known for missing."""
+        """Waits until what decisions need has been listed: one made before would take what is not known for missing."""
         await self._filled.wait()
 
     @property
     def is_filled(self) -> bool:
-        """Whether all resources have been listed."""
+        """Whether what decisions need has been listed."""
         return self._filled.is_set()
 
     def listed(self, resource: Resource, objects: Iterable[Object], version: str) -> None:

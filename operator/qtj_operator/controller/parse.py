@@ -100,6 +100,7 @@ def parse_service(raw: Mapping[str, Any]) -> Service:
         selector=found.spec.selector,
         publish_not_ready_addresses=found.spec.publish_not_ready_addresses,
         ports=found.spec.ports,
+        type=found.spec.type,
     )
 
 

@@ -10,7 +10,9 @@ from qtj_operator.api.job import Job, is_managed_elsewhere
 from qtj_operator.api.reading import InvalidJob, read_status
 from qtj_operator.api.status import Status
 from qtj_operator.controller.act import Obstacle, act
+from qtj_operator.controller.board import with_board
 from qtj_operator.controller.client import Client, Key, Object, ProgressSource, Resource
+from qtj_operator.controller.companions import Companions
 from qtj_operator.controller.events import emit
 from qtj_operator.controller.journal import log_deleted, log_fields, log_transition
 from qtj_operator.controller.metrics import Metrics
@@ -49,6 +51,7 @@ class Reconciler:
         pace: How often numbers are written.
         refusals: What the API server has refused.
         repairs: How often what others edit is brought back.
+        companions: What accompanies the jobs.
         platform: What pods run on.
     """
 
@@ -60,6 +63,7 @@ class Reconciler:
     pace: Pace = field(default_factory=Pace)
     refusals: Refusals = field(default_factory=Refusals)
     repairs: Repairs = field(default_factory=Repairs)
+    companions: Companions = field(default_factory=Companions)
     platform: Platform = CLUSTER
 
     async def reconcile(self, key: Key) -> timedelta | None:
@@ -88,6 +92,7 @@ class Reconciler:
         self.pace.forget(key)
         self.refusals.forget(key)
         self.repairs.forget(key)
+        self.companions.forget(key)
         known = self.jobs.remove(key)
         if known and (raw is None or "deletionTimestamp" in raw["metadata"]):
             log_deleted(key)
@@ -98,9 +103,10 @@ class Reconciler:
         except InvalidJob as error:
             return _fail_unreadable(raw, str(error), now)
         seen = await observe(self.client, self.progress, job, self.platform)
-        seen = await with_nodes(self.client, seen, now)
+        seen = await with_board(self.client, await with_nodes(self.client, seen, now))
         decision = self.repairs.throttled((job.namespace, job.name), decide(seen, now), now)
         decision = await self._act(job, decision, now)
+        decision = await self.companions.act(self.client, job, decision, now)
         return self.pace.throttled((job.namespace, job.name), job.status, decision, now)
 
     async def _act(self, job: Job, decision: Decision, now: datetime) -> Decision:

@@ -10,12 +10,13 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from qtj_operator.controller.children import JobObject, PodObject, ServiceObject
+from qtj_operator.controller.children import DeploymentObject, JobObject, PodObject, ServiceObject
 from qtj_operator.controller.client import Object, Resource
 
 __all__ = ["trimmed"]
 
 _MODELS: Mapping[Resource, type[BaseModel]] = {
+    Resource.DEPLOYMENTS: DeploymentObject,
     Resource.JOBS: JobObject,
     Resource.PODS: PodObject,
     Resource.SERVICES: ServiceObject,

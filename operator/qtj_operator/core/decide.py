@@ -14,7 +14,7 @@ from qtj_operator.api.conditions import Reason
 from qtj_operator.api.job import Job
 from qtj_operator.api.status import Status
 from qtj_operator.core.backing_off import backing_off
-from qtj_operator.core.decision import Act, Decision, Event, Move, Verdict, Wait, earliest
+from qtj_operator.core.decision import Act, Decision, Delete, Event, Kind, Move, Verdict, Wait, earliest
 from qtj_operator.core.events import events_between
 from qtj_operator.core.finished import finished
 from qtj_operator.core.incomplete import drifted, incomplete
@@ -30,6 +30,7 @@ from qtj_operator.core.started import started
 from qtj_operator.core.status import closed, status_of
 from qtj_operator.core.superseded import superseded
 from qtj_operator.core.suspended import suspended
+from qtj_operator.core.tensorboard import tensorboard
 from qtj_operator.core.trained import trained
 
 __all__ = ["decide", "refuse"]
@@ -112,10 +113,12 @@ def decide(seen: Observed, now: datetime) -> Decision:
         return Decision(actions=(), status=seen.job.status, events=(), wake_at=None)
     stage = stage_of(seen.job)
     verdict = next((v for policy in stage.policies if (v := policy(seen, now)) is not None), Wait())
-    status = status_of(seen, verdict, now)
+    companion = tensorboard(seen)
+    status = status_of(seen, verdict, now).changed(tensorboard=companion.status)
     after = replace(seen.job, status=status)
     return Decision(
         actions=verdict.actions if isinstance(verdict, Act) else (),
+        companions=companion.actions if _leaves_room(verdict) else (),
         status=status,
         events=(*events_between(seen.job.status, status), *_events(verdict)),
         wake_at=earliest(_wake_at(verdict), *(timer(seen, after, now) for timer in stage.timers)),
@@ -124,6 +127,18 @@ def decide(seen: Observed, now: datetime) -> Decision:
 
 def _events(verdict: Verdict) -> tuple[Event, ...]:
     return () if isinstance(verdict, Wait) else verdict.events
+
+
+def _leaves_room(verdict: Verdict) -> bool:
+    """Whether more may be done in this pass: not with a change of the record, nor with the deletion of the job."""
+    match verdict:
+        case Move():
+            return False
+        case Act():
+            job = Kind.QUANTUM_TRAINING_JOB
+            return not any(isinstance(action, Delete) and action.kind == job for action in verdict.actions)
+        case Wait():
+            return True
 
 
 def _wake_at(verdict: Verdict) -> datetime | None:

@@ -34,6 +34,7 @@ class Kind(StrEnum):
     QUANTUM_TRAINING_JOB = "QuantumTrainingJob"
     POD = "Pod"
     SERVICE = "Service"
+    DEPLOYMENT = "Deployment"
     JOB = "Job"
     POD_GROUP = "PodGroup"
 
@@ -175,9 +176,18 @@ def act_or_wait(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The outcome of one pass."""
+    """The outcome of one pass.
+
+    Attributes:
+        actions: Changes to what the job consists of.
+        companions: Changes to what accompanies the job: done after the others, and a refusal does not affect the job.
+        status: The status after the pass.
+        events: What to report.
+        wake_at: When the next pass is due even if nothing happens.
+    """
 
     actions: tuple[Action, ...]
+    companions: tuple[Action, ...] = ()
     status: Status
     events: tuple[Event, ...]
     wake_at: datetime | None

@@ -1,10 +1,12 @@
-"""Events follow from the status: one for each condition that changed its status or its reason."""
+"""Events follow from the status: one for each condition that changed its status or its reason, and for TensorBoard."""
+
+from collections.abc import Iterator
 
 from qtj_operator.api.conditions import DERIVED, ConditionType, Reason, is_true
 from qtj_operator.api.status import Condition, Status
 from qtj_operator.core.decision import Event
 
-__all__ = ["events_between"]
+__all__ = ["events_between", "tensorboard_events"]
 
 _REPORTED = frozenset(ConditionType) - DERIVED
 _SILENT = {Reason.STARTING, Reason.TRAINING_ENDED, Reason.NOT_STARTED, Reason.BACKING_OFF}
@@ -30,13 +32,21 @@ def events_between(before: Status, after: Status) -> tuple[Event, ...]:
     earlier = {condition.type: (condition.status, condition.reason) for condition in before.conditions}
     restarts = before.attempt != after.attempt
     failed = is_true(after.conditions, ConditionType.FAILED)
-    return tuple(
+    of_conditions = (
         Event("Warning" if _is_warning(condition) else "Normal", condition.reason, condition.message)
         for condition in after.conditions
         if condition.type in _REPORTED
         and earlier.get(condition.type) != (condition.status, condition.reason)
         and not _is_silent(condition, restarts=restarts, failed=failed)
     )
+    return (*of_conditions, *tensorboard_events(before, after))
+
+
+def tensorboard_events(before: Status, after: Status) -> Iterator[Event]:
+    """Yields a new reason why TensorBoard is not ready."""
+    message = after.tensorboard and after.tensorboard.message
+    if message and message != (before.tensorboard and before.tensorboard.message):
+        yield Event("Warning", Reason.TENSORBOARD_NOT_READY, message)
 
 
 def _is_silent(condition: Condition, *, restarts: bool, failed: bool) -> bool:

@@ -14,8 +14,9 @@ from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.job import Job
 from qtj_operator.api.memory import program_bytes, state_bytes
+from qtj_operator.api.mounts import mount_at, volume_of
 from qtj_operator.api.reading import dotted, faults
-from qtj_operator.api.template import Container, PodSpec, PodTemplate, Volume, read_template
+from qtj_operator.api.template import Container, PodSpec, PodTemplate, read_template
 from qtj_operator.core.decision import Move
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.platform import Platform
@@ -127,7 +128,8 @@ def artifacts_that_are_lost(workload: Workload) -> str | None:
     if url.scheme != "file" or workload.platform.keeps_files:
         return None
     for where, pod, main in _programs(workload.templates):
-        volume = _volume_at(PurePosixPath(url.path), pod, main)
+        mount = mount_at(PurePosixPath(url.path), main)
+        volume = volume_of(mount, pod) if mount else None
         if volume is None or volume.kind in _OWN_VOLUMES:
             volume_name = "no volume" if volume is None else f"the {volume.kind} volume {volume.name}"
             return (
@@ -139,19 +141,6 @@ def artifacts_that_are_lost(workload: Workload) -> str | None:
 
 _OWN_VOLUMES = {"emptyDir", "configMap", "secret", "downwardAPI", "projected", "ephemeral", "image"}
 """Kinds of volumes that are created and deleted with their pod, or that no program can write."""
-
-
-def _volume_at(folder: PurePosixPath, pod: PodSpec, main: Container) -> Volume | None:
-    """Returns the volume in which `folder` lies: of mounts within one another, the innermost holds it."""
-    mounts = {PurePosixPath(mount.mount_path): mount.name for mount in main.volume_mounts}
-    around = [path for path in mounts if folder.is_relative_to(path)]
-    if not around:
-        return None
-    name = mounts[max(around, key=lambda path: len(path.parts))]
-    unknown = Volume.model_validate(
-        {"name": str(name), "unknown": {}}
-    )  # refused by the API server, with a better message
-    return next((volume for volume in pod.volumes if volume.name == name), unknown)
 
 
 def too_large_for_its_memory(workload: Workload) -> str | None:

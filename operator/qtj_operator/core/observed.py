@@ -31,6 +31,7 @@ from qtj_operator.api.indexes import parse_indexes
 from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import Role, replica_name
 from qtj_operator.api.status import Failure
+from qtj_operator.core.board import Board
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.pod import Pod
@@ -53,6 +54,7 @@ class Observed:
         inference: The inference Job, if it exists.
         progress: The last answer of the leader's progress endpoint.
         evaluation: The last answer of the evaluator's.
+        board: Its TensorBoard, if it may have one.
     """
 
     job: Job
@@ -63,6 +65,7 @@ class Observed:
     inference: InferenceRun | None = None
     progress: Progress | None = None
     evaluation: Progress | None = None
+    board: Board | None = None
 
     @property
     def attempt(self) -> int:

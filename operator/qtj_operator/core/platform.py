@@ -1,8 +1,9 @@
-"""What decisions know about the place where pods run: whether files outlive a pod, and where artifacts are."""
+"""What decisions know about the place where pods run: which files outlive a pod, where artifacts are, and images."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from qtj_operator.api.defaults import TENSORBOARD_IMAGE
 from qtj_operator.api.job import Job
 
 __all__ = ["CLUSTER", "Platform"]
@@ -16,15 +17,17 @@ class Platform:
         keeps_files: Whether every file outlives the pod that wrote it. On a cluster, only files in a bucket or on a
             shared volume do.
         artifacts: Addresses of artifacts by namespace and name of the job, if they differ from its spec.
+        tensorboard_image: The image of TensorBoard for jobs that name none; None where no TensorBoard is started.
     """
 
     keeps_files: bool = False
     artifacts: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    tensorboard_image: str | None = None
 
     def named_weights(self, job: Job) -> str | None:
         """Returns the full address of the weights that the spec names; None if it names none."""
         return job.weights_below(self.artifacts.get((job.namespace, job.name), job.spec.artifacts.uri))
 
 
-CLUSTER = Platform()
+CLUSTER = Platform(tensorboard_image=TENSORBOARD_IMAGE)
 """Kubernetes."""

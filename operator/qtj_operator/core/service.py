@@ -1,4 +1,4 @@
-"""A replica's Service, as decisions use it."""
+"""A Service, as decisions use it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ class Service:
     Attributes:
         version: Its resourceVersion.
         ports: As the API server returns them, with those that others added.
+        type: From where it can be reached.
     """
 
     name: str
@@ -21,3 +22,4 @@ class Service:
     selector: Mapping[str, str] | None
     publish_not_ready_addresses: bool | None
     ports: tuple[Mapping[str, Any], ...]
+    type: str | None = None

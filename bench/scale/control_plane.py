@@ -1,0 +1,189 @@
+"""A control plane without kubelets: kwok keeps the nodes and lets each pod run as soon as it has one."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.cluster.tools import KUBERNETES, KWOK, STAGES, program
+from tests.controller.apiserver import KUBECONFIG, free_port, process_running, ready, wait_until
+
+ADMIN, OURS, PEER = "admin", "bench:qtj", "bench:peer"
+NODES = 20
+_READY_SECONDS = 120.0
+_FAST = ("--kube-api-qps=1000", "--kube-api-burst=2000")
+"""What the control plane's own clients may ask: it must not be what limits an operator."""
+
+
+@dataclass(frozen=True)
+class ControlPlane:
+    """A running control plane.
+
+    Attributes:
+        url: Of the API server.
+        folder: What it writes.
+        pids: Its programs.
+    """
+
+    url: str
+    folder: Path
+    pids: Mapping[str, int]
+
+    @property
+    def audit(self) -> Path:
+        """The log of what the operators request."""
+        return self.folder / "audit.log"
+
+    def kubeconfig(self, user: str) -> Path:
+        """Returns the kubeconfig of a user; its token is the user's name."""
+        path = self.folder / f"{user.replace(':', '-')}.kubeconfig"
+        path.write_text(KUBECONFIG.format(url=self.url, token=user))
+        return path
+
+    def kubectl(self, *words: str, stdin: str | None = None) -> str:
+        """Runs kubectl as an administrator, and returns what it wrote.
+
+        Raises:
+            CalledProcessError: It failed.
+        """
+        command = [program(KUBERNETES, "kubectl"), f"--kubeconfig={self.kubeconfig(ADMIN)}", *words]
+        return subprocess.run(command, input=stdin, text=True, check=True, stdout=subprocess.PIPE).stdout
+
+
+@contextmanager
+def control_plane(folder: Path) -> Iterator[ControlPlane]:
+    """Starts etcd, kube-apiserver, the controller manager, the scheduler and kwok, and stops exactly these."""
+    store, peers, port = free_port(), free_port(), free_port()
+    url = f"https://127.0.0.1:{port}"
+    pids: dict[str, int] = {}
+    plane = ControlPlane(url, folder, pids)
+    with ExitStack() as stack:
+
+        def start(argv: Sequence[str]) -> None:
+            name = Path(argv[0]).name
+            pids[name] = stack.enter_context(process_running(argv, folder / f"{name}.log")).pid
+
+        start(_etcd(folder, store, peers))
+        start(_apiserver(folder, store, port))
+        wait_until(lambda: ready(url, ADMIN), _READY_SECONDS, f"the API server: see {folder}/kube-apiserver.log")
+        for argv in (_controllers(plane), _scheduler(plane), _kwok(plane)):
+            start(argv)
+        _join_nodes(plane)
+        yield plane
+
+
+def _etcd(folder: Path, port: int, peers: int) -> Sequence[str]:
+    client, peer = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peers}"
+    return (
+        program(KUBERNETES, "etcd"),
+        f"--data-dir={folder}/etcd",
+        f"--listen-client-urls={client}",
+        f"--advertise-client-urls={client}",
+        f"--listen-peer-urls={peer}",
+        f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster=default={peer}",
+        "--unsafe-no-fsync",
+        "--quota-backend-bytes=8589934592",
+        "--log-level=warn",
+    )
+
+
+def _apiserver(folder: Path, store: int, port: int) -> Sequence[str]:
+    key, tokens, policy = folder / "service-accounts.key", folder / "tokens.csv", folder / "audit-policy.json"
+    subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
+    tokens.write_text(f'{ADMIN},admin,1,"system:masters"\n{OURS},{OURS},2\n{PEER},{PEER},3\n')
+    policy.write_text(json.dumps(_audit_policy()))
+    return (
+        program(KUBERNETES, "kube-apiserver"),
+        f"--etcd-servers=http://127.0.0.1:{store}",
+        "--bind-address=127.0.0.1",
+        "--advertise-address=127.0.0.1",
+        "--endpoint-reconciler-type=none",
+        f"--secure-port={port}",
+        f"--cert-dir={folder}/certs",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={key}",
+        f"--service-account-signing-key-file={key}",
+        f"--token-auth-file={tokens}",
+        "--authorization-mode=RBAC",
+        "--service-cluster-ip-range=10.97.0.0/16",
+        "--max-requests-inflight=4000",
+        "--max-mutating-requests-inflight=2000",
+        f"--audit-policy-file={policy}",
+        f"--audit-log-path={folder}/audit.log",
+        "--audit-log-mode=blocking",
+        "--audit-log-maxsize=4096",
+    )
+
+
+def _audit_policy() -> Mapping[str, object]:
+    return {
+        "apiVersion": "audit.k8s.io/v1",
+        "kind": "Policy",
+        "omitStages": ["RequestReceived"],
+        "rules": [{"level": "Metadata", "users": [OURS, PEER]}, {"level": "None"}],
+    }
+
+
+def _controllers(plane: ControlPlane) -> Sequence[str]:
+    return (
+        program(KUBERNETES, "kube-controller-manager"),
+        f"--kubeconfig={plane.kubeconfig(ADMIN)}",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={free_port()}",
+        f"--cert-dir={plane.folder}/certs",
+        "--leader-elect=false",
+        f"--service-account-private-key-file={plane.folder}/service-accounts.key",
+        *_FAST,
+    )
+
+
+def _scheduler(plane: ControlPlane) -> Sequence[str]:
+    return (
+        program(KUBERNETES, "kube-scheduler"),
+        f"--kubeconfig={plane.kubeconfig(ADMIN)}",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={free_port()}",
+        f"--cert-dir={plane.folder}/certs",
+        "--leader-elect=false",
+        *_FAST,
+    )
+
+
+def _kwok(plane: ControlPlane) -> Sequence[str]:
+    stages = plane.folder / "stages.yaml"
+    stages.write_text("\n---\n".join((KWOK.home / path).read_text() for path in STAGES))
+    return (
+        program(KWOK, "kwok"),
+        f"--kubeconfig={plane.kubeconfig(ADMIN)}",
+        f"--config={stages}",
+        "--cidr=10.128.0.0/9",
+        "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
+        "--node-lease-duration-seconds=40",
+        f"--server-address=127.0.0.1:{free_port()}",
+    )
+
+
+def _join_nodes(plane: ControlPlane) -> None:
+    annotations = {"kwok.x-k8s.io/node": "fake"}
+    nodes = [
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"node-{index}", "annotations": annotations}}
+        for index in range(NODES)
+    ]
+    plane.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}))
+    plane.kubectl("wait", "nodes", "--all", "--for=condition=Ready", f"--timeout={_READY_SECONDS:.0f}s")
+
+
+def cpu_seconds(pid: int) -> float:
+    """Returns how long a program has used a processor, in seconds."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def peak_mib(pid: int) -> float:
+    """Returns the most memory that a program has held, in MiB."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))

@@ -1,0 +1,174 @@
+"""One measured round: an operator gets so many jobs at once, and everything is seen in watches of our own."""
+
+import asyncio
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field
+
+from tests.controller.apiserver import free_port, process_running
+
+from bench.scale.api import Api, connected, until, watched
+from bench.scale.audit import Audit
+from bench.scale.control_plane import ADMIN, ControlPlane, cpu_seconds, peak_mib
+from bench.scale.subjects import Operator, children, is_running
+
+__all__ = ["Size", "floor", "operator"]
+
+_LIMIT = 900.0
+"""Seconds for a round; far more than the slowest takes."""
+_QUIET, _SETTLE = 2.0, 3.0
+_BEAT = 0.02
+"""Seconds between two looks at an operator's health."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """So many jobs with so many workers each."""
+
+    jobs: int
+    workers: int
+
+    def __str__(self) -> str:
+        return f"{self.jobs}x{self.workers}"
+
+    @property
+    def replicas(self) -> int:
+        """Of all jobs."""
+        return self.jobs * self.workers
+
+
+@dataclass
+class Round:
+    """What one round has shown. Times are in seconds since the first job was sent.
+
+    Attributes:
+        subject: Who was measured.
+        size: As in `100x4`.
+        pods: When the last pod existed.
+        running: When the last job was reported as running; None for the floor, which has no jobs.
+        cpu: Seconds of processor time of the operator.
+        mib: The most memory that it has held.
+        health: The longest that its health check took.
+        requests: What it requested, by verb and resource.
+        writes: Of these, those that change something, events left out.
+        reads: Of these, gets and lists.
+        conflicts: Of the writes, those that were refused as outdated.
+    """
+
+    subject: str
+    size: str
+    pods: float
+    running: float | None = None
+    cpu: float = 0.0
+    mib: float = 0.0
+    health: float = 0.0
+    requests: dict[str, int] = field(default_factory=dict)
+    writes: int = 0
+    reads: int = 0
+    conflicts: int = 0
+
+    def as_dict(self) -> dict[str, object]:
+        """Returns it for a file of JSON lines."""
+        return asdict(self)
+
+
+async def floor(plane: ControlPlane, size: Size) -> Round:
+    """Measures a client that creates the same pods and Services."""
+    async with connected(plane.url, ADMIN) as api, watched(api, "v1", "pods") as pods:
+        begin = time.monotonic()
+        async with asyncio.timeout(_LIMIT):
+            await api.create_all(children(size.jobs, size.workers))
+            last = await pods.reached(size.replicas)
+        await _empty(api)
+    return Round("floor", str(size), last - begin)
+
+
+async def operator(plane: ControlPlane, subject: Operator, size: Size) -> Round:
+    """Measures an operator, started for this round."""
+    async with connected(plane.url, ADMIN) as api, _started(plane, subject) as process:
+        audit = Audit(plane.audit, subject.user)
+        async with (
+            watched(api, "v1", "pods") as pods,
+            watched(api, subject.api, subject.plural, is_running) as jobs,
+        ):
+            before, begin = cpu_seconds(process.pid), time.monotonic()
+            async with asyncio.timeout(_LIMIT):
+                manifests = (subject.job(f"job-{index}", size.workers) for index in range(size.jobs))
+                await api.create_all((subject.api, subject.plural, each) for each in manifests)
+                last_pod = await pods.reached(size.replicas)
+                running = await jobs.reached(size.jobs)
+            await audit.quiet(_QUIET, _LIMIT)
+        seen = audit.requests()
+        result = Round(
+            subject.name,
+            str(size),
+            last_pod - begin,
+            running - begin,
+            cpu_seconds(process.pid) - before,
+            peak_mib(process.pid),
+            process.slowest(),
+            dict(seen.by_kind),
+            seen.writes,
+            seen.reads,
+            seen.conflicts,
+        )
+        await api.delete_all(subject.api, subject.plural)
+        await _empty(api)
+    return result
+
+
+@dataclass(frozen=True)
+class Running:
+    """An operator's process, and how long its health checks have taken so far."""
+
+    pid: int
+    slowest: Callable[[], float]
+
+
+@asynccontextmanager
+async def _started(plane: ControlPlane, subject: Operator) -> AsyncIterator[Running]:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}{subject.health}"
+    slowest = 0.0
+    with process_running(subject.command(plane, port), plane.folder / f"{subject.name}.log") as process:
+        async with asyncio.timeout(_LIMIT):
+            await until(lambda: _answers(url))
+        await asyncio.sleep(_SETTLE)
+
+        async def watch() -> None:
+            nonlocal slowest
+            while True:
+                begin = time.monotonic()
+                await _answers(url)
+                slowest = max(slowest, time.monotonic() - begin)
+                await asyncio.sleep(_BEAT)
+
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(watch())
+            yield Running(process.pid, lambda: slowest)
+            task.cancel()
+
+
+async def _answers(url: str) -> bool:
+    def ask() -> bool:
+        try:
+            with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310  of this machine
+                return bool(answer.status == 200)
+        except OSError:
+            return False
+
+    return await asyncio.to_thread(ask)
+
+
+async def _empty(api: Api) -> None:
+    """Deletes pods and Services, and waits until there are none."""
+
+    async def gone() -> bool:
+        for plural in ("pods", "services"):
+            await api.delete_all("v1", plural)
+        return not await api.count("v1", "pods") and not await api.count("v1", "services")
+
+    async with asyncio.timeout(_LIMIT):
+        await until(gone)

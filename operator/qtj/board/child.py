@@ -1,0 +1,84 @@
+"""A program that serves TensorBoard's page until Ctrl-C: TensorBoard itself, or kubectl."""
+
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import IO
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+from qtj.terminal.errors import InputError
+from qtj.terminal.streams import print_stdout
+
+__all__ = ["answers", "serve"]
+
+_PERIOD_SECONDS = 0.2
+_STARTS_WITHIN = 300.0
+"""Seconds. TensorBoard imports TensorFlow where it is installed, which takes a minute on a busy machine."""
+_ENDS_WITHIN = 10.0
+
+
+def serve(command: Sequence[str], program: str, ready: Callable[[], bool], sentence: str) -> None:
+    """Runs a program until Ctrl-C or SIGTERM, and says when it serves.
+
+    Args:
+        command: The program and its arguments.
+        program: Its name, for messages.
+        ready: Whether it serves.
+        sentence: What to print then.
+
+    Raises:
+        InputError: It has ended by itself, or does not serve.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # it must not leave the program behind
+    with (
+        tempfile.TemporaryFile("w+", errors="replace") as output,
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output) as process,  # noqa: S603
+    ):
+        try:
+            _await(process, program, ready, output)
+            print_stdout(sentence)
+            process.wait()
+            raise InputError(f"{program} has ended: {_last_line(output)}")
+        except KeyboardInterrupt:
+            return
+        finally:
+            _end(process)
+
+
+def answers(address: str) -> bool:
+    """Tells whether an HTTP server answers, whatever it answers."""
+    try:
+        with urlopen(address, timeout=1):  # noqa: S310  always http://127.0.0.1
+            return True
+    except HTTPError:
+        return True
+    except OSError:
+        return False
+
+
+def _await(process: subprocess.Popen[bytes], program: str, ready: Callable[[], bool], output: IO[str]) -> None:
+    last = time.monotonic() + _STARTS_WITHIN
+    while not ready():
+        if process.poll() is not None:
+            raise InputError(f"{program} cannot start: {_last_line(output)}")
+        if time.monotonic() > last:
+            raise InputError(f"{program} does not answer after {_STARTS_WITHIN:.0f} s: {_last_line(output)}")
+        time.sleep(_PERIOD_SECONDS)
+
+
+def _last_line(output: IO[str]) -> str:
+    output.seek(0)
+    lines = [line.strip() for line in output if line.strip()]
+    return lines[-1] if lines else "it printed nothing"
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with suppress(KeyboardInterrupt):  # Ctrl-C once more
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_ENDS_WITHIN)
+    process.kill()

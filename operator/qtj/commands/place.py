@@ -1,0 +1,45 @@
+"""Where a command looks for a job: on this machine, or on a cluster."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from qtj.terminal.errors import InputError
+
+__all__ = ["cluster_named", "is_on_cluster", "job_of_cluster"]
+
+
+def is_on_cluster(namespace: str | None, artifacts: str | None, *, cluster: bool) -> bool:
+    """Tells whether a command is about a cluster: if it says so, or names a namespace.
+
+    Raises:
+        InputError: It names a folder of this machine as well.
+    """
+    on_cluster = cluster or namespace is not None
+    if on_cluster and artifacts is not None:
+        raise InputError("--artifacts is a folder of this machine, and the job is on a cluster: leave one of them out")
+    return on_cluster
+
+
+@contextmanager
+def cluster_named() -> Iterator[None]:
+    """Adds to the sentence about a run that is not here that the job may be on a cluster.
+
+    No command looks there unasked: it would depend on the folder which of two jobs of one name is shown.
+    """
+    from qtj.runs.folders import NoRunError  # noqa: PLC0415
+
+    try:
+        yield
+    except NoRunError as problem:
+        raise InputError(f"{problem}, and --cluster shows a job of your cluster") from None
+
+
+def job_of_cluster(run: str | None) -> str:
+    """Returns the name of a job of a cluster.
+
+    Raises:
+        InputError: It is left out.
+    """
+    if run is None:
+        raise InputError("no job is named: `qtj top --cluster` shows the jobs of the namespace")
+    return run

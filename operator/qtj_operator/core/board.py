@@ -1,0 +1,45 @@
+"""TensorBoard's Deployment, as decisions use it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["Board", "Deployment"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """The Deployment as it is in the cluster.
+
+    Attributes:
+        version: Its resourceVersion.
+        deleting: Whether it is being deleted.
+        replicas: How many pods it asks for.
+        built: The digest of the pod template that it was built with.
+        image: The image of TensorBoard's container; None if it has none.
+        command: The command of that container, with its arguments.
+        available: Whether its pod is ready, in the newest version of the Deployment.
+    """
+
+    name: str
+    version: str
+    deleting: bool
+    replicas: int | None
+    built: str | None
+    image: str | None
+    command: Sequence[str]
+    available: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Board:
+    """What was observed of a job's TensorBoard.
+
+    Attributes:
+        deployment: Its Deployment; None if there is none, or if it cannot be read.
+        trouble: Why its pod does not run, in one sentence; None if that is unknown.
+        readable: Whether the operator may read Deployments.
+    """
+
+    deployment: Deployment | None = None
+    trouble: str | None = None
+    readable: bool = True

@@ -1,0 +1,115 @@
+"""TensorBoard, beside everything else: training neither waits for it nor fails with it.
+
+::
+
+    the first attempt has started    its Service, then its Deployment of one pod
+    suspended                        no pod; Deployment and Service stay
+    complete or failed               as before, until the job is deleted
+    the field is removed             the Deployment is deleted, then the Service
+
+The Service is created first and deleted last. So whenever there may be a Deployment that the spec does not ask for,
+the Service shows it, and jobs without TensorBoard cost no request.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from qtj_operator.api.names import tensorboard_name, tensorboard_url
+from qtj_operator.api.status import TensorBoardStatus
+from qtj_operator.api.tensorboard import TensorBoard
+from qtj_operator.core.board import Board, Deployment
+from qtj_operator.core.decision import Action, Create, Delete, Kind, Restore
+from qtj_operator.core.observed import Observed
+from qtj_operator.core.ports import are_present, merged
+from qtj_operator.core.service import Service
+from qtj_operator.manifests.manifest import Manifest
+from qtj_operator.manifests.tensorboard import (
+    BUILT,
+    CONTAINER,
+    board_service_spec,
+    deployment_spec,
+    tensorboard_deployment,
+    tensorboard_service,
+)
+
+__all__ = ["Companion", "tensorboard"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Companion:
+    """What is done about TensorBoard.
+
+    Attributes:
+        actions: Changes to its Deployment and its Service.
+        status: What the status reports about it.
+    """
+
+    actions: tuple[Action, ...] = ()
+    status: TensorBoardStatus | None = None
+
+
+def tensorboard(seen: Observed) -> Companion:
+    """Decides about TensorBoard, whatever is decided about the job."""
+    image, board = seen.platform.tensorboard_image, seen.job.spec.tensorboard
+    if image is None or not seen.attempt:
+        return Companion()
+    if board is None:
+        return Companion(actions=_removed(seen))
+    found = seen.board or Board()
+    actions = () if seen.job.edited or not found.readable else tuple(_changes(seen, board, found, image))
+    return Companion(actions=actions, status=_status(seen, board, found))
+
+
+def _removed(seen: Observed) -> tuple[Action, ...]:
+    if seen.board is None or not seen.board.readable:
+        return ()
+    deployment = seen.board.deployment
+    service = seen.services.get(tensorboard_name(seen.job.name))
+    if deployment is not None:
+        return () if deployment.deleting else (Delete(Kind.DEPLOYMENT, deployment.name, deployment.version),)
+    return () if service is None else (Delete(Kind.SERVICE, service.name, service.version),)
+
+
+def _changes(seen: Observed, board: TensorBoard, found: Board, image: str) -> Iterator[Action]:
+    service, wanted = seen.services.get(tensorboard_name(seen.job.name)), board_service_spec(seen.job, board)
+    if service is None:
+        if not seen.job.spec.suspend:
+            yield Create(Kind.SERVICE, partial(tensorboard_service, seen.job, board))
+    elif not _is_served(wanted, service):
+        fields = {**wanted, "ports": merged(wanted["ports"], service.ports)}
+        yield Restore(Kind.SERVICE, service.name, service.version, fields)
+    if found.deployment is None:
+        if not seen.job.spec.suspend:
+            yield Create(Kind.DEPLOYMENT, partial(tensorboard_deployment, seen.job, board, image))
+    elif not found.deployment.deleting:
+        spec = deployment_spec(seen.job, board, image)
+        if not _is_as_built(spec, found.deployment):
+            yield Restore(Kind.DEPLOYMENT, found.deployment.name, found.deployment.version, spec)
+
+
+def _is_served(wanted: Manifest, live: Service) -> bool:
+    same = (live.type, live.selector) == (wanted["type"], wanted["selector"])
+    return same and are_present(wanted["ports"], live.ports)
+
+
+def _is_as_built(spec: Manifest, live: Deployment) -> bool:
+    """Whether the Deployment is the one that would be built now, and nobody has edited what decides what it shows.
+
+    Other fields are not compared: the API server completes and rewrites them, and an administrator may have reasons.
+    """
+    (container,) = (each for each in spec["template"]["spec"]["containers"] if each["name"] == CONTAINER)
+    built = spec["template"]["metadata"]["annotations"][BUILT]
+    command = [*container["command"], *container["args"]]
+    wanted = (spec["replicas"], built, container["image"], command)
+    return (live.replicas, live.built, live.image, list(live.command)) == wanted
+
+
+def _status(seen: Observed, board: TensorBoard, found: Board) -> TensorBoardStatus:
+    live, suspended = found.deployment, bool(seen.job.spec.suspend)
+    ready = live is not None and live.available and not live.deleting and not suspended
+    return TensorBoardStatus(
+        url=tensorboard_url(seen.job.name, seen.job.namespace, board.service_port),
+        ready=ready,
+        message=None if ready or suspended else found.trouble,
+    )

@@ -1,0 +1,219 @@
+"""TensorBoard: a Deployment of one pod that reads the job's curves and profiles, and its Service.
+
+From the leading replica's template the pod gets what reading the artifacts takes, and nothing else: the service
+account, the volume with the artifacts, and for a bucket the variables that clients of Google Cloud Storage read, with
+the volumes of the files that they name. It gets none of the program's other variables and Secrets, because everybody
+who reaches its page could try to read them. Node selectors and tolerations are left out too: TensorBoard outlives the
+training, and would keep an expensive node.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from qtj_operator.api.defaults import TENSORBOARD_PORT
+from qtj_operator.api.job import Job
+from qtj_operator.api.mounts import mount_at, volume_of
+from qtj_operator.api.names import GROUP, LABEL_EXPOSED, LABEL_PROFILES, LABEL_TENSORBOARD, tensorboard_name
+from qtj_operator.api.template import Mount, PodSpec
+from qtj_operator.api.tensorboard import ServiceType, TensorBoard
+from qtj_operator.manifests.manifest import Manifest, metadata
+
+__all__ = [
+    "BUILT",
+    "CONTAINER",
+    "board_service_spec",
+    "deployment_spec",
+    "tensorboard_deployment",
+    "tensorboard_service",
+]
+
+BUILT = f"{GROUP}/built"
+"""The annotation of the pod template with a digest of it: the API server completes and rewrites what it stores."""
+
+CONTAINER = "tensorboard"
+
+_RELOAD_SECONDS = 15
+"""Somewhat more than the time from one copy of the curves to the next: `qtj_trainer.run.board`."""
+_STARTS_WITHIN = 60
+"""Seconds after which the Deployment reports that its pod does not start: it may wait for an image for ever."""
+
+_RESOURCES = {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "2Gi"}}
+
+_FOR_BUCKETS = re.compile(
+    r"(GOOGLE|GCLOUD|CLOUDSDK|GCE|GCSFS|FSSPEC)_\w+|STORAGE_EMULATOR_HOST|NO_GCE_CHECK|(HTTPS?|ALL|NO)_PROXY|"
+    r"SSL_CERT_(FILE|DIR)|(CURL|REQUESTS)_CA_BUNDLE",
+    re.IGNORECASE,
+)
+"""Variables that google-auth, gcsfs, fsspec, requests and aiohttp read."""
+
+_OF_THE_USER = ("runAsUser", "runAsGroup", "fsGroup", "fsGroupChangePolicy", "supplementalGroups", "seLinuxOptions")
+"""Fields of a security context that decide which files a program can read."""
+
+
+def tensorboard_deployment(job: Job, board: TensorBoard, image: str) -> Manifest:
+    """Returns the Deployment.
+
+    Args:
+        job: The job.
+        board: Its `spec.tensorboard`.
+        image: The image, if `board` names none.
+    """
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": metadata(job, tensorboard_name(job.name), {}),
+        "spec": {
+            **deployment_spec(job, board, image),
+            "selector": {"matchLabels": _selector(job)},
+            "strategy": {"type": "Recreate"},  # a volume may allow only one reader
+            "revisionHistoryLimit": 0,
+            "progressDeadlineSeconds": _STARTS_WITHIN,
+        },
+    }
+
+
+def deployment_spec(job: Job, board: TensorBoard, image: str) -> Manifest:
+    """Returns what may change in the Deployment's spec: no pod while the job is suspended, and the pod's template."""
+    labels = {
+        **_selector(job),
+        "app.kubernetes.io/name": CONTAINER,
+        "app.kubernetes.io/part-of": job.name,
+        LABEL_PROFILES: "true",
+        **({LABEL_EXPOSED: "true"} if board.exposed else {}),
+    }
+    spec = _pod(job, board, image)
+    return {
+        "replicas": 0 if job.spec.suspend else 1,
+        "template": {"metadata": {"labels": labels, "annotations": {BUILT: _digest([labels, spec])}}, "spec": spec},
+    }
+
+
+def tensorboard_service(job: Job, board: TensorBoard) -> Manifest:
+    """Returns the Service."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata(job, tensorboard_name(job.name), {}),
+        "spec": board_service_spec(job, board),
+    }
+
+
+def board_service_spec(job: Job, board: TensorBoard) -> Manifest:
+    """Returns the spec of the Service."""
+    port = {"name": "http", "port": board.service_port, "targetPort": TENSORBOARD_PORT, "protocol": "TCP"}
+    return {
+        "type": str(board.service_type or ServiceType.CLUSTER_IP),
+        "selector": _selector(job),
+        "ports": [port],
+    }
+
+
+def _selector(job: Job) -> dict[str, str]:
+    return {LABEL_TENSORBOARD: job.name}
+
+
+def _pod(job: Job, board: TensorBoard, image: str) -> Manifest:
+    source = job.template(job.leader.role).spec
+    mounts = tuple(_mounts(job, source))
+    copied = {
+        name: source.written[name] for name in ("serviceAccountName", "imagePullSecrets") if name in source.written
+    }
+    volumes = {mount.name: deepcopy(dict(volume_of(mount, source).written)) for mount in mounts}
+    return {
+        **deepcopy(copied),
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "securityContext": _pod_security(source),
+        "containers": [_container(job, board, image, mounts)],
+        "volumes": [*volumes.values(), {"name": "tensorboard-tmp", "emptyDir": {}}],
+    }
+
+
+def _container(job: Job, board: TensorBoard, image: str, mounts: tuple[Mount, ...]) -> Manifest:
+    own = {"name": "tensorboard-tmp", "mountPath": "/tmp"}  # noqa: S108  a volume of this pod alone
+    return {
+        "name": CONTAINER,
+        "image": board.image or image,
+        "command": ["tensorboard"],
+        "args": [
+            f"--logdir={_folder(job)}/logs",
+            f"--port={TENSORBOARD_PORT}",
+            "--bind_all",
+            "--load_fast=false",  # the fast reader has a client of its own for buckets, which knows no emulator
+            f"--reload_interval={_RELOAD_SECONDS}",
+            f"--window_title={job.name}",
+        ],
+        "env": [{"name": "HOME", "value": "/tmp"}, *_variables(job)],  # noqa: S108
+        **({"envFrom": sources} if (sources := _config_maps(job)) else {}),
+        "ports": [{"name": "http", "containerPort": TENSORBOARD_PORT}],
+        "readinessProbe": {"httpGet": {"path": "/", "port": "http"}, "periodSeconds": 5},
+        "terminationMessagePolicy": "FallbackToLogsOnError",  # its last line says why it has ended
+        "resources": deepcopy(_RESOURCES) if board.resources is None else board.resources.model_dump(exclude_none=True),
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+        },
+        "volumeMounts": [*(_mounted(job, mount) for mount in mounts), own],
+    }
+
+
+def _pod_security(source: PodSpec) -> Manifest:
+    """Returns a security context that reads what the trainer's does, but never as root."""
+    context = {**source.security_context, **source.main.security_context}
+    theirs = {name: context[name] for name in _OF_THE_USER if name in context}
+    as_root = theirs.get("runAsUser") == 0
+    kept = {name: value for name, value in theirs.items() if not (as_root and name == "runAsUser")}
+    return {**deepcopy(kept), "runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+
+
+def _folder(job: Job) -> str:
+    """Returns the folder of the artifacts, as TensorBoard reads it: a path, or the address of a bucket."""
+    return (_path(job) or job.spec.artifacts.uri).rstrip("/")
+
+
+def _path(job: Job) -> str | None:
+    url = urlsplit(job.spec.artifacts.uri)
+    return unquote(url.path) if url.scheme == "file" else None
+
+
+def _variables(job: Job) -> Iterator[Mapping[str, Any]]:
+    """Yields the variables of the program by which a client reads buckets."""
+    if _path(job) is None:
+        for variable in job.template(job.leader.role).spec.main.env:
+            if _FOR_BUCKETS.fullmatch(variable.name):
+                yield deepcopy(dict(variable.written))
+
+
+def _config_maps(job: Job) -> list[Mapping[str, Any]]:
+    """Returns the ConfigMaps with variables of the program, which may be among them; Secrets stay with the program."""
+    if _path(job) is not None:
+        return []
+    written = job.template(job.leader.role).spec.main.written.get("envFrom") or ()
+    return [deepcopy(dict(source)) for source in written if source.get("configMapRef")]
+
+
+def _mounts(job: Job, source: PodSpec) -> Iterator[Mount]:
+    """Yields the mounts of volumes that hold the artifacts, or a file that a variable names."""
+    named = (variable.get("value") for variable in _variables(job))
+    files = [value for value in (_path(job), *named) if isinstance(value, str) and value.startswith("/")]
+    found = {mount.mount_path: mount for file in files if (mount := mount_at(PurePosixPath(file), source.main))}
+    yield from found.values()
+
+
+def _mounted(job: Job, mount: Mount) -> Manifest:
+    """Returns a mount: read-only, except for the artifacts, because xprof stores what it computes beside a profile."""
+    written = deepcopy(dict(mount.written))
+    path = _path(job)
+    holds_artifacts = path is not None and PurePosixPath(path).is_relative_to(mount.mount_path)
+    return written if holds_artifacts else {**written, "readOnly": True}
+
+
+def _digest(built: object) -> str:
+    return hashlib.sha256(json.dumps(built, sort_keys=True).encode()).hexdigest()[:16]

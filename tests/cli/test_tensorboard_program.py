@@ -1,0 +1,63 @@
+"""`qtj.board.program` with a stand-in for TensorBoard; `tests/release/test_tensorboard_image.py` has the real one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MAIN = """
+import threading, time
+
+def read():
+    {reads}
+
+def run_main():
+    thread = threading.Thread(target=read, name={name!r}, daemon=True)
+    thread.start()
+    thread.join()
+    print("served", flush=True)
+"""
+COMPAT = """
+class tf:
+    class io:
+        class gfile:
+            @staticmethod
+            def exists(path):
+                {exists}
+"""
+
+
+def run(folder: Path, *, exists: str = "return True", reads: str = "pass", name: str = "Reloader") -> tuple[int, str]:
+    """Runs the program; returns its exit code, and the last line that it wrote."""
+    package = folder / "tensorboard"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "main.py").write_text(MAIN.format(reads=reads, name=name))
+    (package / "compat.py").write_text(COMPAT.format(exists=exists))
+    command = [sys.executable, "-m", "qtj.board.program", "--port=1", "--logdir=gs://bucket/logs"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
+    ended = subprocess.run(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    return ended.returncode, ended.stdout.splitlines()[-1]
+
+
+def test_it_serves_what_can_be_read(tmp_path: Path) -> None:
+    assert run(tmp_path) == (0, "served")
+
+
+def test_it_does_not_start_where_the_folder_cannot_be_read(tmp_path: Path) -> None:
+    ended = run(tmp_path, exists="raise OSError('Forbidden: bucket\\nno access')")
+
+    assert ended == (1, "gs://bucket/logs cannot be read: Forbidden: bucket no access")
+
+
+@pytest.mark.parametrize(("error", "why"), [("OSError('503: busy')", "503: busy"), ("TimeoutError()", "TimeoutError")])
+def test_it_ends_with_the_thread_that_reads(tmp_path: Path, error: str, why: str) -> None:
+    assert run(tmp_path, reads=f"raise {error}") == (1, f"gs://bucket/logs cannot be read: {why}")
+
+
+def test_another_thread_may_fail(tmp_path: Path) -> None:
+    assert run(tmp_path, reads="raise OSError('busy')", name="Thread-1") == (0, "served")

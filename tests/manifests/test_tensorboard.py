@@ -1,0 +1,223 @@
+"""TensorBoard's Deployment and Service, beside the shapes of the golden files."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from qtj_operator.api.defaults import TENSORBOARD_PORT
+from qtj_operator.api.job import Job
+from qtj_operator.api.names import MAX_NAME_LENGTH
+from qtj_operator.api.spec import Spec
+from qtj_operator.manifests.tensorboard import BUILT, deployment_spec, tensorboard_deployment, tensorboard_service
+from tests.jobs import a_container, a_job, a_template, job_object
+
+NETWORK = Path(__file__).parents[2] / "deploy" / "network"
+GCS = {"name": "STORAGE_EMULATOR_HOST", "value": "http://gcs:4443"}
+KEY = {"name": "GOOGLE_APPLICATION_CREDENTIALS", "value": "/keys/key.json"}
+
+
+def board(**job: Any) -> Job:
+    return a_job(**{"tensorboard": {}, **job})
+
+
+def pod(job: Job) -> dict[str, Any]:
+    assert job.spec.tensorboard is not None
+    spec: dict[str, Any] = deployment_spec(job, job.spec.tensorboard, "tensorboard:1")["template"]["spec"]
+    return spec
+
+
+def container(job: Job) -> dict[str, Any]:
+    (only,) = pod(job)["containers"]
+    assert isinstance(only, dict)
+    return only
+
+
+def digest(job: Job, image: str = "tensorboard:1") -> str:
+    assert job.spec.tensorboard is not None
+    built = deployment_spec(job, job.spec.tensorboard, image)
+    return str(built["template"]["metadata"]["annotations"][BUILT])
+
+
+@pytest.mark.parametrize(
+    ("uri", "folder"),
+    [
+        ("gs://lab-bucket/qcnn", "gs://lab-bucket/qcnn/logs"),
+        ("gs://lab-bucket/qcnn/", "gs://lab-bucket/qcnn/logs"),
+        ("file:///mnt/lab/qcnn", "/mnt/lab/qcnn/logs"),
+        ("file:///mnt/my%20lab/", "/mnt/my lab/logs"),
+    ],
+)
+def test_it_reads_the_folder_that_the_trainer_writes(uri: str, folder: str) -> None:
+    assert f"--logdir={folder}" in container(board(artifacts={"uri": uri}))["args"]
+
+
+def test_it_gets_the_variables_that_clients_of_buckets_read_and_no_secret_of_the_program() -> None:
+    proxy = {"name": "https_proxy", "value": "http://proxy:3128"}
+    token = {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "wandb", "key": "token"}}}
+    sources = [{"configMapRef": {"name": "gcs"}}, {"secretRef": {"name": "wandb"}}]
+    template = a_template(a_container(env=[GCS, token, proxy], envFrom=sources))
+
+    built = container(board(template=template))
+
+    assert built["env"] == [{"name": "HOME", "value": "/tmp"}, GCS, proxy]
+    assert built["envFrom"] == [{"configMapRef": {"name": "gcs"}}]
+
+
+def test_it_gets_the_volume_of_a_file_with_credentials_and_no_other() -> None:
+    mounts = [{"name": "keys", "mountPath": "/keys"}, {"name": "data", "mountPath": "/data"}]
+    keys = {"name": "keys", "secret": {"secretName": "gcs"}}
+    template = a_template(a_container(env=[KEY], volumeMounts=mounts), volumes=[keys, {"name": "data", "emptyDir": {}}])
+
+    built = pod(board(template=template))
+
+    assert [volume["name"] for volume in built["volumes"]] == ["keys", "tensorboard-tmp"]
+    assert built["containers"][0]["volumeMounts"][0] == {"name": "keys", "mountPath": "/keys", "readOnly": True}
+
+
+def test_artifacts_on_a_volume_need_no_variable() -> None:
+    template = a_template(a_container(env=[GCS], envFrom=[{"configMapRef": {"name": "gcs"}}]))
+
+    built = container(board(template=template, artifacts={"uri": "file:///mnt/lab"}))
+
+    assert built["env"] == [{"name": "HOME", "value": "/tmp"}]
+    assert "envFrom" not in built
+
+
+@pytest.mark.parametrize("where", ["pod", "container"])
+def test_it_never_runs_as_root(where: str) -> None:
+    as_root = {"securityContext": {"runAsUser": 0, "runAsNonRoot": False, "runAsGroup": 7}}
+    of_container, of_pod = (as_root, {}) if where == "container" else ({}, as_root)
+
+    context = pod(board(template=a_template(a_container(**of_container), **of_pod)))["securityContext"]
+
+    assert context == {"runAsGroup": 7, "runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+
+
+def test_it_is_the_user_who_wrote_the_artifacts() -> None:
+    template = a_template(
+        a_container(securityContext={"runAsUser": 1234}), securityContext={"runAsUser": 1, "fsGroup": 5}
+    )
+
+    context = pod(board(template=template))["securityContext"]
+
+    assert (context["runAsUser"], context["fsGroup"]) == (1234, 5)
+
+
+def test_the_leading_replicas_template_is_the_one_that_counts() -> None:
+    roles = {"Chief": {"template": a_template(serviceAccountName="lead")}, "Worker": {}}
+
+    assert pod(board(replicaSpecs=roles))["serviceAccountName"] == "lead"
+
+
+def test_a_suspended_job_asks_for_no_pod_and_for_the_same_one_later() -> None:
+    job = board(suspend=True)
+    assert job.spec.tensorboard is not None
+
+    assert deployment_spec(job, job.spec.tensorboard, "tensorboard:1")["replicas"] == 0
+    assert digest(job) == digest(board())
+
+
+def test_the_digest_changes_with_what_is_built() -> None:
+    digests = {
+        digest(board()),
+        digest(board(), image="tensorboard:2"),
+        digest(board(tensorboard={"serviceType": "NodePort"})),
+        digest(board(tensorboard={"resources": {"limits": {"memory": "4Gi"}}})),
+        digest(board(artifacts={"uri": "gs://lab-bucket/other"})),
+    }
+
+    assert len(digests) == 5
+
+
+def test_the_port_of_the_service_leaves_the_program_alone() -> None:
+    job = board(tensorboard={"port": 80})
+    assert job.spec.tensorboard is not None
+
+    (port,) = tensorboard_service(job, job.spec.tensorboard)["spec"]["ports"]
+
+    assert (port["port"], port["targetPort"]) == (80, TENSORBOARD_PORT)
+    assert digest(job) == digest(board())
+
+
+def test_its_name_fits_the_longest_name_of_a_job() -> None:
+    job = board(name="q" * MAX_NAME_LENGTH)
+    assert job.spec.tensorboard is not None
+
+    assert len(tensorboard_service(job, job.spec.tensorboard)["metadata"]["name"]) <= 63
+
+
+def test_no_replica_keeps_away_from_it() -> None:
+    job = board()
+    assert job.spec.tensorboard is not None
+    labels = tensorboard_deployment(job, job.spec.tensorboard, "tensorboard:1")["spec"]["template"]["metadata"][
+        "labels"
+    ]
+
+    assert "quantumtraining.dev/job" not in labels, "by this label, replicas may ask for nodes of their own"
+
+
+@pytest.mark.parametrize(
+    ("service_type", "policies"),
+    [("ClusterIP", ["quantumtrainingjobs-tensorboard"]), ("NodePort", None), ("LoadBalancer", None)],
+)
+def test_the_network_policies_select_it(service_type: str, policies: list[str] | None) -> None:
+    job = board(tensorboard={"serviceType": service_type})
+    assert job.spec.tensorboard is not None
+    labels = deployment_spec(job, job.spec.tensorboard, "tensorboard:1")["template"]["metadata"]["labels"]
+    written = list(yaml.safe_load_all((NETWORK / "tensorboard.yaml").read_text()))
+
+    selecting = [each["metadata"]["name"] for each in written if _selects(each["spec"]["podSelector"], labels)]
+
+    assert selecting == (policies or ["quantumtrainingjobs-tensorboard", "quantumtrainingjobs-tensorboard-exposed"])
+    assert {port["port"] for each in written for rule in each["spec"]["ingress"] for port in rule["ports"]} == {6006}
+
+
+def test_it_may_ask_replicas_for_profiles() -> None:
+    job = board()
+    assert job.spec.tensorboard is not None
+    labels = deployment_spec(job, job.spec.tensorboard, "tensorboard:1")["template"]["metadata"]["labels"]
+    jobs = yaml.safe_load((NETWORK / "jobs.yaml").read_text())
+
+    (allowed,) = [rule["from"] for rule in jobs["spec"]["ingress"] if rule["ports"] == [{"port": 2223}]]
+
+    assert allowed[0]["podSelector"]["matchLabels"].items() <= labels.items()
+
+
+@pytest.mark.parametrize(
+    "image",
+    ["tensorboard", "lab/tensorboard:2", "localhost:5000/a/b_c:v1.2", "gcr.io/lab/tb@sha256:" + "0" * 64, "REG.io/tb"],
+)
+def test_names_of_images_are_valid(image: str) -> None:
+    assert Spec.read(job_object(tensorboard={"image": image})["spec"]).tensorboard
+
+
+@pytest.mark.parametrize(
+    ("field", "sentence"),
+    [
+        ({"image": "lab/TensorBoard:2"}, "this is no name of an image"),
+        ({"image": "tensorboard 2"}, "this is no name of an image"),
+        ({"image": "https://lab/tensorboard"}, "this is no name of an image"),
+        ({"image": "tensorboard:"}, "this is no name of an image"),
+        ({"image": ""}, "at least 1 character"),
+        ({"port": 0}, "greater than or equal to 1"),
+        ({"port": 65536}, "less than or equal to 65535"),
+        ({"port": "http"}, "valid integer"),
+        ({"serviceType": "ExternalName"}, "'ClusterIP', 'NodePort' or 'LoadBalancer'"),
+        ({"resources": {"limits": {"memory": "lots"}}}, "this is no quantity"),
+        ({"resources": {"limits": {"cpu": 0.5}}}, "this is no quantity"),
+        ({"resources": {"limits": {"cpu": "-1"}}}, "this is no quantity"),
+        ({"resources": {"limit": {}}}, "Extra inputs"),
+        ({"logdir": "gs://lab"}, "Extra inputs"),
+    ],
+)
+def test_mistakes_are_refused(field: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValidationError, match=sentence):
+        Spec.read(job_object(tensorboard=field)["spec"])
+
+
+def _selects(selector: dict[str, Any], labels: dict[str, str]) -> bool:
+    exist = all(each["key"] in labels and each["operator"] == "Exists" for each in selector["matchExpressions"])
+    return exist and selector.get("matchLabels", {}).items() <= labels.items()

@@ -75,6 +75,7 @@ def test_a_message_is_below_the_facts_of_its_row_on_a_phone(browser: Browser, fo
 
     first, *_, last = [box for box in boxes if box]
     assert last["y"] >= first["y"] + first["height"] - 1
+    assert last["width"] > 0.75 * PHONE.width
     assert last["x"] + last["width"] <= PHONE.width
 
 

@@ -73,12 +73,13 @@ e2e: cluster images $(STAMP) ## End-to-end tests on that cluster, with two nodes
 test: lint types unit test-faults test-trainer test-cluster ## Everything: lint, types, unit, fault and trainer tests, then the cluster and e2e
 
 .PHONY: test-long
-test-long: $(STAMP) ## What takes long: the trainer over several seeds, Argo CD, thousands of random lives, the end-to-end tests three times
+test-long: $(STAMP) ## What takes long: the trainer over several seeds, Argo CD, thousands of random lives, 5,000 jobs in waves, the end-to-end tests three times
 	@which qemu-aarch64-static aarch64-linux-gnu-gcc > /dev/null 2>&1 || ! command -v apt-get > /dev/null \
 	  || apt-get install -y -qq --no-install-recommends gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static > /dev/null
 	@$(CLUSTER) tools argocd || [ -z "$${CI:-}" ]
 	$(BIN)/pytest -m slow
 	$(BIN)/python -m tests.faults --lives 5000
+	PYTHONPATH=. $(BIN)/python -m bench.scale.soak
 	$(MAKE) test-cluster E2E="--repeat 3"
 	$(MAKE) test-cluster E2E=gitops
 
@@ -108,6 +109,7 @@ unit: $(STAMP) ## Tests of the operator and of the tooling
 	@$(CLUSTER) tools || [ -z "$${CI:-}" ]
 	@$(call debian,shellcheck,shellcheck)
 	@$(call debian,chromium google-chrome chromium-browser,chromium)
+	@$(MAKE) .venv-docs/installed || [ -z "$${CI:-}" ]
 	$(PYTEST) -m "not slow" --ignore=tests/trainer
 
 .PHONY: test-faults
@@ -184,7 +186,7 @@ crds: $(STAMP) ## Generate crds/ and the API reference from the models
 	$(BIN)/python deploy/helm/files.py
 
 .PHONY: reference
-reference: $(STAMP) ## Generate the Python reference from the docstrings
+reference: $(STAMP) ## Generate the references of Python and of the commands, from docstrings and from `qtj`
 	$(BIN)/python -m tests.reference
 
 .PHONY: dashboard
@@ -223,6 +225,16 @@ UPGRADE ?=
 OWN := $(addprefix --no-emit-package quantumtrainingjob,'' -contract -operator -trainer)
 COMPILE = $(BIN)/uv pip compile -q $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-header $(OWN)
 
+.PHONY: docs
+docs: .venv-docs/installed ## The documentation as a site, in site/; a broken link is an error
+	@.venv-docs/bin/python -m tests.docs site
+	@echo "site/index.html"
+
+.venv-docs/installed: requirements/docs.txt $(STAMP)
+	$(BIN)/uv venv -q --python $(PYTHON) --clear .venv-docs
+	$(BIN)/uv pip install -q --python .venv-docs/bin/python --require-hashes -r requirements/docs.txt
+	@touch $@
+
 .PHONY: requirements
 requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (UPGRADE=--upgrade for newer versions)
 	$(COMPILE) pyproject.toml --extra dev -o requirements/dev.txt
@@ -236,8 +248,9 @@ requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (UPGRADE=--upgra
 	$(COMPILE) trainer/qtj_trainer/pyproject.toml --extra gpu -c requirements/dev.txt -o requirements/gpu.txt
 	$(COMPILE) pyproject.toml --extra bench -o requirements/bench.txt
 	echo 'hatchling==1.28.0' | $(COMPILE) - -c requirements/dev.txt -o requirements/build.txt
+	printf 'furo\nmyst-parser>=5\nsphinx>=9\nsphinx-copybutton\n' | $(COMPILE) - -c requirements/dev.txt -o requirements/docs.txt
 	printf 'hatchling==1.28.0\nauditwheel>=6\npatchelf\n' | $(COMPILE) - -c requirements/dev.txt -o requirements/wheel.txt
 
 .PHONY: clean
 clean: ## Remove the virtual environment and tool caches
-	rm -rf $(VENV) .venv-bench .venv-gpu .venv-wheel .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis test-output
+	rm -rf $(VENV) .venv-bench .venv-docs .venv-gpu .venv-wheel site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis test-output

@@ -14,11 +14,12 @@ from tempfile import TemporaryDirectory
 
 from tests.cluster.tools import KUBERNETES, KWOK, PEER, build
 
-from bench.scale.api import NAMESPACE, connected, until
-from bench.scale.control_plane import ADMIN, ControlPlane, control_plane
+from bench.scale.control_plane import ControlPlane, control_plane
+from bench.scale.fairness import Fairness, fairness
+from bench.scale.idle import Idle, idle
 from bench.scale.measure import Round, Size, floor, operator
 from bench.scale.report import plot, summary, table
-from bench.scale.subjects import ALL
+from bench.scale.subjects import ALL, prepare
 
 _SIZES = ("100x4", "500x4", "1x200", "1x1000")
 
@@ -30,44 +31,32 @@ def main(words: Sequence[str]) -> int:
         build(group)
     rounds: list[Round] = []
     with TemporaryDirectory(prefix="qtj-bench-") as folder, control_plane(Path(folder)) as plane:
-        _prepare(plane, options.subjects)
+        prepare(plane, [ALL[subject] for subject in options.subjects])
         for _ in range(options.repeat):
             for size in options.sizes:
                 for subject in ("floor", *options.subjects):
                     rounds.append(asyncio.run(_round(plane, subject, size)))
-                    print(json.dumps(rounds[-1].as_dict()), flush=True)
-                    if options.output:
-                        _append(options.output, rounds[-1])
+                    _note(rounds[-1], options.output)
+        for subject in options.subjects:
+            _note(asyncio.run(fairness(plane, ALL[subject])), options.output)
+            if options.idle:
+                _note(asyncio.run(idle(plane, ALL[subject], options.finished, options.idle)), options.output)
     if options.plot:
         plot(rounds, options.plot)
     print("\n".join(["", *table(rounds), "", summary(rounds)]))
     return 0
 
 
-def _prepare(plane: ControlPlane, subjects: Sequence[str]) -> None:
-    plane.kubectl("create", "namespace", NAMESPACE)
-    asyncio.run(_service_account(plane))
-    for subject in subjects:
-        ALL[subject].install(plane)
-
-
-async def _service_account(plane: ControlPlane) -> None:
-    """Waits for what pods of the namespace need."""
-
-    async def there() -> bool:
-        return await api.count("v1", "serviceaccounts") > 0
-
-    async with connected(plane.url, ADMIN) as api:
-        await until(there)
-
-
 async def _round(plane: ControlPlane, subject: str, size: Size) -> Round:
     return await (floor(plane, size) if subject == "floor" else operator(plane, ALL[subject], size))
 
 
-def _append(path: Path, result: Round) -> None:
-    with path.open("a") as file:
-        file.write(json.dumps(result.as_dict()) + "\n")
+def _note(result: Round | Idle | Fairness, path: Path | None) -> None:
+    line = json.dumps({"what": type(result).__name__.lower(), **result.as_dict()})
+    print(line, flush=True)
+    if path:
+        with path.open("a") as file:
+            file.write(f"{line}\n")
 
 
 def _options(words: Sequence[str]) -> argparse.Namespace:
@@ -78,6 +67,8 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
     )
     option("--subjects", nargs="+", choices=tuple(ALL), default=tuple(ALL), help="default: all")
     option("--repeat", type=int, default=3, metavar="N", help="rounds (default: 3)")
+    option("--idle", type=float, default=300, metavar="SECONDS", help="beside finished jobs; 0 for not at all")
+    option("--finished", type=_size, default=_size("500x4"), help="those jobs (default: 500x4)")
     option("--output", type=Path, metavar="FILE", help="a JSON line for each round is added to it")
     option("--plot", type=Path, metavar="FILE", help="the picture")
     return parser.parse_args(words)

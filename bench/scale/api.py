@@ -125,9 +125,16 @@ class Marks:
         """Returns the moments so far, in order."""
         return sorted(self._at.values())
 
-    def at(self, name: str) -> float | None:
+    def at(self, name: str) -> float:
         """Returns the moment of one object."""
-        return self._at.get(name)
+        return self._at[name]
+
+    async def include(self, names: Iterable[str]) -> None:
+        """Waits for these objects."""
+        for name in names:
+            while name not in self._at:
+                self._changed.clear()
+                await self._changed.wait()
 
     async def reached(self, count: int) -> float:
         """Waits for so many objects; returns the moment of the last."""

@@ -55,6 +55,10 @@ class Audit:
                 return True
         return False
 
+    def last_change(self) -> float:
+        """Returns when something was last requested, by `time.monotonic`."""
+        return time.monotonic() - (time.time() - self._path.stat().st_mtime)
+
     def requests(self) -> Requests:
         """Counts what was requested so far; the Lease and watches are left out."""
         counted: Counter[str] = Counter()

@@ -1,7 +1,6 @@
 """A control plane without kubelets: kwok keeps the nodes and lets each pod run as soon as it has one."""
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -155,7 +154,8 @@ def _scheduler(plane: ControlPlane) -> Sequence[str]:
 
 def _kwok(plane: ControlPlane) -> Sequence[str]:
     stages = plane.folder / "stages.yaml"
-    stages.write_text("\n---\n".join((KWOK.home / path).read_text() for path in STAGES))
+    parts = (*(KWOK.home / path for path in STAGES), Path(__file__).with_name("finish.yaml"))
+    stages.write_text("\n---\n".join(part.read_text() for part in parts))
     return (
         program(KWOK, "kwok"),
         f"--kubeconfig={plane.kubeconfig(ADMIN)}",
@@ -175,15 +175,3 @@ def _join_nodes(plane: ControlPlane) -> None:
     ]
     plane.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}))
     plane.kubectl("wait", "nodes", "--all", "--for=condition=Ready", f"--timeout={_READY_SECONDS:.0f}s")
-
-
-def cpu_seconds(pid: int) -> float:
-    """Returns how long a program has used a processor, in seconds."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def peak_mib(pid: int) -> float:
-    """Returns the most memory that a program has held, in MiB."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))

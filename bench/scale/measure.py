@@ -2,25 +2,19 @@
 
 import asyncio
 import time
-import urllib.request
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
-
-from tests.controller.apiserver import free_port, process_running
 
 from bench.scale.api import Api, connected, until, watched
 from bench.scale.audit import Audit
-from bench.scale.control_plane import ADMIN, ControlPlane, cpu_seconds, peak_mib
+from bench.scale.control_plane import ADMIN, ControlPlane
+from bench.scale.process import cpu_seconds, peak_mib, started
 from bench.scale.subjects import Operator, children, is_running
 
-__all__ = ["Size", "floor", "operator"]
+__all__ = ["LIMIT", "Round", "Size", "empty", "floor", "operator"]
 
-_LIMIT = 900.0
+LIMIT = 900.0
 """Seconds for a round; far more than the slowest takes."""
-_QUIET, _SETTLE = 2.0, 3.0
-_BEAT = 0.02
-"""Seconds between two looks at an operator's health."""
+_QUIET = 2.0
 
 
 @dataclass(frozen=True)
@@ -78,28 +72,28 @@ async def floor(plane: ControlPlane, size: Size) -> Round:
     """Measures a client that creates the same pods and Services."""
     async with connected(plane.url, ADMIN) as api, watched(api, "v1", "pods") as pods:
         begin = time.monotonic()
-        async with asyncio.timeout(_LIMIT):
+        async with asyncio.timeout(LIMIT):
             await api.create_all(children(size.jobs, size.workers))
             last = await pods.reached(size.replicas)
-        await _empty(api)
+        await empty(api)
     return Round("floor", str(size), last - begin)
 
 
 async def operator(plane: ControlPlane, subject: Operator, size: Size) -> Round:
     """Measures an operator, started for this round."""
-    async with connected(plane.url, ADMIN) as api, _started(plane, subject) as process:
+    async with connected(plane.url, ADMIN) as api, started(plane, subject) as process:
         audit = Audit(plane.audit, subject.user)
         async with (
             watched(api, "v1", "pods") as pods,
             watched(api, subject.api, subject.plural, is_running) as jobs,
         ):
             before, begin = cpu_seconds(process.pid), time.monotonic()
-            async with asyncio.timeout(_LIMIT):
+            async with asyncio.timeout(LIMIT):
                 manifests = (subject.job(f"job-{index}", size.workers) for index in range(size.jobs))
                 await api.create_all((subject.api, subject.plural, each) for each in manifests)
                 last_pod = await pods.reached(size.replicas)
                 running = await jobs.reached(size.jobs)
-            await audit.quiet(_QUIET, _LIMIT)
+            await audit.quiet(_QUIET, LIMIT)
         seen = audit.requests()
         result = Round(
             subject.name,
@@ -115,54 +109,11 @@ async def operator(plane: ControlPlane, subject: Operator, size: Size) -> Round:
             seen.conflicts,
         )
         await api.delete_all(subject.api, subject.plural)
-        await _empty(api)
+        await empty(api)
     return result
 
 
-@dataclass(frozen=True)
-class Running:
-    """An operator's process, and how long its health checks have taken so far."""
-
-    pid: int
-    slowest: Callable[[], float]
-
-
-@asynccontextmanager
-async def _started(plane: ControlPlane, subject: Operator) -> AsyncIterator[Running]:
-    port = free_port()
-    url = f"http://127.0.0.1:{port}{subject.health}"
-    slowest = 0.0
-    with process_running(subject.command(plane, port), plane.folder / f"{subject.name}.log") as process:
-        async with asyncio.timeout(_LIMIT):
-            await until(lambda: _answers(url))
-        await asyncio.sleep(_SETTLE)
-
-        async def watch() -> None:
-            nonlocal slowest
-            while True:
-                begin = time.monotonic()
-                await _answers(url)
-                slowest = max(slowest, time.monotonic() - begin)
-                await asyncio.sleep(_BEAT)
-
-        async with asyncio.TaskGroup() as tasks:
-            task = tasks.create_task(watch())
-            yield Running(process.pid, lambda: slowest)
-            task.cancel()
-
-
-async def _answers(url: str) -> bool:
-    def ask() -> bool:
-        try:
-            with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310  of this machine
-                return bool(answer.status == 200)
-        except OSError:
-            return False
-
-    return await asyncio.to_thread(ask)
-
-
-async def _empty(api: Api) -> None:
+async def empty(api: Api) -> None:
     """Deletes pods and Services, and waits until there are none."""
 
     async def gone() -> bool:
@@ -170,5 +121,5 @@ async def _empty(api: Api) -> None:
             await api.delete_all("v1", plural)
         return not await api.count("v1", "pods") and not await api.count("v1", "services")
 
-    async with asyncio.timeout(_LIMIT):
+    async with asyncio.timeout(LIMIT):
         await until(gone)

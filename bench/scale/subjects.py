@@ -15,10 +15,10 @@ from tests.cluster.tools import PEER as PEER_TOOLS
 from tests.cluster.tools import PEER_CRD, PEER_ROLE, program
 from tests.controller.apiserver import free_port, process_running, wait_until
 
-from bench.scale.api import Manifest
+from bench.scale.api import NAMESPACE, Manifest
 from bench.scale.control_plane import OURS, PEER, ControlPlane
 
-__all__ = ["ALL", "Operator", "children", "is_running"]
+__all__ = ["ALL", "Operator", "children", "is_finished", "is_running", "prepare"]
 
 _MOUNTED = Path("/tmp/k8s-webhook-server/serving-certs")  # noqa: S108  where the peer looks for its certificate
 _IMAGE = "example.invalid/train:1"
@@ -126,6 +126,15 @@ ALL: Mapping[str, Operator] = {
     "ours": Ours("ours", OURS, "quantumtraining.dev/v1alpha1", "quantumtrainingjobs"),
     "peer": Peer("peer", PEER, "kubeflow.org/v1", "tfjobs"),
 }
+
+
+def prepare(plane: ControlPlane, operators: Sequence[Operator]) -> None:
+    """Makes the namespace, with what its pods need, and installs operators."""
+    plane.kubectl("create", "namespace", NAMESPACE)
+    account = ("-n", NAMESPACE, "get", "serviceaccount", "default", "--ignore-not-found", "-o", "name")
+    wait_until(lambda: plane.kubectl(*account), 60, "the namespace's service account")
+    for operator in operators:
+        operator.install(plane)
 
 
 def is_running(job: Manifest) -> bool:

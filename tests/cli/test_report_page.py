@@ -220,7 +220,7 @@ def test_the_page_has_the_yaml_that_repeats_the_run(left: Left) -> None:
     text = page_of(left).section("Repeat this run")
 
     assert "qtj run own.yaml" in text
-    assert "apiVersion: quantumtraining.dev/v1alpha1\nkind: QuantumTrainingJob\nmetadata:\n  name: own\n" in text
+    assert "apiVersion: quantumtraining.dev/v1beta1\nkind: QuantumTrainingJob\nmetadata:\n  name: own\n" in text
     assert text.endswith(f"The weights of this run have the SHA-256 digest {SHA256}.")
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from qtj.local.folder import Folder, FolderError
 from qtj.runs.resume_policy import EarlierRun, Start, is_resumable
+from qtj_operator.api.names import API_VERSION
 from tests.cli.earlier import Desk, start
 from tests.local.laptop import toy_job
 
@@ -18,6 +19,12 @@ def desk(tmp_path: Path) -> Desk:
 
 def test_the_first_run_of_a_job_starts_without_a_note(desk: Desk) -> None:
     assert start(desk.written(), None) == Start(spec=desk.written().manifest["spec"])
+
+
+def test_a_run_from_before_the_newest_version_of_the_api_continues(desk: Desk) -> None:
+    earlier = desk.ended("Running", toy_job() | {"apiVersion": API_VERSION})
+
+    assert start(desk.written(), earlier).earlier == earlier
 
 
 @pytest.mark.parametrize(

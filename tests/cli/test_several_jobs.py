@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.qtj import qtj
-from tests.cli.test_validate import GOOD
+from tests.cli.test_validate import EITHER, GOOD
 
 OTHER = GOOD.replace("name: qcnn", "name: other")
 
@@ -13,7 +13,7 @@ OTHER = GOOD.replace("name: qcnn", "name: other")
 @pytest.mark.parametrize("command", ["validate", "run", "plan", "render"])
 def test_every_job_of_a_file_has_its_say(folder: Path, command: str) -> None:
     wrong = GOOD.replace("qubits: 8", "qubits: 1").replace("replicas: 2", "replicas: 0")
-    misspelt = OTHER.replace("kind: QuantumTrainingJob", "kind: QuantumTrainingjob").replace("v1alpha1", "v1")
+    misspelt = OTHER.replace("kind: QuantumTrainingJob", "kind: QuantumTrainingjob").replace("v1beta1", "v1")
     refused = GOOD.replace("qubits: 8", "qubits: 30").replace("name: qcnn", "name: large")
     (folder / "jobs.yaml").write_text(f"{wrong}---\n{misspelt}---\n{refused}")
 
@@ -23,7 +23,7 @@ def test_every_job_of_a_file_has_its_say(folder: Path, command: str) -> None:
     assert [line.partition(": ")[::2] for line in answer.sentences][:4] == [
         ("jobs.yaml:8", "spec.circuit.qubits: 1 is too small: this has to be at least 4"),
         ("jobs.yaml:13", "spec.replicaSpecs.Worker.replicas: 0 is too small: this has to be at least 1"),
-        ("jobs.yaml:25", "apiVersion: it must be quantumtraining.dev/v1alpha1"),
+        ("jobs.yaml:25", f"apiVersion: it must be {EITHER}"),
         ("jobs.yaml:26", "kind: it must be QuantumTrainingJob"),
     ]
     assert "30 qubits need at least 24 GiB per replica" in answer.sentences[-1]
@@ -37,7 +37,7 @@ def test_nothing_is_rendered_of_a_file_with_one_bad_job(folder: Path) -> None:
 
 
 def test_a_kind_that_is_near_ours_is_taken_for_a_job(folder: Path) -> None:
-    (folder / "job.yaml").write_text(GOOD.replace("QuantumTrainingJob", "QuantumTrainJob").replace("v1alpha1", "v1"))
+    (folder / "job.yaml").write_text(GOOD.replace("QuantumTrainingJob", "QuantumTrainJob").replace("v1beta1", "v1"))
 
     assert [line.split(": ")[1] for line in qtj("validate", "job.yaml").sentences] == ["apiVersion", "kind"]
 

@@ -8,8 +8,9 @@ import yaml
 from tests.cli.qtj import qtj
 from tests.jobs import job_object
 
+EITHER = "quantumtraining.dev/v1beta1 or quantumtraining.dev/v1alpha1"
 GOOD = """\
-apiVersion: quantumtraining.dev/v1alpha1
+apiVersion: quantumtraining.dev/v1beta1
 kind: QuantumTrainingJob
 metadata:
   name: qcnn
@@ -149,7 +150,7 @@ def test_a_good_file_is_valid(folder: Path) -> None:
         ),
         ("name: COLOR", "name: TF_CONFIG", "job.yaml:16: spec.template.spec.containers[trainer] sets TF_CONFIG"),
         ("  template:", "  templat:", "job.yaml:14: spec.templat: there is no such field: write template"),
-        ("v1alpha1", "v9", "job.yaml:1: apiVersion: it must be quantumtraining.dev/v1alpha1"),
+        ("v1beta1", "v9", f"job.yaml:1: apiVersion: it must be {EITHER}"),
         ("kind: QuantumTrainingJob", "kind: Pod", "job.yaml:2: kind: it must be QuantumTrainingJob"),
         ("kind: QuantumTrainingJob", "kind: TFJob", "job.yaml:2: kind: this is a TFJob: qtj convert job.yaml makes"),
         ("qubits: 8", "qubits: 8\n    qubits: 9", "job.yaml:9: qubits is written twice"),
@@ -170,6 +171,17 @@ def test_a_mistake_is_told_with_its_line(folder: Path, good: str, bad: str, sent
 
     assert answer.code == 2
     assert answer.sentences[0].startswith(sentence)
+
+
+@pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
+def test_a_job_of_either_version_is_valid_and_its_objects_are_the_same(folder: Path, version: str) -> None:
+    (folder / "job.yaml").write_text(GOOD)
+    newest = qtj("render", "job.yaml").output
+    (folder / "job.yaml").write_text(GOOD.replace("v1beta1", version))
+
+    assert qtj("validate", "job.yaml").output == "job.yaml: qcnn is valid\n"
+    assert qtj("render", "job.yaml").output == newest
+    assert "apiVersion: quantumtraining.dev/v1alpha1\n" in newest, "the owner, in the version that every CRD serves"
 
 
 def test_two_jobs_that_are_one_object_to_a_cluster_are_refused(folder: Path) -> None:

@@ -10,7 +10,8 @@ import json
 from typing import TYPE_CHECKING
 
 from . import pki
-from .paths import KUBECONFIG, STATE
+from .audit import audit_flags, audit_policy
+from .paths import KUBECONFIG, LOGS, STATE
 from .pki import Identity
 from .process import Component, answers
 from .tools import ADDONS, COSCHEDULING, KUBERNETES, program
@@ -29,6 +30,9 @@ CONTROLLERS, SCHEDULER, GANG_SCHEDULER, PROXY_HEALTH, PROXY_METRICS = 10257, 102
 PORTS = (ETCD, ETCD_PEER, API, DNS_READY, CONTROLLERS, SCHEDULER, GANG_SCHEDULER, PROXY_HEALTH, PROXY_METRICS)
 SERVER = f"https://127.0.0.1:{API}"
 ETCD_URL = f"http://127.0.0.1:{ETCD}"
+AUDIT_LOG = LOGS / "audit.log"
+AUDITED = "system:serviceaccount:qtj-system:qtj-operator"
+"""Whose requests the API server records: tests/e2e compares them with what deploy/ allows."""
 
 ADMIN = Identity("admin", "qtj-admin", "system:masters")
 APISERVER = Identity(
@@ -95,6 +99,7 @@ def etcd() -> Component:
 
 
 def apiserver() -> Component:
+    policy = STATE / "audit-policy.json"
     argv = (
         program(KUBERNETES, "kube-apiserver"),
         f"--etcd-servers={ETCD_URL}",
@@ -118,8 +123,10 @@ def apiserver() -> Component:
         "--max-requests-inflight=1200",
         "--max-mutating-requests-inflight=600",
         "--profiling=false",
+        *audit_flags(policy, AUDIT_LOG),
     )
-    return Component("kube-apiserver", argv, answers(f"{SERVER}/readyz", ca=pki.CA), grace=3.0)  # watches never end
+    ready, files = answers(f"{SERVER}/readyz", ca=pki.CA), {policy: audit_policy(AUDITED)}
+    return Component("kube-apiserver", argv, ready, files, grace=3.0)  # watches never end
 
 
 def controller_manager() -> Component:

@@ -110,12 +110,14 @@ class Machine:
     Args:
         programs: The programs.
         folder: Where they keep their files.
+        flags: More flags of kube-apiserver.
     """
 
-    def __init__(self, programs: Programs, folder: Path) -> None:
+    def __init__(self, programs: Programs, folder: Path, flags: Sequence[str] = ()) -> None:
         self.port = free_port()
         self._programs = programs
         self._folder = folder
+        self._flags = flags
         self._store, self._peers = free_port(), free_port()
 
     @contextmanager
@@ -134,7 +136,7 @@ class Machine:
         """Starts kube-apiserver alone, and waits until it is ready."""
         url, log = f"https://127.0.0.1:{self.port}", self._folder / "apiserver.log"
         argv = _apiserver(self._programs.apiserver, self._folder, self._store, self.port)
-        with process_running(argv, log):
+        with process_running((*argv, *self._flags), log):
             wait_until(lambda: ready(url), READY_SECONDS, f"the API server to be ready: see {log}")
             yield ApiServer(url, self.kubeconfig(self.port), self._programs)
 

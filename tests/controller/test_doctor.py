@@ -9,10 +9,11 @@ import pytest
 from tests.controller.apiserver import TOKEN, ApiServer
 
 ASK = "from qtj.doctor import cluster; {}; print(cluster.cluster())"
-WANTS_ANOTHER_VERSION = "cluster.VERSION = 'v9'"
+WANTS_OTHER_VERSIONS = "cluster.NEWEST_VERSION, cluster.VERSIONS = 'v9', ('v8', 'v9')"
+WANTS_A_NEWER_VERSION = "cluster.NEWEST_VERSION, cluster.VERSIONS = 'v9', (*cluster.VERSIONS, 'v9')"
 WANTS_A_FIELD_MORE = (
     "own = cluster.crd(); "
-    "own['spec']['versions'][0]['schema']['openAPIV3Schema']['properties']['spec']['properties']['colour'] = {}; "
+    "own['spec']['versions'][-1]['schema']['openAPIV3Schema']['properties']['spec']['properties']['colour'] = {}; "
     "cluster.crd = lambda: own"
 )
 
@@ -30,14 +31,21 @@ def test_a_cluster_that_takes_jobs_is_fine(api_server: ApiServer) -> None:
     line = said(str(api_server.kubeconfig))
 
     assert line.startswith("ok       cluster     Kubernetes v1.")
-    assert line.endswith(" with v1alpha1 jobs, which you may create in default")
+    assert line.endswith(" with v1beta1 jobs, which you may create in default")
 
 
 def test_a_cluster_without_the_definition_is_named_with_the_command_that_installs_it(api_server: ApiServer) -> None:
-    line = said(str(api_server.kubeconfig), WANTS_ANOTHER_VERSION)
+    line = said(str(api_server.kubeconfig), WANTS_OTHER_VERSIONS)
 
     assert line.startswith("warning  cluster     Kubernetes v1.")
     assert line.endswith(", without QuantumTrainingJobs: kubectl apply -k crds")
+
+
+def test_a_definition_that_lacks_the_version_of_new_jobs_is_named(api_server: ApiServer) -> None:
+    line = said(str(api_server.kubeconfig), WANTS_A_NEWER_VERSION)
+
+    remedy = "kubectl apply -k crds"
+    assert line.endswith(f", with the CRD of an earlier release, which does not serve v9: {remedy}")
 
 
 def test_a_definition_of_an_older_release_is_named(api_server: ApiServer) -> None:

@@ -6,10 +6,12 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from qtj_operator.api.names import API_VERSION
 from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Machine, Programs, wait_until
 from tests.controller.operator_process import EXAMPLE, READY, SOON, WORKERS, Cluster, running
 from tests.controller.test_install import may, of_kind
@@ -53,20 +55,35 @@ def installer(helm: Helm, server: ApiServer) -> Helm:
 
 @pytest.fixture
 def earlier(tmp_path: Path) -> Path:
-    """The chart as an earlier release, with a CRD that lacks a field."""
+    """The chart as an earlier release, with a CRD that lacks a field and the newest version."""
     chart = tmp_path / "earlier"
     shutil.copytree(CHART, chart)
     description = yaml.safe_load((chart / "Chart.yaml").read_text())
     (chart / "Chart.yaml").write_text(yaml.safe_dump(description | {"version": EARLIER, "appVersion": EARLIER}))
     crd = yaml.safe_load((chart / "files/crd.yaml").read_text())
-    del crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"][ADDED]
+    crd["spec"]["versions"] = crd["spec"]["versions"][:1]
+    del spec_of(crd["spec"]["versions"][0])[ADDED]
     (chart / "files/crd.yaml").write_text(yaml.safe_dump(crd))
     return chart
 
 
 def knows(server: ApiServer, field: str) -> bool:
-    (version,) = server.get("crd", "quantumtrainingjobs.quantumtraining.dev")["spec"]["versions"]
-    return field in version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    """Whether a field is in the CRD, in all versions or in none."""
+    versions = server.get("crd", "quantumtrainingjobs.quantumtraining.dev")["spec"]["versions"]
+    (known,) = {field in spec_of(version) for version in versions}
+    return known
+
+
+def versions(server: ApiServer) -> tuple[list[str], list[str]]:
+    """The versions that the CRD serves, and those that are stored."""
+    crd = server.get("crd", "quantumtrainingjobs.quantumtraining.dev")
+    return [each["name"] for each in crd["spec"]["versions"]], crd["status"]["storedVersions"]
+
+
+def spec_of(version: dict[str, Any]) -> dict[str, Any]:
+    """The fields of the spec in one version."""
+    fields: dict[str, Any] = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    return fields
 
 
 def image(server: ApiServer) -> str:
@@ -92,7 +109,8 @@ def test_a_job_runs_through_an_upgrade_and_a_rollback(
     kubeconfig.write_text(KUBECONFIG.format(url=server.url, token=OPERATOR_TOKEN))
 
     with running(replace(server, kubeconfig=kubeconfig), QUANTUM, tmp_path, f"--lease-namespace={QUANTUM}"):
-        cluster.apply_example()
+        example = yaml.safe_load(EXAMPLE.read_text()) | {"apiVersion": API_VERSION}  # the earlier CRD has no other
+        server.kubectl("apply", "-n", QUANTUM, "-f", "-", manifest=example)
         wait_until(cluster.has("pods", *WORKERS), SOON, "the pods")
         for worker in WORKERS:
             cluster.pod(worker, READY)
@@ -102,11 +120,13 @@ def test_a_job_runs_through_an_upgrade_and_a_rollback(
 
         installer.do("upgrade", *release, str(CHART))
         assert knows(server, ADDED)
+        assert versions(server) == (["v1alpha1", "v1beta1"], ["v1alpha1"])
         assert image(server) != f"localhost/qtj-operator:{EARLIER}"
         assert (uids(server, QUANTUM), cluster.status()) == (before, status)
 
         installer.do("rollback", "qtj-operator", "1", "--namespace", QUANTUM)
         assert not knows(server, ADDED)
+        assert versions(server) == (["v1alpha1"], ["v1alpha1"])
         assert image(server) == f"localhost/qtj-operator:{EARLIER}"
         assert (uids(server, QUANTUM), cluster.status()) == (before, status)
 

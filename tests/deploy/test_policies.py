@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from qtj_operator.api.names import API_VERSIONS
 from tests.controller.apiserver import ApiServer, wait_until
 from tests.controller.conftest import api_server, namespace
 from tests.controller.operator_process import EXAMPLE
@@ -116,6 +117,48 @@ def test_what_the_lists_allow_is_created(limited: ApiServer, job: Mapping[str, A
 )
 def test_everything_else_is_refused_with_a_sentence(limited: ApiServer, job: Mapping[str, Any], sentence: str) -> None:
     assert sentence in answer(limited, job)
+
+
+@pytest.mark.parametrize("version", API_VERSIONS)
+def test_a_job_is_limited_whatever_version_it_is_written_in(limited: ApiServer, version: str) -> None:
+    assert "admin;" in answer(limited, with_pod(serviceAccountName="admin") | {"apiVersion": version})
+
+
+@pytest.mark.parametrize(
+    ("match", "refused"),
+    [("Equivalent", {"v1alpha1", "v1beta1"}), ("Exact", {"v1alpha1"})],
+)
+def test_a_policy_that_names_one_version_refuses_the_other_too_unless_it_asks_for_an_exact_match(
+    api_server: ApiServer, namespace: str, match: str, refused: set[str]
+) -> None:
+    api_server.kubectl("apply", "-f", "-", manifest=policy_of_one_version(match, namespace))
+    jobs = {version.partition("/")[2]: QCNN | {"apiVersion": version} for version in API_VERSIONS}
+
+    wait_until(lambda: "no jobs" in answer(api_server, jobs["v1alpha1"], namespace), SOON, "the policy")
+    assert {version for version, job in jobs.items() if "no jobs" in answer(api_server, job, namespace)} == refused
+    api_server.kubectl("delete", "validatingadmissionpolicy,validatingadmissionpolicybinding", "one-version")
+
+
+def policy_of_one_version(match: str, namespace: str) -> Mapping[str, object]:
+    """A policy of a platform team from before v1beta1, and its binding to a namespace."""
+    resource = {"apiGroups": ["quantumtraining.dev"], "apiVersions": ["v1alpha1"], "operations": ["CREATE"]}
+    rules = [{**resource, "resources": ["quantumtrainingjobs"]}]
+    selector = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
+    kind = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": "one-version"}}
+    policy = {
+        "matchConstraints": {"matchPolicy": match, "resourceRules": rules},
+        "validations": [{"expression": "false", "message": "no jobs"}],
+    }
+    binding = {
+        "policyName": "one-version",
+        "validationActions": ["Deny"],
+        "matchResources": {"namespaceSelector": selector},
+    }
+    items = [
+        {**kind, "kind": "ValidatingAdmissionPolicy", "spec": policy},
+        {**kind, "kind": "ValidatingAdmissionPolicyBinding", "spec": binding},
+    ]
+    return {"apiVersion": "v1", "kind": "List", "items": items}
 
 
 def test_a_namespace_without_the_label_is_not_limited(limited: ApiServer, namespace: str) -> None:

@@ -27,6 +27,7 @@ from tests.e2e.kubectl import KubectlError
 from tests.e2e.monitoring.scenario import monitored
 from tests.e2e.operator_killed import killed_operator
 from tests.e2e.outage import outage
+from tests.e2e.rights import now, rights
 from tests.e2e.shared_service import shared_service
 from tests.e2e.terminal import followed
 from tests.e2e.upgrade import upgrade
@@ -81,7 +82,7 @@ NAMES = (*DEFAULT, *LONG)
 def main(words: Sequence[str]) -> int:
     """Runs every scenario, or those that are named; returns the exit code."""
     options = _options(words)
-    checks = Checks()
+    checks, since = Checks(), now()
     try:
         nodes.two_nodes()
     except KubectlError as error:
@@ -93,6 +94,9 @@ def main(words: Sequence[str]) -> int:
     with World(NAMESPACE) as world:
         for number in range(options.repeat):
             _round(checks, world, options.names or DEFAULT, random.Random(options.seed + number) if number else None)
+    if not options.names:
+        with checks.scenario("rights"):
+            rights(checks, since)
     if checks.failed:
         diagnose(NAMESPACE)
     else:

@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from qtj_operator.api.names import NEWEST_API_VERSION
 from tests.e2e.checks import Checks
 from tests.e2e.install import OPERATOR
 from tests.e2e.kubectl import ROOT, KubectlError, exists, kubectl, wait_until
 from tests.e2e.light import Manifest, light
 from tests.e2e.trial import Trial
 from tests.e2e.world import World
+from tests.release.earlier import NoSuchCommitError, unpack
 
 __all__ = ["upgrade"]
 
@@ -24,7 +26,8 @@ _EARLIER = (sys.executable, "-c", "from qtj_operator.cli import app; app(prog_na
 
 
 def upgrade(checks: Checks, world: World) -> None:
-    """One job lives through all of it; another has a field that the earlier operator and CRD do not know."""
+    """One job lives through all of it; another has a field and a version of the API
+    that the earlier operator and CRD do not know."""
     with _earlier() as earlier, _replaced(earlier):
         with _working(earlier, world.namespace):
             older = Trial.apply(checks, world, light("older", epochs=350))
@@ -48,7 +51,7 @@ def upgrade(checks: Checks, world: World) -> None:
 
 
 def _with_new_field() -> Manifest:
-    job = light("newer", epochs=200)
+    job = light("newer", epochs=200) | {"apiVersion": NEWEST_API_VERSION}
     job["spec"]["runPolicy"] = {"disruptionLimit": 5}
     return job
 
@@ -64,13 +67,10 @@ def _looked_after(trial: Trial, who: str) -> None:
 def _earlier() -> Iterator[Path]:
     """The operator and the CRD as they were."""
     with TemporaryDirectory(prefix="qtj-e2e-") as folder:
-        command = ("git", "archive", _BEFORE, "operator", "crds")
-        archive = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
-        if archive.returncode:
-            raise KubectlError(
-                f"this clone has no commit {_BEFORE}, which is to be stepped back to: git fetch --unshallow"
-            )
-        subprocess.run(("tar", "-x", "-C", folder), input=archive.stdout, check=True)
+        try:
+            unpack(_BEFORE, Path(folder), "operator", "crds")
+        except NoSuchCommitError as error:
+            raise KubectlError(str(error)) from error
         yield Path(folder)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from qtj_contract import TerminationMessage
+from qtj_operator.api.names import NEWEST_API_VERSION
 from tests.controller.apiserver import ApiServer, wait_until
 from tests.controller.operator_process import READY, Cluster
 from tests.controller.test_operator import TRAINED
@@ -25,7 +26,14 @@ _AUTOMATED = {"automated": {"prune": True, "selfHeal": True}}
 Manifest = dict[str, Any]
 
 
-def job(name: str = "qcnn", *, epochs: int = 3, annotations: Mapping[str, str] | None = None, **spec: Any) -> str:
+def job(
+    name: str = "qcnn",
+    *,
+    epochs: int = 3,
+    annotations: Mapping[str, str] | None = None,
+    api_version: str = NEWEST_API_VERSION,
+    **spec: Any,
+) -> str:
     """A job of one worker, as it lies in Git."""
     fields = {
         "artifacts": {"uri": f"gs://lab-bucket/{name}"},
@@ -34,7 +42,7 @@ def job(name: str = "qcnn", *, epochs: int = 3, annotations: Mapping[str, str] |
         **spec,
     }
     metadata = {"name": name, **({"annotations": dict(annotations)} if annotations else {})}
-    kind = {"apiVersion": "quantumtraining.dev/v1alpha1", "kind": "QuantumTrainingJob"}
+    kind = {"apiVersion": api_version, "kind": "QuantumTrainingJob"}
     return yaml.safe_dump({**kind, "metadata": metadata, "spec": fields})
 
 

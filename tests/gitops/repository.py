@@ -24,8 +24,8 @@ class Repository:
         """Where it is fetched from."""
         return self._folder.as_uri()
 
-    def commit(self, files: Mapping[str, str | None]) -> None:
-        """Writes files, or removes those without text, and commits them all."""
+    def commit(self, files: Mapping[str, str | None]) -> str:
+        """Writes files, or removes those without text, and commits them all; returns the digest of the commit."""
         for name, text in files.items():
             path = self._folder / name
             if text is None:
@@ -35,6 +35,10 @@ class Repository:
                 path.write_text(text)
         self._git("add", "-A")
         self._git("commit", "-q", "--allow-empty", "-m", "edit")
+        return self._git("rev-parse", "HEAD").strip()
 
-    def _git(self, *words: str) -> None:
-        subprocess.run(["git", *words], cwd=self._folder, check=True, env={"PATH": os.environ["PATH"], **_WHO})
+    def _git(self, *words: str) -> str:
+        environment = {"PATH": os.environ["PATH"], **_WHO}
+        return subprocess.run(
+            ["git", *words], cwd=self._folder, check=True, env=environment, stdout=subprocess.PIPE, text=True
+        ).stdout

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from qtj_operator.api.names import API_VERSION, NEWEST_API_VERSION
 from tests.gitops.application import GitOps, job
 from tests.gitops.sets import application_set
 
@@ -39,6 +40,24 @@ def test_nothing_that_the_operator_does_is_a_difference(gitops: GitOps) -> None:
     assert gitops.job()["metadata"]["generation"] == generation == 1
     assert gitops.status()["operationState"]["finishedAt"] == synced
     assert resources(gitops) == ["QuantumTrainingJob"], "pods and Services are children, and not in Git"
+
+
+def test_the_version_of_the_api_in_git_makes_no_difference(gitops: GitOps) -> None:
+    def synced(api_version: str) -> tuple[str, int]:
+        commit = gitops.repository.commit({"jobs/qcnn.yaml": job(api_version=api_version)})
+        gitops.refresh()
+        gitops.until(lambda: gitops.status().get("sync", {}).get("revision") == commit, "the commit")
+        gitops.becomes("Synced", "Progressing")
+        metadata = gitops.job()["metadata"]
+        return metadata["uid"], metadata["generation"]
+
+    gitops.repository.commit({"jobs/qcnn.yaml": job(api_version=API_VERSION)})
+    gitops.apply(gitops.application(automated=True))
+    gitops.runs()
+
+    first = synced(API_VERSION)
+    assert synced(NEWEST_API_VERSION) == first
+    assert synced(API_VERSION) == first
 
 
 def resources(gitops: GitOps) -> list[str]:

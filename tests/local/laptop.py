@@ -33,7 +33,7 @@ def toy_job(epochs: int = 3, *flags: str, name: str = "toy", workers: int = 2, *
         "args": ["train", str(epochs), *flags],
     }
     return {
-        "apiVersion": "quantumtraining.dev/v1alpha1",
+        "apiVersion": "quantumtraining.dev/v1beta1",
         "kind": "QuantumTrainingJob",
         "metadata": {"name": name},
         "spec": {

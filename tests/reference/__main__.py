@@ -1,19 +1,28 @@
-"""`make reference`: writes docs/reference/python.md; with --check it only tells whether that is up to date."""
+"""`make reference`: writes the generated pages; with --check it only reports whether they are up to date."""
 
 import sys
 
+from tests.reference.commands import COMMANDS, commands
 from tests.reference.python import DOCUMENT, reference
+
+PAGES = (
+    (DOCUMENT, reference, "the docstrings of qtj_trainer"),
+    (COMMANDS, commands, "the commands of qtj"),
+)
+"""The pages, what writes each, and what it is made of."""
 
 
 def main() -> int:
     """Returns the exit code."""
-    text = reference()
-    if "--check" not in sys.argv:
-        DOCUMENT.write_text(text)
-    elif not DOCUMENT.is_file() or DOCUMENT.read_text() != text:
-        print(f"{DOCUMENT.name} differs from the docstrings of qtj_trainer: run `make reference`", file=sys.stderr)
-        return 1
-    return 0
+    code = 0
+    for path, write, source in PAGES:
+        text = write()
+        if "--check" not in sys.argv:
+            path.write_text(text)
+        elif not path.is_file() or path.read_text() != text:
+            print(f"{path.name} differs from {source}: run `make reference`", file=sys.stderr)
+            code = 1
+    return code
 
 
 if __name__ == "__main__":

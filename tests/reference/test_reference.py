@@ -1,12 +1,14 @@
-"""docs/reference/python.md is what the docstrings say."""
+"""docs/reference/python.md is what the docstrings say, and docs/reference/commands.md what the commands do."""
 
 import re
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
+from tests.reference.commands import COMMANDS, commands
 from tests.reference.python import DOCUMENT, PUBLIC, ROOT, reference
 
 NAMES = [name for names in PUBLIC.values() for name in names]
@@ -14,6 +16,10 @@ NAMES = [name for names in PUBLIC.values() for name in names]
 
 def test_the_reference_is_up_to_date() -> None:
     assert DOCUMENT.read_text() == reference(), "run `make reference`"
+
+
+def test_the_reference_of_commands_is_up_to_date() -> None:
+    assert COMMANDS.read_text() == commands(), "run `make reference`"
 
 
 def test_the_reference_names_whatever_programs_can_import() -> None:
@@ -38,14 +44,15 @@ def test_what_the_reference_names_can_be_imported(name: str) -> None:
     assert getattr(import_module(module), attribute).__doc__
 
 
-def test_a_docstring_that_changed_is_noticed() -> None:
+@pytest.mark.parametrize("page", [DOCUMENT, COMMANDS], ids=lambda page: page.name)
+def test_a_reference_that_is_not_up_to_date_is_noticed(page: Path) -> None:
     command = [sys.executable, "-m", "tests.reference", "--check"]
-    before = DOCUMENT.read_text()
+    before = page.read_text()
     assert subprocess.run(command, cwd=ROOT, check=False).returncode == 0
-    DOCUMENT.write_text(before + "\n")
+    page.write_text(before + "\n")
     try:
         ended = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
     finally:
-        DOCUMENT.write_text(before)
+        page.write_text(before)
 
     assert (ended.returncode, "run `make reference`" in ended.stderr) == (1, True)

@@ -6,7 +6,7 @@ What cannot be judged, such as a new CEL rule, counts as a break: a person decid
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["breaks"]
+__all__ = ["breaks", "inequalities"]
 
 Json = dict[str, Any]
 
@@ -18,6 +18,8 @@ _OPENING = {"x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string"
 """Keywords that widen: with them, more is valid."""
 _JUDGED = {"type", "enum", "required", "properties", "items", "additionalProperties", "x-kubernetes-validations"}
 _HARMLESS = {"description", "title", "example", "externalDocs"}
+_OF_A_VERSION = {"name", "served", "storage", "deprecated", "deprecationWarning"}
+"""Keywords in which the versions of a CRD may differ."""
 _KNOWN = _LEAST | _MOST | _REMOVABLE | _OPENING | _JUDGED | _HARMLESS
 
 
@@ -31,6 +33,23 @@ def breaks(old: Json, new: Json) -> list[str]:
     return [*_identity(old["spec"], new["spec"]), *_versions(old["spec"], new["spec"])]
 
 
+def inequalities(crd: Json) -> list[str]:
+    """Returns how the versions of a CRD differ, one sentence each; empty when an object may be read in any of them.
+
+    The API server converts without a webhook, so it only writes another apiVersion. A field that one version lacks is
+    then lost without a message as soon as a client of that version writes the object.
+    """
+    first, *others = crd["spec"]["versions"]
+    conversion = crd["spec"].get("conversion", {"strategy": "None"})["strategy"]
+    webhook = [] if conversion == "None" else [f"the conversion is {conversion}, and these checks are for None"]
+    return webhook + [
+        f"{keyword} of {other['name']} is not that of {first['name']}"
+        for other in others
+        for keyword in sorted((first.keys() | other.keys()) - _OF_A_VERSION)
+        if first.get(keyword) != other.get(keyword)
+    ]
+
+
 def _identity(old: Json, new: Json) -> Iterator[str]:
     if old["group"] != new["group"] or old["scope"] != new["scope"]:
         yield "the group or the scope is another"
@@ -41,6 +60,9 @@ def _identity(old: Json, new: Json) -> Iterator[str]:
 
 
 def _versions(old: Json, new: Json) -> Iterator[str]:
+    (stored,) = (version["name"] for version in new["versions"] if version["storage"])
+    if stored not in {version["name"] for version in old["versions"] if version["served"]}:
+        yield f"version {stored} is stored, which the last release does not serve: nobody could step back to it"
     present = {version["name"]: version for version in new["versions"]}
     for version in old["versions"]:
         name, now = version["name"], present.get(version["name"])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.release.compatibility import breaks
+from tests.release.compatibility import breaks, inequalities
 from tests.release.version import ROOT
 
 __all__ = ["CRD", "RELEASED", "incompatible"]
@@ -15,5 +15,6 @@ RELEASED = Path(__file__).with_name("released-crd.yaml")
 
 
 def incompatible() -> list[str]:
-    """Returns what an upgrade from the last release to this checkout would break."""
-    return breaks(yaml.safe_load(RELEASED.read_text()), yaml.safe_load(CRD.read_text()))
+    """Returns what an upgrade from the last release to this checkout, or a step back, would break."""
+    present = yaml.safe_load(CRD.read_text())
+    return [*breaks(yaml.safe_load(RELEASED.read_text()), present), *inequalities(present)]

@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.release.compatibility import breaks
+from tests.release.compatibility import breaks, inequalities
 from tests.release.crd import CRD, incompatible
 
 Json = dict[str, Any]
 OLD: Json = yaml.safe_load(CRD.read_text())
 
 
-def changed(change: Callable[[Json], object]) -> list[str]:
-    """What breaks after a change of the schema of a job's spec."""
+def changed(change: Callable[[Json], object], version: int = 0) -> list[str]:
+    """What breaks after a change of the schema of a job's spec, in one version."""
     new = deepcopy(OLD)
-    change(new["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"])
+    change(new["spec"]["versions"][version]["schema"]["openAPIV3Schema"]["properties"]["spec"])
     return breaks(OLD, new)
 
 
@@ -135,8 +135,17 @@ def test_a_schema_that_accepts_more_is_compatible(name: str) -> None:
     assert changed(WIDER[name]) == []
 
 
+@pytest.mark.parametrize("name", NARROWER)
+def test_a_later_version_that_accepts_less_is_incompatible_too(name: str) -> None:
+    change, sentence = NARROWER[name]
+
+    (broken,) = changed(change, version=1)
+
+    assert broken.startswith(f"v1beta1.spec{sentence}")
+
+
 RENAMED: dict[str, tuple[Callable[[Json], object], str]] = {
-    "version gone": (lambda spec: spec["versions"][0].update(name="v1beta1"), "version v1alpha1 is gone"),
+    "version gone": (lambda spec: spec["versions"].pop(), "version v1beta1 is gone"),
     "not served": (lambda spec: spec["versions"][0].update(served=False), "version v1alpha1 is no longer served"),
     "no status": (
         lambda spec: spec["versions"][0].update(subresources={}),
@@ -157,8 +166,65 @@ def test_a_resource_under_another_name_or_version_is_incompatible(name: str) -> 
     assert breaks(OLD, new) == [sentence]
 
 
-def test_a_second_version_beside_the_first_is_compatible() -> None:
+def test_a_version_beside_the_others_is_compatible() -> None:
     new = deepcopy(OLD)
-    new["spec"]["versions"].insert(0, {**OLD["spec"]["versions"][0], "name": "v1beta1"})
+    new["spec"]["versions"].append({**OLD["spec"]["versions"][1], "name": "v1"})
 
     assert breaks(OLD, new) == []
+
+
+def with_stored(name: str, *versions: str) -> Json:
+    """A CRD that serves these versions and stores one of them."""
+    crd = deepcopy(OLD)
+    schema = OLD["spec"]["versions"][0]
+    crd["spec"]["versions"] = [{**schema, "name": each, "storage": each == name} for each in versions]
+    return crd
+
+
+def test_a_release_stores_only_what_the_one_before_serves() -> None:
+    first, second = with_stored("v1alpha1", "v1alpha1"), with_stored("v1beta1", "v1alpha1", "v1beta1")
+
+    assert breaks(first, second) == [
+        "version v1beta1 is stored, which the last release does not serve: nobody could step back to it"
+    ]
+    assert breaks(OLD, second) == []
+
+
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize(
+    ("change", "keyword"),
+    [
+        (lambda version: qubits(spec_of(version)).update(maximum=50), "schema"),
+        (lambda version: spec_of(version)["properties"].update(color={"type": "string"}), "schema"),
+        (lambda version: version["additionalPrinterColumns"].pop(), "additionalPrinterColumns"),
+        (lambda version: version.update(subresources={}), "subresources"),
+        (lambda version: version.update(selectableFields=[]), "selectableFields"),
+    ],
+    ids=["wider", "a field more", "a column less", "no status", "a keyword more"],
+)
+def test_versions_that_are_not_equal_lose_something_at_a_conversion(
+    number: int, change: Callable[[Json], object], keyword: str
+) -> None:
+    crd = deepcopy(OLD)
+    change(crd["spec"]["versions"][number])
+
+    assert inequalities(crd) == [f"{keyword} of v1beta1 is not that of v1alpha1"]
+
+
+def spec_of(version: Json) -> Json:
+    found: Json = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    return found
+
+
+def test_a_conversion_by_a_webhook_is_not_what_is_checked_here() -> None:
+    crd = deepcopy(OLD)
+    crd["spec"]["conversion"] = {"strategy": "Webhook"}
+
+    assert inequalities(crd) == ["the conversion is Webhook, and these checks are for None"]
+
+
+def test_a_version_may_be_deprecated_before_another() -> None:
+    crd = deepcopy(OLD)
+    crd["spec"]["versions"][0] |= {"deprecated": True, "deprecationWarning": "write v1beta1"}
+
+    assert (inequalities(crd), breaks(OLD, crd)) == ([], [])

@@ -67,7 +67,8 @@ def test_a_crd_that_accepts_less_is_no_release(copy: Path) -> None:
     add_news(copy)
     path = copy / "crds/quantumtrainingjobs.quantumtraining.dev.yaml"
     crd = yaml.safe_load(path.read_text())
-    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"].pop("suspend")
+    for version in crd["spec"]["versions"]:
+        version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"].pop("suspend")
     path.write_text(yaml.safe_dump(crd))
 
     code, said = release(copy, "prepare", "99.0.1")

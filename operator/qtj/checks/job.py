@@ -16,7 +16,7 @@ from qtj.rules.mistakes import NO_NAME, NO_SPEC, Mistake, Path, causes, mistake_
 from qtj.terminal.collect import map_with_errors
 from qtj.terminal.errors import InputError
 from qtj_operator.api.crd import crd
-from qtj_operator.api.names import API_VERSION, KIND, MAX_NAME_LENGTH, NAME_PATTERN
+from qtj_operator.api.names import API_VERSIONS, KIND, MAX_NAME_LENGTH, NAME_PATTERN
 from qtj_operator.api.reading import MAPPING, NO_SUCH_FIELD, TEXT, faults
 from qtj_operator.api.spec import Spec
 from qtj_operator.api.spelling import meant
@@ -78,9 +78,9 @@ def job_mistakes(document: Document) -> Iterator[str]:
 def _all_mistakes(manifest: Mapping[str, Any]) -> Iterator[Mistake]:
     for name in sorted(set(manifest) - _TOP):
         yield (name,), NO_SUCH_FIELD + meant(name, _TOP)
-    for name, value in (("apiVersion", API_VERSION), ("kind", KIND)):
-        if manifest.get(name) != value:
-            yield (name,), f"it must be {value}"
+    for name, values in (("apiVersion", API_VERSIONS), ("kind", (KIND,))):
+        if manifest.get(name) not in values:
+            yield (name,), f"it must be {' or '.join(reversed(values))}"
     yield from _metadata_mistakes(manifest.get("metadata"))
     spec = manifest.get("spec")
     if isinstance(spec, dict) and spec:

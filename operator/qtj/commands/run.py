@@ -44,7 +44,8 @@ def run(
 ) -> None:
     """Run a job on this machine: pods are processes, the rest is as on a cluster.
 
-    kills it.
+    Each run has a folder of its own. Ctrl-C suspends it, and the next run continues from its last checkpoint. A second
+    Ctrl-C kills its programs.
 
     Exit code: 0 Complete, 1 Failed, 2 bad input, 130 interrupted.
     """

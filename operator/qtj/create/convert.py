@@ -20,7 +20,7 @@ from qtj.terminal.errors import InputError
 from qtj_contract import Env
 from qtj_operator.api.artifacts import Artifacts
 from qtj_operator.api.job import main_container
-from qtj_operator.api.names import API_VERSION, KIND, Role
+from qtj_operator.api.names import KIND, NEWEST_API_VERSION, Role
 from qtj_operator.api.reading import faults
 
 __all__ = ["Converted", "as_yaml", "convert_file"]
@@ -137,7 +137,7 @@ def _converted(document: Document, artifacts: str | None) -> Converted:
     if artifacts is None:
         notes.append(f"{document.where(['spec'])}: a TFJob names no artifacts: put your bucket in place of BUCKET")
     kept = {name: meta[name] for name in ("name", "namespace", "labels", "annotations") if name in meta}
-    job = {"apiVersion": API_VERSION, "kind": KIND, "metadata": kept, "spec": spec}
+    job = {"apiVersion": NEWEST_API_VERSION, "kind": KIND, "metadata": kept, "spec": spec}
     notes += (document.error(("spec", *path), why) for path, why in _remarks(old))
     notes += _remaining_mistakes(document, job)
     return Converted(job, notes)

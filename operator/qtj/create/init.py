@@ -17,7 +17,7 @@ from qtj.files.documents import Document
 from qtj.files.yaml_reader import documents_of, value_of
 from qtj.terminal.errors import InputError
 from qtj_contract.version import installed_version
-from qtj_operator.api.names import NAME_PATTERN
+from qtj_operator.api.names import NAME_PATTERN, NEWEST_API_VERSION
 
 __all__ = ["write_job"]
 
@@ -58,7 +58,7 @@ _JOB = Template("""\
 # $title.
 #     qtj run $name.yaml             trains it on this machine
 #     kubectl apply -f $name.yaml    trains it on a cluster, once artifacts and image are yours
-apiVersion: quantumtraining.dev/v1alpha1
+apiVersion: $api_version
 kind: QuantumTrainingJob
 metadata:
   name: $name
@@ -172,6 +172,7 @@ def _job(options: JobOptions, recipe: _Recipe, name: str, file: str) -> str:
         memory=recipe.memory,
         program=program,
         version=installed_version(),
+        api_version=NEWEST_API_VERSION,
     )
 
 

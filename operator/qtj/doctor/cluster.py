@@ -11,7 +11,7 @@ from qtj.cluster.connection import connected, current_namespace, quiet
 from qtj.doctor.finding import Finding, Level
 from qtj.terminal.text import truncate
 from qtj_operator.api.crd import crd
-from qtj_operator.api.names import GROUP, PLURAL, VERSION
+from qtj_operator.api.names import GROUP, NEWEST_VERSION, PLURAL, VERSIONS
 from qtj_operator.controller.client import ApiError
 
 __all__ = ["cluster"]
@@ -52,7 +52,7 @@ async def _ask() -> Finding:
         if not await _may_create(client.transport, namespace):
             remedy = "ask for the rights of deploy/users"
             return Finding(_CHECK, Level.WARNING, f"{where}: you may not create jobs in {namespace}", remedy)
-        return Finding(_CHECK, Level.OK, f"{where} with {VERSION} jobs, which you may create in {namespace}")
+        return Finding(_CHECK, Level.OK, f"{where} with {NEWEST_VERSION} jobs, which you may create in {namespace}")
 
 
 async def _complaint_of_crd(transport: kubernetes.ApiClient) -> str:
@@ -61,13 +61,12 @@ async def _complaint_of_crd(transport: kubernetes.ApiClient) -> str:
     Not all users may read it, but all see what it serves.
     """
     try:
-        served = await kubernetes.CustomObjectsApi(transport).get_api_resources(GROUP, VERSION)
-        if not any(each.name == PLURAL for each in served.resources):
-            return "without QuantumTrainingJobs"
+        served = [version for version in VERSIONS if await _serves(transport, version)]
+        if NEWEST_VERSION not in served:
+            older = f"with the CRD of an earlier release, which does not serve {NEWEST_VERSION}"
+            return older if served else "without QuantumTrainingJobs"
         found = await kubernetes.ApiextensionsV1Api(transport).read_custom_resource_definition(f"{PLURAL}.{GROUP}")
     except kubernetes.ApiException as problem:
-        if problem.status == _NOT_FOUND:
-            return "without QuantumTrainingJobs"
         if problem.status == _FORBIDDEN:
             return ""
         raise
@@ -75,8 +74,18 @@ async def _complaint_of_crd(transport: kubernetes.ApiClient) -> str:
     return f"with the CRD of another release, which lacks spec.{min(ours - there)}" if ours - there else ""
 
 
+async def _serves(transport: kubernetes.ApiClient, version: str) -> bool:
+    try:
+        served = await kubernetes.CustomObjectsApi(transport).get_api_resources(GROUP, version)
+    except kubernetes.ApiException as problem:
+        if problem.status == _NOT_FOUND:
+            return False
+        raise
+    return any(each.name == PLURAL for each in served.resources)
+
+
 def _fields(definition: Mapping[str, Any]) -> set[str]:
-    version = next(each for each in definition["spec"]["versions"] if each["name"] == VERSION)
+    version = next(each for each in definition["spec"]["versions"] if each["name"] == NEWEST_VERSION)
     return set(version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"])
 
 

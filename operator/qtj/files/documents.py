@@ -15,7 +15,7 @@ from qtj.files.yaml_reader import documents_of, value_of
 from qtj.terminal.collect import map_with_errors
 from qtj.terminal.errors import InputError
 from qtj.terminal.text import visible
-from qtj_operator.api.names import API_VERSION, GROUP, KIND
+from qtj_operator.api.names import API_VERSIONS, GROUP, KIND, NEWEST_API_VERSION
 from qtj_operator.api.reading import dotted
 from qtj_operator.api.spelling import nearest
 
@@ -155,7 +155,7 @@ def _is_job(document: Document) -> bool:
     """Returns whether a document is a job, even when its kind or its apiVersion is misspelt."""
     kind, version = (document.manifest.get(name) for name in ("kind", "apiVersion"))
     ours = isinstance(version, str) and version.partition("/")[0] == GROUP
-    near = nearest(kind, [KIND]) and (version is None or nearest(version, [API_VERSION]))
+    near = nearest(kind, [KIND]) and (version is None or nearest(version, API_VERSIONS))
     return kind == KIND or (kind != _TFJOB and bool(ours or near))
 
 
@@ -190,7 +190,7 @@ def _no_job(path: Path, documents: Sequence[Document]) -> str:
         return tfjob.error(["kind"], f"this is a TFJob: qtj convert {path} makes a {KIND} of it")
     if len(documents) == 1:
         return documents[0].error(["kind"], f"there is no {KIND} in this file: write kind: {KIND}")
-    return f"{display_name(path)}: there is no {KIND} in this file: write one, with apiVersion: {API_VERSION}"
+    return f"{display_name(path)}: there is no {KIND} in this file: write one, with apiVersion: {NEWEST_API_VERSION}"
 
 
 def _object_name(document: Document) -> str:

@@ -12,7 +12,7 @@ from qtj.report.stages import Attempt, Stage, attempts_of, moments_of, stages_of
 from qtj.report.throughput import steady_epochs, throughput
 from qtj.report.training_record import TrainingRecord, training_record
 from qtj.runs.folders import RecordedRun
-from qtj_operator.api.names import API_VERSION, KIND
+from qtj_operator.api.names import KIND, NEWEST_API_VERSION
 
 __all__ = ["RunDetails", "details_of"]
 
@@ -85,4 +85,4 @@ def _in_utc(at: datetime) -> datetime:
 def _manifest(job: Mapping[str, Any]) -> Mapping[str, Any]:
     """Returns a job without what the API server and the operator have added."""
     meta = {key: job["metadata"][key] for key in ("name", "labels", "annotations") if key in job["metadata"]}
-    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": meta, "spec": job["spec"]}
+    return {"apiVersion": NEWEST_API_VERSION, "kind": KIND, "metadata": meta, "spec": job["spec"]}

@@ -1,14 +1,24 @@
 """Generates the CustomResourceDefinition from the models.
 
 A CRD needs a structural schema: no references, no ``anyOf`` with null, no ``additionalProperties: false``. The JSON
-schema of pydantic is converted to that.
+schema of pydantic is converted to that. All versions have the same schema: the API server converts between them by
+writing another apiVersion, without a webhook.
 """
 
 from typing import Any
 
 import yaml
 
-from qtj_operator.api.names import GROUP, KIND, MAX_NAME_LENGTH, NAME_PATTERN, PLURAL, VERSION
+from qtj_operator.api.names import (
+    API_VERSIONS,
+    GROUP,
+    KIND,
+    MAX_NAME_LENGTH,
+    NAME_PATTERN,
+    PLURAL,
+    VERSION,
+    VERSIONS,
+)
 from qtj_operator.api.spec import IMMUTABLE, Spec
 from qtj_operator.api.status import Status
 
@@ -87,16 +97,7 @@ def crd() -> dict[str, Any]:
                 "shortNames": ["qtj"],
                 "categories": ["training"],
             },
-            "versions": [
-                {
-                    "name": VERSION,
-                    "served": True,
-                    "storage": True,
-                    "schema": {"openAPIV3Schema": _object_schema()},
-                    "subresources": {"status": {}},
-                    "additionalPrinterColumns": [dict(column) for column in _COLUMNS],
-                }
-            ],
+            "versions": [_version(name) for name in VERSIONS],
         },
     }
 
@@ -106,19 +107,30 @@ def crd_yaml() -> str:
     return _HEADER + yaml.safe_dump(crd(), sort_keys=False, width=120)
 
 
+def _version(name: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "served": True,
+        "storage": name == VERSION,
+        "schema": {"openAPIV3Schema": _object_schema()},
+        "subresources": {"status": {}},
+        "additionalPrinterColumns": [dict(column) for column in _COLUMNS],
+    }
+
+
 def _object_schema() -> dict[str, Any]:
     return {
         "type": "object",
         "description": "Trains a quantum model on a gang of pods, stores its weights and runs inference with them.",
         "required": ["spec"],
         "properties": {
-            "apiVersion": {"type": "string", "description": f"{GROUP}/{VERSION}"},
+            "apiVersion": {"type": "string", "description": " or ".join(API_VERSIONS)},
             "kind": {"type": "string", "description": KIND},
             "metadata": {"type": "object"},
             "spec": _structural(Spec),
             "status": {**_structural(Status), "default": dict(_UNSEEN)},
         },
-        "x-kubernetes-validations": [*_NAME_RULES, *_IMMUTABLE],
+        "x-kubernetes-validations": [dict(rule) for rule in (*_NAME_RULES, *_IMMUTABLE)],
     }
 
 

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 __all__ = [
     "API_VERSION",
+    "API_VERSIONS",
     "GROUP",
     "KIND",
     "LABEL_ATTEMPT",
@@ -20,8 +21,11 @@ __all__ = [
     "MAX_NAME_LENGTH",
     "MAX_REPLICAS",
     "NAME_PATTERN",
+    "NEWEST_API_VERSION",
+    "NEWEST_VERSION",
     "PLURAL",
     "VERSION",
+    "VERSIONS",
     "Role",
     "child_labels",
     "inference_name",
@@ -32,8 +36,23 @@ __all__ = [
 ]
 
 GROUP = "quantumtraining.dev"
+
 VERSION = "v1alpha1"
+"""What etcd stores, what the operator reads and writes, and what owner references name.
+
+Every release of the CRD serves it, so an operator works with the CRD of the release before or after its own. A release
+that stores another version could not be stepped back from: the API server refuses a CRD without a version that it has
+stored."""
 API_VERSION = f"{GROUP}/{VERSION}"
+
+NEWEST_VERSION = "v1beta1"
+"""What users write, and what the command writes for them."""
+NEWEST_API_VERSION = f"{GROUP}/{NEWEST_VERSION}"
+
+VERSIONS = (VERSION, NEWEST_VERSION)
+"""All versions that the CRD serves, the oldest first. They have one schema, so no webhook converts between them."""
+API_VERSIONS = (API_VERSION, NEWEST_API_VERSION)
+
 KIND = "QuantumTrainingJob"
 PLURAL = "quantumtrainingjobs"
 

@@ -4,13 +4,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from qtj_operator.api.crd import crd
+from qtj_operator.api.names import API_VERSION, NEWEST_API_VERSION
 
 __all__ = ["reference"]
 
-_HEADER = """# API reference: QuantumTrainingJob (quantumtraining.dev/v1alpha1)
+_HEADER = f"""# API reference: QuantumTrainingJob ({NEWEST_API_VERSION})
 
-Generated from operator/qtj_operator/api/{spec,status}.py by `make crds`. Do not edit. The same text is in
-`kubectl explain qtj --recursive`.
+Generated from operator/qtj_operator/api/{{spec,status}}.py by `make crds`. Do not edit. The same text is in
+`kubectl explain qtj --recursive`. {API_VERSION} has the same fields:
+[versions of the API](../operations.md#versions-of-the-api).
 """
 
 

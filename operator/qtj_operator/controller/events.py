@@ -4,7 +4,7 @@ import hashlib
 from datetime import datetime
 
 from qtj_contract.timestamps import rfc3339
-from qtj_operator.api.names import API_VERSION, KIND, MANAGED_BY
+from qtj_operator.api.names import KIND, MANAGED_BY, NEWEST_API_VERSION
 from qtj_operator.controller.client import ApiError, Client, Object, Resource
 from qtj_operator.core.decision import Event
 
@@ -39,7 +39,7 @@ def _manifest(raw: Object, event: Event, now: datetime) -> Object:
         "kind": "Event",
         "metadata": {"name": f"{meta['name']}.{digest}", "namespace": meta["namespace"]},
         "involvedObject": {
-            "apiVersion": API_VERSION,
+            "apiVersion": NEWEST_API_VERSION,  # `kubectl events --for=qtj/NAME` asks for the newest that is served
             "kind": KIND,
             "name": meta["name"],
             "namespace": meta["namespace"],

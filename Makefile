@@ -21,8 +21,9 @@ QUIET := $(shell [ -t 2 ] || echo -q)
 # Tests side by side: more than four TensorFlow programs at once would fill a laptop's memory.
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 
-# What tests run of Debian, each in a package of its name.
-PROGRAMS := shellcheck zsh fish mandoc
+# Installs the Debian package $(2) unless one of the programs $(1) is here. Tests that need it name what is missing.
+debian = command -v $(1) > /dev/null || ! command -v apt-get > /dev/null \
+  || { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(2); } > /dev/null 2>&1 || [ -z "$${CI:-}" ]
 
 # kubectl and the kubeconfig of the test cluster, for the targets that talk to it.
 IN_CLUSTER = eval "$$($(CLUSTER) env)" &&
@@ -106,8 +107,8 @@ types: $(STAMP) ## Static types
 .PHONY: unit
 unit: $(STAMP) ## Tests of the operator and of the tooling
 	@$(CLUSTER) tools || [ -z "$${CI:-}" ]
-	@which $(PROGRAMS) > /dev/null 2>&1 || ! command -v apt-get > /dev/null \
-	  || { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(PROGRAMS); } > /dev/null 2>&1 || [ -z "$${CI:-}" ]
+	@for name in shellcheck zsh fish mandoc; do $(call debian,$$name,$$name); done
+	@$(call debian,chromium google-chrome chromium-browser,chromium)
 	@$(MAKE) .venv-docs/installed || [ -z "$${CI:-}" ]
 	$(PYTEST) -m "not slow" --ignore=tests/trainer
 
@@ -273,4 +274,4 @@ requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (UPGRADE=--upgra
 
 .PHONY: clean
 clean: ## Remove the virtual environment and tool caches
-	rm -rf $(VENV) .venv-bench .venv-docs .venv-gpu .venv-release site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-bench .venv-docs .venv-gpu .venv-release site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis test-output

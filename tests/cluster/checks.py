@@ -36,6 +36,7 @@ DEBIAN_PACKAGES: Mapping[str, str] = {  # what we look for -> the package that h
     "skopeo": "skopeo",
     "/usr/lib/cni/bridge": "containernetworking-plugins",
     "promtool": "prometheus",
+    "chromium": "chromium",
 }
 COLD_GIB = 15  # sources, compilers' output and images, the first time
 GIB = 2**30

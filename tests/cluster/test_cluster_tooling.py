@@ -151,7 +151,7 @@ def test_an_unknown_image_is_refused_with_the_names_that_exist() -> None:
     ended = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2])
 
     assert ended.returncode == 2
-    assert "there is no image trainr: choose from gcs-emulator, operator, trainer" in ended.stderr
+    assert "there is no image trainr: choose from gcs-emulator, operator, tensorboard, trainer" in ended.stderr
 
 
 def test_every_component_can_be_recognised_as_ours_when_its_pid_file_is_lost() -> None:

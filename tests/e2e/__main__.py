@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from tests.e2e import (
     admission,
     bad_input,
+    browser,
     chaos,
     gangs,
     gitops,
@@ -59,6 +60,7 @@ TOGETHER: Mapping[str, Scenario] = {
     "shared-service": shared_service,
     "tutorial": tutorial.run,
     "tensorboard": tensorboard.run,
+    "browser": browser.run,
     "terminal": followed,
 }
 CLUSTER: Mapping[str, Scenario] = {

@@ -1,9 +1,6 @@
 """TensorBoard of a job: it shows the curves of the training, and outlives it."""
 
 import json
-import signal
-import subprocess
-import sys
 import time
 from contextlib import suppress
 from typing import Any
@@ -11,9 +8,9 @@ from urllib.request import urlopen
 
 import yaml
 
-from tests.controller.apiserver import free_port
 from tests.e2e.checks import Checks
-from tests.e2e.kubectl import ROOT, KubectlError, exists, get, kubectl, wait_until
+from tests.e2e.forwarded import forwarded
+from tests.e2e.kubectl import ROOT, exists, get, kubectl, wait_until
 from tests.e2e.trial import BUCKET
 from tests.e2e.world import World
 
@@ -22,7 +19,6 @@ __all__ = ["run"]
 JOB = "boarded"
 BOARD = f"{JOB}-tensorboard"
 LABEL = "quantumtraining.dev/tensorboard"
-QTJ = (sys.executable, "-m", "qtj")
 
 
 def run(checks: Checks, world: World) -> None:
@@ -99,21 +95,12 @@ def _patch(world: World, board: dict[str, Any] | None) -> None:
 
 def _shows_curves(world: World) -> bool:
     """Tells whether a user sees the curve of the loss."""
-    port = free_port()
-    command = [*QTJ, "tensorboard", JOB, "-n", world.namespace, f"--port={port}"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as forwarded:
-        assert forwarded.stdout is not None
-        assert forwarded.stderr is not None
-        if not forwarded.stdout.readline():
-            raise KubectlError(f"qtj tensorboard has ended: {forwarded.stderr.read()}")
-        try:
-            return wait_until("TensorBoard has read the curves", lambda: _has_loss(port), 300) >= 0
-        finally:
-            forwarded.send_signal(signal.SIGINT)
+    with forwarded(JOB, world.namespace) as address:
+        return wait_until("TensorBoard has read the curves", lambda: _has_loss(address), 300) >= 0
 
 
-def _has_loss(port: int) -> bool:
-    with suppress(OSError), urlopen(f"http://127.0.0.1:{port}/data/plugin/scalars/tags", timeout=30) as answer:
+def _has_loss(address: str) -> bool:
+    with suppress(OSError), urlopen(f"{address}data/plugin/scalars/tags", timeout=30) as answer:
         return any(name.endswith("/train") and "loss" in tags for name, tags in json.load(answer).items())
     return False
 

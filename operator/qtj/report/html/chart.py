@@ -14,10 +14,15 @@ __all__ = ["COLORS", "Curve", "Mark", "curve_chart", "scatter_chart"]
 COLORS = 6
 """How many colours for curves the style sheet has."""
 
-_WIDTH, _HEIGHT = 440, 270
-_LEFT, _RIGHT, _TOP, _BOTTOM = 66, 428, 12, 226
+_WIDTH, _HEIGHT = 440, 276
+_LEFT, _RIGHT, _TOP, _BOTTOM = 66, 422, 12, 226
 _DOTTED_POINTS = 60
 """Up to so many points, each has a dot that shows its numbers."""
+
+_MARK_LINE, _MARK_LINES = 18, 4
+"""The distance of the lines for names of marks, and how many there are."""
+_LETTER = 10.0
+"""The width of a letter on a phone, where they are largest."""
 
 Point = tuple[float, float]
 
@@ -66,7 +71,7 @@ def curve_chart(title: str, curves: Sequence[Curve], marks: Sequence[Mark] = ())
     values = [value for curve in curves for _, value in curve.known]
     frame = _Frame(epoch_axis(min(epochs), max(epochs)), axis_of(values))
     drawn = [shape for curve in curves for shape in _curve_shapes(frame, curve)]
-    shapes = [*frame.shapes("epoch", title.lower()), *_mark_shapes(frame, marks), *drawn]
+    shapes = [*frame.shapes("epoch", title.lower()), *drawn, *_mark_shapes(frame, marks)]
     legend = [_legend_entry(curve) for curve in curves]
     return _figure(title, shapes, *legend, label=f"{title} over the epochs")
 
@@ -120,10 +125,10 @@ class _Frame:
         for tick in self.x.ticks:
             x = f"{self.left(tick):.1f}"
             yield node("line", x1=x, x2=x, y1=_BOTTOM, y2=_BOTTOM + 5, class_="axis")
-            yield node("text", self.x.text(tick), x=x, y=_BOTTOM + 19, text_anchor="middle")
+            yield node("text", self.x.text(tick), x=x, y=_BOTTOM + 8, dy="1em", text_anchor="middle")
         yield node("line", x1=_LEFT, x2=_RIGHT, y1=_BOTTOM, y2=_BOTTOM, class_="axis")
         yield node("text", x_label, x=(_LEFT + _RIGHT) / 2, y=_HEIGHT - 6, text_anchor="middle", class_="name")
-        turned = f"translate(13 {(_TOP + _BOTTOM) / 2}) rotate(-90)"
+        turned = f"translate(17 {(_TOP + _BOTTOM) / 2}) rotate(-90)"
         yield node("text", y_label, transform=turned, text_anchor="middle", class_="name")
 
 
@@ -148,17 +153,33 @@ def _pieces(curve: Curve) -> Iterator[Sequence[Point]]:
 
 
 def _mark_shapes(frame: _Frame, marks: Sequence[Mark]) -> Iterator[Element]:
+    taken: list[tuple[int, float, float]] = []
     for mark in marks:
         x = frame.left(mark.at)
         yield node("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=_TOP, y2=_BOTTOM, class_="mark")
-        is_right = x > (_LEFT + _RIGHT) / 2
-        side, anchor = (-5, "end") if is_right else (5, "start")
-        yield node("text", mark.name, x=f"{x + side:.1f}", y=_TOP + 10, text_anchor=anchor, class_="name")
+        width = _LETTER * len(mark.name)
+        is_left = x + width > _RIGHT
+        side, anchor = (-5, "end") if is_left else (5, "start")
+        begin, end = (x - width, x) if is_left else (x, x + width)
+        line = _free_line(taken, begin, end)
+        if line is not None:
+            taken.append((line, begin, end))
+            y = _TOP + 15 + _MARK_LINE * line
+            yield node("text", mark.name, x=f"{x + side:.1f}", y=y, text_anchor=anchor, class_="name")
+
+
+def _free_line(taken: Sequence[tuple[int, float, float]], begin: float, end: float) -> int | None:
+    """Returns the first line on which a name overlaps no other; None if there is none."""
+    overlapped = {line for line, left, right in taken if begin < right and left < end}
+    return next((line for line in range(_MARK_LINES) if line not in overlapped), None)
 
 
 def _legend_entry(curve: Curve) -> Element:
-    sample = node("line", x1=0, x2=22, y1=5, y2=5, class_=curve.style)
-    return node("span", node("svg", sample, viewBox="0 0 22 10", width=22, height=10, aria_hidden="true"), curve.name)
+    sample = (
+        node("line", x1=0, x2=22, y1=5, y2=5, class_=curve.style),
+        node("circle", cx=11, cy=5, r=2.5, class_=curve.style),
+    )
+    return node("span", node("svg", *sample, viewBox="0 0 22 10", width=22, height=10, aria_hidden="true"), curve.name)
 
 
 def _figure(title: str, shapes: Sequence[Element], *legend: Element, label: str) -> Element:

@@ -16,19 +16,24 @@ __all__ = ["attempts_section", "time_section"]
 _COLORS = {"training": 0, "inferring": 2, "restarting": 1, "suspended": 5, "failed": 3}
 _PREPARING = 4
 """The colour of all other stages, such as starting."""
+_SHADES = (1.0, 0.45, 0.75, 0.3, 0.6)
 
 
 def time_section(stages: Sequence[Stage]) -> Element:
     """Returns the time of each stage, as a bar and as a table."""
     total = sum(each.seconds for each in stages)
-    bar = [node("span", style=f"flex-grow: {each.seconds:.0f}", class_=_color(each)) for each in stages]
+    looks = [_look(each, place) for place, each in enumerate(stages)]
+    bar = [
+        node("span", node("span", **look), style=f"flex-grow: {each.seconds:.0f}")
+        for each, look in zip(stages, looks, strict=True)
+    ]
     rows = [
         (
-            node("span", node("i", class_=_color(each), aria_hidden="true"), each.name),
+            node("span", node("i", **look, aria_hidden="true"), each.name),
             duration(each.seconds),
             share(each.seconds / total),
         )
-        for each in stages
+        for each, look in zip(stages, looks, strict=True)
     ]
     return section(
         "Time",
@@ -64,5 +69,9 @@ def _failure_table(failures: Sequence[Failure]) -> Element:
     return table(("Failed replica", "Attempt", "Exit code", "Reason", "Message"), rows, numbers=(1, 2))
 
 
-def _color(stage: Stage) -> str:
-    return f"b{_COLORS.get(stage.name, _PREPARING)}"
+def _look(stage: Stage, place: int) -> dict[str, str]:
+    """Returns colour and shade of a stage; those that share a colour differ in their shade."""
+    known = _COLORS.get(stage.name)
+    if known is not None:
+        return {"class_": f"b{known}"}
+    return {"class_": f"b{_PREPARING}", "style": f"opacity: {_SHADES[place % len(_SHADES)]}"}

@@ -30,19 +30,22 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Child]], *, numbers: 
     Args:
         headings: The names of the columns.
         rows: The rows, as long as the headings.
-        numbers: The columns of numbers, which are aligned to the right.
+        numbers: The columns of numbers, which are aligned to the right. If the last column is none of them, it has
+            sentences, and on a phone it is below the others.
     """
     classes = ["number" if column in numbers else None for column in range(len(headings))]
     head = node(
         "tr", *(node("th", name, scope="col", class_=kind) for name, kind in zip(headings, classes, strict=True))
     )
     body = [_row(row, classes) for row in rows]
-    return _scrolled(node("table", node("thead", head), node("tbody", *body)))
+    prose = {"class_": "prose", "style": f"--columns: {len(headings) - 1}"} if classes[-1] is None else {}
+    return _scrolled(node("table", node("thead", head), node("tbody", *body), **prose))
 
 
 def listing(text: str, name: str) -> Element:
     """Returns text of fixed width, such as a file, that can be scrolled if it is too large."""
-    return node("pre", text, tabindex="0", role="region", aria_label=name)
+    columns = max(map(len, text.splitlines()), default=1)
+    return node("pre", text, tabindex="0", role="region", aria_label=name, style=f"--columns: {columns}")
 
 
 def _row(cells: Sequence[Child], classes: Sequence[str | None]) -> Element:

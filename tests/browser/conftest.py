@@ -1,0 +1,20 @@
+import os
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser.chromium import browser as started
+from tests.browser.chromium import find_program
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A browser; without one the test is skipped, or fails where everything must run."""
+    if not find_program():
+        sentence = "there is no browser: apt-get install chromium"
+        if os.environ.get("CI") == "true":
+            pytest.fail(sentence)
+        pytest.skip(sentence)
+    with started() as found:
+        yield found

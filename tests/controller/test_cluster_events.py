@@ -33,6 +33,17 @@ def test_events_of_a_job_its_pods_and_its_inference_are_shown_in_their_order(pla
     ]
 
 
+def test_a_long_name_leaves_the_columns_in_line(place: Place) -> None:
+    name = f"{'q' * 40}-worker-0"
+    uid = place.job("q" * 40)
+    place.event("Pod", name, lastTimestamp=LATER, message="the message")
+    place.event("QuantumTrainingJob", "q" * 40, uid, lastTimestamp=LATER, message="the message")
+
+    heading, *lines = place.qtj("events", "q" * 40).stdout.splitlines()
+
+    assert [line.index("the message") for line in lines] == [heading.index("MESSAGE")] * 2
+
+
 def test_events_of_an_earlier_job_of_the_name_are_left_out(place: Place) -> None:
     place.event("Pod", "qcnn-worker-0", reason="Killing", lastTimestamp="2020-01-01T12:00:00Z")
     place.event("QuantumTrainingJob", "qcnn", "uid-of-an-earlier-job", lastTimestamp=LATER)

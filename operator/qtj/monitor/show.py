@@ -20,7 +20,8 @@ from qtj_operator.controller.client import Object
 __all__ = ["EventsSeen", "show_board", "show_events", "show_status"]
 
 _CODES = {"Complete": COMPLETE, "Failed": FAILED, "Interrupted": INTERRUPTED}
-_EVENT_FORM = "{:<12} {:<8} {:<22} {:<32} {}"
+_EVENT_WIDTHS = (12, 8, 22, 32)
+"""Of the columns of events, where nothing so far is longer; the last column has the rest of the line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +107,17 @@ async def show_events(
     if not seen.events and not follow:
         print_stdout(empty)
         return
-    reader = Reader()
+    reader, widths = Reader(), _widths(seen)
     if form is None:
-        print_text(reader.console, _EVENT_FORM.format(*EVENT_HEADINGS), "bold")
+        print_text(reader.console, _row(EVENT_HEADINGS, widths), "bold")
     known: set[str] = set()
     while True:
         for event in _new(seen.events, known):
             if form:
                 write_document(event, form, _name)
             else:
-                _print_event(reader, event, seen.now)
+                style = "yellow" if event.get("type") == "Warning" else ""
+                print_text(reader.console, _row(event_cells(event, seen.now), widths), style)
         if not follow or seen.is_over or reader.is_gone:
             return
         await asyncio.sleep(PERIOD_SECONDS)
@@ -131,9 +133,14 @@ def _new(events: Sequence[Object], known: set[str]) -> Iterator[Object]:
             yield event
 
 
-def _print_event(reader: Reader, event: Object, now: datetime) -> None:
-    style = "yellow" if event.get("type") == "Warning" else ""
-    print_text(reader.console, _EVENT_FORM.format(*event_cells(event, now)).rstrip(), style)
+def _widths(seen: EventsSeen) -> Sequence[int]:
+    rows = [event_cells(event, seen.now) for event in seen.events]
+    return [max([least, *(len(row[column]) for row in rows)]) for column, least in enumerate(_EVENT_WIDTHS)]
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    *columns, last = cells
+    return " ".join([*map(str.ljust, columns, widths), last]).rstrip()
 
 
 def _name(event: Object) -> str:

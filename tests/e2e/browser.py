@@ -23,7 +23,7 @@ from tests.e2e.world import World
 __all__ = ["run"]
 
 _JOB = "browsed"
-_EPOCHS = 1200
+_EPOCHS = 600
 """Long enough that the job still trains when TensorBoard is ready."""
 _MOUNTED = "/artifacts"
 _TRAINED_SECONDS = 1200

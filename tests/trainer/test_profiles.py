@@ -92,6 +92,7 @@ def test_profiles_of_both_workers_change_nothing_of_their_training(trainer: Trai
     assert ended_well(watched).weights.sha256 == expected.weights.sha256
 
 
+@pytest.mark.slow
 @compiled
 def test_profiles_of_both_workers_change_nothing_of_their_program(trainer: Trainer, tmp_path: Path) -> None:
     program = tmp_path / "program.py"

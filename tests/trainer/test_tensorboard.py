@@ -76,6 +76,7 @@ def test_tensorboard_shows_the_curves_of_a_training(board: TensorBoard) -> None:
         assert 0 < loss < 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(compiler() is None, reason="needs a C compiler")
 def test_tensorboard_takes_a_profile_of_both_workers(
     board: TensorBoard, workers: list[Process], tmp_path: Path

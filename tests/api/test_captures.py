@@ -65,6 +65,15 @@ def test_a_capture_that_breaks_a_rule_is_refused_in_one_sentence(capture: dict[s
     assert refusal(capture) == sentence
 
 
+@pytest.mark.parametrize("start", [{"epoch": 2}, {"step": 9}, {"elapsed": "10m"}], ids=["epoch", "step", "elapsed"])
+def test_two_captures_with_one_start_are_refused(start: dict[str, Any]) -> None:
+    """Both would be stored in one folder."""
+    assert refusal({**start, "steps": 2}, {"epoch": 1}, {**start, "duration": "2s"}) == (
+        "spec.profiler.captures: two captures have the same start, which names the folder of a profile: change one of"
+        " them"
+    )
+
+
 def test_a_job_has_a_few_captures_only() -> None:
     assert "spec.profiler.captures" in refusal(*({"step": number} for number in range(1, MOST_CAPTURES + 2)))
 

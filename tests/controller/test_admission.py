@@ -69,6 +69,10 @@ def test_every_example_is_accepted(api_server: ApiServer, namespace: str, exampl
         ({"suspend": "yes"}, "spec.suspend in body must be of type boolean"),
         ({"managedBy": ""}, "spec.managedBy in body should be at least 1 chars long"),
         ({"replicaSpecs": {"PS": {}}}, "name at least one role: Worker or Chief"),
+        (
+            {"profiler": {"captures": [{"epoch": 2, "steps": 2}, {"step": 1}, {"epoch": 2, "duration": "2s"}]}},
+            "two captures have the same start",
+        ),
         ({"replicaSpecs": {"Worker": {}, "Evaluator": {"replicas": 2}}}, "a job has at most one Evaluator"),
         (
             {"strategy": "ParameterServer", "replicaSpecs": {"Chief": {}, "Worker": {}}},
@@ -115,6 +119,7 @@ def test_a_mistake_is_refused_with_a_sentence(
         {"strategy": "Mirrored", "replicaSpecs": {"Chief": {}, "Evaluator": {}}},
         {"strategy": "None", "replicaSpecs": {"PS": {}, "Worker": {"replicas": 2}}},
         {"suspend": True},
+        {"profiler": {"captures": [{"epoch": 2}, {"step": 2}, {"elapsed": "2s"}, {"epoch": 3}, {"elapsed": "3s"}]}},
         {"artifacts": {"uri": "gs://bucket/run", "weights": "..weights/w..h5"}},
         {"artifacts": {"uri": "gs://bucket/run", "weights": "file:///mnt/w.h5"}},
         {"inference": {"requireWeights": True, "activeDeadlineSeconds": 60, "template": a_template()}},

@@ -234,3 +234,14 @@ async def test_suspension_stops_its_pod_and_resuming_starts_it(lab: Lab) -> None
 
     assert suspended == 0
     assert lab.cluster.store.find(Resource.DEPLOYMENTS, "lab", BOARD)["spec"]["replicas"] == 1
+
+
+async def test_what_the_user_asks_for_waits_for_no_pause_of_a_repair(lab: Lab) -> None:
+    await running(lab, tensorboard={})
+    replicas = []
+    for suspend in (True, False, True):
+        await lab.edits(suspend=suspend)
+        await lab.settles()
+        replicas.append(lab.cluster.store.find(Resource.DEPLOYMENTS, "lab", BOARD)["spec"]["replicas"])
+
+    assert replicas == [0, 1, 0]

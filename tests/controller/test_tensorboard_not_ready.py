@@ -91,6 +91,31 @@ async def test_a_pod_that_another_one_replaces_explains_nothing(lab: Lab) -> Non
     assert await board(lab) == {"url": URL, "ready": False}
 
 
+async def test_a_pod_that_was_evicted_explains_nothing(lab: Lab) -> None:
+    """It stays in sight until the garbage collector of pods deletes it, and another one has taken its place."""
+    await running(lab, tensorboard={})
+    await pod_waits(lab, "CrashLoopBackOff", exitCode=137, reason="Error", message="stopped")
+    pod = lab.cluster.store.find(Resource.PODS, "lab", f"{BOARD}-x")
+    lab.cluster.edit(Resource.PODS, "lab", f"{BOARD}-x", status={**pod["status"], "phase": "Failed"})
+    await lab.settles()
+
+    assert await board(lab) == {"url": URL, "ready": False}
+
+
+async def test_the_end_of_a_sidecar_is_not_that_of_tensorboard(lab: Lab) -> None:
+    await running(lab, tensorboard={})
+    await pod_waits(lab, "CrashLoopBackOff", exitCode=1, reason="Error", message="no certificate")
+    pod = lab.cluster.store.find(Resource.PODS, "lab", f"{BOARD}-x")
+    (container,) = pod["status"]["containerStatuses"]
+    status = {**pod["status"], "containerStatuses": [{**container, "name": "linkerd-proxy"}]}
+    lab.cluster.edit(Resource.PODS, "lab", f"{BOARD}-x", status=status)
+    await lab.settles()
+
+    found = await board(lab)
+    assert found is not None
+    assert found["message"].startswith(f"{BOARD}-x cannot start (CrashLoopBackOff)")
+
+
 async def test_a_quota_that_keeps_its_pod_away_is_reported(lab: Lab) -> None:
     await running(lab, tensorboard={})
     denied = {"type": "ReplicaFailure", "status": "True", "message": "pods is forbidden: exceeded quota"}

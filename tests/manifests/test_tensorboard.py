@@ -86,6 +86,31 @@ def test_artifacts_on_a_volume_need_no_variable() -> None:
     assert "envFrom" not in built
 
 
+def on_volume(**mount: Any) -> Job:
+    """A job with the artifacts on a volume that is mounted in this way."""
+    template = a_template(
+        a_container(env=[GCS, {"name": "TEAM", "value": "blue"}], volumeMounts=[{"name": "lab", **mount}]),
+        volumes=[{"name": "lab", "persistentVolumeClaim": {"claimName": "lab"}}],
+    )
+    return board(template=template, artifacts={"uri": f"file://{mount['mountPath'].rstrip('/')}/qcnn"})
+
+
+@pytest.mark.parametrize("path", ["/tmp", "/tmp/"])
+def test_artifacts_in_the_folder_of_temporary_files_stay_there(path: str) -> None:
+    built = container(on_volume(mountPath=path))
+
+    mounts = {mount["name"]: mount["mountPath"] for mount in built["volumeMounts"]}
+    assert mounts == {"lab": path, "tensorboard-tmp": "/tensorboard-tmp"}, "a path can be mounted once"
+    assert built["env"] == [{"name": name, "value": "/tensorboard-tmp"} for name in ("HOME", "TMPDIR")]
+
+
+def test_a_variable_in_the_path_of_a_mount_comes_with_it() -> None:
+    built = container(on_volume(mountPath="/mnt/lab", subPathExpr="teams/$(TEAM)"))
+
+    assert built["volumeMounts"][0]["subPathExpr"] == "teams/$(TEAM)"
+    assert built["env"][1:] == [{"name": "TEAM", "value": "blue"}]
+
+
 @pytest.mark.parametrize("where", ["pod", "container"])
 def test_it_never_runs_as_root(where: str) -> None:
     as_root = {"securityContext": {"runAsUser": 0, "runAsNonRoot": False, "runAsGroup": 7}}

@@ -105,6 +105,28 @@ def test_a_capture_that_never_started_is_reported(replica: Replica, caplog: pyte
     assert caplog.messages == ["profile step-50: the training ended before it started"]
 
 
+@pytest.mark.parametrize("late", [Capture(step=7), Capture(epoch=3)], ids=["step", "epoch"])
+def test_a_capture_after_the_last_step_stores_no_profile_without_steps(
+    replica: Replica, tmp_path: Path, late: Capture
+) -> None:
+    train(replica, [late], steps=6)
+
+    assert states(replica) == {late.name: "Failed"}
+    assert errors(replica) == ["the training ended before it started"]
+    assert not (tmp_path / LOGS / late.name).exists()
+
+
+def test_an_attempt_that_ends_sooner_keeps_the_profile_of_the_one_before(replica: Replica, tmp_path: Path) -> None:
+    train(replica, [Capture(elapsed="0s", steps=1)], steps=2)
+    profile = contract.CaptureRecord("elapsed-1h", "Stored", f"{LOGS}/elapsed-1h")
+    (tmp_path / LOGS / "elapsed-0s").rename(tmp_path / LOGS / "elapsed-1h")
+    later = Replica.join(replica.environment, Stop(), str(tmp_path))
+
+    train(later, [Capture(elapsed="1h")], 4, Position(2))
+
+    assert later.telemetry.captures == (profile,)
+
+
 def test_a_trace_that_is_running_already_ends_no_training(replica: Replica, tmp_path: Path) -> None:
     """As when TensorBoard takes one at this moment."""
     tf.profiler.experimental.start(str(tmp_path / "other"))

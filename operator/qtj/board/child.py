@@ -1,5 +1,6 @@
 """A program that serves TensorBoard's page until Ctrl-C: TensorBoard itself, or kubectl."""
 
+import asyncio
 import signal
 import subprocess
 import tempfile
@@ -7,9 +8,8 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import IO
-from urllib.error import HTTPError
-from urllib.request import urlopen
 
+from qtj.local.http import get
 from qtj.terminal.errors import InputError
 from qtj.terminal.streams import print_stdout
 
@@ -52,12 +52,10 @@ def serve(command: Sequence[str], program: str, ready: Callable[[], bool], sente
 def answers(address: str) -> bool:
     """Tells whether an HTTP server answers, whatever it answers."""
     try:
-        with urlopen(address, timeout=1):  # noqa: S310  always http://127.0.0.1
-            return True
-    except HTTPError:
-        return True
+        asyncio.run(get(address, timeout=1))
     except OSError:
         return False
+    return True
 
 
 def _await(process: subprocess.Popen[bytes], program: str, ready: Callable[[], bool], output: IO[str]) -> None:

@@ -38,6 +38,13 @@ _ONE_LENGTH = Rule(
     lambda each: each.steps is None or each.duration is None,
     "a capture takes steps or a duration: leave one of them out",
 )
+_STARTS = ("epoch", "step", "elapsed")
+_SAME = " && ".join(f"has(a.{each}) == has(b.{each}) && (!has(a.{each}) || a.{each} == b.{each})" for each in _STARTS)
+_DISTINCT = Rule(
+    f"self.all(a, self.exists_one(b, {_SAME}))",
+    lambda captures: len({(each.epoch, each.step, each.elapsed) for each in captures}) == len(captures),
+    "two captures have the same start, which names the folder of a profile: change one of them",
+)
 _LARGEST = 2**31 - 1
 
 
@@ -80,10 +87,10 @@ class Profiler(Model):
         description=f"Port of the profiler server, on the pod and on its Service. {PROFILER_PORT} when left out.",
         json_schema_extra=validations(_FREE_PORT),
     )
-    captures: list[ProfilerCapture] | None = Field(
+    captures: Annotated[list[ProfilerCapture], Field(max_length=MOST_CAPTURES), checked(_DISTINCT)] | None = Field(
         None,
         description="Profiles that the trainer takes of its replicas, one at a time. They are stored below "
         "`logs/` of the artifacts, where TensorBoard finds them, and listed in status.profiles. One that fails does "
         "not end the training.",
-        max_length=MOST_CAPTURES,
+        json_schema_extra=validations(_DISTINCT),
     )

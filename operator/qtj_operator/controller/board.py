@@ -16,6 +16,9 @@ from qtj_operator.manifests.tensorboard import BUILT, CONTAINER
 
 __all__ = ["parse_deployment", "with_board"]
 
+_ENDED = {"Failed", "Succeeded"}
+"""Phases of a pod that was evicted, or whose node was shut down: it stays in sight for hours."""
+
 
 async def with_board(client: Client, seen: Observed) -> Observed:
     """Adds TensorBoard, if the job asks for one or still has one: its Service shows that."""
@@ -64,7 +67,7 @@ def _trouble(deployment: Mapping[str, Any], pods: Iterable[Mapping[str, Any]]) -
         if (condition.type, condition.status) == ("ReplicaFailure", "True"):
             yield f"TensorBoard has no pod: {condition.message}"
     for pod in pods:
-        if "deletionTimestamp" in pod["metadata"]:
+        if "deletionTimestamp" in pod["metadata"] or pod.get("status", {}).get("phase") in _ENDED:
             continue  # another one takes its place
         yield from _ends(pod)
         if found := pending_reason(parse_pod(pod)):
@@ -72,8 +75,10 @@ def _trouble(deployment: Mapping[str, Any], pods: Iterable[Mapping[str, Any]]) -
 
 
 def _ends(pod: Mapping[str, Any]) -> Iterator[str]:
-    """Yields why a container has ended, by the last line that it wrote."""
+    """Yields why TensorBoard has ended, by the last line that it wrote; a mesh may have added other containers."""
     for container in RestartedPod.model_validate(pod).status.container_statuses:
+        if container.name != CONTAINER:
+            continue
         if ended := container.state.terminated or container.last_state.terminated:
             lines = ended.message.strip().splitlines() or ["it printed nothing"]
             yield f"TensorBoard has ended with exit code {ended.exit_code} ({ended.reason}): {lines[-1]}"

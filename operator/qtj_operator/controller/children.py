@@ -195,6 +195,7 @@ class ServiceObject(_Part):
 class RestartedContainer(_Part):
     """What is read of the ContainerStatus of a container that is started again when it ends."""
 
+    name: str
     state: ContainerState = ContainerState()
     last_state: ContainerState = ContainerState()
 

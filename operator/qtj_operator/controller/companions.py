@@ -36,7 +36,7 @@ class Companions:
         if not decision.companions:
             return decision
         key = (job.namespace, job.name)
-        allowed = self.repairs.throttled(key, replace(decision, actions=decision.companions), now)
+        allowed = self.repairs.throttled(job, replace(decision, actions=decision.companions), now)
         decision = replace(decision, wake_at=allowed.wake_at)
         standing = self.refusals.standing(job, allowed.actions, now)
         if standing is None:

@@ -104,7 +104,7 @@ class Reconciler:
             return _fail_unreadable(raw, str(error), now)
         seen = await observe(self.client, self.progress, job, self.platform)
         seen = await with_board(self.client, await with_nodes(self.client, seen, now))
-        decision = self.repairs.throttled((job.namespace, job.name), decide(seen, now), now)
+        decision = self.repairs.throttled(job, decide(seen, now), now)
         decision = await self._act(job, decision, now)
         decision = await self.companions.act(self.client, job, decision, now)
         return self.pace.throttled((job.namespace, job.name), job.status, decision, now)

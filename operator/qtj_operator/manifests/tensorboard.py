@@ -10,7 +10,7 @@ training, and would keep an expensive node.
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import deepcopy
 from pathlib import PurePosixPath
 from typing import Any
@@ -37,6 +37,9 @@ BUILT = f"{GROUP}/built"
 """The annotation of the pod template with a digest of it: the API server completes and rewrites what it stores."""
 
 CONTAINER = "tensorboard"
+
+_TMP, _OWN_VOLUME = "/tmp", "tensorboard-tmp"  # noqa: S108  a volume of this pod alone
+_VARIABLE = re.compile(r"\$\(([^()]+)\)")
 
 _RELOAD_SECONDS = 15
 """Somewhat more than the time from one copy of the curves to the next: `qtj_trainer.run.board`."""
@@ -131,12 +134,12 @@ def _pod(job: Job, board: TensorBoard, image: str) -> Manifest:
         "enableServiceLinks": False,
         "securityContext": _pod_security(source),
         "containers": [_container(job, board, image, mounts)],
-        "volumes": [*volumes.values(), {"name": "tensorboard-tmp", "emptyDir": {}}],
+        "volumes": [*volumes.values(), {"name": _OWN_VOLUME, "emptyDir": {}}],
     }
 
 
 def _container(job: Job, board: TensorBoard, image: str, mounts: tuple[Mount, ...]) -> Manifest:
-    own = {"name": "tensorboard-tmp", "mountPath": "/tmp"}  # noqa: S108  a volume of this pod alone
+    own = _own_folder(mounts)
     return {
         "name": CONTAINER,
         "image": board.image or image,
@@ -149,7 +152,7 @@ def _container(job: Job, board: TensorBoard, image: str, mounts: tuple[Mount, ..
             f"--reload_interval={_RELOAD_SECONDS}",
             f"--window_title={job.name}",
         ],
-        "env": [{"name": "HOME", "value": "/tmp"}, *_variables(job)],  # noqa: S108
+        "env": [{"name": "HOME", "value": own}, *_moved(own), *_variables(job, _in_paths(mounts))],
         **({"envFrom": sources} if (sources := _config_maps(job)) else {}),
         "ports": [{"name": "http", "containerPort": TENSORBOARD_PORT}],
         "readinessProbe": {"httpGet": {"path": "/", "port": "http"}, "periodSeconds": 5},
@@ -160,8 +163,24 @@ def _container(job: Job, board: TensorBoard, image: str, mounts: tuple[Mount, ..
             "capabilities": {"drop": ["ALL"]},
             "readOnlyRootFilesystem": True,
         },
-        "volumeMounts": [*(_mounted(job, mount) for mount in mounts), own],
+        "volumeMounts": [*(_mounted(job, mount) for mount in mounts), {"name": _OWN_VOLUME, "mountPath": own}],
     }
+
+
+def _own_folder(mounts: Iterable[Mount]) -> str:
+    """Returns where the volume of this pod alone is mounted: in `/tmp`, unless the artifacts or a key are there."""
+    is_taken = any(PurePosixPath(mount.mount_path) == PurePosixPath(_TMP) for mount in mounts)
+    return f"/{_OWN_VOLUME}" if is_taken else _TMP
+
+
+def _moved(own: str) -> list[Manifest]:
+    """Returns the variable that names the folder for temporary files, where it is not `/tmp`."""
+    return [] if own == _TMP else [{"name": "TMPDIR", "value": own}]
+
+
+def _in_paths(mounts: Iterable[Mount]) -> set[str]:
+    """Returns the names of the variables in the `subPathExpr` of mounts."""
+    return {name for mount in mounts for name in _VARIABLE.findall(str(mount.written.get("subPathExpr") or ""))}
 
 
 def _pod_security(source: PodSpec) -> Manifest:
@@ -183,12 +202,11 @@ def _path(job: Job) -> str | None:
     return unquote(url.path) if url.scheme == "file" else None
 
 
-def _variables(job: Job) -> Iterator[Mapping[str, Any]]:
-    """Yields the variables of the program by which a client reads buckets."""
-    if _path(job) is None:
-        for variable in job.template(job.leader.role).spec.main.env:
-            if _FOR_BUCKETS.fullmatch(variable.name):
-                yield deepcopy(dict(variable.written))
+def _variables(job: Job, named: Collection[str] = ()) -> Iterator[Mapping[str, Any]]:
+    """Yields the variables of the program by which a client reads buckets, and those with these names."""
+    for variable in job.template(job.leader.role).spec.main.env:
+        if variable.name in named or (_path(job) is None and _FOR_BUCKETS.fullmatch(variable.name)):
+            yield deepcopy(dict(variable.written))
 
 
 def _config_maps(job: Job) -> list[Mapping[str, Any]]:

@@ -101,6 +101,7 @@ class Captures:
         self._replicas = [_name_of(each) for each in members] if trace_all else [self._me]
         self._waiting = [each for each in captures if not _is_past(each, start)]
         self._began = time.monotonic()
+        self._step = start.step
         self._running: _Running | None = None
         self._storing: list[threading.Thread] = []
         self._lock = threading.Lock()
@@ -117,15 +118,17 @@ class Captures:
         """Ends a capture that is running. After an error it is not stored."""
         if problem is None:
             self.close()
-        elif self._running:
-            with suppress(Exception):  # the training ends for another reason, which must be reported
-                self._running.trace.discard()
+        else:
+            self._discard()
 
     def close(self) -> None:
         """Ends and stores a capture that is running, after the last step."""
+        if self._running and self._running.step == self._step:
+            self._waiting.append(self._running.capture)  # it started after the last step, so it shows none
+            self._discard()
         self._stop()
         for each in self._waiting:
-            self._record(contract.CaptureRecord(each.name, "Failed", error="the training ended before it started"))
+            self._record(self._never_started(each))
         deadline = time.monotonic() + 2 * _PATIENCE
         for thread in self._storing:
             thread.join(max(0.0, deadline - time.monotonic()))
@@ -137,7 +140,7 @@ class Captures:
             step: Finished optimizer steps.
             epochs: Finished epochs.
         """
-        now = time.monotonic()
+        now, self._step = time.monotonic(), step
         if self._running and self._running.is_over(step, now):
             self._stop()
         due = next((each for each in self._waiting if self._is_due(each, step, epochs, now)), None)
@@ -170,6 +173,19 @@ class Captures:
         except TraceError as problem:
             store = partial(running.files.store_error, self._me, str(problem))
         self._store(running.files, store)
+
+    def _discard(self) -> None:
+        running, self._running = self._running, None
+        if running:
+            with suppress(Exception):  # the training ends for another reason, which must be reported
+                running.trace.discard()
+
+    def _never_started(self, capture: contract.Capture) -> contract.CaptureRecord:
+        """Returns what an earlier attempt has stored, which happens with `elapsed`, or that there is nothing."""
+        earlier = self._files(capture).record(self._replicas, 0) if self._replica.cluster.leads else None
+        if earlier and earlier.state == "Stored":
+            return earlier
+        return contract.CaptureRecord(capture.name, "Failed", error="the training ended before it started")
 
     def _store(self, files: CaptureFiles, store: Callable[[], None]) -> None:
         """Stores a file while the training continues."""

@@ -211,7 +211,7 @@ version: $(STAMP) ## Make this checkout the version VERSION=1.2.3, with its chan
 REPOSITORY ?= https://github.com/OWNER/REPOSITORY
 
 .PHONY: release
-release: .venv-release/installed ## The files of a release, from this commit, into dist/, and both images (root, no Docker)
+release: .venv-release/installed ## The files of a release, from this commit, into dist/, and all images (root, no Docker)
 	@[ -z "$$(git status --porcelain)" ] || { echo "the checkout has changes that are not committed: commit them first" >&2; exit 2; }
 	rm -rf dist
 	@if reason=$$($(CLUSTER) check 2>&1); then \

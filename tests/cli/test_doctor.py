@@ -13,6 +13,7 @@ from qtj.doctor import machine, software
 from qtj.doctor.doctor import run_doctor
 from qtj.doctor.finding import Finding, Level, run_check
 from qtj_contract.control_groups import usable_processors
+from tests.cli.qtj import qtj
 
 QTJ = (sys.executable, "-c", "from qtj import app; app(prog_name='qtj')")
 
@@ -59,6 +60,46 @@ def test_artifacts_are_tried_by_an_object_that_goes_again(folder: Path) -> None:
     assert (fine.level, wrong.level) == (Level.OK, Level.MISSING)
     assert "cannot write artifacts to" in wrong.message
     assert [path.name for path in folder.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("address", ["gs:/bucket/runs", "s3://bucket/runs", "gs://B", ""])
+def test_an_address_that_a_run_refuses_is_refused_before_anything_is_checked(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setattr("qtj.doctor.doctor.run_doctor", lambda *_: pytest.fail("checked"))
+
+    ended = qtj("doctor", f"--artifacts={address}")
+
+    assert (ended.code, len(ended.sentences)) == (2, 1)
+    assert ended.sentences[0].startswith(f"--artifacts {address or 'is empty'}")
+
+
+def test_an_import_that_takes_too_long_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(software, "_IMPORT_SECONDS", 0.01)
+
+    finding = run_check("TensorFlow", software.CHECKS["TensorFlow"])
+
+    assert (finding.level, finding.message) == (Level.WARNING, "not checked: no answer within 0 s")
+    assert "install" not in finding.remedy
+
+
+def test_artifacts_that_do_not_answer_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(software, "_WRITE_SECONDS", 0.01)
+
+    finding = software.artifacts("artifacts")
+
+    assert (finding.level, finding.message) == (Level.MISSING, "artifacts cannot be written to (no answer within 0 s)")
+
+
+def test_an_engine_that_was_not_built_is_named_in_plain_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = software._ENGINE.replace("library()", "library(FILE.with_name('lost.so'))")
+    monkeypatch.setattr(software, "_ENGINE", lost)
+    monkeypatch.setattr(software, "_IMPORT_SECONDS", 600.0)  # on a busy machine, the imports take minutes
+
+    line = str(run_check("engine", software.CHECKS["engine"]))
+
+    assert "the fused engine cannot be loaded: its native library is missing: install a wheel, or run" in line
+    assert (line.count("fused.build"), "UnsupportedError" in line) == (1, False)
 
 
 @pytest.mark.parametrize(("level", "code"), [(Level.OK, 0), (Level.WARNING, 0), (Level.MISSING, 1)])

@@ -45,5 +45,8 @@ def _with_curves(logs: Path, job: str) -> str:
         InputError: There is none yet.
     """
     if not any(logs.rglob("*tfevents*")):
-        raise InputError(f"{logs} has no curves of {job}: the trainer stores the first ones after an epoch")
+        raise InputError(
+            f"{logs} has no curves of {job}: the trainer's workloads store the first ones after an epoch, and a "
+            "program of your own has to write them (docs/reference/contract.md)"
+        )
     return str(logs)

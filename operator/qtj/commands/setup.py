@@ -90,9 +90,9 @@ def doctor(
     """
     with input_checked():
         from qtj.doctor.doctor import run_doctor  # noqa: PLC0415
-        from qtj.runs.folders import check_not_empty  # noqa: PLC0415
+        from qtj.runs.folders import folder_named  # noqa: PLC0415
 
-        check_not_empty(artifacts)
+        folder_named(artifacts)  # refuses what qtj run refuses
         code = run_doctor(output, artifacts)
     raise typer.Exit(code)
 

@@ -37,9 +37,14 @@ class Finding:
 
 
 def run_check(check: str, check_it: Callable[[], Finding]) -> Finding:
-    """Runs a check. One that raises becomes a warning: the cause may be the defect of this machine."""
+    """Runs a check. One that raises becomes a warning: the cause may be the defect of this machine.
+
+    A check that ends by a TimeoutError says nothing about what it looked at, for example an import on a busy machine.
+    """
     try:
         return check_it()
+    except TimeoutError as problem:
+        return Finding(check, Level.WARNING, f"not checked: {problem}", "try again when this machine is less busy")
     except Exception as problem:  # noqa: BLE001
         reason = " ".join(str(problem).split()) or "without a message"
         return Finding(check, Level.WARNING, f"it cannot be checked ({type(problem).__name__}: {reason})")

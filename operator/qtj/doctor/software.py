@@ -18,9 +18,14 @@ _NAMED = 3
 
 _TENSORFLOW = "import qtj_trainer, tensorflow, tensorflow_quantum; print(tensorflow.__version__)"
 _ENGINE = """
+import sys
+from qtj_trainer.simulate.fused.gates import UnsupportedError
 from qtj_trainer.simulate.fused.library import FILE, library
-library()
-print(FILE)
+try:
+    library()
+    print(FILE)
+except UnsupportedError as problem:
+    sys.exit(str(problem))
 """
 _WRITE = """
 import secrets, sys
@@ -68,8 +73,8 @@ def _engine() -> Finding:
     ended = _python(_ENGINE, seconds=_IMPORT_SECONDS)
     if ended.returncode == 0:
         return Finding("engine", Level.OK, f"the fused engine is {ended.stdout.split()[-1]}")
-    remedy = "TensorFlow Quantum simulates in its place; python -m qtj_trainer.simulate.fused.build compiles it"
-    return Finding("engine", Level.WARNING, f"the fused engine cannot be loaded ({_last_line(ended)})", remedy)
+    remedy = "until then, TensorFlow Quantum simulates in its place"
+    return Finding("engine", Level.WARNING, f"the fused engine cannot be loaded: {_last_line(ended)}", remedy)
 
 
 def artifacts(uri: str) -> Finding:
@@ -78,7 +83,10 @@ def artifacts(uri: str) -> Finding:
 
 
 def _written(uri: str) -> Finding:
-    ended = _python(_WRITE, uri, seconds=_WRITE_SECONDS)
+    try:
+        ended = _python(_WRITE, uri, seconds=_WRITE_SECONDS)
+    except TimeoutError as problem:
+        return Finding("artifacts", Level.MISSING, f"{uri} cannot be written to ({problem})")
     if ended.returncode == 0:
         return Finding("artifacts", Level.OK, f"{uri} can be written to")
     return Finding("artifacts", Level.MISSING, f"{uri} cannot be written to ({_last_line(ended)})")
@@ -89,7 +97,7 @@ def _python(script: str, *arguments: str, seconds: float) -> subprocess.Complete
     try:
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)  # noqa: S603  ours
     except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(command, 1, "", f"no answer within {seconds:.0f} s")
+        raise TimeoutError(f"no answer within {seconds:.0f} s") from None
 
 
 def _last_line(ended: subprocess.CompletedProcess[str]) -> str:

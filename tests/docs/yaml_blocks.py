@@ -28,7 +28,7 @@ KINDS_OF_OTHERS = {
 }
 """Kinds without a schema here, each with the reason: they are only parsed."""
 
-_KUSTOMIZE = {"resources", "components", "configMapGenerator", "images", "namespace"}
+_KUSTOMIZE = {"resources", "components", "configMapGenerator", "images", "patches", "namespace"}
 
 
 def mistakes(text: str, folder: Path) -> list[str]:

@@ -7,8 +7,17 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.cluster.audit import audit_flags, audit_policy
 from tests.cluster.tools import KUBERNETES, KWOK, STAGES, program
-from tests.controller.apiserver import KUBECONFIG, free_port, process_running, ready, wait_until
+from tests.controller.apiserver import (
+    KUBECONFIG,
+    apiserver_command,
+    etcd_command,
+    free_port,
+    process_running,
+    ready,
+    wait_until,
+)
 
 ADMIN, OURS, PEER = "admin", "bench:qtj", "bench:peer"
 NODES = 20
@@ -68,81 +77,39 @@ def control_plane(folder: Path) -> Iterator[ControlPlane]:
         start(_etcd(folder, store, peers))
         start(_apiserver(folder, store, port))
         wait_until(lambda: ready(url, ADMIN), _READY_SECONDS, f"the API server: see {folder}/kube-apiserver.log")
-        for argv in (_controllers(plane), _scheduler(plane), _kwok(plane)):
+        key = f"--service-account-private-key-file={folder}/service-accounts.key"
+        controllers = (*_component(plane, "kube-controller-manager"), key)
+        for argv in (controllers, _component(plane, "kube-scheduler"), _kwok(plane)):
             start(argv)
         _join_nodes(plane)
         yield plane
 
 
 def _etcd(folder: Path, port: int, peers: int) -> Sequence[str]:
-    client, peer = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peers}"
-    return (
-        program(KUBERNETES, "etcd"),
-        f"--data-dir={folder}/etcd",
-        f"--listen-client-urls={client}",
-        f"--advertise-client-urls={client}",
-        f"--listen-peer-urls={peer}",
-        f"--initial-advertise-peer-urls={peer}",
-        f"--initial-cluster=default={peer}",
-        "--unsafe-no-fsync",
-        "--quota-backend-bytes=8589934592",
-        "--log-level=warn",
-    )
+    alone = etcd_command(program(KUBERNETES, "etcd"), folder, port, peers)
+    return *alone, "--quota-backend-bytes=8589934592", "--log-level=warn"
 
 
 def _apiserver(folder: Path, store: int, port: int) -> Sequence[str]:
-    key, tokens, policy = folder / "service-accounts.key", folder / "tokens.csv", folder / "audit-policy.json"
-    subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
-    tokens.write_text(f'{ADMIN},admin,1,"system:masters"\n{OURS},{OURS},2\n{PEER},{PEER},3\n')
-    policy.write_text(json.dumps(_audit_policy()))
+    tokens = {ADMIN: 'admin,1,"system:masters"', OURS: f"{OURS},2", PEER: f"{PEER},3"}
+    policy = folder / "audit-policy.json"
+    policy.write_text(audit_policy(OURS, PEER))
     return (
-        program(KUBERNETES, "kube-apiserver"),
-        f"--etcd-servers=http://127.0.0.1:{store}",
-        "--bind-address=127.0.0.1",
+        *apiserver_command(program(KUBERNETES, "kube-apiserver"), folder, store, port, tokens),
         "--advertise-address=127.0.0.1",
         "--endpoint-reconciler-type=none",
-        f"--secure-port={port}",
-        f"--cert-dir={folder}/certs",
-        "--service-account-issuer=https://kubernetes.default.svc",
-        f"--service-account-key-file={key}",
-        f"--service-account-signing-key-file={key}",
-        f"--token-auth-file={tokens}",
-        "--authorization-mode=RBAC",
-        "--service-cluster-ip-range=10.97.0.0/16",
         "--max-requests-inflight=4000",
         "--max-mutating-requests-inflight=2000",
-        f"--audit-policy-file={policy}",
-        f"--audit-log-path={folder}/audit.log",
+        *audit_flags(policy, folder / "audit.log"),
         "--audit-log-mode=blocking",
         "--audit-log-maxsize=4096",
     )
 
 
-def _audit_policy() -> Mapping[str, object]:
-    return {
-        "apiVersion": "audit.k8s.io/v1",
-        "kind": "Policy",
-        "omitStages": ["RequestReceived"],
-        "rules": [{"level": "Metadata", "users": [OURS, PEER]}, {"level": "None"}],
-    }
-
-
-def _controllers(plane: ControlPlane) -> Sequence[str]:
+def _component(plane: ControlPlane, name: str) -> Sequence[str]:
+    """Returns how a client of the control plane is started, as the only one of its kind."""
     return (
-        program(KUBERNETES, "kube-controller-manager"),
-        f"--kubeconfig={plane.kubeconfig(ADMIN)}",
-        "--bind-address=127.0.0.1",
-        f"--secure-port={free_port()}",
-        f"--cert-dir={plane.folder}/certs",
-        "--leader-elect=false",
-        f"--service-account-private-key-file={plane.folder}/service-accounts.key",
-        *_FAST,
-    )
-
-
-def _scheduler(plane: ControlPlane) -> Sequence[str]:
-    return (
-        program(KUBERNETES, "kube-scheduler"),
+        program(KUBERNETES, name),
         f"--kubeconfig={plane.kubeconfig(ADMIN)}",
         "--bind-address=127.0.0.1",
         f"--secure-port={free_port()}",

@@ -4,6 +4,7 @@ import base64
 import json
 import subprocess
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,7 @@ _TUNED = ("--kube-api-qps=1000", "--kube-api-burst=2000", "--controller-threads=
 
 
 @dataclass(frozen=True)
-class Operator:
+class Operator(ABC):
     """An operator that can be installed, started and given jobs.
 
     Attributes:
@@ -45,17 +46,17 @@ class Operator:
     plural: str
     health: str = "/healthz"
 
+    @abstractmethod
     def install(self, plane: ControlPlane) -> None:
         """Brings its CRD and its rights into the cluster."""
-        raise NotImplementedError
 
+    @abstractmethod
     def command(self, plane: ControlPlane, port: int) -> Sequence[str]:
         """Returns how it is started."""
-        raise NotImplementedError
 
+    @abstractmethod
     def job(self, name: str, workers: int, *, finish: bool = False) -> Manifest:
         """Returns a job of so many workers, whose pods may end at once."""
-        raise NotImplementedError
 
 
 class Ours(Operator):

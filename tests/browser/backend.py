@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.request import Request, urlopen
 
-__all__ = ["capture_profile", "has_options", "last_step"]
+__all__ = ["capture_profile", "last_step"]
 
 _SECONDS = 120
 
@@ -23,12 +23,6 @@ def last_step(address: str) -> int:
             points = _read(address, f"plugin/scalars/scalars?run={run}&tag=loss") or []
             return max((int(step) for _, step, _ in points), default=0)
     return 0
-
-
-def has_options(address: str) -> bool:
-    """Tells whether there are hyperparameters."""
-    listing = _read(address, "plugins_listing") or {}
-    return bool(listing.get("hparams", {}).get("enabled"))
 
 
 def capture_profile(address: str, replicas: Sequence[str], milliseconds: int = 1000) -> str:

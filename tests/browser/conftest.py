@@ -1,4 +1,3 @@
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -6,15 +5,13 @@ from playwright.sync_api import Browser
 
 from tests.browser.chromium import browser as started
 from tests.browser.chromium import find_program
+from tests.missing import skip_or_fail
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """A browser; without one the test is skipped, or fails where everything must run."""
     if not find_program():
-        sentence = "there is no browser: apt-get install chromium"
-        if os.environ.get("CI") == "true":
-            pytest.fail(sentence)
-        pytest.skip(sentence)
+        skip_or_fail("there is no browser: apt-get install chromium")
     with started() as found:
         yield found

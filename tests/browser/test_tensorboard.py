@@ -13,7 +13,7 @@ import pytest
 import yaml
 from playwright.sync_api import Browser
 
-from tests.browser.backend import capture_profile, has_options, last_step
+from tests.browser.backend import capture_profile, last_step
 from tests.browser.tensorboard import TensorBoard
 from tests.controller.apiserver import free_port
 from tests.local.laptop import REPOSITORY, Laptop, eventually
@@ -113,9 +113,7 @@ def test_a_profile_has_an_overview_and_a_trace_of_each_worker(browser: Browser, 
     assert len(set(board.traced())) == 2
 
 
-def test_options_are_shown_if_the_trainer_writes_them(browser: Browser, served: Served) -> None:
-    if not has_options(served.address):
-        pytest.skip("the trainer writes no hyperparameters yet")
+def test_options_are_shown(browser: Browser, served: Served) -> None:
     (row,) = TensorBoard(browser, served.address).options()
 
     assert float(row["batch_size"]) == 16

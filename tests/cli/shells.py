@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
+from tests.missing import skip_or_fail
 
 __all__ = ["Home", "needed", "screen"]
 
@@ -26,12 +26,10 @@ SECONDS = 120.0
 
 def needed(program: str) -> str:
     """Returns the path of a program of Debian; the test is skipped where it is missing, but not in CI."""
-    if path := shutil.which(program):
-        return path
-    sentence = f"{program} is not installed: apt-get install {program}"
-    if os.environ.get("CI") == "true":
-        pytest.fail(sentence)
-    pytest.skip(sentence)
+    path = shutil.which(program)
+    if path is None:
+        skip_or_fail(f"{program} is not installed: apt-get install {program}")
+    return path
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ __all__ = [
     "ApiServer",
     "Machine",
     "Programs",
+    "apiserver_command",
+    "etcd_command",
     "find_programs",
     "free_port",
     "process_running",
@@ -44,6 +46,8 @@ users: [{{name: test, user: {{token: {token}}}}}]
 contexts: [{{name: test, context: {{cluster: test, user: test}}}}]
 current-context: test
 """
+_LONE = ("--disable-admission-plugins=ServiceAccount",)
+"""Nobody creates service accounts here."""
 
 
 @dataclass(frozen=True)
@@ -128,15 +132,16 @@ class Machine:
 
     def etcd(self) -> AbstractContextManager[object]:
         """Starts etcd alone."""
-        argv = _etcd(self._programs.etcd, self._folder, self._store, self._peers)
+        argv = etcd_command(self._programs.etcd, self._folder, self._store, self._peers)
         return process_running(argv, self._folder / "etcd.log")
 
     @contextmanager
     def apiserver(self) -> Iterator[ApiServer]:
         """Starts kube-apiserver alone, and waits until it is ready."""
         url, log = f"https://127.0.0.1:{self.port}", self._folder / "apiserver.log"
-        argv = _apiserver(self._programs.apiserver, self._folder, self._store, self.port)
-        with process_running((*argv, *self._flags), log):
+        tokens = {TOKEN: 'admin,1,"system:masters"', OPERATOR_TOKEN: f"{OPERATOR},2"}
+        argv = apiserver_command(self._programs.apiserver, self._folder, self._store, self.port, tokens)
+        with process_running((*argv, *_LONE, *self._flags), log):
             wait_until(lambda: ready(url), READY_SECONDS, f"the API server to be ready: see {log}")
             yield ApiServer(url, self.kubeconfig(self.port), self._programs)
 
@@ -166,7 +171,8 @@ def wait_until(holds: Any, seconds: float, what: str) -> None:
         time.sleep(0.1)
 
 
-def _etcd(path: str, folder: Path, port: int, peers: int) -> Sequence[str]:
+def etcd_command(path: str, folder: Path, port: int, peers: int) -> Sequence[str]:
+    """Returns how etcd is started, alone and on the loopback address."""
     client, peer = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peers}"
     return (
         path,
@@ -180,10 +186,19 @@ def _etcd(path: str, folder: Path, port: int, peers: int) -> Sequence[str]:
     )
 
 
-def _apiserver(path: str, folder: Path, store: int, port: int) -> Sequence[str]:
-    key, tokens = folder / "service-accounts.key", folder / "tokens.csv"
+def apiserver_command(path: str, folder: Path, store: int, port: int, tokens: Mapping[str, str]) -> Sequence[str]:
+    """Returns how kube-apiserver is started, and writes the files that it reads.
+
+    Args:
+        path: The program.
+        folder: Where its files are.
+        store: The port of etcd.
+        port: Its own port.
+        tokens: What each token stands for: user name, id and groups, as its file has them.
+    """
+    key, users = folder / "service-accounts.key", folder / "tokens.csv"
     subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
-    tokens.write_text(f'{TOKEN},admin,1,"system:masters"\n{OPERATOR_TOKEN},{OPERATOR},2\n')
+    users.write_text("".join(f"{token},{user}\n" for token, user in tokens.items()))
     return (
         path,
         f"--etcd-servers=http://127.0.0.1:{store}",
@@ -193,10 +208,9 @@ def _apiserver(path: str, folder: Path, store: int, port: int) -> Sequence[str]:
         "--service-account-issuer=https://kubernetes.default.svc",
         f"--service-account-key-file={key}",
         f"--service-account-signing-key-file={key}",
-        f"--token-auth-file={tokens}",
+        f"--token-auth-file={users}",
         "--authorization-mode=RBAC",
         "--service-cluster-ip-range=10.97.0.0/16",
-        "--disable-admission-plugins=ServiceAccount",  # nobody creates service accounts here
     )
 
 

@@ -1,7 +1,6 @@
 """A real API server for the tests that want one: started once, a namespace for each test; and clients of a cluster."""
 
 import itertools
-import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from tests.controller.api_objects import connected
 from tests.controller.apiserver import ApiServer, Machine, Programs, find_programs, wait_until
 from tests.controller.cluster_jobs import Place
 from tests.controller.memory import Cluster
+from tests.missing import skip_or_fail
 
 CRD = Path(__file__).parents[2] / "crds" / "quantumtrainingjobs.quantumtraining.dev.yaml"
 _COUNT = itertools.count(1)
@@ -27,10 +27,7 @@ def install_crd(server: ApiServer) -> None:
 def programs() -> Programs:
     found = find_programs()
     if found is None:
-        sentence = "there is no kube-apiserver to test against: build it with `python -m tests.cluster tools`"
-        if os.environ.get("CI") == "true":
-            pytest.fail(sentence)
-        pytest.skip(sentence)
+        skip_or_fail("there is no kube-apiserver to test against: build it with `python -m tests.cluster tools`")
     return found
 
 

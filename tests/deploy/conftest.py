@@ -1,6 +1,5 @@
 """Helm, and a real API server for the tests that install something."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ from tests.cluster import tools
 from tests.controller.apiserver import Programs
 from tests.controller.conftest import programs
 from tests.deploy.chart import Helm
+from tests.missing import skip_or_fail
 
 __all__ = ["programs"]
 
@@ -17,8 +17,5 @@ __all__ = ["programs"]
 def helm(programs: Programs, tmp_path: Path) -> Helm:
     """Helm with a home of its own, and no cluster."""
     if not Path(tools.helm()).exists():
-        sentence = "Helm is not built: `python -m tests.cluster tools helm`"
-        if os.environ.get("CI") == "true":
-            pytest.fail(sentence)
-        pytest.skip(sentence)
+        skip_or_fail("Helm is not built: `python -m tests.cluster tools helm`")
     return Helm(tools.helm(), programs, tmp_path)

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tests.deploy.cloud import PARAMETERS, SCRIPT, Cloud, plain
+from tests.missing import skip_or_fail
 from tests.release.version import ROOT
 
 GOLDEN = Path(__file__).parent / "golden" / "gke.yaml"
@@ -182,10 +183,7 @@ def test_the_parameters_of_this_checkout_name_no_project() -> None:
 
 def test_shellcheck_finds_nothing() -> None:
     if not shutil.which("shellcheck"):
-        sentence = "shellcheck is not installed: apt-get install shellcheck"
-        if os.environ.get("CI") == "true":
-            pytest.fail(sentence)
-        pytest.skip(sentence)
+        skip_or_fail("shellcheck is not installed: apt-get install shellcheck")
     ended = subprocess.run(
         ["shellcheck", "--external-sources", SCRIPT, SCRIPT.with_name("steps.sh")],
         cwd=ROOT,

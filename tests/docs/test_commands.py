@@ -1,6 +1,5 @@
 """The commands of the documentation exist, with the options that it shows."""
 
-import os
 import re
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from tests.docs.blocks import PAGES, Code, blocks, inline_code
 from tests.docs.files import ROOT
 from tests.docs.programs import NOT_CHECKED, PROGRAMS, is_built, mistakes
 from tests.docs.shell import commands, commands_of
+from tests.missing import skip_or_fail
 
 CONSOLE = [code for page in PAGES for code in blocks(page) if code.language == "console"]
 INLINE = [
@@ -76,8 +76,7 @@ def test_a_wrong_command_is_found(line: str, mistake: str) -> None:
 )
 def test_a_wrong_command_for_a_cluster_is_found(line: str, mistake: str) -> None:
     if not is_built(line.split()[1]):
-        assert os.environ.get("CI") != "true", "kubectl and helm are not built: `make unit`"
-        pytest.skip("kubectl and helm are not built: `make unit` builds them, where there is Go")
+        skip_or_fail("kubectl and helm are not built: `make unit` builds them, where there is Go")
 
     assert mistake in "\n".join(lines_of(line))
 

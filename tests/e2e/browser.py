@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from tests.browser.backend import capture_profile, has_options, last_step
+from tests.browser.backend import capture_profile, last_step
 from tests.browser.chromium import browser
 from tests.browser.tensorboard import TensorBoard
 from tests.e2e.checks import Checks
@@ -57,9 +57,8 @@ def _pages(checks: Checks, address: str, progress: dict[str, Any]) -> None:
         shown = board.last_point("loss", "/train").value
         checks.that("with the loss of the status", abs(shown - progress["loss"]) < 1e-3, (shown, progress["loss"]))
         checks.that("histograms of the readouts", board.histogram("readouts/expectation") > 10)
-        if has_options(address):
-            rows = board.options()
-            checks.that("the options", [float(row["batch_size"]) for row in rows] == [16], rows)
+        rows = board.options()
+        checks.that("the options", [float(row["batch_size"]) for row in rows] == [16], rows)
         overview = board.overview()
         checks.that("the overview of the profile", "Performance Summary" in overview, overview)
         hosts = [host[: len(f"{_JOB}-worker-0")] for host in board.traced()]

@@ -4,8 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from qtj_operator.controller.client import Resource
-from tests.faults.actors import NAMESPACE, Cluster, end
+from tests.faults.actors import NAMESPACE, Cluster, Script, end
 from tests.faults.admission import Denial
+
+ENDLESS = Script(endless=frozenset({"qcnn-worker-0", "qcnn-worker-1"}))
+ENDLESS_AT_FIRST = Script(endless=frozenset({"qcnn-worker-0#1", "qcnn-worker-1#1"}))
+"""Programs that run until they are ended or released: in each attempt, or in the first."""
 
 
 def in_phase(phase: str) -> Callable[[dict[str, Any]], bool]:

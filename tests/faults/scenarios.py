@@ -8,6 +8,8 @@ from tests.faults.admission import Denial
 from tests.faults.mishaps import Setting
 from tests.faults.scenario import Scenario, Spec
 from tests.faults.scenario_steps import (
+    ENDLESS,
+    ENDLESS_AT_FIRST,
     admit_again,
     always,
     delete,
@@ -28,7 +30,7 @@ def _maintenance(denial: Denial) -> Scenario:
     return Scenario(
         f"{denial} denies pods at a restart",
         "Complete",
-        script=_ENDLESS_AT_FIRST,
+        script=ENDLESS_AT_FIRST,
         deeds=lambda: [
             Deed(in_phase("Running"), kill_while_denied(denial)),
             Deed(always, admit_again, after=timedelta(seconds=400)),
@@ -49,8 +51,6 @@ def _denied_at_first(denial: Denial) -> Scenario:
     )
 
 
-_ENDLESS = Script(endless=frozenset({"qcnn-worker-0", "qcnn-worker-1"}))
-_ENDLESS_AT_FIRST = Script(endless=frozenset({"qcnn-worker-0#1", "qcnn-worker-1#1"}))
 _WORKER_1_FAILS = Script(ends={"qcnn-worker-1#1": 137}, endless=frozenset({"qcnn-worker-0#1"}))
 _QUEUED: Spec = {"runPolicy": {"schedulingPolicy": {"queueName": "team"}}}
 _HOUR = timedelta(hours=1)
@@ -72,32 +72,32 @@ SCENARIOS = (
         "two restarts, one too many",
         "Failed",
         {"runPolicy": {"backoffLimit": 1}},
-        Script(ends={"qcnn-worker-1#1": 137, "qcnn-worker-0#2": 75}, endless=_ENDLESS.endless),
+        Script(ends={"qcnn-worker-1#1": 137, "qcnn-worker-0#2": 75}, endless=ENDLESS.endless),
     ),
-    Scenario("a final exit code", "Failed", script=Script(ends={"qcnn-worker-1#1": 1}, endless=_ENDLESS.endless)),
+    Scenario("a final exit code", "Failed", script=Script(ends={"qcnn-worker-1#1": 1}, endless=ENDLESS.endless)),
     Scenario(
         "a pod deleted by hand",
         "Complete",
-        script=_ENDLESS_AT_FIRST,
+        script=ENDLESS_AT_FIRST,
         deeds=lambda: [Deed(in_phase("Running"), delete(Resource.PODS, "qcnn-worker-1"))],
     ),
     Scenario(
         "a lost node",
         "Failed",
         {"runPolicy": {"activeDeadlineSeconds": 600}},
-        Script(endless=_ENDLESS.endless, dead=frozenset({"qcnn-worker-1"})),
+        Script(endless=ENDLESS.endless, dead=frozenset({"qcnn-worker-1"})),
         deeds=lambda: [Deed(in_phase("Running"), delete(Resource.PODS, "qcnn-worker-1"))],
     ),
     Scenario(
         "suspend and resume",
         "Complete",
-        script=_ENDLESS_AT_FIRST,
+        script=ENDLESS_AT_FIRST,
         deeds=lambda: [
             Deed(in_phase("Running"), edit(suspend=True)),
             Deed(in_phase("Suspended"), edit(suspend=False)),
         ],
     ),
-    Scenario("active deadline", "Failed", {"runPolicy": {"activeDeadlineSeconds": 60}}, _ENDLESS),
+    Scenario("active deadline", "Failed", {"runPolicy": {"activeDeadlineSeconds": 60}}, ENDLESS),
     Scenario("inference fails", "Failed", script=Script(inference={"infer": 1})),
     Scenario(
         "inference is repaired",
@@ -119,7 +119,7 @@ SCENARIOS = (
     Scenario(
         "deleted in the middle",
         None,
-        script=_ENDLESS,
+        script=ENDLESS,
         deeds=lambda: [Deed(in_phase("Running"), delete(Resource.QUANTUM_TRAINING_JOBS, "qcnn"))],
     ),
     Scenario("gone after its time to live", None, {"runPolicy": {"ttlSecondsAfterFinished": 5}}),
@@ -128,7 +128,7 @@ SCENARIOS = (
         "an edited Service",
         "Failed",
         {"runPolicy": {"activeDeadlineSeconds": 600}},
-        _ENDLESS,
+        ENDLESS,
         deeds=lambda: [Deed(in_phase("Running"), spoil_service)],
     ),
     Scenario(
@@ -155,21 +155,21 @@ SCENARIOS = (
         "queued, Kueue evicts it",
         "Complete",
         _QUEUED,
-        _ENDLESS_AT_FIRST,
+        ENDLESS_AT_FIRST,
         deeds=lambda: [Deed(in_phase("Running"), lambda cluster: cluster.kueue.evict())],
     ),
     Scenario(
         "queued, its workload is deleted",
         "Complete",
         _QUEUED,
-        _ENDLESS_AT_FIRST,
+        ENDLESS_AT_FIRST,
         deeds=lambda: [Deed(in_phase("Running"), lambda cluster: cluster.kueue.delete_workloads())],
     ),
     Scenario(
         "queued, suspend and resume",
         "Complete",
         _QUEUED,
-        _ENDLESS_AT_FIRST,
+        ENDLESS_AT_FIRST,
         deeds=lambda: [
             Deed(in_phase("Running"), edit(suspend=True)),
             Deed(in_phase("Suspended"), edit(suspend=False)),
@@ -179,7 +179,7 @@ SCENARIOS = (
         "queued, deleted after it has failed",
         None,
         _QUEUED,
-        Script(ends={"qcnn-worker-1#1": 1}, endless=_ENDLESS.endless),
+        Script(ends={"qcnn-worker-1#1": 1}, endless=ENDLESS.endless),
         deeds=lambda: [
             Deed(in_phase("Failed"), delete(Resource.QUANTUM_TRAINING_JOBS, "qcnn"), after=timedelta(seconds=60))
         ],
@@ -208,7 +208,7 @@ SCENARIOS = (
         Scenario(
             f"the operator's clock is {seconds} s ahead",
             "Complete",
-            script=_ENDLESS_AT_FIRST,
+            script=ENDLESS_AT_FIRST,
             deeds=lambda: [Deed(in_phase("Running"), delete(Resource.PODS, "qcnn-worker-1"))],
             setting=Setting(operator_clock=timedelta(seconds=seconds)),
             faults=False,
@@ -243,7 +243,7 @@ SCENARIOS = (
     Scenario(
         "a worker is preempted, and its peer ends with 1",
         "Complete",
-        script=_ENDLESS_AT_FIRST,
+        script=ENDLESS_AT_FIRST,
         deeds=lambda: [Deed(in_phase("Running"), preempt_and_lose_peer)],
         attempts=2,
     ),

@@ -1,11 +1,9 @@
 """The programs of the GitOps tests: those that `python -m tests.cluster tools kstatus argocd` builds."""
 
-import os
 from pathlib import Path
 
-import pytest
-
 from tests.cluster.tools import Group, program
+from tests.missing import skip_or_fail
 
 __all__ = ["find_program"]
 
@@ -14,8 +12,5 @@ def find_program(group: Group, name: str) -> str:
     """Returns the path of a built program; without one the test is skipped, or fails where everything must run."""
     path = program(group, name)
     if not Path(path).exists():
-        sentence = f"there is no {name} to test with: build it with `python -m tests.cluster tools {group.name}`"
-        if os.environ.get("CI") == "true":
-            pytest.fail(sentence)
-        pytest.skip(sentence)
+        skip_or_fail(f"there is no {name} to test with: build it with `python -m tests.cluster tools {group.name}`")
     return path

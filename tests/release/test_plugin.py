@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from tests.cluster import tools as programs
+from tests.missing import skip_or_fail
 from tests.release.chart import chart_archive
 from tests.release.krew import manifest, plugin_archive
 from tests.release.version import ROOT, VERSION
@@ -20,10 +21,7 @@ REPOSITORY = "https://example.com/quantum/training"
 
 def built(path: str, group: str) -> str:
     if not Path(path).exists():
-        sentence = f"{Path(path).name} is not built: `python -m tests.cluster tools {group}`"
-        if os.environ.get("CI") == "true":
-            pytest.fail(sentence)
-        pytest.skip(sentence)
+        skip_or_fail(f"{Path(path).name} is not built: `python -m tests.cluster tools {group}`")
     return path
 
 

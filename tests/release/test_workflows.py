@@ -1,6 +1,5 @@
 """What the hosting platform reads of this repository: nothing else would tell that it is wrong before it is needed."""
 
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import pytest
 import yaml
 
 from tests.cluster.tools import actionlint
+from tests.missing import skip_or_fail
 from tests.release.version import ROOT
 from tests.release.workflows import findings
 
@@ -27,10 +27,7 @@ def read(path: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def built() -> None:
     if not Path(actionlint()).exists():
-        sentence = "actionlint is not built: `make check-workflows`"
-        if os.environ.get("CI") == "true":
-            pytest.fail(sentence)
-        pytest.skip(sentence)
+        skip_or_fail("actionlint is not built: `make check-workflows`")
 
 
 @pytest.mark.usefixtures("built")

@@ -12,6 +12,7 @@ import pytest
 from google.cloud import storage
 
 from qtj_trainer.storage import Store, open_store
+from tests.missing import skip_or_fail
 from tests.trainer.in_process import Desk
 from tests.trainer.loops import Folder
 from tests.trainer.processes import Trainer, eventually, free_ports
@@ -38,10 +39,7 @@ def emulator() -> Iterator[str]:
     """Runs an object store that speaks Google Cloud Storage's HTTP API, and returns its address."""
     binary = find_emulator()
     if binary is None:
-        sentence = f"{EMULATOR} is not here: build it from tests/cluster/tools/addons or set QTJ_GCS_EMULATOR to it"
-        if os.environ.get("CI") == "true":
-            pytest.fail(sentence)
-        pytest.skip(sentence)
+        skip_or_fail(f"{EMULATOR} is not here: build it from tests/cluster/tools/addons or set QTJ_GCS_EMULATOR to it")
     (port,) = free_ports(1)
     host = f"127.0.0.1:{port}"
     command = [binary, "-scheme", "http", "-backend", "memory", "-host", "127.0.0.1", "-port", str(port)]

@@ -192,11 +192,9 @@ class ServiceObject(_Part):
     spec: ServiceSpec = ServiceSpec()
 
 
-class RestartedContainer(_Part):
+class RestartedContainer(ContainerStatus):
     """What is read of the ContainerStatus of a container that is started again when it ends."""
 
-    name: str
-    state: ContainerState = ContainerState()
     last_state: ContainerState = ContainerState()
 
 
@@ -252,7 +250,6 @@ class DeploymentStatus(_Part):
 
     observed_generation: int = 0
     available_replicas: int | None = None
-    updated_replicas: int | None = None
     conditions: Items[Condition] = ()
 
 

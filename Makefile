@@ -156,6 +156,10 @@ bench-engine: $(STAMP) .venv-bench/installed ## The fused engine beside four oth
 bench-scale: $(STAMP) ## Many jobs at once, beside a bare client and the operator of Kubeflow (an hour; needs Go; BENCH="--sizes 100x4 --repeat 1" for less)
 	PYTHONPATH=. $(BIN)/python -m bench.scale $(BENCH)
 
+.PHONY: bench-training
+bench-training: $(STAMP) ## A training step beside the engine, and two workers beside one (half an hour; BENCH="--qubits 8" for less)
+	PYTHONPATH=. $(BIN)/python -m bench.training $(BENCH)
+
 .venv-bench/installed: requirements/bench.txt $(STAMP)
 	$(BIN)/uv venv -q --python $(PYTHON) --clear .venv-bench
 	$(BIN)/uv pip install -q --python .venv-bench/bin/python --require-hashes -r requirements/bench.txt

@@ -19,7 +19,7 @@ from typing import Any
 from bench.case import Case
 from bench.roofline import bytes_moved, copy_speed, operations, peak
 from bench.simulators.fused import fused_plan
-from bench.simulators.trainer import STEPS
+from bench.simulators.trainer import steps_of
 
 OURS = ("fused", "tfq", "trainer_fused", "trainer_tfq")
 BATCHES = {8: 32, 12: 32, 16: 4, 20: 1, 23: 1}
@@ -165,7 +165,7 @@ def training_step(threads: int, options: argparse.Namespace) -> dict[str, Any]:
     """Milliseconds of the trainer's whole step at 8 qubits, with our engine and with TensorFlow Quantum."""
     case = Case(8, 1, BATCHES[8])
     runners = measure(case, threads, ["trainer_fused", "trainer_tfq"], options)
-    ours, theirs = (1e3 * runner.times["gradient"] / STEPS for runner in runners)
+    ours, theirs = (1e3 * runner.times["gradient"] / steps_of(case) for runner in runners)
     where = f"training step, 8 qubits, batch {case.batch}, {threads} threads"
     print(f"{where}: {ours:.2f} ms, with tfq {theirs:.2f} ms  x{theirs / ours:.1f}", flush=True)
     return {"threads": threads, "fused": ours, "tfq": theirs}

@@ -5,13 +5,19 @@ import numpy as np
 from bench.case import Case
 from bench.simulators.simulator import Simulator
 
-STEPS = 20
+__all__ = ["steps_of", "trainer_fused", "trainer_tfq"]
+
 _ENDLESS_ROUNDS = 20_000
 """An epoch of so many rounds does not end within the benchmark."""
 
 
+def steps_of(case: Case) -> int:
+    """Returns the training steps of one measurement: the trainer takes many steps of a small circuit in one call."""
+    return max(2, 640 >> max(0, case.qubits - 8))
+
+
 def _trainer(case: Case, engine: str) -> Simulator:
-    """Whole training steps of the trainer, from the batch to the optimizer: `STEPS` of them for each gradient."""
+    """Whole training steps of the trainer, from the batch to the optimizer: `steps_of` them for each gradient."""
     import tensorflow as tf
 
     from qtj_trainer.engines import EngineName
@@ -27,9 +33,9 @@ def _trainer(case: Case, engine: str) -> Simulator:
     training, held_out = work.encode(split.training, options), work.encode(split.held_out, options)
     loop = Synchronous(work, options, tf.distribute.get_strategy(), training=training, held_out=held_out)
     positions = loop.positions(Position(), lambda _: False)
-    few = training.inputs[: case.batch]
+    few, steps = training.inputs[: case.batch], steps_of(case)
     return Simulator(
-        lambda: np.asarray(loop.model(few)), lambda: np.array([next(positions).step for _ in range(STEPS)], float)
+        lambda: np.asarray(loop.model(few)), lambda: np.array([next(positions).step for _ in range(steps)], float)
     )
 
 

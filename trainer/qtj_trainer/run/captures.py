@@ -148,6 +148,10 @@ class Captures:
             self._waiting.remove(due)
             self._start(due, step, now)
 
+    def need(self, step: int) -> bool:
+        """Returns whether a capture starts or may end after a step, so that no later step may have started."""
+        return bool(self._running) or any(each.step == step + 1 for each in self._waiting)
+
     def _is_due(self, capture: contract.Capture, step: int, epochs: int, now: float) -> bool:
         if capture.step is not None:
             return step >= capture.step - 1

@@ -1,6 +1,15 @@
-"""All replicas take each step together: one device, several devices of a process, or several processes."""
+"""All replicas take each step together: one device, several devices of a process, or several processes.
 
+A call from Python into TensorFlow takes as long as the whole step of a small circuit. So a process without peers takes
+several short steps in one call, but never beyond a boundary:
+
+    boundary (end of an epoch, checkpoint, start of a profile)     |              |
+    calls                                                  [· · · ·][· · · ·][· ·][· · ·
+"""
+
+import time
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 
 import tensorflow as tf
@@ -12,6 +21,9 @@ from qtj_trainer.workloads import Examples, Workload
 from qtj_trainer.workloads.options import Options
 
 __all__ = ["Synchronous"]
+
+_CALL_SECONDS = 0.02
+"""How long the steps of one call may take: for so long SIGTERM waits."""
 
 
 class Synchronous(Loop):
@@ -28,25 +40,48 @@ class Synchronous(Loop):
     ) -> None:
         super().__init__(workload, options, strategy, training=training, held_out=held_out)
         # AutoGraph has nothing to convert here.
-        self._step = tf.function(lambda each: strategy.run(self._train, args=(next(each),)), autograph=False)
+        self._steps = tf.function(self._train_some, autograph=False)
         self._test = tf.function(lambda each: strategy.run(self._score, args=(next(each),)), autograph=False)
         # Kept to the end: when one is deleted, several processes stop for 10 to 60 seconds.
         self._iterators: list[Iterator[Batch]] = []
         self._held_out_batches = self._distributed(held_out)
+        # Peers would have to agree on the number of steps in a call, and an exchange takes longer than a call.
+        self._has_peers = strategy.cluster_resolver is not None
+        self._step_seconds = inf
+        self._ahead = 0
 
     @property
     def is_settled(self) -> bool:
-        """Always: after a report, the step has ended in all processes."""
-        return True
+        """Whether the last report is that of the last step of its call."""
+        return not self._ahead
 
     def _reports(self, first: int, last: int, is_boundary: Boundary) -> Iterator[Report]:
-        del is_boundary  # every step is a boundary
         training = self._distributed(self._training, seed=self._options.seed, first_step=first)
-        for step in range(first, last):
+        step = first
+        while step < last:
+            count, began = self._count(step, last, is_boundary), time.perf_counter()
             # What a profile shows as one step; _r=1 tells TensorBoard so.
             with tf.profiler.experimental.Trace("train", step_num=step + 1, _r=1):
-                report = self._local(self._step(training))[0].numpy()
-            yield report
+                reports = self._steps(training, tf.constant(count)).numpy()
+            self._step_seconds = (time.perf_counter() - began) / count
+            for self._ahead, report in zip(reversed(range(count)), reports, strict=True):
+                yield report
+            step += count
+
+    def _count(self, step: int, last: int, is_boundary: Boundary) -> int:
+        """Returns how many steps the next call takes."""
+        most = 1 if self._has_peers else max(1, int(_CALL_SECONDS / self._step_seconds))
+        return next((count for count in range(1, most) if is_boundary(step + count)), min(most, last - step))
+
+    def _train_some(self, training: Iterator[Batch], count: tf.Tensor) -> tf.Tensor:
+        """Takes `count` steps. Returns their reports, (count, numbers)."""
+
+        def step(index: tf.Tensor, reports: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
+            report = self._local(self._strategy.run(self._train, args=(next(training),)))[0]
+            return index + 1, reports.write(index, report)
+
+        reports = tf.TensorArray(tf.float32, size=count)
+        return tf.while_loop(lambda index, _: index < count, step, (0, reports), parallel_iterations=1)[1].stack()
 
     def _score_all(self) -> Iterator[tuple[Numbers, dict[str, Numbers]]]:
         for _ in range(steps_per_epoch(len(self._held_out), self._options.batch_size)):

@@ -71,7 +71,7 @@ class WorkloadTraining(Training):
         position, before = start, time.perf_counter()
         with Captures(self.replica, self._captures, start) as captures:
             captures.reach(start.step, start.epochs)
-            for position in self._loop.positions(start, self._needs_state):
+            for position in self._loop.positions(start, lambda step: captures.need(step) or self._needs_state(step)):
                 seconds = time.perf_counter() - before
                 self.show(position)
                 self._show_step(position.step)

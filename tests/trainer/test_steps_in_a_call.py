@@ -1,0 +1,112 @@
+"""Several short steps in one call: the same training as step by step."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from qtj_contract import Capture
+from qtj_trainer.run import synchronous
+from qtj_trainer.run.captures import Captures
+from qtj_trainer.run.loop import Loop
+from qtj_trainer.run.position import Position
+from qtj_trainer.run.replica import Replica
+from qtj_trainer.run.signals import Stop
+from tests.trainer.test_curves import loop_of, options_of
+
+
+@pytest.fixture(autouse=True)
+def _calls_of_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow this machine is, all steps up to a boundary are in one call."""
+    monkeypatch.setattr(synchronous, "_CALL_SECONDS", 1000.0)
+
+
+def positions_of(loop: Loop, pause: Callable[[int], bool] = lambda _: False) -> list[tuple[Position, bool]]:
+    """All positions of a training, each with whether the numbers are those of this position."""
+    return [(each, loop.is_settled) for each in loop.positions(Position(), pause)]
+
+
+def test_many_steps_in_a_call_train_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = options_of(epochs=3, batch_size=2)
+    together = loop_of(options)
+    positions = positions_of(together)
+    monkeypatch.setattr(synchronous, "_CALL_SECONDS", 0.0)
+    one_by_one = loop_of(options)
+
+    expected = positions_of(one_by_one)
+
+    assert not all(settled for _, settled in positions)
+    assert all(settled for _, settled in expected)
+    assert [each.sums for each, _ in positions] == [each.sums for each, _ in expected]
+    for ours, theirs in zip(together.state(), one_by_one.state(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_call_ends_with_the_epoch() -> None:
+    positions = positions_of(loop_of(options_of(epochs=2)))
+
+    assert [each.step for each, settled in positions if each.ends_epoch and not settled] == []
+    assert [each.step for each, _ in positions] == list(range(1, len(positions) + 1))
+
+
+def test_a_call_ends_where_the_state_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = options_of(epochs=1, batch_size=2)
+    loop = loop_of(options)
+    for position in loop.positions(Position(), lambda step: step in (4, 5)):
+        if position.step in (4, 5):
+            assert loop.is_settled
+        if position.step == 5:
+            break
+    monkeypatch.setattr(synchronous, "_CALL_SECONDS", 0.0)
+    other = loop_of(options)
+    steps = other.positions(Position(), lambda _: False)
+    for _ in range(5):
+        next(steps)
+
+    for ours, theirs in zip(loop.state(), other.state(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_first_call_has_one_step_because_nothing_is_known_yet() -> None:
+    loop = loop_of(options_of(epochs=1))
+    steps = loop.positions(Position(), lambda _: False)
+
+    next(steps)
+
+    assert loop.is_settled
+
+
+def test_a_capture_needs_the_steps_one_by_one(tmp_path: Path) -> None:
+    replica = Replica.join({"QTJ_JOB": "qcnn", "QTJ_JOB_UID": "uid-1"}, Stop(), str(tmp_path))
+    with Captures(replica, [Capture(step=4, steps=2)], Position()) as captures:
+        before = [captures.need(after) for after in (1, 2, 3)]
+        captures.reach(3, 0)
+        during = [captures.need(after) for after in (4, 5)]
+        captures.reach(5, 0)
+        behind = captures.need(6)
+
+    assert (before, during, behind) == ([False, False, True], [True, True], False)
+
+
+def test_processes_with_peers_take_one_step_in_a_call() -> None:
+    loop = loop_of(options_of(epochs=1))
+    assert isinstance(loop, synchronous.Synchronous)
+    loop._has_peers = True
+    assert all(settled for _, settled in positions_of(loop))
+
+
+def test_a_mirrored_strategy_takes_many_steps_in_a_call() -> None:
+    options = options_of(epochs=2)
+    expected = loop_of(options)
+    positions_of(expected)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(tf.distribute, "get_strategy", lambda: tf.distribute.MirroredStrategy(["CPU:0"]))
+        mirrored = loop_of(options)
+
+    positions = positions_of(mirrored)
+
+    assert not all(settled for _, settled in positions)
+    for ours, theirs in zip(mirrored.state(), expected.state(), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-6)

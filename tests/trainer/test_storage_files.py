@@ -1,6 +1,7 @@
 """A folder as a store."""
 
 import resource
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -116,3 +117,20 @@ def test_a_folder_below_a_file_is_not_writable(tmp_path: Path) -> None:
 def test_an_address_of_nowhere_is_refused(address: str, sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         open_store(address)
+
+
+def test_a_folder_that_a_peer_deletes_as_empty_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write makes the folder, and then a file with a random name; in between, a peer deletes another object there."""
+    store, deletions = open_store(str(tmp_path)), iter(["logs/worker-1.error.txt"])
+
+    def name_of(_: int) -> str:
+        for name in deletions:
+            store.delete(name)
+            assert not (tmp_path / "logs").exists()
+        return "1234"
+
+    monkeypatch.setattr(secrets, "token_hex", name_of)
+
+    store.write("logs/worker-0.xplane.pb", b"profile")
+
+    assert store.read("logs/worker-0.xplane.pb") == b"profile"

@@ -13,6 +13,8 @@ from qtj_trainer.storage.store import MissingObjectError
 
 __all__ = ["FileStore"]
 
+_FOLDERS = 10
+"""How often a folder is made for one file."""
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -47,10 +49,8 @@ class FileStore:
 
     def write(self, name: str, data: bytes) -> None:
         """See `Store.write`."""
-        path = self._path(name)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(path, data)
+            _write(self._path(name), data)
         except OSError as problem:
             raise self._refused(problem) from problem
 
@@ -100,6 +100,15 @@ class FileStore:
         return UserError(
             f"cannot write artifacts to {self._root} ({problem.strerror}): choose a folder this process may write to"
         )
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Writes a file, and makes its folder. A peer may delete the folder while it is empty: then it is made again."""
+    for _ in range(_FOLDERS):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            return _replace(path, data)
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -67,6 +67,20 @@ def test_a_requested_profile_that_never_started_is_reported(replica: Replica, se
     assert post(server, step=60) == (409, "the training has ended")
 
 
+def test_artifacts_that_cannot_be_written_end_no_training(
+    replica: Replica, server: HTTPConnection, tmp_path: Path
+) -> None:
+    (tmp_path / "logs").write_text("a file, and no folder")
+
+    with Captures(replica, (), Position()) as taken:
+        post(server, step=3, steps=1)
+        take_steps(taken, 1, 6)
+
+    (record,) = replica.telemetry.captures
+    assert (record.name, record.state) == (f"step-3-{ID}", "Failed")
+    assert record.error
+
+
 def test_a_withdrawn_request_leaves_nothing(replica: Replica, server: HTTPConnection, tmp_path: Path) -> None:
     with Captures(replica, (), Position()) as taken:
         post(server, step=3)

@@ -110,14 +110,13 @@ def _parsed(answer: bytes, pod: str) -> Answer:
         response.begin()
         return Answer(response.status, response.read())
     except (HTTPException, OSError) as problem:
-        raise ApiError(0, "Unreachable", f"{pod} does not speak HTTP there: {str(problem) or 'no answer'}") from problem
+        why = " ".join(str(problem).split()) or "no answer"
+        raise ApiError(0, "Unreachable", f"{pod} does not speak HTTP there: {why}") from problem
 
 
 def _why(status: int, namespace: str, pod: str) -> str:
     if status == HTTPStatus.FORBIDDEN:
-        return (
-            f"you may not forward ports to {pod}: it takes the verbs get and create on pods/portforward in {namespace}"
-        )
+        return f"you may not forward a port to {pod}: that takes get and create on pods/portforward in {namespace}"
     if status == HTTPStatus.NOT_FOUND:
         return f"there is no pod {pod} in {namespace}"
     return f"the API server does not forward a port to {pod} (HTTP {status})"

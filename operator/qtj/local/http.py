@@ -41,7 +41,7 @@ async def get(url: str, timeout: float, headers: Mapping[str, str] | None = None
 
 
 async def send(method: str, url: str, body: str, timeout: float) -> Answer:  # noqa: ASYNC109
-    """Sends a request with a body. The answer also has the body of a refusal.
+    """Sends a request with JSON. The answer also has the body of a refusal.
 
     Args:
         method: The HTTP method.
@@ -52,7 +52,8 @@ async def send(method: str, url: str, body: str, timeout: float) -> Answer:  # n
     Raises:
         OSError: It cannot be reached.
     """
-    request = Request(url, data=body.encode() or None, method=method)  # noqa: S310  http alone
+    headers = {"Content-Type": "application/json"}
+    request = Request(url, data=body.encode() or None, headers=headers, method=method)  # noqa: S310  http alone
     return await asyncio.to_thread(_answer, request, timeout, _MAX_BYTES)
 
 

@@ -28,9 +28,7 @@ class LocalTarget:
 
     def __init__(self, run: RecordedRun) -> None:
         if not run.folder.is_active:
-            raise InputError(
-                f"{run.name} is not active, and only a training can be profiled: `qtj list` shows which are"
-            )
+            raise InputError(f"{run.name} is not active, and only a job that trains can be profiled: see `qtj list`")
         self.name = run.name
         self.artifacts = run.folder.bucket or str(run.folder.path)
         self.viewer = f"`qtj tensorboard {run.name}` shows it, on the page Profile"

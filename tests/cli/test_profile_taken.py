@@ -102,6 +102,12 @@ async def test_a_job_that_does_not_train_is_asked_nothing(phase: str) -> None:
     assert training.asked == []
 
 
+async def test_a_job_that_this_version_cannot_read_is_one_sentence() -> None:
+    sentence = await refusal(Training(artifacts=""))
+
+    assert sentence == "qcnn cannot be read: spec.artifacts: this field is missing"
+
+
 @pytest.mark.parametrize("answer", [Answer(404, b"try /progress"), Answer(200, b'{"epoch": 3}'), Answer(501, b"")])
 async def test_a_program_without_profiles_on_request_is_named(answer: Answer) -> None:
     sentence = await refusal(Training(refusals={"worker-0": answer}))

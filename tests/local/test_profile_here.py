@@ -1,6 +1,8 @@
 """`qtj profile` of a run on this machine."""
 
 import json
+import os
+import signal
 
 import pytest
 
@@ -96,3 +98,25 @@ def test_steps_are_a_whole_number_within_limits(laptop: Laptop) -> None:
 
         assert ended.code == 2
         assert len(ended.errors.splitlines()) == 1, ended.errors
+
+
+@pytest.mark.skipif(compiler() is None, reason="needs a C compiler")
+def test_a_worker_that_is_killed_while_it_is_profiled_ends_the_profile_and_not_the_job(laptop: Laptop) -> None:
+    laptop.write(example("--epochs=100000", workers=2, inference=False))
+    running = laptop.start("run", "job.yaml", "-o", "json")
+    eventually(lambda: running.process.poll() is not None or laptop.epoch("qcnn") >= 2, seconds=500)
+
+    taking = laptop.start("profile", "qcnn", "--duration", "60s")
+    eventually(lambda: taking.process.poll() is not None or laptop.record("qcnn")["status"].get("profiles"))
+    os.kill(laptop.worker(1), signal.SIGKILL)
+    ended = taking.end(seconds=500)
+    eventually(lambda: laptop.record("qcnn")["status"]["profiles"][0]["state"] == "Failed", seconds=500)
+    status = laptop.record("qcnn")["status"]
+    laptop.qtj("stop", "qcnn")
+    running.end(seconds=500)
+
+    assert ended.code == 1, ended.errors
+    why = "attempt 1 ended before the profile was stored"
+    assert ended.errors == f"qtj: qcnn/1: the profile {status['profiles'][0]['name']} failed: {why}\n"
+    assert status["profiles"][0]["error"] == "the attempt ended before the profile was stored"
+    assert (status["attempt"], status["phase"]) == (2, "Running")

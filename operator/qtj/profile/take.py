@@ -22,7 +22,7 @@ from qtj.terminal.errors import InputError
 from qtj_contract import Capture, ProfileSchedule, request_body
 from qtj_contract.captures import LONGEST_SECONDS, STEPS, seconds_of
 from qtj_operator.api.job import Job
-from qtj_operator.api.reading import read_status
+from qtj_operator.api.reading import InvalidJob, read_status
 from qtj_operator.api.status import FINISHED, Phase, ProfileStatus
 from qtj_operator.controller.client import Object
 
@@ -97,12 +97,15 @@ def _leader_of(name: str, job: Object) -> str:
     """Returns the replica that leads a training.
 
     Raises:
-        InputError: The job does not train.
+        InputError: The job does not train, or cannot be read.
     """
     phase = read_status(job).phase or Phase.PENDING
     if phase != Phase.RUNNING:
         raise InputError(f"{name} is {phase}: only a job that trains can be profiled")
-    leader = Job.parse(job).leader
+    try:
+        leader = Job.parse(job).leader
+    except InvalidJob as problem:
+        raise InputError(f"{name} cannot be read: {problem}") from None
     return f"{leader.role.task_type}-{leader.index}"
 
 

@@ -243,37 +243,6 @@ def test_a_job_whose_fixed_fields_were_edited_says_why_tensorboard_stays_as_it_i
     assert [each.message for each in decision.events if each.reason == "TensorBoardNotReady"] == [f"{why} SpecIgnored"]
 
 
-def removed_while_its_service_is_not_seen(*, service: bool, deployment: bool) -> World:
-    """The field was removed and the label of the Service lost, while the operator was down."""
-    world = with_board(asked(running_job()), available=True).with_status(
-        tensorboard=TensorBoardStatus(url=URL, ready=True)
-    )
-    assert world.board is not None
-    left = Board(
-        deployment=world.board.deployment if deployment else None, service=world.services[NAME] if service else None
-    )
-    services = {name: each for name, each in world.services.items() if name != NAME}
-    return replace(world.with_spec(tensorboard=None), board=left, services=services)
-
-
-@pytest.mark.parametrize(
-    ("service", "deployment", "actions"),
-    [
-        (True, True, [DELETED]),
-        (False, True, [DELETED]),
-        (True, False, [f"Delete Service {NAME}"]),
-        (False, False, []),
-    ],
-)
-def test_what_only_the_status_shows_is_deleted_and_reported_until_it_is_gone(
-    *, service: bool, deployment: bool, actions: list[str]
-) -> None:
-    decision = removed_while_its_service_is_not_seen(service=service, deployment=deployment).decide()
-
-    assert companions(decision) == actions
-    assert (decision.status.tensorboard is not None) is bool(actions)
-
-
 def test_a_pass_that_deletes_the_job_does_nothing_about_it() -> None:
     world = asked(complete_job(runPolicy={"ttlSecondsAfterFinished": 5}))
 

@@ -10,6 +10,7 @@ A program that only reads ``TF_CONFIG``, without this package, works too. Its we
 from qtj_contract.captures import MOST_CAPTURES, Capture, CaptureRecord, parse_captures
 from qtj_contract.exit_codes import EXIT_RETRY, is_retryable
 from qtj_contract.printable import printable
+from qtj_contract.profile_request import PROFILE_PATH, ProfileSchedule, parse_request, request_body
 from qtj_contract.progress import PROGRESS_PATH, Progress, activity_in
 from qtj_contract.statevector import MAX_QUBITS, MIN_QUBITS, STATES, statevector_bytes
 from qtj_contract.termination import TERMINATION_MESSAGE_LIMIT, TERMINATION_MESSAGE_PATH, TerminationMessage, Weights
@@ -20,6 +21,7 @@ __all__ = [
     "MAX_QUBITS",
     "MIN_QUBITS",
     "MOST_CAPTURES",
+    "PROFILE_PATH",
     "PROGRESS_PATH",
     "STATES",
     "TERMINATION_MESSAGE_LIMIT",
@@ -27,12 +29,15 @@ __all__ = [
     "Capture",
     "CaptureRecord",
     "Env",
+    "ProfileSchedule",
     "Progress",
     "TerminationMessage",
     "Weights",
     "activity_in",
     "is_retryable",
     "parse_captures",
+    "parse_request",
     "printable",
+    "request_body",
     "statevector_bytes",
 ]

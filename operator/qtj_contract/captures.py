@@ -7,13 +7,26 @@ from typing import Any, Self
 
 from qtj_contract.values import UNREADABLE, text
 
-__all__ = ["MOST_CAPTURES", "STEPS", "Capture", "CaptureRecord", "parse_captures", "seconds_of"]
+__all__ = [
+    "LONGEST_SECONDS",
+    "MOST_CAPTURES",
+    "MOST_STEPS",
+    "STEPS",
+    "Capture",
+    "CaptureRecord",
+    "parse_captures",
+    "parsed_capture",
+    "seconds_of",
+]
 
 MOST_CAPTURES = 8
 """Captures of a job, and records of them that a leader reports: the operator reads at most 4096 bytes of its answer."""
 
 STEPS = 10
 """Steps of a capture that names neither steps nor a duration."""
+
+LONGEST_SECONDS, MOST_STEPS = 60.0, 1000
+"""The limits of a capture: a trace takes memory for each operation. One by steps also ends after that time."""
 
 _LONGEST = {"name": 40, "path": 200, "error": 120}
 """Characters kept of the texts of a record."""
@@ -32,6 +45,8 @@ class Capture:
         elapsed: It starts this long after the first step of an attempt, such as 10m.
         steps: It takes so many steps.
         duration: It takes so long, such as 2s, and ends with a step.
+        id: Eight hexadecimal digits of a capture that was requested while the training runs: an attempt may reach the
+            same step again. Empty otherwise.
     """
 
     epoch: int | None = None
@@ -39,12 +54,14 @@ class Capture:
     elapsed: str | None = None
     steps: int | None = None
     duration: str | None = None
+    id: str = ""
 
     @property
     def name(self) -> str:
         """Its name, which is that of its folder."""
         start = {"epoch": self.epoch, "step": self.step, "elapsed": self.elapsed}
-        return "-".join(f"{name}-{value}" for name, value in start.items() if value is not None)
+        parts = [f"{name}-{value}" for name, value in start.items() if value is not None]
+        return "-".join([*parts, self.id] if self.id else parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +105,7 @@ def parse_captures(written: str) -> tuple[Capture, ...]:
         ValueError: It is something else.
     """
     try:
-        captures = tuple(Capture(**each) for each in json.loads(written))
-        for each in captures:
-            _check(each)
+        captures = tuple(map(parsed_capture, json.loads(written)))
     except UNREADABLE as problem:
         raise ValueError(f"{written!r} is no list of captures") from problem
     return captures[:MOST_CAPTURES]
@@ -108,8 +123,13 @@ def seconds_of(duration: str) -> float:
     return int(matched[1]) * _UNITS[matched[2]]
 
 
-def _check(capture: Capture) -> None:
-    """Raises ValueError or TypeError unless the fields have their types and it has one start."""
+def parsed_capture(raw: Any) -> Capture:  # noqa: ANN401  JSON is anything
+    """Reads decoded JSON: an object with the fields of `Capture`.
+
+    Raises:
+        ValueError: A field has another type or form, or there is not one start; or another error of `UNREADABLE`.
+    """
+    capture = Capture(**raw)
     if sum(each is not None for each in (capture.epoch, capture.step, capture.elapsed)) != 1:
         raise ValueError("a capture has one start")
     for duration in filter(None, (capture.elapsed, capture.duration)):
@@ -117,3 +137,6 @@ def _check(capture: Capture) -> None:
     for number in (capture.epoch, capture.step, capture.steps):
         if number is not None and (not isinstance(number, int) or number < 1):
             raise ValueError(f"{number!r} is no number of a step or an epoch")
+    if not re.fullmatch("([0-9a-f]{8})?", capture.id):
+        raise ValueError(f"{capture.id!r} is no id of a capture")
+    return capture

@@ -6,9 +6,11 @@ What a real kubectl does is tested by the end-to-end scenario `tensorboard`: for
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import pytest
 
 from tests.cli.qtj import Answer, qtj
 from tests.controller.apiserver import free_port
-from tests.local.laptop import QTJ
+from tests.local.laptop import QTJ, eventually
 
 URL = "http://qcnn-tensorboard.lab.svc:6006"
 READY = {"url": URL, "ready": True}
@@ -102,6 +104,27 @@ def test_it_forwards_a_port_until_ctrl_c(cluster: Path, where: list[str], namesp
     assert (board.returncode, errors) == (0, "")
     forwarded = ["port-forward", "service/qcnn-tensorboard", f"{port}:80", "--address=127.0.0.1", *namespace]
     assert calls(cluster)[1] == forwarded
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no subreaper")
+def test_kill_9_leaves_no_kubectl_behind(cluster: Path) -> None:
+    has_job(cluster, asked={}, board=READY)
+    port = free_port()
+    command = [*QTJ, "tensorboard", "qcnn", "--cluster", "--port", str(port)]
+
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as board:
+        assert board.stdout is not None
+        board.stdout.readline()
+        assert is_served(port)
+        board.kill()
+
+    eventually(lambda: not is_served(port))
+
+
+def is_served(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5):
+        return True
+    return False
 
 
 @pytest.mark.usefixtures("cluster")

@@ -5,6 +5,7 @@ pkg/kubelet/server/server.go (`getContainerLogs`) and pkg/kubelet/kubelet_pods.g
 have nine digits: k8s.io/cri-client 0.34.4, pkg/logs/logs.go (`RFC3339NanoFixed`).
 """
 
+import json
 import ssl
 import subprocess
 import threading
@@ -15,10 +16,33 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-__all__ = ["Kubelet"]
+from tests.controller.apiserver import ApiServer
+
+__all__ = ["Kubelet", "certificate", "node_of"]
 
 _BEGIN = datetime(2030, 1, 1, 12, tzinfo=UTC)
 _WAIT = 0.05
+
+
+def certificate(folder: Path) -> tuple[Path, Path]:
+    """Makes a certificate that nobody has signed, as those of kubelets are; returns it, and its key."""
+    key, signed = folder / "kubelet.key", folder / "kubelet.crt"
+    subject = ("-x509", "-nodes", "-newkey", "rsa:2048", "-subj", "/CN=kubelet", "-days", "1")
+    files = ("-keyout", str(key), "-out", str(signed))
+    subprocess.run(["openssl", "req", *subject, *files], check=True, capture_output=True)
+    return signed, key
+
+
+@contextmanager
+def node_of(server: ApiServer, name: str, port: int) -> Iterator[None]:
+    """Makes the API server know a node whose kubelet answers at a port of this machine."""
+    server.kubectl("create", "-f", "-", manifest={"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
+    reached = {"addresses": [{"type": "Hostname", "address": "127.0.0.1"}]}
+    status = reached | {"daemonEndpoints": {"kubeletEndpoint": {"Port": port}}}
+    patch = json.dumps({"status": status})
+    server.kubectl("patch", "node", name, "--type=merge", "--subresource=status", f"--patch={patch}")
+    yield
+    server.kubectl("delete", "node", name)
 
 
 class _Log:
@@ -46,12 +70,8 @@ class Kubelet:
     @contextmanager
     def started(cls, folder: Path) -> Iterator["Kubelet"]:
         """Starts one, which answers by TLS with a certificate that nobody has signed, as kubelets do."""
-        key, certificate = folder / "kubelet.key", folder / "kubelet.crt"
-        subject = ("-x509", "-nodes", "-newkey", "rsa:2048", "-subj", "/CN=kubelet", "-days", "1")
-        files = ("-keyout", str(key), "-out", str(certificate))
-        subprocess.run(["openssl", "req", *subject, *files], check=True, capture_output=True)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
+        context.load_cert_chain(*certificate(folder))
         with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
             server.daemon_threads = True
             server.socket = context.wrap_socket(server.socket, server_side=True)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.controller.apiserver import ApiServer, wait_until
 from tests.controller.cluster_jobs import PLUGIN, RUNNING, Place, ended, rest_of
-from tests.controller.kubelet import Kubelet
+from tests.controller.kubelet import Kubelet, node_of
 
 NODE = "node-of-logs"
 
@@ -18,22 +18,8 @@ NODE = "node-of-logs"
 @pytest.fixture
 def kubelet(api_server: ApiServer, tmp_path: Path) -> Iterator[Kubelet]:
     """The kubelet of a node that the API server knows."""
-    with Kubelet.started(tmp_path) as kubelet:
-        api_server.kubectl(
-            "create", "-f", "-", manifest={"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}}
-        )
-        reached = {"addresses": [{"type": "Hostname", "address": "127.0.0.1"}]}
-        port = {"daemonEndpoints": {"kubeletEndpoint": {"Port": kubelet.port}}}
-        api_server.kubectl(
-            "patch",
-            "node",
-            NODE,
-            "--type=merge",
-            "--subresource=status",
-            f"--patch={json.dumps({'status': reached | port})}",
-        )
+    with Kubelet.started(tmp_path) as kubelet, node_of(api_server, NODE, kubelet.port):
         yield kubelet
-        api_server.kubectl("delete", "node", NODE)
 
 
 def test_the_logs_of_all_replicas_are_shown_by_replica_with_their_names(place: Place, kubelet: Kubelet) -> None:

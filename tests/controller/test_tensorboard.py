@@ -121,6 +121,19 @@ async def test_a_new_operator_finds_one_that_is_no_longer_asked_for(lab: Lab) ->
     assert lab.cluster.names(Resource.DEPLOYMENTS) == ()
 
 
+async def test_one_whose_service_lost_its_label_while_the_operator_was_down_goes_with_the_field(lab: Lab) -> None:
+    await running(lab, tensorboard={})
+    meta = lab.cluster.store.find(Resource.SERVICES, "lab", BOARD)["metadata"]
+    lab.cluster.edit(Resource.SERVICES, "lab", BOARD, metadata={**meta, "labels": {}})
+    await lab.edits(tensorboard=None)
+    for _ in range(4):
+        await lab.settles()
+
+    assert lab.cluster.names(Resource.DEPLOYMENTS) == ()
+    assert BOARD not in lab.cluster.names(Resource.SERVICES)
+    assert await board(lab) is None
+
+
 @pytest.mark.parametrize("call", [f"create deployments {BOARD}", f"create services {BOARD}"])
 async def test_a_refusal_does_not_affect_the_training(lab: Lab, call: str) -> None:
     refusing(lab, call)

@@ -65,3 +65,14 @@ def test_a_profile_of_a_job_that_has_ended_is_not_running() -> None:
         stored,
         ProfileStatus(name="step-9", state="Failed", error="the training ended before the profile was stored"),
     )
+
+
+def test_a_profile_that_an_attempt_has_left_unfinished_is_not_running_in_the_next() -> None:
+    running = ProfileStatus(name="step-9-0123abcd", state="Running")
+
+    world = running_job().with_status(profiles=(running,))
+
+    assert world.decide().status.profiles == (running,), "its leader may still store it"
+    assert world.with_progress(captures=()).decide().status.profiles == (
+        ProfileStatus(name="step-9-0123abcd", state="Failed", error="the attempt ended before the profile was stored"),
+    )

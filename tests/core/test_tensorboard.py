@@ -233,6 +233,16 @@ def test_a_job_whose_fixed_fields_were_edited_keeps_what_it_has() -> None:
     assert companions(edited.decide()) == []
 
 
+def test_a_job_whose_fixed_fields_were_edited_says_why_tensorboard_stays_as_it_is() -> None:
+    edited = with_board(asked(running_job()), available=True).with_status(spec_digest="another")
+
+    decision = edited.decide()
+
+    why = "TensorBoard stays as it is: a field of the job that cannot be changed was changed, see the condition"
+    assert decision.status.tensorboard == TensorBoardStatus(url=URL, ready=True, message=f"{why} SpecIgnored")
+    assert [each.message for each in decision.events if each.reason == "TensorBoardNotReady"] == [f"{why} SpecIgnored"]
+
+
 def test_a_pass_that_deletes_the_job_does_nothing_about_it() -> None:
     world = asked(complete_job(runPolicy={"ttlSecondsAfterFinished": 5}))
 

@@ -27,6 +27,7 @@ from tests.e2e.kubectl import KubectlError
 from tests.e2e.monitoring.scenario import monitored
 from tests.e2e.operator_killed import killed_operator
 from tests.e2e.outage import outage
+from tests.e2e.profiled import profiled
 from tests.e2e.rights import now, rights
 from tests.e2e.shared_service import shared_service
 from tests.e2e.terminal import followed
@@ -60,6 +61,7 @@ TOGETHER: Mapping[str, Scenario] = {
     "shared-service": shared_service,
     "tutorial": tutorial.run,
     "tensorboard": tensorboard.run,
+    "profile": profiled,
     "browser": browser.run,
     "terminal": followed,
 }

@@ -1,4 +1,4 @@
-"""GET requests to programs on this machine."""
+"""Requests to programs on this machine."""
 
 import asyncio
 import socket
@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from qtj.local.http import get
+from qtj.local.http import get, send
 
 Answering = Callable[[bytes], str]
 
@@ -89,3 +89,13 @@ async def test_a_proxy_of_the_user_is_not_asked_about_this_machine(
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
 
     assert (await get(server(response(b"here")), 30)).body == b"here"
+
+
+async def test_a_request_with_a_body_has_the_sentence_of_its_refusal(server: Answering) -> None:
+    answer = await send("POST", server(response(b"one at a time", "409 Conflict")), '{"step": 9}', 30)
+
+    assert (answer.status, answer.body) == (409, b"one at a time")
+    assert asked[0].startswith("POST /progress HTTP/1.1\r\n")
+    headers = asked[0].lower()
+    assert "content-type: application/json" in headers
+    assert "content-length: 11" in headers

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from qtj.local.pod_record import record_pod, recorded_pods
+from qtj.local.pod_record import local_port_of, record_pod, recorded_pods
 from qtj.local.store import Change
 from qtj_operator.controller.client import Resource
 
@@ -51,3 +51,14 @@ def test_a_record_that_cannot_be_written_ends_nothing(tmp_path: Path) -> None:
     recorded(tmp_path / "no such folder", pod(phase="Running"))
 
     assert not (tmp_path / "no such folder").exists()
+
+
+def test_the_port_of_this_machine_is_recorded_for_other_commands(tmp_path: Path) -> None:
+    recorded(tmp_path, pod(phase="Pending"))
+    (before,) = recorded_pods(tmp_path)
+    record_pod(tmp_path, Change("MODIFIED", Resource.PODS, 1, pod(phase="Running")), {2224: 23456})
+    (after,) = recorded_pods(tmp_path)
+
+    assert local_port_of(before, 2224) is None
+    assert local_port_of(after, 2224) == 23456
+    assert local_port_of(after, 2223) is None

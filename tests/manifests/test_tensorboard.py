@@ -104,6 +104,17 @@ def test_artifacts_in_the_folder_of_temporary_files_stay_there(path: str) -> Non
     assert built["env"] == [{"name": name, "value": "/tensorboard-tmp"} for name in ("HOME", "TMPDIR")]
 
 
+def test_a_volume_of_the_user_with_the_name_of_our_own_stays_another_one() -> None:
+    mount = {"name": "tensorboard-tmp", "mountPath": "/mnt/lab"}
+    template = a_template(a_container(volumeMounts=[mount]), volumes=[{"name": "tensorboard-tmp", "emptyDir": {}}])
+
+    built = pod(board(template=template, artifacts={"uri": "file:///mnt/lab/qcnn"}))
+
+    assert [volume["name"] for volume in built["volumes"]] == ["tensorboard-tmp", "tensorboard-tmp-2"]
+    mounts = {mount["mountPath"]: mount["name"] for mount in built["containers"][0]["volumeMounts"]}
+    assert mounts == {"/mnt/lab": "tensorboard-tmp", "/tmp": "tensorboard-tmp-2"}
+
+
 def test_a_variable_in_the_path_of_a_mount_comes_with_it() -> None:
     built = container(on_volume(mountPath="/mnt/lab", subPathExpr="teams/$(TEAM)"))
 

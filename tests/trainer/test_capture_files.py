@@ -57,6 +57,18 @@ def test_the_last_attempt_counts(files: CaptureFiles) -> None:
     assert files.record(BOTH[:1], patience=0) == CaptureRecord("step-9", "Stored", PATH)
 
 
+def test_a_file_of_an_attempt_before_counts_once_it_was_replaced(files: CaptureFiles, store: Store) -> None:
+    for replica in BOTH:
+        files.store_profile(replica, b"of the first attempt")
+    later = CaptureFiles(store, "qcnn", "step-9", files.versions())
+    later.store_profile("worker-0", b"of the second")
+
+    assert later.record(BOTH) == CaptureRecord("step-9", "Stored", PATH, "worker-1 has stored no profile")
+
+    later.store_profile("worker-1", b"of the second")
+    assert later.record(BOTH) == CaptureRecord("step-9", "Stored", PATH)
+
+
 def test_a_store_that_cannot_be_read_is_a_failure_of_the_capture(tmp_path: Path) -> None:
     (tmp_path / "logs").write_text("a file, and no folder")
 

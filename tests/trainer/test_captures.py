@@ -34,10 +34,14 @@ def train(replica: Replica, captures: Sequence[Capture], steps: int, start: Posi
     start = start or Position()
     with Captures(replica, captures, start) as taken:
         taken.reach(start.step, start.epochs)
-        for step in range(start.step + 1, steps + 1):
-            with tf.profiler.experimental.Trace("train", step_num=step, _r=1):
-                tf.add(1.0, step)
-            taken.reach(step, step // STEPS_OF_AN_EPOCH)
+        take_steps(taken, start.step + 1, steps)
+
+
+def take_steps(taken: Captures, first: int, last: int) -> None:
+    for step in range(first, last + 1):
+        with tf.profiler.experimental.Trace("train", step_num=step, _r=1):
+            tf.add(1.0, step)
+        taken.reach(step, step // STEPS_OF_AN_EPOCH)
 
 
 def steps_in(folder: Path, name: str) -> list[int]:
@@ -159,6 +163,23 @@ def test_an_interrupted_training_leaves_no_trace_running(replica: Replica, tmp_p
     assert steps_in(tmp_path, "step-1") == [1]
 
 
+def test_a_peer_that_has_stored_nothing_in_this_attempt_is_named_although_it_had_in_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qtj_trainer.run.captures._PATIENCE", 0.5)
+    monkeypatch.setattr("qtj_trainer.run.tracing.has_safe_traces", lambda: True)
+    before = tmp_path / LOGS / "elapsed-0s"
+    before.mkdir(parents=True)
+    (before / "worker-1.xplane.pb").write_bytes(b"of the first attempt")
+    environment = {"TF_CONFIG": tf_configs(worker=2)["worker", 0], "QTJ_JOB": "qcnn", "QTJ_JOB_UID": "uid-1"}
+    leader = Replica.join(environment, Stop(), str(tmp_path))
+
+    train(leader, [Capture(elapsed="0s", steps=1)], steps=2)
+
+    (record,) = leader.telemetry.captures
+    assert (record.state, record.error) == ("Stored", "worker-1 has stored no profile")
+
+
 def test_an_attempt_reports_what_the_one_before_has_taken(replica: Replica, tmp_path: Path) -> None:
     train(replica, [Capture(step=1, steps=1)], steps=2)
     later = Replica.join(replica.environment, Stop(), str(tmp_path))
@@ -189,9 +210,12 @@ def test_a_follower_that_cannot_be_traced_safely_is_not_and_the_leader_says_so(
         Replica.join({**replica, "QTJ_JOB": "qcnn", "QTJ_JOB_UID": "uid-1"}, Stop(), str(tmp_path))
         for replica in ({"TF_CONFIG": config} for config in tf_configs(worker=2).values())
     )
-    for each, is_safe in ((follower, False), (leader, True)):
-        monkeypatch.setattr("qtj_trainer.run.tracing.has_safe_traces", lambda answer=is_safe: answer)
-        train(each, [Capture(step=2, steps=1)], steps=4)
+    asked = [Capture(step=2, steps=1)]
+    with Captures(leader, asked, Position()) as leading, Captures(follower, asked, Position()) as following:
+        for step in range(4):
+            for each, is_safe in ((following, False), (leading, True)):
+                monkeypatch.setattr("qtj_trainer.run.tracing.has_safe_traces", lambda answer=is_safe: answer)
+                each.reach(step, 0)
 
     why = "worker-1: a trace can end this process, because TensorFlow's tracer is not corrected"
     assert leader.telemetry.captures == (contract.CaptureRecord("step-2", "Stored", f"{LOGS}/step-2", why),)

@@ -1,15 +1,23 @@
-"""A program that serves TensorBoard's page until Ctrl-C: TensorBoard itself, or kubectl."""
+"""A program that serves TensorBoard's page until Ctrl-C: TensorBoard itself, or kubectl.
+
+A supervisor ends it with this process, however that ends: see `qtj.local.launch`.
+"""
 
 import asyncio
+import os
 import signal
+import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import IO
 
 from qtj.local.http import get
+from qtj.local.launch import request
+from qtj.local.supervisors import COMMAND
 from qtj.terminal.errors import InputError
 from qtj.terminal.streams import print_stdout
 
@@ -36,7 +44,7 @@ def serve(command: Sequence[str], program: str, ready: Callable[[], bool], sente
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # it must not leave the program behind
     with (
         tempfile.TemporaryFile("w+", errors="replace") as output,
-        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output) as process,  # noqa: S603
+        _started(command, output) as process,
     ):
         try:
             _await(process, program, ready, output)
@@ -47,6 +55,21 @@ def serve(command: Sequence[str], program: str, ready: Callable[[], bool], sente
             return
         finally:
             _end(process)
+
+
+@contextmanager
+def _started(command: Sequence[str], output: IO[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Starts a program below a supervisor, which is yielded. It kills the program when the connection to it ends."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            process = subprocess.Popen(  # noqa: S603
+                COMMAND, stdin=theirs.fileno(), stdout=output, stderr=output, start_new_session=True
+            )
+        with process:
+            with suppress(OSError):  # the supervisor has ended, which is noticed
+                ours.sendall(request("", str(Path.cwd()), command, os.environ))
+            yield process
 
 
 def answers(address: str) -> bool:

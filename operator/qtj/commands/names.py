@@ -16,6 +16,8 @@ __all__ = ["jobs", "jobs_of_cluster", "namespaces", "replicas", "runs"]
 _LIMIT = "QTJ_COMPLETION_SECONDS"
 """The variable with the time that a cluster may take, with what has to be imported to ask it: 1 if it is not set."""
 
+_LONGEST_SECONDS = 60.0
+
 
 def runs(ctx: typer.Context, incomplete: str) -> Sequence[str]:
     """Returns the names that a RUN may be completed to: of runs of this folder, or of jobs of the cluster."""
@@ -105,5 +107,14 @@ def _answered(ask: Callable[[], Sequence[str]]) -> Sequence[str]:
     # A thread, because a credential plugin or the resolver of host names may block a process.
     looking = Thread(target=look, daemon=True)
     looking.start()
-    looking.join(float(os.environ.get(_LIMIT) or 1))
+    looking.join(_limit(os.environ.get(_LIMIT, "")))
     return list(found)
+
+
+def _limit(written: str) -> float:
+    """Returns the time for an answer in seconds; that of a variable that is not set, if it is no such number."""
+    with suppress(ValueError):
+        seconds = float(written)
+        if 0 < seconds <= _LONGEST_SECONDS:
+            return seconds
+    return 1.0

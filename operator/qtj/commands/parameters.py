@@ -20,6 +20,7 @@ __all__ = [
     "OneJob",
     "RunName",
     "RunNames",
+    "RunOrFile",
     "Settings",
     "Verbose",
     "one_file",
@@ -55,6 +56,14 @@ RunName = Annotated[
         help="A job's name for its last run, or JOB/NUMBER, as `qtj list` shows it.",
         show_default="the last run of all",
         autocompletion=runs,
+    ),
+]
+RunOrFile = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="RUN|FILE",
+        help="A job's name for its last run, JOB/NUMBER as `qtj list` shows it, or a file with one job.",
+        show_default="the last run of all",
     ),
 ]
 RunNames = Annotated[

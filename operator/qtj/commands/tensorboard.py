@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from qtj.commands.group import Command
-from qtj.commands.parameters import Artifacts, Cluster, Namespace
+from qtj.commands.parameters import Artifacts, Cluster, Namespace, RunOrFile
 from qtj.commands.place import cluster_named, is_on_cluster, job_of_cluster
 from qtj.terminal.errors import input_checked, needs_extra
 from qtj_operator.api.defaults import TENSORBOARD_PORT
@@ -14,14 +14,7 @@ __all__ = ["COMMANDS"]
 
 
 def tensorboard(
-    run: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="RUN|FILE",
-            help="A job's name for its last run, JOB/NUMBER as `qtj list` shows it, or a file with one job.",
-            show_default="the last run of all",
-        ),
-    ] = None,
+    run: RunOrFile = None,
     artifacts: Artifacts = None,
     namespace: Namespace = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of this machine; 0 for any.")] = TENSORBOARD_PORT,

@@ -1,4 +1,4 @@
-"""GET requests to programs on this machine: never through a proxy, with the standard library only."""
+"""Requests to programs on this machine: never through a proxy, with the standard library only."""
 
 import asyncio
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from http.client import HTTPException
 from urllib.error import HTTPError
 from urllib.request import ProxyHandler, Request, build_opener
 
-__all__ = ["Answer", "get"]
+__all__ = ["Answer", "get", "send"]
 
 _MAX_BYTES = 4096
 _DIRECT = build_opener(ProxyHandler({}))
@@ -37,14 +37,33 @@ async def get(url: str, timeout: float, headers: Mapping[str, str] | None = None
     Raises:
         OSError: It cannot be reached.
     """
-    return await asyncio.to_thread(_get, Request(url, headers=dict(headers or {})), timeout)  # noqa: S310  http alone
+    return await asyncio.to_thread(_answer, Request(url, headers=dict(headers or {})), timeout)  # noqa: S310  http alone
 
 
-def _get(request: Request, timeout: float) -> Answer:
+async def send(method: str, url: str, body: str, timeout: float) -> Answer:  # noqa: ASYNC109
+    """Sends a request with JSON. The answer also has the body of a refusal.
+
+    Args:
+        method: The HTTP method.
+        url: The address.
+        body: The body.
+        timeout: The time limit in seconds.
+
+    Raises:
+        OSError: It cannot be reached.
+    """
+    headers = {"Content-Type": "application/json"}
+    request = Request(url, data=body.encode() or None, headers=headers, method=method)  # noqa: S310  http alone
+    return await asyncio.to_thread(_answer, request, timeout, _MAX_BYTES)
+
+
+def _answer(request: Request, timeout: float, of_a_refusal: int = 0) -> Answer:
+    """Returns the answer, with at most so many bytes of a refusal."""
     try:
         with _DIRECT.open(request, timeout=timeout) as answer:
             return Answer(answer.status, answer.read(_MAX_BYTES))
     except HTTPError as refused:
-        return Answer(refused.code, b"")
+        with refused:
+            return Answer(refused.code, refused.read(of_a_refusal) if of_a_refusal else b"")
     except HTTPException as problem:
         raise OSError(str(problem)) from problem

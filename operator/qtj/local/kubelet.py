@@ -104,6 +104,11 @@ class Kubelet:
         """Returns the process of the running pod of that name."""
         return next((task.pid for task in self._pods.values() if task.name == pod), None)
 
+    def ports(self, pod: Object) -> Mapping[int, int]:
+        """Returns the port of this machine at which a running pod serves its progress."""
+        is_running = (pod.get("status") or {}).get("phase") == "Running"  # before, there may be no Service yet
+        return {METRICS_PORT: self._local_port(pod, METRICS_PORT)} if is_running else {}
+
     def check(self) -> None:
         """Raises the first unexpected exception of a pod's task, so that a defect is not hidden."""
         if self._defects:

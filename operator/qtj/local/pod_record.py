@@ -3,29 +3,38 @@
 {"type": "MODIFIED", "object": {"metadata": {"name": "qcnn-worker-0", ...}, "spec": {...}, "status": {...}}}
 
 There is one line for each change of a pod, in the form of a watch of the API server. Other commands show the
-replicas of a run from it, while it is active and afterwards.
+replicas of a run from it, while it is active and afterwards, and reach them by the port of this machine (`hostPort`)
+that stands for a port of the pod.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from qtj.local.store import Change
 from qtj_contract.progress_log import append_line
+from qtj_operator.api.job import main_container
 from qtj_operator.controller.children import PodObject
 from qtj_operator.controller.client import Object
 
-__all__ = ["record_pod", "recorded_pods"]
+__all__ = ["local_port_of", "record_pod", "recorded_pods"]
 
 _NAME = "pods.jsonl"
 _KEPT = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "labels")
 """Fields of the metadata that are recorded; of the spec, those that tell where it runs, and not its environment."""
 
 
-def record_pod(folder: Path, change: Change) -> None:
-    """Records a change of a pod; it is lost if the disk is full."""
-    line = json.dumps({"type": change.type, "object": _essence(change.object)})
+def record_pod(folder: Path, change: Change, ports: Mapping[int, int] | None = None) -> None:
+    """Records a change of a pod; it is lost if the disk is full.
+
+    Args:
+        folder: The folder of the run.
+        change: The change.
+        ports: The port of this machine for ports of the pod.
+    """
+    line = json.dumps({"type": change.type, "object": _essence(change.object, ports or {})})
     with suppress(OSError), (folder / _NAME).open("ab+") as record:
         append_line(record, line.encode() + b"\n")
 
@@ -42,9 +51,18 @@ def recorded_pods(folder: Path) -> Sequence[Object]:
     return list({pod["metadata"]["name"]: pod for line in lines for pod in _pods_in(line)}.values())
 
 
-def _essence(pod: Object) -> Object:
+def local_port_of(pod: Object, port: int) -> int | None:
+    """Returns the port of this machine that stands for a port of a recorded pod; None if it is not recorded."""
+    mapped = [each for container in pod["spec"]["containers"] for each in container.get("ports") or ()]
+    return next((each["hostPort"] for each in mapped if each["containerPort"] == port), None)
+
+
+def _essence(pod: Object, ports: Mapping[int, int]) -> Object:
     meta, spec = pod["metadata"], pod["spec"]
-    containers = [{"name": each["name"]} for each in spec["containers"]]
+    containers: list[dict[str, Any]] = [{"name": each["name"]} for each in spec["containers"]]
+    if ports:
+        mapped = [{"containerPort": port, "hostPort": here} for port, here in ports.items()]
+        main_container(containers)["ports"] = mapped
     return {
         "metadata": {name: meta[name] for name in _KEPT if name in meta},
         "spec": {"containers": containers, **({"nodeName": spec["nodeName"]} if "nodeName" in spec else {})},

@@ -247,7 +247,7 @@ class Session:
             key = (meta["namespace"], job)
             self._queue.add(key)
             if change.resource is Resource.PODS and key in self._jobs:
-                record_pod(self._jobs[key].folder.path, change)
+                record_pod(self._jobs[key].folder.path, change, self._kubelet.ports(change.object))
         if change.resource is Resource.EVENTS and change.type == "ADDED":
             self._record_event(change.object)
         self._kubelet.notice(change)

@@ -24,9 +24,11 @@ from pathlib import Path
 
 from qtj.local import launch
 
-__all__ = ["Supervisors"]
+__all__ = ["COMMAND", "Supervisors"]
 
-_COMMAND = (sys.executable, "-I", "-S", str(Path(launch.__file__)))
+COMMAND = (sys.executable, "-I", "-S", str(Path(launch.__file__)))
+"""What starts a supervisor."""
+
 _PERIOD_SECONDS = 0.01
 _MARK = "QTJ_RUN"
 
@@ -56,7 +58,7 @@ class Supervisors:
             OSError: This machine lacks the resources for it.
         """
         supervisor = subprocess.Popen(  # noqa: S603
-            _COMMAND, stdin=control.fileno(), stdout=output, stderr=output, start_new_session=True
+            COMMAND, stdin=control.fileno(), stdout=output, stderr=output, start_new_session=True
         )
         self._started.add(supervisor.pid)
         return supervisor

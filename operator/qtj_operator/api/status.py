@@ -121,7 +121,7 @@ class ProgressStatus(Model):
 class ProfileStatus(Model):
     """A profile that the job took of itself."""
 
-    name: str = Field(description="When it started, as `spec.profiler.captures` asks for it, for example epoch-3.")
+    name: str = Field(description="When it started, for example epoch-3. One of `qtj profile` has an id too.")
     state: str = Field(description="Running, Stored or Failed.")
     path: str | None = Field(None, description="Its folder, relative to the artifacts.")
     error: str | None = Field(None, description="Why it failed, or of which replicas there is no profile.")
@@ -224,7 +224,7 @@ class Status(Model):
         None, description="What the Evaluator has measured last, and at which epoch and step of the training."
     )
     profiles: _Items[ProfileStatus] = Field(
-        (), description="The last profiles of `spec.profiler.captures`, newest last."
+        (), description="The last profiles of `spec.profiler.captures` and of `qtj profile`, newest last."
     )
     weights: WeightsStatus | None = Field(None, description="The trained weights.")
     inference: InferenceStatus | None = Field(None, description="How far inference is and what it measured.")

@@ -8,10 +8,11 @@ from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_TENSORBOARD, tensorboard_name
 from qtj_operator.controller.children import DeploymentObject, RestartedPod, is_controlled_by
 from qtj_operator.controller.client import ApiError, Client, Resource
-from qtj_operator.controller.parse import parse_pod
+from qtj_operator.controller.parse import parse_pod, parse_service
 from qtj_operator.core.board import Board, Deployment
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pending_reason import pending_reason
+from qtj_operator.core.service import Service
 from qtj_operator.manifests.tensorboard import BUILT, CONTAINER
 
 __all__ = ["parse_deployment", "with_board"]
@@ -21,16 +22,28 @@ _ENDED = {"Failed", "Succeeded"}
 
 
 async def with_board(client: Client, seen: Observed) -> Observed:
-    """Adds TensorBoard, if the job asks for one or still has one: its Service shows that."""
-    wanted = seen.job.spec.tensorboard is not None and bool(seen.attempt)
-    if seen.platform.tensorboard_image is None or not (wanted or tensorboard_name(seen.job.name) in seen.services):
+    """Adds TensorBoard, if the job asks for one or still has one: its Service shows that, or else the status."""
+    job = seen.job
+    wanted = job.spec.tensorboard is not None and bool(seen.attempt)
+    shown = tensorboard_name(job.name) in seen.services
+    left = job.spec.tensorboard is None and not shown and job.status.tensorboard is not None
+    if seen.platform.tensorboard_image is None or not (wanted or shown or left):
         return seen
     try:
-        return replace(seen, board=await _board(client, seen.job))
+        board = await _board(client, job)
+        return replace(seen, board=replace(board, service=await _service(client, job)) if left else board)
     except ApiError as error:
         if not error.final:
             raise
         return replace(seen, board=Board(trouble=f"the operator cannot read TensorBoard: {error}", readable=False))
+
+
+async def _service(client: Client, job: Job) -> Service | None:
+    """Returns TensorBoard's Service without our label, by which Services are watched: so all of them are listed."""
+    for found in await client.list(Resource.SERVICES, job.namespace, {}):
+        if found["metadata"]["name"] == tensorboard_name(job.name) and is_controlled_by(found, job.uid):
+            return parse_service(found)
+    return None
 
 
 async def _board(client: Client, job: Job) -> Board:

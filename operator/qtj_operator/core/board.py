@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from qtj_operator.core.service import Service
+
 __all__ = ["Board", "Deployment"]
 
 
@@ -38,8 +40,10 @@ class Board:
         deployment: Its Deployment; None if there is none, or if it cannot be read.
         trouble: Why its pod does not run, in one sentence; None if that is unknown.
         readable: Whether the operator may read Deployments.
+        service: Its Service, if that has lost the label by which Services of a job are observed.
     """
 
     deployment: Deployment | None = None
     trouble: str | None = None
     readable: bool = True
+    service: Service | None = None

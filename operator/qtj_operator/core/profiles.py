@@ -20,12 +20,14 @@ def profiles_of(seen: Observed) -> tuple[ProfileStatus, ...]:
         for each in (progress.captures if progress else ())
     }
     earlier = [each for each in seen.job.status.profiles if each.name not in reported]
+    if progress:  # a leader does not know what an attempt before it has begun
+        earlier = [_ended(each, "the attempt") for each in earlier]
     known = (*earlier, *reported.values())[-MOST_CAPTURES:]
-    return tuple(map(_ended, known)) if seen.job.is_over else known
+    return tuple(_ended(each, "the training") for each in known) if seen.job.is_over else known
 
 
-def _ended(profile: ProfileStatus) -> ProfileStatus:
-    """Returns a profile of a job that is over: nobody will finish it."""
+def _ended(profile: ProfileStatus, ended: str) -> ProfileStatus:
+    """Returns a profile that nobody will finish."""
     if profile.state != "Running":
         return profile
-    return profile.changed(state="Failed", error="the training ended before the profile was stored")
+    return profile.changed(state="Failed", error=f"{ended} ended before the profile was stored")

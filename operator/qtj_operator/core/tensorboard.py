@@ -8,7 +8,8 @@
     the field is removed             the Deployment is deleted, then the Service
 
 The Service is created first and deleted last. So whenever there may be a Deployment that the spec does not ask for,
-the Service shows it, and jobs without TensorBoard cost no request.
+the Service shows it, and jobs without TensorBoard cost no request. If the Service is gone or has lost its label, which
+happens while the operator is down, `status.tensorboard` shows that there is more to delete.
 """
 
 from collections.abc import Iterator
@@ -36,6 +37,11 @@ from qtj_operator.manifests.tensorboard import (
 __all__ = ["Companion", "tensorboard"]
 
 
+_NOT_APPLIED = (
+    "TensorBoard stays as it is: a field of the job that cannot be changed was changed, see the condition SpecIgnored"
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Companion:
     """What is done about TensorBoard.
@@ -55,7 +61,7 @@ def tensorboard(seen: Observed) -> Companion:
     if image is None or not seen.attempt:
         return Companion()
     if board is None:
-        return Companion(actions=_removed(seen))
+        return Companion(actions=_removed(seen), status=_left(seen))
     found = seen.board or Board()
     actions = () if seen.job.edited or not found.readable else tuple(_changes(seen, board, found, image))
     return Companion(actions=actions, status=_status(seen, board, found))
@@ -65,10 +71,17 @@ def _removed(seen: Observed) -> tuple[Action, ...]:
     if seen.board is None or not seen.board.readable:
         return ()
     deployment = seen.board.deployment
-    service = seen.services.get(tensorboard_name(seen.job.name))
+    service = seen.services.get(tensorboard_name(seen.job.name)) or seen.board.service
     if deployment is not None:
         return () if deployment.deleting else (Delete(Kind.DEPLOYMENT, deployment.name, deployment.version),)
     return () if service is None else (Delete(Kind.SERVICE, service.name, service.version),)
+
+
+def _left(seen: Observed) -> TensorBoardStatus | None:
+    """Returns what the status reported, while nothing else shows what is left."""
+    if seen.board is None or tensorboard_name(seen.job.name) in seen.services:
+        return None
+    return seen.job.status.tensorboard if seen.board.deployment or seen.board.service else None
 
 
 def _changes(seen: Observed, board: TensorBoard, found: Board, image: str) -> Iterator[Action]:
@@ -111,5 +124,5 @@ def _status(seen: Observed, board: TensorBoard, found: Board) -> TensorBoardStat
     return TensorBoardStatus(
         url=tensorboard_url(seen.job.name, seen.job.namespace, board.service_port),
         ready=ready,
-        message=None if ready or suspended else found.trouble,
+        message=_NOT_APPLIED if seen.job.edited else None if ready or suspended else found.trouble,
     )

@@ -12,8 +12,9 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import deepcopy
+from itertools import chain, count
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from qtj_operator.api.defaults import TENSORBOARD_PORT
@@ -124,6 +125,7 @@ def _selector(job: Job) -> dict[str, str]:
 def _pod(job: Job, board: TensorBoard, image: str) -> Manifest:
     source = job.template(job.leader.role).spec
     mounts = tuple(_mounts(job, source))
+    own = _own_volume(mounts)
     copied = {
         name: source.written[name] for name in ("serviceAccountName", "imagePullSecrets") if name in source.written
     }
@@ -133,13 +135,12 @@ def _pod(job: Job, board: TensorBoard, image: str) -> Manifest:
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "securityContext": _pod_security(source),
-        "containers": [_container(job, board, image, mounts)],
-        "volumes": [*volumes.values(), {"name": _OWN_VOLUME, "emptyDir": {}}],
+        "containers": [_container(job, board, image, mounts, own)],
+        "volumes": [*volumes.values(), {"name": own.name, "emptyDir": {}}],
     }
 
 
-def _container(job: Job, board: TensorBoard, image: str, mounts: tuple[Mount, ...]) -> Manifest:
-    own = _own_folder(mounts)
+def _container(job: Job, board: TensorBoard, image: str, mounts: tuple[Mount, ...], own: "_OwnVolume") -> Manifest:
     return {
         "name": CONTAINER,
         "image": board.image or image,
@@ -152,7 +153,7 @@ def _container(job: Job, board: TensorBoard, image: str, mounts: tuple[Mount, ..
             f"--reload_interval={_RELOAD_SECONDS}",
             f"--window_title={job.name}",
         ],
-        "env": [{"name": "HOME", "value": own}, *_moved(own), *_variables(job, _in_paths(mounts))],
+        "env": [{"name": "HOME", "value": own.path}, *_moved(own.path), *_variables(job, _in_paths(mounts))],
         **({"envFrom": sources} if (sources := _config_maps(job)) else {}),
         "ports": [{"name": "http", "containerPort": TENSORBOARD_PORT}],
         "readinessProbe": {"httpGet": {"path": "/", "port": "http"}, "periodSeconds": 5},
@@ -163,14 +164,34 @@ def _container(job: Job, board: TensorBoard, image: str, mounts: tuple[Mount, ..
             "capabilities": {"drop": ["ALL"]},
             "readOnlyRootFilesystem": True,
         },
-        "volumeMounts": [*(_mounted(job, mount) for mount in mounts), {"name": _OWN_VOLUME, "mountPath": own}],
+        "volumeMounts": [*(_mounted(job, mount) for mount in mounts), {"name": own.name, "mountPath": own.path}],
     }
 
 
-def _own_folder(mounts: Iterable[Mount]) -> str:
-    """Returns where the volume of this pod alone is mounted: in `/tmp`, unless the artifacts or a key are there."""
-    is_taken = any(PurePosixPath(mount.mount_path) == PurePosixPath(_TMP) for mount in mounts)
-    return f"/{_OWN_VOLUME}" if is_taken else _TMP
+class _OwnVolume(NamedTuple):
+    """The volume of this pod alone.
+
+    Attributes:
+        name: Its name, which no volume of the user has.
+        path: Where it is mounted: in `/tmp`, unless the artifacts or a key are there.
+    """
+
+    name: str
+    path: str
+
+
+def _own_volume(mounts: Collection[Mount]) -> _OwnVolume:
+    paths = {PurePosixPath(mount.mount_path) for mount in mounts}
+    name = _unused(_OWN_VOLUME, {mount.name for mount in mounts})
+    if PurePosixPath(_TMP) not in paths:
+        return _OwnVolume(name, _TMP)
+    return _OwnVolume(name, f"/{_unused(_OWN_VOLUME, {path.name for path in paths})}")
+
+
+def _unused(name: str, taken: Collection[str]) -> str:
+    """Returns a name that is not taken: the name itself, or with a number."""
+    numbered = (f"{name}-{number}" for number in count(2))
+    return next(each for each in chain((name,), numbered) if each not in taken)
 
 
 def _moved(own: str) -> list[Manifest]:

@@ -7,7 +7,8 @@ Replicas store their own files. The leader reports what it finds of its peers.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import qtj_contract as contract
 from qtj_trainer.errors import TrainerError
@@ -28,8 +29,17 @@ class CaptureFiles:
         path: Their folder, relative to the artifacts.
     """
 
-    def __init__(self, store: Store, run: str, name: str) -> None:
+    def __init__(self, store: Store, run: str, name: str, earlier: Mapping[str, str] | None = None) -> None:
+        """Names the files.
+
+        Args:
+            store: The artifacts.
+            run: The name of the job in TensorBoard.
+            name: The name of the capture.
+            earlier: What `versions` returned when the attempt began: files that are unchanged since then do not count.
+        """
         self._store = store
+        self._earlier = dict(earlier or {})
         self.name = name
         self.path = f"logs/{run}/plugins/profile/{name}"
 
@@ -51,7 +61,13 @@ class CaptureFiles:
         self._store.delete(f"{self.path}/{replica}{_PROFILE}")
         self._store.write(f"{self.path}/{replica}{_ERROR}", sentence.encode())
 
-    def record(self, replicas: Sequence[str], patience: float) -> contract.CaptureRecord:
+    def versions(self) -> Mapping[str, str]:
+        """Returns a version for each file that is there; none if they cannot be listed."""
+        with suppress(TrainerError):
+            return self._store.versions(self.path)
+        return {}
+
+    def record(self, replicas: Sequence[str], patience: float = 0.0) -> contract.CaptureRecord:
         """Returns what became of the capture.
 
         Args:
@@ -71,7 +87,8 @@ class CaptureFiles:
         """Returns the names of the files, as soon as each replica has one."""
         deadline = time.monotonic() + patience
         while True:
-            names = {each.rpartition("/")[2] for each in self._store.list(self.path)}
+            found = self._store.versions(self.path).items()
+            names = {each.rpartition("/")[2] for each, version in found if self._earlier.get(each) != version}
             if all(names & {f"{each}{_PROFILE}", f"{each}{_ERROR}"} for each in replicas):
                 return names
             if time.monotonic() > deadline:

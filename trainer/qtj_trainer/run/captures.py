@@ -1,4 +1,4 @@
-"""Profiles that a training takes of itself, by `spec.profiler.captures`.
+"""Profiles that a training takes of itself: those of `spec.profiler.captures`, and those that are requested.
 
     step         1    2    3    4    5    6
     boundary       ◀──────────────▶
@@ -12,7 +12,7 @@ the artifacts. A capture never ends a training: whatever goes wrong is recorded,
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -20,19 +20,17 @@ from types import TracebackType
 from typing import Self
 
 import qtj_contract as contract
-from qtj_contract.captures import STEPS, seconds_of
+from qtj_contract.captures import LONGEST_SECONDS, STEPS, seconds_of
 from qtj_trainer.errors import TrainerError, UserError
 from qtj_trainer.replicate.cluster import Member
 from qtj_trainer.run.capture_files import CaptureFiles
 from qtj_trainer.run.position import Position
+from qtj_trainer.run.profile_requests import ProfileRequests
 from qtj_trainer.run.replica import Replica
 from qtj_trainer.run.run_name import run_name
 from qtj_trainer.run.tracing import Trace, TraceError
 
 __all__ = ["Captures", "planned_captures"]
-
-_LONGEST = 60.0
-"""Seconds after which a capture by steps ends: a trace takes memory for each operation."""
 
 _PATIENCE = 30.0
 """Seconds in which the leader looks for the files of its peers, and for which the end of a training waits."""
@@ -78,7 +76,7 @@ class _Running:
         """Whether it ends after a step."""
         if self.capture.duration:
             return now - self.since >= seconds_of(self.capture.duration)
-        return step - self.step >= (self.capture.steps or STEPS) or now - self.since >= _LONGEST
+        return step - self.step >= (self.capture.steps or STEPS) or now - self.since >= LONGEST_SECONDS
 
 
 class Captures:
@@ -100,6 +98,11 @@ class Captures:
         trace_all = members and not replica.cluster.is_coordinated
         self._replicas = [_name_of(each) for each in members] if trace_all else [self._me]
         self._waiting = [each for each in captures if not _is_past(each, start)]
+        self._requests = ProfileRequests(self._replicas, lambda: replica.telemetry.progress.steps, start.step)
+        replica.telemetry.profile_requests = self._requests
+        waiting = self._waiting if replica.cluster.leads else ()
+        self._earlier = {each.name: self._files(each).versions() for each in waiting}
+        """Files of an attempt before: a peer has stored its profile when it has replaced them."""
         self._began = time.monotonic()
         self._step = start.step
         self._running: _Running | None = None
@@ -107,7 +110,7 @@ class Captures:
         self._lock = threading.Lock()
         for past in captures:
             if past not in self._waiting and replica.cluster.leads:
-                self._record(self._files(past).record(self._replicas, 0))
+                self._record(self._files(past).record(self._replicas))
 
     def __enter__(self) -> Self:
         return self
@@ -119,10 +122,13 @@ class Captures:
         if problem is None:
             self.close()
         else:
+            self._requests.close()
             self._discard()
 
     def close(self) -> None:
         """Ends and stores a capture that is running, after the last step."""
+        if requested := self._requests.close():
+            self._waiting.append(requested)
         if self._running and self._running.step == self._step:
             self._waiting.append(self._running.capture)  # it started after the last step, so it shows none
             self._discard()
@@ -147,6 +153,9 @@ class Captures:
         if due and not self._running:
             self._waiting.remove(due)
             self._start(due, step, now)
+        running = self._running.capture.name if self._running else ""
+        if requested := self._requests.reach(step, now, running):
+            self._start(requested, step, now)
 
     def need(self, step: int) -> bool:
         """Returns whether a capture starts or may end after a step, so that no later step may have started."""
@@ -160,7 +169,7 @@ class Captures:
         return now - self._began >= seconds_of(capture.elapsed or "0s")
 
     def _start(self, capture: contract.Capture, step: int, now: float) -> None:
-        files = self._files(capture)
+        files = self._files(capture, self._earlier.get(capture.name))
         self._record(contract.CaptureRecord(capture.name, "Running"))
         try:
             trace = Trace(exchanges=len(self._replica.cluster.members) > 1)
@@ -186,7 +195,7 @@ class Captures:
 
     def _never_started(self, capture: contract.Capture) -> contract.CaptureRecord:
         """Returns what an earlier attempt has stored, which happens with `elapsed`, or that there is nothing."""
-        earlier = self._files(capture).record(self._replicas, 0) if self._replica.cluster.leads else None
+        earlier = self._files(capture).record(self._replicas) if self._replica.cluster.leads else None
         if earlier and earlier.state == "Stored":
             return earlier
         return contract.CaptureRecord(capture.name, "Failed", error="the training ended before it started")
@@ -217,10 +226,10 @@ class Captures:
         with self._lock:
             telemetry = self._replica.telemetry
             records = {each.name: each for each in telemetry.captures} | {record.name: record}
-            telemetry.captures = tuple(records.values())
+            telemetry.captures = tuple(records.values())[-contract.MOST_CAPTURES :]
 
-    def _files(self, capture: contract.Capture) -> CaptureFiles:
-        return CaptureFiles(self._replica.store, self._run, capture.name)
+    def _files(self, capture: contract.Capture, earlier: Mapping[str, str] | None = None) -> CaptureFiles:
+        return CaptureFiles(self._replica.store, self._run, capture.name, earlier)
 
 
 def _is_past(capture: contract.Capture, start: Position) -> bool:

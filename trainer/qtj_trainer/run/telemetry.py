@@ -1,4 +1,7 @@
-"""Serves the progress of training over HTTP: ``/progress`` for the operator and ``/metrics`` for Prometheus."""
+"""Serves the progress of training over HTTP: ``/progress`` for the operator and ``/metrics`` for Prometheus.
+
+Requests for profiles arrive here too, at ``/profile``: see `qtj_trainer.run.profile_requests`.
+"""
 
 import json
 import socket
@@ -15,9 +18,12 @@ from prometheus_client.registry import Collector
 
 import qtj_contract as contract
 from qtj_trainer.errors import UserError, cause_of
+from qtj_trainer.run.profile_endpoint import answer_profile
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
+
+    from qtj_trainer.run.profile_requests import ProfileRequests
 
 __all__ = ["Telemetry", "check_free", "port_from"]
 
@@ -45,12 +51,14 @@ class Telemetry(Collector):
         progress: The progress; assign a new object to change it.
         activity: What the program does when it is not training, in one or two words; empty while it trains.
         captures: What became of the profiles that the training takes of itself; another thread may assign it.
+        profile_requests: Takes requests for profiles, while this replica takes steps.
     """
 
     def __init__(self, progress: contract.Progress, activity: str = "") -> None:
         self.progress = progress
         self.activity = activity
         self.captures: tuple[contract.CaptureRecord, ...] = ()
+        self.profile_requests: ProfileRequests | None = None
         registry = CollectorRegistry()
         registry.register(self)
         self._metrics = make_wsgi_app(registry)
@@ -92,6 +100,10 @@ class Telemetry(Collector):
                 start("200 OK", [("Content-Type", "application/json")])
                 activity = {"activity": self.activity} if self.activity else {}
                 return [json.dumps({**self.report().to_dict(), **activity}).encode()]
+            case contract.PROFILE_PATH:
+                answer = answer_profile(request, self.profile_requests)
+                start(f"{answer.status.value} {answer.status.phrase}", [("Content-Type", answer.content_type)])
+                return [answer.body.encode()]
             case "/metrics":
                 body: Iterable[bytes] = self._metrics(request, start)
                 return body

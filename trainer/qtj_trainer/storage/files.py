@@ -4,7 +4,7 @@ import errno
 import os
 import secrets
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -62,6 +62,15 @@ class FileStore:
             return []
         except OSError as problem:
             raise self._unreadable(folder, problem) from problem
+
+    def versions(self, folder: str) -> Mapping[str, str]:
+        """See `Store.versions`. A write makes another file, and the number of the one before may be used again."""
+        found = {}
+        for name in self.list(folder):
+            with suppress(OSError):  # it was deleted since then
+                status = self._path(name).stat()
+                found[name] = f"{status.st_ino}-{status.st_mtime_ns}"
+        return found
 
     def folders(self, folder: str) -> Sequence[str]:
         """See `Store.folders`."""

@@ -4,7 +4,7 @@ The client library retries temporary errors (429, 5xx, broken connections) for t
 the emulator in ``STORAGE_EMULATOR_HOST`` if that is set. Here its errors are converted to sentences.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 import requests
@@ -64,10 +64,14 @@ class GcsStore:
 
     def list(self, folder: str) -> Sequence[str]:
         """See `Store.list`. A bucket has no interrupted writes."""
+        return [*self.versions(folder)]
+
+    def versions(self, folder: str) -> Mapping[str, str]:
+        """See `Store.versions`."""
         prefix = f"{self._prefix}{folder}/"
         with self._explained(f"list {self.uri(folder)} in"):
             blobs = self._client.list_blobs(self._bucket, prefix=prefix, delimiter="/", retry=self._retry)
-            return [blob.name.removeprefix(self._prefix) for blob in blobs]
+            return {blob.name.removeprefix(self._prefix): str(blob.generation) for blob in blobs}
 
     def folders(self, folder: str) -> Sequence[str]:
         """See `Store.folders`. A bucket has no folders: it lists prefixes that end with a slash."""

@@ -1,6 +1,6 @@
 """The interface of a store."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from qtj_trainer.errors import UserError
@@ -36,6 +36,9 @@ class Store(Protocol):
 
     def list(self, folder: str) -> Sequence[str]:
         """Returns the names of all objects directly in a folder, with files of interrupted writes."""
+
+    def versions(self, folder: str) -> Mapping[str, str]:
+        """Returns a version for each object directly in a folder, by its name: another one after each write."""
 
     def folders(self, folder: str) -> Sequence[str]:
         """Returns the names of all folders directly in a folder, in order."""

@@ -1,0 +1,91 @@
+"""What `qtj profile` prints."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from qtj.profile.here import LocalTarget
+from qtj.profile.take import Length, take_profile
+from qtj.profile.target import Target
+from qtj.runs.folders import find_run
+from qtj.terminal.errors import InputError
+from qtj_contract.captures import LONGEST_SECONDS, seconds_of
+from qtj_operator.api.status import ProfileStatus
+
+__all__ = ["Taken", "length_of", "profile_on_cluster", "profile_run"]
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What became of a profile.
+
+    Attributes:
+        record: Its record in status.profiles.
+        is_stored: Whether there is a profile.
+        sentence: What the user reads.
+    """
+
+    record: Mapping[str, Any]
+    is_stored: bool
+    sentence: str
+
+
+def length_of(duration: str | None, steps: int | None) -> Length:
+    """Returns the length of a profile, as the options ask for it.
+
+    Raises:
+        InputError: Both are given, or the duration is none, or too long.
+    """
+    if duration is None:
+        return Length(steps=steps)
+    if steps is not None:
+        raise InputError("--duration and --steps are both given: leave one of them out")
+    try:
+        seconds = seconds_of(duration)
+    except ValueError:
+        raise InputError(f"--duration {duration} is not a time: write for example 2s or 500ms") from None
+    if not 0 < seconds <= LONGEST_SECONDS:
+        raise InputError(f"--duration {duration}: a profile takes from 1ms to {LONGEST_SECONDS:.0f}s")
+    return Length(duration=duration)
+
+
+def profile_run(run: str | None, artifacts: str | None, length: Length, say: Say) -> Taken:
+    """Takes a profile of a run on this machine.
+
+    Raises:
+        InputError: See `take_profile`; or there is no such run, or it is not active.
+    """
+    target = LocalTarget(find_run(run, artifacts))
+    return _taken(target, asyncio.run(take_profile(target, length, say)))
+
+
+def profile_on_cluster(name: str, namespace: str | None, length: Length, say: Say) -> Taken:
+    """Takes a profile of a job on a cluster.
+
+    Raises:
+        InputError: See `take_profile`; or there is no such job, or the API server refuses.
+        ModuleNotFoundError: The libraries for it are not installed.
+    """
+    from qtj.cluster.connection import on_cluster  # noqa: PLC0415  the client of Kubernetes
+    from qtj.cluster.jobs import job_named  # noqa: PLC0415
+    from qtj.profile.there import ClusterTarget  # noqa: PLC0415
+    from qtj_operator.cluster.api import ApiClient  # noqa: PLC0415
+
+    async def take(client: ApiClient, where: str) -> Taken:
+        target = ClusterTarget(client, where, await job_named(client, (where, name)))
+        return _taken(target, await take_profile(target, length, say))
+
+    return on_cluster(take, namespace, f"{name} cannot be profiled")
+
+
+def _taken(target: Target, profile: ProfileStatus) -> Taken:
+    record = profile.model_dump(exclude_none=True)
+    if profile.path is None:
+        failed = f"{target.name}: the profile {profile.name} failed: {profile.error}"
+        return Taken(record, is_stored=False, sentence=failed)
+    where = f"{target.artifacts.rstrip('/')}/{profile.path}"
+    missing = f"; of some replicas there is none: {profile.error}" if profile.error else ""
+    return Taken(record, is_stored=True, sentence=f"the profile is in {where}{missing}\n{target.viewer}")

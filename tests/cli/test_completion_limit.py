@@ -1,0 +1,24 @@
+"""How long the TAB key waits for a cluster."""
+
+import time
+
+import pytest
+
+from qtj.commands.names import _answered
+
+
+@pytest.mark.parametrize("written", ["soon", "nan", "inf", "-1", "0", "1e9", ""])
+def test_a_limit_that_is_no_time_counts_as_not_set(monkeypatch: pytest.MonkeyPatch, written: str) -> None:
+    monkeypatch.setenv("QTJ_COMPLETION_SECONDS", written)
+
+    assert _answered(lambda: ["qcnn"]) == ["qcnn"]
+
+
+def test_a_cluster_that_does_not_answer_has_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QTJ_COMPLETION_SECONDS", "0.01")
+
+    def ask() -> list[str]:
+        time.sleep(60)
+        return ["qcnn"]
+
+    assert _answered(ask) == []

@@ -1,0 +1,178 @@
+"""`qtj profile`: which step is chosen, who is asked, and each reason for which there is no profile."""
+
+from dataclasses import replace
+
+import pytest
+
+from qtj.local.http import Answer
+from qtj.profile.take import Length, take_profile
+from qtj.terminal.errors import InputError
+from qtj_contract import ProfileSchedule
+from qtj_operator.api.status import ProfileStatus
+from tests.cli.profiled import Training
+
+LATE = Answer(412, b"step 122 has begun already: choose a later one")
+BOTH = ["worker-0", "worker-1"]
+
+
+async def taken(training: Training, length: Length | None = None) -> ProfileStatus:
+    return await take_profile(training, length or Length(), lambda _: None)
+
+
+async def refusal(training: Training) -> str:
+    with pytest.raises(InputError) as refused:
+        await taken(training)
+    sentence = str(refused.value)
+    assert "\n" not in sentence
+    return sentence
+
+
+async def test_all_workers_start_with_the_same_step_two_seconds_ahead() -> None:
+    training = Training()
+
+    profile = await taken(training, Length(duration="2s"))
+
+    first, second = training.captures
+    assert first == second
+    assert (first.step, first.duration, first.steps) == (122, "2s", None)
+    assert profile == ProfileStatus(name=first.name, state="Stored", path="logs/qcnn/x")
+
+
+async def test_the_leader_is_asked_after_the_others_because_it_reports_the_profile() -> None:
+    training = Training()
+
+    await taken(training)
+
+    assert training.asked == [("worker-0", "GET"), ("worker-1", "POST"), ("worker-0", "POST")]
+
+
+async def test_two_profiles_have_two_names_even_at_one_step() -> None:
+    training = Training()
+
+    names = {(await taken(training)).name for _ in range(2)}
+
+    assert len(names) == 2
+
+
+async def test_what_part_of_the_replicas_stored_is_reported_with_the_reason() -> None:
+    stored = {"state": "Stored", "path": "logs/qcnn/x", "error": "worker-1 has stored no profile"}
+
+    profile = await taken(Training(outcome=lambda _: stored))
+
+    assert (profile.state, profile.error) == ("Stored", "worker-1 has stored no profile")
+
+
+async def test_if_a_step_has_begun_nobody_profiles_it_and_a_later_one_is_chosen() -> None:
+    training = Training(refusals={"worker-1": LATE})
+    sentence = await refusal(training)
+
+    withdrawn = [replica for replica, method in training.asked if method == "DELETE"]
+    assert withdrawn == BOTH * 3
+    assert ("worker-0", "POST") not in training.asked
+    assert sentence == "qcnn takes its steps faster than its replicas can be asked: try again"
+
+
+async def test_a_worker_that_restarts_is_named_and_the_others_drop_the_request() -> None:
+    training = Training(refusals={"worker-1": None})
+
+    sentence = await refusal(training)
+
+    assert sentence == (
+        "qcnn is not profiled: worker-1 does not answer (connection refused), and a profile is of all workers: try "
+        "again when it is ready"
+    )
+    assert [replica for replica, method in training.asked if method == "DELETE"] == BOTH
+
+
+async def test_a_replica_that_takes_another_profile_says_so() -> None:
+    busy = Answer(409, b"the profile epoch-2 is taken first: try again when it is stored")
+
+    sentence = await refusal(Training(refusals={"worker-1": busy}))
+
+    assert sentence == (
+        "qcnn is not profiled: worker-1 refuses: the profile epoch-2 is taken first: try again when it is stored"
+    )
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Restarting", "Suspended", "Inferring", "Complete", "Failed"])
+async def test_a_job_that_does_not_train_is_asked_nothing(phase: str) -> None:
+    training = Training(status={"phase": phase, "attempt": 1})
+
+    assert await refusal(training) == f"qcnn is {phase}: only a job that trains can be profiled"
+    assert training.asked == []
+
+
+async def test_a_job_that_this_version_cannot_read_is_one_sentence() -> None:
+    sentence = await refusal(Training(artifacts=""))
+
+    assert sentence == "qcnn cannot be read: spec.artifacts: this field is missing"
+
+
+@pytest.mark.parametrize("answer", [Answer(404, b"try /progress"), Answer(200, b'{"epoch": 3}'), Answer(501, b"")])
+async def test_a_program_without_profiles_on_request_is_named(answer: Answer) -> None:
+    sentence = await refusal(Training(refusals={"worker-0": answer}))
+
+    assert sentence.startswith("the program of qcnn takes no profiles on request: it needs qtj_trainer of this version")
+
+
+async def test_a_training_that_has_not_begun_says_so() -> None:
+    waiting = Answer(409, b"this replica takes no steps now: ask the leader, once the training has started")
+
+    sentence = await refusal(Training(refusals={"worker-0": waiting}))
+
+    assert sentence == f"worker-0 of qcnn takes no profile: {waiting.body.decode()}"
+
+
+async def test_a_leader_that_does_not_answer_is_named() -> None:
+    sentence = await refusal(Training(refusals={"worker-0": None}))
+
+    assert sentence == "worker-0 of qcnn cannot be asked for a profile: connection refused"
+
+
+async def test_before_the_second_step_no_step_can_be_chosen() -> None:
+    schedule = ProfileSchedule(replicas=("worker-0",), step=1, steps=100)
+
+    sentence = await refusal(Training(schedule))
+
+    assert sentence == "qcnn has not finished its second step since it started: try again when it has"
+
+
+async def test_a_training_that_ends_before_the_step_is_left_alone() -> None:
+    training = Training()
+    training.schedule = replace(training.schedule, step=99_990)
+
+    assert await refusal(training) == "the training of qcnn ends too soon for a profile: 10 of 100000 steps are left"
+    assert training.captures == []
+
+
+@pytest.mark.parametrize(
+    ("later", "why"),
+    [
+        ({"phase": "Running", "attempt": 2}, "attempt 1 ended"),
+        ({"phase": "Complete", "attempt": 1}, "the training ended"),
+    ],
+)
+async def test_an_attempt_that_ends_before_the_profile_is_stored_ends_the_wait(
+    later: dict[str, object], why: str
+) -> None:
+    training = Training()
+
+    def ends(_: object) -> None:
+        training.status = later
+
+    training.outcome = ends
+    profile = await taken(training)
+
+    assert (profile.state, profile.error) == ("Failed", f"{why} before the profile was stored")
+
+
+async def test_a_job_that_never_reports_the_profile_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qtj.profile.take._STORED_WITHIN", -10.0)
+    training = Training(outcome=lambda _: {"state": "Running"})
+
+    sentence = await refusal(training)
+
+    name = training.captures[0].name
+    assert sentence == (
+        f"qcnn does not report the profile {name} in time: `qtj status qcnn -o yaml` shows status.profiles"
+    )

@@ -78,8 +78,12 @@ def test_the_first_call_has_one_step_because_nothing_is_known_yet() -> None:
     assert loop.is_settled
 
 
-def test_a_capture_needs_the_steps_one_by_one(tmp_path: Path) -> None:
-    replica = Replica.join({"QTJ_JOB": "qcnn", "QTJ_JOB_UID": "uid-1"}, Stop(), str(tmp_path))
+@pytest.fixture
+def replica(tmp_path: Path) -> Replica:
+    return Replica.join({"QTJ_JOB": "qcnn", "QTJ_JOB_UID": "uid-1"}, Stop(), str(tmp_path))
+
+
+def test_a_capture_needs_the_steps_one_by_one(replica: Replica) -> None:
     with Captures(replica, [Capture(step=4, steps=2)], Position()) as captures:
         before = [captures.need(after) for after in (1, 2, 3)]
         captures.reach(3, 0)
@@ -88,6 +92,23 @@ def test_a_capture_needs_the_steps_one_by_one(tmp_path: Path) -> None:
         behind = captures.need(6)
 
     assert (before, during, behind) == ([False, False, True], [True, True], False)
+
+
+def test_a_request_needs_its_step_too(replica: Replica) -> None:
+    with Captures(replica, [], Position()) as captures:
+        assert replica.telemetry.profile_requests
+        replica.telemetry.profile_requests.add(Capture(step=4, steps=2))
+
+        assert [captures.need(after) for after in (2, 3, 4)] == [False, True, False]
+
+
+def test_a_capture_waits_for_the_end_of_the_call(replica: Replica) -> None:
+    with Captures(replica, [Capture(epoch=1, steps=1)], Position()) as captures:
+        captures.reach(1, 0, settled=False)
+        during = captures.need(2)
+        captures.reach(2, 0)
+
+        assert (during, captures.need(3)) == (False, True)
 
 
 def test_processes_with_peers_take_one_step_in_a_call() -> None:

@@ -139,13 +139,17 @@ class Captures:
         for thread in self._storing:
             thread.join(max(0.0, deadline - time.monotonic()))
 
-    def reach(self, step: int, epochs: int) -> None:
+    def reach(self, step: int, epochs: int, *, settled: bool = True) -> None:
         """Starts or ends what is due between two steps.
 
         Args:
             step: Finished optimizer steps.
             epochs: Finished epochs.
+            settled: Whether no later step has started. Otherwise nothing starts or ends here, except with parameter
+                servers, where steps always overlap.
         """
+        if not settled and not self._replica.cluster.is_coordinated:
+            return
         now, self._step = time.monotonic(), step
         if self._running and self._running.is_over(step, now):
             self._stop()
@@ -159,7 +163,10 @@ class Captures:
 
     def need(self, step: int) -> bool:
         """Returns whether a capture starts or may end after a step, so that no later step may have started."""
-        return bool(self._running) or any(each.step == step + 1 for each in self._waiting)
+        if self._replica.cluster.is_coordinated:
+            return False
+        starts = self._requests.starts_after(step) or any(each.step == step + 1 for each in self._waiting)
+        return starts or bool(self._running)
 
     def _is_due(self, capture: contract.Capture, step: int, epochs: int, now: float) -> bool:
         if capture.step is not None:

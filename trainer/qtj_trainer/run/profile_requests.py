@@ -65,6 +65,11 @@ class ProfileRequests:
                 raise LateError(f"step {capture.step} has begun already: choose a later one")
             self._waiting = capture
 
+    def starts_after(self, step: int) -> bool:
+        """Returns whether a request waits for the end of a step."""
+        with self._lock:
+            return self._waiting is not None and self._waiting.step == step + 1
+
     def withdraw(self, capture: contract.Capture) -> None:
         """Drops a request that waits; one that has started is taken."""
         with self._lock:

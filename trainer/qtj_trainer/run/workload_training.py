@@ -75,8 +75,9 @@ class WorkloadTraining(Training):
                 seconds = time.perf_counter() - before
                 self.show(position)
                 self._show_step(position.step)
-                self.reach(position, seconds, settled=self._loop.is_settled)
-                captures.reach(position.step, position.epochs)
+                settled = self._loop.is_settled
+                self.reach(position, seconds, settled=settled)
+                captures.reach(position.step, position.epochs, settled=settled)
                 before = time.perf_counter()
         return position
 

@@ -70,6 +70,15 @@ def test_a_batch_of_many_structures_runs_on_tensorflow_quantum(caplog: pytest.Lo
     assert line.endswith("a batch has circuits of 9 structures, and the engine takes 8 at most")
 
 
+def test_a_layer_plans_64_structures_and_no_more(caplog: pytest.LogCaptureFixture) -> None:
+    layer = pqc()
+    for circuit in different(66):
+        layer(circuit[tf.newaxis])
+
+    [line] = lines(caplog)
+    assert line.endswith("the layer had circuits of 64 other structures before")
+
+
 def test_the_engine_simulates_circuits_that_come_a_second_time() -> None:
     layer = tfq.layers.Expectation()
     plans = []

@@ -38,6 +38,7 @@ MISTAKES: dict[str, Program] = {
     "a symbol twice": lambda tfq: expected_value(tfq, symbol_names=[ANGLE, ANGLE]),
     "an operator on an absent qubit": lambda tfq: expected_value(tfq, operators=cirq.Z(SECOND)),
     "an operator on an absent qubit of a model": lambda tfq: pqc(tfq, operator=cirq.Z(SECOND))(DATA),
+    "damaged operators": lambda tfq: expected_value(tfq, operators=tf.constant([["x"]])),
     "no operator": lambda tfq: expected_value(tfq, operators=None),
     "noise": lambda tfq: expected_value(tfq, circuit=cirq.Circuit(MODEL, cirq.depolarize(0.1)(FIRST))),
     "a model without symbols": lambda tfq: pqc(tfq, cirq.Circuit(cirq.X(FIRST))),
@@ -52,6 +53,14 @@ def test_a_mistake_has_the_same_error(mistake: str) -> None:
     theirs, ours = (_error(MISTAKES[mistake], module) for module in (tensorflow_quantum, tfq))
 
     assert ours == theirs
+
+
+def test_a_mistake_in_a_graph_has_the_same_error() -> None:
+    graphs = [tf.function(pqc(module)) for module in (tensorflow_quantum, tfq)]
+
+    for graph in graphs:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Unparseable proto"):
+            graph(tf.constant(["x"]))
 
 
 def test_an_empty_batch_has_no_values() -> None:

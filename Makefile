@@ -152,6 +152,10 @@ test-gpu: ## The trainer on one and on all GPUs of this machine, with the figure
 bench-engine: $(STAMP) .venv-bench/installed ## The fused engine beside four others (an hour; BENCH="--qubits 8 12" for less)
 	PYTHONPATH=. $(BIN)/python -m bench.engine --other-python .venv-bench/bin/python $(BENCH)
 
+.PHONY: bench-tfq
+bench-tfq: $(STAMP) ## Programs of TensorFlow Quantum with the drop-in module and without (minutes; BENCH="--pixels 4 8" for less)
+	PYTHONPATH=. $(BIN)/python -m bench.drop_in $(BENCH)
+
 .PHONY: bench-scale
 bench-scale: $(STAMP) ## Many jobs at once, beside a bare client and the operator of Kubeflow (an hour; needs Go; BENCH="--sizes 100x4 --repeat 1" for less)
 	PYTHONPATH=. $(BIN)/python -m bench.scale $(BENCH)

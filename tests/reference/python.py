@@ -42,6 +42,11 @@ PUBLIC = {
         "qtj_trainer.replicate.broadcast",
     ),
     "Circuits in a model": ("qtj_trainer.simulate.PQC", "qtj_trainer.simulate.expectation_layer"),
+    "Layers of TensorFlow Quantum": (
+        "qtj_trainer.tfq.layers.PQC",
+        "qtj_trainer.tfq.layers.ControlledPQC",
+        "qtj_trainer.tfq.layers.Expectation",
+    ),
 }
 """What is documented, by chapter, each under the name by which a program imports it."""
 

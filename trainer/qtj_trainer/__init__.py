@@ -6,6 +6,7 @@ set. Each layer imports only from those below it:
     run        one training or inference run from its environment to its exit code
     workloads  data, model and scores of each kind of training; one file each
     replicate  devices and processes that train together, and the researcher's interface to them
+    tfq        TensorFlow Quantum's interface, with its layers on our engine
     simulate   expectation values and gradients of circuits behind one Keras layer
     circuits   the building blocks of the circuits, in Cirq
     storage    artifacts under file:// and gs://

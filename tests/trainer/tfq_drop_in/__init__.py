@@ -1,0 +1,1 @@
+"""Programs for TensorFlow Quantum, with the drop-in module and without."""

@@ -41,6 +41,19 @@ class _Patience:
             yield _PAUSE
 
 
+class _NoDifferences(kopf.DiffBaseStorage):
+    """Finds no differences: kopf copies each object whole to look for some, and only its other handlers use them."""
+
+    def build(self, **_: Any) -> kopf.BodyEssence:  # noqa: ANN401
+        return kopf.BodyEssence()
+
+    def fetch(self, **_: Any) -> None:  # noqa: ANN401
+        return
+
+    def store(self, **_: Any) -> None:  # noqa: ANN401
+        """Stores nothing: the object is the user's."""
+
+
 async def watch(feed: Feed, namespace: str | None) -> None:
     """Watches jobs until cancelled.
 
@@ -102,6 +115,7 @@ def _settings() -> kopf.OperatorSettings:
     settings.scanning.disabled = True  # no watch on namespaces and CRDs, and so no right to it needed
     settings.posting.enabled = False  # events are ours to write, once
     settings.peering.standalone = True
+    settings.persistence.diffbase_storage = _NoDifferences()
     settings.networking.error_backoffs = _Patience()
     settings.watching.inactivity_timeout = _SILENCE_SECONDS
     return settings

@@ -4,12 +4,14 @@ import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import kopf
 import pytest
 from aiohttp import web
 from kubernetes.aio import client as kubernetes
 
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.connect import transport
+from qtj_operator.cluster.watch import _credentials
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.metrics import Metrics
 from tests.controller.apiserver import free_port
@@ -82,6 +84,18 @@ async def test_the_proxy_of_the_environment_is_asked(server: Server, monkeypatch
 
     assert str(server.asked[0].url).startswith(FAR)
     assert server.asked[0].headers["Proxy-Authorization"].startswith("Basic ")
+
+
+async def test_the_watch_of_jobs_asks_the_proxy_of_the_environment_too(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", server.url)
+
+    session = _credentials(kopf.ConnectionInfo(server=FAR), lambda *_: None).aiohttp_session
+    async with session, session.get(f"{FAR}/version") as answer:
+        assert answer.ok
+
+    assert str(server.asked[0].url).startswith(FAR)
 
 
 async def test_a_server_that_the_environment_exempts_is_asked_directly(

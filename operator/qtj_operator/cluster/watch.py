@@ -12,6 +12,7 @@ from typing import Any
 import kopf
 
 from qtj_operator.api.names import GROUP, MANAGED_BY, PLURAL, VERSION
+from qtj_operator.cluster.connect import environment_proxy
 from qtj_operator.cluster.session import session
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.feed import Feed
@@ -104,8 +105,7 @@ def _credentials(info: kopf.ConnectionInfo, listed: Callable[[list[Object], str]
             info.as_http_headers(),
             listed,
             ssl=info.as_ssl_context(),
-            proxy=info.proxy_url,
-            trust_env=info.trust_env,
+            proxy=info.proxy_url or environment_proxy(info.server),
         ),
     )
 

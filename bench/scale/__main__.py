@@ -8,50 +8,66 @@ import asyncio
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Coroutine, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from tests.cluster.tools import KUBERNETES, KWOK, PEER, build
 
+from bench.scale.blocks import blocks
 from bench.scale.control_plane import ControlPlane, control_plane
-from bench.scale.fairness import Fairness, fairness
-from bench.scale.idle import Idle, idle
+from bench.scale.fairness import fairness
+from bench.scale.goals import Result, goals
+from bench.scale.idle import idle
 from bench.scale.measure import Round, Size, floor, operator
 from bench.scale.report import plot, summary, table
 from bench.scale.subjects import ALL, prepare
 
+_PARTS = ("rounds", "fairness", "idle", "blocks")
 _SIZES = ("100x4", "500x4", "1x200", "1x1000")
 
 
 def main(words: Sequence[str]) -> int:
-    """Measures all sizes in turn, so often; returns the exit code."""
+    """Measures all parts; returns the exit code."""
     options = _options(words)
     for group in (KUBERNETES, KWOK, *([PEER] if "peer" in options.subjects else [])):
         build(group)
-    rounds: list[Round] = []
+    results: list[Result] = []
     with TemporaryDirectory(prefix="qtj-bench-") as folder, control_plane(Path(folder)) as plane:
         prepare(plane, [ALL[subject] for subject in options.subjects])
-        for _ in range(options.repeat):
-            for size in options.sizes:
-                for subject in ("floor", *options.subjects):
-                    rounds.append(asyncio.run(_round(plane, subject, size)))
-                    _note(rounds[-1], options.output)
-        for subject in options.subjects:
-            _note(asyncio.run(fairness(plane, ALL[subject])), options.output)
-            if options.idle:
-                _note(asyncio.run(idle(plane, ALL[subject], options.finished, options.idle)), options.output)
+        for measured in _measured(plane, options):
+            results.append(asyncio.run(measured))
+            _note(results[-1], options.output)
+    rounds = [each for each in results if isinstance(each, Round)]
     if options.plot:
         plot(rounds, options.plot)
-    print("\n".join(["", *table(rounds), "", summary(rounds)]))
+    lines = ["", *table(rounds), "", summary(rounds)] if {"ours", "floor"} <= {each.subject for each in rounds} else []
+    print("\n".join([*lines, *map(str, goals(results))]))
     return 0
 
 
-async def _round(plane: ControlPlane, subject: str, size: Size) -> Round:
-    return await (floor(plane, size) if subject == "floor" else operator(plane, ALL[subject], size))
+def _measured(plane: ControlPlane, options: argparse.Namespace) -> Iterator[Coroutine[Any, Any, Result]]:
+    """Yields what is to be measured, one after the other."""
+    if "rounds" in options.parts:
+        for _, size, subject in product(range(options.repeat), options.sizes, ("floor", *options.subjects)):
+            yield _round(plane, subject, size)
+    for subject in options.subjects:
+        if "fairness" in options.parts:
+            yield fairness(plane, ALL[subject], options.large, options.small)
+        if "idle" in options.parts and options.idle:
+            yield idle(plane, ALL[subject], options.finished, options.running, options.idle)
+        if "blocks" in options.parts and subject == "ours":
+            for size in options.sizes:
+                yield blocks(plane, ALL[subject], size)
 
 
-def _note(result: Round | Idle | Fairness, path: Path | None) -> None:
+def _round(plane: ControlPlane, subject: str, size: Size) -> Coroutine[Any, Any, Round]:
+    return floor(plane, size) if subject == "floor" else operator(plane, ALL[subject], size)
+
+
+def _note(result: Result, path: Path | None) -> None:
     line = json.dumps({"what": type(result).__name__.lower(), **result.as_dict()})
     print(line, flush=True)
     if path:
@@ -66,9 +82,13 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
         "--sizes", nargs="+", type=_size, default=[_size(each) for each in _SIZES], help="as in 100x4: jobs x workers"
     )
     option("--subjects", nargs="+", choices=tuple(ALL), default=tuple(ALL), help="default: all")
+    option("--parts", nargs="+", choices=_PARTS, default=_PARTS, help="what is measured (default: everything)")
     option("--repeat", type=int, default=3, metavar="N", help="rounds (default: 3)")
     option("--idle", type=float, default=300, metavar="SECONDS", help="beside finished jobs; 0 for not at all")
     option("--finished", type=_size, default=_size("500x4"), help="those jobs (default: 500x4)")
+    option("--running", type=int, default=100, metavar="N", help="jobs that run beside them (default: 100)")
+    option("--large", type=int, default=500, metavar="N", help="replicas of the job that delays others (default: 500)")
+    option("--small", type=int, default=50, metavar="N", help="jobs behind it (default: 50)")
     option("--output", type=Path, metavar="FILE", help="a JSON line for each round is added to it")
     option("--plot", type=Path, metavar="FILE", help="the picture")
     return parser.parse_args(words)

@@ -13,9 +13,6 @@ from bench.scale.subjects import Operator, is_running
 
 __all__ = ["Fairness", "fairness"]
 
-_LARGE, _SMALL = 500, 50
-"""Replicas of the large job, and how many small ones there are."""
-
 
 @dataclass
 class Fairness:
@@ -36,19 +33,19 @@ class Fairness:
         return asdict(self)
 
 
-async def fairness(plane: ControlPlane, subject: Operator) -> Fairness:
-    """Measures small jobs alone, then behind a large one."""
+async def fairness(plane: ControlPlane, subject: Operator, large: int, small: int) -> Fairness:
+    """Measures so many small jobs alone, then behind one of so many replicas."""
     async with connected(plane.url, ADMIN) as api, started(plane, subject, looked_at=False):
-        alone = await _small(api, subject)
-        await api.create(subject.api, subject.plural, subject.job("large", _LARGE))
-        beside = await _small(api, subject)
+        alone = await _small(api, subject, small)
+        await api.create(subject.api, subject.plural, subject.job("large", large))
+        beside = await _small(api, subject, small)
     return Fairness(subject.name, alone, beside)
 
 
-async def _small(api: Api, subject: Operator) -> tuple[float, float]:
+async def _small(api: Api, subject: Operator, count: int) -> tuple[float, float]:
     sent: dict[str, float] = {}
     async with watched(api, subject.api, subject.plural, is_running) as running, asyncio.timeout(LIMIT):
-        for index in range(_SMALL):
+        for index in range(count):
             sent[f"small-{index}"] = time.monotonic()
             await api.create(subject.api, subject.plural, subject.job(f"small-{index}", 1))
         await running.include(sent)

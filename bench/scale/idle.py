@@ -13,8 +13,6 @@ from bench.scale.subjects import Operator, is_finished, is_running
 
 __all__ = ["Idle", "idle"]
 
-_RUNNING = 100
-"""Jobs that run meanwhile."""
 _QUIET = 10.0
 
 
@@ -47,8 +45,8 @@ class Idle:
         return asdict(self)
 
 
-async def idle(plane: ControlPlane, subject: Operator, size: Size, seconds: float) -> Idle:
-    """Lets jobs end and others run, starts the operator again, and leaves it alone."""
+async def idle(plane: ControlPlane, subject: Operator, size: Size, count: int, seconds: float) -> Idle:
+    """Lets jobs end and so many others run, starts the operator again, and leaves it alone."""
     async with connected(plane.url, ADMIN) as api:
         async with (
             started(plane, subject, looked_at=False),
@@ -59,7 +57,7 @@ async def idle(plane: ControlPlane, subject: Operator, size: Size, seconds: floa
             finishing = (subject.job(f"done-{index}", size.workers, finish=True) for index in range(size.jobs))
             await api.create_all((subject.api, subject.plural, each) for each in finishing)
             await ended.reached(size.jobs)
-            others = [f"runs-{index}" for index in range(_RUNNING)]
+            others = [f"runs-{index}" for index in range(count)]
             await api.create_all((subject.api, subject.plural, subject.job(name, 1)) for name in others)
             await running.include(others)
             await Audit(plane.audit, subject.user).quiet(_QUIET, LIMIT)

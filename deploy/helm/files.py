@@ -12,6 +12,7 @@ SOURCES = {
     "disruption.yaml": "deploy/kustomize/disruption.yaml",
     "users.yaml": "deploy/users/rbac.yaml",
     "node-reader.yaml": "deploy/node-reader/rbac.yaml",
+    "priority-level.yaml": "deploy/priority/priority.yaml",
     "scrape.yaml": "deploy/monitoring/scrape.yaml",
     "trainers.yaml": "deploy/monitoring/trainers.yaml",
     "alerts.yaml": "deploy/monitoring/alerts.yaml",

@@ -31,6 +31,7 @@ INSTALLS = (
     Install(["kustomize"], "team-b", {}),
     Install(["namespaced"], "quantum", {"scope": "Namespace"}),
     Install(["kustomize", "monitoring"], "qtj-system", {"monitoring": ON}),
+    Install(["kustomize", "priority"], "qtj-system", {"priorityLevel": {"create": True}}),
     Install(["namespaced", "monitoring"], "quantum", {"scope": "Namespace", "monitoring": ON}),
 )
 
@@ -106,6 +107,16 @@ def test_operators_of_two_namespaces_have_rights_on_nodes_of_their_own(helm: Hel
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "qtj-operator", "namespace": "team-b"}]
 
 
+def test_operators_of_two_namespaces_have_a_share_of_the_api_server_each(helm: Helm) -> None:
+    values = {"scope": "Namespace", "priorityLevel": {"create": True}}
+
+    schema, level = of_kind(helm.render(values, "team-b"), "FlowSchema", "PriorityLevelConfiguration")
+    assert schema["metadata"]["name"] == level["metadata"]["name"] == "qtj-operator-requests-team-b"
+    assert schema["spec"]["priorityLevelConfiguration"]["name"] == level["metadata"]["name"]
+    account = schema["spec"]["rules"][0]["subjects"][0]["serviceAccount"]
+    assert account == {"name": "qtj-operator", "namespace": "team-b"}
+
+
 def test_the_network_policies_are_those_of_deploy_network(helm: Helm) -> None:
     own, *of_jobs = (
         policy
@@ -124,6 +135,7 @@ def test_every_object_has_the_labels_of_the_chart(helm: Helm) -> None:
             "nodeReader": {"create": True},
             "monitoring": ON,
             "priorityClass": {"name": "training", "create": True},
+            "priorityLevel": {"create": True},
             "networkPolicy": ON | {"jobNamespaces": ["team-a"]},
         }
     )

@@ -12,6 +12,7 @@ from tests.deploy.chart import DEPLOY
 __all__ = ["api_server"]
 
 OPERATOR = "system:serviceaccount:qtj-system:qtj-operator"
+SCHEMA = "qtj-operator-requests"
 SOON = 30.0
 
 
@@ -31,15 +32,15 @@ def schema_of(server: ApiServer, user: str) -> str:
 
 @pytest.mark.parametrize(
     ("user", "schema"),
-    [(OPERATOR, "qtj-operator"), ("system:serviceaccount:qtj-system:default", "service-accounts")],
+    [(OPERATOR, SCHEMA), ("system:serviceaccount:qtj-system:default", "service-accounts")],
 )
 def test_the_operator_and_nobody_else_gets_a_share_of_its_own(api_server: ApiServer, user: str, schema: str) -> None:
     api_server.kubectl("apply", "-k", str(DEPLOY / "priority"))
     try:
-        wait_until(lambda: schema_of(api_server, OPERATOR) == "qtj-operator", SOON, "the FlowSchema")
+        wait_until(lambda: schema_of(api_server, OPERATOR) == SCHEMA, SOON, "the FlowSchema")
 
         assert schema_of(api_server, user) == schema
-        level = api_server.get("flowschema", "qtj-operator")["spec"]["priorityLevelConfiguration"]["name"]
+        level = api_server.get("flowschema", SCHEMA)["spec"]["priorityLevelConfiguration"]["name"]
         assert api_server.get("prioritylevelconfiguration", level)["spec"]["type"] == "Limited"
     finally:
         api_server.kubectl("delete", "-k", str(DEPLOY / "priority"))

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 from kubernetes.aio import config
 
 from qtj.terminal.errors import InputError
-from qtj_operator.cluster.api import ApiClient, connect
+from qtj_operator.cluster.api import ApiClient
+from qtj_operator.cluster.connect import connect
 from qtj_operator.controller.client import ApiError
 from qtj_operator.controller.metrics import Metrics
 

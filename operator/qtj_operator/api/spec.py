@@ -89,6 +89,10 @@ class ReplicaSpec(Model):
         return self.replicas or REPLICAS
 
 
+_FIELDS = tuple((role, role.task_type) for role in Role)
+"""Each role with the field of `ReplicaSpecs` that has it."""
+
+
 class ReplicaSpecs(Model):
     """The roles of a job."""
 
@@ -116,8 +120,8 @@ class ReplicaSpecs(Model):
 
     def __iter__(self) -> Iterator[tuple[Role, ReplicaSpec]]:  # type: ignore[override]  # roles, not fields
         """Yields the roles of the job, the leading one first."""
-        for role in Role:
-            spec: ReplicaSpec | None = getattr(self, role.task_type)
+        for role, field in _FIELDS:
+            spec: ReplicaSpec | None = getattr(self, field)
             if spec is not None:
                 yield role, spec
 

@@ -5,24 +5,20 @@ and drop fields that are newer than they are.
 """
 
 import json
-import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import aiohttp
-import yaml
 from kubernetes.aio import client as kubernetes
-from kubernetes.aio import config
 
 from qtj_operator.cluster.agent import USER_AGENT
 from qtj_operator.cluster.clock import ServerClock
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.metrics import Metrics
 
-__all__ = ["ApiClient", "connect"]
+__all__ = ["ApiClient"]
 
 _TIMEOUT_SECONDS = 15
 _PAGE = 100
@@ -35,33 +31,6 @@ _BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
 
 _WATCH_SECONDS = 300
 """How long the API server keeps a watch before it is asked for again, which spreads them over its replicas."""
-
-
-async def connect(metrics: Metrics) -> "ApiClient":
-    """Connects with the pod's service account, or else with the kubeconfig that kubectl would use.
-
-    Raises:
-        ApiError: There is neither.
-    """
-    settings = kubernetes.Configuration()
-    try:
-        if "KUBECONFIG" not in os.environ and "KUBERNETES_SERVICE_HOST" in os.environ:
-            config.load_incluster_config(client_configuration=settings)
-        else:
-            await config.load_kube_config(client_configuration=settings)
-    except (config.ConfigException, yaml.YAMLError, OSError) as error:
-        raise ApiError(0, "NoCluster", f"no cluster can be reached: {_why_not(error)}") from None
-    settings.retries = None
-    settings.connection_pool_maxsize = 100
-    return ApiClient(kubernetes.ApiClient(settings), metrics)
-
-
-def _why_not(error: Exception) -> str:
-    """Says what is wrong with the kubeconfig: the library calls one that is not there invalid."""
-    where = os.environ.get("KUBECONFIG") or "~/.kube/config"
-    if not any(Path(each).expanduser().exists() for each in where.split(os.pathsep)):
-        return f"there is no file {where}; set KUBECONFIG to your kubeconfig"
-    return f"{where} is no usable kubeconfig ({' '.join(str(error).split())}); set KUBECONFIG"
 
 
 class ApiClient:

@@ -10,7 +10,8 @@ from typing import Any
 
 from qtj_contract.version import installed_version
 from qtj_operator.api.names import API_VERSION
-from qtj_operator.cluster.api import ApiClient, connect
+from qtj_operator.cluster.api import ApiClient
+from qtj_operator.cluster.connect import connect
 from qtj_operator.cluster.leader import lead
 from qtj_operator.cluster.progress import ProgressPoller
 from qtj_operator.cluster.reflector import CHILDREN, Reflector

@@ -36,7 +36,6 @@ def session(
     *,
     ssl: SSLContext | bool = True,
     proxy: str | None = None,
-    trust_env: bool = False,
 ) -> aiohttp.ClientSession:
     """Returns a session; whoever asks for it closes it.
 
@@ -45,13 +44,11 @@ def session(
         listed: Called with all jobs and the resourceVersion of the list, for each list of jobs that is answered.
         ssl: How the server is known; True for the default.
         proxy: The URL of the proxy, if there is one.
-        trust_env: Whether the environment may name a proxy.
     """
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, ssl=ssl),
         headers={**headers, "User-Agent": USER_AGENT},
         proxy=proxy,
-        trust_env=trust_env,
         middlewares=(_Middleware(listed),),
     )
 

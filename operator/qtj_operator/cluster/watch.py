@@ -12,6 +12,7 @@ from typing import Any
 import kopf
 
 from qtj_operator.api.names import GROUP, MANAGED_BY, PLURAL, VERSION
+from qtj_operator.cluster.connect import environment_proxy
 from qtj_operator.cluster.session import session
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.feed import Feed
@@ -39,6 +40,19 @@ class _Patience:
         yield from _FIRST_PAUSES
         while True:
             yield _PAUSE
+
+
+class _NoDifferences(kopf.DiffBaseStorage):
+    """Finds no differences: kopf copies each object whole to look for some, and only its other handlers use them."""
+
+    def build(self, **_: Any) -> kopf.BodyEssence:  # noqa: ANN401
+        return kopf.BodyEssence()
+
+    def fetch(self, **_: Any) -> None:  # noqa: ANN401
+        return
+
+    def store(self, **_: Any) -> None:  # noqa: ANN401
+        """Stores nothing: the object is the user's."""
 
 
 async def watch(feed: Feed, namespace: str | None) -> None:
@@ -91,8 +105,7 @@ def _credentials(info: kopf.ConnectionInfo, listed: Callable[[list[Object], str]
             info.as_http_headers(),
             listed,
             ssl=info.as_ssl_context(),
-            proxy=info.proxy_url,
-            trust_env=info.trust_env,
+            proxy=info.proxy_url or environment_proxy(info.server),
         ),
     )
 
@@ -102,6 +115,7 @@ def _settings() -> kopf.OperatorSettings:
     settings.scanning.disabled = True  # no watch on namespaces and CRDs, and so no right to it needed
     settings.posting.enabled = False  # events are ours to write, once
     settings.peering.standalone = True
+    settings.persistence.diffbase_storage = _NoDifferences()
     settings.networking.error_backoffs = _Patience()
     settings.watching.inactivity_timeout = _SILENCE_SECONDS
     return settings

@@ -1,0 +1,58 @@
+"""Where the API server is, and with which credentials: as kubectl finds it."""
+
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import yaml
+from kubernetes.aio import client as kubernetes
+from kubernetes.aio import config
+
+from qtj_operator.cluster.api import ApiClient
+from qtj_operator.controller.client import ApiError
+from qtj_operator.controller.metrics import Metrics
+
+__all__ = ["connect", "environment_proxy", "transport"]
+
+
+async def connect(metrics: Metrics) -> ApiClient:
+    """Connects with the pod's service account, or else with the kubeconfig that kubectl would use.
+
+    Raises:
+        ApiError: There is neither.
+    """
+    settings = kubernetes.Configuration()
+    try:
+        if "KUBECONFIG" not in os.environ and "KUBERNETES_SERVICE_HOST" in os.environ:
+            config.load_incluster_config(client_configuration=settings)
+        else:
+            await config.load_kube_config(client_configuration=settings)
+    except (config.ConfigException, yaml.YAMLError, OSError) as error:
+        raise ApiError(0, "NoCluster", f"no cluster can be reached: {_why_not(error)}") from None
+    return ApiClient(transport(settings), metrics)
+
+
+def transport(settings: kubernetes.Configuration) -> kubernetes.ApiClient:
+    """Returns the connection that settings describe, with the proxy of the environment where they name none."""
+    settings.retries = None
+    settings.connection_pool_maxsize = 100
+    settings.proxy = settings.proxy or environment_proxy(settings.host)
+    # Otherwise aiohttp reads the environment for each request, in two threads that the request waits for: the proxies,
+    # and the passwords in ~/.netrc, which kubectl does not use either.
+    settings.client_session_kwargs = {"trust_env": False}
+    return kubernetes.ApiClient(settings)
+
+
+def environment_proxy(url: str) -> str | None:
+    """Returns the proxy that the environment names for a URL: `HTTPS_PROXY`, unless `NO_PROXY` has its host."""
+    parts = urlsplit(url)
+    return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+
+
+def _why_not(error: Exception) -> str:
+    """Says what is wrong with the kubeconfig: the library calls one that is not there invalid."""
+    where = os.environ.get("KUBECONFIG") or "~/.kube/config"
+    if not any(Path(each).expanduser().exists() for each in where.split(os.pathsep)):
+        return f"there is no file {where}; set KUBECONFIG to your kubeconfig"
+    return f"{where} is no usable kubeconfig ({' '.join(str(error).split())}); set KUBECONFIG"

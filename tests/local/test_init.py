@@ -61,8 +61,11 @@ def test_no_file_is_overwritten(laptop: Laptop, there: str) -> None:
     [
         ((), "no kind is named: write qtj init KIND, one of qcnn, circuit, keras, loop"),
         (("keras", "--name", "../x"), '--name "../x": a name must start with a letter and hold only a-z, 0-9 and -'),
-        (("keras", "--artifacts", "s3://b"), "my-keras.yaml:11: spec.artifacts.uri: "),
+        (("keras", "--artifacts", "s3://b"), "--artifacts s3://b: write an address, gs://BUCKET/PATH or file:///PATH"),
+        (("keras", "--artifacts", "gs:/x"), "--artifacts gs:/x: write an address, gs://BUCKET/PATH or file:///PATH"),
+        (("keras", "--artifacts", "gs://B"), "--artifacts gs://B: it names no valid bucket: write gs://BUCKET/PATH"),
         (("keras", "--artifacts", "a: b: c"), "--artifacts a: b: c: write an address, gs://BUCKET/PATH"),
+        (("keras", "--artifacts", "gs://lab/a: b: c"), "--artifacts gs://lab/a: b: c: YAML does not read that"),
         (("loop", "--artifacts", "gs://b/c"), "--artifacts gs://b/c: the program of loop stores into a folder"),
         (("qcnn", "--name", "a" * 60), "aaa"),
     ],

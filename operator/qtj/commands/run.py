@@ -102,11 +102,12 @@ def report(
 
 def _report(runs: Sequence[str], artifacts: str | None, output: OutputFormat | None, html: Path | None) -> None:
     from qtj.report.report import report_for_programs, report_runs  # noqa: PLC0415
-    from qtj.runs.folders import find_run  # noqa: PLC0415
+    from qtj.runs.folders import check_different, find_run  # noqa: PLC0415
 
     if artifacts and len(runs) > 1:
         raise InputError("--artifacts is the folder of one run, and several are named: leave one of them out")
     found = [find_run(name, artifacts) for name in runs or (None,)]
+    check_different(found)
     if output:
         print_stdout(report_for_programs(found, output))
         return

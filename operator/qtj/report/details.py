@@ -18,7 +18,7 @@ from qtj_contract.report.content import Content, Repetition
 from qtj_operator.api.job import main_container
 from qtj_operator.api.names import KIND, NEWEST_API_VERSION
 
-__all__ = ["details_of"]
+__all__ = ["content_of", "details_of", "in_utc"]
 
 _WIDTH = 100
 """Of the YAML of a job, in columns."""
@@ -34,11 +34,11 @@ def details_of(run: RecordedRun, now: datetime) -> Content:
     results, notes = results_of(run.folder.path, run.job), list[str]()
     status = results.status
     record = training_record(status.weights.uri if status.weights else None, notes)
-    found = replace(_content(results, run.job), record=record, notes=[*results.notes, *notes])
+    found = replace(content_of(results, run.job), record=record, notes=[*results.notes, *notes])
     if status.start_time is None:
         return found
-    began = _in_utc(status.start_time)
-    end = _in_utc(status.completion_time) if status.completion_time else _last_known(run, now)
+    began = in_utc(status.start_time)
+    end = in_utc(status.completion_time) if status.completion_time else _last_known(run, now)
     moments = moments_of(events_of(run.folder), activities_of(run.folder.path))
     return replace(
         found,
@@ -49,7 +49,13 @@ def details_of(run: RecordedRun, now: datetime) -> Content:
     )
 
 
-def _content(results: RunResults, job: Mapping[str, Any]) -> Content:
+def content_of(results: RunResults, job: Mapping[str, Any]) -> Content:
+    """Returns what results and the job itself tell a page.
+
+    Args:
+        results: The results.
+        job: The job, with its spec as its author wrote it.
+    """
     status = results.status
     return Content(
         title=results.title,
@@ -72,7 +78,7 @@ def _last_known(run: RecordedRun, now: datetime) -> datetime:
     return now if run.folder.is_active else datetime.fromtimestamp(run.folder.changed, UTC)
 
 
-def _in_utc(at: datetime) -> datetime:
+def in_utc(at: datetime) -> datetime:
     """Returns a time that may have been edited by hand, so that it can be compared."""
     return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
 

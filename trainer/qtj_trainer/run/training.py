@@ -172,7 +172,7 @@ class Training(ABC):
         is_stopping = self._take_over_stop(settled=settled)
         self._keep(position, is_stopping=is_stopping)
         if is_stopping:
-            self._record.flush()
+            self.flush()
             me = self.replica.cluster.me or "the training"
             raise StoppedError(f"{me} was asked to end, after step {position.step}")
 
@@ -182,8 +182,12 @@ class Training(ABC):
 
     def clear(self) -> None:
         """Deletes the checkpoints: the job has its result."""
-        self._record.flush()
+        self.flush()
         self._checkpoints.clear()
+
+    def flush(self) -> None:
+        """Stores the numbers of the last epochs."""
+        self._record.flush()
 
     def _take_over_stop(self, *, settled: bool) -> bool:
         """Lets only the main thread end the process, if SIGTERM has arrived. Returns whether it must end here."""

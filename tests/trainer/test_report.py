@@ -13,6 +13,7 @@ from qtj_trainer.run.stored_progress import StoredProgress
 from qtj_trainer.storage import Store
 from tests.cli.html_page import Page
 from tests.trainer.loops import Folder
+from tests.trainer.processes import Trainer
 from tests.trainer.test_result_stored import SHA256, record
 
 JOB = {"QTJ_JOB": "toy", "QTJ_JOB_UID": "0123456789", "QTJ_IMAGE": "ours:1"}
@@ -114,6 +115,21 @@ def test_a_loop_of_a_job_and_its_inference_report_the_address_of_their_page(job:
     assert [each.message.report for each in (again, inferred) if each.message] == [ended.message.report] * 2
     card = page(job.path / "artifacts").cards[1]
     assert (card[:4], card[-9:]) == ("mean", "inference")
+
+
+def test_a_workload_of_a_job_has_all_its_epochs_on_its_page(trainer: Trainer, tmp_path: Path) -> None:
+    options = ("--epochs=2", "--examples=100", "--batch-size=20")
+
+    ended = trainer.start(
+        "train", "linear-regression", *options, **JOB, QTJ_ARTIFACTS_URI=tmp_path.as_uri(), QTJ_ATTEMPT="1"
+    ).end()
+
+    assert ended.message is not None, ended.errors
+    assert ended.message.report == f"{tmp_path.as_uri()}/{PAGE}"
+    shown = page(tmp_path)
+    assert "epoch 2 of 2" in shown.cards[0]
+    assert "batch_size20" in shown.section("Options of linear-regression")
+    assert "tensorflow" in shown.section("Versions")
 
 
 def test_an_attempt_that_was_stopped_leaves_its_epochs_to_the_next(job: Folder) -> None:

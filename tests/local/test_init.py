@@ -30,6 +30,8 @@ def test_a_new_job_is_valid_and_runs_to_its_end(laptop: Laptop, kind: str) -> No
     assert ended.code == 0, ended.errors
     assert (ended.status["phase"], ended.status["progress"]["epoch"]) == ("Complete", 2)
     assert ended.status["inference"]["metrics"]
+    curves = list(laptop.folder.glob("qtj-artifacts/*/1/logs/*/train/*tfevents*"))
+    assert bool(curves) == (kind != "loop"), "its program has no trainer, and writes no curves"
 
 
 def test_flags_say_what_is_in_the_files(laptop: Laptop) -> None:

@@ -1,9 +1,11 @@
 """Makes a program's text safe for a terminal or a log."""
 
 import re
+import unicodedata
 
-__all__ = ["printable"]
+__all__ = ["printable", "visible"]
 
+_LAYOUT = "\n\t"
 _ESCAPE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|.)?")
 """Control sequences of terminals: ECMA-48, sections 5.4 and 5.6."""
 
@@ -11,3 +13,12 @@ _ESCAPE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|.)?
 def printable(text: str) -> str:
     """Returns a program's text without escape sequences, and with spaces for other characters that cannot be shown."""
     return "".join(c if c.isprintable() or c == "\n" else " " for c in _ESCAPE.sub("", text))
+
+
+def visible(text: str) -> str:
+    r"""Returns text with all control characters written as escapes, such as ``\x1b``."""
+    return "".join(c if _is_shown(c) or c in _LAYOUT else c.encode("unicode_escape").decode() for c in text)
+
+
+def _is_shown(character: str) -> bool:
+    return character.isprintable() or unicodedata.category(character) == "Zs"  # spaces of other scripts

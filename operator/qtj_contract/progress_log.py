@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 from qtj_contract.progress import Progress
 from qtj_contract.timestamps import rfc3339
+from qtj_contract.values import UNREADABLE
 
 __all__ = [
     "EpochRecord",
@@ -22,6 +23,7 @@ __all__ = [
     "append_line",
     "append_progress",
     "last_progress",
+    "moments_of_attempts",
     "progress_line",
     "read_progress",
 ]
@@ -109,6 +111,25 @@ def last_progress(text: str, attempt: int) -> Progress | None:
     lines = ((_record(line), line) for line in text.split("\n"))
     reports = [Progress.parse(line) for record, line in lines if record and record.attempt == attempt]
     return max(filter(None, reports), key=lambda each: (each.epoch, each.step or 0), default=None)
+
+
+def moments_of_attempts(text: str) -> Mapping[int, tuple[datetime, datetime]]:
+    """Returns the times of the first and of the last line of each attempt in a record, by its number, in order."""
+    moments: dict[int, tuple[datetime, datetime]] = {}
+    for attempt, at in filter(None, map(_moment, text.split("\n"))):
+        first, last = moments.get(attempt, (at, at))
+        moments[attempt] = (min(first, at), max(last, at))
+    return dict(sorted(moments.items()))
+
+
+def _moment(line: str) -> tuple[int, datetime] | None:
+    """Returns attempt and time of a line; None if it has none."""
+    try:
+        written = json.loads(line)
+        at = datetime.fromisoformat(written["time"])
+        return (int(written["attempt"]), at) if at.tzinfo else None
+    except UNREADABLE:
+        return None
 
 
 def _record(line: str) -> EpochRecord | None:

@@ -59,21 +59,26 @@ class TerminationMessage:
         weights: Set by the leader after a training whose weights are stored.
         metrics: Final numbers by name, for example ``{"mse": 0.18, "signAccuracy": 0.98}``.
         progress: The last progress of the training, as the progress endpoint would report it.
+        report: The address of the page with the report, if there is one.
         error: One sentence for the user when the program failed: what, where, what to do.
     """
 
     weights: Weights | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     progress: Progress | None = None
+    report: str | None = None
     error: str | None = None
 
     def to_json(self) -> str:
         """Encodes the message, without what is not known, and with so many metrics and so much of `error` as fit.
 
-        Captures are left out first: the weights must not be lost.
+        Captures are left out first, then the report: the weights must not be lost.
         """
-        if self.progress and self.progress.captures and len(self._encoded([])) > TERMINATION_MESSAGE_LIMIT:
+        is_too_long = len(self._encoded([])) > TERMINATION_MESSAGE_LIMIT
+        if is_too_long and self.progress and self.progress.captures:
             return replace(self, progress=replace(self.progress, captures=())).to_json()
+        if is_too_long and self.report:
+            return replace(self, report=None).to_json()
         finite = [(name, value) for name, value in self.metrics.items() if math.isfinite(value)]
         counts = range(1, len(finite) + 1)
         fitting = bisect_right(counts, TERMINATION_MESSAGE_LIMIT, key=lambda count: len(self._encoded(finite[:count])))
@@ -84,6 +89,7 @@ class TerminationMessage:
             "weights": asdict(self.weights) if self.weights else None,
             "metrics": dict(metrics),
             "progress": self.progress.to_dict() if self.progress else None,
+            "report": self.report,
             "error": _shortened(self.error or ""),
         }
         return json.dumps({key: value for key, value in fields.items() if value}, sort_keys=True)
@@ -99,10 +105,16 @@ class TerminationMessage:
                 weights=Weights.from_dict(weights) if weights else None,
                 metrics={name: value for name, value in metrics.items() if value is not None},
                 progress=Progress.from_dict(raw.get("progress")),
+                report=_address(raw.get("report")),
                 error=text(raw["error"]) if raw.get("error") else None,
             )
         except UNREADABLE:
             return None
+
+
+def _address(raw: Any) -> str | None:  # noqa: ANN401  JSON is anything
+    """Returns the address of a report; None if it is none."""
+    return text(raw) if isinstance(raw, str) and _STORED.fullmatch(raw) else None
 
 
 def _shortened(error: str) -> str:

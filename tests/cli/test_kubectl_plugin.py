@@ -51,6 +51,12 @@ def test_a_job_has_to_be_named_there(tmp_path: Path) -> None:
     assert asked.stderr == "qtj: no job is named: `qtj top --cluster` shows the jobs of the namespace\n"
 
 
+def test_the_jobs_of_the_namespace_that_was_named_are_advised(tmp_path: Path) -> None:
+    asked = plugin(tmp_path, "status", "-n", "lab")
+
+    assert asked.stderr == "qtj: no job is named: `qtj top -n lab` shows the jobs of the namespace\n"
+
+
 def test_other_commands_are_the_same(tmp_path: Path) -> None:
     assert plugin(tmp_path, "list").stdout == "there is no run in this folder yet: qtj run FILE starts one\n"
     assert "Usage: kubectl qtj run" in plugin(tmp_path, "run", "--help").stdout

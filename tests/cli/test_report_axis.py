@@ -2,7 +2,7 @@
 
 import pytest
 
-from qtj.report.html.axis import axis_of, epoch_axis
+from qtj_contract.report.axis import axis_of, epoch_axis
 
 
 @pytest.mark.parametrize(

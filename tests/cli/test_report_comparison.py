@@ -35,9 +35,9 @@ def test_several_runs_are_a_table_and_a_page(runs: Path) -> None:
 
     assert answer.code == 0, answer.errors
     assert answer.output.splitlines() == [
-        "RUN     PHASE      EPOCH   LOSS   MSE",
-        "own/1   Complete   2       0.5    0.5",
-        "own/2   Complete   2       0.25   0.25",
+        "RUN     PHASE      EPOCH   TRAINING LOSS   MSE",
+        "own/1   Complete   2       0.5             0.5",
+        "own/2   Complete   2       0.25            0.25",
         "page: qtj-artifacts/comparison.html",
     ]
     assert Page.read(runs / "comparison.html").mistakes == []
@@ -53,6 +53,33 @@ def test_the_page_has_a_curve_for_each_run_and_what_differs_between_them(runs: P
     assert page.section("Options that differ") == "own/1own/2rate0.010.1"
     assert "Versions that differ" not in page.texts("h2")
     assert page.section("Results").endswith("own/1✓ Complete20.5––0.5––own/2✓ Complete20.25––0.25––")
+
+
+def test_each_loss_has_the_name_of_what_measured_it(folder: Path) -> None:
+    for number in (1, 2):
+        left = Left(folder, number)
+        left.epochs(0.75, 0.5)
+        left.inference(loss=0.625, mse=0.25)
+        left.record(left.status)
+
+    table = qtj("report", "own/1", "own/2").output.splitlines()
+    report = qtj("report", "own/1").output.splitlines()
+
+    assert table[0] == "RUN     PHASE      EPOCH   TRAINING LOSS   INFERENCE LOSS   MSE"
+    headings = Page.read(folder / "qtj-artifacts/comparison.html").texts("th")
+    assert [each for each in headings if "oss" in each] == ["Training loss", "Held-out loss", "inference loss"]
+    losses = [line.split("  ")[0] for line in report if " loss" in f" {line}"]
+    assert losses == ["loss", "inference loss 0.625 (inference)"]
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize("names", [("own", "own/2"), ("own/1", "own/2", "own/1")])
+def test_a_run_is_not_compared_with_itself(names: tuple[str, ...]) -> None:
+    answer = qtj("report", *names)
+
+    assert (answer.code, answer.output) == (2, "")
+    (sentence,) = answer.sentences
+    assert sentence == f"the run {names[-1]} is named twice: name different runs, as `qtj list` shows them"
 
 
 def test_html_says_where_the_comparison_is_written(runs: Path) -> None:
@@ -76,7 +103,7 @@ def test_runs_without_anything_in_common_are_compared_too(folder: Path, runs: Pa
 
     answer = qtj("report", "own/1", "own/3", "own/4")
 
-    assert "own/3   Interrupted   -       -      -" in answer.output
+    assert "own/3   Interrupted   -       -               -" in answer.output
     assert Page.read(runs / "comparison.html").section("Options that differ").endswith("rate0.01––seed0–0shots––100")
 
 

@@ -2,7 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from qtj.report.stages import Attempt, Moment, Stage, attempts_of, stages_of
+from qtj.report.stages import Moment, attempts_of, stages_of
+from qtj_contract.report.content import Attempt, Stage
 from qtj_operator.api.conditions import Reason
 
 START = datetime(2026, 11, 23, 12, tzinfo=UTC)

@@ -55,6 +55,18 @@ def test_a_complete_job_has_its_weights_its_metrics_and_its_report(folder: Path)
     ]
 
 
+def test_the_losses_of_training_and_inference_have_different_names() -> None:
+    make_run(
+        phase="Complete",
+        progress={"epoch": 3, "loss": 0.25},
+        inference={"phase": "Complete", "run": "1", "metrics": {"loss": 0.5}},
+    )
+
+    losses = [line.split() for line in described().splitlines() if line.startswith(("loss", "inference"))]
+
+    assert losses == [["loss", "0.25"], ["inference", "loss", "0.5"]]
+
+
 def test_a_failed_job_names_its_reason_its_attempt_and_its_logs() -> None:
     make_run(phase="Failed", attempt=2, conditions=[condition("Failed", "worker-1 exited with code 1")])
 

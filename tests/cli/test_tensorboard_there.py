@@ -33,6 +33,8 @@ with (folder / "calls").open("a") as calls:
     calls.write(json.dumps(sys.argv[1:]) + "\\n")
 if sys.argv[1] == "get":
     job = folder / "job.json"
+    if (folder / "unreached").exists():
+        sys.exit((folder / "unreached").read_text())
     if not job.exists():
         sys.exit('Error from server (NotFound): quantumtrainingjobs.quantumtraining.dev "qcnn" not found')
     print(job.read_text())
@@ -130,6 +132,23 @@ def is_served(port: int) -> bool:
 @pytest.mark.usefixtures("cluster")
 def test_a_job_that_does_not_exist_is_reported_in_kubectls_words() -> None:
     assert "not found" in refused(qtj("tensorboard", "qcnn", "--cluster"))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The connection to the server localhost:8080 was refused - did you specify the right host or port?",
+        "Unable to connect to the server: dial tcp: lookup nowhere: no such host",
+        "error: invalid configuration: no configuration has been provided",
+    ],
+)
+def test_a_cluster_that_kubectl_does_not_reach_is_one_sentence_of_ours(cluster: Path, answer: str) -> None:
+    (cluster / "unreached").write_text(f"E1123 memcache.go:265 Unhandled Error\n{answer}")
+
+    assert refused(qtj("tensorboard", "qcnn", "--cluster")) == (
+        "kubectl reaches no cluster: set KUBECONFIG to your kubeconfig, or correct its current context, which `kubectl "
+        "cluster-info` tries"
+    )
 
 
 def test_a_job_without_tensorboard_gets_the_command_that_adds_it(cluster: Path) -> None:

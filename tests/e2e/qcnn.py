@@ -41,6 +41,7 @@ def run(checks: Checks, world: World) -> None:
         _times(trial, steps)
     _weights(checks, namespace)
     _inference(checks, namespace)
+    _report(checks, namespace)
     _readable(checks, namespace)
     _untouched(checks, namespace)
     _deletion(checks, namespace)
@@ -128,11 +129,24 @@ def _is(name: str, sight: Sight) -> bool:
 
 def _weights(checks: Checks, namespace: str) -> None:
     weights = get("-n", namespace, "qtj", JOB)["status"]["weights"]
-    bucket, _, path = weights["uri"].removeprefix("gs://").partition("/")
-    raw = f"/api/v1/namespaces/{namespace}/services/gcs:http/proxy/storage/v1/b/{bucket}/o/{quote(path, safe='')}"
-    data = kubectl_bytes("get", "--raw", f"{raw}?alt=media")
+    data = _stored(namespace, weights["uri"])
     checks.that("the weights are an HDF5 file", data.startswith(b"\x89HDF"), data[:16])
     checks.equal("the checksum in the status is theirs", hashlib.sha256(data).hexdigest(), weights["sha256"])
+
+
+def _stored(namespace: str, uri: str) -> bytes:
+    """Returns an object of the bucket."""
+    bucket, _, path = uri.removeprefix("gs://").partition("/")
+    raw = f"/api/v1/namespaces/{namespace}/services/gcs:http/proxy/storage/v1/b/{bucket}/o/{quote(path, safe='')}"
+    return kubectl_bytes("get", "--raw", f"{raw}?alt=media")
+
+
+def _report(checks: Checks, namespace: str) -> None:
+    page = _stored(namespace, get("-n", namespace, "qtj", JOB)["status"]["report"]).decode()
+    checks.that(
+        "the report is a page with the curves", page.startswith("<!DOCTYPE html>") and "<svg" in page, page[:80]
+    )
+    checks.that("the report has the predictions of inference", "held-out examples are in the right class" in page)
 
 
 def _inference(checks: Checks, namespace: str) -> None:

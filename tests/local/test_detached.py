@@ -83,6 +83,8 @@ def test_a_detached_run_outlives_the_command_that_began_it(laptop: Laptop) -> No
     assert attached.code == 0, attached.errors
     assert "epoch 20/20  loss 0.0500" in attached.output
     assert "toy is Complete: inference is done: mse 0.5" in attached.output
+    assert attached.output.splitlines()[-1] == f"report: {laptop.folder / 'qtj-artifacts/toy/1/report.html'}"
+    assert (laptop.folder / "qtj-artifacts/toy/1/report.html").read_text().endswith("</html>\n")
     eventually(lambda: not laptop.processes(), seconds=20)
 
 

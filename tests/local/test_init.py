@@ -30,6 +30,8 @@ def test_a_new_job_is_valid_and_runs_to_its_end(laptop: Laptop, kind: str) -> No
     assert ended.code == 0, ended.errors
     assert (ended.status["phase"], ended.status["progress"]["epoch"]) == ("Complete", 2)
     assert ended.status["inference"]["metrics"]
+    curves = list(laptop.folder.glob("qtj-artifacts/*/1/logs/*/train/*tfevents*"))
+    assert bool(curves) == (kind != "loop"), "its program has no trainer, and writes no curves"
 
 
 def test_flags_say_what_is_in_the_files(laptop: Laptop) -> None:
@@ -61,8 +63,11 @@ def test_no_file_is_overwritten(laptop: Laptop, there: str) -> None:
     [
         ((), "no kind is named: write qtj init KIND, one of qcnn, circuit, keras, loop"),
         (("keras", "--name", "../x"), '--name "../x": a name must start with a letter and hold only a-z, 0-9 and -'),
-        (("keras", "--artifacts", "s3://b"), "my-keras.yaml:11: spec.artifacts.uri: "),
+        (("keras", "--artifacts", "s3://b"), "--artifacts s3://b: write an address, gs://BUCKET/PATH or file:///PATH"),
+        (("keras", "--artifacts", "gs:/x"), "--artifacts gs:/x: write an address, gs://BUCKET/PATH or file:///PATH"),
+        (("keras", "--artifacts", "gs://B"), "--artifacts gs://B: it names no valid bucket: write gs://BUCKET/PATH"),
         (("keras", "--artifacts", "a: b: c"), "--artifacts a: b: c: write an address, gs://BUCKET/PATH"),
+        (("keras", "--artifacts", "gs://lab/a: b: c"), "--artifacts gs://lab/a: b: c: YAML does not read that"),
         (("loop", "--artifacts", "gs://b/c"), "--artifacts gs://b/c: the program of loop stores into a folder"),
         (("qcnn", "--name", "a" * 60), "aaa"),
     ],

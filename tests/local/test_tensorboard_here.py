@@ -85,8 +85,8 @@ def test_a_file_names_its_job(laptop: Laptop, run: Folder) -> None:
 
     assert (ended.code, ended.output) == (2, "")
     assert ended.errors == (
-        f"qtj: {logs} has no curves of toy: the trainer's workloads store the first ones after an epoch, and a program "
-        "of your own has to write them (docs/reference/contract.md)\n"
+        f"qtj: {logs} has no curves of toy: the trainer and qtj_trainer.Program store the first ones after an epoch, "
+        "and another program has to write them (docs/reference/contract.md)\n"
     )  # so it has found the run
 
 

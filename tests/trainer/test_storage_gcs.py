@@ -73,6 +73,15 @@ def read_from_moody(retry: Retry) -> bytes:
         return store.read("x")
 
 
+def test_a_browser_shows_a_page_and_saves_other_objects(address: str, bucket: storage.Bucket) -> None:
+    with closing(open_store(address)) as store:
+        store.write("reports/toy.html", b"<!DOCTYPE html>")
+        store.write("weights/1.h5", b"weights")
+
+    kinds = [bucket.get_blob(f"storage/{name}").content_type for name in ("reports/toy.html", "weights/1.h5")]
+    assert kinds == ["text/html; charset=utf-8", "application/octet-stream"]
+
+
 def test_what_is_written_is_read_back_by_its_address(address: str) -> None:
     with closing(open_store(address)) as store:
         store.check_writable()

@@ -46,7 +46,7 @@ def _with_curves(logs: Path, job: str) -> str:
     """
     if not any(logs.rglob("*tfevents*")):
         raise InputError(
-            f"{logs} has no curves of {job}: the trainer's workloads store the first ones after an epoch, and a "
-            "program of your own has to write them (docs/reference/contract.md)"
+            f"{logs} has no curves of {job}: the trainer and qtj_trainer.Program store the first ones after an epoch, "
+            "and another program has to write them (docs/reference/contract.md)"
         )
     return str(logs)

@@ -1,6 +1,7 @@
 """TensorBoard of a job on a cluster, by `kubectl port-forward`."""
 
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -16,6 +17,9 @@ from qtj_operator.api.reading import read_status
 from qtj_operator.api.status import Phase, Status
 
 __all__ = ["forward"]
+
+_UNREACHED = re.compile("connection to the server .* was refused|[Uu]nable to connect to the server|no configuration")
+"""What kubectl prints where there is no kubeconfig, or no answer. Its question about host and port misleads then."""
 
 
 def forward(name: str, namespace: str | None, port: int) -> None:
@@ -48,7 +52,13 @@ def _job(command: Sequence[str], name: str) -> Mapping[str, Any]:
     ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  kubectl
     if ended.returncode:
         lines = [line for line in ended.stderr.splitlines() if line.strip()]
-        raise InputError(f"{name} cannot be read by kubectl: {lines[-1] if lines else 'it printed nothing'}")
+        why = lines[-1] if lines else "it printed nothing"
+        if _UNREACHED.search(why):
+            raise InputError(
+                "kubectl reaches no cluster: set KUBECONFIG to your kubeconfig, or correct its current context, which "
+                "`kubectl cluster-info` tries"
+            )
+        raise InputError(f"{name} cannot be read by kubectl: {why}")
     job: Mapping[str, Any] = json.loads(ended.stdout)
     return job
 

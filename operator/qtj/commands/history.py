@@ -33,10 +33,11 @@ def attach(run: RunName = None, artifacts: Artifacts = None) -> None:
     Exit code: that of the run, or 130 after Ctrl-C.
     """
     with input_checked():
+        from qtj.report.page_file import page_at_end  # noqa: PLC0415
         from qtj.runs.attach import attach_to  # noqa: PLC0415
         from qtj.runs.folders import find_run  # noqa: PLC0415
 
-        code = attach_to(find_run(run, artifacts))
+        code = attach_to(find_run(run, artifacts), page_at_end)
     raise typer.Exit(code)
 
 

@@ -33,7 +33,7 @@ def status(
         if is_on_cluster(namespace, artifacts, cluster=cluster):
             from qtj.monitor.cluster import show_cluster_status  # noqa: PLC0415
 
-            code = show_cluster_status(job_of_cluster(run), namespace, output, follow=watch)
+            code = show_cluster_status(job_of_cluster(run, namespace), namespace, output, follow=watch)
         else:
             from qtj.monitor.local import show_local_status  # noqa: PLC0415
 
@@ -89,7 +89,7 @@ def logs(
         if is_on_cluster(namespace, artifacts, cluster=cluster):
             from qtj.monitor.cluster import show_cluster_logs  # noqa: PLC0415
 
-            show_cluster_logs(job_of_cluster(run), replica, namespace, output, follow=follow)
+            show_cluster_logs(job_of_cluster(run, namespace), replica, namespace, output, follow=follow)
         else:
             from qtj.monitor.local_logs import show_local_logs  # noqa: PLC0415
 
@@ -111,7 +111,7 @@ def events(
         if is_on_cluster(namespace, artifacts, cluster=cluster):
             from qtj.monitor.cluster import show_cluster_events  # noqa: PLC0415
 
-            show_cluster_events(job_of_cluster(run), namespace, output, follow=watch)
+            show_cluster_events(job_of_cluster(run, namespace), namespace, output, follow=watch)
         else:
             from qtj.monitor.local import show_local_events  # noqa: PLC0415
 

@@ -34,12 +34,17 @@ def cluster_named() -> Iterator[None]:
         raise InputError(f"{problem}, and --cluster shows a job of your cluster") from None
 
 
-def job_of_cluster(run: str | None) -> str:
+def job_of_cluster(run: str | None, namespace: str | None) -> str:
     """Returns the name of a job of a cluster.
+
+    Args:
+        run: The name, if it is given.
+        namespace: The value of -n.
 
     Raises:
         InputError: It is left out.
     """
     if run is None:
-        raise InputError("no job is named: `qtj top --cluster` shows the jobs of the namespace")
+        where = f"-n {namespace}" if namespace else "--cluster"
+        raise InputError(f"no job is named: `qtj top {where}` shows the jobs of the namespace")
     return run

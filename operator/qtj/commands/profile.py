@@ -48,7 +48,8 @@ def profile(
 
         length, say = length_of(duration, steps), print_stdout if output is None else _nothing
         if is_on_cluster(namespace, artifacts, cluster=cluster):
-            taken = profile_on_cluster(job_of_cluster(job_named(run)), namespace, length, say)
+            job = job_of_cluster(job_named(run), namespace)
+            taken = profile_on_cluster(job, namespace, length, say)
         else:
             with cluster_named():
                 taken = profile_run(job_named(run), artifacts, length, say)

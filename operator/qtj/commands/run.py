@@ -9,15 +9,18 @@ import typer
 from qtj.commands.group import Command
 from qtj.commands.parameters import (
     Artifacts,
+    Cluster,
     DryRun,
     File,
     Filename,
+    Namespace,
     RunNames,
     Settings,
     Verbose,
     one_file,
 )
-from qtj.terminal.errors import InputError, input_checked
+from qtj.commands.place import is_on_cluster, job_of_cluster
+from qtj.terminal.errors import InputError, input_checked, needs_extra
 from qtj.terminal.output_format import Output, OutputFormat, formatted
 from qtj.terminal.streams import print_stdout
 
@@ -80,7 +83,9 @@ def report(
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write only the page with the report, to this file.")
     ] = None,
+    namespace: Namespace = None,
     *,
+    cluster: Cluster = False,
     scaling: Annotated[
         bool, typer.Option("--scaling", help="Compare the throughput of runs by their devices and workers.")
     ] = False,
@@ -90,23 +95,38 @@ def report(
     With several runs, compare them: comparison.html in qtj-artifacts. With -o, nothing is written.
 
     With --scaling, draw the throughput of several runs instead: scaling.png and scaling.txt in qtj-artifacts.
+
+    With --cluster or -n, show what the cluster knows of a job. Nothing is written then, but with --html.
     """
-    with input_checked():
+    with input_checked(), needs_extra("operator", "report --cluster"):
         if html and (output or scaling):
             raise InputError("--html writes a page, and -o and --scaling do not: leave one of them out")
-        if scaling:
+        if is_on_cluster(namespace, artifacts, cluster=cluster):
+            print_stdout(_of_cluster(runs or (), namespace, output, html, scaling=scaling))
+        elif scaling:
             print_stdout(_scaling(runs or (), artifacts, output))
         else:
             _report(runs or (), artifacts, output, html)
 
 
+def _of_cluster(
+    runs: Sequence[str], namespace: str | None, output: OutputFormat | None, html: Path | None, *, scaling: bool
+) -> str:
+    from qtj.report.there import report_cluster_job  # noqa: PLC0415
+
+    if scaling or len(runs) > 1:
+        raise InputError("runs of this machine can be compared, and jobs of a cluster cannot: name one job")
+    return report_cluster_job(job_of_cluster(runs[0] if runs else None, namespace), namespace, html, output)
+
+
 def _report(runs: Sequence[str], artifacts: str | None, output: OutputFormat | None, html: Path | None) -> None:
     from qtj.report.report import report_for_programs, report_runs  # noqa: PLC0415
-    from qtj.runs.folders import find_run  # noqa: PLC0415
+    from qtj.runs.folders import check_different, find_run  # noqa: PLC0415
 
     if artifacts and len(runs) > 1:
         raise InputError("--artifacts is the folder of one run, and several are named: leave one of them out")
     found = [find_run(name, artifacts) for name in runs or (None,)]
+    check_different(found)
     if output:
         print_stdout(report_for_programs(found, output))
         return
@@ -131,6 +151,11 @@ def _scaling(names: Sequence[str], artifacts: str | None, output: OutputFormat |
 COMMANDS = (
     Command(run, ("qtj run examples/qcnn.yaml", "qtj run examples/qcnn.yaml -d", "qtj run --dry-run - < job.yaml")),
     Command(
-        report, ("qtj report qcnn", "qtj report qcnn/1 qcnn/2 --html both.html", "qtj report --scaling qcnn/1 qcnn/2")
+        report,
+        (
+            "qtj report qcnn",
+            "qtj report qcnn/1 qcnn/2 --html both.html",
+            "qtj report qcnn -n research --html qcnn.html",
+        ),
     ),
 )

@@ -32,7 +32,7 @@ def tensorboard(
         if is_on_cluster(namespace, artifacts, cluster=cluster):
             from qtj.board.there import forward  # noqa: PLC0415
 
-            forward(job_of_cluster(job_named(run)), namespace, port)
+            forward(job_of_cluster(job_named(run), namespace), namespace, port)
         else:
             from qtj.board.here import serve_run  # noqa: PLC0415
 

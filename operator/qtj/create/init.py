@@ -17,6 +17,7 @@ from qtj.files.documents import Document
 from qtj.files.yaml_reader import documents_of, value_of
 from qtj.terminal.errors import InputError
 from qtj_contract.version import installed_version
+from qtj_operator.api.artifacts import unusable_bucket
 from qtj_operator.api.names import NAME_PATTERN, NEWEST_API_VERSION
 
 __all__ = ["write_job"]
@@ -129,11 +130,15 @@ def _files(options: JobOptions) -> dict[str, str]:
         raise InputError(
             f"--artifacts {options.artifacts}: the program of {options.kind} stores into a folder: leave it out"
         )
+    if options.artifacts and not options.artifacts.startswith(("gs://", "file:///")):
+        raise InputError(f"--artifacts {options.artifacts}: write an address, gs://BUCKET/PATH or file:///PATH")
+    if options.artifacts and (why := unusable_bucket(options.artifacts)):
+        raise InputError(f"--artifacts {options.artifacts}: it {why}")
     text = _job(options, recipe, name, file)
     try:
         node = next(documents_of(job, text))
     except InputError:  # the rest of it is ours
-        raise InputError(f"--artifacts {options.artifacts}: write an address, gs://BUCKET/PATH") from None
+        raise InputError(f"--artifacts {options.artifacts}: YAML does not read that as an address") from None
     if wrong := list(job_mistakes(Document(value_of(node), job, node))):
         raise InputError("\n".join(wrong))
     return {job: text} if recipe.program is None else {job: text, file: _program(recipe.program, file, options.epochs)}

@@ -117,8 +117,8 @@ def _place(job: Object) -> tuple[bool, float]:
 
 
 def _artifacts(job: Object) -> Mapping[str, str]:
-    uri = (job["spec"].get("artifacts") or {}).get("uri")
-    return {"artifacts": uri} if uri else {}
+    uri, report = (job["spec"].get("artifacts") or {}).get("uri"), (job.get("status") or {}).get("report")
+    return {**({"report": report} if report else {}), **({"artifacts": uri} if uri else {})}
 
 
 def _next(namespace: str, name: str, phase: str) -> str:

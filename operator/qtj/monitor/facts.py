@@ -7,6 +7,7 @@ from qtj.monitor.replica import Replica
 from qtj.monitor.snapshot import Snapshot
 from qtj.runs.summary import epoch_text, loss_text
 from qtj.terminal.sparkline import sparkline
+from qtj_contract.report.wording import metric_name
 from qtj_operator.controller.client import Object
 
 __all__ = ["REPLICA_HEADINGS", "facts", "last_events", "replica_cells"]
@@ -36,7 +37,7 @@ def facts(seen: Snapshot) -> Iterator[tuple[str, str]]:
     if weights := status.get("weights"):
         yield "weights", weights["uri"]
     for name, value in ((status.get("inference") or {}).get("metrics") or {}).items():
-        yield name, f"{value:.4g}"
+        yield metric_name(name, "inference", curves=["loss"]), f"{value:.4g}"
     yield from seen.places.items()
 
 

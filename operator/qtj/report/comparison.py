@@ -7,20 +7,27 @@ from qtj.report.results import results_of
 from qtj.runs.folders import RecordedRun
 from qtj.runs.summary import epoch_and_loss
 from qtj.terminal.text import columns
+from qtj_contract.report.wording import metric_name
 
-__all__ = ["comparison_text", "differences"]
+__all__ = ["comparison_text", "differences", "named_metrics"]
 
 
 def comparison_text(runs: Sequence[RecordedRun]) -> str:
     """Returns a table with a line for each run: phase, epochs, loss and final metrics."""
     results = [results_of(each.folder.path, each.job) for each in runs]
-    metrics = list(dict.fromkeys(name for found in results for name in found.metrics))
-    headings = ["RUN", "PHASE", "EPOCH", "LOSS", *(name.upper() for name in metrics)]
+    measured = [named_metrics(found.metrics, found.measured_by) for found in results]
+    metrics = list(dict.fromkeys(name for each in measured for name in each))
+    headings = ["RUN", "PHASE", "EPOCH", "TRAINING LOSS", *(name.upper() for name in metrics)]
     rows = [
-        [run.name, found.phase, *(each or "-" for each in epoch_and_loss(run)), *_numbers(metrics, found.metrics)]
-        for run, found in zip(runs, results, strict=True)
+        [run.name, found.phase, *(each or "-" for each in epoch_and_loss(run)), *_numbers(metrics, numbers)]
+        for run, found, numbers in zip(runs, results, measured, strict=True)
     ]
     return columns([headings, *rows])
+
+
+def named_metrics(metrics: Mapping[str, float], measured_by: str) -> Mapping[str, float]:
+    """Returns metrics by names that no curve of the training has."""
+    return {metric_name(name, measured_by): value for name, value in metrics.items()}
 
 
 def differences(values: Sequence[Mapping[str, Any]]) -> Sequence[str]:

@@ -1,15 +1,16 @@
 """Pages as files: report.html in the folder of a run, or a file that the user names."""
 
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from qtj.local.folder import Folder
 from qtj.local.history import History
+from qtj.report.comparison_page import comparison_page
 from qtj.report.details import details_of
-from qtj.report.html.comparison import comparison_page
-from qtj.report.html.page import run_page
 from qtj.runs.folders import PAGE, RecordedRun
+from qtj_contract.report.page import run_page
 from qtj_operator.api.status import FINISHED
 from qtj_operator.controller.client import Object
 
@@ -39,8 +40,10 @@ def page_at_end(folder: Folder, job: Object) -> str:
         return ""
     path = folder.path / PAGE
     name = History().name_of(job["metadata"]["name"], folder)
+    unfinished = path.with_name(f".{PAGE}.{os.getpid()}")  # `qtj run` and `qtj attach` may write the page at once
     try:
-        write_page([RecordedRun(name, folder, dict(job))], path)
+        write_page([RecordedRun(name, folder, dict(job))], unfinished)
+        unfinished.replace(path)
     except OSError as problem:
         return f"cannot write {path} ({problem.strerror}): free space on the disk, then run `qtj report {name}`"
     return f"report: {path}"

@@ -47,6 +47,11 @@ class RunResults:
     predictions: Predictions | None = None
     notes: Sequence[str] = ()
 
+    @property
+    def measured_by(self) -> str:
+        """What measured the metrics."""
+        return "inference" if self.status.inference and self.status.inference.metrics else "training"
+
 
 def results_of(folder: Path, record: Mapping[str, Any]) -> RunResults:
     """Reads the results of a run from its folder."""

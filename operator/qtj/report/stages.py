@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from qtj_contract.report.content import Attempt, Stage
 from qtj_operator.api.conditions import FAILURES, Reason
 
-__all__ = ["Attempt", "Moment", "Stage", "attempts_of", "moments_of", "stages_of"]
+__all__ = ["Moment", "attempts_of", "moments_of", "stages_of"]
 
 _RUNNING = "running"
 _STAGES: Mapping[str, str] = {
@@ -46,36 +47,6 @@ class Moment:
     time: datetime
     reason: str
     message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """A stage of a run.
-
-    Attributes:
-        name: Its name, such as training.
-        seconds: How long it took in total.
-    """
-
-    name: str
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One attempt of the training.
-
-    Attributes:
-        number: Its number, from 1.
-        began: When it began.
-        seconds: How long it took.
-        end: The reason for its end, as a sentence; empty if it has not ended.
-    """
-
-    number: int
-    began: datetime
-    seconds: float
-    end: str = ""
 
 
 def moments_of(events: Sequence[Mapping[str, Any]], activities: Sequence[tuple[datetime, str]]) -> Sequence[Moment]:

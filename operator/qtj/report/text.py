@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from qtj.report.results import RunResults
-from qtj.report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
 from qtj.terminal.sparkline import sparkline
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
+from qtj_contract.report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
+from qtj_contract.report.wording import metric_name
 
 __all__ = ["report_text"]
 
@@ -23,9 +24,8 @@ def report_text(found: RunResults) -> Iterator[str]:
     yield from _loss(found)
     yield from _held_out_loss(found.epochs)
     yield from _accuracy(found.epochs)
-    source = "inference" if found.status.inference and found.status.inference.metrics else "training"
     for name, value in found.metrics.items():
-        yield f"{name:<14} {value:.4g} ({source})"
+        yield f"{metric_name(name, found.measured_by):<14} {value:.4g} ({found.measured_by})"
     if found.predictions:
         yield from _predictions(found.predictions)
     yield from found.notes

@@ -2,36 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from qtj.report.stored import stored_path, stored_text
+from qtj_contract.report.content import TrainingRecord
 
-__all__ = ["TrainingRecord", "training_record"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingRecord:
-    """How weights were trained; each field may be missing.
-
-    Attributes:
-        workload: The workload of the trainer.
-        options: Its options, by name.
-        versions: Versions of Python and libraries, by name.
-        image: The container image.
-        circuit: A drawing of the circuit.
-        circuit_files: Files with the circuit and its learned angles, relative to the artifacts.
-        weights_bytes: The size of the weights.
-    """
-
-    workload: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
-    image: str = ""
-    circuit: str = ""
-    circuit_files: tuple[str, ...] = ()
-    weights_bytes: int | None = None
+__all__ = ["training_record"]
 
 
 def training_record(weights_uri: str | None, notes: list[str]) -> TrainingRecord:
@@ -46,16 +23,8 @@ def training_record(weights_uri: str | None, notes: list[str]) -> TrainingRecord
         return TrainingRecord()
     beside = weights.with_suffix(".json")
     raw = {} if beside == weights else _record(beside, notes)  # a program may store its weights as JSON
-    circuits = raw.get("circuits")
-    return TrainingRecord(
-        workload=_text(raw, "workload"),
-        options=_mapping(raw, "options"),
-        versions={name: str(each) for name, each in _mapping(raw, "versions").items()},
-        image=_text(raw, "image"),
-        circuit=stored_text(weights.with_suffix(".txt"), "the drawing of the circuit", notes) or "",
-        circuit_files=tuple(_names(circuits)) if isinstance(circuits, dict) else (),
-        weights_bytes=_size(weights),
-    )
+    circuit = stored_text(weights.with_suffix(".txt"), "the drawing of the circuit", notes) or ""
+    return TrainingRecord.of(raw, circuit=circuit, weights_bytes=_size(weights))
 
 
 def _record(path: Path, notes: list[str]) -> Mapping[str, Any]:
@@ -70,21 +39,6 @@ def _record(path: Path, notes: list[str]) -> Mapping[str, Any]:
         return raw
     notes.append(f"the record of the weights cannot be read: {path} is not a record of the trainer")
     return {}
-
-
-def _names(circuits: Mapping[str, Any]) -> list[str]:
-    lists = [each for each in circuits.values() if isinstance(each, list)]
-    return [name for each in lists for name in each if isinstance(name, str)]
-
-
-def _mapping(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = raw.get(name)
-    return found if isinstance(found, dict) else {}
-
-
-def _text(raw: Mapping[str, Any], name: str) -> str:
-    found = raw.get(name)
-    return found if isinstance(found, str) else ""
 
 
 def _size(path: Path) -> int | None:

@@ -1,8 +1,9 @@
 """`qtj attach`: shows an active run of another process, as `qtj run` shows its own."""
 
 import sys
+from collections.abc import Callable
 
-from qtj.local.folder import FolderError
+from qtj.local.folder import Folder, FolderError
 from qtj.local.follow import follow
 from qtj.runs.failed_log import log_tail
 from qtj.runs.folders import RecordedRun
@@ -17,8 +18,12 @@ __all__ = ["attach_to"]
 _CODES = {"Complete": COMPLETE, "Failed": FAILED}
 
 
-def attach_to(run: RecordedRun) -> int:
+def attach_to(run: RecordedRun, at_end: Callable[[Folder, Object], str]) -> int:
     """Shows a run until it ends, or until Ctrl-C, which does not stop the run.
+
+    Args:
+        run: The run.
+        at_end: As for `qtj run`: called with the finished job; returns a line to print, or nothing.
 
     Returns:
         The exit code of the run.
@@ -40,6 +45,7 @@ def attach_to(run: RecordedRun) -> int:
         print_text(console, f"{run.name} continues: `qtj stop {run.name}` stops it")
         return INTERRUPTED
     view.show_end(job)
-    for line in (*log_tail(job, run.folder.logs), f"results and logs: {run.folder.path}"):
+    end = (*log_tail(job, run.folder.logs), f"results and logs: {run.folder.path}", at_end(run.folder, job))
+    for line in filter(None, end):
         print_text(console, line)
     return _CODES.get((job.get("status") or {}).get("phase", ""), INTERRUPTED)

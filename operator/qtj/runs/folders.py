@@ -20,6 +20,7 @@ __all__ = [
     "PAGE",
     "NoRunError",
     "RecordedRun",
+    "check_different",
     "check_not_empty",
     "find_run",
     "folder_named",
@@ -73,6 +74,19 @@ class RecordedRun:
 
 def _with_readable_status(record: dict[str, Any]) -> dict[str, Any]:
     return {**record, "status": read_status(record).to_dict()}
+
+
+def check_different(runs: Sequence[RecordedRun]) -> None:
+    """Refuses to compare a run with itself, for example as JOB and as JOB/1.
+
+    Raises:
+        InputError: One of them is named twice.
+    """
+    seen: set[Path] = set()
+    for run in runs:
+        if run.folder.path in seen:
+            raise InputError(f"the run {run.name} is named twice: name different runs, as `qtj list` shows them")
+        seen.add(run.folder.path)
 
 
 def check_not_empty(artifacts: str | None) -> None:

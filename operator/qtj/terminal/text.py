@@ -7,26 +7,19 @@ and overwrite the line, marks that reverse the direction of reading. None of it 
 import os
 import re
 import shlex
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
-from qtj_contract import printable
+from qtj_contract.printable import printable, visible
 
 __all__ = ["columns", "log_on_terminal", "name_list", "shell_word", "truncate", "visible"]
 
 _FEW = 4
 
-_LAYOUT = "\n\t"
 _KEPT = re.compile(r"(\x1b\[[0-9;:]*m|[\t\r])")
 """Colours (SGR of ECMA-48, section 8.3.117), tab and carriage return."""
-
-
-def visible(text: str) -> str:
-    r"""Returns text with all control characters written as escapes, such as ``\x1b``."""
-    return "".join(c if _is_shown(c) or c in _LAYOUT else c.encode("unicode_escape").decode() for c in text)
 
 
 def log_on_terminal(data: bytes) -> bytes:
@@ -71,7 +64,3 @@ def name_list(manifests: Sequence[Mapping[str, Any]]) -> str:
     if len(all_of_them) <= _FEW:
         return ", ".join(all_of_them)
     return f"{all_of_them[0]} ... {all_of_them[-1]} ({len(all_of_them)})"
-
-
-def _is_shown(character: str) -> bool:
-    return character.isprintable() or unicodedata.category(character) == "Zs"  # spaces of other scripts

@@ -228,6 +228,7 @@ class Status(Model):
     )
     weights: WeightsStatus | None = Field(None, description="The trained weights.")
     inference: InferenceStatus | None = Field(None, description="How far inference is and what it measured.")
+    report: str | None = Field(None, description="The page with the report of the job, in the artifact store.")
     tensorboard: TensorBoardStatus | None = Field(None, description="Where TensorBoard is, if the spec asks for it.")
 
     def to_dict(self, written: Mapping[str, Any] | None = None) -> dict[str, Any]:

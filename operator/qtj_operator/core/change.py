@@ -52,6 +52,7 @@ class StatusChange(_Change):
     progress: ProgressStatus | Keep | None = KEEP
     weights: WeightsStatus | Keep | None = KEEP
     inference: InferenceStatus | Keep | None = KEEP
+    report: str | Keep | None = KEEP
 
     def __or__(self, other: "StatusChange") -> "StatusChange":
         """Returns both changes; if both name a field, the other's value is used."""
@@ -76,4 +77,4 @@ NO_REPORT: Final = Report()
 
 def new_attempt(number: int) -> StatusChange:
     """Returns the change that starts an attempt: fields of the status that describe one attempt are emptied."""
-    return StatusChange(attempt=number, attempt_start_time=None, peer_lost_time=None, weights=None)
+    return StatusChange(attempt=number, attempt_start_time=None, peer_lost_time=None, weights=None, report=None)

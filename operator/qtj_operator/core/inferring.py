@@ -7,7 +7,7 @@ from qtj_operator.api.conditions import Reason
 from qtj_operator.api.run_policy import CleanPodPolicy
 from qtj_operator.api.spec import Inference
 from qtj_operator.api.status import InferencePhase, InferenceStatus, WeightsStatus
-from qtj_operator.core.change import Report, StatusChange
+from qtj_operator.core.change import KEEP, Report, StatusChange
 from qtj_operator.core.decision import Act, Action, Create, Delete, Kind, Move, Verdict, Wait, act_or_wait, earliest
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.invalid_spec import invalid_inference
@@ -161,7 +161,8 @@ def _done(current: InferenceRun) -> Move:
     shown = ", ".join(f"{name} {value:.4g}" for name, value in sorted(metrics.items())) or "no metrics"
     status = InferenceStatus(phase=InferencePhase.COMPLETE, run=current.run, metrics=metrics or None)
     done = conditions.complete(Reason.INFERENCE_DONE, f"inference is done: {shown}")
-    return Move(StatusChange(inference=status), conditions=(done,))
+    report = message.report if message and message.report else KEEP
+    return Move(StatusChange(inference=status, report=report), conditions=(done,))
 
 
 def _failed(why: str, run: str) -> Move:

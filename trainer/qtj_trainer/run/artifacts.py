@@ -192,9 +192,10 @@ class Result:
         is_there = "://" in name or name in store.list(name.rpartition("/")[0])
         return None if is_there else f"{self.weights.uri} does not exist"
 
-    def message(self) -> contract.TerminationMessage:
-        """Returns the termination message that reports the result to the operator."""
-        return contract.TerminationMessage(weights=self.weights, metrics=self.metrics, progress=self.progress)
+    def message(self, report: str = "") -> contract.TerminationMessage:
+        """Returns the termination message for the operator, with the address of the report if there is one."""
+        known = {"report": report} if report else {}
+        return contract.TerminationMessage(weights=self.weights, metrics=self.metrics, progress=self.progress, **known)
 
 
 def store_object(store: Store, folder: str, suffix: str, data: bytes) -> tuple[str, Address]:

@@ -15,6 +15,7 @@ from qtj_trainer.run.artifacts import Address, Record, Result, arrays_from_bytes
 from qtj_trainer.run.garbage import none_collected
 from qtj_trainer.run.metrics import finite
 from qtj_trainer.run.predictions import predictions_of, store_predictions
+from qtj_trainer.run.report import store_report
 from qtj_trainer.run.termination import write_message
 from qtj_trainer.storage import open_store
 from qtj_trainer.workloads import WORKLOADS, Arrays, Workload
@@ -54,7 +55,10 @@ def infer(weights: str | None, sha256: str | None, artifacts: str, environment: 
         metrics = {name: float(each.mean()) for name, each in scores.items()}
     log.info("%d held-out examples  %s", len(labels), "  ".join(f"{name} {mean:.4f}" for name, mean in metrics.items()))
     store_predictions(uri, predictions_of(workload, options, labels, predictions))
-    write_message(environment, contract.TerminationMessage(metrics=finite(metrics)))
+    used, measured = contract.Weights(uri=uri, sha256=record.weights_sha256), finite(metrics)
+    with closing(open_store(artifacts)) as store:
+        report = store_report(environment, store, used, measured)
+    write_message(environment, contract.TerminationMessage(metrics=measured, report=report or None))
 
 
 def _latest_weights(artifacts: str) -> str:

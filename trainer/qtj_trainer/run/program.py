@@ -34,7 +34,6 @@ from collections.abc import Iterator, Mapping
 from numbers import Integral
 from typing import Any, NoReturn, TypeVar
 
-import qtj_contract as contract
 from qtj_trainer.errors import UserError
 from qtj_trainer.run.adapter import Adapter
 from qtj_trainer.run.array_state import ArrayState
@@ -145,7 +144,7 @@ class Program:
                 raise UserError("report() is for inference, and this is a training: end it with finish()")
             if not self._has_loaded:
                 raise UserError(_NOT_EVALUATED)
-            self._session.replica.write_message(contract.TerminationMessage(metrics=numbers(metrics)))
+            self._session.report(numbers(metrics))
         self._session.end()
 
     def state(self, **parts: Any) -> State:  # noqa: ANN401  arrays of any framework

@@ -17,7 +17,9 @@ from qtj_trainer.run.exported import store_circuits
 from qtj_trainer.run.keras_model import KerasModel
 from qtj_trainer.run.metrics import number_of, numbers
 from qtj_trainer.run.position import Epoch, Position
+from qtj_trainer.run.program_board import ProgramBoard
 from qtj_trainer.run.replica import Replica
+from qtj_trainer.run.run_name import run_name
 from qtj_trainer.run.session import Session
 from qtj_trainer.run.training import Shown, Training
 from qtj_trainer.workloads.options import Options
@@ -48,6 +50,8 @@ class ProgramTraining(Training):
             planned = planned_captures(replica)
             self.start = self.begin(adapter, adapter.newest(self._checkpoints, replica.cluster))
             self.captures = Captures(replica, planned, self.start)
+        run = run_name(replica.environment)
+        self._board = ProgramBoard(replica.store, run, self.start.step + 1) if replica.cluster.leads else None
         atexit.register(self._warn_if_unfinished)
 
     def mistakes_reported(self) -> AbstractContextManager[None]:
@@ -74,6 +78,18 @@ class ProgramTraining(Training):
             self._adapter.check_finite(epoch.step)
             self.report_epoch(position)
             self._keep(position)
+
+    def report_epoch(self, position: Position, line: str = "") -> None:
+        """Reports a finished epoch, see `Training.report_epoch`, also to TensorBoard."""
+        super().report_epoch(position, line)
+        if self._board and position.last:
+            self._board.show(position.last)
+
+    def flush(self) -> None:
+        """Stores the numbers of the last epochs."""
+        super().flush()
+        if self._board:
+            self._board.flush()
 
     def reach(self, position: Position, seconds: float, *, settled: bool = True) -> None:
         """Handles a position, see `Training.reach`. After a long step, the next SIGTERM ends the process at once."""

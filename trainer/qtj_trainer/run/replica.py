@@ -23,6 +23,7 @@ from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.replicate.rendezvous import meet
 from qtj_trainer.run.artifacts import Result
 from qtj_trainer.run.checkpoints import clear_checkpoints
+from qtj_trainer.run.report import store_report, stored_report
 from qtj_trainer.run.signals import Stop
 from qtj_trainer.run.telemetry import Telemetry, check_free, port_from
 from qtj_trainer.run.termination import write_message
@@ -102,7 +103,7 @@ class Replica:
         if result and self.cluster.leads:
             # A run that was killed after it stored the result did not delete them.
             clear_checkpoints(self.store, self.job_uid)
-            self.write_message(result.message())
+            self.write_message(result.message(stored_report(self.environment, self.store) or self._reported(result)))
         return result
 
     def result_so_far(self, settings: str = "") -> Result | None:
@@ -201,7 +202,11 @@ class Replica:
                 result = store()
         leave_together()
         if result:
-            self.write_message(result.message())
+            self.write_message(result.message(self._reported(result)))
+
+    def _reported(self, result: Result) -> str:
+        """Stores the report of a finished training; returns its address, which is empty if there is none."""
+        return store_report(self.environment, self.store, result.weights, result.metrics)
 
     def write_message(self, message: contract.TerminationMessage) -> None:
         """Writes the termination message, where the kubelet reads it."""

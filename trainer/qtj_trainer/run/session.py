@@ -11,6 +11,7 @@ from qtj_trainer.errors import TrainerError
 from qtj_trainer.run.artifacts import Address, read_verified
 from qtj_trainer.run.program_log import show_log
 from qtj_trainer.run.replica import Replica
+from qtj_trainer.run.report import store_report
 from qtj_trainer.run.signals import Stop, exit_now
 from qtj_trainer.run.termination import report_error
 from qtj_trainer.storage import read_uri
@@ -66,6 +67,15 @@ class Session:
         """
         uri, sha256 = self._environment[contract.Env.WEIGHTS_URI], self._environment.get(contract.Env.WEIGHTS_SHA256)
         return uri, read_uri(uri) if sha256 is None else read_verified(Address(uri, sha256))
+
+    def report(self, metrics: Mapping[str, float]) -> None:
+        """Reports the metrics of an inference, and stores the report of the job."""
+        environment = self._environment
+        weights = contract.Weights(
+            uri=environment[contract.Env.WEIGHTS_URI], sha256=environment.get(contract.Env.WEIGHTS_SHA256, "")
+        )
+        report = store_report(environment, self.replica.store, weights, metrics)
+        self.replica.write_message(contract.TerminationMessage(metrics=metrics, report=report or None))
 
     def end(self) -> NoReturn:
         """Ends the process with exit code 0."""

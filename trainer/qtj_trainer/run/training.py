@@ -19,6 +19,7 @@ from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints, State
 from qtj_trainer.run.position import Epoch, Position
 from qtj_trainer.run.progress_log import log_progress
 from qtj_trainer.run.replica import Replica
+from qtj_trainer.run.stored_progress import StoredProgress
 
 __all__ = ["Numbers", "Shown", "Training"]
 
@@ -68,6 +69,7 @@ class Training(ABC):
         self.epochs = epochs
         self.last: Epoch | None = None
         self._checkpoints = checkpoints
+        self._record = StoredProgress(replica.store, replica.environment, replica.attempt)
 
     @property
     def epochs_done(self) -> int:
@@ -94,6 +96,8 @@ class Training(ABC):
             self._checkpoints.step = position.step
             self.last = position.last
             self.telemetry.progress = self.progress(position)
+        if self.replica.cluster.leads:
+            self._record.begin()
         return position
 
     def expect_steps(self, steps: int, devices: int | None = None) -> None:
@@ -144,6 +148,7 @@ class Training(ABC):
             log.info("epoch %s", line, extra={"progress": self.telemetry.progress.to_dict()})
         if self.replica.cluster.leads:
             log_progress(self.replica.environment, self.telemetry.progress)
+            self._record.add(self.telemetry.progress)
 
     def reach(self, position: Position, seconds: float, *, settled: bool = True) -> None:
         """Does what is due at a position between two steps.
@@ -167,6 +172,7 @@ class Training(ABC):
         is_stopping = self._take_over_stop(settled=settled)
         self._keep(position, is_stopping=is_stopping)
         if is_stopping:
+            self.flush()
             me = self.replica.cluster.me or "the training"
             raise StoppedError(f"{me} was asked to end, after step {position.step}")
 
@@ -176,7 +182,12 @@ class Training(ABC):
 
     def clear(self) -> None:
         """Deletes the checkpoints: the job has its result."""
+        self.flush()
         self._checkpoints.clear()
+
+    def flush(self) -> None:
+        """Stores the numbers of the last epochs."""
+        self._record.flush()
 
     def _take_over_stop(self, *, settled: bool) -> bool:
         """Lets only the main thread end the process, if SIGTERM has arrived. Returns whether it must end here."""

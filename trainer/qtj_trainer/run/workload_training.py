@@ -46,7 +46,10 @@ class WorkloadTraining(Training):
         with self._opened_board() if self.replica.cluster.leads else nullcontext() as self._board:
             if self._board:
                 self._introduce(start)
-            end = self._take_steps(start)
+            try:
+                end = self._take_steps(start)
+            finally:
+                self.flush()  # also of a training that fails, whose epochs its user looks for
         if end.best and has_stopped(end, self._run.options):
             message = "stopped early: the loss on the held-out set was lowest after epoch %d, %d epochs ago"
             log.info(message, end.best.number, end.epochs - end.best.number)

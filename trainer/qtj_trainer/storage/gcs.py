@@ -23,6 +23,9 @@ __all__ = ["GcsStore"]
 _PROBE = ".writable"
 """Object that is written to check a bucket. A request for the permissions would need one more permission."""
 
+_PAGE_TYPE = "text/html; charset=utf-8"
+"""The type of a page, without which a browser would save it instead of showing it."""
+
 _CREDENTIALS = "give the pod a service account with Workload Identity, or set GOOGLE_APPLICATION_CREDENTIALS"
 
 
@@ -59,8 +62,9 @@ class GcsStore:
 
     def write(self, name: str, data: bytes) -> None:
         """See `Store.write`. A retry is safe: each object has one writer, which always writes the same bytes."""
+        kind = _PAGE_TYPE if name.endswith(".html") else "application/octet-stream"
         with self._explained(f"write {self.uri(name)} to"):
-            self._blob(name).upload_from_string(data, content_type="application/octet-stream", retry=self._retry)
+            self._blob(name).upload_from_string(data, content_type=kind, retry=self._retry)
 
     def list(self, folder: str) -> Sequence[str]:
         """See `Store.list`. A bucket has no interrupted writes."""

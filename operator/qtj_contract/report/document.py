@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from importlib import metadata, resources
+from importlib import resources
+from importlib.metadata import PackageNotFoundError
 from xml.etree.ElementTree import Element
 
-from qtj.report.html.element import markup, node
-from qtj.report.html.wording import moment
+from qtj_contract.report.element import markup, node
+from qtj_contract.report.wording import moment
+from qtj_contract.version import installed_version
 
 __all__ = ["document"]
 
@@ -36,6 +38,6 @@ def document(title: str, content: Sequence[Element | None], written: datetime) -
 
 def _version() -> str:
     try:
-        return metadata.version("quantumtrainingjob")
-    except metadata.PackageNotFoundError:  # run from its sources
+        return installed_version()
+    except PackageNotFoundError:  # run from its sources
         return "from sources"

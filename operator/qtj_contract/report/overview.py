@@ -3,21 +3,19 @@
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from qtj.report.details import RunDetails
-from qtj.report.html.element import node
-from qtj.report.html.parts import card
-from qtj.report.html.wording import duration, moment, number
-from qtj.report.results import RunResults
+from qtj_contract.report.content import Content
+from qtj_contract.report.element import node
+from qtj_contract.report.parts import card
+from qtj_contract.report.wording import duration, metric_name, moment, number
 
 __all__ = ["cards", "heading", "phase_badge"]
 
 _SIGNS = {"Complete": "✓", "Failed": "✕"}
 
 
-def heading(details: RunDetails) -> Element:
+def heading(found: Content) -> Element:
     """Returns title, phase and the sentence on how the run ended."""
-    found = details.results
-    began = f"Started {moment(details.began)}" if details.began else "Not started"
+    began = f"Started {moment(found.began)}" if found.began else "Not started"
     title = node("h1", found.title, " ", phase_badge(found.phase))
     return node(
         "header",
@@ -34,17 +32,15 @@ def phase_badge(phase: str) -> Element:
     return node("span", f"{sign} {phase}", class_=f"phase {phase.lower()}")
 
 
-def cards(details: RunDetails) -> Element:
+def cards(found: Content) -> Element:
     """Returns the most important numbers."""
-    found = details.results
-    return node("dl", *_training_cards(found), *_metric_cards(found), *_time_cards(details), class_="cards")
+    return node("dl", *_training_cards(found), *_metric_cards(found), *_time_cards(found), class_="cards")
 
 
-def _training_cards(found: RunResults) -> Iterator[Element]:
-    progress = found.status.progress
+def _training_cards(found: Content) -> Iterator[Element]:
     if found.epochs:
         last = found.epochs[-1]
-        asked = f" of {progress.epochs}" if progress and progress.epochs else ""
+        asked = f" of {found.asked}" if found.asked else ""
         yield card("Training loss", number(last.loss), f"epoch {last.number}{asked}")
     held_out = [(each.validation_loss, each.number) for each in found.epochs if each.validation_loss is not None]
     if held_out:
@@ -55,17 +51,16 @@ def _training_cards(found: RunResults) -> Iterator[Element]:
         yield card("Accuracy", number(accuracies[-1].accuracy), f"held-out set, epoch {accuracies[-1].number}")
 
 
-def _metric_cards(found: RunResults) -> Iterator[Element]:
-    source = "inference" if found.status.inference and found.status.inference.metrics else "training"
+def _metric_cards(found: Content) -> Iterator[Element]:
     for name, value in found.metrics.items():
-        yield card(name, number(value), source)
+        yield card(metric_name(name, found.measured_by), number(value), found.measured_by)
 
 
-def _time_cards(details: RunDetails) -> Iterator[Element]:
-    if details.seconds is not None:
-        attempts = len(details.attempts)
+def _time_cards(found: Content) -> Iterator[Element]:
+    if found.seconds is not None:
+        attempts = len(found.attempts)
         yield card(
-            "Time", duration(details.seconds), f"{attempts} attempt{'s' if attempts > 1 else ''}" if attempts else ""
+            "Time", duration(found.seconds), f"{attempts} attempt{'s' if attempts > 1 else ''}" if attempts else ""
         )
-    if details.examples_per_second:
-        yield card("Throughput", number(details.examples_per_second), "examples per second")
+    if found.examples_per_second:
+        yield card("Throughput", number(found.examples_per_second), "examples per second")

@@ -1,9 +1,10 @@
 """Numbers, times and sizes as a page shows them."""
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["duration", "moment", "number", "option_text", "share"]
+__all__ = ["duration", "metric_name", "moment", "number", "option_text", "share"]
 
 _MINUTE, _HOUR = 60, 3600
 _SHOWN_IN_SECONDS = 120
@@ -12,6 +13,17 @@ _SHOWN_IN_SECONDS = 120
 def number(value: float | None) -> str:
     """Returns a number with four digits; a dash where there is none."""
     return "–" if value is None else f"{value:.4g}"
+
+
+def metric_name(name: str, measured_by: str, curves: Collection[str] = ("loss", "accuracy")) -> str:
+    """Returns the name of a metric, with what measured it where curves of the training have the same name.
+
+    Args:
+        name: Its name, as the program reported it.
+        measured_by: What measured it: inference, or the training at its end.
+        curves: The names of the curves that are shown with it.
+    """
+    return f"{'final' if measured_by == 'training' else measured_by} {name}" if name.lower() in curves else name
 
 
 def option_text(value: Any) -> str:  # noqa: ANN401  JSON

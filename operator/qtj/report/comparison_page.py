@@ -5,57 +5,59 @@ from datetime import datetime
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from qtj.report.comparison import differences
-from qtj.report.details import RunDetails
-from qtj.report.html.chart import curve_chart
-from qtj.report.html.curves import QUANTITIES, curve_of
-from qtj.report.html.document import document
-from qtj.report.html.element import Child, node
-from qtj.report.html.overview import phase_badge
-from qtj.report.html.parts import section, table
-from qtj.report.html.wording import duration, number, option_text
+from qtj.report.comparison import differences, named_metrics
+from qtj_contract.report.chart import curve_chart
+from qtj_contract.report.content import Content
+from qtj_contract.report.curves import QUANTITIES, curve_of
+from qtj_contract.report.document import document
+from qtj_contract.report.element import Child, node
+from qtj_contract.report.overview import phase_badge
+from qtj_contract.report.parts import section, table
+from qtj_contract.report.wording import duration, number, option_text
 
 __all__ = ["comparison_page"]
 
-_COMPARED: Mapping[str, Callable[[RunDetails], Mapping[str, Any]]] = {
+_COMPARED: Mapping[str, Callable[[Content], Mapping[str, Any]]] = {
     "Options that differ": lambda run: run.record.options,
     "Versions that differ": lambda run: run.record.versions,
 }
 
 
-def comparison_page(runs: Sequence[RunDetails], written: datetime) -> str:
+def comparison_page(runs: Sequence[Content], written: datetime) -> str:
     """Returns the page that compares runs, of which there are at least two."""
-    names = [run.results.title for run in runs]
+    names = [run.title for run in runs]
     title = f"Comparison of {len(runs)} runs"
     kind = node("p", "QuantumTrainingJob", class_="kind")
     heading = node("header", kind, node("h1", title), node("p", ", ".join(names)))
     return document(title, [heading, _results(runs), *_curves(runs), *_differences(runs)], written)
 
 
-def _results(runs: Sequence[RunDetails]) -> Element:
-    metrics = list(dict.fromkeys(name for run in runs for name in run.results.metrics))
-    headings = ["Run", "Phase", "Epochs", "Loss", "Held-out loss", "Accuracy", *metrics, "Time", "Examples/s"]
+def _results(runs: Sequence[Content]) -> Element:
+    measured = [named_metrics(run.metrics, run.measured_by) for run in runs]
+    metrics = list(dict.fromkeys(name for each in measured for name in each))
+    headings = ["Run", "Phase", "Epochs", "Training loss", "Held-out loss", "Accuracy", *metrics, "Time", "Examples/s"]
     rows = [
-        [*_training(run), *(number(run.results.metrics.get(name)) for name in metrics), *_speed(run)] for run in runs
+        [*_training(run), *(number(found.get(name)) for name in metrics), *_speed(run)]
+        for run, found in zip(runs, measured, strict=True)
     ]
     return section("Results", table(headings, rows, numbers=range(2, len(headings))))
 
 
-def _training(run: RunDetails) -> Iterator[Child]:
-    yield run.results.title
-    yield phase_badge(run.results.phase)
-    last = run.results.epochs[-1] if run.results.epochs else None
+def _training(run: Content) -> Iterator[Child]:
+    yield run.title
+    yield phase_badge(run.phase)
+    last = run.epochs[-1] if run.epochs else None
     yield str(last.number) if last else "–"
     for value in (last.loss, last.validation_loss, last.accuracy) if last else (None, None, None):
         yield number(value)
 
 
-def _speed(run: RunDetails) -> Iterator[Child]:
+def _speed(run: Content) -> Iterator[Child]:
     yield "–" if run.seconds is None else duration(run.seconds)
     yield number(run.examples_per_second)
 
 
-def _curves(runs: Sequence[RunDetails]) -> Iterator[Element]:
+def _curves(runs: Sequence[Content]) -> Iterator[Element]:
     """Yields the section with a chart for each quantity.
 
     A chart has a curve for each run that recorded the quantity.
@@ -63,18 +65,17 @@ def _curves(runs: Sequence[RunDetails]) -> Iterator[Element]:
     charts = []
     for title, sets in QUANTITIES.items():
         for name, value in sets.items():
-            of_runs = enumerate(run.results for run in runs)
-            curves = [curve_of(found.title, found.epochs, value, color) for color, found in of_runs]
+            curves = [curve_of(run.title, run.epochs, value, color) for color, run in enumerate(runs)]
             if drawn := [curve for curve in curves if curve.known]:
                 charts.append(curve_chart(f"{title}, {name}", drawn))
     if charts:
         yield section("Training", node("div", *charts, class_="charts"))
 
 
-def _differences(runs: Sequence[RunDetails]) -> Iterator[Element]:
+def _differences(runs: Sequence[Content]) -> Iterator[Element]:
     for title, of in _COMPARED.items():
         values = [of(run) for run in runs]
         if names := differences(values):
             rows = [[name, *(option_text(each.get(name)) for each in values)] for name in names]
             columns = range(1, len(runs) + 1)
-            yield section(title, table(["", *(run.results.title for run in runs)], rows, numbers=columns))
+            yield section(title, table(["", *(run.title for run in runs)], rows, numbers=columns))

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
-from qtj.report.html.chart import scatter_chart
-from qtj.report.html.element import node
-from qtj.report.html.parts import section
-from qtj.report.html.wording import number, share
-from qtj.report.scores import LISTED_CLASSES, confusion, drawable_pairs, errors_of, finite_pairs
 from qtj_contract.predictions import Predictions
+from qtj_contract.report.chart import scatter_chart
+from qtj_contract.report.element import node
+from qtj_contract.report.parts import section
+from qtj_contract.report.scores import LISTED_CLASSES, confusion, drawable_pairs, errors_of, finite_pairs
+from qtj_contract.report.wording import number, share
 
 __all__ = ["predictions_section"]
 

@@ -3,13 +3,11 @@
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
-from qtj.report.details import RunDetails
-from qtj.report.html.element import node
-from qtj.report.html.parts import section, table
-from qtj.report.html.wording import duration, moment, share
-from qtj.report.stages import Attempt, Stage
 from qtj_contract.progress_log import EpochRecord
-from qtj_operator.api.status import Failure
+from qtj_contract.report.content import Attempt, Content, FailedReplica, Stage
+from qtj_contract.report.element import node
+from qtj_contract.report.parts import section, table
+from qtj_contract.report.wording import duration, moment, share
 
 __all__ = ["attempts_section", "time_section"]
 
@@ -42,15 +40,13 @@ def time_section(stages: Sequence[Stage]) -> Element:
     )
 
 
-def attempts_section(details: RunDetails) -> Element:
+def attempts_section(found: Content) -> Element:
     """Returns the attempts with the reason for the end of each, and the replicas that failed."""
-    epochs = details.results.epochs
-    rows = [_attempt_row(each, epochs) for each in details.attempts]
-    failures = details.results.status.failures or ()
+    rows = [_attempt_row(each, found.epochs) for each in found.attempts]
     return section(
         "Attempts",
         table(("Attempt", "Began", "Time", "Epochs", "Ended by"), rows, numbers=(2,)) if rows else None,
-        _failure_table(failures) if failures else None,
+        _failure_table(found.failures) if found.failures else None,
     )
 
 
@@ -61,7 +57,7 @@ def _attempt_row(attempt: Attempt, epochs: Sequence[EpochRecord]) -> Sequence[st
     return str(attempt.number), moment(attempt.began), duration(attempt.seconds), numbers, end
 
 
-def _failure_table(failures: Sequence[Failure]) -> Element:
+def _failure_table(failures: Sequence[FailedReplica]) -> Element:
     rows = [
         (each.pod, str(each.attempt), "–" if each.exit_code is None else str(each.exit_code), each.reason, each.message)
         for each in failures

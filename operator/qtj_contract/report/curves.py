@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from xml.etree.ElementTree import Element
 
-from qtj.report.html.chart import Curve, Mark, curve_chart
-from qtj.report.html.element import node
-from qtj.report.html.parts import table
-from qtj.report.html.wording import number
-from qtj.report.scores import is_drawable
 from qtj_contract.progress_log import EpochRecord
+from qtj_contract.report.chart import Curve, Mark, curve_chart
+from qtj_contract.report.element import node
+from qtj_contract.report.parts import table
+from qtj_contract.report.scores import is_drawable
+from qtj_contract.report.wording import number
 
 __all__ = ["QUANTITIES", "curve_of", "epoch_table", "training_charts"]
 

@@ -2,7 +2,7 @@
 
 from xml.etree.ElementTree import Element, tostring
 
-from qtj.terminal.text import visible
+from qtj_contract.printable import visible
 
 __all__ = ["Child", "markup", "node"]
 

@@ -1,1 +1,0 @@
-"""The report as a page: one file of HTML without scripts, whose style and pictures are part of it."""

@@ -1,0 +1,191 @@
+"""Everything that a page shows of one job, in the terms of nobody who collects it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol, Self
+
+from qtj_contract.predictions import Predictions
+from qtj_contract.progress_log import EpochRecord
+from qtj_contract.report.throughput import steady_epochs, throughput
+
+__all__ = ["Attempt", "Content", "FailedReplica", "Repetition", "Stage", "TrainingRecord"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage of a job.
+
+    Attributes:
+        name: Its name, such as training.
+        seconds: How long it took in total.
+    """
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt of the training.
+
+    Attributes:
+        number: Its number, from 1.
+        began: When it began.
+        seconds: How long it took.
+        end: The reason for its end, as a sentence; empty if it has not ended.
+    """
+
+    number: int
+    began: datetime
+    seconds: float
+    end: str = ""
+
+
+class FailedReplica(Protocol):
+    """A replica that failed, as the status of a job has it."""
+
+    @property
+    def pod(self) -> str:
+        """The name of its pod."""
+
+    @property
+    def attempt(self) -> int:
+        """The number of its attempt."""
+
+    @property
+    def exit_code(self) -> int | None:
+        """Its exit code, if it is known."""
+
+    @property
+    def reason(self) -> str:
+        """The kubelet's reason."""
+
+    @property
+    def message(self) -> str:
+        """Its last message."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingRecord:
+    """How weights were trained, as the trainer stores it beside them; each field may be missing.
+
+    Attributes:
+        workload: The workload of the trainer.
+        options: Its options, by name.
+        versions: Versions of Python and libraries, by name.
+        image: The container image.
+        circuit: A drawing of the circuit.
+        circuit_files: Files with the circuit and its learned angles, relative to the artifacts.
+        weights_bytes: The size of the weights.
+    """
+
+    workload: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    image: str = ""
+    circuit: str = ""
+    circuit_files: tuple[str, ...] = ()
+    weights_bytes: int | None = None
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any], *, circuit: str = "", weights_bytes: int | None = None) -> Self:
+        """Reads the fields of a stored record, which may have been edited.
+
+        Args:
+            raw: The record; empty if there is none.
+            circuit: The drawing of the circuit, which is a file of its own.
+            weights_bytes: The size of the weights.
+        """
+        return cls(
+            workload=_text(raw, "workload"),
+            options=_mapping(raw, "options"),
+            versions={name: str(each) for name, each in _mapping(raw, "versions").items()},
+            image=_text(raw, "image"),
+            circuit=circuit,
+            circuit_files=tuple(_names(_mapping(raw, "circuits"))),
+            weights_bytes=weights_bytes,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """How to run a job again.
+
+    Attributes:
+        file: The name of the file with the job.
+        command: The command that runs it.
+        text: The content of the file.
+    """
+
+    file: str
+    command: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """A job as its page shows it. Everything that is not known is left out of the page.
+
+    Attributes:
+        title: The job, with the number of its run if it has one.
+        phase: Its phase, such as Complete.
+        headline: How it ended, or its current state.
+        asked: The epochs that were asked for.
+        epochs: Its epochs, in order.
+        metrics: The final metrics, by name.
+        measured_by: What measured them: inference or training.
+        predictions: The predictions of its inference.
+        notes: Sentences about data that are in another place or cannot be read.
+        record: How its weights were trained.
+        began: When it started.
+        seconds: From then to its end, or until the page was written.
+        stages: How this time was spent.
+        attempts: The attempts of its training.
+        failures: The replicas that failed.
+        replicas: The number of replicas, by role.
+        resources: Requests and limits of a replica: amounts by kind and name.
+        weights_sha256: The digest of its weights.
+        repetition: How to run it again.
+    """
+
+    title: str
+    phase: str
+    headline: str
+    asked: int | None = None
+    epochs: Sequence[EpochRecord] = ()
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    measured_by: str = "training"
+    predictions: Predictions | None = None
+    notes: Sequence[str] = ()
+    record: TrainingRecord = field(default_factory=TrainingRecord)
+    began: datetime | None = None
+    seconds: float | None = None
+    stages: Sequence[Stage] = ()
+    attempts: Sequence[Attempt] = ()
+    failures: Sequence[FailedReplica] = ()
+    replicas: Mapping[str, int] = field(default_factory=dict)
+    resources: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    weights_sha256: str = ""
+    repetition: Repetition | None = None
+
+    @property
+    def examples_per_second(self) -> float | None:
+        """The throughput of its training."""
+        steady = steady_epochs(self.epochs)
+        return throughput(steady) if steady else None
+
+
+def _names(circuits: Mapping[str, Any]) -> list[str]:
+    lists = [each for each in circuits.values() if isinstance(each, list)]
+    return [name for each in lists for name in each if isinstance(name, str)]
+
+
+def _mapping(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = raw.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _text(raw: Mapping[str, Any], name: str) -> str:
+    found = raw.get(name)
+    return found if isinstance(found, str) else ""

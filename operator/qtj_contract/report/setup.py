@@ -1,0 +1,74 @@
+"""The sections about the settings of a run: resources, options, versions, and how to repeat it."""
+
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element
+
+from qtj_contract.quantities import in_words
+from qtj_contract.report.content import Content, TrainingRecord
+from qtj_contract.report.element import Child, node
+from qtj_contract.report.parts import facts, listing, section
+from qtj_contract.report.wording import duration, number, option_text
+
+__all__ = ["circuit_section", "options_section", "repeat_section", "resources_section", "versions_section"]
+
+
+def circuit_section(record: TrainingRecord) -> Element:
+    """Returns the drawing of the circuit, and the names of its files."""
+    files = node(
+        "p", "With its learned angles, relative to the artifacts: ", ", ".join(record.circuit_files), class_="note"
+    )
+    drawing = listing(record.circuit, "circuit") if record.circuit else None
+    return section("Circuit", drawing, files if record.circuit_files else None, class_="circuit")
+
+
+def options_section(record: TrainingRecord) -> Element:
+    """Returns all options of the trainer, also those with their default values."""
+    title = f"Options of {record.workload}" if record.workload else "Options"
+    return section(title, facts({name: option_text(value) for name, value in sorted(record.options.items())}))
+
+
+def versions_section(record: TrainingRecord) -> Element:
+    """Returns the versions of the libraries that affect the numbers."""
+    image = {"image": record.image} if record.image else {}
+    return section("Versions", facts(image | dict(sorted(record.versions.items()))))
+
+
+def resources_section(found: Content) -> Element:
+    """Returns the recorded use of resources, and the requests and limits."""
+    return section("Resources", facts(dict(_resources(found))))
+
+
+def repeat_section(found: Content) -> Element:
+    """Returns the YAML of the job with the command that runs it again, and the digest of its weights."""
+    digest = f"The weights of this run have the SHA-256 digest {found.weights_sha256}."
+    check = node("p", digest, class_="note digest") if found.weights_sha256 else None
+    return section("Repeat this run", *_repetition(found), check)
+
+
+def _repetition(found: Content) -> Iterator[Element]:
+    if found.repetition is None:
+        return
+    file = node("code", found.repetition.file)
+    versions = " with the versions above" if found.record.versions else ""
+    how = f", and run it{versions}. The last digits depend on the processor."
+    yield node("p", "Save the following YAML as ", file, how)
+    yield listing(found.repetition.command, "command")
+    yield listing(found.repetition.text, "YAML of the job")
+
+
+def _resources(found: Content) -> Iterator[tuple[str, Child]]:
+    if found.replicas:
+        yield "replicas", ", ".join(f"{count} × {role}" for role, count in found.replicas.items())
+    devices = [each.devices for each in found.epochs if each.devices]
+    if devices:
+        yield "devices", str(devices[-1])
+    trained = sum(each.seconds for each in found.stages if each.name == "training")
+    if trained and found.replicas:
+        count = sum(found.replicas.values())
+        yield "replica time", f"{duration(trained * count)} ({count} × {duration(trained)} of training)"
+    if found.examples_per_second:
+        yield "throughput", f"{number(found.examples_per_second)} training examples per second"
+    for kind, amounts in found.resources.items():
+        yield kind, ", ".join(f"{name} {amount}" for name, amount in amounts.items())
+    if found.record.weights_bytes is not None:
+        yield "size of the weights", in_words(found.record.weights_bytes)

@@ -1,0 +1,83 @@
+"""The epochs of a job among its artifacts, by which its report draws them: ``<artifacts>/reports/<run>.jsonl``.
+
+On a cluster, the inference and later attempts run in other pods, so the epochs must be in the artifacts. With `qtj run`
+they are in the folder of the run already, and nothing is stored here.
+"""
+
+import logging
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import qtj_contract as contract
+from qtj_contract.progress_log import progress_line
+from qtj_trainer.errors import TrainerError
+from qtj_trainer.run.run_name import run_name
+from qtj_trainer.storage import MissingObjectError, Store
+
+__all__ = ["StoredProgress", "has_report", "report_path"]
+
+_PAUSE = 10.0
+"""Seconds from one copy to the next: nothing can be appended to an object in a bucket, so each copy has all epochs."""
+
+log = logging.getLogger("qtj_trainer")
+
+
+def has_report(environment: Mapping[str, str]) -> bool:
+    """Returns whether the trainer writes the report: for a job on a cluster. `qtj run` writes its own."""
+    return bool(environment.get(contract.Env.JOB_UID)) and not environment.get(contract.Env.PROGRESS_LOG)
+
+
+def report_path(environment: Mapping[str, str], suffix: str) -> str:
+    """Returns the name of a file of the report, which no other job and no user writes, relative to the artifacts."""
+    return f"reports/{run_name(environment)}{suffix}"
+
+
+class StoredProgress:
+    """Stores the epochs of all attempts. Only the leader may use it. What cannot be stored never ends a training."""
+
+    def __init__(self, store: Store, environment: Mapping[str, str], attempt: int) -> None:
+        self._store = store
+        self._name = report_path(environment, ".jsonl") if has_report(environment) else ""
+        self._attempt = attempt
+        self._text = ""
+        self._next = 0.0
+
+    def begin(self) -> None:
+        """Continues the record of earlier attempts with the start of this one."""
+        if not self._name:
+            return
+        try:
+            self._text = self.read()
+        except TrainerError as problem:
+            log.warning("the report will lack earlier epochs: %s", problem)
+        self.add(contract.Progress(epoch=0))
+
+    def add(self, progress: contract.Progress) -> None:
+        """Adds an epoch."""
+        if not self._name:
+            return
+        self._text += progress_line(progress, self._attempt, datetime.now(UTC))
+        if time.monotonic() > self._next:
+            self.flush()
+
+    def flush(self) -> None:
+        """Stores what was added."""
+        if not self._text:
+            return
+        try:
+            self._store.write(self._name, self._text.encode())
+        except TrainerError as problem:
+            log.warning("the last epochs are not stored for the report: %s", problem)
+        self._next = time.monotonic() + _PAUSE
+
+    def read(self) -> str:
+        """Returns the stored lines; empty if there are none.
+
+        Raises:
+            TrainerError: They cannot be read.
+        """
+        try:
+            return self._store.read(self._name).decode(errors="replace")
+        except MissingObjectError:
+            return ""

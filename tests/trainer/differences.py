@@ -23,4 +23,4 @@ def second(function: Callable[[float], float], step: float) -> float:
 
 
 def _weight(k: int) -> float:
-    return (-1) ** (k + 1) * factorial(_SIDE) ** 2 / (factorial(_SIDE - k) * factorial(_SIDE + k))
+    return (1 if k % 2 else -1) * factorial(_SIDE) ** 2 / (factorial(_SIDE - k) * factorial(_SIDE + k))

@@ -190,7 +190,7 @@ class Qcnn(Workload):
         simulated = partial(
             expectation_layer, built.circuit, built.readouts, inputs=built.inputs, weights=built.weights
         )
-        names, dtype = self.readouts(options), options.precision.dtype
+        names, dtype = self.readouts(options), Precision(options.precision).dtype
         try:
             layers = [
                 simulated(seed=seed, name=name, engine=options.engine, dtype=dtype)
@@ -258,7 +258,7 @@ class Qcnn(Workload):
                 filters=options.filters,
                 batch=-(-min(options.batch_size, _training_examples(options)) // replicas),
                 threads=default_threads(),
-                amplitude_bytes=options.precision.bits // 4,
+                amplitude_bytes=Precision(options.precision).bits // 4,
                 buffers=_BUFFERS[options.model],
                 tfq=options.engine == EngineName.TFQ,
                 replicas=replicas,

@@ -12,7 +12,6 @@
 #include "curvature.h"
 #include "algebra.h"
 #include "angles.h"
-#include "memory.h"
 #include "pieces.h"
 #include "qtj.h"
 #include "walk.h"

@@ -192,7 +192,7 @@ def test_an_angle_that_is_no_number_spoils_the_second_derivatives() -> None:
     assert np.isfinite(by_inputs.numpy()[1, 0])
 
 
-class Uneven(cirq.EigenGate):
+class Uneven(cirq.EigenGate):  # type: ignore[misc]  # no types for mypy
     """A gate of whose eigenvalues no small number is a common divisor."""
 
     def _num_qubits_(self) -> int:

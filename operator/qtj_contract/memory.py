@@ -31,11 +31,11 @@ _TFQ_EXAMPLE_BYTES = 112 << 10
 _FILTER_BYTES = 2 << 20
 """One circuit of the model: its plan, its part of the graph, its optimizer."""
 
-_ANGLE_BYTES = 512
-"""Matrices and sums of one qubit of one example."""
+_ANGLE_BYTES = 64
+"""Matrices and sums of one qubit of one example, for each byte of an amplitude."""
 
-_LANES = 16
-"""Floats in the widest vector there is (AVX-512)."""
+_VECTOR_BYTES = 64
+"""The widest vector there is (AVX-512)."""
 EXAMPLES_IN_LANES = 12
 """Up to this many qubits, each lane of a vector holds another example: that is faster than one example at a time."""
 TILE_BITS = 14
@@ -54,6 +54,7 @@ class Circuits:
         filters: Circuits evaluated side by side, each in its own layer.
         batch: Examples in one step of this replica.
         threads: Threads that simulate.
+        amplitude_bytes: Bytes of an amplitude: 8 in single precision, 16 in double precision.
         buffers: Intermediate states that a circuit keeps, besides the last one, if a state fits into one tile.
         tfq: Whether TensorFlow Quantum simulates them, and not the fused engine.
         replicas: Replicas that train in step; 0 for inference.
@@ -63,6 +64,7 @@ class Circuits:
     filters: int = 1
     batch: int = 1
     threads: int = 1
+    amplitude_bytes: int = 8
     buffers: int = 0
     tfq: bool = False
     replicas: int = 1
@@ -118,16 +120,18 @@ def _with_tfq(circuits: Circuits) -> ReplicaMemory:
 def _with_fused(circuits: Circuits) -> ReplicaMemory:
     """All layers share the states that are worked on (docs/design/engine.md)."""
     side_by_side = circuits.qubits <= EXAMPLES_IN_LANES and circuits.batch > 1
-    lanes = _LANES if side_by_side else 1
-    state = lanes * statevector_bytes(circuits.qubits)
+    width = 2 * _VECTOR_BYTES // circuits.amplitude_bytes
+    lanes = width if side_by_side else 1
+    state = lanes * statevector_bytes(circuits.qubits, bytes_per_amplitude=circuits.amplitude_bytes)
     units = -(-circuits.batch // lanes)
-    tiles = max(circuits.qubits - _LANES.bit_length() + 1 - TILE_BITS, 0)
+    tiles = max(circuits.qubits - width.bit_length() + 1 - TILE_BITS, 0)
     buffers = 0 if tiles else circuits.buffers
     divided = 1 << tiles >= 2 * circuits.threads or (tiles and units < circuits.threads)
     workers = 1 if divided else min(circuits.threads, units)
     return ReplicaMemory(
         program=_before_circuits(circuits)
-        + circuits.filters * (_FILTER_BYTES + circuits.batch * circuits.qubits * _ANGLE_BYTES),
+        + circuits.filters
+        * (_FILTER_BYTES + circuits.batch * circuits.qubits * circuits.amplitude_bytes * _ANGLE_BYTES),
         states=(STATES - 2 + workers * (2 + buffers)) * state,
         keepable=circuits.filters * units * (1 + buffers) * state,
     )

@@ -60,7 +60,12 @@ def test_a_template_that_no_replica_uses_is_not_asked_about(folder: Path) -> Non
 @pytest.mark.parametrize(
     ("circuit", "arguments", "sentence"),
     [
-        ("precision: double", "[train, qcnn]", "spec.circuit.precision is double, but the trainer computes in single"),
+        (
+            "precision: double",
+            "[train, qcnn, --precision=single]",
+            "--precision single contradicts the job's spec.circuit.precision double",
+        ),
+        ("precision: double", "[train, qcnn, --engine=tfq]", "--precision is double and --engine is tfq"),
         ("filters: 3", "[train, qcnn, --filters=2]", "--filters 2 contradicts the job's spec.circuit.filters 3"),
     ],
 )

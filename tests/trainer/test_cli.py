@@ -103,9 +103,14 @@ def test_a_mistake_is_one_sentence_at_once(trainer: Trainer, arguments: str, cod
             "--filters is 3 and --model is pure: only the hybrid model has filters",
         ),
         (
-            [],
+            ["--precision=single"],
             {"QTJ_PRECISION": "double"},
-            "spec.circuit.precision is double, but the trainer computes in single precision: leave it out",
+            "--precision single contradicts the job's spec.circuit.precision double: leave one of them out",
+        ),
+        (
+            ["--engine=tfq"],
+            {"QTJ_PRECISION": "double"},
+            "--precision is double and --engine is tfq, which has single precision only: take --engine fused",
         ),
     ],
 )
@@ -118,14 +123,15 @@ def test_another_circuit_than_that_of_the_job_is_refused(
     assert ended.error == sentence
 
 
-def test_the_filters_of_the_job_are_those_of_the_model(trainer: Trainer, tmp_path: Path) -> None:
+def test_filters_and_precision_of_the_job_are_those_of_the_model(trainer: Trainer, tmp_path: Path) -> None:
     small = ("--qubits=4", "--rounds=2", "--epochs=1", "--artifacts", str(tmp_path))
 
-    ended = trainer.run("train", "qcnn", *small, QTJ_FILTERS="2", QTJ_PRECISION="single")
+    ended = trainer.run("train", "qcnn", *small, QTJ_FILTERS="2", QTJ_PRECISION="double")
 
     assert ended.code == 0, ended.errors
     [record] = (tmp_path / "weights").glob("*[0-9a-f].json")
-    assert json.loads(record.read_text())["options"]["filters"] == 2
+    options = json.loads(record.read_text())["options"]
+    assert (options["filters"], options["precision"]) == (2, "double")
 
 
 def test_logs_are_for_programs_on_demand(trainer: Trainer, tmp_path: Path) -> None:

@@ -209,23 +209,6 @@ def test_layers_without_a_name_share_a_model() -> None:
     assert model(turns(2, 4)).shape == (2, 2)
 
 
-@pytest.mark.parametrize("in_a_graph", [False, True])
-def test_a_gradient_of_a_gradient_is_refused_rather_than_wrong(*, in_a_graph: bool) -> None:
-    layer, inputs = layer_of(hybrid_circuit(4)), turns(2, 4)
-
-    def penalty() -> tf.Tensor:
-        with tf.GradientTape() as outer:
-            outer.watch(inputs)
-            with tf.GradientTape() as inner:
-                inner.watch(inputs)
-                total = tf.reduce_sum(layer(tf.sin(inputs)))
-            slopes = inner.gradient(total, inputs)
-        return outer.gradient(slopes, inputs)
-
-    with pytest.raises(NotImplementedError, match="computes only first derivatives"):
-        (tf.function(penalty) if in_a_graph else penalty)()
-
-
 def test_a_saved_model_comes_back_with_its_circuit(tmp_path: Path) -> None:
     model = tf_keras.Sequential([tf_keras.Input((4,)), layer_of(hybrid_circuit(4)), tf_keras.layers.Dense(1)])
     model.layers[0].trainable = False

@@ -103,6 +103,22 @@ def test_a_graph_knows_the_shapes(batch: int | None) -> None:
     assert [each.shape.as_list() for each in (values, *slopes)] == [[batch, 2], [batch, QUBITS], [21]]
 
 
+def test_a_graph_of_an_earlier_version_is_in_single_precision() -> None:
+    """It says nothing of the type of its numbers."""
+    compute, given = operation(), turns(3, QUBITS)
+    with tf.Graph().as_default() as graph:
+        compute(tf.identity(given.numpy(), name="inputs"), tf.fill([21], 0.3))
+    definition = graph.as_graph_def()
+    [node] = [each for each in definition.node if each.op == "QtjExpectation"]
+    del node.attr["T"]
+
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        [values] = tf.graph_util.import_graph_def(definition, return_elements=[f"{node.name}:0"])
+        found = session.run(values)
+
+    np.testing.assert_array_equal(found, compute(given, tf.fill([21], 0.3)))
+
+
 def test_data_that_is_mapped_goes_through_it(layer: PQC) -> None:
     inputs = turns(6, QUBITS)
 

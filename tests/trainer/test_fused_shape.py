@@ -73,13 +73,16 @@ def test_more_qubits_than_vectors_can_be_numbered_for_are_refused(lanes: int, mo
         shape_for(most + 1, Tuning(lanes))
 
 
+@pytest.mark.parametrize(("bits", "every"), [(32, (4, 8, 16)), (64, (2, 4, 8))])
 @pytest.mark.parametrize("qubits", [2, 5, 6, 8, 20, 32, 33, 34])
-def test_every_shape_that_may_be_asked_for_has_a_tuning_of_its_own(qubits: int) -> None:
-    tunings = tunings_for(qubits)
+def test_every_shape_that_may_be_asked_for_has_a_tuning_of_its_own(
+    qubits: int, bits: int, every: tuple[int, ...]
+) -> None:
+    tunings = tunings_for(qubits, bits)
 
-    assert tunings
+    assert tunings or qubits > 33
     assert all(shape_for(qubits, tuning) == shape for shape, tuning in tunings.items())
-    for lanes in (4, 8, 16):
+    for lanes in every:
         for batch in (None, 1, 3, 16, 1000):
             if qubits - (lanes.bit_length() - 1) <= 30:
                 assert shape_for(qubits, Tuning(lanes, batch=batch)) in tunings

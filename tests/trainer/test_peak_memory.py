@@ -104,3 +104,11 @@ def test_threads_that_divide_a_state_need_no_more_of_it() -> None:
     states = [memory_of(Circuits(qubits=20, batch=64, threads=threads)).states for threads in (1, 2, 4)]
 
     assert states == [3 * 8 * MIB, 3 * 8 * MIB, (1 + 4 * 2) * 8 * MIB]
+
+
+@pytest.mark.parametrize("qubits", [4, 12, 18, 24])
+def test_double_precision_takes_twice_the_memory_for_the_states_of_a_batch(qubits: int) -> None:
+    single, double = (memory_of(Circuits(qubits=qubits, batch=64, amplitude_bytes=size)) for size in (8, 16))
+
+    assert double.keepable == 2 * single.keepable
+    assert double.program > single.program

@@ -1,9 +1,9 @@
-"""The names of the engines that simulate circuits: an option of a workload, and of the layer."""
+"""The engines that simulate circuits, and their precision: options of a workload, and of the layer."""
 
 from enum import StrEnum
 from typing import Never
 
-__all__ = ["EngineName"]
+__all__ = ["EngineName", "Precision"]
 
 
 class EngineName(StrEnum):
@@ -15,3 +15,32 @@ class EngineName(StrEnum):
     @classmethod
     def _missing_(cls, value: object) -> Never:
         raise ValueError(f"{value!r} is not an engine: take one of {', '.join(cls)}")
+
+
+class Precision(StrEnum):
+    """The precision of angles, amplitudes and expectation values."""
+
+    SINGLE = "single"
+    DOUBLE = "double"
+
+    @classmethod
+    def of(cls, dtype: str) -> "Precision":
+        """Returns the precision of real numbers of a type.
+
+        Raises:
+            ValueError: If it is neither float32 nor float64.
+        """
+        for precision in cls:
+            if precision.dtype == dtype:
+                return precision
+        raise ValueError(f"dtype is {dtype}: the layer computes in float32 or float64")
+
+    @property
+    def dtype(self) -> str:
+        """The type of real numbers: float32 or float64."""
+        return "float64" if self is Precision.DOUBLE else "float32"
+
+    @property
+    def bits(self) -> int:
+        """The bits of a real number."""
+        return 64 if self is Precision.DOUBLE else 32

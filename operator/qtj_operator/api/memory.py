@@ -11,8 +11,7 @@ _BYTES_PER_AMPLITUDE = {Precision.SINGLE: 8, Precision.DOUBLE: 16}
 
 def state_bytes(circuit: Circuit) -> int:
     """Returns the bytes of one statevector."""
-    amplitude = _BYTES_PER_AMPLITUDE[circuit.precision or Precision.SINGLE]
-    return statevector_bytes(circuit.qubits, bytes_per_amplitude=amplitude)
+    return statevector_bytes(circuit.qubits, bytes_per_amplitude=_amplitude_bytes(circuit))
 
 
 def program_bytes(circuit: Circuit, *, is_trainer: bool, replicas: int = 1) -> int:
@@ -23,5 +22,14 @@ def program_bytes(circuit: Circuit, *, is_trainer: bool, replicas: int = 1) -> i
         is_trainer: Whether the program is this project's trainer.
         replicas: Replicas that train in step; 0 for inference.
     """
-    circuits = Circuits(qubits=circuit.qubits, filters=circuit.filters or 1, replicas=replicas)
+    circuits = Circuits(
+        qubits=circuit.qubits,
+        filters=circuit.filters or 1,
+        amplitude_bytes=_amplitude_bytes(circuit),
+        replicas=replicas,
+    )
     return memory_of(circuits).program if is_trainer else 0
+
+
+def _amplitude_bytes(circuit: Circuit) -> int:
+    return _BYTES_PER_AMPLITUDE[circuit.precision or Precision.SINGLE]

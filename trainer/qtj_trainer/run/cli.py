@@ -28,8 +28,9 @@ from qtj_trainer.workloads import WORKLOADS, Workload
 
 __all__ = ["app", "main"]
 
-_OF_CIRCUIT = {"qubits": contract.Env.QUBITS, "filters": contract.Env.FILTERS}
-_PRECISION = "single"
+_OF_CIRCUIT = {
+    "qubits": contract.Env.QUBITS, "filters": contract.Env.FILTERS, "precision": contract.Env.PRECISION,
+}  # fmt: skip
 
 log = logging.getLogger("qtj_trainer")
 
@@ -136,15 +137,10 @@ def _check_circuit(options: Mapping[str, Any]) -> None:
     """Refuses options that contradict the job's circuit: the operator computes the job's memory from that."""
     for name, variable in _OF_CIRCUIT.items():
         declared, chosen = os.environ.get(variable), options.get(name)
-        if declared and chosen is not None and chosen != int(declared):
+        if declared and chosen is not None and str(chosen) != declared:
             raise UserError(
                 f"--{name} {chosen} contradicts the job's spec.circuit.{name} {declared}: leave one of them out"
             )
-    precision = os.environ.get(contract.Env.PRECISION)
-    if "qubits" in options and precision not in {None, "", _PRECISION}:
-        raise UserError(
-            f"spec.circuit.precision is {precision}, but the trainer computes in {_PRECISION} precision: leave it out"
-        )
 
 
 def _only_checks(context: typer.Context) -> bool:

@@ -245,7 +245,7 @@ class Loop(ABC):
         # Sums are means here, because the weights of a batch sum to 1 over all replicas. Loss and scores are summed
         # together with the gradients, in one exchange.
         with tf.name_scope("exchange"):
-            means, *gradients = self._sum([shares, *slopes])
+            means, *gradients = self._sum([tf.cast(shares, slopes[0].dtype), *slopes])
         with tf.name_scope("optimizer"):
             self._optimizer.apply_gradients(zip(gradients, variables, strict=True), skip_gradients_aggregation=True)
         moments = [tf.nn.moments(tf.reshape(each, [-1]), axes=0) for each in gradients]

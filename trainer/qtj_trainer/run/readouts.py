@@ -28,7 +28,7 @@ def in_places(readouts: Mapping[str, tf.Tensor], is_real: tf.Tensor) -> tf.Tenso
         float32 (replicas, rows, 1 + values), `is_real` first.
     """
     context = tf.distribute.get_replica_context()
-    flat = [tf.reshape(each, [-1, _values(each)]) for each in readouts.values()]
+    flat = [tf.cast(tf.reshape(each, [-1, _values(each)]), is_real.dtype) for each in readouts.values()]
     padded = [tf.pad(each, [[0, tf.size(is_real) - tf.shape(each)[0]], [0, 0]]) for each in flat]
     mine = tf.concat([is_real[:, tf.newaxis], *padded], axis=1)
     places = tf.concat([[context.num_replicas_in_sync], tf.shape(mine)], axis=0)

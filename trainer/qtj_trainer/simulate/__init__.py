@@ -25,6 +25,7 @@ def expectation_layer(
     weights: Sequence[sympy.Symbol],
     seed: int,
     engine: str = EngineName.FUSED,
+    dtype: str = "float32",
     name: str = "expectation",
 ) -> PQC:
     """Builds the layer that maps data angles to expectation values and learns the other angles.
@@ -39,10 +40,11 @@ def expectation_layer(
         weights: The symbols that the layer learns.
         seed: Seed of the initial weights.
         engine: The engine, see `PQC`.
+        dtype: The precision, see `PQC`.
         name: Name of the layer.
 
     Returns:
-        A layer from float32 (batch, len(inputs)) to float32 (batch, len(readouts)).
+        A layer from (batch, len(inputs)) to (batch, len(readouts)), both of `dtype`.
 
     Raises:
         ValueError: If `inputs` and `weights` are not the symbols of the circuit, or no engine supports the circuit.
@@ -50,4 +52,4 @@ def expectation_layer(
     unused = {str(symbol) for symbol in (*inputs, *weights)} - cirq.parameter_names(circuit)
     if unused:
         raise ValueError(f"the circuit does not have the symbols {', '.join(sorted(unused))}")
-    return PQC(circuit, readouts, inputs=inputs, weights=weights, seed=seed, engine=engine, name=name)
+    return PQC(circuit, readouts, inputs=inputs, weights=weights, seed=seed, engine=engine, dtype=dtype, name=name)

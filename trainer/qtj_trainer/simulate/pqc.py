@@ -9,7 +9,7 @@ import cirq
 import tensorflow as tf
 import tf_keras
 
-from qtj_trainer.engines import EngineName
+from qtj_trainer.engines import EngineName, Precision
 from qtj_trainer.simulate.fused.gates import UnsupportedError
 from qtj_trainer.simulate.fused.op import FusedOp
 from qtj_trainer.simulate.specification import Readouts, Specification, Symbols, specified
@@ -23,10 +23,11 @@ Operation = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 
 @tf_keras.saving.register_keras_serializable("qtj_trainer")
 class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
-    """Expectation values of a parametrised circuit, with first derivatives by its data angles and learned angles.
+    """Expectation values of a parametrised circuit, with derivatives by its data angles and learned angles.
 
     It replaces `tfq.layers.PQC` and `tfq.layers.ControlledPQC`. Its inputs are angles instead of serialised circuits.
-    The variable of the learned angles and its initial values are the same for all engines. Values are float32.
+    The variable of the learned angles and its initial values are the same for all engines, and for both precisions.
+    The fused engine has first and second derivatives, TensorFlow Quantum first ones.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
         weights: Symbols = (),
         seed: int = 0,
         engine: str = EngineName.FUSED,
+        dtype: str = "float32",
         **keras: Any,  # noqa: ANN401  arguments of any layer
     ) -> None:
         """Plans the circuit.
@@ -50,22 +52,22 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
             seed: Seed of the initial weights.
             engine: "fused" or "tfq". If the fused engine does not support the circuit, TensorFlow Quantum simulates it,
                 and the log has a warning.
+            dtype: "float32", or "float64" for complex128 amplitudes: of the learned angles, the values and the slopes.
+                TensorFlow Quantum has only "float32".
             keras: `name` and `trainable`, as for any layer.
 
         Raises:
             TypeError: If an argument has the wrong type.
-            ValueError: If no engine supports the circuit; the message has the reason.
+            ValueError: If no engine supports the circuit in this precision; the message has the reason.
         """
-        super().__init__(dtype="float32", **keras)
+        precision = Precision.of(dtype)
+        super().__init__(dtype=dtype, **keras)
         self._specification = specified(circuit, readouts, inputs, weights)
         self._seed, self._wanted = seed, EngineName(engine)
-        self._operation = _operation(self._wanted, self._specification)
+        self._operation = _operation(self._wanted, self._specification, precision)
         self.input_spec = tf_keras.layers.InputSpec(ndim=2, axes={-1: len(self._specification.inputs)})
-        # The range of the tutorial's layer: gates X**t have the period t = 2, so this covers all of them.
         self._angles = self.add_weight(
-            name="angles",
-            shape=(len(self._specification.weights),),
-            initializer=tf_keras.initializers.RandomUniform(0, 2 * pi, seed=seed),
+            name="angles", shape=(len(self._specification.weights),), initializer=_initial_angles(seed)
         )
 
     @property
@@ -89,13 +91,13 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
         return self._operation.plan.explain() if isinstance(self._operation, FusedOp) else "TensorFlow Quantum"
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
-        """Returns float32 (batch, readouts) for float32 (batch, inputs)."""
+        """Returns (batch, readouts) for (batch, inputs), in the dtype of the layer."""
         with tf.name_scope("engine"):  # by which a profile shows it, and its gradient
-            return self._operation(tf.cast(inputs, tf.float32), tf.convert_to_tensor(self._angles))
+            return self._operation(tf.cast(inputs, self.dtype), tf.convert_to_tensor(self._angles))
 
     def get_config(self) -> dict[str, Any]:
         """Returns the configuration from which `from_config` makes the same layer, with initial weights."""
-        keras = {name: value for name, value in super().get_config().items() if name in {"name", "trainable"}}
+        keras = {name: value for name, value in super().get_config().items() if name in {"name", "trainable", "dtype"}}
         return {**keras, **self._specification.to_config(), "seed": self._seed, "engine": str(self._wanted)}
 
     @classmethod
@@ -105,13 +107,25 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
         return cls(**{**config, **specification._asdict()})
 
 
-def _operation(engine: EngineName, specification: Specification) -> Operation:
+def _initial_angles(seed: int) -> Callable[..., tf.Tensor]:
+    """Returns the initializer of learned angles: the same numbers for each type.
+
+    Their range is that of the tutorial's layer: gates X**t have the period t = 2, so it covers all of them.
+    """
+    uniform = tf_keras.initializers.RandomUniform(0, 2 * pi, seed=seed)
+    return lambda shape, dtype: tf.cast(uniform(shape, tf.float32), dtype)
+
+
+def _operation(engine: EngineName, specification: Specification, precision: Precision) -> Operation:
     unsupported = None
     if engine is EngineName.FUSED:
         try:
-            return FusedOp(specification)
+            return FusedOp(specification, precision)
         except UnsupportedError as problem:
             unsupported = problem
+    if precision is Precision.DOUBLE:
+        reason = f"{unsupported}, and " if unsupported else ""
+        raise ValueError(f"{reason}TensorFlow Quantum computes in single precision only: take dtype float32")
     from qtj_trainer.simulate.tfq_op import TfqOp  # noqa: PLC0415  4 seconds, and the fused engine does not need it
 
     try:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 import qtj_contract as contract
 from qtj_contract.memory import Circuits, ReplicaMemory, memory_of
 from qtj_trainer.cpu import default_threads
-from qtj_trainer.engines import EngineName
+from qtj_trainer.engines import EngineName, Precision
 from qtj_trainer.errors import UserError
 from qtj_trainer.workloads.options import Options, option
 from qtj_trainer.workloads.own_data import SUFFIXES, OwnData, own_data, split_rows
@@ -85,6 +85,10 @@ class QcnnOptions(Options):
     engine: EngineName = option(
         EngineName.FUSED.value, "What simulates the circuits: our engine (fused), or TensorFlow Quantum (tfq)."
     )
+    precision: Precision = option(
+        Precision.SINGLE.value, "Precision of amplitudes and weights. Data and predictions are in single precision.",
+        env=contract.Env.PRECISION, added=True,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         if self.qubits == _OF_DATA and not self.data:
@@ -96,6 +100,10 @@ class QcnnOptions(Options):
             raise UserError("--data-sha256 is the digest of a file, and --data names none: leave it out or name one")
         if self.model == Model.PURE and self.filters > 1:
             raise UserError(f"--filters is {self.filters} and --model is pure: only the hybrid model has filters")
+        if self.precision == Precision.DOUBLE and self.engine == EngineName.TFQ:
+            raise UserError(
+                "--precision is double and --engine is tfq, which has single precision only: take --engine fused"
+            )
 
     @classmethod
     def problem_with(cls, name: str, value: float) -> str:
@@ -182,10 +190,10 @@ class Qcnn(Workload):
         simulated = partial(
             expectation_layer, built.circuit, built.readouts, inputs=built.inputs, weights=built.weights
         )
-        names = self.readouts(options)
+        names, dtype = self.readouts(options), Precision(options.precision).dtype
         try:
             layers = [
-                simulated(seed=seed, name=name, engine=options.engine)
+                simulated(seed=seed, name=name, engine=options.engine, dtype=dtype)
                 for seed, name in zip([first, *more], names, strict=True)
             ]
         except ValueError as problem:  # only the size of these circuits can be wrong
@@ -193,10 +201,11 @@ class Qcnn(Workload):
         turns = tf_keras.Input((options.qubits,), name="turns")
         values = [layer(turns) for layer in layers]
         if options.model == Model.HYBRID:
-            read = values[0] if len(values) == 1 else tf_keras.layers.Concatenate(name="filters")(values)
-            glorot = tf_keras.initializers.GlorotUniform
-            dense = tf_keras.layers.Dense(_HIDDEN_UNITS, kernel_initializer=glorot(hidden), name="hidden")(read)
-            values = [tf_keras.layers.Dense(1, kernel_initializer=glorot(answer), name="answer")(dense)]
+            read = values[0] if len(values) == 1 else tf_keras.layers.Concatenate(name="filters", dtype=dtype)(values)
+            glorot, dense = tf_keras.initializers.GlorotUniform, partial(tf_keras.layers.Dense, dtype=dtype)
+            inner = dense(_HIDDEN_UNITS, kernel_initializer=glorot(hidden), name="hidden")(read)
+            values = [dense(1, kernel_initializer=glorot(answer), name="answer")(inner)]
+        # This last layer turns predictions into single precision, in which labels are.
         return tf_keras.Model(turns, tf_keras.layers.Reshape((), name="prediction")(values[0]), name=self.name)
 
     def errors(self, labels: "tf.Tensor", predictions: "tf.Tensor") -> "tf.Tensor":
@@ -249,6 +258,7 @@ class Qcnn(Workload):
                 filters=options.filters,
                 batch=-(-min(options.batch_size, _training_examples(options)) // replicas),
                 threads=default_threads(),
+                amplitude_bytes=Precision(options.precision).bits // 4,
                 buffers=_BUFFERS[options.model],
                 tfq=options.engine == EngineName.TFQ,
                 replicas=replicas,

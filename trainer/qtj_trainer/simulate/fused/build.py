@@ -25,16 +25,19 @@ TRACER = Path(__file__).parents[2] / "tracer" / "libqtj_tracer.so"
 in the whole process."""
 
 _COMMON = (
-    "circuit", "engine", "walk", "angles", "algebra", "pieces", "program", "file", "budget", "memory", "free", "pool"
+    "circuit", "engine", "curvature", "walk", "angles", "algebra", "pieces", "program", "file", "budget", "memory",
+    "free", "pool",
 )  # fmt: skip
 _VARIANTS: dict[str, dict[str, tuple[int, list[str]]]] = {
     "x86_64": {
-        "avx512": (16, ["-march=x86-64-v4", "-mprefer-vector-width=512"]),
-        "avx2": (8, ["-march=x86-64-v3"]),
-        "baseline": (4, []),
+        "avx512": (512, ["-march=x86-64-v4", "-mprefer-vector-width=512"]),
+        "avx2": (256, ["-march=x86-64-v3"]),
+        "baseline": (128, []),
     }
 }
-_OTHERS: dict[str, tuple[int, list[str]]] = {"baseline": (4, [])}  # NEON is part of every 64-bit ARM
+_OTHERS: dict[str, tuple[int, list[str]]] = {"baseline": (128, [])}  # NEON is part of every 64-bit ARM
+_PRECISIONS = {32: "", 64: "_double"}
+"""The bits of a number, and how the names of their variants end."""
 # Contraction makes `a * b + c` one instruction. Never use -ffast-math: linked, it makes the whole process round
 # subnormal numbers to 0.
 _FLAGS = ["-std=gnu11", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=fast", "-Wno-psabi",
@@ -72,11 +75,12 @@ def build(target: Path = TARGET, extra: tuple[str, ...] = (), machine: str = _MA
     with TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         flags = [*_FLAGS, *extra]
         jobs = [[SOURCES / f"{name}.c", "-o", Path(folder, f"{name}.o")] for name in _COMMON]
-        for name, (lanes, options) in _VARIANTS.get(machine, _OTHERS).items():
-            defines = [f"-DLANES={lanes}", f"-DVARIANT={name}"]
-            jobs.append(
-                [*_spelled(options, command), *defines, SOURCES / "sweep.c", "-o", Path(folder, f"sweep_{name}.o")]
-            )
+        for bits, ending in _PRECISIONS.items():
+            jobs.append([f"-DBITS={bits}", SOURCES / "scalars.c", "-o", Path(folder, f"scalars{ending}.o")])
+            for name, (width, options) in _VARIANTS.get(machine, _OTHERS).items():
+                defines = [f"-DBITS={bits}", f"-DLANES={width // bits}", f"-DVARIANT={name}{ending}"]
+                sweep = [SOURCES / "sweep.c", "-o", Path(folder, f"sweep_{name}{ending}.o")]
+                jobs.append([*_spelled(options, command), *defines, *sweep])
         list(pool.map(lambda job: _run([*command, *flags, "-c", *job]), jobs))
         objects = sorted(Path(folder).glob("*.o"))
         return _link([*command, *extra, f"-Wl,-soname,{target.name}", *objects, "-lm", "-lpthread"], target)

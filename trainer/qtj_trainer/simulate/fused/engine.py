@@ -25,7 +25,11 @@ _OF_ITS_OWN = -1
 
 
 def lanes(variant: str = "") -> int:
-    """Returns the floats in a vector of a variant: "avx512", "avx2", "baseline", or the fastest this processor runs.
+    """Returns the real numbers in a vector of a variant.
+
+    Args:
+        variant: An instruction set, for single precision: "avx512", "avx2", "baseline"; or for double precision:
+            "avx512_double", "avx2_double", "baseline_double". "" and "double" are the fastest this processor runs.
 
     Raises:
         ValueError: If this processor does not run it.
@@ -49,7 +53,8 @@ def lent_memory() -> int:
 class Engine:
     """A plan that is ready to run. Any number of threads may call it, and one call runs at a time.
 
-    Memory, in bytes, for n qubits, T threads and states of S = 8 · 2^n (examples in the lanes: S = 8 · 2^n · lanes):
+    Memory, in bytes, for n qubits, T threads and states of S = 8 · 2^n (examples in the lanes: S = 8 · 2^n · lanes;
+    double precision: 16 instead of 8):
     S if there is a constant beginning, which engines with the same plan share; states of up to `keep_bytes` that wait
     for their gradient; and `shared_memory`, for the largest of all engines: 2 S where the state is divided over the
     threads and 2 T S where the batch is, one S more for each psi and layer whose state is kept (`BlockNode.layer`).
@@ -70,7 +75,8 @@ class Engine:
             ValueError: If no plan is for the lanes of the variant.
         """
         first = plans[0]
-        self._state = in_words(statevector_bytes(first.shape.qubits))
+        amplitude = 16 if variant.endswith("double") else 8
+        self._state = in_words(statevector_bytes(first.shape.qubits, bytes_per_amplitude=amplitude))
         self._sizes = len(first.inputs), len(first.weights), len(first.observables.offsets)
         self._library = library()
         handle = ctypes.c_void_p()

@@ -1,4 +1,4 @@
-"""The fused engine as a TensorFlow operation: `native/op.c`, and the gradient of it."""
+"""The fused engine as a TensorFlow operation: `native/op.c`, and the gradients of it."""
 
 import ctypes
 from functools import cache
@@ -9,6 +9,7 @@ from weakref import finalize
 import tensorflow as tf
 
 from qtj_trainer.cpu import default_threads
+from qtj_trainer.engines import Precision
 from qtj_trainer.simulate.fused.engine import lanes
 from qtj_trainer.simulate.fused.gates import UnsupportedError
 from qtj_trainer.simulate.fused.library import OPERATIONS, library
@@ -25,42 +26,43 @@ _numbers = count()
 
 
 class FusedOp:
-    """Expectation values with gradients for inputs and weights, in eager mode and in graphs.
+    """Expectation values with first and second derivatives, in eager mode and in graphs.
 
     The operation has the plan with it, for all processors and batches: a graph can be saved, and run by other
     processes, once they have loaded `OPERATIONS`.
     """
 
-    def __init__(self, asked: Specification) -> None:
+    def __init__(self, asked: Specification, precision: Precision = Precision.SINGLE) -> None:
         """Plans the circuit.
 
         Args:
             asked: The circuit, its readouts and symbols.
+            precision: Of amplitudes, angles and values.
 
         Raises:
             UnsupportedError: If the engine does not support the circuit or the machine.
         """
         self._operations = _operations()
         library().qtj_use_threads(default_threads())
-        self.plan = make_plan(asked, Tuning(lanes()))
+        self.plan = make_plan(asked, Tuning(lanes("double" if precision is Precision.DOUBLE else "")))
         self._readouts = len(asked.readouts)
         self._attributes: dict[str, Any] = {
-            "plan": packed(compile_plans(_plans(asked, self.plan))),
+            "plan": packed(compile_plans(_plans(asked, self.plan, precision))),
             "layer": next(_numbers),
         }
         finalize(self, library().qtj_rest, self._attributes["layer"])
 
     def __call__(self, inputs: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-        """Returns float32 (batch, readouts) for float32 (batch, inputs) and (weights,)."""
+        """Returns (batch, readouts) for (batch, inputs) and (weights,): float32, or float64 in double precision."""
         values = self._operations.qtj_expectation(inputs, weights, **self._attributes)
         values.set_shape([None, self._readouts])  # a shape function in C cannot see the plan
         return values
 
 
-def _plans(asked: Specification, own: Plan) -> list[Plan]:
+def _plans(asked: Specification, own: Plan, precision: Precision) -> list[Plan]:
     """Plans the circuit for each kind of processor that may run it, and for many and few examples."""
     plans: dict[Shape, Plan] = {own.shape: own}
-    for shape, tuning in tunings_for(own.shape.qubits).items():
+    for shape, tuning in tunings_for(own.shape.qubits, precision.bits).items():
         if shape not in plans:
             plans[shape] = make_plan(asked, tuning)
     return list(plans.values())
@@ -100,12 +102,20 @@ def _registration_problem() -> str | None:
 
 @tf.RegisterGradient("QtjExpectation")  # type: ignore[untyped-decorator]  # TensorFlow carries no types
 def _slopes(operation: Any, upstream: tf.Tensor) -> Any:  # noqa: ANN401  what TensorFlow wants
-    attributes = {name: operation.get_attr(name) for name in ("plan", "layer")}
-    return _operations().qtj_expectation_grad(*operation.inputs, upstream, **attributes)
+    return _operations().qtj_expectation_grad(*operation.inputs, upstream, **_attributes(operation))
 
 
 @tf.RegisterGradient("QtjExpectationGrad")  # type: ignore[untyped-decorator]
-def _no_second_derivatives(*_: Any) -> NoReturn:  # noqa: ANN401
+def _curvature(operation: Any, *along: tf.Tensor) -> Any:  # noqa: ANN401
+    return _operations().qtj_expectation_grad_grad(*operation.inputs, *along, **_attributes(operation))
+
+
+@tf.RegisterGradient("QtjExpectationGradGrad")  # type: ignore[untyped-decorator]
+def _no_third_derivatives(*_: Any) -> NoReturn:  # noqa: ANN401
     raise NotImplementedError(
-        "the expectation layer has no gradient of its gradient: its engine computes only first derivatives"
+        "the expectation layer has no third derivatives: its engine computes first and second ones"
     )
+
+
+def _attributes(operation: Any) -> dict[str, Any]:  # noqa: ANN401  one of TensorFlow's
+    return {name: operation.get_attr(name) for name in ("plan", "layer")}

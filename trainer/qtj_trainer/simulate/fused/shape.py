@@ -12,8 +12,8 @@ _FULL = 0.75
 """The part of the lanes that has to be filled for it: examples side by side take as long as so many one by one."""
 _MOST_VECTOR_BITS = 30
 """As many as the native library takes: it numbers vectors with 32 bits."""
-_LANES = (16, 8, 4)
-"""Of all variants of the native library."""
+_VECTOR_BITS = (512, 256, 128)
+"""Of all instruction sets of the native library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Tuning:
     """What a plan is made for.
 
     Attributes:
-        lanes: Floats in a vector of this processor.
+        lanes: Real numbers in a vector of this processor.
         batch: How many examples there are; None for more than enough.
         examples_in_lanes: True to put examples into the lanes, False to put qubits there; None chooses.
         tile_bits: Index bits of the vectors that stay in the cache together; None chooses.
@@ -85,9 +85,14 @@ def shape_for(qubits: int, tuning: Tuning) -> Shape:
     return Shape(lane_bits, vector_bits, min(vector_bits, tile_bits) if lane_bits else vector_bits)
 
 
-def tunings_for(qubits: int) -> dict[Shape, Tuning]:
-    """Returns all shapes that a processor and a batch may ask for, with a tuning for each."""
-    every = [Tuning(lanes, batch=batch) for lanes in _LANES for batch in (None, 1)]
+def tunings_for(qubits: int, bits: int = 32) -> dict[Shape, Tuning]:
+    """Returns all shapes that a processor and a batch may ask for, with a tuning for each.
+
+    Args:
+        qubits: At least 2.
+        bits: The bits of a real number: 32 or 64.
+    """
+    every = [Tuning(width // bits, batch=batch) for width in _VECTOR_BITS for batch in (None, 1)]
     possible = [each for each in every if qubits - _lane_bits(qubits, each) <= _MOST_VECTOR_BITS]
     return {shape_for(qubits, each): each for each in possible}
 

@@ -73,13 +73,6 @@ void prepare_gate(Engine *e, Thread *t, long number) {
     }
 }
 
-static void store_coefficients(const Matrix *from, float *to) {
-    for (int i = 0; i < 16; i++) {
-        to[i] = (float)from->re[i];
-        to[16 + i] = (float)from->im[i];
-    }
-}
-
 /* The unitary of a kind, once its gates have their matrices. */
 void prepare_kind(Engine *e, Thread *t, long kind) {
     const Product *product = &e->plan.kind[kind];
@@ -90,9 +83,7 @@ void prepare_kind(Engine *e, Thread *t, long kind) {
         u = next;
     }
     e->unitary[kind] = u;
-    adjoint(&u, &next);
-    store_coefficients(&u, e->coefficients + 64 * kind);
-    store_coefficients(&next, e->coefficients + 64 * kind + 32);
+    e->variant->store_unitary(e, t, kind);
 }
 
 /* A term's observable, pulled back through the block it is looked at through. */
@@ -203,22 +194,4 @@ void example_values(Engine *e, Thread *t, long example) {
         row[plan->term[i].readout] += expectation(&e->pulled[i], density_of(e, example, plan->term[i].pair), lanes);
     for (int s = 0; s < plan->strings; s++)
         row[plan->string[s].readout] += plan->string[s].factor * strings[s * lanes];
-}
-
-/* The observable whose expectation value the loss sees: for each example and pair, sum_k (dL/d<O_k>) U^dag O_k U. */
-void weigh_observables(Engine *e, Thread *t, long group) {
-    const Plan *plan = &e->plan;
-    int lanes = e->variant->lanes;
-    long first = group * lanes, present = e->batch - first < lanes ? e->batch - first : lanes;
-    float *all = e->observable + group * plan->pairs * 32 * lanes;
-    memset(all, 0, sizeof(float) * (size_t)plan->pairs * 32 * (size_t)lanes);
-    for (int k = 0; k < plan->terms; k++) {
-        float *to = all + plan->term[k].pair * 32 * lanes, weight[64] = {0};
-        for (long l = 0; l < present; l++)
-            weight[l] = (float)e->upstream[(first + l) * plan->readouts + plan->term[k].readout];
-        for (int i = 0; i < 32; i++) {
-            float part = (float)(i < 16 ? e->pulled[k].re[i] : e->pulled[k].im[i - 16]);
-            for (int l = 0; l < lanes; l++) to[i * lanes + l] += part * weight[l];
-        }
-    }
 }

@@ -5,7 +5,7 @@
 #include "work.h"
 
 Piece prepare_gate, prepare_kind, pull_term; /* before a sweep, in this order */
-Piece example_values, weigh_observables;     /* after the values' sweep; before the gradients', for a group */
+Piece example_values;                        /* after the values' sweep */
 Piece term_sums, kind_gradient;              /* after a gradients' sweep, in this order */
 
 #endif

@@ -5,6 +5,8 @@
 #include "work.h"
 
 void find_angles(Engine *e);
+/* How fast an angle moves where the symbols move with `along`: for each example. */
+void find_rates(const Plan *p, int angle, long batch, const Symbols *along, double *rates);
 void find_slopes(const Engine *e, double *by_inputs, double *by_weights);
 
 #endif

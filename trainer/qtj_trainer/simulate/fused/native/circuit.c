@@ -1,5 +1,6 @@
 /* The functions of the C interface: circuits, and the engine of each of their programs. All that circuits share is
  * touched between pool_enter and pool_leave. */
+#include "curvature.h"
 #include "engine.h"
 #include "memory.h"
 #include "pool.h"
@@ -194,7 +195,7 @@ EXPORT void qtj_rest(int64_t layer) {
 
 EXPORT Sizes qtj_sizes(const Circuit *c) {
     const Program *p = &c->file.program[0];
-    return (Sizes){p->inputs, p->weights, p->readouts, p->qubits};
+    return (Sizes){p->inputs, p->weights, p->readouts, p->qubits, (int)c->variant->scalar_bytes};
 }
 
 EXPORT size_t qtj_bytes(const Circuit *c) {
@@ -219,7 +220,7 @@ EXPORT void qtj_keep(Circuit *c, size_t keep_bytes) {
     pool_leave();
 }
 
-EXPORT size_t qtj_shared_bytes(void) { return (workspace.scratch_floats + workspace.lambda_floats) * sizeof(float); }
+EXPORT size_t qtj_shared_bytes(void) { return workspace.scratch_bytes + workspace.lambda_bytes; }
 
 /* ---- values and gradients ---- */
 
@@ -243,6 +244,26 @@ EXPORT const char *qtj_backward(Circuit *c, long batch, const double *inputs, co
     pool_enter();
     const char *problem = engine_for(c, batch, &e);
     if (!problem) problem = engine_gradients(e, batch, inputs, weights, upstream, by_inputs, by_weights);
+    pool_leave();
+    return problem;
+}
+
+static void clear(const Sizes *s, long batch, const Slopes *out) {
+    memset(out->weights, 0, DOUBLES(s->weights));
+    memset(out->inputs, 0, DOUBLES(batch * s->inputs));
+    memset(out->upstream, 0, DOUBLES(batch * s->readouts));
+}
+
+EXPORT const char *qtj_curvature(Circuit *c, long batch, const Symbols *at, const double *upstream,
+                                 const Symbols *along, const Slopes *out) {
+    if (batch < 0 || batch > MAX_BATCH) return BAD_BATCH;
+    Sizes sizes = qtj_sizes(c);
+    clear(&sizes, batch, out);
+    if (batch == 0) return NULL;
+    Engine *e;
+    pool_enter();
+    const char *problem = engine_for(c, batch, &e);
+    if (!problem) problem = engine_curvature(e, batch, at, upstream, along, out);
     pool_leave();
     return problem;
 }

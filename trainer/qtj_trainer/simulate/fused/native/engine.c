@@ -17,30 +17,44 @@
 
 /* ---- variants, the fastest first ---- */
 
-extern const Variant variant_baseline;
+extern const Variant variant_baseline, variant_baseline_double;
 #if defined(__x86_64__)
-extern const Variant variant_avx512, variant_avx2;
-static const Variant *const VARIANTS[] = {&variant_avx512, &variant_avx2, &variant_baseline};
-#else
-static const Variant *const VARIANTS[] = {&variant_baseline};
-#endif
+extern const Variant variant_avx512, variant_avx512_double, variant_avx2, variant_avx2_double;
 
 /* Each variant is compiled for a level of the x86-64 psABI; this asks for what these levels promise and GCC uses. */
-static int runs(const Variant *v) {
-#if defined(__x86_64__)
-    int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-    if (v == &variant_avx2) return avx2;
-    if (v == &variant_avx512)
-        return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512cd");
+static int has_avx2(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+}
+
+static int has_avx512(void) {
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
+}
 #endif
-    return v == &variant_baseline;
+
+static int always(void) { return 1; }
+
+static const struct {
+    const Variant *in_single, *in_double;
+    int (*runs)(void);
+} INSTRUCTIONS[] = {
+#if defined(__x86_64__)
+    {&variant_avx512, &variant_avx512_double, has_avx512},
+    {&variant_avx2, &variant_avx2_double, has_avx2},
+#endif
+    {&variant_baseline, &variant_baseline_double, always},
+};
+
+static int is_named(const Variant *v, const char *name, const char *fastest) {
+    return !strcmp(name, fastest) || !strcmp(name, v->name);
 }
 
 const Variant *find_variant(const char *name) {
-    for (size_t i = 0; i < sizeof VARIANTS / sizeof *VARIANTS; i++)
-        if (runs(VARIANTS[i]) && (!*name || !strcmp(name, VARIANTS[i]->name))) return VARIANTS[i];
+    for (size_t i = 0; i < sizeof INSTRUCTIONS / sizeof *INSTRUCTIONS; i++) {
+        if (!INSTRUCTIONS[i].runs()) continue;
+        if (is_named(INSTRUCTIONS[i].in_single, name, "")) return INSTRUCTIONS[i].in_single;
+        if (is_named(INSTRUCTIONS[i].in_double, name, "double")) return INSTRUCTIONS[i].in_double;
+    }
     return NULL;
 }
 

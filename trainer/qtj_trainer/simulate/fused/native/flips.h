@@ -40,7 +40,7 @@ INLINE vec lanes_of(const Place *p, int value, vec v) {
 }
 
 /* What goes from x[column] to vector `row`. */
-INLINE vec flip_coefficient(const Place *p, const float *matrix, int row, int column) {
+INLINE vec flip_coefficient(const Place *p, const scalar *matrix, int row, int column) {
     vec both = {0};
     for (int lane = 0; lane < 2; lane++)
         both += lanes_of(p, lane, matrix[4 * basis(p, lane, row) + met(p, lane, column)] - (vec){0});
@@ -48,7 +48,7 @@ INLINE vec flip_coefficient(const Place *p, const float *matrix, int row, int co
 }
 
 /* into = U s, or into += U s */
-INLINE void flip_groups(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const float *matrix,
+INLINE void flip_groups(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const scalar *matrix,
                         int parity, int add) {
     cvec u[2][4];
     for (int i = 0; i < 2; i++)
@@ -74,7 +74,7 @@ INLINE void flip_groups(const cvec *s, cvec *into, size_t from, size_t to, const
     }
 }
 
-static void flip(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const float *matrix, int parity,
+static void flip(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const scalar *matrix, int parity,
                  int add) {
     if (add) flip_groups(s, into, from, to, p, matrix, 0, 1);
     else if (parity) flip_groups(s, into, from, to, p, matrix, 1, 0);
@@ -166,7 +166,7 @@ INLINE vec lanes_with(const Place *p, int state, vec v) {
     return (vec)((lane_map)v & (state & 2 ? first : ~first) & (state & 1 ? second : ~second));
 }
 
-static void across(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const float *matrix) {
+static void across(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const scalar *matrix) {
     lane_map other = opposite(p);
     cvec own = {{0}, {0}}, others = {{0}, {0}};
     for (int a = 0; a < 4; a++) {

@@ -7,8 +7,8 @@
 
 /* A 4x4 matrix: the same in all lanes, or one for each lane. */
 typedef struct {
-    const float *shared; /* [real, imaginary][16] */
-    const float *lanes;  /* [real, imaginary][16][LANES]; used where `shared` is NULL */
+    const scalar *shared; /* [real, imaginary][16] */
+    const scalar *lanes;  /* [real, imaginary][16][LANES]; used where `shared` is NULL */
     int adjoint;         /* take the adjoint of `lanes` */
     int parity;          /* the block preserves parity; only with `shared` */
 } Coefficients;

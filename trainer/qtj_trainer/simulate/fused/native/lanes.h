@@ -2,13 +2,13 @@
 #ifndef QTJ_LANES_H
 #define QTJ_LANES_H
 
-#include "work.h"
+#include "scalars.h"
 #include "sums.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
-typedef float vec __attribute__((vector_size(4 * LANES), may_alias));
-typedef int32_t lane_map __attribute__((vector_size(4 * LANES)));
+typedef scalar vec __attribute__((vector_size(sizeof(scalar) * LANES), may_alias));
+typedef lane_index lane_map __attribute__((vector_size(sizeof(scalar) * LANES)));
 typedef struct {
     vec re, im;
 } cvec;
@@ -17,10 +17,21 @@ typedef struct {
 #include <immintrin.h>
 #endif
 
+/* What AVX-512 has an instruction for. */
+#if defined(__AVX512F__) && BITS == 32
+#define PERMUTE(from, v) (vec) _mm512_permutexvar_ps((__m512i)(from), (__m512)(v))
+#define PERMUTE_SOME(u, of, from, v) \
+    (vec) _mm512_mask_permutexvar_ps((__m512)(u), _mm512_movepi32_mask((__m512i)(of)), (__m512i)(from), (__m512)(v))
+#elif defined(__AVX512F__)
+#define PERMUTE(from, v) (vec) _mm512_permutexvar_pd((__m512i)(from), (__m512d)(v))
+#define PERMUTE_SOME(u, of, from, v) \
+    (vec) _mm512_mask_permutexvar_pd((__m512d)(u), _mm512_movepi64_mask((__m512i)(of)), (__m512i)(from), (__m512d)(v))
+#endif
+
 /* Lane i of the result is lane from[i] of v. */
 INLINE vec shuffle(vec v, lane_map from) {
-#if defined(__AVX512F__) && LANES == 16
-    return (vec)_mm512_permutexvar_ps((__m512i)from, (__m512)v);
+#if defined(PERMUTE)
+    return PERMUTE(from, v);
 #elif defined(__clang__) /* whose own shuffle wants constants */
     vec out = v;
     for (int i = 0; i < LANES; i++) out[i] = v[from[i]];
@@ -50,9 +61,8 @@ INLINE Trade trade_of(int lane) {
 /* Takes the lanes that `of` names from v, each from its other, and the rest from u. One masked instruction in AVX-512,
  * which runs beside multiply-adds; what GCC makes of a shuffle of two vectors does not. */
 INLINE vec mixed(vec u, vec v, lane_map of, lane_map other) {
-#if defined(__AVX512F__) && LANES == 16
-    __mmask16 mask = _mm512_movepi32_mask((__m512i)of);
-    return (vec)_mm512_mask_permutexvar_ps((__m512)u, mask, (__m512i)other, (__m512)v);
+#if defined(PERMUTE_SOME)
+    return PERMUTE_SOME(u, of, other, v);
 #else
     return (vec)(((lane_map)shuffle(v, other) & of) | ((lane_map)u & ~of));
 #endif

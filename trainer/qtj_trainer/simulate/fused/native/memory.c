@@ -24,9 +24,9 @@ static void *take(size_t count, size_t size) {
     return memory;
 }
 
-float *allocate_states(Engine *e, size_t count) {
-    e->bytes += count * e->state_floats * sizeof(float);
-    return take(count, e->state_floats * sizeof(float));
+void *allocate_states(Engine *e, size_t count) {
+    e->bytes += count * e->state_bytes;
+    return take(count, e->state_bytes);
 }
 
 void *allocate(Engine *e, size_t count, size_t size) {
@@ -43,22 +43,22 @@ static int renew(Engine *e, void **pointer, size_t count, size_t size) {
 
 static size_t worker_count(const Engine *e) { return divides_state(e) ? 1 : (size_t)e->threads; }
 
-size_t unit_bytes(const Engine *e) { return unit_states(e) * e->state_floats * sizeof(float); }
+size_t unit_bytes(const Engine *e) { return unit_states(e) * e->state_bytes; }
 
 /* Nothing that is in it is of worth. Where there is no more memory it stays: other engines have made sure of its size,
  * and count on that in their next gradient. */
-static int extend(float **states, size_t *floats, size_t wanted) {
-    if (wanted <= *floats) return 1;
-    float *larger = take(wanted, sizeof(float));
+static int extend(void **states, size_t *bytes, size_t count, size_t size) {
+    if (count <= *bytes / size) return 1;
+    void *larger = take(count, size);
     if (!larger) return 0;
     free(*states);
     *states = larger;
-    *floats = wanted;
+    *bytes = count * size;
     return 1;
 }
 
 static const char *reserve_states(Engine *e) {
-    size_t states = unit_states(e), floats = worker_count(e) * e->state_floats, room = e->keep_bytes / unit_bytes(e);
+    size_t states = unit_states(e), workers = worker_count(e), room = e->keep_bytes / unit_bytes(e);
     long units = unit_count(e), keep = room < (size_t)units ? (long)room : units;
     if (keep > e->kept_units) {
         e->kept_units = 0;
@@ -66,19 +66,19 @@ static const char *reserve_states(Engine *e) {
         if (!(e->kept = allocate_states(e, (size_t)keep * states))) return QTJ_NO_MEMORY;
         e->kept_units = keep;
     }
-    if (units > e->kept_units && !extend(&workspace.scratch, &workspace.scratch_floats, states * floats))
+    if (units > e->kept_units && !extend(&workspace.scratch, &workspace.scratch_bytes, workers * states, e->state_bytes))
         return QTJ_NO_MEMORY;
-    return extend(&workspace.lambda, &workspace.lambda_floats, floats) ? NULL : QTJ_NO_MEMORY;
+    return extend(&workspace.lambda, &workspace.lambda_bytes, workers, e->state_bytes) ? NULL : QTJ_NO_MEMORY;
 }
 
 const char *reserve_batch(Engine *e, long batch) {
     const Plan *p = &e->plan;
     e->batch = batch;
-    size_t groups = group_count(e), cells = groups * (size_t)e->variant->lanes;
+    size_t groups = group_count(e), cells = groups * (size_t)e->variant->lanes, scalar = e->variant->scalar_bytes;
     if ((long)groups > e->groups) {
         e->groups = 0;
-        if (!renew(e, (void **)&e->head_unitary, cells * (size_t)p->heads * 32, sizeof(float)) ||
-            !renew(e, (void **)&e->observable, cells * (size_t)p->pairs * 32, sizeof(float)) ||
+        if (!renew(e, &e->head_unitary, cells * (size_t)p->heads * 32, scalar) ||
+            !renew(e, &e->observable, cells * (size_t)p->pairs * 32, scalar) ||
             !renew(e, (void **)&e->head_sums, cells * (size_t)p->heads * 16, sizeof(double)) ||
             !renew(e, (void **)&e->densities, cells * (size_t)p->pairs * 16, sizeof(double)) ||
             !renew(e, (void **)&e->string_sums, cells * (size_t)p->strings, sizeof(double)) ||
@@ -110,11 +110,11 @@ static const char *make_threads(Engine *e) {
 const char *reserve_plan(Engine *e) {
     const Plan *p = &e->plan;
     e->tiles = 1L << (p->vector_bits - p->tile_bits);
-    e->state_floats = (size_t)2 * (size_t)e->variant->lanes << p->vector_bits;
+    e->state_bytes = 2 * e->variant->scalar_bytes * (size_t)e->variant->lanes << p->vector_bits;
     e->gate_matrix = allocate(e, (size_t)p->gates, sizeof *e->gate_matrix);
     e->unitary = allocate(e, (size_t)p->kinds, sizeof *e->unitary);
     e->pulled = allocate(e, (size_t)p->terms, sizeof *e->pulled);
-    e->coefficients = allocate(e, (size_t)p->kinds * 64, sizeof(float));
+    e->coefficients = allocate(e, (size_t)p->kinds * 64, e->variant->scalar_bytes);
     e->weights = allocate(e, (size_t)p->weights, sizeof(double));
     e->shared = allocate(e, (size_t)p->shared_angles, sizeof(double));
     e->shared_gradient = allocate(e, (size_t)p->shared_angles, sizeof(double));
@@ -141,7 +141,7 @@ static int are_alike(const Engine *one, const Engine *other) {
            !memcmp(p->constants, q->constants, DOUBLES(p->constant_count));
 }
 
-float *known_base(const Engine *e) {
+void *known_base(const Engine *e) {
     for (const Engine *each = workspace.engines; each; each = each->next)
         if (each != e && each->base && are_alike(each, e)) return each->base;
     return NULL;

@@ -8,12 +8,12 @@ extern Workspace workspace; /* between pool_enter and pool_leave */
 
 /* Aligned, and NULL if there is no memory. States are not cleared. */
 void *allocate(Engine *e, size_t count, size_t size);
-float *allocate_states(Engine *e, size_t count);
+void *allocate_states(Engine *e, size_t count);
 size_t unit_bytes(const Engine *e);               /* all states of a unit */
 const char *reserve_plan(Engine *e);              /* what the plan needs, once */
 const char *reserve_batch(Engine *e, long batch); /* what a batch needs; it only ever grows */
 void enlist(Engine *e);
-float *known_base(const Engine *e); /* that of an engine with the same program; or NULL */
+void *known_base(const Engine *e); /* that of an engine with the same program; or NULL */
 void release(Engine *e);            /* enlisted or not */
 
 #endif

@@ -2,8 +2,9 @@
  *
  *   QtjExpectation      values [batch, readouts] from inputs [batch, inputs] and weights [weights]
  *   QtjExpectationGrad  the gradients of sum(upstream * values) by inputs and by weights
+ *   QtjExpectationGradGrad  the gradients of sum(along * those), by inputs, weights and upstream
  *
- * Numbers are float32. The attribute `plan` has the bytes of a plan, so that whatever holds a graph holds the circuit.
+ * Numbers are float32 or float64, and states have the same precision: attribute `T`. The attribute `plan` has the bytes of a plan, so that whatever holds a graph holds the circuit.
  * `layer` tells layers with the same plan apart: each keeps states of its own for its gradient. Both operations are
  * functions of their inputs and attributes alone: same inputs, same bits.
  *
@@ -33,14 +34,17 @@ static int is_ok(const Status *status) { return TF_GetCode(status) == OK; }
 static Circuit *open_circuit(Construction *of, Status *status) {
     int32_t count = 0, size = 0;
     int64_t layer = 0;
+    int type = FLOAT;
     TF_OpKernelConstruction_GetAttrSize(of, "plan", &count, &size, status);
     char *plan = is_ok(status) && size >= 0 ? malloc((size_t)size + 1) : NULL;
     if (plan) TF_OpKernelConstruction_GetAttrString(of, "plan", plan, (size_t)size, status);
     if (is_ok(status)) TF_OpKernelConstruction_GetAttrInt64(of, "layer", &layer, status);
+    if (is_ok(status)) TF_OpKernelConstruction_GetAttrType(of, "T", &type, status);
     Circuit *circuit = NULL;
     const char *problem = NULL;
     if (is_ok(status))
-        problem = plan ? qtj_open(plan, (size_t)size, layer, "", 0, FROM_THE_BUDGET, &circuit) : QTJ_NO_MEMORY;
+        problem = plan ? qtj_open(plan, (size_t)size, layer, type == DOUBLE ? "double" : "", 0, FROM_THE_BUDGET, &circuit)
+                       : QTJ_NO_MEMORY;
     free(plan);
     if (problem)
         fail(status, problem == QTJ_NO_MEMORY ? RESOURCE_EXHAUSTED : INVALID_ARGUMENT, "the fused engine: %s", problem);
@@ -61,7 +65,7 @@ static void delete(void *kernel) {
 
 /* ---- a call ---- */
 
-enum { INPUTS, WEIGHTS, UPSTREAM, MOST };
+enum { INPUTS, WEIGHTS, UPSTREAM, ALONG_INPUTS, ALONG_WEIGHTS, MOST };
 
 /* The engine works in double precision outside of its states. */
 typedef struct {
@@ -86,13 +90,17 @@ static size_t elements(const Tensor *tensor) {
     return count;
 }
 
+static int is_double(const Call *c) { return c->sizes.scalar_bytes == sizeof(double); }
+
 static void take(Call *c, int which) {
     if (is_ok(c->status)) TF_GetInput(c->context, which, &c->tensor[which], c->status);
     if (!is_ok(c->status)) return;
     size_t count = elements(c->tensor[which]);
-    const float *values = TF_TensorData(c->tensor[which]);
+    const void *values = TF_TensorData(c->tensor[which]);
     double *to = c->numbers[which] = doubles(c, count);
-    for (size_t i = 0; to && i < count; i++) to[i] = values[i];
+    if (to && is_double(c)) memcpy(to, values, count * sizeof *to);
+    else
+        for (size_t i = 0; to && i < count; i++) to[i] = ((const float *)values)[i];
 }
 
 /* Whether a tensor has two dimensions, (batch, width). */
@@ -100,13 +108,18 @@ static int is_table(const Tensor *tensor, int64_t batch, int64_t width) {
     return TF_NumDims(tensor) == 2 && TF_Dim(tensor, 0) == batch && TF_Dim(tensor, 1) == width;
 }
 
+static int is_row(const Tensor *tensor, int64_t width) {
+    return TF_NumDims(tensor) == 1 && TF_Dim(tensor, 0) == width;
+}
+
 static void check_shapes(Call *c) {
     const Sizes *s = &c->sizes;
     const Tensor *inputs = c->tensor[INPUTS], *weights = c->tensor[WEIGHTS], *upstream = c->tensor[UPSTREAM];
+    const Tensor *along_inputs = c->tensor[ALONG_INPUTS], *along_weights = c->tensor[ALONG_WEIGHTS];
     int64_t batch = TF_NumDims(inputs) ? TF_Dim(inputs, 0) : 0;
-    if (!is_table(inputs, batch, s->inputs))
+    if (!is_table(inputs, batch, s->inputs) || (along_inputs && !is_table(along_inputs, batch, s->inputs)))
         fail(c->status, INVALID_ARGUMENT, "the inputs of the circuit must have the shape (batch, %d)", s->inputs);
-    else if (TF_NumDims(weights) != 1 || TF_Dim(weights, 0) != s->weights)
+    else if (!is_row(weights, s->weights) || (along_weights && !is_row(along_weights, s->weights)))
         fail(c->status, INVALID_ARGUMENT, "the weights of the circuit must have the shape (%d,)", s->weights);
     else if (upstream && !is_table(upstream, batch, s->readouts))
         fail(c->status, INVALID_ARGUMENT, "the gradients of the values must have the shape (%lld, %d)",
@@ -126,19 +139,22 @@ static void judge(Call *c, const char *problem) {
         fail(c->status, RESOURCE_EXHAUSTED,
              "the fused engine: out of memory for a batch of %ld examples: it holds several state vectors of %.3g MiB"
              " each",
-             c->batch, (double)((uint64_t)8 << c->sizes.qubits) / (1 << 20));
+             c->batch, (double)((uint64_t)c->sizes.scalar_bytes * 2 << c->sizes.qubits) / (1 << 20));
     else if (problem) fail(c->status, INVALID_ARGUMENT, "the fused engine: %s", problem);
 }
 
-/* Hands the result over, as float32. */
+/* Hands the result over, in the type of the inputs. */
 static void give(Call *c, int index, const double *values, const int64_t *dims, int rank) {
     size_t count = 1;
     for (int i = 0; i < rank; i++) count *= (size_t)dims[i];
     Tensor *out = NULL;
     if (is_ok(c->status))
-        out = TF_AllocateOutput(c->context, index, FLOAT, dims, rank, count * sizeof(float), c->status);
-    float *to = out && is_ok(c->status) ? TF_TensorData(out) : NULL;
-    for (size_t i = 0; to && i < count; i++) to[i] = (float)values[i];
+        out = TF_AllocateOutput(c->context, index, is_double(c) ? DOUBLE : FLOAT, dims, rank,
+                                count * (size_t)c->sizes.scalar_bytes, c->status);
+    void *to = out && is_ok(c->status) ? TF_TensorData(out) : NULL;
+    if (to && is_double(c)) memcpy(to, values, count * sizeof *values);
+    else
+        for (size_t i = 0; to && i < count; i++) ((float *)to)[i] = (float)values[i];
     if (out) TF_DeleteTensor(out);
 }
 
@@ -161,7 +177,7 @@ static void expectation(void *kernel, Context *context) {
 }
 
 static void gradients(void *kernel, Context *context) {
-    Call c = begin(kernel, context, MOST);
+    Call c = begin(kernel, context, ALONG_INPUTS);
     double *by_inputs = is_ok(c.status) ? doubles(&c, (size_t)c.batch * (size_t)c.sizes.inputs) : NULL;
     double *by_weights = is_ok(c.status) ? doubles(&c, (size_t)c.sizes.weights) : NULL;
     if (by_inputs && by_weights)
@@ -171,6 +187,20 @@ static void gradients(void *kernel, Context *context) {
     give(&c, 1, by_weights, (int64_t[]){c.sizes.weights}, 1);
     free(by_inputs);
     free(by_weights);
+    end(&c);
+}
+
+static void curvature(void *kernel, Context *context) {
+    Call c = begin(kernel, context, MOST);
+    size_t batch = (size_t)c.batch, inputs = batch * (size_t)c.sizes.inputs, weights = (size_t)c.sizes.weights;
+    double *room = is_ok(c.status) ? doubles(&c, inputs + weights + batch * (size_t)c.sizes.readouts) : NULL;
+    Slopes out = {room, room ? room + inputs : NULL, room ? room + inputs + weights : NULL};
+    Symbols at = {c.numbers[INPUTS], c.numbers[WEIGHTS]}, along = {c.numbers[ALONG_INPUTS], c.numbers[ALONG_WEIGHTS]};
+    if (room) judge(&c, qtj_curvature(c.circuit, c.batch, &at, c.numbers[UPSTREAM], &along, &out));
+    give(&c, 0, out.inputs, (int64_t[]){c.batch, c.sizes.inputs}, 2);
+    give(&c, 1, out.weights, (int64_t[]){c.sizes.weights}, 1);
+    give(&c, 2, out.upstream, (int64_t[]){c.batch, c.sizes.readouts}, 2);
+    free(room);
     end(&c);
 }
 
@@ -192,16 +222,20 @@ static void shape_of_values(ShapeContext *context, Status *status) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) TF_DeleteShapeHandle(all[i]);
 }
 
-/* Those of the inputs and the weights. */
-static void shape_of_gradients(ShapeContext *context, Status *status) {
+/* Each output has the shape of the input with its number, up to the last one. */
+static void shapes_of_inputs(ShapeContext *context, Status *status, int last) {
     Shape *shape = TF_NewShapeHandle();
-    for (int i = INPUTS; i <= WEIGHTS; i++) {
+    for (int i = INPUTS; i <= last; i++) {
         if (is_ok(status)) TF_ShapeInferenceContextGetInput(context, i, shape, status);
-        if (is_ok(status)) TF_ShapeInferenceContextWithRank(context, shape, i == INPUTS ? 2 : 1, shape, status);
+        if (is_ok(status)) TF_ShapeInferenceContextWithRank(context, shape, i == WEIGHTS ? 1 : 2, shape, status);
         if (is_ok(status)) TF_ShapeInferenceContextSetOutput(context, i, shape, status);
     }
     TF_DeleteShapeHandle(shape);
 }
+
+static void shape_of_gradients(ShapeContext *context, Status *status) { shapes_of_inputs(context, status, WEIGHTS); }
+
+static void shape_of_curvature(ShapeContext *context, Status *status) { shapes_of_inputs(context, status, UPSTREAM); }
 
 /* ---- registration ---- */
 
@@ -213,14 +247,15 @@ __attribute__((visibility("default"))) const char *qtj_op_problem(void) {
     return *problem_of_load ? problem_of_load : NULL;
 }
 
-static void add(const char *name, const char *const *inputs, const char *const *outputs, InferShapes *infer,
-                Compute *compute) {
+static void add(const char *name, const char *const *inputs, int input_count, const char *const *outputs,
+                int output_count, InferShapes *infer, Compute *compute) {
     Status *status = TF_NewStatus();
     OpBuilder *op = TF_NewOpDefinitionBuilder(name);
-    for (; *inputs; inputs++) TF_OpDefinitionBuilderAddInput(op, *inputs);
-    for (; *outputs; outputs++) TF_OpDefinitionBuilderAddOutput(op, *outputs);
+    for (int i = 0; i < input_count; i++) TF_OpDefinitionBuilderAddInput(op, inputs[i]);
+    for (int i = 0; i < output_count; i++) TF_OpDefinitionBuilderAddOutput(op, outputs[i]);
     TF_OpDefinitionBuilderAddAttr(op, "plan: string");
     TF_OpDefinitionBuilderAddAttr(op, "layer: int = 0");
+    TF_OpDefinitionBuilderAddAttr(op, "T: {float, double} = DT_FLOAT");
     TF_OpDefinitionBuilderSetShapeInferenceFunction(op, infer);
     TF_RegisterOpDefinition(op, status);
     if (is_ok(status))
@@ -236,8 +271,10 @@ __attribute__((constructor)) static void add_operations(void) {
         snprintf(problem_of_load, sizeof problem_of_load, "the process lacks %s", missing);
         return;
     }
-    add("QtjExpectation", (const char *[]){"inputs: float", "weights: float", NULL}, (const char *[]){"values: float", NULL},
-        shape_of_values, expectation);
-    add("QtjExpectationGrad", (const char *[]){"inputs: float", "weights: float", "upstream: float", NULL},
-        (const char *[]){"by_inputs: float", "by_weights: float", NULL}, shape_of_gradients, gradients);
+    const char *const inputs[] = {"inputs: T", "weights: T", "upstream: T", "along_inputs: T", "along_weights: T"};
+    const char *const slopes[] = {"by_inputs: T", "by_weights: T", "by_upstream: T"};
+    const char *const values[] = {"values: T"};
+    add("QtjExpectation", inputs, UPSTREAM, values, 1, shape_of_values, expectation);
+    add("QtjExpectationGrad", inputs, ALONG_INPUTS, slopes, 2, shape_of_gradients, gradients);
+    add("QtjExpectationGradGrad", inputs, MOST, slopes, 3, shape_of_curvature, curvature);
 }

@@ -10,7 +10,7 @@
 typedef struct qtj_circuit Circuit;
 
 typedef struct {
-    int inputs, weights, readouts, qubits;
+    int inputs, weights, readouts, qubits, scalar_bytes;
 } Sizes;
 
 enum { MAX_BATCH = 1 << 24 };
@@ -20,8 +20,9 @@ enum { MAX_BATCH = 1 << 24 };
 
 extern const char QTJ_NO_MEMORY[]; /* the one sentence that more memory would have prevented */
 
-/* Names are instruction sets: "avx512", "avx2", "baseline"; the empty name is the fastest that runs here. */
-int qtj_lanes(const char *variant); /* floats in a vector; 0 if it does not run here */
+/* Names of variants are instruction sets, for states in single precision: "avx512", "avx2", "baseline"; and in double
+ * precision: "avx512_double", ... The fastest ones that run here are "" and "double". */
+int qtj_lanes(const char *variant); /* numbers in a vector; 0 if it does not run here */
 const char *qtj_variant(const char *variant);
 double qtj_multiply_add(const char *variant, long rounds);
 
@@ -47,6 +48,21 @@ const char *qtj_forward(Circuit *circuit, long batch, const double *inputs, cons
  * otherwise the values are computed again, with the same bits. */
 const char *qtj_backward(Circuit *circuit, long batch, const double *inputs, const double *weights,
                          const double *upstream, double *by_inputs, double *by_weights);
+
+/* Numbers for the symbols of a circuit: [batch][inputs] and [weights]. */
+typedef struct {
+    const double *inputs, *weights;
+} Symbols;
+
+/* Derivatives by symbols, and by upstream, [batch][readouts]. */
+typedef struct {
+    double *inputs, *weights, *upstream;
+} Slopes;
+
+/* Second derivatives: those of sum(along * gradients), with the gradients that qtj_backward computes. It takes as many
+ * of these as curvature.c says. */
+const char *qtj_curvature(Circuit *circuit, long batch, const Symbols *at, const double *upstream,
+                          const Symbols *along, const Slopes *out);
 
 /* ---- memory of the process ---- */
 

@@ -1,5 +1,6 @@
-/* Sweeps over a state. Compiled once for each instruction set, with
- *   LANES    floats in a vector, a power of two
+/* Sweeps over a state. Compiled once for each instruction set and precision, with
+ *   BITS     the bits of a real number, see scalars.h
+ *   LANES    numbers in a vector, a power of two
  *   VARIANT  the variant's name, and the end of its symbol
  *
  * A state is an array of vectors of LANES real parts and LANES imaginary parts. The lanes hold either LANES examples
@@ -10,8 +11,6 @@
 #include "heads.h"
 #include "kernels.h"
 
-#define JOIN_(a, b) a##b
-#define JOIN(a, b) JOIN_(a, b)
 #define TEXT_(a) #a
 #define TEXT(a) TEXT_(a)
 
@@ -22,7 +21,7 @@ enum { CHUNK = 16 };
 enum { STRETCH = 512 };
 
 static void flush(const vec *sums, double *to) {
-    const float *from = (const float *)sums;
+    const scalar *from = (const scalar *)sums;
     for (int i = 0; i < 16 * LANES; i++) to[i] += from[i];
 }
 
@@ -31,21 +30,23 @@ static void flush(const vec *sums, double *to) {
 static long group_of(const Engine *e, long unit) { return e->plan.qubits_in_lanes ? unit / LANES : unit; }
 
 /* One example's matrix, taken out of its group's into `own`. */
-static Coefficients one_of(const Coefficients *all, long unit, float own[32]) {
+static Coefficients one_of(const Coefficients *all, long unit, scalar own[32]) {
     for (int i = 0; i < 32; i++) own[i] = coefficient(all, 1, i / 16, i % 16 / 4, i % 4)[unit % LANES];
     return (Coefficients){own, NULL, 0};
 }
 
-static Coefficients unitary_of(const Engine *e, const Block *block, long unit, int adjoint, float own[32]) {
-    const float *shared = e->coefficients + 64 * block->kind + 32 * adjoint;
+static Coefficients unitary_of(const Engine *e, const Block *block, long unit, int adjoint, scalar own[32]) {
+    const scalar *shared = (const scalar *)e->coefficients + 64 * block->kind + 32 * adjoint;
     if (block->head < 0) return (Coefficients){shared, NULL, 0, e->plan.kind[block->kind].parity};
-    const float *own_of_lanes = e->head_unitary + (group_of(e, unit) * e->plan.heads + block->head) * 32 * LANES;
+    const scalar *own_of_lanes =
+        (const scalar *)e->head_unitary + (group_of(e, unit) * e->plan.heads + block->head) * 32 * LANES;
     Coefficients all = {NULL, own_of_lanes, adjoint};
     return e->plan.qubits_in_lanes ? one_of(&all, unit, own) : all;
 }
 
-static Coefficients observable_of(const Engine *e, int pair, long unit, float own[32]) {
-    Coefficients all = {NULL, e->observable + (group_of(e, unit) * e->plan.pairs + pair) * 32 * LANES, 0};
+static Coefficients observable_of(const Engine *e, int pair, long unit, scalar own[32]) {
+    const scalar *weighted = (const scalar *)e->observable;
+    Coefficients all = {NULL, weighted + (group_of(e, unit) * e->plan.pairs + pair) * 32 * LANES, 0};
     return e->plan.qubits_in_lanes ? one_of(&all, unit, own) : all;
 }
 
@@ -55,7 +56,7 @@ static cvec *forward_op(const Engine *e, Thread *t, const Pass *pass, const Op *
     size_t vectors = (size_t)1 << e->plan.tile_bits;
     Place place = place_of(pass, op);
     if (op->code == APPLY) {
-        float own[32];
+        scalar own[32];
         Coefficients c = unitary_of(e, &e->plan.block[op->index], unit, 0, own);
         cvec *into = op->flags & NEXT_BUFFER ? psi + vectors : psi;
         apply_into(from, into, 0, vectors / 4, &place, &c);
@@ -81,7 +82,7 @@ static void backward_block(const Engine *e, Thread *t, const Pass *pass, const O
     const Block *block = &e->plan.block[op->index];
     double *total = block->head < 0 ? t->kinds + block->kind * 16 * LANES : t->heads + block->head * 16 * LANES;
     Place place = place_of(pass, op);
-    float own[32];
+    scalar own[32];
     Coefficients c = unitary_of(e, block, unit, 1, own);
     vec sums[16] = {{0}};
     int sums_only = op->flags & (NO_UNAPPLY | TOGETHER);
@@ -104,7 +105,7 @@ static void unapply_layer(const Engine *e, const Pass *pass, const Op *first, lo
     const Op *end = pass->ops + pass->count;
     for (const Op *op = first; op < end && (op == first || !(op->flags & NEXT_BUFFER)); op++) {
         if (!(op->flags & TOGETHER)) continue;
-        float own[32];
+        scalar own[32];
         Place place = place_of(pass, op);
         Coefficients c = unitary_of(e, &e->plan.block[op->index], unit, 1, own);
         apply(lambda, 0, ((size_t)1 << e->plan.tile_bits) / 4, &place, &c);
@@ -117,7 +118,7 @@ static void backward_op(const Engine *e, Thread *t, const Pass *pass, const Op *
     if (op->code == APPLY) {
         backward_block(e, t, pass, op, unit, psi, lambda);
     } else if (op->code == DENSITY) {
-        float own[32];
+        scalar own[32];
         Place place = place_of(pass, op);
         Coefficients c = observable_of(e, op->index, unit, own);
         observe(psi, lambda, 0, vectors / 4, &place, &c, fresh);
@@ -138,8 +139,8 @@ static void fill(const Engine *e, const Pass *pass, const cvec *from, cvec *to) 
 }
 
 /* |0...0> */
-static void reset(const Engine *e, float *psi) {
-    memset(psi, 0, e->state_floats * sizeof(float));
+static void reset(const Engine *e, void *state) {
+    scalar *psi = memset(state, 0, e->state_bytes);
     for (int lane = 0; lane < (e->plan.qubits_in_lanes ? 1 : LANES); lane++) psi[lane] = 1;
 }
 
@@ -148,9 +149,9 @@ static int reads_anywhere(const Pass *pass) {
     return pass->count && pass->ops[0].code == APPLY && !(pass->ops[0].flags & NEXT_BUFFER);
 }
 
-static void forward(const Engine *e, Thread *t, long unit, int number, long from, long to, float *psi) {
+static void forward(const Engine *e, Thread *t, long unit, int number, long from, long to, void *psi) {
     const Pass *pass = &e->plan.pass[number];
-    cvec *state = (cvec *)psi;
+    cvec *state = psi;
     const cvec *source = number == e->plan.prefix_passes && e->base ? (const cvec *)e->base : state;
     for (long o = from; o < to; o++) {
         cvec *tile = state + pass->outside[o];
@@ -165,8 +166,8 @@ static void forward(const Engine *e, Thread *t, long unit, int number, long from
 
 static int observes_last(const Pass *pass) { return pass->count && pass->ops[pass->count - 1].code == DENSITY; }
 
-static void backward(const Engine *e, Thread *t, long unit, int number, long from, long to, float *psi,
-                     float *lambda) {
+static void backward(const Engine *e, Thread *t, long unit, int number, long from, long to, void *psi,
+                     void *lambda) {
     const Pass *pass = &e->plan.pass[number];
     int fresh = number == e->plan.passes - 1 && !e->plan.strings; /* nothing is in lambda yet */
     for (long o = from; o < to; o++) {
@@ -193,7 +194,7 @@ static StringLanes string_lanes(const String *s) {
     for (int i = 0; i < LANES; i++) {
         int j = i ^ (int)s->lane_x;
         l.from[i] = j;
-        l.sign[i] = __builtin_parity((unsigned)j & s->lane_z) ? -1.0f : 1.0f;
+        l.sign[i] = __builtin_parity((unsigned)j & s->lane_z) ? -1 : 1;
     }
     return l;
 }
@@ -212,8 +213,8 @@ INLINE cvec string_vector(const String *s, const StringLanes *l, const cvec *psi
 }
 
 /* The sums <psi|P|psi>, in stretches short enough for single precision. */
-static void string_values(const Engine *e, Thread *t, long from, long to, const float *state) {
-    const cvec *psi = (const cvec *)state;
+static void string_values(const Engine *e, Thread *t, long from, long to, const void *state) {
+    const cvec *psi = state;
     for (int k = 0; k < e->plan.strings; k++) {
         const String *s = &e->plan.string[k];
         StringLanes l = string_lanes(s);
@@ -234,15 +235,15 @@ static vec string_weight(const Engine *e, const String *s, long unit) {
     for (int i = 0; i < LANES; i++) {
         long example = e->plan.qubits_in_lanes ? unit : unit * LANES + i;
         if (example < e->batch)
-            weight[i] = (float)(s->factor * e->upstream[example * e->plan.readouts + s->readout]);
+            weight[i] = (scalar)(s->factor * e->upstream[example * e->plan.readouts + s->readout]);
     }
     return weight;
 }
 
 /* lambda = sum of (dL/d<P>) P psi */
-static void string_seeds(const Engine *e, long unit, long from, long to, const float *state, float *other) {
-    const cvec *psi = (const cvec *)state;
-    cvec *lambda = (cvec *)other;
+static void string_seeds(const Engine *e, long unit, long from, long to, const void *state, void *other) {
+    const cvec *psi = state;
+    cvec *lambda = other;
     memset(lambda + from, 0, (size_t)(to - from) * sizeof(cvec));
     for (int k = 0; k < e->plan.strings; k++) {
         const String *s = &e->plan.string[k];
@@ -258,8 +259,8 @@ static void string_seeds(const Engine *e, long unit, long from, long to, const f
 
 /* 12 independent chains of multiply-adds, to see what this processor can do at best: 24 LANES operations a round. */
 static double multiply_add(long rounds) {
-    vec x = (vec){0} + 0.999f, y = (vec){0} + 1e-3f, a[12];
-    for (int i = 0; i < 12; i++) a[i] = y * (float)i;
+    vec x = (vec){0} + (scalar)0.999, y = (vec){0} + (scalar)1e-3, a[12];
+    for (int i = 0; i < 12; i++) a[i] = y * (scalar)i;
     for (long r = 0; r < rounds; r++)
 #pragma GCC unroll 12
         for (int i = 0; i < 12; i++) a[i] = a[i] * x + y;
@@ -269,5 +270,6 @@ static double multiply_add(long rounds) {
 }
 
 const Variant JOIN(variant_, VARIANT) = {
-    TEXT(VARIANT), LANES, heads, head_gradients, reset, forward, backward, string_values, string_seeds, multiply_add,
+    TEXT(VARIANT), LANES, sizeof(scalar), JOIN(store_unitary_, BITS), JOIN(weigh_observables_, BITS),
+    heads, head_gradients, reset, forward, backward, string_values, string_seeds, multiply_add,
 };

@@ -22,7 +22,7 @@ typedef void DeleteKernel(void *kernel);
 typedef void InferShapes(ShapeContext *, Status *);
 
 enum { OK, INVALID_ARGUMENT = 3, RESOURCE_EXHAUSTED = 8 };
-enum { FLOAT = 1 };
+enum { FLOAT = 1, DOUBLE = 2 };
 
 #define TENSORFLOW(DO) \
     DO(Status *, TF_NewStatus, (void)) \
@@ -41,6 +41,7 @@ enum { FLOAT = 1 };
     DO(void, TF_OpKernelConstruction_GetAttrSize, (Construction *, const char *, int32_t *, int32_t *, Status *)) \
     DO(void, TF_OpKernelConstruction_GetAttrString, (Construction *, const char *, char *, size_t, Status *)) \
     DO(void, TF_OpKernelConstruction_GetAttrInt64, (Construction *, const char *, int64_t *, Status *)) \
+    DO(void, TF_OpKernelConstruction_GetAttrType, (Construction *, const char *, int *, Status *)) \
     DO(OpBuilder *, TF_NewOpDefinitionBuilder, (const char *)) \
     DO(void, TF_OpDefinitionBuilderAddInput, (OpBuilder *, const char *)) \
     DO(void, TF_OpDefinitionBuilderAddOutput, (OpBuilder *, const char *)) \

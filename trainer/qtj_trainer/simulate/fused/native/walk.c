@@ -19,7 +19,7 @@ typedef struct {
     Thread *team;
     long unit;
     int pass;
-    float *psi, *lambda;
+    void *psi, *lambda;
 } Step;
 
 static long share(long count, int index, int of) { return (long)((double)count * index / of); }
@@ -54,13 +54,13 @@ static void string_seeds(void *argument, int index, int of) {
 
 static int is_kept(const Engine *e, long unit) { return unit < e->kept_units; }
 
-static float *psi_of(const Engine *e, long unit, int worker) {
-    size_t floats = unit_states(e) * e->state_floats;
-    return is_kept(e, unit) ? e->kept + (size_t)unit * floats : workspace.scratch + (size_t)worker * floats;
+static void *psi_of(const Engine *e, long unit, int worker) {
+    return is_kept(e, unit) ? (char *)e->kept + (size_t)unit * unit_bytes(e)
+                            : (char *)workspace.scratch + (size_t)worker * unit_bytes(e);
 }
 
 /* Where a unit's state is after the last layer with a buffer. */
-static float *last_of(const Engine *e, float *psi) { return psi + (size_t)e->plan.buffers * e->state_floats; }
+static void *last_of(const Engine *e, void *psi) { return (char *)psi + (size_t)e->plan.buffers * e->state_bytes; }
 
 static void clear_unit(const Engine *e, Thread *t) {
     int lanes = e->variant->lanes;
@@ -91,7 +91,7 @@ static void keep_heads(const Engine *e, long unit, const Thread *t) {
         for (int i = 0; i < size; i++) t->kinds[e->plan.head[h].kind * size + i] += t->heads[h * size + i];
 }
 
-static void forward_unit(const Engine *e, Thread *team, int threads, long unit, float *psi) {
+static void forward_unit(const Engine *e, Thread *team, int threads, long unit, void *psi) {
     Step step = {e, team, unit, 0, psi, NULL};
     if (!e->base) e->variant->reset(e, psi);
     for (step.pass = e->plan.prefix_passes; step.pass < e->plan.passes; step.pass++)
@@ -99,7 +99,7 @@ static void forward_unit(const Engine *e, Thread *team, int threads, long unit, 
 }
 
 static void value_unit(const Engine *e, Thread *team, int threads, long unit, int worker) {
-    float *psi = psi_of(e, unit, worker);
+    void *psi = psi_of(e, unit, worker);
     for (int i = 0; i < threads; i++) clear_unit(e, &team[i]);
     forward_unit(e, team, threads, unit, psi);
     if (e->plan.strings) pool_run(threads, string_values, &(Step){e, team, unit, 0, last_of(e, psi), NULL});
@@ -110,7 +110,7 @@ static void value_unit(const Engine *e, Thread *team, int threads, long unit, in
 }
 
 static void gradient_unit(const Engine *e, Thread *team, int threads, long unit, int worker) {
-    float *psi = psi_of(e, unit, worker), *lambda = workspace.lambda + (size_t)worker * e->state_floats;
+    void *psi = psi_of(e, unit, worker), *lambda = (char *)workspace.lambda + (size_t)worker * e->state_bytes;
     if (!is_kept(e, unit)) forward_unit(e, team, threads, unit, psi);
     for (int i = 0; i < threads; i++) clear_unit(e, &team[i]);
     Step step = {e, team, unit, 0, last_of(e, psi), lambda};
@@ -191,7 +191,7 @@ static void clear_sums(Engine *e) {
 void walk_backward(Engine *e) {
     e->is_fresh = 0; /* the backward walk overwrites the kept states */
     clear_sums(e);
-    do_groups(e, weigh_observables);
+    do_groups(e, e->variant->weigh_observables);
     walk((Walk){e, gradient_unit});
     do_all(e, term_sums, e->plan.terms, 2);
     do_all(e, kind_gradient, e->plan.kinds, 1);
@@ -202,7 +202,7 @@ void walk_backward(Engine *e) {
 
 const char *make_base(Engine *e) {
     if (!e->plan.prefix_passes || (e->base = known_base(e))) return NULL;
-    float *base = allocate_states(e, 1);
+    void *base = allocate_states(e, 1);
     if (!base) return QTJ_NO_MEMORY;
     prepare(e); /* no angle is known yet, and the beginning has none */
     e->variant->reset(e, base);

@@ -3,6 +3,7 @@
 #define QTJ_WORK_H
 
 #include "plan.h"
+#include "qtj.h"
 
 /* Row-major, basis |first qubit, second qubit>. */
 typedef struct {
@@ -22,22 +23,25 @@ typedef void Piece(Engine *, Thread *, long number);
 
 /* States that one call at a time works on, for all engines of the process: nothing in them outlives a call. */
 typedef struct {
-    float *scratch; /* the states of a unit, for each worker */
-    float *lambda;  /* one state for each worker */
-    size_t scratch_floats, lambda_floats;
+    void *scratch; /* the states of a unit, for each worker */
+    void *lambda;  /* one state for each worker */
+    size_t scratch_bytes, lambda_bytes;
     Engine *engines; /* those that there are */
 } Workspace;
 
-/* What one instruction set can do. A unit is a group of LANES examples, or one example with qubits in the lanes. */
+/* What one instruction set can do in one precision. A unit is a group of LANES examples, or one example with qubits in
+ * the lanes. States, and what else sweeps read, are of the variant's scalars. */
 typedef struct {
     const char *name;
     int lanes;
-    Piece *heads, *head_gradients; /* of a group */
-    void (*reset)(const Engine *, float *psi);
-    void (*forward)(const Engine *, Thread *, long unit, int pass, long from, long to, float *psi);
-    void (*backward)(const Engine *, Thread *, long unit, int pass, long from, long to, float *psi, float *lambda);
-    void (*string_values)(const Engine *, Thread *, long from, long to, const float *psi);
-    void (*string_seeds)(const Engine *, long unit, long from, long to, const float *psi, float *lambda);
+    size_t scalar_bytes;
+    Piece *store_unitary;                              /* of a kind */
+    Piece *weigh_observables, *heads, *head_gradients; /* of a group */
+    void (*reset)(const Engine *, void *psi);
+    void (*forward)(const Engine *, Thread *, long unit, int pass, long from, long to, void *psi);
+    void (*backward)(const Engine *, Thread *, long unit, int pass, long from, long to, void *psi, void *lambda);
+    void (*string_values)(const Engine *, Thread *, long from, long to, const void *psi);
+    void (*string_seeds)(const Engine *, long unit, long from, long to, const void *psi, void *lambda);
     double (*multiply_add)(long rounds);
 } Variant;
 
@@ -46,21 +50,21 @@ struct engine {
     const Variant *variant;
     int threads;
     long tiles;
-    size_t state_floats, bytes;
+    size_t state_bytes, bytes;
     size_t keep_bytes;      /* of states that may wait for their gradient */
     int borrows;            /* ... which the budget lends: `asked` are the most that were asked for */
     size_t asked;
     Thread *thread;
 
-    float *base;             /* the state after the constant beginning; NULL: |0...0>. Engines that are alike share it */
-    float *kept;             /* states of units 0..kept_units that wait for their gradient */
+    void *base;              /* the state after the constant beginning; NULL: |0...0>. Engines that are alike share it */
+    void *kept;              /* states of units 0..kept_units that wait for their gradient */
     long kept_units, groups;
     int is_fresh;            /* `kept` and `densities` are of the inputs and weights below */
 
     Matrix *gate_matrix;     /* [gates]; those of heads are made for each example */
     Matrix *unitary;         /* [kinds] */
     Matrix *pulled;          /* [terms] U^dag O U */
-    float *coefficients;     /* [kinds][U, U^dag][real, imaginary][16] */
+    void *coefficients;      /* [kinds][U, U^dag][real, imaginary][16] */
 
     long batch;
     double *inputs;           /* [batch][inputs] */
@@ -71,11 +75,13 @@ struct engine {
     double *values;           /* [batch][readouts] */
     double *shared_gradient;  /* [shared angles] */
     double *example_gradient; /* [batch][example angles] */
-    float *head_unitary;      /* [groups][heads][real, imaginary][16][lanes] */
-    float *observable;        /* [groups][pairs][real, imaginary][16][lanes]: sum of `pulled`, weighted by upstream */
+    void *head_unitary;       /* [groups][heads][real, imaginary][16][lanes] */
+    void *observable;         /* [groups][pairs][real, imaginary][16][lanes]: sum of `pulled`, weighted by upstream */
     double *head_sums;        /* [groups][heads][16][lanes] */
     double *densities;        /* [groups][pairs][16][lanes] */
     double *string_sums;      /* [groups][strings][lanes] */
+    int shifted;              /* the angle that is moved by `shift` half turns, if that is not 0 */
+    double shift;
     Engine *next;
 };
 

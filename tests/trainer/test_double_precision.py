@@ -1,0 +1,176 @@
+"""The fused engine in double precision is Cirq's state vector in double precision."""
+
+from typing import Any
+
+import cirq
+import numpy as np
+import pytest
+import sympy
+import tensorflow as tf
+import tf_keras
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from qtj_trainer.simulate import PQC
+from qtj_trainer.simulate.fused.engine import Engine
+from qtj_trainer.workloads.qcnn import hybrid_circuit
+from tests.trainer import differences
+from tests.trainer.circuits import Case, cases
+from tests.trainer.test_fused_exact import HARD, VARIANTS, engine_of, every_pair
+
+Array = NDArray[Any]
+
+TOLERANCE = 1e-10
+"""Of values and gradients, relative to the largest they could reasonably be."""
+IN_DOUBLE = [f"{name}_double" for name in VARIANTS]
+
+
+def check(case: Case, engine: Engine, batch: int, seed: int) -> None:
+    """Values, and the gradient along a random direction, for a loss with weights of each example's own."""
+    random = np.random.default_rng(seed)
+    inputs, weights = random.uniform(-2, 2, (batch, len(case.inputs))), random.uniform(-2, 2, len(case.weights))
+    expected = case.values(inputs, weights)
+
+    values = engine.values(inputs, weights)
+    upstream = 2 * (values - 0.3)  # of a squared error
+    by_inputs, by_weights = engine.gradients(inputs, weights, upstream)
+
+    np.testing.assert_allclose(values, expected, atol=TOLERANCE * max(1.0, np.abs(expected).max()))
+    along = random.normal(size=inputs.shape), random.normal(size=weights.shape)
+    length = np.sqrt(np.sum(along[0] ** 2) + np.sum(along[1] ** 2))
+    along = along[0] / length, along[1] / length
+
+    def loss(step: float) -> float:
+        return float(np.sum(upstream * case.values(inputs + step * along[0], weights + step * along[1])))
+
+    slope = np.sum(by_inputs * along[0]) + np.sum(by_weights * along[1])
+    size = np.sqrt(np.sum(by_inputs**2) + np.sum(by_weights**2)) + np.abs(upstream).sum()
+    operations = sum(cirq.is_parameterized(each) for each in case.circuit.all_operations())
+    assert slope == pytest.approx(differences.first(loss, 0.1 / max(operations, 1)), abs=TOLERANCE * size)
+
+
+@HARD
+@given(case=cases(at_most=5), batch=st.integers(1, 3), variant=st.sampled_from(IN_DOUBLE), seed=st.integers(0, 99))
+def test_examples_in_the_lanes(case: Case, batch: int, variant: str, seed: int) -> None:
+    check(case, engine_of(case, variant, examples_in_lanes=True), batch, seed)
+
+
+@HARD
+@given(
+    case=cases(at_most=7), variant=st.sampled_from(IN_DOUBLE), tile_bits=st.integers(2, 4), threads=st.integers(1, 2),
+    keep=st.sampled_from([0, 1 << 20]), seed=st.integers(0, 99),
+)  # fmt: skip
+def test_qubits_in_the_lanes_and_small_tiles(  # noqa: PLR0917  Hypothesis names them
+    case: Case, variant: str, tile_bits: int, threads: int, keep: int, seed: int
+) -> None:
+    engine = engine_of(case, variant, examples_in_lanes=False, tile_bits=tile_bits, threads=threads, keep_bytes=keep)
+    check(case, engine, 1, seed)
+
+
+@pytest.mark.parametrize("tile_bits", [2, None], ids=["tiles", "whole"])
+@pytest.mark.parametrize("variant", IN_DOUBLE)
+def test_either_qubit_of_a_block_may_be_in_the_lanes_or_both_or_none(variant: str, tile_bits: int | None) -> None:
+    case = every_pair(6)
+    engine = engine_of(case, variant, examples_in_lanes=False, tile_bits=tile_bits)
+
+    check(case, engine, 1, seed=9)
+
+
+def test_both_precisions_agree_as_far_as_the_lower_one_reaches() -> None:
+    case = Case(*hybrid_circuit(14))
+    random = np.random.default_rng(1)
+    inputs, weights = random.uniform(-2, 2, (3, 14)), random.uniform(0, 2, 21)
+    upstream = random.normal(size=(3, len(case.readouts)))
+
+    single, double = (
+        engine_of(case, variant, threads=2).gradients(inputs, weights, upstream) for variant in ("", "double")
+    )
+
+    for one, other in zip(single, double, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+        assert not np.array_equal(one, other)
+
+
+def test_a_state_takes_twice_the_memory() -> None:
+    case = Case(*hybrid_circuit(16))
+
+    single, double = (engine_of(case, variant) for variant in ("", "double"))
+
+    assert double.states(3) == 2 * single.states(3)
+
+
+def layer_of(qubits: int, **options: Any) -> PQC:
+    hybrid = hybrid_circuit(qubits)
+    return PQC(hybrid.circuit, hybrid.readouts, inputs=hybrid.inputs, weights=hybrid.weights, seed=3, **options)
+
+
+@pytest.mark.parametrize("in_a_graph", [False, True])
+def test_a_layer_has_values_and_slopes_in_its_dtype(*, in_a_graph: bool) -> None:
+    layer, inputs = layer_of(4, dtype="float64"), tf.constant([[0.1, 0.2, 0.3, 0.4]], tf.float64)
+
+    def slopes() -> list[tf.Tensor]:
+        with tf.GradientTape() as tape:
+            tape.watch(inputs)
+            values = layer(inputs)
+        return [values, *tape.gradient(values, [inputs, layer.trainable_variables[0]])]
+
+    results = (tf.function(slopes) if in_a_graph else slopes)()
+
+    assert [each.dtype for each in results] == [tf.float64] * 3
+    assert layer.trainable_variables[0].dtype == tf.float64
+    expected = Case(*hybrid_circuit(4)).values(inputs.numpy(), layer.get_weights()[0])
+    np.testing.assert_allclose(results[0], expected, atol=1e-12)
+
+
+def test_both_precisions_start_with_the_same_angles() -> None:
+    single, double = layer_of(4), layer_of(4, dtype="float64")
+
+    np.testing.assert_array_equal(single.get_weights()[0], double.get_weights()[0])
+
+
+def test_a_model_with_a_layer_in_double_precision_learns_and_comes_back(tmp_path: Any) -> None:
+    model = tf_keras.Sequential([tf_keras.Input((4,)), layer_of(4, dtype="float64"), tf_keras.layers.Dense(1)])
+    model.compile(tf_keras.optimizers.Adam(0.05, jit_compile=False), "mse")
+    inputs = tf.constant(np.random.default_rng(5).uniform(-3, 3, (8, 4)), tf.float32)
+
+    losses = model.fit(inputs, tf.ones(8), epochs=5, verbose=0).history["loss"]
+    model.save(tmp_path / "model.keras")
+    loaded = tf_keras.models.load_model(tmp_path / "model.keras")
+
+    assert losses[-1] < losses[0]
+    assert loaded.layers[0].dtype == "float64"
+    np.testing.assert_array_equal(loaded(inputs), model(inputs))
+
+
+def test_a_layer_of_an_earlier_version_comes_back_in_single_precision() -> None:
+    config = layer_of(4).get_config()
+    del config["dtype"]
+
+    assert PQC.from_config(config).dtype == "float32"
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int32", "complex128"])
+def test_another_precision_is_refused(dtype: str) -> None:
+    with pytest.raises(ValueError, match=f"dtype is {dtype}: the layer computes in float32 or float64"):
+        layer_of(4, dtype=dtype)
+
+
+def test_double_precision_of_tensorflow_quantum_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^TensorFlow Quantum computes in single precision only: take dtype float32$"):
+        layer_of(4, dtype="float64", engine="tfq")
+
+
+def test_double_precision_of_a_circuit_beyond_the_engine_is_refused_with_both_reasons() -> None:
+    qubits, angle = cirq.LineQubit.range(3), sympy.Symbol("a")
+    turned = cirq.rx(angle)(qubits[2]).controlled_by(*qubits[:2])
+
+    with pytest.raises(ValueError, match=r"does not decompose .* and TensorFlow Quantum computes in single precision"):
+        PQC(cirq.Circuit(turned), [cirq.Z(qubits[2])], inputs=[angle], dtype="float64")
+
+
+def test_symbols_of_different_types_are_refused() -> None:
+    layer = layer_of(4, dtype="float64")
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match="double"):
+        layer._operation(tf.zeros([1, 4], tf.float32), tf.zeros([21], tf.float64))

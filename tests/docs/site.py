@@ -21,6 +21,7 @@ CHAPTERS: Mapping[str, Sequence[str]] = {
         "how-to/settings",
         "how-to/follow",
         "how-to/own-circuit",
+        "how-to/noise",
         "how-to/own-program",
         "how-to/own-data",
         "how-to/several-jobs",

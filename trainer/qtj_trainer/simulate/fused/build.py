@@ -25,8 +25,11 @@ TRACER = Path(__file__).parents[2] / "tracer" / "libqtj_tracer.so"
 in the whole process."""
 
 _COMMON = (
-    "circuit", "engine", "walk", "angles", "algebra", "pieces", "program", "file", "budget", "memory", "free", "pool"
+    "circuit", "engine", "walk", "angles", "algebra", "pieces", "program", "file", "budget", "memory", "free", "pool",
+    "trajectories",
 )  # fmt: skip
+_OF_A_WIDTH = ("sweep", "trajectory_lanes")
+"""What depends on the width of a vector."""
 _VARIANTS: dict[str, dict[str, tuple[int, list[str]]]] = {
     "x86_64": {
         "avx512": (16, ["-march=x86-64-v4", "-mprefer-vector-width=512"]),
@@ -74,9 +77,10 @@ def build(target: Path = TARGET, extra: tuple[str, ...] = (), machine: str = _MA
         jobs = [[SOURCES / f"{name}.c", "-o", Path(folder, f"{name}.o")] for name in _COMMON]
         for name, (lanes, options) in _VARIANTS.get(machine, _OTHERS).items():
             defines = [f"-DLANES={lanes}", f"-DVARIANT={name}"]
-            jobs.append(
-                [*_spelled(options, command), *defines, SOURCES / "sweep.c", "-o", Path(folder, f"sweep_{name}.o")]
-            )
+            flags_of_variant = [*_spelled(options, command), *defines]
+            for source in _OF_A_WIDTH:
+                target_of_variant = Path(folder, f"{source}_{name}.o")
+                jobs.append([*flags_of_variant, SOURCES / f"{source}.c", "-o", target_of_variant])
         list(pool.map(lambda job: _run([*command, *flags, "-c", *job]), jobs))
         objects = sorted(Path(folder).glob("*.o"))
         return _link([*command, *extra, f"-Wl,-soname,{target.name}", *objects, "-lm", "-lpthread"], target)

@@ -18,7 +18,7 @@ from qtj_trainer.simulate.fused.program import compile_plans
 from qtj_trainer.simulate.fused.shape import Shape, Tuning, tunings_for
 from qtj_trainer.simulate.specification import Specification
 
-__all__ = ["FusedOp"]
+__all__ = ["FusedOp", "operations"]
 
 _numbers = count()
 """The numbers of the layers of this process."""
@@ -40,7 +40,7 @@ class FusedOp:
         Raises:
             UnsupportedError: If the engine does not support the circuit or the machine.
         """
-        self._operations = _operations()
+        self._operations = operations()
         library().qtj_use_threads(default_threads())
         self.plan = make_plan(asked, Tuning(lanes()))
         self._readouts = len(asked.readouts)
@@ -67,7 +67,7 @@ def _plans(asked: Specification, own: Plan) -> list[Plan]:
 
 
 @cache
-def _operations() -> Any:  # noqa: ANN401  a module that TensorFlow makes
+def operations() -> Any:  # noqa: ANN401  a module that TensorFlow makes
     """Loads the operations.
 
     Raises:
@@ -101,7 +101,7 @@ def _registration_problem() -> str | None:
 @tf.RegisterGradient("QtjExpectation")  # type: ignore[untyped-decorator]  # TensorFlow carries no types
 def _slopes(operation: Any, upstream: tf.Tensor) -> Any:  # noqa: ANN401  what TensorFlow wants
     attributes = {name: operation.get_attr(name) for name in ("plan", "layer")}
-    return _operations().qtj_expectation_grad(*operation.inputs, upstream, **attributes)
+    return operations().qtj_expectation_grad(*operation.inputs, upstream, **attributes)
 
 
 @tf.RegisterGradient("QtjExpectationGrad")  # type: ignore[untyped-decorator]

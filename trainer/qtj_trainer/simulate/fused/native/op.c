@@ -2,6 +2,7 @@
  *
  *   QtjExpectation      values [batch, readouts] from inputs [batch, inputs] and weights [weights]
  *   QtjExpectationGrad  the gradients of sum(upstream * values) by inputs and by weights
+ *   QtjTrajectories     and its gradient, of noisy circuits: see trajectories_op.h
  *
  * Numbers are float32. The attribute `plan` has the bytes of a plan, so that whatever holds a graph holds the circuit.
  * `layer` tells layers with the same plan apart: each keeps states of its own for its gradient. Both operations are
@@ -203,6 +204,8 @@ static void shape_of_gradients(ShapeContext *context, Status *status) {
     TF_DeleteShapeHandle(shape);
 }
 
+#include "trajectories_op.h"
+
 /* ---- registration ---- */
 
 static char problem_of_load[256]; /* empty: all operations are registered */
@@ -213,18 +216,24 @@ __attribute__((visibility("default"))) const char *qtj_op_problem(void) {
     return *problem_of_load ? problem_of_load : NULL;
 }
 
-static void add(const char *name, const char *const *inputs, const char *const *outputs, InferShapes *infer,
-                Compute *compute) {
+typedef struct {
+    CreateKernel *create;
+    Compute *compute;
+    DeleteKernel *delete;
+} Kernel;
+
+static void add(const char *name, const char *const *inputs, const char *const *outputs, const char *const *attributes,
+                InferShapes *infer, Kernel kernel) {
     Status *status = TF_NewStatus();
     OpBuilder *op = TF_NewOpDefinitionBuilder(name);
     for (; *inputs; inputs++) TF_OpDefinitionBuilderAddInput(op, *inputs);
     for (; *outputs; outputs++) TF_OpDefinitionBuilderAddOutput(op, *outputs);
-    TF_OpDefinitionBuilderAddAttr(op, "plan: string");
-    TF_OpDefinitionBuilderAddAttr(op, "layer: int = 0");
+    for (; *attributes; attributes++) TF_OpDefinitionBuilderAddAttr(op, *attributes);
     TF_OpDefinitionBuilderSetShapeInferenceFunction(op, infer);
     TF_RegisterOpDefinition(op, status);
     if (is_ok(status))
-        TF_RegisterKernelBuilder(name, TF_NewKernelBuilder(name, "CPU", create, compute, delete), status);
+        TF_RegisterKernelBuilder(name, TF_NewKernelBuilder(name, "CPU", kernel.create, kernel.compute, kernel.delete),
+                                 status);
     if (!is_ok(status) && !*problem_of_load)
         snprintf(problem_of_load, sizeof problem_of_load, "it cannot register %s: %s", name, TF_Message(status));
     TF_DeleteStatus(status);
@@ -236,8 +245,16 @@ __attribute__((constructor)) static void add_operations(void) {
         snprintf(problem_of_load, sizeof problem_of_load, "the process lacks %s", missing);
         return;
     }
+    static const char *const of_circuit[] = {"plan: string", "layer: int = 0", NULL};
     add("QtjExpectation", (const char *[]){"inputs: float", "weights: float", NULL}, (const char *[]){"values: float", NULL},
-        shape_of_values, expectation);
+        of_circuit, shape_of_values, (Kernel){create, expectation, delete});
     add("QtjExpectationGrad", (const char *[]){"inputs: float", "weights: float", "upstream: float", NULL},
-        (const char *[]){"by_inputs: float", "by_weights: float", NULL}, shape_of_gradients, gradients);
+        (const char *[]){"by_inputs: float", "by_weights: float", NULL}, of_circuit, shape_of_gradients,
+        (Kernel){create, gradients, delete});
+    static const char *const none[] = {NULL};
+    add("QtjTrajectories", (const char *[]){PROGRAM, BRANCHES, MATRICES, UNIFORMS, NULL},
+        (const char *[]){"values: float", NULL}, none, shape_of_trajectories, (Kernel){NULL, trajectories, NULL});
+    add("QtjTrajectoriesGrad", (const char *[]){PROGRAM, BRANCHES, MATRICES, UNIFORMS, "upstream: float", NULL},
+        (const char *[]){"by_matrices: float", NULL}, none, shape_of_trajectory_gradients,
+        (Kernel){NULL, trajectory_gradients, NULL});
 }

@@ -184,6 +184,24 @@ def test_a_second_derivative_is_refused(options: dict[str, Any]) -> None:
         outer.gradient(slope, inputs)
 
 
+@SAMPLED
+def test_a_training_step_has_no_python_in_it(options: dict[str, Any]) -> None:
+    layer = layer_of(**options)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 1])])  # type: ignore[untyped-decorator]
+    def step(inputs: tf.Tensor) -> tf.Tensor:
+        with tf.GradientTape() as tape:
+            values = layer(inputs)
+            loss = tf.reduce_sum(values**2)
+        return values, tape.gradient(loss, layer.trainable_variables[0])
+
+    made = step.get_concrete_function()
+
+    assert made.structured_outputs[0].shape.as_list() == [None, 2]
+    assert "PyFunc" not in str(made.graph.as_graph_def())
+    np.testing.assert_array_equal(step(alike(3))[0], layer_of(**options)(alike(3)))
+
+
 def test_an_empty_batch_has_no_values() -> None:
     for options in ({"shots": 10}, {"noise": DAMPED}):
         assert layer_of(**options)(tf.zeros((0, 1))).shape == (0, 2)

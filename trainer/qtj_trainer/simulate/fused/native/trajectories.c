@@ -109,15 +109,34 @@ static int is_identity(const Amplitude *m, int width) {
     return 1;
 }
 
+static int is_real_and_diagonal(const Amplitude *m) {
+    return m[1] == 0 && m[2] == 0 && m[16] == 0 && m[17] == 0 && m[18] == 0 && m[19] == 0;
+}
+
+/* The least of <K^dag K> over all states, where that is easy to see; else 0, which is right too. */
+static double least_likelihood(const double *effect, int width) {
+    double least = 1;
+    for (int i = 0; i < width * width; i++) {
+        if (i / width != i % width && (effect[i] != 0 || effect[16 + i] != 0)) return 0;
+        if (i / width == i % width && effect[i] < least) least = effect[i];
+    }
+    return least;
+}
+
 static void look_at_branches(TrajectoryPlan *p) {
-    for (int c = 0; c < p->channels; c++)
+    for (int c = 0; c < p->channels; c++) {
         for (int k = 0; k < p->channel[c].count; k++) {
             int branch = p->channel[c].first + k, width = 2 * p->channel[c].qubits;
             const Amplitude *m = p->given->branches + BRANCH_NUMBERS * branch + 1;
             memset(p->effects + 32 * branch, 0, 32 * sizeof(double));
             find_effect(m, width, p->effects + 32 * branch);
             p->idle[branch] = (unsigned char)is_identity(m, width);
+            p->scales[branch] = (unsigned char)(width == 2 && is_real_and_diagonal(m));
         }
+        const Channel *of = &p->channel[c];
+        p->least[c] = of->is_mixture ? (double)p->given->branches[BRANCH_NUMBERS * of->first]
+                                     : least_likelihood(p->effects + 32 * of->first, 2 * of->qubits);
+    }
 }
 
 /* ---- memory ---- */
@@ -139,7 +158,9 @@ static void lay_out(TrajectoryPlan *p, TrajectoryScratch *scratch, int threads, 
     int has_gradient = p->given->upstream != NULL;
     p->inside = part(a, vectors, sizeof *p->inside);
     p->effects = part(a, (size_t)p->branches * 32, sizeof *p->effects);
+    p->least = part(a, (size_t)p->channels, sizeof *p->least);
     p->idle = part(a, (size_t)p->branches, 1);
+    p->scales = part(a, (size_t)p->branches, 1);
     size_t slots = (size_t)p->groups * (size_t)p->rows_per_group;
     p->partial = part(a, has_gradient ? slots * (size_t)p->blocks * 32 + 1 : 0, sizeof *p->partial);
     if (!has_gradient) p->partial = NULL;

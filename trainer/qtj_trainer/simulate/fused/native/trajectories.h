@@ -56,7 +56,9 @@ typedef struct {
     int saved;              /* states that a gradient keeps: one before each channel that is not a mixture */
     const uint32_t *inside; /* 0, 1, 2, ... : where a vector of the state is */
     double *effects;        /* [branches][32] K^dag K */
+    double *least;          /* [channels] how likely the first branch is at least, whatever the state */
     unsigned char *idle;    /* [branches] whether it is the identity */
+    unsigned char *scales;  /* [branches] whether it is real and diagonal, on one qubit */
     int lanes;
     long rows_per_group, groups_per_row, groups;
     float *partial; /* [groups][rows per group][blocks][32] gradients by matrices */
@@ -66,7 +68,7 @@ typedef struct {
 typedef struct {
     void *psi, *lambda, *saved;
     unsigned char *chosen; /* [channels][lanes] branches, counted from the channel's first */
-    float *scale;          /* [channels][lanes] what makes the state after it a unit vector */
+    float *scale;          /* [channels][lanes] what makes the state after it a unit vector; 1: it stays as it is */
 } TrajectoryScratch;
 
 typedef struct {

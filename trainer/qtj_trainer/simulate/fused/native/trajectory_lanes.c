@@ -1,8 +1,6 @@
 /* One group of trajectories, from its first step to its values, and back for gradients. Compiled once for each
  * instruction set, as sweep.c is. */
-#include "trajectories.h"
-
-#include "kernels.h"
+#include "trajectory_kernels.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,9 +9,6 @@
 #define JOIN(a, b) JOIN_(a, b)
 #define TEXT_(a) #a
 #define TEXT(a) TEXT_(a)
-
-/* Groups of vectors whose sums single precision can hold. */
-enum { STRETCH = 512 };
 
 /* A group at work. */
 typedef struct {
@@ -24,6 +19,7 @@ typedef struct {
     long row[LANES], trajectory[LANES]; /* of each lane; an idle lane does what lane 0 does, and nobody reads it */
     int slot[LANES];                    /* which of the group's rows it is; -1: it is idle */
     int same_row;
+    vec norm; /* of the state after all steps, squared */
 } Group;
 
 static Group group_of(const TrajectoryPlan *p, TrajectoryScratch *s, long number) {
@@ -46,85 +42,7 @@ static size_t cell(const Group *g, int lane) {
     return (size_t)g->row[lane] * (size_t)g->plan->given->trajectories + (size_t)g->trajectory[lane];
 }
 
-static Place place_in_state(const TrajectoryPlan *p, int first, int second) {
-    int low = second < 0 || first < second ? first : second;
-    return (Place){.inside = p->inside,
-                   .lanes = NONE_IN_LANES,
-                   .first = (size_t)1 << first,
-                   .second = second < 0 ? 0 : (size_t)1 << second,
-                   .apart = (size_t)1 << first,
-                   .low = low,
-                   .high = second < 0 ? first : first + second - low,
-                   .run = low};
-}
-
-/* ---- a matrix on one qubit ---- */
-
-INLINE vec entry(const Amplitude *m, int part, int row, int column, int adjoint) {
-    vec v = *(const vec *)(m + (16 * part + (adjoint ? 2 * column + row : 2 * row + column)) * LANES);
-    return part && adjoint ? -v : v;
-}
-
-/* s = K s, one K for each lane. */
-static void apply_to_one(cvec *s, size_t vectors, const Place *p, const Amplitude *m, int adjoint) {
-    vec re[4], im[4];
-    for (int i = 0; i < 4; i++) {
-        re[i] = entry(m, 0, i / 2, i % 2, adjoint);
-        im[i] = entry(m, 1, i / 2, i % 2, adjoint);
-    }
-    FOR_RUNS(pair_start, x0, 0, vectors / 2, p) {
-        cvec a = s[x0], b = s[x0 + p->apart];
-        s[x0].re = re[0] * a.re - im[0] * a.im + re[1] * b.re - im[1] * b.im;
-        s[x0].im = re[0] * a.im + im[0] * a.re + re[1] * b.im + im[1] * b.re;
-        s[x0 + p->apart].re = re[2] * a.re - im[2] * a.im + re[3] * b.re - im[3] * b.im;
-        s[x0 + p->apart].im = re[2] * a.im + im[2] * a.re + re[3] * b.im + im[3] * b.re;
-    }
-}
-
-/* rho_00, rho_11, and the real and imaginary part of rho_01. */
-static void density_of_one(const cvec *s, size_t vectors, const Place *p, double to[4 * LANES]) {
-    for (size_t at = 0; at < vectors / 2; at += STRETCH) {
-        size_t end = at + STRETCH < vectors / 2 ? at + STRETCH : vectors / 2;
-        vec w[4] = {{0}};
-        FOR_RUNS(pair_start, x0, at, end, p) {
-            cvec a = s[x0], b = s[x0 + p->apart];
-            w[0] += a.re * a.re + a.im * a.im;
-            w[1] += b.re * b.re + b.im * b.im;
-            w[2] += a.re * b.re + a.im * b.im;
-            w[3] += a.im * b.re - a.re * b.im;
-        }
-        for (int i = 0; i < 4 * LANES; i++) to[i] += (double)((const float *)w)[i];
-    }
-}
-
-static void density_of_two(const cvec *s, size_t vectors, const Place *p, double to[16 * LANES]) {
-    for (size_t at = 0; at < vectors / 4; at += STRETCH) {
-        vec w[16] = {{0}};
-        density_groups(s, at, at + STRETCH < vectors / 4 ? at + STRETCH : vectors / 4, p, w, 0);
-        for (int i = 0; i < 16 * LANES; i++) to[i] += (double)((const float *)w)[i];
-    }
-}
-
 /* ---- a channel ---- */
-
-/* tr(E rho) of one lane, E Hermitian. */
-static double expectation_of_two(const double *effect, const double *sums, int lane) {
-    double total = 0;
-    for (int a = 0; a < 4; a++) {
-        total += effect[5 * a] * sums[a * LANES + lane];
-        for (int b = a + 1; b < 4; b++) {
-            int pair = sum_of(a, b);
-            double re = sums[pair * LANES + lane], im = sums[(pair + 6) * LANES + lane];
-            total += 2 * (effect[4 * a + b] * re + effect[16 + 4 * a + b] * im);
-        }
-    }
-    return total;
-}
-
-static double expectation_of_one(const double *effect, const double *sums, int lane) {
-    return effect[0] * sums[lane] + effect[3] * sums[LANES + lane] +
-           2 * (effect[1] * sums[2 * LANES + lane] + effect[17] * sums[3 * LANES + lane]);
-}
 
 /* How likely each branch is, in each lane. The numbers of a mixture do not depend on the state. */
 static void likelihoods(const Group *g, const Channel *c, const Place *p, double (*to)[LANES]) {
@@ -141,53 +59,58 @@ static void likelihoods(const Group *g, const Channel *c, const Place *p, double
     }
 }
 
-/* The branch that a number between 0 and 1 names; never one of probability 0. */
-static int pick(double (*likely)[LANES], int count, int lane, double uniform) {
-    double total = 0, sum = 0;
-    for (int k = 0; k < count; k++) total += likely[k][lane];
-    int last = 0;
-    for (int k = 0; k < count; k++) {
-        if (!(likely[k][lane] > 0)) continue;
-        last = k;
-        sum += likely[k][lane];
-        if (uniform * total < sum) break;
-    }
-    return last;
+static double uniform_of(const Group *g, int number, int lane) {
+    return (double)g->plan->given->uniforms[cell(g, lane) * (size_t)g->plan->channels + (size_t)number];
 }
 
-static int choose(const Group *g, int number, const Channel *c, const Place *p) {
-    double likely[256][LANES];
-    likelihoods(g, c, p, likely);
+/* Whether all lanes take the first branch, whatever their state. They need no density matrix then, and their states
+ * keep the norm that they have: it is divided by at the end, or at the next choice that looks at the state. */
+static int all_take_first(const Group *g, int number) {
+    for (int i = 0; i < LANES; i++)
+        if (!(uniform_of(g, number, i) < g->plan->least[number])) return 0;
+    return 1;
+}
+
+static void choose(const Group *g, int number, const Channel *c, const Place *p) {
     unsigned char *chosen = g->scratch->chosen + number * LANES;
     float *scale = g->scratch->scale + number * LANES;
-    int idle = 1;
+    int first = all_take_first(g, number);
+    double likely[256][LANES];
+    if (!first) likelihoods(g, c, p, likely);
     for (int i = 0; i < LANES; i++) {
-        double uniform = (double)g->plan->given->uniforms[cell(g, i) * (size_t)g->plan->channels + (size_t)number];
-        int k = pick(likely, c->count, i, uniform);
+        int k = first ? 0 : pick(likely, c->count, i, uniform_of(g, number, i));
         chosen[i] = (unsigned char)k;
-        scale[i] = c->is_mixture ? 1 : (float)(1 / sqrt(likely[k][i]));
-        idle &= c->is_mixture && g->plan->idle[c->first + k];
+        scale[i] = first || c->is_mixture ? 1 : (float)(1 / sqrt(likely[k][i]));
     }
-    return !idle;
 }
 
-static void apply_channel(const Group *g, int number, const Channel *c, const Place *p, cvec *state, int adjoint) {
+/* The branch that all lanes took without a change of their norm; -1: they did not. */
+static int common_branch(const Group *g, int number, const Channel *c) {
+    const unsigned char *chosen = g->scratch->chosen + number * LANES;
+    for (int i = 0; i < LANES; i++)
+        if (chosen[i] != chosen[0] || g->scratch->scale[number * LANES + i] != 1) return -1;
+    return c->first + chosen[0];
+}
+
+static void apply_lanes(const Group *g, int number, const Channel *c, const Place *p, cvec *state, int adjoint) {
     vec matrix[32];
     const unsigned char *chosen = g->scratch->chosen + number * LANES;
     const float *scale = g->scratch->scale + number * LANES;
+    int used = 4 * c->qubits * c->qubits; /* of 16 real parts, and of as many imaginary ones */
     for (int k = 0; k < 32; k++)
-        for (int i = 0; i < LANES; i++)
-            matrix[k][i] =
-                scale[i] * g->plan->given->branches[BRANCH_NUMBERS * (c->first + chosen[i]) + 1 + k];
+        for (int i = 0; i < LANES && k % 16 < used; i++)
+            matrix[k][i] = scale[i] * g->plan->given->branches[BRANCH_NUMBERS * (c->first + chosen[i]) + 1 + k];
     const float *lanes = (const float *)matrix;
     if (c->qubits == 1) apply_to_one(state, g->vectors, p, lanes, adjoint);
     else apply_into(state, state, 0, g->vectors / 4, p, &(Coefficients){NULL, lanes, adjoint});
 }
 
-static int is_idle(const Group *g, int number, const Channel *c) {
-    int idle = c->is_mixture;
-    for (int i = 0; i < LANES; i++) idle &= g->plan->idle[c->first + g->scratch->chosen[number * LANES + i]];
-    return idle;
+static void apply_channel(const Group *g, int number, const Channel *c, const Place *p, cvec *state, int adjoint) {
+    int common = common_branch(g, number, c);
+    if (common >= 0 && g->plan->idle[common]) return;
+    if (common >= 0 && g->plan->scales[common])
+        scale_one(state, g->vectors, p, g->plan->given->branches + BRANCH_NUMBERS * common + 1);
+    else apply_lanes(g, number, c, p, state, adjoint);
 }
 
 /* ---- a block ---- */
@@ -281,10 +204,26 @@ static void term_values(const Group *g, int number) {
     }
     for (int i = 0; i < LANES; i++)
         if (g->slot[i] >= 0)
-            g->plan->given->values[cell(g, i) * (size_t)g->plan->terms + (size_t)number] = (float)total[i];
+            g->plan->given->values[cell(g, i) * (size_t)g->plan->terms + (size_t)number] =
+                (float)(total[i] / (double)g->norm[i]);
 }
 
-/* lambda = sum of upstream P psi */
+/* 1 where all channels are mixtures: only other channels change it. */
+static vec norm_of(const Group *g) {
+    if (!g->plan->saved) return (vec){0} + 1;
+    double total[LANES] = {0};
+    for (size_t at = 0; at < g->vectors; at += STRETCH) {
+        vec sum = {0};
+        for (size_t j = at; j < at + STRETCH && j < g->vectors; j++)
+            sum += g->psi[j].re * g->psi[j].re + g->psi[j].im * g->psi[j].im;
+        for (int i = 0; i < LANES; i++) total[i] += (double)sum[i];
+    }
+    vec norm = {0};
+    for (int i = 0; i < LANES; i++) norm[i] = (float)total[i];
+    return norm;
+}
+
+/* lambda = sum of upstream P psi, for values that are divided by the norm */
 static void seed(const Group *g) {
     memset(g->lambda, 0, g->vectors * sizeof(cvec));
     for (int number = 0; number < g->plan->terms; number++) {
@@ -292,7 +231,7 @@ static void seed(const Group *g) {
         vec weight = {0};
         for (int i = 0; i < LANES; i++)
             if (g->slot[i] >= 0)
-                weight[i] = g->plan->given->upstream[cell(g, i) * (size_t)g->plan->terms + (size_t)number];
+                weight[i] = g->plan->given->upstream[cell(g, i) * (size_t)g->plan->terms + (size_t)number] / g->norm[i];
         for (size_t j = 0; j < g->vectors; j++) {
             cvec p = turned(t, j, g->psi[j]), *to = &g->lambda[j ^ (size_t)t->flips];
             to->re += weight * p.re;
@@ -318,14 +257,14 @@ static int forward(const Group *g, int keeps) {
         }
         const Channel *c = &g->plan->channel[s->index];
         if (keeps && !c->is_mixture) memcpy(saved_state(g, saved++), g->psi, g->vectors * sizeof(cvec));
-        if (choose(g, s->index, c, &p)) apply_channel(g, s->index, c, &p, g->psi, 0);
+        choose(g, s->index, c, &p);
+        apply_channel(g, s->index, c, &p, g->psi, 0);
     }
     return saved;
 }
 
 static void back_through_channel(const Group *g, const Step *s, const Place *p, int *saved) {
     const Channel *c = &g->plan->channel[s->index];
-    if (is_idle(g, s->index, c)) return;
     apply_channel(g, s->index, c, p, g->lambda, 1);
     if (c->is_mixture) apply_channel(g, s->index, c, p, g->psi, 1);
     else memcpy(g->psi, saved_state(g, --*saved), g->vectors * sizeof(cvec));
@@ -350,6 +289,7 @@ static void backward(const Group *g, long number, int saved) {
 static void run(const TrajectoryPlan *p, TrajectoryScratch *s, long number) {
     Group g = group_of(p, s, number);
     int saved = forward(&g, p->partial != NULL);
+    g.norm = norm_of(&g);
     for (int i = 0; p->given->values && i < p->terms; i++) term_values(&g, i);
     if (!p->partial) return;
     seed(&g);

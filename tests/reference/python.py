@@ -41,7 +41,12 @@ PUBLIC = {
         "qtj_trainer.replicate.all_gather",
         "qtj_trainer.replicate.broadcast",
     ),
-    "Circuits in a model": ("qtj_trainer.simulate.PQC", "qtj_trainer.simulate.expectation_layer"),
+    "Circuits in a model": (
+        "qtj_trainer.simulate.PQC",
+        "qtj_trainer.simulate.expectation_layer",
+        "qtj_trainer.simulate.NoisyPQC",
+        "qtj_trainer.simulate.Estimate",
+    ),
     "Layers of TensorFlow Quantum": (
         "qtj_trainer.tfq.layers.PQC",
         "qtj_trainer.tfq.layers.ControlledPQC",

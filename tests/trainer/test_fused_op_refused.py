@@ -101,4 +101,4 @@ def test_a_missing_library_of_operations_is_beyond_the_engine(monkeypatch: pytes
     monkeypatch.setattr(op, "OPERATIONS", tmp_path / "libqtj_op.so")
 
     with pytest.raises(UnsupportedError, match=r"cannot load libqtj_op\.so \(.+\): install a wheel, or run python -m"):
-        op._operations.__wrapped__()
+        op.operations.__wrapped__()

@@ -76,4 +76,4 @@ def test_a_library_that_could_not_register_fails_when_it_is_loaded(monkeypatch: 
     monkeypatch.setattr(op, "_registration_problem", lambda: "it cannot register QtjExpectation: closed")
 
     with pytest.raises(UnsupportedError, match=r"libqtj_op\.so \(it cannot register QtjExpectation: closed\)"):
-        op._operations.__wrapped__()
+        op.operations.__wrapped__()

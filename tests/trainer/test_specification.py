@@ -51,7 +51,7 @@ def test_what_is_of_another_type(changed: dict[str, Any], sentence: str) -> None
             {"circuit": CIRCUIT + cirq.measure(FIRST) + cirq.H(FIRST)},
             "the circuit has cirq.Measure.*, which is not unitary",
         ),
-        ({"circuit": CIRCUIT + cirq.reset(FIRST)}, "which is not unitary: remove measurements, resets and noise"),
+        ({"circuit": CIRCUIT + cirq.reset(FIRST)}, "which is not unitary: remove measurements, and use NoisyPQC"),
         ({"circuit": CIRCUIT + cirq.depolarize(0.1)(FIRST)}, "which is not unitary"),
         ({"circuit": CIRCUIT + cirq.X(FIRST).with_classical_controls("m")}, "which is not unitary"),
     ],

@@ -1,9 +1,11 @@
-"""Expectation values and gradients of parametrised circuits, as one Keras layer.
+"""Expectation values and gradients of parametrised circuits, as Keras layers.
 
 A model uses `expectation_layer`, and may choose an engine:
 
     fused   our own: gates fused into 4x4 blocks, one backward sweep for all gradients, native vector code (`fused/`)
     tfq     TensorFlow Quantum's simulator
+
+`NoisyPQC` is the layer for noise and shots (`noise/`).
 """
 
 from collections.abc import Sequence
@@ -12,9 +14,10 @@ import cirq
 import sympy
 
 from qtj_trainer.engines import EngineName
+from qtj_trainer.simulate.noise import Estimate, NoisyPQC
 from qtj_trainer.simulate.pqc import PQC
 
-__all__ = ["PQC", "EngineName", "expectation_layer"]
+__all__ = ["PQC", "EngineName", "Estimate", "NoisyPQC", "expectation_layer"]
 
 
 def expectation_layer(

@@ -48,7 +48,12 @@ class Specification(NamedTuple):
 
 
 def specified(
-    circuit: cirq.AbstractCircuit, readouts: Readouts, inputs: Symbols = (), weights: Symbols = ()
+    circuit: cirq.AbstractCircuit,
+    readouts: Readouts,
+    inputs: Symbols = (),
+    weights: Symbols = (),
+    *,
+    channels: bool = False,
 ) -> Specification:
     """Checks the circuit of a layer with its readouts and symbols.
 
@@ -57,6 +62,7 @@ def specified(
         readouts: One Pauli string or sum, or several.
         inputs: The symbols that each example sets.
         weights: The symbols that all examples share.
+        channels: Whether the circuit may have operations that are not unitary.
 
     Returns:
         The specification. A single readout becomes a tuple of one.
@@ -66,7 +72,10 @@ def specified(
         ValueError: If the circuit is not unitary, a readout is not Hermitian, or a symbol is missing or listed twice.
     """
     made = Specification(
-        _circuit(circuit), tuple(_readouts(readouts)), _symbols("inputs", inputs), _symbols("weights", weights)
+        circuit if channels else _circuit(circuit),
+        tuple(_readouts(readouts)),
+        _symbols("inputs", inputs),
+        _symbols("weights", weights),
     )
     listed = Counter(map(str, (*made.inputs, *made.weights)))
     if stray := sorted(cirq.parameter_names(circuit) - set(listed)):
@@ -94,8 +103,8 @@ def _circuit(circuit: cirq.AbstractCircuit) -> cirq.AbstractCircuit:
     for operation in circuit.all_operations():
         if not cirq.is_parameterized(operation) and not cirq.has_unitary(operation):
             raise ValueError(
-                f"the circuit has {operation}, which is not unitary: remove measurements, resets and noise, which a"
-                " layer of expectation values cannot have"
+                f"the circuit has {operation}, which is not unitary: remove measurements, and use NoisyPQC for noise"
+                " and resets"
             )
     return circuit
 

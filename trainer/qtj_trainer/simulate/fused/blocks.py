@@ -15,7 +15,7 @@ import cirq
 
 from qtj_trainer.simulate.fused.gates import Gate, elementary
 
-__all__ = ["Block", "Placed", "causal_cone", "constant_beginning", "fuse"]
+__all__ = ["Block", "Fusion", "Placed", "causal_cone", "constant_beginning", "fuse"]
 
 Numbered = tuple[Gate, tuple[int, ...]]
 """A gate with the numbers of its qubits."""
@@ -103,7 +103,7 @@ def fuse(gates: Iterable[Numbered], qubits: int) -> list[Block]:
     Returns:
         Blocks in an order in which they may be applied.
     """
-    fusion = _Fusion()
+    fusion = Fusion()
     for gate, acts_on in gates:
         fusion.add(gate, acts_on)
     fusion.finish(qubits)
@@ -123,7 +123,7 @@ class _Growing:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fusion:
+class Fusion:
     """The blocks so far, the last one on each qubit, and the gates on one qubit that wait for the next block on it."""
 
     blocks: list[_Growing] = field(default_factory=list)
@@ -131,6 +131,7 @@ class _Fusion:
     waiting: dict[int, list[Numbered]] = field(default_factory=dict)
 
     def add(self, gate: Gate, acts_on: tuple[int, ...]) -> None:
+        """Puts a gate after all others."""
         if len(acts_on) == 1:
             self.waiting.setdefault(acts_on[0], []).append((gate, acts_on))
             return
@@ -141,6 +142,16 @@ class _Fusion:
         for qubit in acts_on:
             block.gates.extend(self.waiting.pop(qubit, ()))
         block.gates.append((gate, acts_on))
+
+    def stop(self, acts_on: tuple[int, ...], qubits: int) -> None:
+        """Ends the blocks on these qubits: what is not a gate acts there now."""
+        for qubit in acts_on:
+            if qubit in self.waiting and qubit not in self.last:
+                others = (other for other in self.waiting if other != qubit and other not in self.last)
+                self._opened(qubit, next(others, (qubit + 1) % qubits))
+            if gates := self.waiting.pop(qubit, None):
+                self.last[qubit].gates.extend(gates)
+            self.last.pop(qubit, None)
 
     def finish(self, qubits: int) -> None:
         """Puts waiting gates on one qubit into the last block on their qubit, or in pairs into new blocks."""

@@ -26,8 +26,10 @@ in the whole process."""
 
 _COMMON = (
     "circuit", "engine", "curvature", "walk", "angles", "algebra", "pieces", "program", "file", "budget", "memory",
-    "free", "pool",
+    "free", "pool", "trajectories",
 )  # fmt: skip
+_OF_A_WIDTH = {"sweep": (32, 64), "trajectory_lanes": (32,)}
+"""What depends on the width of a vector, and the bits of its numbers."""
 _VARIANTS: dict[str, dict[str, tuple[int, list[str]]]] = {
     "x86_64": {
         "avx512": (512, ["-march=x86-64-v4", "-mprefer-vector-width=512"]),
@@ -75,12 +77,14 @@ def build(target: Path = TARGET, extra: tuple[str, ...] = (), machine: str = _MA
     with TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         flags = [*_FLAGS, *extra]
         jobs = [[SOURCES / f"{name}.c", "-o", Path(folder, f"{name}.o")] for name in _COMMON]
+        variants = _VARIANTS.get(machine, _OTHERS).items()
         for bits, ending in _PRECISIONS.items():
             jobs.append([f"-DBITS={bits}", SOURCES / "scalars.c", "-o", Path(folder, f"scalars{ending}.o")])
-            for name, (width, options) in _VARIANTS.get(machine, _OTHERS).items():
+            for name, (width, options) in variants:
                 defines = [f"-DBITS={bits}", f"-DLANES={width // bits}", f"-DVARIANT={name}{ending}"]
-                sweep = [SOURCES / "sweep.c", "-o", Path(folder, f"sweep_{name}{ending}.o")]
-                jobs.append([*_spelled(options, command), *defines, *sweep])
+                for source in (each for each, precisions in _OF_A_WIDTH.items() if bits in precisions):
+                    object_file = Path(folder, f"{source}_{name}{ending}.o")
+                    jobs.append([*_spelled(options, command), *defines, SOURCES / f"{source}.c", "-o", object_file])
         list(pool.map(lambda job: _run([*command, *flags, "-c", *job]), jobs))
         objects = sorted(Path(folder).glob("*.o"))
         return _link([*command, *extra, f"-Wl,-soname,{target.name}", *objects, "-lm", "-lpthread"], target)

@@ -19,7 +19,7 @@ from qtj_trainer.simulate.fused.program import compile_plans
 from qtj_trainer.simulate.fused.shape import Shape, Tuning, tunings_for
 from qtj_trainer.simulate.specification import Specification
 
-__all__ = ["FusedOp"]
+__all__ = ["FusedOp", "operations"]
 
 _numbers = count()
 """The numbers of the layers of this process."""
@@ -42,7 +42,7 @@ class FusedOp:
         Raises:
             UnsupportedError: If the engine does not support the circuit or the machine.
         """
-        self._operations = _operations()
+        self._operations = operations()
         library().qtj_use_threads(default_threads())
         self.plan = make_plan(asked, Tuning(lanes("double" if precision is Precision.DOUBLE else "")))
         self._readouts = len(asked.readouts)
@@ -69,7 +69,7 @@ def _plans(asked: Specification, own: Plan, precision: Precision) -> list[Plan]:
 
 
 @cache
-def _operations() -> Any:  # noqa: ANN401  a module that TensorFlow makes
+def operations() -> Any:  # noqa: ANN401  a module that TensorFlow makes
     """Loads the operations.
 
     Raises:
@@ -102,12 +102,12 @@ def _registration_problem() -> str | None:
 
 @tf.RegisterGradient("QtjExpectation")  # type: ignore[untyped-decorator]  # TensorFlow carries no types
 def _slopes(operation: Any, upstream: tf.Tensor) -> Any:  # noqa: ANN401  what TensorFlow wants
-    return _operations().qtj_expectation_grad(*operation.inputs, upstream, **_attributes(operation))
+    return operations().qtj_expectation_grad(*operation.inputs, upstream, **_attributes(operation))
 
 
 @tf.RegisterGradient("QtjExpectationGrad")  # type: ignore[untyped-decorator]
 def _curvature(operation: Any, *along: tf.Tensor) -> Any:  # noqa: ANN401
-    return _operations().qtj_expectation_grad_grad(*operation.inputs, *along, **_attributes(operation))
+    return operations().qtj_expectation_grad_grad(*operation.inputs, *along, **_attributes(operation))
 
 
 @tf.RegisterGradient("QtjExpectationGradGrad")  # type: ignore[untyped-decorator]

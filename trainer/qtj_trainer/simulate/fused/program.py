@@ -34,7 +34,7 @@ from qtj_trainer.simulate.fused.observables import Pair, Term
 from qtj_trainer.simulate.fused.plan import Plan
 from qtj_trainer.simulate.fused.schedule import Layout, Pass
 
-__all__ = ["CompiledPlan", "compile_plans"]
+__all__ = ["CompiledPlan", "compile_plans", "embedded", "merged"]
 
 _APPLY, _DENSITY, _SWAP = range(3)
 _NO_UNAPPLY, _NO_GRADIENT, _TOGETHER, _NEXT_BUFFER = 1, 2, 4, 8
@@ -113,14 +113,14 @@ class _Writer:
         key = (gate.eigenvalues, gate.projectors.tobytes(), positions, angle, angles is self.shared)
         if key not in self.known_gates:
             components = zip(gate.eigenvalues, gate.projectors, strict=True)
-            numbers = [[value, *_numbers(_embedded(projector, positions))] for value, projector in components]
+            numbers = [[value, *_numbers(embedded(projector, positions))] for value, projector in components]
             place = self.constants.place(chain.from_iterable(numbers))
             self.gates.append([len(gate.eigenvalues), angle, place])
             self.known_gates[key] = len(self.gates) - 1
         return self.known_gates[key]
 
     def kind(self, tail: Block) -> int:
-        gates = tuple(self.gate(gate, positions, self.shared) for gate, positions in _merged(tail))
+        gates = tuple(self.gate(gate, positions, self.shared) for gate, positions in merged(tail))
         if gates not in self.known_kinds:
             self.kinds.append([len(gates), *gates])
             self.known_kinds[gates] = len(self.kinds) - 1
@@ -131,7 +131,7 @@ class _Writer:
         kind = self.kind(tail)
         if not head.gates:
             return [kind, -1]
-        gates = [self.gate(gate, positions, self.example) for gate, positions in _merged(head)]
+        gates = [self.gate(gate, positions, self.example) for gate, positions in merged(head)]
         self.heads.append([kind, len(gates), *gates])
         return [kind, len(self.heads) - 1]
 
@@ -140,19 +140,19 @@ def _numbers(matrix: NDArray[np.complex128]) -> list[float]:
     return [*matrix.real.ravel(), *matrix.imag.ravel()]
 
 
-def _embedded(matrix: NDArray[np.complex128], positions: tuple[int, ...]) -> NDArray[np.complex128]:
+def embedded(matrix: NDArray[np.complex128], positions: tuple[int, ...]) -> NDArray[np.complex128]:
     """The 4x4 matrix of a gate that acts at these positions of a block's qubits."""
     if len(positions) == 1:
         return np.kron(matrix, np.eye(2)) if positions == (0,) else np.kron(np.eye(2), matrix)
     return matrix if positions == (0, 1) else matrix[_SWAPPED]
 
 
-def _merged(block: Block) -> Iterator[tuple[Gate, tuple[int, ...]]]:
+def merged(block: Block) -> Iterator[tuple[Gate, tuple[int, ...]]]:
     """Multiplies fixed gates that follow each other."""
     fixed: NDArray[np.complex128] | None = None
     for gate, positions in block.gates:
         if gate.angle is None:
-            matrix = _embedded(gate.projectors[0], positions)
+            matrix = embedded(gate.projectors[0], positions)
             fixed = matrix if fixed is None else matrix @ fixed
             continue
         if fixed is not None:

@@ -32,6 +32,8 @@ static size_t free_bytes(size_t lent_bytes) {
     return (size_t)assumed_free > lent_bytes ? (size_t)assumed_free - lent_bytes : 0;
 }
 
+size_t free_now(void) { return free_bytes(lent()); }
+
 /* What is free is looked at only when an engine asks for more than before. */
 void lend(Engine *e, long batch) {
     size_t asked = (size_t)units_of(e, batch) * unit_bytes(e);

@@ -29,7 +29,7 @@ struct qtj_circuit {
 };
 
 static Circuit *circuits;
-static int process_threads;
+static int wanted_threads;
 
 EXPORT int qtj_lanes(const char *variant) {
     const Variant *v = find_variant(variant);
@@ -46,7 +46,9 @@ EXPORT double qtj_multiply_add(const char *variant, long rounds) {
     return v ? v->multiply_add(rounds) : 0;
 }
 
-EXPORT void qtj_use_threads(int threads) { process_threads = threads; }
+EXPORT void qtj_use_threads(int threads) { wanted_threads = threads; }
+
+int process_threads(void) { return wanted_threads ? wanted_threads : default_threads(); }
 
 /* ---- programs and their engines ---- */
 
@@ -166,7 +168,7 @@ EXPORT const char *qtj_open(const char *plan, size_t size, int64_t layer, const 
     *out = NULL;
     const Variant *v = find_variant(variant);
     if (!v) return "this processor has no such instruction set";
-    if (threads == 0) threads = process_threads ? process_threads : default_threads();
+    if (threads == 0) threads = process_threads();
     if (threads < 1 || threads > MAX_THREADS) return "the number of threads must be between 1 and 256";
     Circuit asked = {.keep_bytes = keep_bytes, .layer = layer, .variant = v, .threads = threads};
     pool_enter();

@@ -7,6 +7,7 @@
 
 const Variant *find_variant(const char *name);
 int default_threads(void);
+int process_threads(void); /* those of circuits and trajectories that ask for 0 */
 /* The state after the constant beginning is not made yet. */
 const char *make_engine(const File *file, const Program *program, const Variant *variant, int threads, Engine **out);
 const char *engine_values(Engine *e, long batch, const double *inputs, const double *weights, double *values);

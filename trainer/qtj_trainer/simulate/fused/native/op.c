@@ -3,6 +3,7 @@
  *   QtjExpectation      values [batch, readouts] from inputs [batch, inputs] and weights [weights]
  *   QtjExpectationGrad  the gradients of sum(upstream * values) by inputs and by weights
  *   QtjExpectationGradGrad  the gradients of sum(along * those), by inputs, weights and upstream
+ *   QtjTrajectories     and its gradient, of noisy circuits: see trajectories_op.h
  *
  * Numbers are float32 or float64, and states have the same precision: attribute `T`. The attribute `plan` has the bytes of a plan, so that whatever holds a graph holds the circuit.
  * `layer` tells layers with the same plan apart: each keeps states of its own for its gradient. Both operations are
@@ -237,6 +238,8 @@ static void shape_of_gradients(ShapeContext *context, Status *status) { shapes_o
 
 static void shape_of_curvature(ShapeContext *context, Status *status) { shapes_of_inputs(context, status, UPSTREAM); }
 
+#include "trajectories_op.h"
+
 /* ---- registration ---- */
 
 static char problem_of_load[256]; /* empty: all operations are registered */
@@ -247,19 +250,24 @@ __attribute__((visibility("default"))) const char *qtj_op_problem(void) {
     return *problem_of_load ? problem_of_load : NULL;
 }
 
-static void add(const char *name, const char *const *inputs, int input_count, const char *const *outputs,
-                int output_count, InferShapes *infer, Compute *compute) {
+typedef struct {
+    CreateKernel *create;
+    Compute *compute;
+    DeleteKernel *delete;
+} Kernel;
+
+static void add(const char *name, const char *const *inputs, const char *const *outputs, const char *const *attributes,
+                InferShapes *infer, Kernel kernel) {
     Status *status = TF_NewStatus();
     OpBuilder *op = TF_NewOpDefinitionBuilder(name);
-    for (int i = 0; i < input_count; i++) TF_OpDefinitionBuilderAddInput(op, inputs[i]);
-    for (int i = 0; i < output_count; i++) TF_OpDefinitionBuilderAddOutput(op, outputs[i]);
-    TF_OpDefinitionBuilderAddAttr(op, "plan: string");
-    TF_OpDefinitionBuilderAddAttr(op, "layer: int = 0");
-    TF_OpDefinitionBuilderAddAttr(op, "T: {float, double} = DT_FLOAT");
+    for (; *inputs; inputs++) TF_OpDefinitionBuilderAddInput(op, *inputs);
+    for (; *outputs; outputs++) TF_OpDefinitionBuilderAddOutput(op, *outputs);
+    for (; *attributes; attributes++) TF_OpDefinitionBuilderAddAttr(op, *attributes);
     TF_OpDefinitionBuilderSetShapeInferenceFunction(op, infer);
     TF_RegisterOpDefinition(op, status);
     if (is_ok(status))
-        TF_RegisterKernelBuilder(name, TF_NewKernelBuilder(name, "CPU", create, compute, delete), status);
+        TF_RegisterKernelBuilder(name, TF_NewKernelBuilder(name, "CPU", kernel.create, kernel.compute, kernel.delete),
+                                 status);
     if (!is_ok(status) && !*problem_of_load)
         snprintf(problem_of_load, sizeof problem_of_load, "it cannot register %s: %s", name, TF_Message(status));
     TF_DeleteStatus(status);
@@ -271,10 +279,20 @@ __attribute__((constructor)) static void add_operations(void) {
         snprintf(problem_of_load, sizeof problem_of_load, "the process lacks %s", missing);
         return;
     }
-    const char *const inputs[] = {"inputs: T", "weights: T", "upstream: T", "along_inputs: T", "along_weights: T"};
-    const char *const slopes[] = {"by_inputs: T", "by_weights: T", "by_upstream: T"};
-    const char *const values[] = {"values: T"};
-    add("QtjExpectation", inputs, UPSTREAM, values, 1, shape_of_values, expectation);
-    add("QtjExpectationGrad", inputs, ALONG_INPUTS, slopes, 2, shape_of_gradients, gradients);
-    add("QtjExpectationGradGrad", inputs, MOST, slopes, 3, shape_of_curvature, curvature);
+    static const char *const of_circuit[] = {"plan: string", "layer: int = 0", "T: {float, double} = DT_FLOAT", NULL};
+    add("QtjExpectation", (const char *[]){"inputs: T", "weights: T", NULL}, (const char *[]){"values: T", NULL},
+        of_circuit, shape_of_values, (Kernel){create, expectation, delete});
+    add("QtjExpectationGrad", (const char *[]){"inputs: T", "weights: T", "upstream: T", NULL},
+        (const char *[]){"by_inputs: T", "by_weights: T", NULL}, of_circuit, shape_of_gradients,
+        (Kernel){create, gradients, delete});
+    add("QtjExpectationGradGrad",
+        (const char *[]){"inputs: T", "weights: T", "upstream: T", "along_inputs: T", "along_weights: T", NULL},
+        (const char *[]){"by_inputs: T", "by_weights: T", "by_upstream: T", NULL}, of_circuit, shape_of_curvature,
+        (Kernel){create, curvature, delete});
+    static const char *const none[] = {NULL};
+    add("QtjTrajectories", (const char *[]){PROGRAM, BRANCHES, MATRICES, UNIFORMS, NULL},
+        (const char *[]){"values: float", NULL}, none, shape_of_trajectories, (Kernel){NULL, trajectories, NULL});
+    add("QtjTrajectoriesGrad", (const char *[]){PROGRAM, BRANCHES, MATRICES, UNIFORMS, "upstream: float", NULL},
+        (const char *[]){"by_matrices: float", NULL}, none, shape_of_trajectory_gradients,
+        (Kernel){NULL, trajectory_gradients, NULL});
 }

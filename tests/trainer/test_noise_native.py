@@ -1,0 +1,152 @@
+"""The native trajectories: all instruction sets agree, and no damaged program makes the process crash."""
+
+import ctypes
+from typing import Any
+
+import cirq
+import numpy as np
+import pytest
+import tensorflow as tf
+from numpy.typing import NDArray
+
+from qtj_trainer.simulate.fused.library import library
+from qtj_trainer.simulate.fused.observables import read
+from qtj_trainer.simulate.fused.op import operations
+from qtj_trainer.simulate.noise.circuit import noisy_circuit
+from qtj_trainer.simulate.noise.program import Program, compile_program
+from qtj_trainer.simulate.noise.unitaries import Unitaries
+from tests.trainer.noisy_circuits import random_circuit
+from tests.trainer.test_fused_exact import VARIANTS
+
+Array = NDArray[Any]
+
+DAMAGED = "the program of the noisy circuit is damaged"
+
+
+class Given(ctypes.Structure):
+    """`Trajectories` of native/trajectories.h."""
+
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("program", "branches")),
+        *((name, ctypes.c_size_t) for name in ("integers", "branch_numbers")),
+        *((name, ctypes.c_long) for name in ("rows", "trajectories", "blocks", "channels")),
+        *((name, ctypes.c_void_p) for name in ("matrices", "uniforms", "upstream", "values", "by_matrices")),
+    )
+
+
+def compiled(seed: int) -> tuple[Program, Array, int]:
+    """A program, the matrices of its blocks for one row, and how many terms it has."""
+    made, readouts = random_circuit(seed)
+    circuit = noisy_circuit(made, tuple(readouts))
+    terms = read(readouts, circuit.number).terms
+    matrices = Unitaries(circuit.blocks, ()).matrices(tf.zeros((1, 0), tf.float64)).numpy()
+    return compile_program(circuit, terms), matrices, len(terms)
+
+
+def run(
+    program: Program, matrices: Array, terms: int, *, variant: str = "", trajectories: int = 21, threads: int = 2
+) -> tuple[str, Array, Array]:
+    """The problem, values and gradients of so many trajectories of three rows."""
+    random = np.random.default_rng(1)
+    rows, channels = 3, int(program.integers[2])
+    arrays = {
+        "program": program.integers,
+        "branches": program.branches,
+        "matrices": np.repeat(matrices, rows, axis=0),
+        "uniforms": random.uniform(size=(rows, trajectories, max(0, min(channels, 1000)))).astype(np.float32),
+        "upstream": random.normal(size=(rows, trajectories, terms)).astype(np.float32),
+        "values": np.zeros((rows, trajectories, terms), np.float32),
+        "by_matrices": np.zeros((rows, *matrices.shape[1:]), np.float32),
+    }
+    sizes = {"integers": program.integers.size, "branch_numbers": program.branches.size, "rows": rows}
+    shape = {"trajectories": trajectories, "blocks": matrices.shape[1], "channels": arrays["uniforms"].shape[2]}
+    given = Given(**sizes, **shape, **{name: array.ctypes.data for name, array in arrays.items()})
+    call = library().qtj_trajectories
+    call.restype = ctypes.c_char_p
+    problem = call(variant.encode(), threads, ctypes.byref(given))
+    return problem.decode() if problem else "", arrays["values"], arrays["by_matrices"]
+
+
+@pytest.mark.parametrize("trajectories", [1, 5, 21])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_instruction_sets_agree(variant: str, trajectories: int) -> None:
+    case = compiled(3)
+
+    problem, values, by_matrices = run(*case, variant=variant, trajectories=trajectories)
+
+    _, expected, expected_by_matrices = run(*case, variant="baseline", trajectories=trajectories, threads=1)
+    assert problem == ""
+    np.testing.assert_allclose(values, expected, atol=2e-5)
+    np.testing.assert_allclose(by_matrices, expected_by_matrices, atol=2e-4)
+
+
+def test_gradients_are_those_of_the_values() -> None:
+    line = cirq.LineQubit.range(4)
+    gates = cirq.testing.random_circuit(line, 6, 0.9, random_state=1)
+    noisy = gates.with_noise(cirq.asymmetric_depolarize(0.1, 0.2, 0.3))
+    circuit = noisy_circuit(noisy, ())
+    readouts = [cirq.Z(line[0]), cirq.X(line[1]) * cirq.Y(line[3])]
+    program = compile_program(circuit, read(readouts, circuit.number).terms)
+    matrices = Unitaries(circuit.blocks, ()).matrices(tf.zeros((1, 0), tf.float64)).numpy()
+    direction = np.random.default_rng(2).normal(size=matrices.shape).astype(np.float32)
+
+    _, _, by_matrices = run(program, matrices, 2)
+
+    random, step = np.random.default_rng(1), 1e-2
+    random.uniform(size=(3, 21, int(program.integers[2])))
+    upstream = random.normal(size=(3, 21, 2))
+    ends = [run(program, matrices + np.float32(way * step) * direction, 2)[1] for way in (1, -1)]
+    slope = np.sum(upstream * (ends[0] - ends[1])) / (2 * step)
+    assert np.sum(by_matrices * direction) == pytest.approx(slope, rel=0.05)
+
+
+def test_no_damaged_program_crashes() -> None:
+    program, matrices, terms = compiled(2)
+    random = np.random.default_rng(0)
+    answers = set()
+    for _ in range(2000):
+        integers = program.integers.copy()
+        at = random.integers(0, integers.size, random.integers(1, 4))
+        integers[at] = random.choice([-1, 0, 1, 2, 3, 7, 24, 255, 1 << 20, (1 << 31) - 1, -(1 << 31)], at.size)
+        if integers[0] != program.integers[0] or integers[4] != program.integers[4]:
+            continue  # these are what the caller takes its memory by
+        answers.add(run(Program(integers, program.branches), matrices, terms, trajectories=3)[0])
+
+    assert answers <= {"", DAMAGED}
+    assert DAMAGED in answers
+
+
+@pytest.mark.parametrize("length", [0, 5, 6, 30])
+def test_a_program_that_ends_early_is_damaged(length: int) -> None:
+    program, matrices, terms = compiled(2)
+    short = np.zeros(3, np.int32) if length == 0 else program.integers[:length]
+
+    problem, _, _ = run(Program(np.ascontiguousarray(short), program.branches), matrices, terms)
+
+    assert problem == DAMAGED
+
+
+def test_the_operation_names_what_is_wrong() -> None:
+    program, matrices, terms = compiled(2)
+    channels = int(program.integers[2])
+    right = {"matrices": matrices, "uniforms": np.zeros((1, 4, channels), np.float32)}
+    values = operations().qtj_trajectories(program.integers, program.branches, **right)
+    assert values.shape == (1, 4, terms)
+
+    for wrong, message in (
+        ({"matrices": matrices[..., :31]}, r"must have the shape \(rows, blocks, 32\)"),
+        ({"uniforms": np.zeros((2, 4, channels), np.float32)}, r"must have the shape \(1, trajectories, channels\)"),
+        ({"uniforms": np.zeros((1, 4, channels + 1), np.float32)}, DAMAGED),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            operations().qtj_trajectories(program.integers, program.branches, **{**right, **wrong})
+
+
+def test_a_batch_that_does_not_fit_is_refused_before_memory_is_taken() -> None:
+    program, matrices, _ = compiled(6)
+    uniforms = np.zeros((1, 4, int(program.integers[2])), np.float32)
+    library().qtj_assume_free(1 << 12)
+
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="take fewer qubits or examples"):
+        operations().qtj_trajectories(program.integers, program.branches, matrices, uniforms)
+    library().qtj_assume_free(-1)

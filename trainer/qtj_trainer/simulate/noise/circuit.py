@@ -1,0 +1,137 @@
+"""A noisy circuit as blocks of gates on two qubits, with channels between them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import cirq
+
+from qtj_trainer.simulate.fused.blocks import Block, Fusion
+from qtj_trainer.simulate.fused.gates import elementary
+from qtj_trainer.simulate.fused.shape import FEWEST_QUBITS
+from qtj_trainer.simulate.noise.channels import Channel, channel_of
+from qtj_trainer.simulate.specification import Readout
+
+__all__ = ["Noise", "NoisyCircuit", "Step", "noisy_circuit", "with_noise"]
+
+Noise: TypeAlias = Any
+"""A `cirq.NoiseModel`, or a channel on one qubit that acts on all qubits after each moment; None for no more noise."""
+_MOST_QUBITS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is done next: a block or a channel, on qubits by number."""
+
+    does: Block | Channel
+    qubits: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyCircuit:
+    """A circuit with noise.
+
+    Attributes:
+        number: The numbers of its qubits.
+        steps: Blocks and channels, in an order in which they may be applied.
+    """
+
+    number: Mapping[cirq.Qid, int]
+    steps: tuple[Step, ...]
+
+    @property
+    def qubits(self) -> int:
+        """Qubits of the state, at least two."""
+        return max(len(self.number), FEWEST_QUBITS)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """Its blocks, in order."""
+        return tuple(step.does for step in self.steps if isinstance(step.does, Block))
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """Its channels, in order."""
+        return tuple(step.does for step in self.steps if isinstance(step.does, Channel))
+
+
+def with_noise(circuit: cirq.AbstractCircuit, noise: Noise) -> cirq.AbstractCircuit:
+    """Adds noise to a circuit, as Cirq's simulators do.
+
+    Args:
+        circuit: The circuit; it may have channels.
+        noise: The noise.
+
+    Returns:
+        The circuit with its own channels and those of the noise.
+
+    Raises:
+        TypeError: If the circuit is not a circuit, or the noise is neither a model nor a channel on one qubit.
+        ValueError: If the noise acts on qubits that are not in the circuit.
+    """
+    if not isinstance(circuit, cirq.AbstractCircuit):
+        raise TypeError(f"the circuit is a {type(circuit).__name__}: give a cirq.Circuit")
+    if noise is None:
+        return circuit
+    if not isinstance(noise, cirq.NoiseModel) and not (isinstance(noise, cirq.Gate) and noise.num_qubits() == 1):
+        raise TypeError(f"the noise is {noise!r}: give a cirq.NoiseModel, or a channel on one qubit")
+    noisy = circuit.unfreeze().with_noise(noise)
+    if stray := sorted(noisy.all_qubits() - circuit.all_qubits()):
+        names = ", ".join(map(str, stray))
+        raise ValueError(f"the noise acts on qubits that are not in the circuit: {names}")
+    return noisy
+
+
+def noisy_circuit(circuit: cirq.AbstractCircuit, readouts: tuple[Readout, ...]) -> NoisyCircuit:
+    """Fuses the gates of a circuit between its channels.
+
+    Args:
+        circuit: The circuit, with its channels.
+        readouts: What is measured.
+
+    Returns:
+        The circuit as steps.
+
+    Raises:
+        UnsupportedError: If a gate does not decompose into gates on one and two qubits.
+        ValueError: If an operation is neither a gate nor a channel, or there are too many qubits.
+    """
+    qubits = sorted({*circuit.all_qubits(), *(qubit for readout in readouts for qubit in readout.qubits)})
+    if len(qubits) > _MOST_QUBITS:
+        raise ValueError(f"{len(qubits)} qubits are too many for trajectories: {_MOST_QUBITS} are the most")
+    number = {qubit: index for index, qubit in enumerate(qubits)}
+    return NoisyCircuit(number, tuple(_steps(circuit, number)))
+
+
+def _steps(circuit: cirq.AbstractCircuit, number: Mapping[cirq.Qid, int]) -> Iterator[Step]:
+    """A gate may join an earlier block only if no channel acted on its qubits since."""
+    fusion, channels, many = Fusion(), list[tuple[int, Step]](), max(len(number), FEWEST_QUBITS)
+    for operation in circuit.all_operations():
+        if cirq.has_unitary(operation) or _is_gate_with_symbols(operation):
+            for gate in elementary(operation):
+                fusion.add(gate, tuple(number[qubit] for qubit in gate.qubits))
+            continue
+        channel = channel_of(operation.untagged)
+        on = tuple(number[qubit] for qubit in channel.qubits)
+        fusion.stop(on, many)
+        channels.append((len(fusion.blocks), Step(channel, on)))
+    fusion.finish(many)
+    yield from _merged([growing.block() for growing in fusion.blocks], channels)
+
+
+def _is_gate_with_symbols(operation: cirq.Operation) -> bool:
+    """Whether it is unitary for any values of its symbols."""
+    if not cirq.is_parameterized(operation):
+        return False
+    zeros = dict.fromkeys(cirq.parameter_names(operation), 0.0)
+    return bool(cirq.has_unitary(cirq.resolve_parameters(operation, zeros)))
+
+
+def _merged(blocks: list[Block], channels: list[tuple[int, Step]]) -> Iterator[Step]:
+    """Puts each channel after as many blocks as there were when it acted."""
+    done = 0
+    for place, step in [*channels, (len(blocks), None)]:
+        yield from (Step(block, block.qubits) for block in blocks[done:place])
+        done = place
+        if step is not None:
+            yield step

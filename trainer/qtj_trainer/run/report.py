@@ -50,7 +50,7 @@ def store_report(
     except Exception as problem:  # noqa: BLE001  artifacts may hold anything
         log.warning("the report is not stored: %s", " ".join(str(problem).split()) or type(problem).__name__)
         return ""
-    log.info("report %s", store.uri(name))
+    log.debug("report %s", store.uri(name))  # the log of a program belongs to its author
     return store.uri(name)
 
 

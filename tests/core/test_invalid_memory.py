@@ -39,7 +39,7 @@ def test_a_trainer_needs_memory_beside_its_states() -> None:
     ours = {"image": "registry.example/qtj-trainer:1", "resources": {"limits": {"memory": "24Gi"}}}
 
     assert sentence(circuit={"qubits": 30}, template=template(**ours)) == (
-        "30 qubits need at least 24.41 GiB per replica (3 states of 8 GiB, and 417 MiB for the trainer), and the limit "
+        "30 qubits need at least 24.42 GiB per replica (3 states of 8 GiB, and 427 MiB for the trainer), and the limit "
         "of spec.template.spec.containers[trainer] is 24Gi: raise resources.limits.memory or lower circuit.qubits"
     )
 
@@ -47,13 +47,13 @@ def test_a_trainer_needs_memory_beside_its_states() -> None:
 def test_a_limit_below_that_of_the_trainer_alone_is_refused_for_any_circuit() -> None:
     ours = {"image": "qtj-trainer", "resources": {"limits": {"memory": "256Mi"}}}
 
-    assert "4 qubits need at least 417 MiB per replica" in sentence(circuit={"qubits": 4}, template=template(**ours))
+    assert "4 qubits need at least 427 MiB per replica" in sentence(circuit={"qubits": 4}, template=template(**ours))
 
 
 def test_a_replica_that_trains_alone_needs_no_memory_for_peers() -> None:
     ours = template(image="qtj-trainer", resources={"limits": {"memory": "360Mi"}})
 
-    assert "4 qubits need at least 372 MiB per replica" in sentence(circuit={"qubits": 4}, template=ours, workers=1)
+    assert "4 qubits need at least 382 MiB per replica" in sentence(circuit={"qubits": 4}, template=ours, workers=1)
 
 
 def test_inference_needs_less_memory_than_training() -> None:

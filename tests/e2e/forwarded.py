@@ -1,6 +1,5 @@
 """`qtj tensorboard JOB` of a job on the cluster."""
 
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -31,4 +30,4 @@ def forwarded(job: str, namespace: str) -> Iterator[str]:
         try:
             yield f"http://127.0.0.1:{port}/"
         finally:
-            process.send_signal(signal.SIGINT)
+            process.terminate()  # not SIGINT, which is ignored if these tests run in the background of a shell

@@ -90,7 +90,7 @@ def test_a_training_that_cannot_fit_is_refused_by_the_limit_of_its_group() -> No
         ended = peak("--qubits=4", group=group)
 
     assert ended.code == 1
-    assert "this training needs at least 372" in ended.errors
+    assert "this training needs at least 382" in ended.errors
     assert "and 300 MiB are available: raise resources.limits.memory or lower" in ended.errors
 
 

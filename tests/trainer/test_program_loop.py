@@ -14,7 +14,7 @@ from tests.trainer.processes import free_ports, tf_configs
 def test_a_loop_stores_weights_by_name_progress_and_a_termination_message(job: Folder) -> None:
     log = job.path / "progress.jsonl"
     ended = job.run(QTJ_PROGRESS_LOG=str(log))
-    again = job.run("sys.exit(9)")
+    again = job.run("sys.exit(9)", QTJ_PROGRESS_LOG=str(log))
     [weights] = job.path.glob("artifacts/weights/*.npz")
     arrays = arrays_from_bytes(weights.read_bytes())
 

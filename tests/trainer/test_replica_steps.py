@@ -54,7 +54,8 @@ def test_the_leader_of_a_finished_job_reports_it_again_and_removes_what_is_left(
     save(leader.store, 1, 2)
 
     assert leader.finished() == result
-    assert contract.TerminationMessage.parse(message.read_text()) == result.message()
+    report = leader.store.uri("reports/uid-1.html")
+    assert contract.TerminationMessage.parse(message.read_text()) == result.message(report)
     assert leader.store.list(FOLDER) == []
 
 

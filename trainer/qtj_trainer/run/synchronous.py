@@ -78,9 +78,9 @@ class Synchronous(Loop):
 
         def step(index: tf.Tensor, reports: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
             report = self._local(self._strategy.run(self._train, args=(next(training),)))[0]
-            return index + 1, reports.write(index, report)
+            return index + 1, reports.write(index, tf.cast(report, tf.float64))
 
-        reports = tf.TensorArray(tf.float32, size=count)
+        reports = tf.TensorArray(tf.float64, size=count)
         return tf.while_loop(lambda index, _: index < count, step, (0, reports), parallel_iterations=1)[1].stack()
 
     def _score_all(self) -> Iterator[tuple[Numbers, dict[str, Numbers]]]:

@@ -48,7 +48,7 @@ def test_the_plan_names_objects_and_memory() -> None:
     answer = qtj("plan", str(EXAMPLE), "--set", "spec.circuit.qubits=23", "--no-calibrate")
 
     assert "Pods       qcnn-worker-0, qcnn-worker-1" in answer.output
-    assert "at least 609 MiB per replica for 23 qubits (3 states of 64 MiB, and 417 MiB for" in answer.output
+    assert "at least 619 MiB per replica for 23 qubits (3 states of 64 MiB, and 427 MiB for" in answer.output
     assert "the limit is 2Gi" in answer.output
 
 

@@ -17,7 +17,7 @@ from typing import IO
 
 from qtj.local.http import get
 from qtj.local.launch import request
-from qtj.local.supervisors import COMMAND
+from qtj.local.supervisors import start_supervisor
 from qtj.terminal.errors import InputError
 from qtj.terminal.streams import print_stdout
 
@@ -63,9 +63,7 @@ def _started(command: Sequence[str], output: IO[str]) -> Iterator[subprocess.Pop
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:
-            process = subprocess.Popen(  # noqa: S603
-                COMMAND, stdin=theirs.fileno(), stdout=output, stderr=output, start_new_session=True
-            )
+            process = start_supervisor(theirs, output.fileno())
         with process:
             with suppress(OSError):  # the supervisor has ended, which is noticed
                 ours.sendall(request("", str(Path.cwd()), command, os.environ))

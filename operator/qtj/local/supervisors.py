@@ -24,13 +24,26 @@ from pathlib import Path
 
 from qtj.local import launch
 
-__all__ = ["COMMAND", "Supervisors"]
+__all__ = ["Supervisors", "start_supervisor"]
 
-COMMAND = (sys.executable, "-I", "-S", str(Path(launch.__file__)))
-"""What starts a supervisor."""
-
+_COMMAND = (sys.executable, "-I", "-S", str(Path(launch.__file__)))
 _PERIOD_SECONDS = 0.01
 _MARK = "QTJ_RUN"
+
+
+def start_supervisor(control: socket.socket, output: int) -> subprocess.Popen[bytes]:
+    """Starts a supervisor.
+
+    Args:
+        control: Its end of the socket over which it gets its request. It kills its program when the other end closes.
+        output: The descriptor to which its program writes.
+
+    Raises:
+        OSError: This machine lacks the resources for it.
+    """
+    return subprocess.Popen(  # noqa: S603
+        _COMMAND, stdin=control.fileno(), stdout=output, stderr=output, start_new_session=True
+    )
 
 
 class Supervisors:
@@ -48,18 +61,8 @@ class Supervisors:
         self._sessions: dict[int, int] = {}
 
     def start(self, control: socket.socket, output: int) -> subprocess.Popen[bytes]:
-        """Starts a supervisor.
-
-        Args:
-            control: Its end of the socket over which it gets its request.
-            output: The descriptor to which its program writes.
-
-        Raises:
-            OSError: This machine lacks the resources for it.
-        """
-        supervisor = subprocess.Popen(  # noqa: S603
-            COMMAND, stdin=control.fileno(), stdout=output, stderr=output, start_new_session=True
-        )
+        """Starts a supervisor, see `start_supervisor`."""
+        supervisor = start_supervisor(control, output)
         self._started.add(supervisor.pid)
         return supervisor
 

@@ -1,5 +1,7 @@
 """A job on a cluster, to profile it."""
 
+from http import HTTPStatus
+
 from qtj.cluster.forward import ask_pod
 from qtj.cluster.jobs import job_named
 from qtj.local.http import Answer
@@ -10,8 +12,6 @@ from qtj_operator.cluster.api import ApiClient
 from qtj_operator.controller.client import ApiError, Object
 
 __all__ = ["ClusterTarget"]
-
-_FORBIDDEN = 403
 
 
 class ClusterTarget:
@@ -50,6 +50,6 @@ class ClusterTarget:
                 body=body,
             )
         except ApiError as error:
-            if error.code == _FORBIDDEN:
+            if error.code == HTTPStatus.FORBIDDEN:
                 raise  # it says which right is missing
             raise NoAnswerError(str(error)) from None

@@ -14,9 +14,7 @@ TensorFlow's writer cannot write to an emulated bucket. So it writes to a local 
 there, because nothing can be appended to an object in a bucket.
 """
 
-import logging
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -26,8 +24,8 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from qtj_trainer.errors import TrainerError
 from qtj_trainer.run.board_files import start_again
+from qtj_trainer.run.copies import Copies
 from qtj_trainer.run.introduction import Introduction, write_introduction, write_success
 from qtj_trainer.run.position import Epoch
 from qtj_trainer.run.step_report import Measured
@@ -38,13 +36,8 @@ __all__ = ["Board"]
 _COUNTED = 100_000
 """Values in a histogram, at most; of more values, a regular sample. A layer of VGG16 has two million: one second."""
 
-_PAUSE = 10.0
-"""Seconds from one copy to the next."""
-
 _RUN = ""
 """The folder of the run itself, in which TensorBoard looks for its options."""
-
-log = logging.getLogger("qtj_trainer")
 
 
 class Board:
@@ -56,7 +49,7 @@ class Board:
         self._attempt = attempt
         self._writers: dict[str, Any] = {}
         self._has_introduction = False
-        self._next = 0.0
+        self._copies = Copies(self._store_all, "the curves of the last epochs are not stored for TensorBoard")
 
     def __enter__(self) -> Self:
         self._local = tempfile.TemporaryDirectory(prefix="qtj-board-")
@@ -68,7 +61,7 @@ class Board:
         if self._has_introduction and problem is None:
             with self._writer(_RUN, 0).as_default(0):
                 write_success()
-        self._copy()
+        self._copies.copy()
         for writer in self._writers.values():
             writer.close()
         self._local.cleanup()
@@ -110,8 +103,7 @@ class Board:
         """Adds a point to each of the curves of a part, at an optimizer step."""
         with self._writer(part, step).as_default(step):
             _draw(curves)
-        if time.monotonic() > self._next:
-            self._copy()
+        self._copies.grown()
 
     def _writer(self, part: str, first_step: int) -> Any:  # noqa: ANN401  TensorFlow's writers carry no types
         """Returns the writer of a part, whose first point in this attempt is at a step or later."""
@@ -122,17 +114,12 @@ class Board:
             self._writers[part] = tf.summary.create_file_writer(str(folder))
         return self._writers[part]
 
-    def _copy(self) -> None:
-        """Copies all files to the artifacts. Training continues if that fails."""
+    def _store_all(self) -> None:
         for writer in self._writers.values():
             writer.flush()
-        try:
-            for file in sorted(Path(self._local.name).rglob("events.*")):
-                name = file.relative_to(self._local.name).as_posix()
-                self._store.write(f"{self._folder}/{name}", file.read_bytes())
-        except TrainerError as problem:
-            log.warning("the curves of the last epochs are not stored for TensorBoard: %s", problem)
-        self._next = time.monotonic() + _PAUSE
+        for file in sorted(Path(self._local.name).rglob("events.*")):
+            name = file.relative_to(self._local.name).as_posix()
+            self._store.write(f"{self._folder}/{name}", file.read_bytes())
 
 
 def _training_curves(epoch: Epoch) -> dict[str, float | None]:

@@ -30,7 +30,7 @@ from qtj_trainer.workloads.options import Options
 
 __all__ = ["Boundary", "Loop", "Numbers", "Report", "Scored"]
 
-Numbers = NDArray[np.float32]
+Numbers = NDArray[np.floating[Any]]
 
 Report = Numbers
 """The numbers of one step: the loss, each score, then mean and variance of each variable's gradient."""

@@ -5,7 +5,6 @@ messages and record format, whose import takes 0.2 seconds.
 """
 
 import io
-import logging
 import math
 import os
 import platform
@@ -13,19 +12,14 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from qtj_trainer.errors import TrainerError
+from qtj_trainer.run.copies import Copies
 from qtj_trainer.run.position import Epoch
 from qtj_trainer.storage import Store
 
 __all__ = ["ProgramBoard"]
 
-_PAUSE = 10.0
-"""Seconds from one copy to the next: nothing can be appended to an object in a bucket, so each copy is a whole file."""
-
 _HELD_OUT = "val_"
 """What Keras puts before the names of scores on the held-out set."""
-
-log = logging.getLogger("qtj_trainer")
 
 
 class ProgramBoard:
@@ -45,7 +39,7 @@ class ProgramBoard:
         self._name = f"events.out.tfevents.{int(time.time()):010d}.{platform.node()}.{os.getpid()}"
         self._first_step = first_step
         self._files: dict[str, io.BytesIO] = {}
-        self._next = 0.0
+        self._copies = Copies(self._store_all, "the curves of the last epochs are not stored for TensorBoard")
 
     def show(self, epoch: Epoch) -> None:
         """Adds the numbers of an epoch, at its step."""
@@ -56,17 +50,15 @@ class ProgramBoard:
             known = {name: number for name, number in numbers.items() if math.isfinite(number)}
             if known:
                 self._add(part, epoch.step, known)
-        if time.monotonic() > self._next:
-            self.flush()
+        self._copies.grown()
 
     def flush(self) -> None:
         """Stores what was added."""
-        try:
-            for part, file in self._files.items():
-                self._store.write(f"{self._folder}/{part}/{self._name}", file.getvalue())
-        except TrainerError as problem:
-            log.warning("the curves of the last epochs are not stored for TensorBoard: %s", problem)
-        self._next = time.monotonic() + _PAUSE
+        self._copies.catch_up()
+
+    def _store_all(self) -> None:
+        for part, file in self._files.items():
+            self._store.write(f"{self._folder}/{part}/{self._name}", file.getvalue())
 
     def _add(self, part: str, step: int, numbers: Mapping[str, float]) -> None:
         from tensorboard.compat.proto.event_pb2 import SessionLog  # noqa: PLC0415  only in the leader

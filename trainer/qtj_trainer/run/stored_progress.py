@@ -5,20 +5,17 @@ they are in the folder of the run already, and nothing is stored here.
 """
 
 import logging
-import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import qtj_contract as contract
 from qtj_contract.progress_log import progress_line
 from qtj_trainer.errors import TrainerError
+from qtj_trainer.run.copies import Copies
 from qtj_trainer.run.run_name import run_name
 from qtj_trainer.storage import MissingObjectError, Store
 
 __all__ = ["StoredProgress", "has_report", "report_path"]
-
-_PAUSE = 10.0
-"""Seconds from one copy to the next: nothing can be appended to an object in a bucket, so each copy has all epochs."""
 
 log = logging.getLogger("qtj_trainer")
 
@@ -41,7 +38,7 @@ class StoredProgress:
         self._name = report_path(environment, ".jsonl") if has_report(environment) else ""
         self._attempt = attempt
         self._text = ""
-        self._next = 0.0
+        self._copies = Copies(self._write, "the last epochs are not stored for the report")
 
     def begin(self) -> None:
         """Continues the record of earlier attempts with the start of this one."""
@@ -58,18 +55,11 @@ class StoredProgress:
         if not self._name:
             return
         self._text += progress_line(progress, self._attempt, datetime.now(UTC))
-        if time.monotonic() > self._next:
-            self.flush()
+        self._copies.grown()
 
     def flush(self) -> None:
         """Stores what was added."""
-        if not self._text:
-            return
-        try:
-            self._store.write(self._name, self._text.encode())
-        except TrainerError as problem:
-            log.warning("the last epochs are not stored for the report: %s", problem)
-        self._next = time.monotonic() + _PAUSE
+        self._copies.catch_up()
 
     def read(self) -> str:
         """Returns the stored lines; empty if there are none.
@@ -81,3 +71,6 @@ class StoredProgress:
             return self._store.read(self._name).decode(errors="replace")
         except MissingObjectError:
             return ""
+
+    def _write(self) -> None:
+        self._store.write(self._name, self._text.encode())

@@ -74,19 +74,7 @@ class NoisyPQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
         self._settings = {"shots": shots, "trajectories": trajectories, "seed": seed}
         self._estimator, self._is_random = _estimator(self._specification, shots, trajectories)
         self.input_spec = tf_keras.layers.InputSpec(ndim=2, axes={-1: len(self._specification.inputs)})
-        self._angles = self.add_weight(
-            name="angles",
-            shape=(len(self._specification.weights),),
-            initializer=tf_keras.initializers.RandomUniform(0, 2 * pi, seed=seed),  # as in PQC
-        )
-        self._calls = self.add_weight(
-            name="calls",
-            shape=(),
-            dtype=tf.int64,
-            initializer="zeros",
-            trainable=False,
-            aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
-        )
+        self._add_variables(seed)
 
     @property
     def specification(self) -> Specification:
@@ -130,6 +118,21 @@ class NoisyPQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
         """Makes a layer from what `get_config` returned."""
         specification = Specification.from_config(config)
         return cls(**{**config, **specification._asdict()})
+
+    def _add_variables(self, seed: int) -> None:
+        self._angles = self.add_weight(
+            name="angles",
+            shape=(len(self._specification.weights),),
+            initializer=tf_keras.initializers.RandomUniform(0, 2 * pi, seed=seed),  # as in PQC
+        )
+        self._calls = self.add_weight(
+            name="calls",
+            shape=(),
+            dtype=tf.int64,
+            initializer="zeros",
+            trainable=False,
+            aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
+        )
 
 
 def _count(name: str, value: object) -> int | None:

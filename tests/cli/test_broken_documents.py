@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from qtj.files.yaml_reader import documents_of, value_of
+from tests.cli.good_job import GOOD
 from tests.cli.qtj import qtj
 from tests.cli.test_several_jobs import OTHER
-from tests.cli.test_validate import GOOD
 from tests.cli.test_yaml import refusal
 
 WRONG = GOOD.replace("qubits: 8", "qubits: 1")

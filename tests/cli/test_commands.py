@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.good_job import GOOD
 from tests.cli.qtj import qtj
-from tests.cli.test_validate import GOOD
 
 
 def test_the_version_is_told() -> None:

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from qtj.terminal.output_format import OutputFormat, formatted
+from tests.cli.good_job import GOOD
 from tests.cli.qtj import qtj
-from tests.cli.test_validate import GOOD
 
 JOB: dict[str, Any] = {"apiVersion": "x.dev/v1", "kind": "Job", "metadata": {"name": "a"}}
 POD: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "b"}}

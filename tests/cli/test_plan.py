@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.good_job import GOOD, INFERENCE
 from tests.cli.qtj import qtj
-from tests.cli.test_validate import GOOD, INFERENCE
 
 
 @pytest.mark.parametrize(

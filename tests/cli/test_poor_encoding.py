@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.good_job import GOOD
 from tests.cli.test_readers_gone import SOURCES
 from tests.cli.test_report import Left
-from tests.cli.test_validate import GOOD
 from tests.local.laptop import QTJ
 
 LATIN = {"PYTHONIOENCODING": "latin-1"}

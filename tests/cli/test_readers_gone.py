@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_validate import GOOD
+from tests.cli.good_job import GOOD
 from tests.local.laptop import QTJ, REPOSITORY
 
 SOURCES = os.pathsep.join(str(REPOSITORY / source) for source in ("operator", "trainer"))

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.cli.good_job import GOOD
 from tests.cli.qtj import qtj
-from tests.cli.test_validate import GOOD
 
 
 def rendered(*settings: str) -> list[dict[str, Any]]:

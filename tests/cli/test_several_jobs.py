@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.good_job import EITHER, GOOD
 from tests.cli.qtj import qtj
-from tests.cli.test_validate import EITHER, GOOD
 
 OTHER = GOOD.replace("name: qcnn", "name: other")
 

@@ -10,8 +10,8 @@ import pytest
 
 from qtj.files.yaml_reader import documents_of, value_of
 from qtj.terminal.errors import InputError
+from tests.cli.good_job import GOOD
 from tests.cli.qtj import qtj
-from tests.cli.test_validate import GOOD
 
 NAMELESS = "a field has a name: write text before the colon, or put a value that begins with { or [ in quotes"
 QTJ = (sys.executable, "-c", "from qtj import app; app(prog_name='qtj')")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from qtj.files.yaml_reader import documents_of
 from qtj.terminal.errors import InputError
-from tests.cli.test_validate import GOOD
+from tests.cli.good_job import GOOD
 from tests.cli.test_yaml import NAMELESS, refusal
 
 NO_SPACE = "a colon without a space after it: write NAME: VALUE"

@@ -14,7 +14,7 @@ from qtj_contract.profile_request import PROFILE_PATH, ProfileSchedule, parse_re
 from qtj_contract.progress import PROGRESS_PATH, Progress, activity_in
 from qtj_contract.statevector import MAX_QUBITS, MIN_QUBITS, STATES, statevector_bytes
 from qtj_contract.termination import TERMINATION_MESSAGE_LIMIT, TERMINATION_MESSAGE_PATH, TerminationMessage, Weights
-from qtj_contract.variables import Env
+from qtj_contract.variables import SAME_SPEC_ID, Env
 
 __all__ = [
     "EXIT_RETRY",
@@ -23,6 +23,7 @@ __all__ = [
     "MOST_CAPTURES",
     "PROFILE_PATH",
     "PROGRESS_PATH",
+    "SAME_SPEC_ID",
     "STATES",
     "TERMINATION_MESSAGE_LIMIT",
     "TERMINATION_MESSAGE_PATH",

@@ -2,7 +2,10 @@
 
 from enum import StrEnum
 
-__all__ = ["Env"]
+__all__ = ["SAME_SPEC_ID", "Env"]
+
+SAME_SPEC_ID = "spec-"
+"""Begins a `QTJ_JOB_UID` that is not the uid of an object but a digest: that of a job with `reusePolicy: SameSpec`."""
 
 
 class Env(StrEnum):

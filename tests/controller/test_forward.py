@@ -1,6 +1,9 @@
 """A request to a port of a pod: what an API server, a kubelet or a program answers that is no answer."""
 
+import ssl
+import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -14,8 +17,11 @@ from qtj_operator.controller.client import ApiError
 PORT = b"\xb0\x08"
 """2224, as the kubelet writes it."""
 
+NAME = "api.lab.example"
+"""`tls-server-name` of a kubeconfig."""
+
 Ask = Callable[[], Awaitable[Answer]]
-Server = Callable[[int, Sequence[bytes]], Awaitable[Ask]]
+Server = Callable[..., Awaitable[Ask]]
 
 
 @pytest.fixture
@@ -24,7 +30,7 @@ async def server() -> AsyncIterator[Server]:
     runners: list[web.AppRunner] = []
     transports: list[kubernetes.ApiClient] = []
 
-    async def started(status: int, messages: Sequence[bytes]) -> Ask:
+    async def started(status: int, messages: Sequence[bytes], named: tuple[Path, Path] | None = None) -> Ask:
         async def forward(request: web.Request) -> web.StreamResponse:
             if status:
                 return web.Response(status=status)
@@ -39,8 +45,8 @@ async def server() -> AsyncIterator[Server]:
         app.router.add_get("/version", _version)
         runners.append(web.AppRunner(app))
         await runners[-1].setup()
-        await web.TCPSite(runners[-1], "127.0.0.1", 0).start()
-        transports.append(_transport(runners[-1].addresses[0][1]))
+        await web.TCPSite(runners[-1], "127.0.0.1", 0, ssl_context=_tls(*named) if named else None).start()
+        transports.append(_transport(runners[-1].addresses[0][1], named))
         await get_json(transports[-1], "/version", {})
         return lambda: ask_pod(transports[-1], "lab", "qcnn-worker-0", port=2224, method="GET", path="/profile")
 
@@ -55,10 +61,26 @@ async def _version(_request: web.Request) -> web.Response:
     return web.json_response({})
 
 
-def _transport(port: int) -> kubernetes.ApiClient:
-    settings = kubernetes.Configuration()
-    settings.host = f"http://127.0.0.1:{port}"
+def _transport(port: int, named: tuple[Path, Path] | None) -> kubernetes.ApiClient:
+    settings = kubernetes.Configuration(host=f"{'https' if named else 'http'}://127.0.0.1:{port}")
+    if named:
+        settings.ssl_ca_cert, settings.tls_server_name = str(named[0]), NAME
     return kubernetes.ApiClient(settings)
+
+
+def _tls(certificate: Path, key: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    return context
+
+
+def _certificate(folder: Path) -> tuple[Path, Path]:
+    """Makes the certificate of a server that is reached by another address than its name; returns it, and its key."""
+    key, signed = folder / "server.key", folder / "server.crt"
+    subject = ("-subj", "/CN=server", "-addext", f"subjectAltName=DNS:{NAME}", "-days", "1")
+    command = ["openssl", "req", "-x509", "-nodes", "-newkey", "rsa:2048", *subject, "-keyout", key, "-out", signed]
+    subprocess.run(command, check=True, capture_output=True)
+    return signed, key
 
 
 OPEN = (b"\0" + PORT, b"\1" + PORT)
@@ -75,6 +97,12 @@ async def test_an_answer_without_a_length_ends_with_the_connection(server: Serve
     ask = await server(0, (*OPEN, b"\0HTTP/1.0 409 Conflict\r\n\r\nno"))
 
     assert await ask() == Answer(409, b"no")
+
+
+async def test_a_server_is_known_by_the_name_in_the_kubeconfig(server: Server, tmp_path: Path) -> None:
+    ask = await server(0, (*OPEN, b"\0HTTP/1.0 200 OK\r\n\r\nyes"), _certificate(tmp_path))
+
+    assert await ask() == Answer(200, b"yes")
 
 
 @pytest.mark.parametrize(

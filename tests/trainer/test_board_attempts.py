@@ -34,6 +34,7 @@ def draw_two_attempts(folder: Path) -> None:
     [
         ({"QTJ_JOB": "qcnn", "QTJ_JOB_UID": "0b2f6c1e-9d1c-4b7e", "QTJ_ATTEMPT": "3"}, "qcnn-0b2f6c1e"),
         ({"QTJ_JOB_UID": "uid-1"}, "uid-1"),
+        ({"QTJ_JOB": "qcnn", "QTJ_JOB_UID": "spec-3fa9c0d1e2b3a4f5"}, "qcnn-3fa9c0d1"),
     ],
 )
 def test_a_run_has_the_name_of_its_job_in_each_attempt(environment: dict[str, str], name: str) -> None:

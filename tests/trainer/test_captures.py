@@ -1,6 +1,7 @@
 """Profiles that a training takes of itself, in one process."""
 
 import json
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,18 @@ def test_a_trace_that_is_running_already_ends_no_training(replica: Replica, tmp_
     [error] = errors(replica)
     assert error.startswith("worker-0: TensorFlow's profiler: ")
     assert states(replica) == {"step-2": "Failed"}
+
+
+def test_a_disk_without_room_for_a_trace_ends_no_training(
+    replica: Replica, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
+
+    train(replica, [Capture(step=2, steps=1)], steps=4)
+
+    assert states(replica) == {"step-2": "Failed"}
+    assert errors(replica)[0].startswith("worker-0: a profile needs a temporary folder (Not a directory): make room")
 
 
 def test_a_profile_that_cannot_be_stored_ends_no_training(replica: Replica, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The report of a job on a cluster, which the trainer stores among the artifacts."""
 
 import json
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from tests.trainer.test_result_stored import SHA256, record
 
 JOB = {"QTJ_JOB": "toy", "QTJ_JOB_UID": "0123456789", "QTJ_IMAGE": "ours:1"}
 INFERENCE = {**JOB, "QTJ_WEIGHTS_URI": "file:///w.h5"}
-PAGE = "reports/toy-01234567.html"
+RUN = "toy-01234567"
+PAGE = f"reports/{RUN}.html"
 
 
 def weights(folder: Path) -> contract.Weights:
@@ -33,6 +35,15 @@ def trained(store: Store, *attempts: int) -> None:
         for epoch in (2 * number + 1, 2 * number + 2):
             progress.add(contract.Progress(epoch=epoch, epochs=4, loss=1 / epoch))
         progress.flush()
+
+
+def attempts_in(store: Store) -> list[tuple[int, list[int]]]:
+    """The epochs of each attempt that are stored, by its number."""
+    found: dict[int, list[int]] = {}
+    for line in store.read(f"reports/{RUN}.jsonl").decode().splitlines():
+        with suppress(ValueError):
+            found.setdefault(json.loads(line)["attempt"], []).append(json.loads(line)["epoch"])
+    return list(found.items())
 
 
 def page(folder: Path) -> Page:
@@ -130,6 +141,26 @@ def test_a_workload_of_a_job_has_all_its_epochs_on_its_page(trainer: Trainer, tm
     assert "epoch 2 of 2" in shown.cards[0]
     assert "batch_size20" in shown.section("Options of linear-regression")
     assert "tensorflow" in shown.section("Versions")
+
+
+def test_a_job_that_is_created_again_has_all_its_epochs_on_its_page(store: Store, tmp_path: Path) -> None:
+    """With `reusePolicy: SameSpec` it continues the record of the job before, and counts its attempts from 1 again."""
+    trained(store, 1, 2, 1)
+
+    store_report(JOB, store, weights(tmp_path), {})
+
+    shown = page(tmp_path)
+    assert shown.cards[0] == "Training loss0.1667epoch 6 of 4"
+    assert [row[0] for row in attempts_in(store)] == [1, 2, 3]
+    assert "5 to 6the weights are stored" in shown.section("Attempts")
+
+
+def test_a_record_whose_end_is_damaged_loses_no_later_epoch(store: Store) -> None:
+    store.write(f"reports/{RUN}.jsonl", b'{"attempt": 1, "epoch"')
+
+    trained(store, 2)
+
+    assert attempts_in(store) == [(2, [0, 1, 2])]
 
 
 def test_an_attempt_that_was_stopped_leaves_its_epochs_to_the_next(job: Folder) -> None:

@@ -1,5 +1,6 @@
 """Progress over HTTP."""
 
+import socket
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -11,10 +12,11 @@ from qtj_contract.progress_log import EpochRecord, read_progress
 from qtj_trainer.errors import UserError
 from qtj_trainer.run.progress_log import log_progress
 from qtj_trainer.run.telemetry import Telemetry, check_free, port_from
+from tests.missing import skip_or_fail
 
 
-def get(port: int, path: str) -> str:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+def get(port: int, path: str, host: str = "127.0.0.1") -> str:
+    with urllib.request.urlopen(f"http://{host}:{port}{path}", timeout=5) as answer:
         return str(answer.read(), "utf-8")
 
 
@@ -26,6 +28,28 @@ def test_progress_is_served_as_the_operator_reads_it() -> None:
     telemetry.progress = halfway
 
     assert contract.Progress.parse(get(port, contract.PROGRESS_PATH)) == halfway
+
+
+@pytest.fixture
+def _with_ipv6() -> None:
+    if not socket.has_dualstack_ipv6():
+        skip_or_fail("this machine has no IPv6")
+
+
+@pytest.mark.usefixtures("_with_ipv6")
+def test_a_cluster_with_ipv6_alone_reads_the_progress_too() -> None:
+    port = Telemetry(contract.Progress(epoch=3)).serve(0)
+
+    assert contract.Progress.parse(get(port, contract.PROGRESS_PATH, "[::1]")) == contract.Progress(epoch=3)
+
+
+@pytest.mark.usefixtures("_with_ipv6")
+def test_a_port_that_is_taken_with_ipv6_alone_is_not_free() -> None:
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as taken:
+        port = taken.getsockname()[1]
+
+        with pytest.raises(UserError, match=f"port {port} .*set QTJ_PROFILER_PORT"):
+            check_free(port, contract.Env.PROFILER_PORT)
 
 
 def test_what_the_program_does_is_served_beside_the_progress_until_it_trains() -> None:

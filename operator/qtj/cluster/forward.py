@@ -72,7 +72,14 @@ async def _forwarded(transport: kubernetes.ApiClient, where: str, request: bytes
     headers: dict[str, str] = {}
     await transport.update_params_for_auth(headers, [], ["BearerToken"], url, "GET", None)
     session = cast("aiohttp.ClientSession", rest.pool_manager)
-    connecting = session.ws_connect(url, protocols=(_PROTOCOL,), headers=headers, proxy=rest.proxy)
+    connecting = session.ws_connect(
+        url,
+        protocols=(_PROTOCOL,),
+        headers=headers,
+        server_hostname=transport.configuration.tls_server_name,
+        proxy=rest.proxy,
+        proxy_headers=rest.proxy_headers,
+    )
     async with connecting as connection:
         await connection.send_bytes(bytes([_DATA]) + request)
         return await _received(connection)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
+from qtj_contract import SAME_SPEC_ID
 from qtj_operator.api.artifacts import ReusePolicy
 from qtj_operator.api.conditions import ConditionType, is_over, is_true
 from qtj_operator.api.defaults import GRPC_PORT, METRICS_PORT, PROFILER_PORT
@@ -250,7 +251,7 @@ def training_id(namespace: str, name: str, digest: str) -> str:
     Stored results are found by it: it must stay the same in later versions.
     """
     same = f"{namespace}/{name}/{digest}"
-    return f"spec-{hashlib.sha256(same.encode()).hexdigest()[:_ID_DIGITS]}"
+    return f"{SAME_SPEC_ID}{hashlib.sha256(same.encode()).hexdigest()[:_ID_DIGITS]}"
 
 
 def is_managed_elsewhere(raw: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from kubernetes.aio import client as kubernetes
 from kubernetes.aio import config
 
 from qtj_operator.cluster.api import ApiClient
+from qtj_operator.cluster.renewal import Renewal
 from qtj_operator.controller.client import ApiError
 from qtj_operator.controller.metrics import Metrics
 
@@ -27,7 +28,7 @@ async def connect(metrics: Metrics) -> ApiClient:
         if "KUBECONFIG" not in os.environ and "KUBERNETES_SERVICE_HOST" in os.environ:
             config.load_incluster_config(client_configuration=settings)
         else:
-            await config.load_kube_config(client_configuration=settings)
+            settings.refresh_api_key_hook = Renewal(await config.load_kube_config(client_configuration=settings))
     except (config.ConfigException, yaml.YAMLError, OSError) as error:
         raise ApiError(0, "NoCluster", f"no cluster can be reached: {_why_not(error)}") from None
     return ApiClient(transport(settings), metrics)

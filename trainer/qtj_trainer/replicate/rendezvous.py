@@ -27,6 +27,7 @@ from socketserver import StreamRequestHandler, ThreadingTCPServer
 from threading import Event, Thread
 
 from qtj_trainer.errors import TryAgainError, UserError, cause_of
+from qtj_trainer.listening import listening
 from qtj_trainer.replicate.cluster import Cluster, Member
 from qtj_trainer.replicate.terms import Terms, difference
 
@@ -231,6 +232,4 @@ class _Server(ThreadingTCPServer):
     def __init__(self, port: int, handler: type[StreamRequestHandler]) -> None:
         super().__init__(("", port), handler, bind_and_activate=False)
         self.socket.close()
-        both = socket.has_dualstack_ipv6()
-        family = socket.AF_INET6 if both else socket.AF_INET
-        self.socket = socket.create_server(("", port), family=family, dualstack_ipv6=both)
+        self.socket = listening(port)

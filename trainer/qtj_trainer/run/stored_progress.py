@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import qtj_contract as contract
-from qtj_contract.progress_log import progress_line
+from qtj_contract.progress_log import moments_of_attempts, progress_line
 from qtj_trainer.errors import TrainerError
 from qtj_trainer.run.copies import Copies
 from qtj_trainer.run.run_name import run_name
@@ -48,6 +48,10 @@ class StoredProgress:
             self._text = self.read()
         except TrainerError as problem:
             log.warning("the report will lack earlier epochs: %s", problem)
+        if self._text and not self._text.endswith("\n"):
+            self._text += "\n"  # a damaged line must not take the next one with it
+        # With `reusePolicy: SameSpec`, a job that is created again counts its attempts from 1.
+        self._attempt = max([self._attempt, *(number + 1 for number in moments_of_attempts(self._text))])
         self.add(contract.Progress(epoch=0))
 
     def add(self, progress: contract.Progress) -> None:

@@ -4,7 +4,6 @@ Requests for profiles arrive here too, at ``/profile``: see `qtj_trainer.run.pro
 """
 
 import json
-import socket
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -18,6 +17,7 @@ from prometheus_client.registry import Collector
 
 import qtj_contract as contract
 from qtj_trainer.errors import UserError, cause_of
+from qtj_trainer.listening import listening
 from qtj_trainer.run.profile_endpoint import answer_profile
 
 if TYPE_CHECKING:
@@ -128,13 +128,20 @@ def port_from(environment: Mapping[str, str], name: contract.Env) -> int | None:
 def check_free(port: int, name: contract.Env) -> None:
     """Raises UserError if a port is in use. A server that only logs this needs the check."""
     try:
-        socket.create_server(("", port)).close()
+        listening(port).close()
     except OSError as problem:
         raise UserError(f"cannot listen on port {port} ({cause_of(problem)}): set {name} to a free one") from problem
 
 
 class _Server(ThreadingMixIn, WSGIServer):
     daemon_threads = True
+
+    def server_bind(self) -> None:
+        """Listens, and asks no name server for the name of this machine, which nobody needs here."""
+        self.socket.close()
+        self.socket = listening(int(self.server_address[1]))
+        self.server_name, self.server_port = "", self.socket.getsockname()[1]
+        self.setup_environ()
 
 
 class _QuietHandler(WSGIRequestHandler):

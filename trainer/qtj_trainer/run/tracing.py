@@ -4,6 +4,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from qtj_trainer.errors import cause_of
 from qtj_trainer.tracer import has_safe_traces
 
 __all__ = ["Trace", "TraceError"]
@@ -23,14 +24,14 @@ class Trace:
             exchanges: Whether the process exchanges tensors with others, by which a trace can end it; see `tracer`.
 
         Raises:
-            TraceError: If the process cannot be traced, or another trace of it is running.
+            TraceError: If the process cannot be traced, another trace of it is running, or the disk is full.
         """
         if obstacle := _obstacle(exchanges=exchanges):
             raise TraceError(obstacle)
         import tensorflow as tf  # noqa: PLC0415
 
         self._profiler = tf.profiler.experimental
-        self._folder = tempfile.TemporaryDirectory(prefix="qtj-capture-")
+        self._folder = _temporary_folder()
         try:
             self._profiler.start(self._folder.name)
         except Exception as problem:
@@ -56,6 +57,14 @@ class Trace:
         """Ends it without a profile."""
         self._profiler.stop(save=False)
         self._folder.cleanup()
+
+
+def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="qtj-capture-", ignore_cleanup_errors=True)
+    except OSError as problem:
+        why = f"a profile needs a temporary folder ({cause_of(problem)})"
+        raise TraceError(f"{why}: make room, or set TMPDIR to a folder this process may write to") from problem
 
 
 def _obstacle(*, exchanges: bool) -> str:

@@ -1,7 +1,8 @@
 """A job that is valid, as its author writes it, into which tests put mistakes."""
 
-__all__ = ["GOOD", "INFERENCE"]
+__all__ = ["EITHER", "GOOD", "INFERENCE"]
 
+EITHER = "quantumtraining.dev/v1beta1 or quantumtraining.dev/v1alpha1"
 GOOD = """\
 apiVersion: quantumtraining.dev/v1beta1
 kind: QuantumTrainingJob

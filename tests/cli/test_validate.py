@@ -5,11 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.good_job import GOOD
+from tests.cli.good_job import EITHER, GOOD
 from tests.cli.qtj import qtj
 from tests.jobs import job_object
-
-EITHER = "quantumtraining.dev/v1beta1 or quantumtraining.dev/v1alpha1"
 
 
 def test_a_good_file_is_valid(folder: Path) -> None:

@@ -2,7 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-from qtj.report.stages import Moment, attempts_of, stages_of
+import pytest
+
+from qtj.report.stages import Moment, attempts_of, moments_of, stages_of
 from qtj_contract.report.content import Attempt, Stage
 from qtj_operator.api.conditions import Reason
 
@@ -15,6 +17,16 @@ def at(seconds: int) -> datetime:
 
 def happened(*moments: tuple[int, str, str]) -> list[Moment]:
     return [Moment(at(seconds), reason, message) for seconds, reason, message in moments]
+
+
+@pytest.mark.parametrize("field", ["reason", "message", "firstTimestamp"])
+def test_an_event_of_another_program_may_lack_a_field(field: str) -> None:
+    """The API server asks only for the object that an event is about."""
+    whole = {"firstTimestamp": START.isoformat(), "reason": Reason.RESTARTING, "message": "a peer was lost"}
+
+    moments = moments_of([{name: value for name, value in whole.items() if name != field}, whole], ())
+
+    assert moments == happened((0, Reason.RESTARTING, "a peer was lost"))
 
 
 def test_a_run_of_which_nothing_is_recorded_has_no_stages() -> None:

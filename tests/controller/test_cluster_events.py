@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from qtj.monitor.show import _new
 from tests.controller.cluster_jobs import Place, rest_of
 
 LATER = "2100-01-01T12:00:00Z"
@@ -59,6 +60,14 @@ def test_an_event_of_the_newer_api_has_a_time_and_a_count(place: Place) -> None:
     place.event("QuantumTrainingJob", "qcnn", uid, reportingInstance="one", **newer)
 
     assert place.qtj("events", "qcnn").stdout.splitlines()[1].startswith("0s (x7)      Normal   Restarting")
+
+
+def test_an_event_of_the_newer_api_that_happens_again_is_followed() -> None:
+    """The scheduler writes such ones for a pod that finds no node."""
+    known: set[str] = set()
+    looks = [{"metadata": {"name": "a"}, "series": {"count": count}} for count in (2, 2, 3)]
+
+    assert [list(_new([event], known)) for event in looks] == [[looks[0]], [], [looks[2]]]
 
 
 def test_programs_read_a_list_of_events(place: Place) -> None:

@@ -78,7 +78,8 @@ def _certificate(folder: Path) -> tuple[Path, Path]:
     """Makes the certificate of a server that is reached by another address than its name; returns it, and its key."""
     key, signed = folder / "server.key", folder / "server.crt"
     subject = ("-subj", "/CN=server", "-addext", f"subjectAltName=DNS:{NAME}", "-days", "1")
-    command = ["openssl", "req", "-x509", "-nodes", "-newkey", "rsa:2048", *subject, "-keyout", key, "-out", signed]
+    files = ("-keyout", str(key), "-out", str(signed))
+    command = ["openssl", "req", "-x509", "-nodes", "-newkey", "rsa:2048", *subject, *files]
     subprocess.run(command, check=True, capture_output=True)
     return signed, key
 

@@ -11,7 +11,7 @@ import qtj_contract as contract
 from qtj_contract.predictions import Predictions
 from qtj_trainer.run.report import store_report, stored_report
 from qtj_trainer.run.stored_progress import StoredProgress
-from qtj_trainer.storage import Store
+from qtj_trainer.storage import Store, open_store
 from tests.cli.html_page import Page
 from tests.trainer.loops import Folder
 from tests.trainer.processes import Trainer
@@ -78,6 +78,19 @@ def test_inference_adds_its_metrics_and_predictions_to_the_page(store: Store, tm
     assert shown.cards[:2] == ["Training loss0.5epoch 2 of 4", "mse0.125inference"]
     assert "2 of 2 held-out examples are in the right class" in shown.section("Predictions")
     assert not shown.references + shown.mistakes
+
+
+def test_artifacts_in_a_folder_with_the_suffix_of_weights_have_a_whole_page(tmp_path: Path) -> None:
+    folder = tmp_path / "models.h5s"
+    store = open_store(str(folder))
+    trained(store, 1)
+    record(folder).store(store, "weights/1.h5")
+    store.write("weights/1.txt", b"(0, 0): X")
+
+    store_report(JOB, store, weights(folder), {})
+
+    assert "seed" in page(folder).section("Options of qcnn")
+    assert "(0, 0): X" in page(folder).section("Circuit")
 
 
 def test_a_page_that_cannot_be_stored_is_only_logged(

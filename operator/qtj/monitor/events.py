@@ -10,7 +10,7 @@ from qtj.runs.summary import age_text
 from qtj_operator.api.names import KIND, inference_name
 from qtj_operator.controller.client import Object
 
-__all__ = ["EVENT_HEADINGS", "event_cells", "events_about"]
+__all__ = ["EVENT_HEADINGS", "count_of", "event_cells", "events_about"]
 
 EVENT_HEADINGS = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE")
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
@@ -18,7 +18,7 @@ _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 def event_cells(event: Object, now: datetime) -> Sequence[str]:
     """Returns the row of an event, below `EVENT_HEADINGS`."""
-    about, at, count = event["involvedObject"], _time_of(event), _count(event)
+    about, at, count = event["involvedObject"], _time_of(event), count_of(event)
     age = "-" if at == _BEGINNING else age_text(now - at)
     name = f"{str(about.get('kind') or '').lower()}/{about.get('name')}".removeprefix("/")
     message = " ".join(str(event.get("message") or "").split())
@@ -70,5 +70,6 @@ def _time_of(event: Mapping[str, Any]) -> datetime:
     return _BEGINNING
 
 
-def _count(event: Mapping[str, Any]) -> int:
+def count_of(event: Mapping[str, Any]) -> int:
+    """Returns how often an event has happened."""
     return int((event.get("series") or {}).get("count") or event.get("count") or 1)

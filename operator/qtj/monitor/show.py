@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from qtj.monitor.documents import Documents, write_document
-from qtj.monitor.events import EVENT_HEADINGS, event_cells
+from qtj.monitor.events import EVENT_HEADINGS, count_of, event_cells
 from qtj.monitor.live import Screen, board_on, job_on
 from qtj.monitor.snapshot import Source
 from qtj.monitor.text import board_text, status_text
@@ -127,7 +127,7 @@ async def show_events(
 def _new(events: Sequence[Object], known: set[str]) -> Iterator[Object]:
     """Yields the events that were not known yet; one that happened again is new."""
     for event in events:
-        name = f"{_name(event)} {event.get('count')}"
+        name = f"{_name(event)} {count_of(event)}"
         if name not in known:
             known.add(name)
             yield event

@@ -110,11 +110,11 @@ def _attempts(since: datetime, moments: Sequence[Moment], end: datetime) -> Iter
 
 
 def _dated(events: Sequence[Mapping[str, Any]]) -> Iterator[Moment]:
-    """Yields the events that have a time; damaged events are left out."""
+    """Yields the events that have a time, a reason and a message: those of the operator have."""
     for event in events:
         try:
-            time = datetime.fromisoformat(event["firstTimestamp"])
+            moment = Moment(datetime.fromisoformat(event["firstTimestamp"]), event["reason"], event["message"])
         except (KeyError, TypeError, ValueError):
             continue
-        if time.tzinfo:
-            yield Moment(time, event["reason"], event["message"])
+        if moment.time.tzinfo:
+            yield moment

@@ -28,7 +28,8 @@ async def connect(metrics: Metrics) -> ApiClient:
         if "KUBECONFIG" not in os.environ and "KUBERNETES_SERVICE_HOST" in os.environ:
             config.load_incluster_config(client_configuration=settings)
         else:
-            settings.refresh_api_key_hook = Renewal(await config.load_kube_config(client_configuration=settings))
+            loader = await config.load_kube_config(client_configuration=settings)
+            settings.refresh_api_key_hook = Renewal(loader)  # type: ignore[assignment]  # declared as None alone
     except (config.ConfigException, yaml.YAMLError, OSError) as error:
         raise ApiError(0, "NoCluster", f"no cluster can be reached: {_why_not(error)}") from None
     return ApiClient(transport(settings), metrics)

@@ -78,7 +78,7 @@ def _stored(run: Run, loop: "Loop", held_out: Address, epoch: Epoch) -> contract
     )
     record.store(run.replica.store, name)
     if circuit := run.workload.drawing(run.options):
-        run.replica.store.write(name.replace(".h5", ".txt"), circuit.encode())
+        run.replica.store.write(f"{name.removesuffix('.h5')}.txt", circuit.encode())
     return contract.Weights(uri=weights.uri, sha256=weights.sha256)
 
 

@@ -86,9 +86,9 @@ def _content(
         metrics=metrics,
         measured_by="inference" if infers else "training",
         predictions=_predictions(weights.uri),
-        record=TrainingRecord.of(raw, circuit=_text(weights.uri.replace(".h5", ".txt")) if raw else ""),
+        record=TrainingRecord.of(raw, circuit=_text(f"{weights.uri.removesuffix('.h5')}.txt") if raw else ""),
         began=began,
-        seconds=(now - began).total_seconds() if began else None,
+        seconds=max(0.0, (now - began).total_seconds()) if began else None,
         attempts=attempts,
         replicas={role: len(members) for role, members in cluster.items()} if isinstance(cluster, dict) else {},
         weights_sha256=weights.sha256,
@@ -112,7 +112,7 @@ def _asked(lines: str) -> int | None:
 def _record(weights: str) -> Mapping[str, object]:
     """Returns the record beside the weights; empty for weights of a program, which have none."""
     with suppress(ValueError):
-        raw = json.loads(_text(weights.replace(".h5", ".json"))) if weights.endswith(".h5") else {}
+        raw = json.loads(_text(f"{weights.removesuffix('.h5')}.json")) if weights.endswith(".h5") else {}
         return raw if isinstance(raw, dict) else {}
     return {}
 

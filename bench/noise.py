@@ -1,8 +1,9 @@
 """`python -m bench.noise`: noisy circuits, beside TensorFlow Quantum's NoisyPQC and Cirq's simulators.
 
 One layer of the hybrid QCNN with a channel on each qubit after each moment. All run in one process, on one thread, in
-turns. The figures are the processor time that each took at least, so other programs on the machine do not count. The
-last line sums up: the least ratio to each of the other two that run trajectories.
+turns of at least 0.2 seconds. The figures are the processor time of the shortest call of each, so other programs on the
+machine count as little as they can. The last line sums up: the least ratio to each of the other two that run
+trajectories.
 """
 
 import argparse
@@ -13,6 +14,7 @@ from typing import Any
 
 from bench.case import Case
 
+_TURN_SECONDS = 0.2
 _CIRQ_TRAJECTORIES = 5
 """Cirq's time is proportional to their number, so it runs few and the time is scaled."""
 
@@ -81,10 +83,16 @@ def measured(runs: dict[str, Run], rounds: int) -> dict[str, float]:
         run()
     for _ in range(rounds):
         for name, run in runs.items():
-            begin = time.process_time()
-            run()
-            least[name] = min(least[name], time.process_time() - begin)
+            least[name] = min(least[name], *_turn(run))
     return least
+
+
+def _turn(run: Run) -> Iterator[float]:
+    """Yields the processor time of each call of a turn, in seconds."""
+    end = time.process_time() + _TURN_SECONDS
+    while (begin := time.process_time()) < end:
+        run()
+        yield time.process_time() - begin
 
 
 def main() -> None:

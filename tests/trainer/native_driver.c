@@ -1,11 +1,11 @@
-/* Takes a program of the native engine through values and gradients, on machines that have no Python: reads numbers from
+/* Takes a program of the native engine through values, gradients and second derivatives by the inputs, on machines that have no Python: reads numbers from
  * a file, writes the results to stdout as they are in memory. native_driver.py writes the one and reads the other. */
 #include "qtj.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PLAN, BATCH, INPUTS, WEIGHTS, READOUTS, THREADS, NUMBERS };
+enum { PLAN, BATCH, INPUTS, WEIGHTS, READOUTS, THREADS, IS_DOUBLE, NUMBERS };
 
 static void *taken(FILE *from, size_t count, size_t size) {
     void *memory = calloc(count + 1, size);
@@ -31,13 +31,17 @@ int main(int argc, char **argv) {
     double *upstream = taken(file, results, sizeof *upstream);
     fclose(file);
 
-    size_t count = results + inputs + weights;
+    size_t first = results + inputs + weights, count = first + inputs + weights + results;
+    double *no_direction = calloc(weights + 1, sizeof *no_direction);
     double *out = calloc(count, sizeof *out);
     Circuit *circuit;
-    if (!out) return 2;
-    check(qtj_open(plan, (size_t)n[PLAN], -1, "", (int)n[THREADS], 1 << 20, &circuit));
+    if (!out || !no_direction) return 2;
+    check(qtj_open(plan, (size_t)n[PLAN], -1, n[IS_DOUBLE] ? "double" : "", (int)n[THREADS], 1 << 20, &circuit));
     check(qtj_forward(circuit, n[BATCH], input, weight, out));
     check(qtj_backward(circuit, n[BATCH], input, weight, upstream, out + results, out + results + inputs));
+    Symbols at = {input, weight}, along = {input, no_direction};
+    Slopes second = {out + first, out + first + inputs, out + first + inputs + weights};
+    check(qtj_curvature(circuit, n[BATCH], &at, upstream, &along, &second));
     fwrite(out, sizeof *out, count, stdout);
     qtj_close(circuit);
     return 0;

@@ -1,5 +1,6 @@
 """The native engine in a program of its own, for processors and tools that Python does not run with."""
 
+import ctypes
 import os
 import shlex
 import subprocess
@@ -13,11 +14,12 @@ from numpy.typing import NDArray
 
 from qtj_trainer.simulate.fused.build import SOURCES, build
 from qtj_trainer.simulate.fused.engine import Engine
+from qtj_trainer.simulate.fused.library import library
 from qtj_trainer.simulate.fused.packed import packed
 from qtj_trainer.simulate.fused.plan import Plan
 from qtj_trainer.simulate.fused.program import compile_plans
 
-__all__ = ["Driver", "Numbers", "in_python"]
+__all__ = ["Array", "Driver", "Numbers", "in_python"]
 
 Array = NDArray[Any]
 Numbers = tuple[Array, Array, Array]
@@ -26,11 +28,11 @@ Numbers = tuple[Array, Array, Array]
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """native_driver.c with the library, compiled for some machine.
+    """native_driver.c and native_trajectories.c with the library, compiled for some machine.
 
     Attributes:
-        folder: Where it is.
-        runner: The words before its name on a command line: an emulator.
+        folder: Where they are.
+        runner: The words before their names on a command line: an emulator.
     """
 
     folder: Path
@@ -44,31 +46,61 @@ class Driver:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("CC", compiler)
             build(folder / "libqtj_fused.so", flags, machine)
-        source = Path(__file__).with_suffix(".c")
-        files: list[str | Path] = [source, folder / "libqtj_fused.so", "-Wl,-rpath,$ORIGIN", "-o", folder / "driver"]
-        subprocess.run([*shlex.split(compiler), "-O1", *flags, "-I", SOURCES, *files], check=True)
+        for name in ("native_driver", "native_trajectories"):
+            files: list[str | Path] = [Path(__file__).with_name(f"{name}.c"), folder / "libqtj_fused.so"]
+            options: list[str | Path] = [*flags, "-I", SOURCES, "-Wl,-rpath,$ORIGIN", "-o", folder / name]
+            subprocess.run([*shlex.split(compiler), "-O1", *files, *options], check=True)
         return cls(folder, runner)
 
-    def results(self, plan: Plan, threads: int, numbers: Numbers) -> Array:
-        """Returns values, gradients by inputs and gradients by weights, one after the other.
+    def results(self, plan: Plan, threads: int, numbers: Numbers, *, is_double: bool = False) -> Array:
+        """Returns values, gradients and second derivatives, as `in_python` does.
 
         Raises:
             AssertionError: If it fails; the message is its output.
         """
         inputs, weights, upstream = numbers
         data = packed(compile_plans([plan]))
-        header = np.array([len(data), *inputs.shape, weights.size, upstream.shape[1], threads], np.int64)
-        asked = [header, np.frombuffer(data, np.uint8), inputs, weights, upstream]
+        header = np.array(
+            [len(data), *inputs.shape, weights.size, upstream.shape[1], threads, int(is_double)], np.int64
+        )
+        asked: list[Array] = [header, np.frombuffer(data, np.uint8), inputs, weights, upstream]
+        return np.frombuffer(self._answer("native_driver", asked))
+
+    def trajectories(self, header: list[int], arrays: list[Array]) -> Array:
+        """Returns values and gradients by matrices of a noisy circuit, float32, one after the other.
+
+        Args:
+            header: The sizes that native_trajectories.c begins with.
+            arrays: What it then reads.
+
+        Raises:
+            AssertionError: If it fails; the message is its output.
+        """
+        return np.frombuffer(self._answer("native_trajectories", [np.array(header, np.int64), *arrays]), np.float32)
+
+    def _answer(self, name: str, asked: list[Array]) -> bytes:
         (self.folder / "input").write_bytes(b"".join(np.ascontiguousarray(each).tobytes() for each in asked))
-        command = [*self.runner, str(self.folder / "driver"), str(self.folder / "input")]
+        command = [*self.runner, str(self.folder / name), str(self.folder / "input")]
         answer = subprocess.run(command, env=os.environ | {"LD_PRELOAD": ""}, capture_output=True, check=False)
         assert answer.returncode == 0, answer.stderr.decode()[-3000:]
-        return np.frombuffer(answer.stdout)
+        return answer.stdout
 
 
 def in_python(engine: Engine, numbers: Numbers) -> Array:
-    """Returns the same from an engine in this process."""
+    """Returns the same from an engine in this process: one after the other.
+
+    Values, gradients by inputs and by weights; and the second derivatives along the inputs, by inputs, weights and
+    upstream.
+    """
     inputs, weights, upstream = numbers
     values = engine.values(inputs, weights)
-    by_inputs, by_weights = engine.gradients(inputs, weights, upstream)
-    return np.concatenate([values.ravel(), by_inputs.ravel(), by_weights])
+    first = engine.gradients(inputs, weights, upstream)
+    second = [np.zeros_like(each) for each in numbers]
+    at, along = _pointers(inputs, weights), _pointers(inputs, np.zeros_like(weights))
+    handle, addresses = engine._handle, [ctypes.c_void_p(upstream.ctypes.data), along, _pointers(*second)]
+    assert not library().qtj_curvature(handle, ctypes.c_long(len(inputs)), at, *addresses)
+    return np.concatenate([each.ravel() for each in (values, *first, *second)])
+
+
+def _pointers(*arrays: Array) -> ctypes.Array[ctypes.c_void_p]:
+    return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))

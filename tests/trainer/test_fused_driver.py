@@ -15,7 +15,8 @@ from qtj_trainer.simulate.fused.plan import Plan, make_plan
 from qtj_trainer.simulate.fused.shape import Tuning
 from qtj_trainer.simulate.specification import specified
 from qtj_trainer.workloads.qcnn import hybrid_circuit
-from tests.trainer.native_driver import Driver, Numbers, in_python
+from tests.trainer.native_driver import Array, Driver, Numbers, in_python
+from tests.trainer.test_noise_native import arrays_for, compiled, run
 
 COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64-static"
 SYSTEM = "/usr/aarch64-linux-gnu"
@@ -53,13 +54,34 @@ def arm(tmp_path_factory: pytest.TempPathFactory) -> Driver:
 
 @SHAPES
 @pytest.mark.parametrize("threads", [1, 2])
-def test_arm_agrees(arm: Driver, options: dict[str, Any], threads: int) -> None:
-    plan = plan_of(4, **options)
+@pytest.mark.parametrize(("lanes_of_plan", "ending", "tolerance"), [(4, "", 1e-5), (2, "_double", 1e-12)])
+def test_arm_agrees(  # noqa: PLR0917  a case has this many sides
+    arm: Driver, options: dict[str, Any], threads: int, lanes_of_plan: int, ending: str, tolerance: float
+) -> None:
+    plan = plan_of(lanes_of_plan, **options)
     numbers = numbers_of(plan, 6)
 
-    expected = in_python(Engine(plan, variant="baseline", threads=threads), numbers)
+    found = arm.results(plan, threads, numbers, is_double=bool(ending))
 
-    np.testing.assert_allclose(arm.results(plan, threads, numbers), expected, atol=1e-5 * np.abs(expected).max())
+    expected = in_python(Engine(plan, variant=f"baseline{ending}", threads=threads), numbers)
+    np.testing.assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("trajectories", [2, 21])
+def test_noise_on_arm_agrees(arm: Driver, trajectories: int) -> None:
+    np.testing.assert_allclose(*trajectories_of(arm, trajectories, threads=2, variant="baseline"), atol=2e-4)
+
+
+def trajectories_of(driver: Driver, trajectories: int, *, threads: int, variant: str = "") -> tuple[Array, Array]:
+    """Values and gradients of a noisy circuit, by the driver and in this process."""
+    program, matrices, terms = compiled(3)
+    arrays = arrays_for(program, matrices, terms, trajectories)
+    rows, blocks, channels = len(arrays["matrices"]), matrices.shape[1], arrays["uniforms"].shape[2]
+    header = [program.integers.size, program.branches.size, rows, trajectories, blocks, channels, terms, threads]
+    found = driver.trajectories(header, list(arrays.values())[:5])
+    problem, *expected = run(program, matrices, terms, variant=variant, trajectories=trajectories, threads=1)
+    assert problem == ""
+    return found, np.concatenate([each.ravel() for each in expected])
 
 
 @pytest.fixture(scope="module")
@@ -74,10 +96,19 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Driver:
 @SHAPES
 @pytest.mark.parametrize("batch", [2, 70])
 @pytest.mark.parametrize("threads", [2, 5])
-def test_threads_do_not_race(watched: Driver, options: dict[str, Any], batch: int, threads: int) -> None:
-    plan = plan_of(lanes(), **options)
+@pytest.mark.parametrize("variant", ["", "double"])
+def test_threads_do_not_race(watched: Driver, options: dict[str, Any], batch: int, threads: int, variant: str) -> None:
+    plan = plan_of(lanes(variant), **options)
     numbers = numbers_of(plan, batch)
 
-    np.testing.assert_array_equal(
-        watched.results(plan, threads, numbers), in_python(Engine(plan, threads=threads, keep_bytes=1 << 20), numbers)
-    )
+    found = watched.results(plan, threads, numbers, is_double=bool(variant))
+
+    engine = Engine(plan, variant=variant, threads=threads, keep_bytes=1 << 20)
+    np.testing.assert_array_equal(found, in_python(engine, numbers))
+
+
+@pytest.mark.skipif(compiler() is None, reason="needs a C compiler")
+@pytest.mark.parametrize("trajectories", [2, 200])
+@pytest.mark.parametrize("threads", [2, 5])
+def test_threads_of_noise_do_not_race(watched: Driver, trajectories: int, threads: int) -> None:
+    np.testing.assert_array_equal(*trajectories_of(watched, trajectories, threads=threads))

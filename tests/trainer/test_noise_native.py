@@ -43,13 +43,11 @@ def compiled(seed: int) -> tuple[Program, Array, int]:
     return compile_program(circuit, terms), matrices, len(terms)
 
 
-def run(
-    program: Program, matrices: Array, terms: int, *, variant: str = "", trajectories: int = 21, threads: int = 2
-) -> tuple[str, Array, Array]:
-    """The problem, values and gradients of so many trajectories of three rows."""
+def arrays_for(program: Program, matrices: Array, terms: int, trajectories: int) -> dict[str, Array]:
+    """What the library reads and writes, in its order, for so many trajectories of three rows."""
     random = np.random.default_rng(1)
     rows, channels = 3, int(program.integers[2])
-    arrays = {
+    return {
         "program": program.integers,
         "branches": program.branches,
         "matrices": np.repeat(matrices, rows, axis=0),
@@ -58,6 +56,14 @@ def run(
         "values": np.zeros((rows, trajectories, terms), np.float32),
         "by_matrices": np.zeros((rows, *matrices.shape[1:]), np.float32),
     }
+
+
+def run(
+    program: Program, matrices: Array, terms: int, *, variant: str = "", trajectories: int = 21, threads: int = 2
+) -> tuple[str, Array, Array]:
+    """The problem, values and gradients of so many trajectories of three rows."""
+    arrays = arrays_for(program, matrices, terms, trajectories)
+    rows = len(arrays["matrices"])
     sizes = {"integers": program.integers.size, "branch_numbers": program.branches.size, "rows": rows}
     shape = {"trajectories": trajectories, "blocks": matrices.shape[1], "channels": arrays["uniforms"].shape[2]}
     given = Given(**sizes, **shape, **{name: array.ctypes.data for name, array in arrays.items()})

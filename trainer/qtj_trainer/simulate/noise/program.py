@@ -11,6 +11,7 @@ from qtj_trainer.simulate.fused.blocks import Block
 from qtj_trainer.simulate.fused.observables import Term
 from qtj_trainer.simulate.noise.channels import Channel
 from qtj_trainer.simulate.noise.circuit import NoisyCircuit, Step
+from qtj_trainer.simulate.noise.phases import without_phase
 
 __all__ = ["Program", "compile_program"]
 
@@ -26,7 +27,7 @@ class Program:
     Attributes:
         integers: int32.
         branches: float32 (branches, 33): of each its probability, 0 in a channel that is not a mixture; then its
-            matrix, real and imaginary parts.
+            matrix without its phase, real and imaginary parts.
     """
 
     integers: NDArray[np.int32]
@@ -72,7 +73,8 @@ def _branches(channel: Channel) -> Iterator[list[float]]:
     likely = np.zeros(len(channel.matrices)) if channel.probabilities is None else channel.probabilities
     for probability, matrix in zip(likely, channel.matrices, strict=True):
         unused = _MATRIX - matrix.size
-        parts = (np.pad(part.ravel(), (0, unused)) for part in (matrix.real, matrix.imag))
+        turned = without_phase(matrix)
+        parts = (np.pad(part.ravel(), (0, unused)) for part in (turned.real, turned.imag))
         yield [probability, *chain.from_iterable(parts)]
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from qtj_trainer.simulate.fused.blocks import Block, Placed
 from qtj_trainer.simulate.fused.gates import Gate
 from qtj_trainer.simulate.fused.program import embedded, merged
+from qtj_trainer.simulate.noise.phases import centred, without_phase
 
 __all__ = ["Unitaries"]
 
@@ -73,11 +74,16 @@ def _components(
     most = max((len(gate.eigenvalues) for gate, _ in gates), default=1)
     eigenvalues, projectors = np.zeros((len(gates), most)), np.zeros((len(gates), most, 4, 4), complex)
     for row, (gate, positions) in enumerate(gates):
-        eigenvalues[row, : len(gate.eigenvalues)] = gate.eigenvalues
-        projectors[row, : len(gate.eigenvalues)] = [embedded(each, positions) for each in gate.projectors]
+        many = slice(len(gate.eigenvalues))
+        eigenvalues[row, many] = centred(np.array(gate.eigenvalues))
+        projectors[row, many] = [embedded(each, positions) for each in _projectors(gate)]
     turning = [gate.angle is not None for gate, _ in gates]
     which = np.where(turning, np.cumsum(turning) - 1, sum(turning))
     return eigenvalues, projectors, which.astype(np.int32)
+
+
+def _projectors(gate: Gate) -> NDArray[np.complex128]:
+    return gate.projectors if gate.angle else without_phase(gate.projectors[0])[np.newaxis]
 
 
 def _slots(sizes: Sequence[int]) -> list[NDArray[np.int32]]:

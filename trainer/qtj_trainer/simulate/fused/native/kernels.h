@@ -4,6 +4,7 @@
 #define QTJ_KERNELS_H
 
 #include "flips.h"
+#include "patterns.h"
 
 /* A 4x4 matrix: the same in all lanes, or one for each lane. */
 typedef struct {
@@ -13,10 +14,11 @@ typedef struct {
     int parity;          /* the block preserves parity; only with `shared` */
 } Coefficients;
 
-/* Whether a block has anything in this row and column: with parity, even states 00 and 11 never become odd ones. */
-INLINE int couples(int parity, int row, int column) {
-    int differ = row ^ column;
-    return !parity || differ == 0 || differ == 3;
+/* Whether a block has anything in this row and column. */
+INLINE int couples(int pattern, int row, int column) { return pattern >> (row ^ column) & 1; }
+
+INLINE int first_coupled(int pattern, int row) {
+    return couples(pattern, row, 0) ? 0 : couples(pattern, row, 1) ? 1 : couples(pattern, row, 2) ? 2 : 3;
 }
 
 INLINE vec coefficient(const Coefficients *c, int per_lane, int part, int row, int column) {
@@ -28,7 +30,7 @@ INLINE vec coefficient(const Coefficients *c, int per_lane, int part, int row, i
 
 /* into = U s; both may be the same. */
 INLINE void apply_groups(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const Coefficients *c,
-                         int parity, int per_lane, int trades) {
+                         int pattern, int per_lane, int trades) {
     FOR_GROUPS(x0, from, to, p) {
         cvec x[4], y[4];
         load(x, s + x0, p, trades);
@@ -36,8 +38,8 @@ INLINE void apply_groups(const cvec *s, cvec *into, size_t from, size_t to, cons
         for (int j = 0; j < 4; j++)
 #pragma GCC unroll 4
             for (int i = 0; i < 4; i++) {
-                if (!couples(parity, i, j)) continue;
-                int more = j > (couples(parity, i, 0) ? 0 : 1);
+                if (!couples(pattern, i, j)) continue;
+                int more = j > first_coupled(pattern, i);
                 vec re = coefficient(c, per_lane, 0, i, j), im = coefficient(c, per_lane, 1, i, j);
                 y[i].re = more ? y[i].re + re * x[j].re : re * x[j].re;
                 y[i].im = more ? y[i].im + re * x[j].im : re * x[j].im;
@@ -50,7 +52,7 @@ INLINE void apply_groups(const cvec *s, cvec *into, size_t from, size_t to, cons
 
 /* The sums of algebra.c for M_ab = conj(lambda_a) psi_b. */
 INLINE void gradient_groups(const cvec *restrict psi, const cvec *restrict lambda, size_t from, size_t to,
-                            const Place *p, vec *restrict sums, int parity, int trades) {
+                            const Place *p, vec *restrict sums, int pattern, int trades) {
     vec w[16];
 #pragma GCC unroll 16
     for (int i = 0; i < 16; i++) w[i] = sums[i];
@@ -64,7 +66,7 @@ INLINE void gradient_groups(const cvec *restrict psi, const cvec *restrict lambd
             w[a] -= l[a].im * x[a].re;
 #pragma GCC unroll 4
             for (int b = 0; b < 4; b++) {
-                if (a == b || !couples(parity, a, b)) continue;
+                if (a == b || !couples(pattern, a, b)) continue;
                 int pair = a < b ? sum_of(a, b) : sum_of(b, a);
                 w[pair] = a < b ? w[pair] + l[a].re * x[b].re : w[pair] - l[a].re * x[b].re;
                 w[pair] = a < b ? w[pair] + l[a].im * x[b].im : w[pair] - l[a].im * x[b].im;
@@ -130,13 +132,13 @@ INLINE void observe_groups(const cvec *restrict psi, cvec *restrict lambda, size
 
 /* Lanes with matrices of their own hold examples, so there are no qubits in them. */
 static void apply_into(const cvec *s, cvec *into, size_t from, size_t to, const Place *p, const Coefficients *c) {
-    if (!c->shared && c->adjoint) apply_groups(s, into, from, to, p, &(Coefficients){NULL, c->lanes, 1}, 0, 1, 0);
-    else if (!c->shared) apply_groups(s, into, from, to, p, &(Coefficients){NULL, c->lanes, 0}, 0, 1, 0);
-    else if (p->lanes == NONE_IN_LANES && c->parity) apply_groups(s, into, from, to, p, c, 1, 0, 0);
-    else if (p->lanes == NONE_IN_LANES) apply_groups(s, into, from, to, p, c, 0, 0, 0);
+    if (!c->shared && c->adjoint) apply_groups(s, into, from, to, p, &(Coefficients){NULL, c->lanes, 1}, FULL, 1, 0);
+    else if (!c->shared) apply_groups(s, into, from, to, p, &(Coefficients){NULL, c->lanes, 0}, FULL, 1, 0);
+    else if (p->lanes == NONE_IN_LANES && c->parity) apply_groups(s, into, from, to, p, c, EVEN, 0, 0);
+    else if (p->lanes == NONE_IN_LANES) apply_groups(s, into, from, to, p, c, FULL, 0, 0);
     else if (p->lanes != BOTH_IN_LANES) flip(s, into, from, to, p, c->shared, c->parity, 0);
     else if (c->parity) across(s, into, from, to, p, c->shared);
-    else apply_groups(s, into, from, to, p, c, 0, 0, 1);
+    else apply_groups(s, into, from, to, p, c, FULL, 0, 1);
 }
 
 static void apply(cvec *s, size_t from, size_t to, const Place *p, const Coefficients *c) {
@@ -160,11 +162,11 @@ static void observe(const cvec *psi, cvec *lambda, size_t from, size_t to, const
 
 static void gradient(const cvec *psi, const cvec *lambda, size_t from, size_t to, const Place *p, int parity,
                      vec *sums) {
-    if (p->lanes == NONE_IN_LANES && parity) gradient_groups(psi, lambda, from, to, p, sums, 1, 0);
-    else if (p->lanes == NONE_IN_LANES) gradient_groups(psi, lambda, from, to, p, sums, 0, 0);
+    if (p->lanes == NONE_IN_LANES && parity) gradient_groups(psi, lambda, from, to, p, sums, EVEN, 0);
+    else if (p->lanes == NONE_IN_LANES) gradient_groups(psi, lambda, from, to, p, sums, FULL, 0);
     else if (p->lanes != BOTH_IN_LANES) flip_gradient(psi, lambda, from, to, p, parity, sums);
     else if (parity) across_gradient(psi, lambda, from, to, p, sums);
-    else gradient_groups(psi, lambda, from, to, p, sums, 0, 1);
+    else gradient_groups(psi, lambda, from, to, p, sums, FULL, 1);
 }
 
 static void density(const cvec *psi, size_t from, size_t to, const Place *p, vec *sums) {

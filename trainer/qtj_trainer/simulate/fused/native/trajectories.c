@@ -109,9 +109,7 @@ static int is_identity(const Amplitude *m, int width) {
     return 1;
 }
 
-static int is_real_and_diagonal(const Amplitude *m) {
-    return m[1] == 0 && m[2] == 0 && m[16] == 0 && m[17] == 0 && m[18] == 0 && m[19] == 0;
-}
+static int is_diagonal(const Amplitude *m) { return m[1] == 0 && m[2] == 0 && m[17] == 0 && m[18] == 0; }
 
 /* The least of <K^dag K> over all states, where that is easy to see; else 0, which is right too. */
 static double least_likelihood(const double *effect, int width) {
@@ -123,20 +121,33 @@ static double least_likelihood(const double *effect, int width) {
     return least;
 }
 
+static int is_real(const Amplitude *m) {
+    for (int i = 0; i < 16; i++)
+        if (m[16 + i] != 0) return 0;
+    return 1;
+}
+
 static void look_at_branches(TrajectoryPlan *p) {
     for (int c = 0; c < p->channels; c++) {
+        p->real[c] = 1;
         for (int k = 0; k < p->channel[c].count; k++) {
             int branch = p->channel[c].first + k, width = 2 * p->channel[c].qubits;
             const Amplitude *m = p->given->branches + BRANCH_NUMBERS * branch + 1;
             memset(p->effects + 32 * branch, 0, 32 * sizeof(double));
             find_effect(m, width, p->effects + 32 * branch);
             p->idle[branch] = (unsigned char)is_identity(m, width);
-            p->scales[branch] = (unsigned char)(width == 2 && is_real_and_diagonal(m));
+            p->scales[branch] = (unsigned char)(width == 2 && is_real(m) && is_diagonal(m));
+            p->real[c] &= (unsigned char)is_real(m);
         }
         const Channel *of = &p->channel[c];
         p->least[c] = of->is_mixture ? (double)p->given->branches[BRANCH_NUMBERS * of->first]
                                      : least_likelihood(p->effects + 32 * of->first, 2 * of->qubits);
     }
+}
+
+static void look_at_blocks(TrajectoryPlan *p) {
+    size_t many = (size_t)p->given->rows * (size_t)p->blocks;
+    for (size_t i = 0; p->forms && i < many; i++) p->forms[i] = form_of(p->given->matrices + 32 * i);
 }
 
 /* ---- memory ---- */
@@ -161,6 +172,8 @@ static void lay_out(TrajectoryPlan *p, TrajectoryScratch *scratch, int threads, 
     p->least = part(a, (size_t)p->channels, sizeof *p->least);
     p->idle = part(a, (size_t)p->branches, 1);
     p->scales = part(a, (size_t)p->branches, 1);
+    p->real = part(a, (size_t)p->channels, 1);
+    p->forms = p->rows_per_group > 1 ? NULL : part(a, (size_t)p->given->rows * (size_t)p->blocks, sizeof *p->forms);
     size_t slots = (size_t)p->groups * (size_t)p->rows_per_group;
     p->partial = part(a, has_gradient ? slots * (size_t)p->blocks * 32 + 1 : 0, sizeof *p->partial);
     if (!has_gradient) p->partial = NULL;
@@ -169,6 +182,7 @@ static void lay_out(TrajectoryPlan *p, TrajectoryScratch *scratch, int threads, 
         scratch[i].lambda = part(a, (size_t)has_gradient, state);
         scratch[i].saved = part(a, has_gradient ? (size_t)p->saved : 0, state);
         scratch[i].chosen = part(a, (size_t)p->channels * (size_t)p->lanes, 1);
+        scratch[i].uniforms = part(a, (size_t)p->channels * (size_t)p->lanes, sizeof(float));
         scratch[i].scale = part(a, (size_t)p->channels * (size_t)p->lanes, sizeof(float));
     }
 }
@@ -218,6 +232,7 @@ static const char *work(TrajectoryPlan *p, const TrajectoryVariant *variant, int
     lay_out(p, scratch, threads, &(Arena){memory, 0});
     for (uint32_t i = 0; i < (uint32_t)1 << p->qubits; i++) ((uint32_t *)p->inside)[i] = i;
     look_at_branches(p);
+    look_at_blocks(p);
     if (p->partial)
         memset(p->partial, 0,
                (size_t)p->groups * (size_t)p->rows_per_group * (size_t)p->blocks * 32 * sizeof *p->partial);

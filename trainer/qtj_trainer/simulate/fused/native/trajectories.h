@@ -13,6 +13,8 @@
 #ifndef QTJ_TRAJECTORIES_H
 #define QTJ_TRAJECTORIES_H
 
+#include "forms.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -59,6 +61,8 @@ typedef struct {
     double *least;          /* [channels] how likely the first branch is at least, whatever the state */
     unsigned char *idle;    /* [branches] whether it is the identity */
     unsigned char *scales;  /* [branches] whether it is real and diagonal, on one qubit */
+    unsigned char *real;    /* [channels] whether all branches are */
+    Form *forms;            /* [rows][blocks], or NULL: the lanes of a vector have different rows */
     int lanes;
     long rows_per_group, groups_per_row, groups;
     float *partial; /* [groups][rows per group][blocks][32] gradients by matrices */
@@ -68,6 +72,7 @@ typedef struct {
 typedef struct {
     void *psi, *lambda, *saved;
     unsigned char *chosen; /* [channels][lanes] branches, counted from the channel's first */
+    float *uniforms;       /* [channels][lanes] */
     float *scale;          /* [channels][lanes] what makes the state after it a unit vector; 1: it stays as it is */
 } TrajectoryScratch;
 

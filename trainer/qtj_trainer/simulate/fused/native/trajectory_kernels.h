@@ -1,9 +1,11 @@
-/* What trajectories need beside kernels.h: matrices on one qubit, density matrices, and the choice of a branch. */
+/* What trajectories need beside kernels.h: blocks by their forms, matrices on one qubit, density matrices, and the choice
+ * of a branch. */
 #ifndef QTJ_TRAJECTORY_KERNELS_H
 #define QTJ_TRAJECTORY_KERNELS_H
 
 #include "trajectories.h"
 
+#include "forms.h"
 #include "kernels.h"
 
 /* Groups of vectors whose sums single precision can hold. */
@@ -21,9 +23,61 @@ static Place place_in_state(const TrajectoryPlan *p, int first, int second) {
                    .run = low};
 }
 
+/* One of the two real matrices of a turned U, for the parts of vectors that it is for. */
+INLINE void turned_groups(cvec *s, size_t groups, const Place *p, const Form *f, int number, int pattern) {
+    const size_t at[4] = {0, p->second, p->first, p->first + p->second};
+    vec *part[4], m[16];
+    for (int i = 0; i < 4; i++) part[i] = &s[at[i]].re + (f->part[i] ^ number);
+    for (int i = 0; i < 16; i++) m[i] = f->entries[16 * number + i] - (vec){0};
+    FOR_GROUPS(x0, 0, groups, p) {
+        vec x[4], y[4];
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; j++) x[j] = part[j][2 * x0];
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; j++)
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; i++) {
+                if (!couples(pattern, i, j)) continue;
+                y[i] = j > first_coupled(pattern, i) ? y[i] + m[4 * i + j] * x[j] : m[4 * i + j] * x[j];
+            }
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++) part[i][2 * x0] = y[i];
+    }
+}
+
+static void apply_turned(cvec *s, size_t groups, const Place *p, const Form *f) {
+    for (int number = 0; number < 2; number++)
+        if (f->pattern == FIRST_KEPT) turned_groups(s, groups, p, f, number, FIRST_KEPT);
+        else if (f->pattern == SECOND_KEPT) turned_groups(s, groups, p, f, number, SECOND_KEPT);
+        else if (f->pattern == EVEN) turned_groups(s, groups, p, f, number, EVEN);
+        else turned_groups(s, groups, p, f, number, FULL);
+}
+
+/* s = U s, the same U in all lanes. */
+static void apply_form(cvec *s, size_t groups, const Place *p, const Form *f) {
+    Coefficients c = {f->entries, NULL, 0, 0};
+    if (f->is_turned) apply_turned(s, groups, p, f);
+    else if (f->pattern == DIAGONAL) apply_groups(s, s, 0, groups, p, &c, DIAGONAL, 0, 0);
+    else if (f->pattern == FIRST_KEPT) apply_groups(s, s, 0, groups, p, &c, FIRST_KEPT, 0, 0);
+    else if (f->pattern == SECOND_KEPT) apply_groups(s, s, 0, groups, p, &c, SECOND_KEPT, 0, 0);
+    else if (f->pattern == EVEN) apply_groups(s, s, 0, groups, p, &c, EVEN, 0, 0);
+    else apply_groups(s, s, 0, groups, p, &c, FULL, 0, 0);
+}
+
 INLINE vec entry(const Amplitude *m, int part, int row, int column, int adjoint) {
     vec v = *(const vec *)(m + (16 * part + (adjoint ? 2 * column + row : 2 * row + column)) * LANES);
     return part && adjoint ? -v : v;
+}
+
+/* s = K s, one real K for each lane. */
+static void apply_real_to_one(cvec *s, size_t vectors, const Place *p, const Amplitude *m, int adjoint) {
+    vec re[4];
+    for (int i = 0; i < 4; i++) re[i] = entry(m, 0, i / 2, i % 2, adjoint);
+    FOR_RUNS(pair_start, x0, 0, vectors / 2, p) {
+        cvec a = s[x0], b = s[x0 + p->apart];
+        s[x0] = (cvec){re[0] * a.re + re[1] * b.re, re[0] * a.im + re[1] * b.im};
+        s[x0 + p->apart] = (cvec){re[2] * a.re + re[3] * b.re, re[2] * a.im + re[3] * b.im};
+    }
 }
 
 /* s = K s, one K for each lane. */
@@ -58,9 +112,8 @@ static void density_of_one(const cvec *s, size_t vectors, const Place *p, double
     }
 }
 
-/* s = K s, K real and diagonal, the same in all lanes. */
-static void scale_one(cvec *s, size_t vectors, const Place *p, const Amplitude *m) {
-    float zero = m[0], one = m[3];
+/* s = K s, K = diag(zero, one), the same in all lanes. */
+static void scale_one(cvec *s, size_t vectors, const Place *p, float zero, float one) {
     if (zero != 1) FOR_RUNS(pair_start, x0, 0, vectors / 2, p) s[x0].re *= zero, s[x0].im *= zero;
     if (one != 1)
         FOR_RUNS(pair_start, x0, 0, vectors / 2, p) s[x0 + p->apart].re *= one, s[x0 + p->apart].im *= one;

@@ -1,148 +1,47 @@
 /* One group of trajectories, from its first step to its values, and back for gradients. Compiled once for each
  * instruction set, as sweep.c is. */
-#include "trajectory_kernels.h"
+#include "trajectory_channels.h"
 
-#include <math.h>
 #include <string.h>
-
-#define JOIN_(a, b) a##b
-#define JOIN(a, b) JOIN_(a, b)
-#define TEXT_(a) #a
-#define TEXT(a) TEXT_(a)
-
-/* A group at work. */
-typedef struct {
-    const TrajectoryPlan *plan;
-    TrajectoryScratch *scratch;
-    size_t vectors;
-    cvec *psi, *lambda;
-    long row[LANES], trajectory[LANES]; /* of each lane; an idle lane does what lane 0 does, and nobody reads it */
-    int slot[LANES];                    /* which of the group's rows it is; -1: it is idle */
-    int same_row;
-    vec norm; /* of the state after all steps, squared */
-} Group;
-
-static Group group_of(const TrajectoryPlan *p, TrajectoryScratch *s, long number) {
-    const Trajectories *g = p->given;
-    Group group = {p, s, (size_t)1 << p->qubits, s->psi, s->lambda, .same_row = p->rows_per_group == 1};
-    for (int i = 0; i < LANES; i++) {
-        long row = group.same_row ? number / p->groups_per_row : number * p->rows_per_group + i / g->trajectories;
-        long trajectory =
-            group.same_row ? number % p->groups_per_row * LANES + i : i % g->trajectories;
-        int slot = group.same_row ? 0 : (int)(i / g->trajectories);
-        int works = row < g->rows && trajectory < g->trajectories && slot < p->rows_per_group;
-        group.row[i] = works ? row : group.row[0];
-        group.trajectory[i] = works ? trajectory : group.trajectory[0];
-        group.slot[i] = works ? slot : -1;
-    }
-    return group;
-}
-
-static size_t cell(const Group *g, int lane) {
-    return (size_t)g->row[lane] * (size_t)g->plan->given->trajectories + (size_t)g->trajectory[lane];
-}
-
-/* ---- a channel ---- */
-
-/* How likely each branch is, in each lane. The numbers of a mixture do not depend on the state. */
-static void likelihoods(const Group *g, const Channel *c, const Place *p, double (*to)[LANES]) {
-    double sums[16 * LANES] = {0};
-    if (!c->is_mixture && c->qubits == 1) density_of_one(g->psi, g->vectors, p, sums);
-    else if (!c->is_mixture) density_of_two(g->psi, g->vectors, p, sums);
-    for (int k = 0; k < c->count; k++) {
-        const double *effect = g->plan->effects + 32 * (c->first + k);
-        float probability = g->plan->given->branches[BRANCH_NUMBERS * (c->first + k)];
-        for (int i = 0; i < LANES; i++)
-            to[k][i] = c->is_mixture ? (double)probability
-                       : c->qubits == 1 ? expectation_of_one(effect, sums, i)
-                                        : expectation_of_two(effect, sums, i);
-    }
-}
-
-static double uniform_of(const Group *g, int number, int lane) {
-    return (double)g->plan->given->uniforms[cell(g, lane) * (size_t)g->plan->channels + (size_t)number];
-}
-
-/* Whether all lanes take the first branch, whatever their state. They need no density matrix then, and their states
- * keep the norm that they have: it is divided by at the end, or at the next choice that looks at the state. */
-static int all_take_first(const Group *g, int number) {
-    for (int i = 0; i < LANES; i++)
-        if (!(uniform_of(g, number, i) < g->plan->least[number])) return 0;
-    return 1;
-}
-
-static void choose(const Group *g, int number, const Channel *c, const Place *p) {
-    unsigned char *chosen = g->scratch->chosen + number * LANES;
-    float *scale = g->scratch->scale + number * LANES;
-    int first = all_take_first(g, number);
-    double likely[256][LANES];
-    if (!first) likelihoods(g, c, p, likely);
-    for (int i = 0; i < LANES; i++) {
-        int k = first ? 0 : pick(likely, c->count, i, uniform_of(g, number, i));
-        chosen[i] = (unsigned char)k;
-        scale[i] = first || c->is_mixture ? 1 : (float)(1 / sqrt(likely[k][i]));
-    }
-}
-
-/* The branch that all lanes took without a change of their norm; -1: they did not. */
-static int common_branch(const Group *g, int number, const Channel *c) {
-    const unsigned char *chosen = g->scratch->chosen + number * LANES;
-    for (int i = 0; i < LANES; i++)
-        if (chosen[i] != chosen[0] || g->scratch->scale[number * LANES + i] != 1) return -1;
-    return c->first + chosen[0];
-}
-
-static void apply_lanes(const Group *g, int number, const Channel *c, const Place *p, cvec *state, int adjoint) {
-    vec matrix[32];
-    const unsigned char *chosen = g->scratch->chosen + number * LANES;
-    const float *scale = g->scratch->scale + number * LANES;
-    int used = 4 * c->qubits * c->qubits; /* of 16 real parts, and of as many imaginary ones */
-    for (int k = 0; k < 32; k++)
-        for (int i = 0; i < LANES && k % 16 < used; i++)
-            matrix[k][i] = scale[i] * g->plan->given->branches[BRANCH_NUMBERS * (c->first + chosen[i]) + 1 + k];
-    const float *lanes = (const float *)matrix;
-    if (c->qubits == 1) apply_to_one(state, g->vectors, p, lanes, adjoint);
-    else apply_into(state, state, 0, g->vectors / 4, p, &(Coefficients){NULL, lanes, adjoint});
-}
-
-static void apply_channel(const Group *g, int number, const Channel *c, const Place *p, cvec *state, int adjoint) {
-    int common = common_branch(g, number, c);
-    if (common >= 0 && g->plan->idle[common]) return;
-    if (common >= 0 && g->plan->scales[common])
-        scale_one(state, g->vectors, p, g->plan->given->branches + BRANCH_NUMBERS * common + 1);
-    else apply_lanes(g, number, c, p, state, adjoint);
-}
 
 /* ---- a block ---- */
 
-static const Amplitude *matrix_of(const Group *g, int block, int lane) {
-    return g->plan->given->matrices + 32 * ((size_t)g->row[lane] * (size_t)g->plan->blocks + (size_t)block);
+static const Form *form_of_block(const Group *g, int block) {
+    return &g->plan->forms[(size_t)g->row[0] * (size_t)g->plan->blocks + (size_t)block];
 }
 
-static int keeps_parity(const Amplitude *m) {
-    for (int i = 0; i < 16; i++)
-        if (!couples(1, i / 4, i % 4) && (m[i] != 0 || m[16 + i] != 0)) return 0;
-    return 1;
-}
-
-static void apply_same(const Group *g, const Amplitude *m, const Place *p, cvec *state, int adjoint) {
-    Amplitude other[32];
-    for (int i = 0; adjoint && i < 16; i++) {
-        other[i] = m[4 * (i % 4) + i / 4];
-        other[16 + i] = -m[16 + 4 * (i % 4) + i / 4];
+/* Lanes of different rows have matrices of their own. */
+static void take_matrices(const Group *g, int block, const float columns[4], vec matrix[32]) {
+    for (int i = 0; i < LANES; i++) {
+        const Amplitude *m =
+            g->plan->given->matrices + 32 * ((size_t)g->row[i] * (size_t)g->plan->blocks + (size_t)block);
+        for (int k = 0; k < 32; k++) matrix[k][i] = columns[k % 4] * m[k];
     }
-    apply_into(state, state, 0, g->vectors / 4, p, &(Coefficients){adjoint ? other : m, NULL, 0, keeps_parity(m)});
 }
 
-static void apply_block(const Group *g, int block, const Place *p, cvec *state, int adjoint) {
+static void apply_block(const Group *g, const Step *s, const Place *p) {
+    float columns[4];
+    int scaled = take_waiting(g, s, columns);
+    if (!g->same_row) {
+        vec matrix[32];
+        take_matrices(g, s->index, columns, matrix);
+        apply_into(g->psi, g->psi, 0, g->vectors / 4, p, &(Coefficients){NULL, (const float *)matrix, 0});
+    } else if (scaled) {
+        Form form = *form_of_block(g, s->index);
+        for (int k = 0; k < 32; k++) form.entries[k] *= columns[k % 4];
+        apply_form(g->psi, g->vectors / 4, p, &form);
+    } else apply_form(g->psi, g->vectors / 4, p, form_of_block(g, s->index));
+}
+
+static void take_back_block(const Group *g, int block, const Place *p, cvec *state) {
     if (g->same_row) {
-        apply_same(g, matrix_of(g, block, 0), p, state, adjoint);
+        Form adjoint = adjoint_of(form_of_block(g, block));
+        apply_form(state, g->vectors / 4, p, &adjoint);
         return;
     }
     vec matrix[32];
-    for (int k = 0; k < 32; k++)
-        for (int i = 0; i < LANES; i++) matrix[k][i] = matrix_of(g, block, i)[k];
-    apply_into(state, state, 0, g->vectors / 4, p, &(Coefficients){NULL, (const float *)matrix, adjoint});
+    take_matrices(g, block, (const float[]){1, 1, 1, 1}, matrix);
+    apply_into(state, state, 0, g->vectors / 4, p, &(Coefficients){NULL, (const float *)matrix, 1});
 }
 
 /* M_ab = sum of conj(lambda_a) psi_b, psi before the block and lambda after it. */
@@ -252,21 +151,24 @@ static int forward(const Group *g, int keeps) {
         const Step *s = &g->plan->step[i];
         Place p = place_in_state(g->plan, s->first, s->second);
         if (s->code == STEP_BLOCK) {
-            apply_block(g, s->index, &p, g->psi, 0);
+            apply_block(g, s, &p);
             continue;
         }
         const Channel *c = &g->plan->channel[s->index];
-        if (keeps && !c->is_mixture) memcpy(saved_state(g, saved++), g->psi, g->vectors * sizeof(cvec));
+        if (keeps && !c->is_mixture) {
+            settle_all(g);
+            memcpy(saved_state(g, saved++), g->psi, g->vectors * sizeof(cvec));
+        }
         choose(g, s->index, c, &p);
-        apply_channel(g, s->index, c, &p, g->psi, 0);
+        apply_channel(g, s, &p);
     }
+    settle_all(g);
     return saved;
 }
 
 static void back_through_channel(const Group *g, const Step *s, const Place *p, int *saved) {
-    const Channel *c = &g->plan->channel[s->index];
-    apply_channel(g, s->index, c, p, g->lambda, 1);
-    if (c->is_mixture) apply_channel(g, s->index, c, p, g->psi, 1);
+    take_back_channel(g, s, p, g->lambda);
+    if (g->plan->channel[s->index].is_mixture) take_back_channel(g, s, p, g->psi);
     else memcpy(g->psi, saved_state(g, --*saved), g->vectors * sizeof(cvec));
 }
 
@@ -279,15 +181,19 @@ static void backward(const Group *g, long number, int saved) {
             continue;
         }
         double sums[32 * LANES] = {0};
-        apply_block(g, s->index, &p, g->psi, 1);
+        take_back_block(g, s->index, &p, g->psi);
         block_sums(g, &p, sums);
         add_block_gradient(g, number, s->index, sums);
-        apply_block(g, s->index, &p, g->lambda, 1);
+        take_back_block(g, s->index, &p, g->lambda);
     }
 }
 
 static void run(const TrajectoryPlan *p, TrajectoryScratch *s, long number) {
     Group g = group_of(p, s, number);
+    Waiting waiting[MOST_TRAJECTORY_QUBITS];
+    for (int i = 0; i < MOST_TRAJECTORY_QUBITS; i++) waiting[i] = (Waiting){1, 1};
+    g.waiting = waiting;
+    take_uniforms(&g);
     int saved = forward(&g, p->partial != NULL);
     g.norm = norm_of(&g);
     for (int i = 0; p->given->values && i < p->terms; i++) term_values(&g, i);
@@ -295,5 +201,8 @@ static void run(const TrajectoryPlan *p, TrajectoryScratch *s, long number) {
     seed(&g);
     backward(&g, number, saved);
 }
+
+#define TEXT_(a) #a
+#define TEXT(a) TEXT_(a)
 
 const TrajectoryVariant JOIN(trajectories_, VARIANT) = {TEXT(VARIANT), LANES, run};

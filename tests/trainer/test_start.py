@@ -27,7 +27,7 @@ NOT_NEEDED = {
     "the client of a bucket, which is not used": "google.cloud.storage",
     "TensorBoard, for which nothing is drawn yet": "tensorboard",
     "the picture of the circuit, likewise": "qtj_trainer.simulate.picture",
-    "SymPy's tensors, which are loaded by a sum: the circuit as text has one, and so had its plan": "sympy.tensor.tensor",
+    "SymPy's tensors, which the circuit as text and, by chance, its plan have loaded": "sympy.tensor.tensor",
     "functions that AutoGraph has rewritten": "__autograph_generated_file",
     "the report, which is written at the end": "qtj_contract.report",
 }

@@ -164,6 +164,10 @@ bench-scale: $(STAMP) ## Many jobs at once, beside a bare client and the operato
 bench-training: $(STAMP) ## A training step beside the engine, and two workers beside one (half an hour; BENCH="--qubits 8" for less)
 	PYTHONPATH=. $(BIN)/python -m bench.training $(BENCH)
 
+.PHONY: bench-start
+bench-start: $(STAMP) ## From `qtj run` to the first step, part by part (a minute; BENCH="--before FOLDER" for another checkout too)
+	PYTHONPATH=. $(BIN)/python -m bench.start $(BENCH)
+
 .venv-bench/installed: requirements/bench.txt $(STAMP)
 	$(BIN)/uv venv -q --python $(PYTHON) --clear .venv-bench
 	$(BIN)/uv pip install -q --python .venv-bench/bin/python --require-hashes -r requirements/bench.txt

@@ -167,6 +167,7 @@ def test_what_is_beyond_the_fused_engine_goes_to_tfq_and_a_line_says_so(said: py
     [
         ("a**2", r"the exponent a\*\*2 is not a linear function of its symbols"),
         ("I*a", r"the exponent I\*a is not real"),
+        ("oo*a", r"the exponent oo\*a is not real"),
     ],
 )
 def test_a_circuit_that_no_engine_takes_is_refused_with_both_reasons(

@@ -65,6 +65,8 @@ def batch_length(examples: int, batch_size: int, row: int) -> int:
     return min(batch_size, examples - row * batch_size)
 
 
+# AutoGraph would look for control flow, for an eighth of a second, and find none.
+@tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]  # TensorFlow has no types
 def batches(
     examples: Examples,
     batch_size: int,

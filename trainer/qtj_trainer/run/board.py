@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import tensorflow as tf
@@ -26,10 +26,12 @@ from numpy.typing import NDArray
 
 from qtj_trainer.run.board_files import start_again
 from qtj_trainer.run.copies import Copies
-from qtj_trainer.run.introduction import Introduction, write_introduction, write_success
 from qtj_trainer.run.position import Epoch
 from qtj_trainer.run.step_report import Measured
 from qtj_trainer.storage import Store
+
+if TYPE_CHECKING:
+    from qtj_trainer.run.introduction import Introduction
 
 __all__ = ["Board"]
 
@@ -41,14 +43,18 @@ _RUN = ""
 
 
 class Board:
-    """Writes the curves of one attempt. Use it in a with statement, which copies them at its end."""
+    """Writes the curves of one attempt. Use it in a with statement, which copies them at its end.
+
+    Attributes:
+        has_introduction: Whether it has an introduction.
+    """
 
     def __init__(self, store: Store, run: str, attempt: int = 1) -> None:
         self._store = store
         self._folder = f"logs/{run}"
         self._attempt = attempt
         self._writers: dict[str, Any] = {}
-        self._has_introduction = False
+        self.has_introduction = False
         self._copies = Copies(self._store_all, "the curves of the last epochs are not stored for TensorBoard")
 
     def __enter__(self) -> Self:
@@ -58,7 +64,9 @@ class Board:
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._has_introduction and problem is None:
+        if self.has_introduction and problem is None:
+            from qtj_trainer.run.introduction import write_success  # noqa: PLC0415  as below
+
             with self._writer(_RUN, 0).as_default(0):
                 write_success()
         self._copies.copy()
@@ -66,11 +74,18 @@ class Board:
             writer.close()
         self._local.cleanup()
 
-    def introduce(self, introduction: Introduction, step: int) -> None:
-        """Adds what is known before the first step of this attempt, which continues after a step."""
+    def introduce(self, introduction: "Introduction", step: int) -> None:
+        """Adds what is the same in all steps. It has to be called before anything else is added.
+
+        Args:
+            introduction: What is trained.
+            step: The step after which this attempt continues.
+        """
+        from qtj_trainer.run.introduction import write_introduction  # noqa: PLC0415  the first step needs no TensorBoard
+
         writers = self._writer(_RUN, 0), self._writer("train", step + 1)
         write_introduction(introduction, self._folder, *writers, step)
-        self._has_introduction = True
+        self.has_introduction = True
 
     def show(self, epoch: Epoch, readouts: Mapping[str, NDArray[Any]], weights: Mapping[str, NDArray[Any]]) -> None:
         """Adds an epoch, at its optimizer step.

@@ -1,4 +1,4 @@
-"""What TensorBoard shows of a training before its first step: options, the layers, and the circuits."""
+"""What TensorBoard shows of a training besides its curves: options, the layers, and the circuits."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ log = logging.getLogger("qtj_trainer")
 
 @dataclass(frozen=True, slots=True)
 class Introduction:
-    """What is known before the first step.
+    """What is the same in all steps.
 
     Attributes:
         options: By which TensorBoard compares runs.

@@ -79,7 +79,8 @@ class Loop(ABC):
         self._last_step = options.epochs * self.steps
         self.readouts: dict[str, NDArray[Any]] = {}
         with strategy.scope():
-            self.model: tf_keras.Model = workload.model(options)
+            # AutoGraph has nothing to convert in the layers of a workload.
+            self.model: tf_keras.Model = tf.autograph.experimental.do_not_convert(workload.model)(options)
             self._optimizer = optimizer_of(options, self._last_step)
             self._optimizer.build(self.model.trainable_variables)
         watched = {name: self.model.get_layer(name).output for name in workload.readouts(options)}
@@ -89,6 +90,7 @@ class Loop(ABC):
         self._layout = Layout(workload.scores, sizes)
         self._numbers: tuple[float, ...] = ()
         """Those of the last step."""
+        self._left_out = 0.0
 
     def positions(self, start: Position, pause: Boundary) -> Iterator[Position]:
         """Trains from a position to the end, step by step. All processes must iterate over it in the same way.
@@ -102,7 +104,7 @@ class Loop(ABC):
         """
         if has_stopped(start, self._options):
             return
-        position, first, began = start, start.step, time.perf_counter()
+        position, first, began, self._left_out = start, start.step, time.perf_counter(), 0.0
 
         def is_boundary(step: int) -> bool:
             return step % self.steps == 0 or pause(step)
@@ -112,14 +114,18 @@ class Loop(ABC):
             if position.step % self.steps:
                 yield position
                 continue
-            seconds = time.perf_counter() - began
+            seconds = time.perf_counter() - began - self._left_out
             position = self._finished(position, self._examples_since(first) / seconds)
             if position.best and position.best is position.last:
                 self._best = self._weights()
             yield position
             if has_stopped(position, self._options):
                 return
-            first, began = position.step, time.perf_counter()
+            first, began, self._left_out = position.step, time.perf_counter(), 0.0
+
+    def leave_out(self, seconds: float) -> None:
+        """Leaves time that was not spent on training out of the rate of the current epoch."""
+        self._left_out += seconds
 
     def trace(self, batch: Batch) -> None:
         """Builds the graphs of a training step and of an evaluation step on one replica, without running them."""

@@ -7,20 +7,15 @@ The operator reads the address from the termination message, and `status.report`
 such as the events that ended an attempt, is not on this page: `qtj report --cluster` shows it.
 """
 
-import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 
 import qtj_contract as contract
-from qtj_contract.predictions import Predictions, predictions_uri
-from qtj_contract.progress_log import moments_of_attempts, read_progress
-from qtj_contract.report.content import Attempt, Content, TrainingRecord
-from qtj_contract.report.page import run_page
 from qtj_trainer.errors import TrainerError
-from qtj_trainer.run.stored_progress import StoredProgress, has_report, report_path
-from qtj_trainer.storage import Store, read_uri
+from qtj_trainer.run.stored_progress import has_report, report_path
+from qtj_trainer.storage import Store
 
 __all__ = ["store_report", "stored_report"]
 
@@ -43,10 +38,11 @@ def store_report(
     """
     if not has_report(environment):
         return ""
+    from qtj_trainer.run.report_page import report_page  # noqa: PLC0415  the start of a training needs no page
+
     name = report_path(environment, ".html")
     try:
-        now = datetime.now(UTC)
-        store.write(name, run_page(_content(environment, store, weights, metrics, now), now).encode())
+        store.write(name, report_page(environment, store, weights, metrics, datetime.now(UTC)).encode())
     except Exception as problem:  # noqa: BLE001  artifacts may hold anything
         log.warning("the report is not stored: %s", " ".join(str(problem).split()) or type(problem).__name__)
         return ""
@@ -60,70 +56,4 @@ def stored_report(environment: Mapping[str, str], store: Store) -> str:
     with suppress(TrainerError):
         if has_report(environment) and name in store.list(name.rpartition("/")[0]):
             return store.uri(name)
-    return ""
-
-
-def _content(
-    environment: Mapping[str, str],
-    store: Store,
-    weights: contract.Weights,
-    metrics: Mapping[str, float],
-    now: datetime,
-) -> Content:
-    infers = bool(environment.get(contract.Env.WEIGHTS_URI))
-    raw = _record(weights.uri)
-    lines = StoredProgress(store, environment, 0).read()
-    attempts = list(_attempts(lines))
-    began = attempts[0].began if attempts else None
-    progress = read_progress(lines)
-    cluster = raw.get("cluster")
-    return Content(
-        title=environment.get(contract.Env.JOB, ""),
-        phase="Complete" if infers else "Trained",
-        headline="inference is done" if infers else "training is done, and its weights are stored",
-        asked=_asked(lines),
-        epochs=progress.epochs,
-        metrics=metrics,
-        measured_by="inference" if infers else "training",
-        predictions=_predictions(weights.uri),
-        record=TrainingRecord.of(raw, circuit=_text(f"{weights.uri.removesuffix('.h5')}.txt") if raw else ""),
-        began=began,
-        seconds=max(0.0, (now - began).total_seconds()) if began else None,
-        attempts=attempts,
-        replicas={role: len(members) for role, members in cluster.items()} if isinstance(cluster, dict) else {},
-        weights_sha256=weights.sha256,
-    )
-
-
-def _attempts(lines: str) -> Iterator[Attempt]:
-    """Yields the attempts; what ended one that restarted is known to the cluster alone."""
-    moments = moments_of_attempts(lines)
-    for number, (first, last) in moments.items():
-        following = min((each for each in moments if each > number), default=None)
-        end = f"it ended early, and attempt {following} followed" if following else "the weights are stored"
-        yield Attempt(number, first, (last - first).total_seconds(), end)
-
-
-def _asked(lines: str) -> int | None:
-    last = contract.Progress.parse(lines.rstrip("\n").rpartition("\n")[2])
-    return last.epochs if last else None
-
-
-def _record(weights: str) -> Mapping[str, object]:
-    """Returns the record beside the weights; empty for weights of a program, which have none."""
-    with suppress(ValueError):
-        raw = json.loads(_text(f"{weights.removesuffix('.h5')}.json")) if weights.endswith(".h5") else {}
-        return raw if isinstance(raw, dict) else {}
-    return {}
-
-
-def _predictions(weights: str) -> Predictions | None:
-    with suppress(ValueError):
-        return Predictions.parse(_text(predictions_uri(weights)))
-    return None
-
-
-def _text(uri: str) -> str:
-    with suppress(TrainerError):
-        return read_uri(uri).decode(errors="replace")
     return ""

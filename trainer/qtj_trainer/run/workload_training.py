@@ -17,6 +17,7 @@ from qtj_trainer.run.training import Shown, Training
 
 if TYPE_CHECKING:
     from qtj_trainer.run.board import Board
+    from qtj_trainer.run.introduction import Introduction
     from qtj_trainer.run.loop import Loop
 
 __all__ = ["WorkloadTraining"]
@@ -44,10 +45,9 @@ class WorkloadTraining(Training):
         self.telemetry.activity = "compiling"  # which the first step does
         began = time.perf_counter()
         with self._opened_board() if self.replica.cluster.leads else nullcontext() as self._board:
-            if self._board:
-                self._introduce(start)
             try:
                 end = self._take_steps(start)
+                self._introduce(start)
             finally:
                 self.flush()  # also of a training that fails, whose epochs its user looks for
         if end.best and has_stopped(end, self._run.options):
@@ -77,6 +77,7 @@ class WorkloadTraining(Training):
             for position in self._loop.positions(start, lambda step: captures.need(step) or self._needs_state(step)):
                 seconds = time.perf_counter() - before
                 self.show(position)
+                self._introduce(start)
                 self._show_step(position.step)
                 settled = self._loop.is_settled
                 self.reach(position, seconds, settled=settled)
@@ -100,11 +101,16 @@ class WorkloadTraining(Training):
         return Board(self.replica.store, run_name(self.replica.environment), self.replica.attempt)
 
     def _introduce(self, start: Position) -> None:
+        """Shows in TensorBoard what is trained. Only the first call does: it takes as long as the first step."""
+        if self._board and not self._board.has_introduction:
+            began = time.perf_counter()
+            self._board.introduce(self._introduction(), start.step)
+            self._loop.leave_out(time.perf_counter() - began)
+
+    def _introduction(self) -> "Introduction":
         from qtj_trainer.run.introduction import Introduction  # noqa: PLC0415
 
-        assert self._board  # noqa: S101  of the leader
         run, loop = self._run, self._loop
         options = run.workload.as_run(run.options, loop.model)
         about = {"workload": run.workload.name, "processes": self.replica.cluster.size, "devices": loop.devices}
-        drawing = run.workload.drawing(run.options)
-        self._board.introduce(Introduction(asdict(options) | about, loop.model, drawing), start.step)
+        return Introduction(asdict(options) | about, loop.model, run.workload.drawing(run.options))

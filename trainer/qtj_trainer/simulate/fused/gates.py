@@ -5,6 +5,7 @@ change.
 """
 
 import warnings
+from cmath import isfinite
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -155,10 +156,11 @@ def _angle(exponent: sympy.Expr) -> Angle:
         polynomial = None
     if polynomial is None or polynomial.total_degree() > 1:
         raise UnsupportedError(f"the exponent {exponent} is not a linear function of its symbols")
-    if not all(value.is_real for value in polynomial.coeffs()):
+    # As numbers: SymPy's own question, `is_real`, may load its tensors.
+    terms = {index: complex(value) for index, value in polynomial.terms()}
+    if not all(isfinite(value) and value.imag == 0 for value in terms.values()):
         raise UnsupportedError(f"the exponent {exponent} is not real")
-    terms = {index: float(value) for index, value in polynomial.terms()}
     names = [str(symbol) for symbol in polynomial.gens]
     units = [tuple(int(other == name) for other in names) for name in names]
-    slopes = tuple((name, terms[unit]) for name, unit in zip(names, units, strict=True) if unit in terms)
-    return Angle(terms.get((0,) * len(names), 0.0), slopes)
+    slopes = tuple((name, terms[unit].real) for name, unit in zip(names, units, strict=True) if unit in terms)
+    return Angle(terms.get((0,) * len(names), 0j).real, slopes)

@@ -1,0 +1,51 @@
+"""When a training is introduced in TensorBoard: once, and after the first step, which does not wait for it."""
+
+from pathlib import Path
+
+import pytest
+
+from qtj_trainer.run.board import Board
+from qtj_trainer.run.checkpoints import Checkpoint
+from qtj_trainer.run.introduction import Introduction
+from qtj_trainer.run.job import Run
+from qtj_trainer.run.position import Epoch, Position
+from qtj_trainer.run.replica import Replica
+from qtj_trainer.run.signals import Stop
+from qtj_trainer.run.workload_training import WorkloadTraining
+from tests.trainer.test_curves import QCNN, loop_of, options_of
+
+Seen = list[tuple[int, int | None]]
+"""For each introduction, the step after which the attempt continues, and the step that the progress shows."""
+
+
+@pytest.fixture
+def training(tmp_path: Path) -> WorkloadTraining:
+    return WorkloadTraining(Run(QCNN, options_of(epochs=2), Replica.join({}, Stop(), str(tmp_path))))
+
+
+@pytest.fixture
+def seen(training: WorkloadTraining, monkeypatch: pytest.MonkeyPatch) -> Seen:
+    introduce, seen = Board.introduce, Seen()
+
+    def watched(board: Board, introduction: Introduction, step: int) -> None:
+        seen.append((step, training.telemetry.progress.step))
+        introduce(board, introduction, step)
+
+    monkeypatch.setattr(Board, "introduce", watched)
+    return seen
+
+
+def test_the_first_step_is_reported_before(training: WorkloadTraining, seen: Seen) -> None:
+    training.complete(loop_of(options_of(epochs=2)), None)
+
+    assert seen == [(0, 1)]
+
+
+def test_a_restart_after_the_last_step_is_introduced_too(training: WorkloadTraining, seen: Seen) -> None:
+    loop = loop_of(options_of(epochs=2))
+    steps = 2 * loop.steps
+    last = Epoch(number=2, step=steps, loss=0.5, scores={"mse": 0.5, "signAccuracy": 1.0}, examples_per_second=1.0)
+
+    training.complete(loop, Checkpoint("1", "", Position(steps, last), loop.state()))
+
+    assert seen == [(steps, steps)]

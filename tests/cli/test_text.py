@@ -11,7 +11,7 @@ from qtj.terminal.console import print_text, safe_console
 from qtj.terminal.text import log_on_terminal, shell_word, truncate, visible
 
 from .qtj import qtj
-from .test_validate import GOOD
+from .good_job import GOOD
 
 
 @pytest.mark.parametrize(

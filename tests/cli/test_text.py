@@ -10,8 +10,8 @@ from rich.cells import cell_len
 from qtj.terminal.console import print_text, safe_console
 from qtj.terminal.text import log_on_terminal, shell_word, truncate, visible
 
-from .qtj import qtj
 from .good_job import GOOD
+from .qtj import qtj
 
 
 @pytest.mark.parametrize(

@@ -113,15 +113,16 @@ def test_a_training_that_has_stopped_early_does_not_continue_when_it_is_resumed(
 
 
 def test_the_rate_of_an_epoch_leaves_out_what_is_no_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a clock that goes on by a second at each look: an epoch takes one."""
-    monkeypatch.setattr("qtj_trainer.run.loop.time", SimpleNamespace(perf_counter=partial(next, count(0.0))))
+    """By a clock that goes on by a second at each look."""
+    monkeypatch.setattr("qtj_trainer.run.stopwatch.time", SimpleNamespace(perf_counter=partial(next, count(0.0))))
     loop = loop_of(options_of(epochs=2))
     rates = []
     for position in loop.positions(Position(), lambda _: False):
         if position.step == 1:
-            loop.leave_out(0.5)
+            with loop.stopwatch.paused():
+                loop.stopwatch.seconds()
         if position.ends_epoch:
             rates.append(last_of(position).examples_per_second)
 
     examples = len(loop.examples[0])
-    assert rates == [2 * examples, examples]
+    assert rates == [examples / 2, examples]

@@ -6,7 +6,6 @@ The strategy decides who takes a step: all replicas together (`Synchronous`), or
 chooses (`Coordinated`).
 """
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -25,6 +24,7 @@ from qtj_trainer.run.position import Epoch, Position
 from qtj_trainer.run.readouts import all_readouts, in_places
 from qtj_trainer.run.step_report import Layout, Measured
 from qtj_trainer.run.stopping import best_of, has_stopped
+from qtj_trainer.run.stopwatch import Stopwatch
 from qtj_trainer.workloads import Examples, Workload
 from qtj_trainer.workloads.options import Options
 
@@ -57,6 +57,7 @@ class Loop(ABC):
     Attributes:
         model: The model.
         steps: Optimizer steps in an epoch.
+        stopwatch: Measures the current epoch.
         readouts: Values of the recorded layers after the last finished epoch, (values,) for each layer's name.
     """
 
@@ -90,7 +91,7 @@ class Loop(ABC):
         self._layout = Layout(workload.scores, sizes)
         self._numbers: tuple[float, ...] = ()
         """Those of the last step."""
-        self._left_out = 0.0
+        self.stopwatch = Stopwatch()
 
     def positions(self, start: Position, pause: Boundary) -> Iterator[Position]:
         """Trains from a position to the end, step by step. All processes must iterate over it in the same way.
@@ -104,28 +105,21 @@ class Loop(ABC):
         """
         if has_stopped(start, self._options):
             return
-        position, first, began, self._left_out = start, start.step, time.perf_counter(), 0.0
-
-        def is_boundary(step: int) -> bool:
-            return step % self.steps == 0 or pause(step)
-
-        for report in self._reports(start.step, self._last_step, is_boundary):
+        position, first = start, start.step
+        self.stopwatch.restart()
+        for report in self._reports(first, self._last_step, lambda step: step % self.steps == 0 or pause(step)):
             position = self._after(position, report)
             if position.step % self.steps:
                 yield position
                 continue
-            seconds = time.perf_counter() - began - self._left_out
-            position = self._finished(position, self._examples_since(first) / seconds)
+            position = self._finished(position, self._examples_since(first) / self.stopwatch.seconds())
             if position.best and position.best is position.last:
                 self._best = self._weights()
             yield position
             if has_stopped(position, self._options):
                 return
-            first, began, self._left_out = position.step, time.perf_counter(), 0.0
-
-    def leave_out(self, seconds: float) -> None:
-        """Leaves time that was not spent on training out of the rate of the current epoch."""
-        self._left_out += seconds
+            first = position.step
+            self.stopwatch.restart()
 
     def trace(self, batch: Batch) -> None:
         """Builds the graphs of a training step and of an evaluation step on one replica, without running them."""

@@ -103,9 +103,8 @@ class WorkloadTraining(Training):
     def _introduce(self, start: Position) -> None:
         """Shows in TensorBoard what is trained. Only the first call does: it takes as long as the first step."""
         if self._board and not self._board.has_introduction:
-            began = time.perf_counter()
-            self._board.introduce(self._introduction(), start.step)
-            self._loop.leave_out(time.perf_counter() - began)
+            with self._loop.stopwatch.paused():
+                self._board.introduce(self._introduction(), start.step)
 
     def _introduction(self) -> "Introduction":
         from qtj_trainer.run.introduction import Introduction  # noqa: PLC0415

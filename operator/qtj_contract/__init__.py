@@ -11,7 +11,7 @@ from qtj_contract.captures import MOST_CAPTURES, Capture, CaptureRecord, parse_c
 from qtj_contract.exit_codes import EXIT_RETRY, is_retryable
 from qtj_contract.printable import printable
 from qtj_contract.profile_request import PROFILE_PATH, ProfileSchedule, parse_request, request_body
-from qtj_contract.progress import PROGRESS_PATH, Progress, activity_in
+from qtj_contract.progress import PROGRESS_LIMIT, PROGRESS_PATH, Progress, activity_in
 from qtj_contract.statevector import MAX_QUBITS, MIN_QUBITS, STATES, statevector_bytes
 from qtj_contract.termination import TERMINATION_MESSAGE_LIMIT, TERMINATION_MESSAGE_PATH, TerminationMessage, Weights
 from qtj_contract.variables import SAME_SPEC_ID, Env
@@ -22,6 +22,7 @@ __all__ = [
     "MIN_QUBITS",
     "MOST_CAPTURES",
     "PROFILE_PATH",
+    "PROGRESS_LIMIT",
     "PROGRESS_PATH",
     "SAME_SPEC_ID",
     "STATES",

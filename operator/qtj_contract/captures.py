@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 MOST_CAPTURES = 8
-"""Captures of a job, and records of them that a leader reports: the operator reads at most 4096 bytes of its answer."""
+"""Captures of a job, and records of them that a leader reports: all of its answer has to fit into `PROGRESS_LIMIT`."""
 
 STEPS = 10
 """Steps of a capture that names neither steps nor a duration."""

@@ -9,10 +9,13 @@ from typing import Any, Self
 from qtj_contract.captures import MOST_CAPTURES, CaptureRecord
 from qtj_contract.values import UNREADABLE, count, number, readable, text
 
-__all__ = ["PROGRESS_PATH", "Progress", "activity_in"]
+__all__ = ["PROGRESS_LIMIT", "PROGRESS_PATH", "Progress", "activity_in"]
 
 PROGRESS_PATH = "/progress"
 """HTTP path on the metrics port that answers with a `Progress` as JSON."""
+
+PROGRESS_LIMIT = 32_768
+"""Bytes that are read of the answer. Records of captures take up to 18 KB: JSON needs six bytes for many characters."""
 
 _ACTIVITY_LENGTH = 60
 """Characters kept of an activity, because it is shown in one line with other fields."""

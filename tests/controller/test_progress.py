@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from qtj_contract import PROGRESS_PATH, Progress
+from qtj_contract import MOST_CAPTURES, PROGRESS_LIMIT, PROGRESS_PATH, CaptureRecord, Progress
 from qtj_operator.api.job import METRICS_PORT
 from qtj_operator.cluster.progress import ProgressPoller
 from qtj_operator.controller.client import Key
@@ -185,9 +185,17 @@ async def test_progress_that_comes_in_pieces_is_read_to_its_end() -> None:
         assert await _fetched(ProgressPoller(lambda _: None)) == said.encode()
 
 
+async def test_many_long_captures_do_not_hide_the_progress() -> None:
+    record = CaptureRecord(name="é" * 99, state="Failed", path="é" * 999, error="é" * 999)
+    said = Progress(epoch=3, epochs=25, step=120, loss=0.25, captures=(record,) * MOST_CAPTURES).to_json()
+
+    async with in_pieces(said):
+        assert await _fetched(ProgressPoller(lambda _: None)) == said.encode()
+
+
 async def test_no_more_than_the_limit_is_read_of_a_long_answer() -> None:
     async with in_pieces("x" * 100_000):
-        assert await _fetched(ProgressPoller(lambda _: None)) == b"x" * 4096
+        assert await _fetched(ProgressPoller(lambda _: None)) == b"x" * PROGRESS_LIMIT
 
 
 @pytest.mark.parametrize("said", ["", "not yet", "[" * 4000, '{"epoch": 1e999}', b"\xff\xfe", "x" * 100_000])

@@ -7,9 +7,10 @@ from http.client import HTTPException
 from urllib.error import HTTPError
 from urllib.request import ProxyHandler, Request, build_opener
 
+from qtj_contract import PROGRESS_LIMIT
+
 __all__ = ["Answer", "get", "send"]
 
-_MAX_BYTES = 4096
 _DIRECT = build_opener(ProxyHandler({}))
 
 
@@ -54,14 +55,14 @@ async def send(method: str, url: str, body: str, timeout: float) -> Answer:  # n
     """
     headers = {"Content-Type": "application/json"}
     request = Request(url, data=body.encode() or None, headers=headers, method=method)  # noqa: S310  http alone
-    return await asyncio.to_thread(_answer, request, timeout, _MAX_BYTES)
+    return await asyncio.to_thread(_answer, request, timeout, PROGRESS_LIMIT)
 
 
 def _answer(request: Request, timeout: float, of_a_refusal: int = 0) -> Answer:
     """Returns the answer, with at most so many bytes of a refusal."""
     try:
         with _DIRECT.open(request, timeout=timeout) as answer:
-            return Answer(answer.status, answer.read(_MAX_BYTES))
+            return Answer(answer.status, answer.read(PROGRESS_LIMIT))
     except HTTPError as refused:
         with refused:
             return Answer(refused.code, refused.read(of_a_refusal) if of_a_refusal else b"")

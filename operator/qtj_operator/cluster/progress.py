@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import aiohttp
 
-from qtj_contract import PROGRESS_PATH
+from qtj_contract import PROGRESS_LIMIT, PROGRESS_PATH
 from qtj_operator.api.job import METRICS_PORT
 from qtj_operator.controller.client import Key
 from qtj_operator.controller.progress import Poller
@@ -16,7 +16,6 @@ _STEP_SECONDS = 30.0
 """How often the step is written into the status between two epochs: each time costs a pass and a write."""
 
 _TIMEOUT = aiohttp.ClientTimeout(total=2)
-_MAX_BYTES = 4096
 
 
 class ProgressPoller(Poller):
@@ -56,6 +55,6 @@ class ProgressPoller(Poller):
 async def _beginning(content: aiohttp.StreamReader) -> bytes:
     """Reads to the end or to the limit: one `read` returns what has arrived, which may be a piece."""
     body = b""
-    while len(body) < _MAX_BYTES and (piece := await content.read(_MAX_BYTES - len(body))):
+    while len(body) < PROGRESS_LIMIT and (piece := await content.read(PROGRESS_LIMIT - len(body))):
         body += piece
     return body

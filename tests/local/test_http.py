@@ -9,6 +9,7 @@ from contextlib import suppress
 import pytest
 
 from qtj.local.http import get, send
+from qtj_contract import PROGRESS_LIMIT
 
 Answering = Callable[[bytes], str]
 
@@ -62,7 +63,7 @@ async def test_a_refusal_is_an_answer(server: Answering, status: str) -> None:
 
 
 async def test_only_the_first_of_a_long_body_is_read(server: Answering) -> None:
-    assert (await get(server(response(b"x" * 100_000)), 30)).body == b"x" * 4096
+    assert (await get(server(response(b"x" * 100_000)), 30)).body == b"x" * PROGRESS_LIMIT
 
 
 @pytest.mark.parametrize("data", [b"", b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 banana\r\n\r\n"])

@@ -7,7 +7,8 @@ from qtj.monitor.cluster_source import ClusterSource
 from qtj.monitor.snapshot import Snapshot
 from qtj.terminal.errors import InputError
 from qtj_contract import Progress
-from qtj_operator.controller.client import ApiError, Resource
+from qtj_operator.api.names import KIND
+from qtj_operator.controller.client import ApiError, Object, Resource
 from tests.controller.lab import KEY, Lab, complete, running
 from tests.controller.memory import RecordingClient
 from tests.jobs import job_object
@@ -72,6 +73,52 @@ async def test_a_job_that_has_finished_is_over() -> None:
     seen = await one(source(lab, "qcnn"))
 
     assert (seen.is_over, seen.left, seen.phase) == (True, "", "Complete")
+
+
+async def test_its_events_are_in_the_order_of_their_times_and_not_of_their_names() -> None:
+    """An API server lists events by name, and the end of a name is a digest."""
+    lab = Lab()
+    await running(lab)
+    uid = (await lab.job())["metadata"]["uid"]
+
+    async def listed(_namespace: str, _name: str) -> list[Object]:
+        return [event("Third", 9, uid), event("First", 1, uid), event("Earlier", 0, "another"), event("Second", 5, uid)]
+
+    seen = await one(ClusterSource(lab.cluster, lambda: lab.now, "lab", ["qcnn"], listed))
+
+    assert [each["reason"] for each in seen.events] == ["First", "Second", "Third"]
+
+
+def event(reason: str, second: int, uid: str) -> Object:
+    about = {"kind": KIND, "name": "qcnn", "uid": uid}
+    return {"reason": reason, "involvedObject": about, "lastTimestamp": f"2026-01-01T00:00:0{second}Z"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "command"),
+    [
+        ({}, "qtj logs qcnn -n lab"),
+        (
+            {"suspend": True},
+            """kubectl patch qtj qcnn -n lab --type=merge -p '{"spec": {"suspend": false}}' continues it""",
+        ),
+    ],
+    ids=["active", "suspended"],
+)
+async def test_the_next_command_follows_from_the_phase(spec: dict[str, bool], command: str) -> None:
+    lab = Lab()
+    await running(lab)
+    lab.cluster.store.update(Resource.QUANTUM_TRAINING_JOBS, *KEY, lambda job: job["spec"].update(spec))
+    await lab.settles()
+
+    assert (await one(source(lab, "qcnn"))).follows == command
+
+
+async def test_what_to_do_next_with_a_complete_job_is_to_read_its_report() -> None:
+    lab = Lab()
+    await complete(lab)
+
+    assert (await one(source(lab, "qcnn"))).follows == "qtj report qcnn -n lab"
 
 
 async def test_a_look_at_a_namespace_is_two_requests_however_many_jobs_there_are() -> None:

@@ -9,7 +9,7 @@ from qtj.terminal.errors import InputError
 from qtj_contract import Progress
 from qtj_operator.api.names import KIND
 from qtj_operator.controller.client import ApiError, Object, Resource
-from tests.controller.lab import KEY, Lab, complete, running
+from tests.controller.lab import KEY, TRAINED, Lab, complete, running
 from tests.controller.memory import RecordingClient
 from tests.jobs import job_object
 
@@ -42,6 +42,22 @@ async def test_a_job_is_seen_as_its_operator_reports_it() -> None:
     assert (seen.phase, seen.why, seen.is_over) == ("Running", "2 of 2 replicas are ready", False)
     assert (seen.progress["epoch"], [each.state for each in seen.replicas]) == (3, ["Running", "Running"])
     assert seen.places == {"namespace": "lab", "artifacts": "gs://lab-bucket/qcnn"}
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Restarting", "Inferring"])
+async def test_a_phase_without_a_condition_of_its_name_is_explained_as_the_operator_explains_it(phase: str) -> None:
+    lab = Lab()
+    await (lab.applies(inference={}) if phase == "Pending" else running(lab, inference={}))
+    if phase == "Restarting":
+        lab.kubelet.ends("qcnn-worker-1", 137)
+    if phase == "Inferring":
+        lab.kubelet.ends("qcnn-worker-1", 0)
+        lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
+    await lab.settles()
+
+    seen = await one(source(lab, "qcnn"))
+
+    assert (seen.phase, seen.why) == (phase, (await lab.condition("Reconciling"))["message"])
 
 
 async def test_the_loss_is_known_from_the_first_look_on_and_an_attempt_replaces_what_it_repeats() -> None:

@@ -44,6 +44,18 @@ async def test_a_job_is_seen_as_its_operator_reports_it() -> None:
     assert seen.places == {"namespace": "lab", "artifacts": "gs://lab-bucket/qcnn"}
 
 
+async def test_a_job_that_no_operator_has_read_says_so() -> None:
+    lab = Lab()
+    await lab.applies()
+
+    seen = await one(source(lab, "qcnn"))
+
+    assert (seen.phase, seen.why) == (
+        "Pending",
+        "no operator has read it yet: `kubectl get pods -A -l app.kubernetes.io/name=qtj-operator` shows whether one runs",
+    )
+
+
 @pytest.mark.parametrize("phase", ["Pending", "Restarting", "Inferring"])
 async def test_a_phase_without_a_condition_of_its_name_is_explained_as_the_operator_explains_it(phase: str) -> None:
     lab = Lab()

@@ -21,6 +21,9 @@ __all__ = ["ClusterSource", "EventReader", "pods_of"]
 EventReader = Callable[[str, str], Awaitable[Sequence[Object]]]
 """Returns the events of a job, by namespace and name."""
 
+_UNREAD = (
+    "no operator has read it yet: `kubectl get pods -A -l app.kubernetes.io/name=qtj-operator` shows whether one runs"
+)
 _RESUMED = json.dumps({"spec": {"suspend": False}})
 
 
@@ -78,7 +81,7 @@ class ClusterSource:
             job=job,
             now=now,
             phase=phase,
-            why=phase_message(status),
+            why=phase_message(status) if "phase" in status else _UNREAD,
             is_over=phase in FINISHED,
             progress=status.get("progress") or {},
             losses=self._losses_of(job),

@@ -50,10 +50,9 @@ async def test_a_job_that_no_operator_has_read_says_so() -> None:
 
     seen = await one(source(lab, "qcnn"))
 
-    assert (seen.phase, seen.why) == (
-        "Pending",
-        "no operator has read it yet: `kubectl get pods -A -l app.kubernetes.io/name=qtj-operator` shows whether one runs",
-    )
+    operators = "kubectl get pods -A -l app.kubernetes.io/name=qtj-operator"
+    assert seen.phase == "Pending"
+    assert seen.why == f"no operator has read it yet: `{operators}` shows whether one runs"
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Restarting", "Inferring"])

@@ -48,7 +48,7 @@ def environment(**profiler: Any) -> dict[str, str]:
         ),
         (
             {"elapsed": "ten minutes"},
-            "spec.profiler.captures[0].elapsed: this is too long: shorten it to 8 characters",
+            "spec.profiler.captures[0].elapsed: must be a whole number with the unit s, m or h: write for example 10m",
         ),
         (
             {"elapsed": "10"},
@@ -56,6 +56,10 @@ def environment(**profiler: Any) -> dict[str, str]:
         ),
         (
             {"epoch": 1, "duration": "61s"},
+            f"spec.profiler.captures[0].duration: {DURATION}",
+        ),
+        (
+            {"epoch": 1, "duration": "99999999ms"},
             f"spec.profiler.captures[0].duration: {DURATION}",
         ),
         ({"epoch": 0}, "spec.profiler.captures[0].epoch: 0 is too small: this has to be at least 1"),

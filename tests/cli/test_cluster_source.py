@@ -7,8 +7,9 @@ from qtj.monitor.cluster_source import ClusterSource
 from qtj.monitor.snapshot import Snapshot
 from qtj.terminal.errors import InputError
 from qtj_contract import Progress
-from qtj_operator.controller.client import ApiError, Resource
-from tests.controller.lab import KEY, Lab, complete, running
+from qtj_operator.api.names import KIND
+from qtj_operator.controller.client import ApiError, Object, Resource
+from tests.controller.lab import KEY, TRAINED, Lab, complete, running
 from tests.controller.memory import RecordingClient
 from tests.jobs import job_object
 
@@ -43,6 +44,33 @@ async def test_a_job_is_seen_as_its_operator_reports_it() -> None:
     assert seen.places == {"namespace": "lab", "artifacts": "gs://lab-bucket/qcnn"}
 
 
+async def test_a_job_that_no_operator_has_read_says_so() -> None:
+    lab = Lab()
+    await lab.applies()
+
+    seen = await one(source(lab, "qcnn"))
+
+    operators = "kubectl get pods -A -l app.kubernetes.io/name=qtj-operator"
+    assert seen.phase == "Pending"
+    assert seen.why == f"no operator has read it yet: `{operators}` shows whether one runs"
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Restarting", "Inferring"])
+async def test_a_phase_without_a_condition_of_its_name_is_explained_as_the_operator_explains_it(phase: str) -> None:
+    lab = Lab()
+    await (lab.applies(inference={}) if phase == "Pending" else running(lab, inference={}))
+    if phase == "Restarting":
+        lab.kubelet.ends("qcnn-worker-1", 137)
+    if phase == "Inferring":
+        lab.kubelet.ends("qcnn-worker-1", 0)
+        lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
+    await lab.settles()
+
+    seen = await one(source(lab, "qcnn"))
+
+    assert (seen.phase, seen.why) == (phase, (await lab.condition("Reconciling"))["message"])
+
+
 async def test_the_loss_is_known_from_the_first_look_on_and_an_attempt_replaces_what_it_repeats() -> None:
     lab = Lab()
     await running(lab)
@@ -72,6 +100,52 @@ async def test_a_job_that_has_finished_is_over() -> None:
     seen = await one(source(lab, "qcnn"))
 
     assert (seen.is_over, seen.left, seen.phase) == (True, "", "Complete")
+
+
+async def test_its_events_are_in_the_order_of_their_times_and_not_of_their_names() -> None:
+    """An API server lists events by name, and the end of a name is a digest."""
+    lab = Lab()
+    await running(lab)
+    uid = (await lab.job())["metadata"]["uid"]
+
+    async def listed(_namespace: str, _name: str) -> list[Object]:
+        return [event("Third", 9, uid), event("First", 1, uid), event("Earlier", 0, "another"), event("Second", 5, uid)]
+
+    seen = await one(ClusterSource(lab.cluster, lambda: lab.now, "lab", ["qcnn"], listed))
+
+    assert [each["reason"] for each in seen.events] == ["First", "Second", "Third"]
+
+
+def event(reason: str, second: int, uid: str) -> Object:
+    about = {"kind": KIND, "name": "qcnn", "uid": uid}
+    return {"reason": reason, "involvedObject": about, "lastTimestamp": f"2026-01-01T00:00:0{second}Z"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "command"),
+    [
+        ({}, "qtj logs qcnn -n lab"),
+        (
+            {"suspend": True},
+            """kubectl patch qtj qcnn -n lab --type=merge -p '{"spec": {"suspend": false}}' continues it""",
+        ),
+    ],
+    ids=["active", "suspended"],
+)
+async def test_the_next_command_follows_from_the_phase(spec: dict[str, bool], command: str) -> None:
+    lab = Lab()
+    await running(lab)
+    lab.cluster.store.update(Resource.QUANTUM_TRAINING_JOBS, *KEY, lambda job: job["spec"].update(spec))
+    await lab.settles()
+
+    assert (await one(source(lab, "qcnn"))).follows == command
+
+
+async def test_what_to_do_next_with_a_complete_job_is_to_read_its_report() -> None:
+    lab = Lab()
+    await complete(lab)
+
+    assert (await one(source(lab, "qcnn"))).follows == "qtj report qcnn -n lab"
 
 
 async def test_a_look_at_a_namespace_is_two_requests_however_many_jobs_there_are() -> None:

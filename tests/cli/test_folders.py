@@ -91,6 +91,7 @@ def test_a_link_to_no_folder_cannot_hold_a_run(target: str, folder: Path) -> Non
         ("completion", "missing argument 'bash|zsh|fish'. Choose from: bash, zsh, fish"),
         ("init loop --epochs x", "invalid value for '--epochs': this has to be a whole number"),
         ("init loop --epochs 0", "invalid value for '--epochs': this has to be 1 or more"),
+        ("profile qcnn --steps 1001", "invalid value for '--steps': this has to be 1000 or less"),
     ],
 )
 def test_a_wrong_word_is_told_without_the_words_of_a_library(command: str, sentence: str) -> None:

@@ -31,7 +31,11 @@ def test_html_writes_the_page_alone_where_its_reader_wants_it(left: Left, folder
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--html", "no/such/mine.html"], "cannot write the report to"),
+        (
+            ["--html", "no/such/mine.html"],
+            "cannot write the report to no/such/mine.html (No such file or directory): name another file with --html",
+        ),
+        (["--html", "."], "cannot write the report to . (Is a directory): name another file with --html"),
         (
             ["--html", "x.html", "-o", "json"],
             "--html writes a page, and -o and --scaling do not: leave one of them out",

@@ -130,8 +130,13 @@ def is_served(port: int) -> bool:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_job_that_does_not_exist_is_reported_in_kubectls_words() -> None:
-    assert "not found" in refused(qtj("tensorboard", "qcnn", "--cluster"))
+@pytest.mark.parametrize(
+    ("where", "place"), [(["--cluster"], "the current namespace"), (["-n", "lab"], "namespace lab")]
+)
+def test_a_job_that_does_not_exist_is_one_sentence(where: list[str], place: str) -> None:
+    sentence = refused(qtj("tensorboard", "qcnn", *where))
+
+    assert sentence == f"there is no job qcnn in {place}: `kubectl get qtj -A` lists all"
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,12 @@ def test_a_good_file_is_valid(folder: Path) -> None:
     ("good", "bad", "sentence"),
     [
         ("name: qcnn", "name: Qcnn_1", 'job.yaml:4: metadata.name: "Qcnn_1" must start with a letter and hold only'),
+        (
+            "  circuit:",
+            "  profiler: {captures: [{elapsed: 5}]}\n  circuit:",
+            "job.yaml:7: spec.profiler.captures[0].elapsed: must be a whole number with the unit s, m or h",
+        ),
+        ("gs://bucket/qcnn", "12", "job.yaml:10: spec.artifacts.uri: must begin with gs://"),
         ("name: qcnn", f"name: {'q' * 52}", "job.yaml:4: metadata.name: a name may have at most 51 characters"),
         ("  name: qcnn", "  labels: {}", "job.yaml:3: metadata.name: give the job a name"),
         ("MultiWorkerMirrored", "Magic", "job.yaml:6: spec.strategy: this has to be MultiWorkerMirrored, Para"),

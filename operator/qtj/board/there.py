@@ -37,7 +37,7 @@ def forward(name: str, namespace: str | None, port: int) -> None:
     if kubectl is None:
         raise InputError("kubectl is not installed on this machine, and a TensorBoard on a cluster is reached by it")
     where = () if namespace is None else ("--namespace", namespace)
-    job = _job([kubectl, "get", f"{PLURAL}.{GROUP}", name, "--output=json", *where], name)
+    job = _job(kubectl, name, where)
     _check_ready(job, where)
     port = usable_port(port)
     served = (job["spec"]["tensorboard"] or {}).get("port") or TENSORBOARD_PORT
@@ -48,7 +48,8 @@ def forward(name: str, namespace: str | None, port: int) -> None:
     serve(command, "kubectl port-forward", lambda: answers(address), sentence)
 
 
-def _job(command: Sequence[str], name: str) -> Mapping[str, Any]:
+def _job(kubectl: str, name: str, where: Sequence[str]) -> Mapping[str, Any]:
+    command = [kubectl, "get", f"{PLURAL}.{GROUP}", name, "--output=json", *where]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  kubectl
     if ended.returncode:
         lines = [line for line in ended.stderr.splitlines() if line.strip()]
@@ -58,6 +59,9 @@ def _job(command: Sequence[str], name: str) -> Mapping[str, Any]:
                 "kubectl reaches no cluster: set KUBECONFIG to your kubeconfig, or correct its current context, which "
                 "`kubectl cluster-info` tries"
             )
+        if "(NotFound)" in why:
+            place = f"namespace {where[-1]}" if where else "the current namespace"
+            raise InputError(f"there is no job {name} in {place}: `kubectl get qtj -A` lists all")
         raise InputError(f"{name} cannot be read by kubectl: {why}")
     job: Mapping[str, Any] = json.loads(ended.stdout)
     return job

@@ -119,14 +119,35 @@ def _spec_mistakes(spec: Mapping[str, Any]) -> Iterator[Mistake]:
         Spec.read(spec)
     except ValidationError as error:
         for path, what in faults(error):
-            unknown = what == NO_SUCH_FIELD
-            yield ("spec", *path), what + (meant(path[-1], _fields(("spec", *path[:-1]))) if unknown else "")
+            if what == NO_SUCH_FIELD:
+                what += meant(path[-1], _fields(("spec", *path[:-1])))  # noqa: PLW2901
+            elif what == TEXT:
+                what = _wrong_in_quotes(spec, path)  # noqa: PLW2901
+            yield ("spec", *path), what
     inference = spec.get("inference")
     if isinstance(inference, dict) and isinstance(inference.get("template"), dict):
         try:  # not read by the model, because it may be edited until it is used
             read_template(inference["template"])
         except ValidationError as error:
             yield from ((("spec", "inference", "template", *path), what) for path, what in faults(error))
+
+
+def _wrong_in_quotes(spec: Mapping[str, Any], path: Path) -> str:
+    """Returns what is wrong with a value that should be text: with quotes alone, it may still be refused."""
+    try:
+        Spec.read(_as_text(spec, path))
+    except ValidationError as error:
+        return dict(faults(error)).get(path, TEXT)
+    return TEXT
+
+
+def _as_text(value: Any, path: Path) -> Any:  # noqa: ANN401  JSON
+    """Returns `value` with text in place of what is at `path`."""
+    if not path:
+        return str(value)
+    pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
+    changed = {key: _as_text(each, path[1:]) if key == path[0] else each for key, each in pairs}
+    return changed if isinstance(value, Mapping) else list(changed.values())
 
 
 def _fields(path: Iterable[int | str]) -> Iterable[str]:

@@ -24,6 +24,7 @@ _PLAIN_WORDS = (
     ("Value error, ", ""),
     ("Input should be a valid integer.*", "this has to be a whole number"),
     ("Input should be greater than or equal to (.*)", r"this has to be \1 or more"),
+    ("Input should be less than or equal to (.*)", r"this has to be \1 or less"),
     (r"\s+", " "),
 )
 """Messages of pydantic and Typer, as expressions, and their replacements."""

@@ -1,10 +1,12 @@
 """Jobs of a cluster, asked of its API server."""
 
+import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 
 from qtj.cluster.jobs import job_named, jobs_in
+from qtj.monitor.events import events_about
 from qtj.monitor.replica import replicas_of
 from qtj.monitor.snapshot import Snapshot
 from qtj.runs.eta import Eta, estimated_left
@@ -18,6 +20,11 @@ __all__ = ["ClusterSource", "EventReader", "pods_of"]
 
 EventReader = Callable[[str, str], Awaitable[Sequence[Object]]]
 """Returns the events of a job, by namespace and name."""
+
+_UNREAD = (
+    "no operator has read it yet: `kubectl get pods -A -l app.kubernetes.io/name=qtj-operator` shows whether one runs"
+)
+_RESUMED = json.dumps({"spec": {"suspend": False}})
 
 
 async def _no_events(_namespace: str, _name: str) -> Sequence[Object]:
@@ -74,14 +81,14 @@ class ClusterSource:
             job=job,
             now=now,
             phase=phase,
-            why=phase_message(status),
+            why=phase_message(status) if "phase" in status else _UNREAD,
             is_over=phase in FINISHED,
             progress=status.get("progress") or {},
             losses=self._losses_of(job),
             left=self._eta.of(meta["uid"], status, time.monotonic()) or estimated_left(status, now),
             replicas=replicas_of(job, pods),
             pods=pods,
-            events=[each for each in events if each["involvedObject"].get("uid") == meta["uid"]],
+            events=events_about(job, events),
             places={"namespace": meta["namespace"], **_artifacts(job)},
             follows=_next(meta["namespace"], meta["name"], phase),
         )
@@ -122,5 +129,10 @@ def _artifacts(job: Object) -> Mapping[str, str]:
 
 
 def _next(namespace: str, name: str, phase: str) -> str:
-    logs = f"qtj logs {name} -n {namespace}"
-    return f"{logs}; qtj retry {name} -n {namespace} continues it" if phase == Phase.FAILED else logs
+    where = f"{name} -n {namespace}"
+    if phase == Phase.COMPLETE:
+        return f"qtj report {where}"
+    if phase == Phase.SUSPENDED:
+        return f"kubectl patch qtj {where} --type=merge -p '{_RESUMED}' continues it"
+    logs = f"qtj logs {where}"
+    return f"{logs}; qtj retry {where} continues it" if phase == Phase.FAILED else logs

@@ -13,7 +13,7 @@ from qtj.local.history import History
 from qtj.report.comparison import comparison_text
 from qtj.report.data import report_data
 from qtj.report.figure import has_picture, report_figure
-from qtj.report.files import report_written, save_picture
+from qtj.report.files import chosen_page_written, report_written, save_picture
 from qtj.report.page_file import write_page
 from qtj.report.results import RunResults, results_of
 from qtj.report.text import report_text
@@ -36,12 +36,15 @@ def report_runs(runs: Sequence[RecordedRun], html: Path | None) -> Iterator[str]
         InputError: A file cannot be written.
     """
     if html is not None:
-        yield _page(runs, html)
+        with chosen_page_written(html):
+            yield _page(runs, html)
     elif len(runs) == 1:
         yield from _report_run(runs[0])
     else:
         yield comparison_text(runs)
-        yield _page(runs, History().root / _COMPARISON)
+        root = History().root
+        with report_written(root.absolute()):
+            yield _page(runs, root / _COMPARISON)
 
 
 def report_for_programs(runs: Sequence[RecordedRun], form: OutputFormat) -> str:
@@ -57,16 +60,14 @@ def _report_run(run: RecordedRun) -> Iterator[str]:
     logs = [f"logs           {folder / 'logs'}"] if found.status.phase == "Failed" else []
     text = "\n".join([*report_text(found), *logs])
     yield text  # first, so that a full disk cannot hide it
-    with report_written(folder):
+    with report_written(folder.absolute()):
         (folder / "report.txt").write_text(f"{text}\n", "utf-8")
-    yield _page([run], folder / PAGE)
-    with report_written(folder):
+        yield _page([run], folder / PAGE)
         yield f"picture: {_picture(found, folder / 'report.png')}"
 
 
 def _page(runs: Sequence[RecordedRun], path: Path) -> str:
-    with report_written(path.parent):
-        write_page(runs, path)
+    write_page(runs, path)
     return f"page: {path}"
 
 

@@ -24,7 +24,7 @@ def report_scaling(found: Scaling, folder: Path) -> str:
         InputError: The folder cannot be written to.
     """
     text = "\n".join([columns([_HEADINGS, *map(_row, found.scales)]), *found.notes])
-    with report_written(folder):
+    with report_written(folder.absolute()):
         (folder / "scaling.txt").write_text(f"{text}\n", "utf-8")
         picture = save_picture(lambda: scaling_figure(found.scales), folder / "scaling.png")
     return f"{text}\npicture: {picture}"

@@ -15,7 +15,7 @@ from qtj.cluster.events import events_of_job
 from qtj.cluster.jobs import job_named
 from qtj.report.data import report_data
 from qtj.report.details import content_of, in_utc
-from qtj.report.files import report_written
+from qtj.report.files import chosen_page_written
 from qtj.report.results import RunResults
 from qtj.report.stages import Moment, attempts_of, moments_of, stages_of
 from qtj.report.text import report_text
@@ -52,7 +52,7 @@ def report_cluster_job(job: str, namespace: str | None, html: Path | None, form:
         return formatted([report_data(results)], form, name=lambda each: each["run"])
     if html is None:
         return "\n".join(report_text(results))
-    with report_written(html.parent):
+    with chosen_page_written(html):
         html.write_text(run_page(cluster_content(found, events, now), now), "utf-8")
     return f"page: {html}"
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from qtj_operator.api.conditions import ConditionType
 from qtj_operator.api.status import Phase
 
 __all__ = ["FINAL_STAGES", "STOPPING", "facts_of", "fit_facts", "phase_message", "stage_of"]
@@ -14,6 +15,13 @@ STOPPING = "stopping"
 """A job is suspended, and its programs have not ended yet."""
 
 _ASSEMBLING = {Phase.PENDING, Phase.RUNNING, Phase.RESTARTING}
+_EXPLAINED_BY: Mapping[str, str] = {
+    Phase.PENDING: ConditionType.RUNNING,
+    Phase.RESTARTING: ConditionType.RUNNING,
+    Phase.INFERRING: ConditionType.COMPLETE,
+}
+"""The conditions that explain phases without a condition of that name: as `decisive` of the operator chooses them."""
+
 _FORMS = {"loss": "loss {:.4f}", "accuracy": "accuracy {:.3f}", "examplesPerSecond": "{:.0f} examples/s"}
 _DROP_ORDER = ("step", "examplesPerSecond", "ready", "accuracy", "left", "loss", "epoch")
 """The facts that a narrow terminal leaves out, in this order."""
@@ -57,9 +65,10 @@ def fit_facts(facts: Mapping[str, str], width: int) -> str:
 
 
 def phase_message(status: Mapping[str, Any]) -> str:
-    """Returns the message of the condition that the phase follows from; empty without one."""
-    conditions = status.get("conditions") or ()
-    return next((str(each["message"]) for each in conditions if each["type"] == status.get("phase")), "")
+    """Returns the message of the condition that explains the phase; empty without one."""
+    phase, conditions = status.get("phase"), status.get("conditions") or ()
+    kind = _EXPLAINED_BY.get(str(phase), phase)
+    return next((str(each["message"]) for each in conditions if each["type"] == kind), "")
 
 
 def _has_finished(status: Mapping[str, Any]) -> bool:

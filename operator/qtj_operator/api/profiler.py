@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Self
 
-from pydantic import ConfigDict, Field, StrictInt, model_validator
+from pydantic import ConfigDict, Field, StrictInt, WithJsonSchema, model_validator
 
 from qtj_contract.captures import MOST_CAPTURES, STEPS
 from qtj_operator.api.defaults import GRPC_PORT, METRICS_PORT, PROFILER_PORT
@@ -46,6 +46,8 @@ _DISTINCT = Rule(
     "two captures have the same start, which names the folder of a profile: change one of them",
 )
 _LARGEST = 2**31 - 1
+_SHORT = WithJsonSchema({"type": "string", "maxLength": 8})
+"""The API server computes the cost of a rule from this length. In Python the rule checks it, and says what to write."""
 
 
 class ProfilerCapture(Model):
@@ -55,7 +57,7 @@ class ProfilerCapture(Model):
 
     epoch: StrictInt | None = Field(None, description="Starts with this epoch, from 1.", ge=1, le=_LARGEST)
     step: StrictInt | None = Field(None, description="Starts with this optimizer step, from 1.", ge=1, le=_LARGEST)
-    elapsed: Annotated[str, Field(max_length=8), checked(_IS_ELAPSED)] | None = Field(
+    elapsed: Annotated[str, _SHORT, checked(_IS_ELAPSED)] | None = Field(
         None,
         description="Starts this long after the start of the training in each attempt, for example 10m. Replicas may "
         "start one step apart.",
@@ -67,7 +69,7 @@ class ProfilerCapture(Model):
         ge=1,
         le=1000,
     )
-    duration: Annotated[str, Field(max_length=8), checked(_IS_DURATION)] | None = Field(
+    duration: Annotated[str, _SHORT, checked(_IS_DURATION)] | None = Field(
         None,
         description="Takes so long, up to 60s, and ends with a step.",
         json_schema_extra=validations(_IS_DURATION),

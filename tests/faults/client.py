@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from qtj.local.client import MemoryClient
 from qtj.local.store import ClusterStore
+from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import ApiError, Object, Resource
 from tests.faults.admission import Gatekeeper
 from tests.faults.invariants import Invariants
@@ -104,6 +105,8 @@ class FaultyClient:
             there = await self._client.get(resource, meta["namespace"], meta["name"])
             if there is not None:
                 self.own.exists(resource, manifest, there)
+                if not is_controlled_by(there, meta["ownerReferences"][0]["uid"]):
+                    self._invariants.refuses()
             return await self._client.create(resource, manifest)
 
         self._invariants.tries("create", resource, manifest["metadata"]["name"])

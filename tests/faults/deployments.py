@@ -54,8 +54,8 @@ def wrong_board(store: ClusterStore, job: Job) -> Iterator[str]:
         if found or served or job.status.tensorboard:
             yield f"there is a TensorBoard that nobody asks for: {sorted(found)}, {served=}, {job.status.tensorboard}"
         return
-    if job.spec.suspend and name not in found:
-        return  # it was asked for while the job was suspended
+    if job.spec.suspend and (name not in found or not served):
+        return  # it was asked for or deleted while the job was suspended, and nothing is created until it is resumed
     if not found or not served:
         yield f"there is no TensorBoard: {sorted(found)}, {served=}"
         return

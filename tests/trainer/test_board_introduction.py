@@ -72,7 +72,7 @@ def test_the_circuit_is_a_picture_once_for_all_filters(train: EventAccumulator) 
     [(step, (width, height, png))] = values(train, "circuit/first")
 
     assert step == 7
-    assert tf.image.decode_png(png).shape == (int(height), int(width), 3)
+    assert tf.image.decode_png(png).shape == (int(height), int(width), 1)
     assert "circuit/second" not in train.Tags()["tensors"]
 
 
@@ -128,6 +128,16 @@ def test_gates_whose_lines_cross_have_columns_of_their_own() -> None:
 
     assert len(crossing) == len(apart) == 1
     assert picture(crossing).shape[1] > picture(apart).shape[1]
+
+
+def test_a_picture_takes_little_memory_beside_a_training() -> None:
+    qubits = cirq.LineQubit.range(24)
+    crossing = [cirq.CZ(*pair) for pair in zip(qubits[:12], qubits[12:], strict=True)]
+
+    pixels = picture(cirq.Circuit([*crossing, [cirq.X(each) ** 0.25 for each in qubits]] * 50))
+
+    assert pixels.shape[2] == 1
+    assert pixels.nbytes < 40 << 20
 
 
 def test_of_a_very_long_circuit_a_picture_has_the_beginning() -> None:

@@ -22,8 +22,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 __all__ = ["MOST_GATES", "picture"]
 
-MOST_GATES = 600
-"""Gates in a picture, at most: nobody reads more."""
+MOST_GATES = 300
+"""Gates in a picture, at most: nobody reads more, and its pixels are memory that the training needs."""
 
 _ROW = 40
 """Height of a qubit, in pixels."""
@@ -49,7 +49,7 @@ def picture(circuit: cirq.AbstractCircuit) -> NDArray[np.uint8]:
     """Draws a circuit: its first `MOST_GATES` gates.
 
     Returns:
-        (height, width, 3), the colours of each pixel.
+        (height, width, 1), from 0 for black to 255 for white.
     """
     qubits = sorted(circuit.all_qubits())
     count = sum(1 for _ in circuit.all_operations())
@@ -94,7 +94,7 @@ def _drawn(names: list[str], columns: list[list[_Gate]], title: str) -> NDArray[
     texts = [names, *([text for gate in column for text in gate.symbols.values()] for column in columns)]
     widths = [max(map(font.getlength, each), default=0) + _GAP for each in texts]
     ends = list(accumulate(widths))
-    image = Image.new("RGB", (round(ends[-1]) + _GAP, (len(names) + 1) * _ROW), "white")
+    image = Image.new("L", (round(ends[-1]) + _GAP, (len(names) + 1) * _ROW), "white")
     paper = ImageDraw.Draw(image)
     paper.text((_GAP, _ROW / 3), title, "black", font, anchor="lm")
     for row, name in enumerate(names):
@@ -103,7 +103,7 @@ def _drawn(names: list[str], columns: list[list[_Gate]], title: str) -> NDArray[
     for end, width, column in zip(ends[1:], widths[1:], columns, strict=True):
         for gate in column:
             _draw_gate(paper, gate, end - width / 2, font)
-    return np.asarray(image)
+    return np.asarray(image)[..., np.newaxis]
 
 
 def _draw_gate(paper: ImageDraw.ImageDraw, gate: _Gate, middle: float, font: ImageFont.FreeTypeFont) -> None:

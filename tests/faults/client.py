@@ -105,7 +105,7 @@ class FaultyClient:
             there = await self._client.get(resource, meta["namespace"], meta["name"])
             if there is not None:
                 self.own.exists(resource, manifest, there)
-                if not is_controlled_by(there, meta["ownerReferences"][0]["uid"]):
+                if _is_taken(there, meta):
                     self._invariants.refuses()
             return await self._client.create(resource, manifest)
 
@@ -158,3 +158,9 @@ class FaultyClient:
             raise ApiError(0, "Unreachable", "the connection was reset")
         self._dead = True
         raise Crash
+
+
+def _is_taken(there: Object, wanted: Object) -> bool:
+    """Tells whether the name belongs to something of somebody else; an event has no owner, and is written once."""
+    owners = wanted.get("ownerReferences", ())
+    return bool(owners) and not is_controlled_by(there, owners[0]["uid"])

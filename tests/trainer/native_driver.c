@@ -1,5 +1,6 @@
-/* Takes a program of the native engine through values, gradients and second derivatives by the inputs, on machines that have no Python: reads numbers from
- * a file, writes the results to stdout as they are in memory. native_driver.py writes the one and reads the other. */
+/* Takes a program of the native engine through values, gradients and second derivatives by the inputs, on machines
+ * that have no Python: reads numbers from a file, writes the results to stdout as they are in memory. native_driver.py
+ * writes the one and reads the other. */
 #include "qtj.h"
 
 #include <stdio.h>

@@ -12,6 +12,7 @@ from qtj_contract import PROGRESS_LIMIT
 __all__ = ["Answer", "get", "send"]
 
 _DIRECT = build_opener(ProxyHandler({}))
+_MAX_BYTES = PROGRESS_LIMIT  # progress is the longest answer that is asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +56,14 @@ async def send(method: str, url: str, body: str, timeout: float) -> Answer:  # n
     """
     headers = {"Content-Type": "application/json"}
     request = Request(url, data=body.encode() or None, headers=headers, method=method)  # noqa: S310  http alone
-    return await asyncio.to_thread(_answer, request, timeout, PROGRESS_LIMIT)
+    return await asyncio.to_thread(_answer, request, timeout, _MAX_BYTES)
 
 
 def _answer(request: Request, timeout: float, of_a_refusal: int = 0) -> Answer:
     """Returns the answer, with at most so many bytes of a refusal."""
     try:
         with _DIRECT.open(request, timeout=timeout) as answer:
-            return Answer(answer.status, answer.read(PROGRESS_LIMIT))
+            return Answer(answer.status, answer.read(_MAX_BYTES))
     except HTTPError as refused:
         with refused:
             return Answer(refused.code, refused.read(of_a_refusal) if of_a_refusal else b"")

@@ -33,16 +33,6 @@ def report_page(
         metrics: What this process has measured, by name.
         now: The current time.
     """
-    return run_page(_content(environment, store, weights, metrics, now), now)
-
-
-def _content(
-    environment: Mapping[str, str],
-    store: Store,
-    weights: contract.Weights,
-    metrics: Mapping[str, float],
-    now: datetime,
-) -> Content:
     infers = bool(environment.get(contract.Env.WEIGHTS_URI))
     raw = _record(weights.uri)
     lines = StoredProgress(store, environment, 0).read()
@@ -50,7 +40,7 @@ def _content(
     began = attempts[0].began if attempts else None
     progress = read_progress(lines)
     cluster = raw.get("cluster")
-    return Content(
+    content = Content(
         title=environment.get(contract.Env.JOB, ""),
         phase="Complete" if infers else "Trained",
         headline="inference is done" if infers else "training is done, and its weights are stored",
@@ -66,6 +56,7 @@ def _content(
         replicas={role: len(members) for role, members in cluster.items()} if isinstance(cluster, dict) else {},
         weights_sha256=weights.sha256,
     )
+    return run_page(content, now)
 
 
 def _attempts(lines: str) -> Iterator[Attempt]:

@@ -63,7 +63,7 @@ def test_the_model_of_the_manual_learns() -> None:
     model.fit(turns(8, 1), tf.ones(8), verbose=0)
 
     assert (layer.engine, layer.output_shape) == ("fused", (None, 2))
-    assert np.all(layer.get_weights()[0] != before)
+    assert np.all(np.abs(layer.get_weights()[0] - before) > 1e-4)  # no rounding: Adam's first step is of 1e-3
 
 
 def test_a_graph_is_traced_once_for_all_batches() -> None:

@@ -62,8 +62,9 @@ def test_a_run_that_never_began_counts_for_nothing(laptop: Laptop) -> None:
 
 
 def test_a_run_that_cannot_begin_leaves_no_folder(laptop: Laptop) -> None:
-    laptop.write(toy_job(epochs=1))
-    (laptop.folder / f"qtj-ports-{os.getuid()}").symlink_to("nowhere")
+    laptop.write(toy_job(epochs=1), toy_job(epochs=1, name="second"))
+    (laptop.folder / "qtj-artifacts").mkdir()
+    (laptop.folder / "qtj-artifacts/second").symlink_to("nowhere/at/all")
 
     ended = laptop.qtj("run", "job.yaml")
     detached = laptop.qtj("run", "-d", "job.yaml")

@@ -6,15 +6,10 @@ does each port of a pod that has a name below a Service of several pods (`qcnn-w
 loopback addresses are no alternative: macOS has only 127.0.0.1, and programs listen on all addresses at once.
 """
 
-import errno
-import fcntl
-import os
 import random
 import re
 import socket
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 __all__ = ["HOST", "Addresses", "NoFreePortError", "PortLease"]
 
@@ -33,20 +28,19 @@ class NoFreePortError(Exception):
 
 
 class PortLease:
-    """Ports that no other `qtj run` of this user takes, until this process ends.
+    """Ports that no other `qtj run` on this machine takes, until this process ends.
 
-    A program uses its port only some seconds after its start. Until then, a lock on one byte of a common file marks it
-    as taken: the kernel releases the lock with the process, however that ends.
+    A program uses its port only some seconds after its start. Until then, a UDP socket of the same number marks it as
+    taken, for every user and every folder of temporary files. The kernel closes it with the process, however that ends.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
-        folder = folder or Path(tempfile.gettempdir())
-        self._file = os.open(folder / f"qtj-ports-{os.getuid()}", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        self._taken: set[int] = set()
+    def __init__(self) -> None:
+        self._marks: list[socket.socket] = []
 
     def close(self) -> None:
         """Releases all ports."""
-        os.close(self._file)
+        for mark in self._marks:
+            mark.close()
 
     def take(self) -> int:
         """Returns a free port.
@@ -54,22 +48,21 @@ class PortLease:
         Raises:
             NoFreePortError: There is none.
         """
+        why = ""
         for port in random.sample(_PORTS, len(_PORTS)):
-            if port not in self._taken and self._lock(port) and _is_free(port):
-                self._taken.add(port)
+            mark = socket.socket(type=socket.SOCK_DGRAM)
+            try:
+                mark.bind((HOST, port))
+                _must_be_free(port)
+            except OSError as problem:
+                mark.close()
+                why = problem.strerror or str(problem)
+            else:
+                self._marks.append(mark)
                 return port
         raise NoFreePortError(
-            f"no port between {_PORTS[0]} and {_PORTS[-1]} is free on this machine: end what uses them"
+            f"no port between {_PORTS[0]} and {_PORTS[-1]} can be used on this machine ({why}): end what uses them"
         )
-
-    def _lock(self, port: int) -> bool:
-        try:
-            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
-        except OSError as problem:
-            # Any other error means that this file system has no locks. Two runs may then choose the same port, which is
-            # rare, and the second to listen on it fails.
-            return problem.errno not in {errno.EACCES, errno.EAGAIN}
-        return True
 
 
 class Addresses:
@@ -121,11 +114,7 @@ def _meanings(host: str, namespace: str) -> Iterator[tuple[str, str, str]]:
             yield where, job, replica
 
 
-def _is_free(port: int) -> bool:
-    """Tells whether a program could listen on the port on all addresses, as most do."""
+def _must_be_free(port: int) -> None:
+    """Raises an OSError unless a program could listen on the port on all addresses, as most do."""
     with socket.socket() as probe:
-        try:
-            probe.bind(("", port))
-        except OSError:
-            return False
-    return True
+        probe.bind(("", port))

@@ -21,7 +21,6 @@ from qtj.files.documents import Document, File, read_file
 from qtj.files.settings import Setting
 from qtj.files.source import STDIN
 from qtj.local.activity import Activity
-from qtj.local.addresses import NoFreePortError
 from qtj.local.folder import Folder
 from qtj.local.program import CannotStartError, Configs, program_of
 from qtj.local.rehearsal import Rehearsal
@@ -178,13 +177,7 @@ async def _run(jobs: Sequence[LocalJob], configs: Configs, view: LineView, lost:
         activities[key].update(activity)
         view.set_activity(key, activity)
 
-    try:
-        session = Session(jobs, configs=configs, on_change=view.show_change, on_activity=set_activity)
-    except OSError as problem:
-        what = "set TMPDIR to a folder of your own"
-        raise InputError(f"cannot use {problem.filename} ({problem.strerror}): {what}") from None
-    except NoFreePortError as problem:
-        raise InputError(str(problem)) from None
+    session = Session(jobs, configs=configs, on_change=view.show_change, on_activity=set_activity)
     interrupted = _Interrupts(session, view)
     handlers: dict[signal.Signals, Callable[[], None]] = {signal.SIGINT: interrupted, signal.SIGTERM: interrupted}
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup asks

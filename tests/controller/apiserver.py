@@ -218,10 +218,10 @@ def apiserver_command(path: str, folder: Path, store: int, port: int, tokens: Ma
 def process_running(
     argv: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
 ) -> Iterator["subprocess.Popen[bytes]"]:
-    """Runs a program until the context ends."""
+    """Runs a program until the context ends; Ctrl-C at a terminal does not reach it, so that it can be of use last."""
     with (
         log.open("w") as output,
-        subprocess.Popen(argv, env=environment, stdout=output, stderr=output) as process,
+        subprocess.Popen(argv, env=environment, stdout=output, stderr=output, start_new_session=True) as process,
     ):
         try:
             yield process

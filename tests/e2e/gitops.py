@@ -1,24 +1,16 @@
 """Jobs from Git, with the real Argo CD beside the cluster: it runs on this machine and syncs into the cluster."""
 
-import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+import subprocess
+import sys
 
 import yaml
 
-from tests.cluster.tools import ARGOCD, build
-from tests.cluster.tools import kubectl as kubectl_path
-from tests.controller.apiserver import ApiServer, Programs
+from tests.e2e.argocd import argocd_beside
 from tests.e2e.checks import Checks
-from tests.e2e.kubectl import exists, kubectl, wait_until
+from tests.e2e.kubectl import ROOT, exists, wait_until
 from tests.e2e.light import light
 from tests.e2e.world import World
 from tests.gitops.application import GitOps
-from tests.gitops.argocd import NAMESPACE, argocd_running, install
-from tests.gitops.repository import Repository
 from tests.gitops.sets import application_set
 
 __all__ = ["gitops"]
@@ -28,10 +20,11 @@ _EPOCHS = 30
 
 
 def gitops(checks: Checks, world: World) -> None:
-    """An Application of a folder, from OutOfSync to Healthy and to its end, and a set of two."""
-    with _argocd(world) as git:
+    """An Application of a folder, from OutOfSync to Healthy and to its end, a set of two, and what the docs show."""
+    with argocd_beside(world.namespace) as git:
         _life(checks, git)
         _set(checks, git)
+    _demo(checks)
 
 
 def _life(checks: Checks, git: GitOps) -> None:
@@ -75,18 +68,13 @@ def _job(name: str, *, fails: bool = False) -> str:
     return yaml.safe_dump(job)
 
 
-@contextmanager
-def _argocd(world: World) -> Iterator[GitOps]:
-    kubeconfig = Path(os.environ["KUBECONFIG"])
-    url = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
-    server = ApiServer(url, kubeconfig, Programs("", "", kubectl_path()))
-    folder = Path(tempfile.mkdtemp(prefix="qtj-argocd-"))
-    build(ARGOCD)
-    try:
-        install(server)
-        with argocd_running(kubeconfig, folder):
-            yield GitOps(server, world.namespace, Repository(folder / "git"))
-            kubectl("-n", NAMESPACE, "delete", "applicationsets,applications", "--all", "--timeout=120s")
-    finally:
-        kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=60s")
-        shutil.rmtree(folder)
+def _demo(checks: Checks) -> None:
+    """`make argocd-demo`, without a terminal: it ends by itself."""
+    argv = (sys.executable, "-m", "tests.e2e.argocd_demo")
+    ended = subprocess.run(
+        argv, check=False, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=900
+    )
+    states = [line.split()[-2:] for line in ended.stdout.splitlines() if "Synced" in line or "OutOfSync" in line]
+    checks.equal("the demo of the documentation ends", ended.returncode, 0)
+    checks.that("it shows a job that trains, then Healthy", states[-1:] == [["Synced", "Healthy"]], ended.stdout)
+    checks.that("its job is deleted with its Application", not exists("-n", "training", "qtj"), ended.stderr)

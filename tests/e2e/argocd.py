@@ -1,0 +1,45 @@
+"""The real Argo CD, as processes of this machine that sync into the test cluster."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import yaml
+
+from tests.cluster.tools import ARGOCD, build
+from tests.cluster.tools import kubectl as kubectl_path
+from tests.controller.apiserver import ApiServer, Programs
+from tests.e2e.kubectl import kubectl
+from tests.gitops.application import GitOps
+from tests.gitops.argocd import NAMESPACE, argocd_running, install
+from tests.gitops.repository import Repository
+
+__all__ = ["argocd_beside"]
+
+
+@contextmanager
+def argocd_beside(namespace: str) -> Iterator[GitOps]:
+    """Runs Argo CD, with an empty Git repository whose Applications are for one namespace.
+
+    At the end, its Applications are deleted with what they have created, then Argo CD and the repository.
+    """
+    kubeconfig = Path(os.environ["KUBECONFIG"])
+    url = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
+    server = ApiServer(url, kubeconfig, Programs("", "", kubectl_path()))
+    folder = Path(tempfile.mkdtemp(prefix="qtj-argocd-"))
+    build(ARGOCD)
+    try:
+        install(server)
+        with argocd_running(kubeconfig, folder):
+            try:
+                yield GitOps(server, namespace, Repository(folder / "git"))
+            finally:
+                kubectl(
+                    "-n", NAMESPACE, "delete", "applicationsets,applications", "--all", "--timeout=120s", timeout=130
+                )
+    finally:
+        kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=60s", timeout=70)
+        shutil.rmtree(folder)

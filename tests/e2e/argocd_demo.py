@@ -1,0 +1,80 @@
+"""`make argocd-demo`: the example of docs/gitops.md, synced from a Git repository by the real Argo CD."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+import yaml
+
+from tests.e2e.argocd import argocd_beside
+from tests.e2e.install import install_operator, install_storage
+from tests.e2e.kubectl import ROOT, KubectlError
+from tests.gitops.application import GitOps, Manifest
+
+_NAMESPACE = _APPLICATION = "training"
+_LIMIT_SECONDS = 420
+_SETTLED = {("Synced", "Healthy"), ("Synced", "Degraded")}
+
+
+def main() -> int:
+    """Returns 0 when the Application has become Healthy, else 1. At a terminal it goes on until Ctrl-C."""
+    install_operator()
+    install_storage(_NAMESPACE)
+    print("starting Argo CD; it is built the first time, which takes some minutes", flush=True)
+    with argocd_beside(_NAMESPACE) as git:
+        folder = ROOT / "deploy/argocd/example"
+        git.repository.commit({f"jobs/{path.name}": path.read_text() for path in folder.iterdir()})
+        git.apply(_application(git))
+        _follow(git)
+        healthy = git.is_("Synced", "Healthy", _APPLICATION)
+        if sys.stdin.isatty():
+            _stay(git)
+    return 0 if healthy else 1
+
+
+def _application(git: GitOps) -> Manifest:
+    """Returns deploy/argocd/application.yaml for this repository and this cluster."""
+    application: Manifest = yaml.safe_load((ROOT / "deploy/argocd/application.yaml").read_text())
+    application["spec"]["source"]["repoURL"] = git.repository.url
+    application["spec"]["destination"]["server"] = git.server.url
+    return application
+
+
+def _follow(git: GitOps) -> None:
+    """Prints each state until training has ended."""
+    begin = time.monotonic()
+    for state in _states(git):
+        if state in _SETTLED or time.monotonic() - begin > _LIMIT_SECONDS:
+            return
+
+
+def _stay(git: GitOps) -> None:
+    jobs = git.repository.url.removeprefix("file://")
+    print(f"Edit {jobs}/jobs/qcnn.yaml, for example --epochs=30, and `git commit -a` there: Argo CD trains a new job.")
+    print("`kubectl -n training get qtj` shows it. Ctrl-C ends Argo CD, and deletes the repository and the job.")
+    with suppress(KeyboardInterrupt):
+        for _ in _states(git):
+            pass
+
+
+def _states(git: GitOps) -> Iterator[tuple[str | None, str | None]]:
+    """Yields the state of the Application twice a second; prints what is new."""
+    begin, last = time.monotonic(), None
+    while True:
+        state = git.state(_APPLICATION)
+        line = " ".join(f"{word or '-':<12}" for word in (*git.jobs()[:1], *state)).rstrip()
+        if line != last:
+            print(f"{time.monotonic() - begin:6.1f} s  {line}", flush=True)
+            last = line
+        yield state
+        time.sleep(0.5)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KubectlError as error:
+        sys.exit(f"argocd-demo: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -14,6 +14,8 @@ from tests.gitops.application import GitOps, Manifest
 
 _NAMESPACE = _APPLICATION = "training"
 _LIMIT_SECONDS = 420
+_REFRESH = 10
+"""Argo CD is asked to look into Git at each tenth look at the state: by itself it does so every three minutes."""
 _SETTLED = {("Synced", "Healthy"), ("Synced", "Degraded")}
 
 
@@ -54,8 +56,9 @@ def _stay(git: GitOps) -> None:
     print(f"Edit {jobs}/jobs/qcnn.yaml, for example --epochs=30, and `git commit -a` there: Argo CD trains a new job.")
     print("`kubectl -n training get qtj` shows it. Ctrl-C ends Argo CD, and deletes the repository and the job.")
     with suppress(KeyboardInterrupt):
-        for _ in _states(git):
-            pass
+        for number, _ in enumerate(_states(git)):
+            if not number % _REFRESH:
+                git.refresh(_APPLICATION)
 
 
 def _states(git: GitOps) -> Iterator[tuple[str | None, str | None]]:

@@ -1,10 +1,9 @@
 """The real Argo CD, as processes of this machine that sync into the test cluster."""
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import yaml
@@ -29,17 +28,15 @@ def argocd_beside(namespace: str) -> Iterator[GitOps]:
     kubeconfig = Path(os.environ["KUBECONFIG"])
     url = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
     server = ApiServer(url, kubeconfig, Programs("", "", kubectl_path()))
-    folder = Path(tempfile.mkdtemp(prefix="qtj-argocd-"))
     build(ARGOCD)
-    try:
+    with tempfile.TemporaryDirectory(prefix="qtj-argocd-") as path, ExitStack() as at_end:
+        folder = Path(path)
+        at_end.callback(_delete, "namespace", NAMESPACE, "--ignore-not-found")
         install(server)
-        with argocd_running(kubeconfig, folder):
-            try:
-                yield GitOps(server, namespace, Repository(folder / "git"))
-            finally:
-                kubectl(
-                    "-n", NAMESPACE, "delete", "applicationsets,applications", "--all", "--timeout=120s", timeout=130
-                )
-    finally:
-        kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=60s", timeout=70)
-        shutil.rmtree(folder)
+        at_end.enter_context(argocd_running(kubeconfig, folder))
+        at_end.callback(_delete, "-n", NAMESPACE, "applicationsets,applications", "--all")
+        yield GitOps(server, namespace, Repository(folder / "git"))
+
+
+def _delete(*what: str) -> None:
+    kubectl("delete", *what, "--timeout=110s")

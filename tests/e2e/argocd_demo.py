@@ -12,11 +12,15 @@ from tests.e2e.install import install_operator, install_storage
 from tests.e2e.kubectl import ROOT, KubectlError
 from tests.gitops.application import GitOps, Manifest
 
-_NAMESPACE = _APPLICATION = "training"
+_NAMESPACE = "training"
+"""Of the Application in deploy/argocd, which has the same name."""
 _LIMIT_SECONDS = 420
 _REFRESH = 10
 """Argo CD is asked to look into Git at each tenth look at the state: by itself it does so every three minutes."""
-_SETTLED = {("Synced", "Healthy"), ("Synced", "Degraded")}
+_HEALTHY = ("Synced", "Healthy")
+_SETTLED = {_HEALTHY, ("Synced", "Degraded")}
+
+State = tuple[str | None, str | None]
 
 
 def main() -> int:
@@ -28,8 +32,7 @@ def main() -> int:
         folder = ROOT / "deploy/argocd/example"
         git.repository.commit({f"jobs/{path.name}": path.read_text() for path in folder.iterdir()})
         git.apply(_application(git))
-        _follow(git)
-        healthy = git.is_("Synced", "Healthy", _APPLICATION)
+        healthy = _follow(git) == _HEALTHY
         if sys.stdin.isatty():
             _stay(git)
     return 0 if healthy else 1
@@ -43,12 +46,11 @@ def _application(git: GitOps) -> Manifest:
     return application
 
 
-def _follow(git: GitOps) -> None:
-    """Prints each state until training has ended."""
+def _follow(git: GitOps) -> State:
+    """Prints each state until training has ended; returns the last."""
     begin = time.monotonic()
-    for state in _states(git):
-        if state in _SETTLED or time.monotonic() - begin > _LIMIT_SECONDS:
-            return
+    over = (state for state in _states(git) if state in _SETTLED or time.monotonic() - begin > _LIMIT_SECONDS)
+    return next(over)
 
 
 def _stay(git: GitOps) -> None:
@@ -58,14 +60,14 @@ def _stay(git: GitOps) -> None:
     with suppress(KeyboardInterrupt):
         for number, _ in enumerate(_states(git)):
             if not number % _REFRESH:
-                git.refresh(_APPLICATION)
+                git.refresh()
 
 
-def _states(git: GitOps) -> Iterator[tuple[str | None, str | None]]:
+def _states(git: GitOps) -> Iterator[State]:
     """Yields the state of the Application twice a second; prints what is new."""
     begin, last = time.monotonic(), None
     while True:
-        state = git.state(_APPLICATION)
+        state = git.state()
         line = " ".join(f"{word or '-':<12}" for word in (*git.jobs()[:1], *state)).rstrip()
         if line != last:
             print(f"{time.monotonic() - begin:6.1f} s  {line}", flush=True)

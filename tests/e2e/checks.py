@@ -34,9 +34,9 @@ class Checks:
             else:
                 self._failures.append(self._print(f"FAIL {what}\n       seen: {seen}"))
 
-    def equal(self, what: str, seen: object, expected: object) -> None:
-        """Checks that two values are equal."""
-        self.that(what, seen == expected, f"{seen!r}, expected {expected!r}")
+    def equal(self, what: str, seen: object, expected: object, why: str = "") -> None:
+        """Checks that two values are equal; `why` is printed too when they are not."""
+        self.that(what, seen == expected, f"{seen!r}, expected {expected!r}{why and f'; {why}'}")
 
     def note(self, text: str) -> None:
         """Prints where we are."""

@@ -86,8 +86,10 @@ class GitOps:
         self._kubectl("patch", "application", name or self.namespace, "--type=merge", f"--patch={operation}")
 
     def status(self, name: str = "") -> Manifest:
-        found = self.server.get("application", name or self.namespace, "-n", NAMESPACE)
-        return dict(found.get("status", {}))
+        """Returns its status; nothing while an ApplicationSet has not made it yet."""
+        by_name = f"--field-selector=metadata.name={name or self.namespace}"
+        found = self.server.get("applications", "-n", NAMESPACE, by_name)["items"]
+        return dict(found[0].get("status", {})) if found else {}
 
     def is_(self, sync: str, health: str, name: str = "") -> bool:
         return self.state(name) == (sync, health)

@@ -28,7 +28,7 @@ from qtj_trainer.run.stopwatch import Stopwatch
 from qtj_trainer.workloads import Examples, Workload
 from qtj_trainer.workloads.options import Options
 
-__all__ = ["Boundary", "Loop", "Numbers", "Report", "Scored"]
+__all__ = ["Boundary", "Loop", "Numbers", "Report", "Scored", "assign"]
 
 Numbers = NDArray[np.floating[Any]]
 
@@ -179,12 +179,12 @@ class Loop(ABC):
         shapes = [tuple(variable.shape) for variable in self._variables]
         if [each.shape for each in state] != [*shapes, *(each.shape for each in self._best)]:
             raise UserError(f"the checkpoint is of another model than {self.model.name}: delete it to start over")
-        _assign(self._variables, state[: len(shapes)])
+        assign(self._variables, state[: len(shapes)])
         self._best = list(state[len(shapes) :])
 
     def take_best(self) -> None:
         """Puts the weights of the best epoch into the model. For the end of a training with early stopping."""
-        _assign(self._of_model, self._best)
+        assign(self._of_model, self._best)
 
     @property
     @abstractmethod
@@ -294,6 +294,7 @@ class Loop(ABC):
         return len(self._training) - (first % self.steps) * self._options.batch_size
 
 
-def _assign(variables: Sequence[tf.Variable], values: State) -> None:
+def assign(variables: Sequence[tf.Variable], values: State) -> None:
+    """Gives each variable its value."""
     for variable, value in zip(variables, values, strict=True):
         variable.assign(value)

@@ -115,14 +115,25 @@ def _train_and_store(run: Run) -> None:
 
 
 def _loop(run: Run, strategy: "tf.distribute.Strategy", split: Split) -> "Loop":
+    from qtj_trainer.run.apart import Apart  # noqa: PLC0415
     from qtj_trainer.run.coordinated import Coordinated  # noqa: PLC0415
     from qtj_trainer.run.synchronous import Synchronous  # noqa: PLC0415
 
     training, held_out = run.encoded(split)
     if not run.replica.cluster.is_coordinated:
-        return Synchronous(run.workload, run.options, strategy, training=training, held_out=held_out)
+        kind = Apart if _takes_whole_steps(run, strategy) else Synchronous
+        return kind(run.workload, run.options, strategy, training=training, held_out=held_out)
     workers = sum(member.role == "worker" for member in run.replica.cluster.members)
     return Coordinated(run.workload, run.options, strategy, training=training, held_out=held_out, workers=workers)
+
+
+def _takes_whole_steps(run: Run, strategy: "tf.distribute.Strategy") -> bool:
+    """Returns whether each process takes whole steps. Several devices of a process share steps anyway."""
+    size = run.replica.cluster.size
+    if not 1 < size == strategy.num_replicas_in_sync or not run.workload.takes_whole_steps(run.options):
+        return False
+    log.info("each of the %d processes takes whole steps: a step is shorter than an exchange of gradients", size)
+    return True
 
 
 def _store(run: Run, loop: "Loop", split: Split, end: Position) -> Result:

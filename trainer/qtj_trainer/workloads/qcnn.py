@@ -29,6 +29,7 @@ from qtj_trainer.errors import UserError
 from qtj_trainer.workloads.options import Options, option
 from qtj_trainer.workloads.own_data import SUFFIXES, OwnData, own_data, split_rows
 from qtj_trainer.workloads.qcnn_circuit import HybridCircuit, hybrid_circuit, pure_circuit
+from qtj_trainer.workloads.whole_steps import takes_whole_steps
 from qtj_trainer.workloads.workload import Answers, Arrays, Examples, Split, Workload
 
 if TYPE_CHECKING:
@@ -250,20 +251,28 @@ class Qcnn(Workload):
         """Returns the circuit as text, with time from top to bottom: its width is the number of qubits."""
         return str(_built(options).circuit.to_text_diagram(transpose=True))
 
+    def takes_whole_steps(self, options: QcnnOptions) -> bool:
+        """Returns whether the circuits are so small that an exchange would take longer than a step."""
+        return takes_whole_steps(_circuits(options))
+
     def memory(self, options: QcnnOptions, replicas: int = 1) -> ReplicaMemory:
         """Returns the memory for circuits of this size."""
-        return memory_of(
-            Circuits(
-                qubits=options.qubits,
-                filters=options.filters,
-                batch=-(-min(options.batch_size, _training_examples(options)) // replicas),
-                threads=default_threads(),
-                amplitude_bytes=Precision(options.precision).bits // 4,
-                buffers=_BUFFERS[options.model],
-                tfq=options.engine == EngineName.TFQ,
-                replicas=replicas,
-            )
-        )
+        circuits = _circuits(options)
+        shares = 1 if takes_whole_steps(circuits) else replicas
+        return memory_of(replace(circuits, batch=-(-circuits.batch // shares), replicas=replicas))
+
+
+def _circuits(options: QcnnOptions) -> Circuits:
+    """Returns the circuits of a whole step."""
+    return Circuits(
+        qubits=options.qubits,
+        filters=options.filters,
+        batch=min(options.batch_size, _training_examples(options)),
+        threads=default_threads(),
+        amplitude_bytes=Precision(options.precision).bits // 4,
+        buffers=_BUFFERS[options.model],
+        tfq=options.engine == EngineName.TFQ,
+    )
 
 
 def _split_of(options: QcnnOptions) -> Split:

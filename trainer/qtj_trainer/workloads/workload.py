@@ -119,6 +119,11 @@ class Workload(Protocol):
         del options
         return ""
 
+    def takes_whole_steps(self, options: Any) -> bool:  # noqa: ANN401
+        """Returns whether a step takes less time than an exchange between processes: then each takes it whole."""
+        del options
+        return False
+
     def memory(self, options: Any, replicas: int = 1) -> ReplicaMemory | None:  # noqa: ANN401
         """Returns the memory that one of `replicas` replicas needs in training; None if there is no formula for it."""
         del options, replicas

@@ -26,6 +26,6 @@ def takes_whole_steps(circuits: Circuits) -> bool:
     """
     if circuits.tfq:  # a step takes 60 ms with the smallest circuits
         return False
-    layers = min(circuits.buffers, 2)  # each of the later ones has half of the gates
+    layers = 2 if circuits.buffers > 1 else 1  # each of the later ones has half of the gates
     state = circuits.amplitude_bytes << circuits.qubits
     return circuits.batch * circuits.filters * layers * state <= _SHORT

@@ -90,8 +90,8 @@ def test_gradients_are_those_of_the_values() -> None:
     line = cirq.LineQubit.range(4)
     gates = cirq.testing.random_circuit(line, 6, 0.9, random_state=1)
     noisy = gates.with_noise(cirq.asymmetric_depolarize(0.1, 0.2, 0.3))
-    circuit = noisy_circuit(noisy, ())
     readouts = [cirq.Z(line[0]), cirq.X(line[1]) * cirq.Y(line[3])]
+    circuit = noisy_circuit(noisy, tuple(readouts))
     program = compile_program(circuit, read(readouts, circuit.number).terms)
     matrices = Unitaries(circuit.blocks, ()).matrices(tf.zeros((1, 0), tf.float64)).numpy()
     direction = np.random.default_rng(2).normal(size=matrices.shape).astype(np.float32)

@@ -1,5 +1,5 @@
-/* Runs the program of a noisy circuit, as native_driver.c does with that of a circuit: values, and gradients by the
- * matrices of blocks. */
+/* Runs the program of a noisy circuit, as native_driver.c does with that of a circuit: values, and then gradients by
+ * the matrices of blocks. */
 #include "trajectories.h"
 
 #include <stdio.h>
@@ -28,10 +28,11 @@ int main(int argc, char **argv) {
         .rows = n[ROWS], .trajectories = n[TRAJECTORIES], .blocks = n[BLOCKS], .channels = n[CHANNELS],
         .matrices = taken(file, matrices, sizeof(float)),
         .uniforms = taken(file, runs * (size_t)n[CHANNELS], sizeof(float)),
-        .upstream = taken(file, values, sizeof(float)),
-        .values = out, .by_matrices = out + values,
+        .values = out,
     };
     const char *problem = qtj_trajectories("", (int)n[THREADS], &given);
+    given.values = NULL, given.by_matrices = out + values, given.upstream = taken(file, values, sizeof(float));
+    if (!problem) problem = qtj_trajectories("", (int)n[THREADS], &given);
     if (problem) fprintf(stderr, "%s\n", problem);
     fwrite(out, sizeof *out, values + matrices, stdout);
     return problem != NULL;

@@ -67,7 +67,7 @@ def test_arm_agrees(  # noqa: PLR0917  a case has this many sides
     np.testing.assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("trajectories", [2, 21])
+@pytest.mark.parametrize("trajectories", [2, 21, 40])
 def test_noise_on_arm_agrees(arm: Driver, trajectories: int) -> None:
     np.testing.assert_allclose(*trajectories_of(arm, trajectories, threads=2, variant="baseline"), atol=2e-4)
 

@@ -178,13 +178,13 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
         "QTJ_FUSED_LIBRARY": str(tmp_path / "libqtj_fused.so"),
     }
     chosen = "program or bytes or byte or constants or size or layers or many_qubits_in_tiles or lanes or anywhere"
-    later = "instruction_sets or crashes or slopes or wait or derivative"
+    later = "instruction_sets or crashes or slopes or wait or derivative or certain or do_the_same"
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-k", f"({chosen} or {later}) and not sanitizers",
          "tests/trainer/test_fused_damaged.py", "tests/trainer/test_fused_exact.py",
          "tests/trainer/test_fused_parity.py", "tests/trainer/test_double_precision.py",
          "tests/trainer/test_noise_native.py", "tests/trainer/test_noise_forms.py",
-         "tests/trainer/test_second_derivatives.py"],
+         "tests/trainer/test_noise_shared.py", "tests/trainer/test_second_derivatives.py"],
         cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
 

@@ -34,7 +34,9 @@ FORMS: dict[str, list[Any]] = {
     "diagonal": [cirq.ZZ(FIRST, SECOND) ** A, cirq.rz(B)(FIRST), cirq.CZ(FIRST, SECOND)],
     "no diagonal": [cirq.X(FIRST), cirq.Y(SECOND), cirq.rx(A)(FIRST), cirq.ry(B)(SECOND)],
 }
-READOUTS: list[Any] = [cirq.Z(LINE[0]), cirq.X(LINE[0]) * cirq.Y(LINE[2]), cirq.Y(LINE[2]), cirq.X(LINE[3])]
+READOUTS: list[Any] = [
+    cirq.Z(LINE[0]), cirq.Z(LINE[1]), cirq.X(LINE[0]) * cirq.Y(LINE[2]), cirq.Y(LINE[2]), cirq.X(LINE[3])
+]  # fmt: skip
 
 
 def with_flips(form: str) -> cirq.Circuit:

@@ -1,6 +1,7 @@
 """Channels of Cirq as branches: what may happen to a state, and how likely it is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import cirq
 import numpy as np
@@ -11,6 +12,8 @@ __all__ = ["Channel", "channel_of"]
 _MOST_QUBITS = 2
 _MOST_BRANCHES = 255
 _TOLERANCE = 1e-6
+_DIGITS = 12
+"""So that rounding does not decide the order of branches that are equally likely."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +30,17 @@ class Channel:
     probabilities: NDArray[np.float64] | None
     matrices: NDArray[np.complex128]
 
+    def usual_first(self) -> Self:
+        """Returns the channel with its branches in the order of how likely they are, in the mean over all states.
+
+        Trajectories share what they do as long as they take first branches (`native/trajectory_usual.h`).
+        """
+        norms = np.einsum("kij,kij->k", self.matrices.conj(), self.matrices).real
+        likely = norms if self.probabilities is None else self.probabilities
+        order = np.argsort(-likely.round(_DIGITS), kind="stable")
+        sorted_probabilities = None if self.probabilities is None else self.probabilities[order]
+        return replace(self, probabilities=sorted_probabilities, matrices=self.matrices[order])
+
 
 def channel_of(operation: cirq.Operation) -> Channel:
     """Reads a channel.
@@ -35,7 +49,7 @@ def channel_of(operation: cirq.Operation) -> Channel:
         operation: An operation that is not unitary.
 
     Returns:
-        Its branches; of a mixture, those that can happen.
+        Its branches, the most likely one first; of a mixture, those that can happen.
 
     Raises:
         ValueError: If it is a measurement, has symbols, is on more than two qubits, or is not a channel: a probability
@@ -52,7 +66,7 @@ def channel_of(operation: cirq.Operation) -> Channel:
         raise ValueError(f"{operation} is neither a gate nor a channel: Cirq knows no Kraus operators of it")
     if len(channel.matrices) > _MOST_BRANCHES:
         raise ValueError(f"the channel {operation} has {len(channel.matrices)} branches: {_MOST_BRANCHES} are the most")
-    return channel
+    return channel.usual_first()
 
 
 def _mixture(operation: cirq.Operation) -> Channel | None:

@@ -1,15 +1,16 @@
 """A noisy circuit as blocks of gates on two qubits, with channels between them."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import cirq
 
 from qtj_trainer.simulate.fused.blocks import Block, Fusion
-from qtj_trainer.simulate.fused.gates import elementary
+from qtj_trainer.simulate.fused.gates import Gate, elementary
 from qtj_trainer.simulate.fused.shape import FEWEST_QUBITS
 from qtj_trainer.simulate.noise.channels import Channel, channel_of
+from qtj_trainer.simulate.noise.merging import commute, composed
 from qtj_trainer.simulate.specification import Readout
 
 __all__ = ["Noise", "NoisyCircuit", "Step", "noisy_circuit", "with_noise"]
@@ -96,27 +97,81 @@ def noisy_circuit(circuit: cirq.AbstractCircuit, readouts: tuple[Readout, ...]) 
         UnsupportedError: If a gate does not decompose into gates on one and two qubits.
         ValueError: If an operation is neither a gate nor a channel, or there are too many qubits.
     """
-    qubits = sorted({*circuit.all_qubits(), *(qubit for readout in readouts for qubit in readout.qubits)})
+    measured = {qubit for readout in readouts for qubit in readout.qubits}
+    qubits = sorted({*circuit.all_qubits(), *measured})
     if len(qubits) > _MOST_QUBITS:
         raise ValueError(f"{len(qubits)} qubits are too many for trajectories: {_MOST_QUBITS} are the most")
     number = {qubit: index for index, qubit in enumerate(qubits)}
-    return NoisyCircuit(number, tuple(_steps(circuit, number)))
+    return NoisyCircuit(number, _noticed(_steps(circuit, number), {number[qubit] for qubit in measured}))
 
 
-def _steps(circuit: cirq.AbstractCircuit, number: Mapping[cirq.Qid, int]) -> Iterator[Step]:
-    """A gate may join an earlier block only if no channel acted on its qubits since."""
-    fusion, channels, many = Fusion(), list[tuple[int, Step]](), max(len(number), FEWEST_QUBITS)
+def _steps(circuit: cirq.AbstractCircuit, number: Mapping[cirq.Qid, int]) -> tuple[Step, ...]:
+    made = _Growing(max(len(number), FEWEST_QUBITS))
     for operation in circuit.all_operations():
         if cirq.has_unitary(operation) or _is_gate_with_symbols(operation):
             for gate in elementary(operation):
-                fusion.add(gate, tuple(number[qubit] for qubit in gate.qubits))
-            continue
-        channel = channel_of(operation.untagged)
-        on = tuple(number[qubit] for qubit in channel.qubits)
-        fusion.stop(on, many)
-        channels.append((len(fusion.blocks), Step(channel, on)))
-    fusion.finish(many)
-    yield from _merged([growing.block() for growing in fusion.blocks], channels)
+                made.add_gate(gate, tuple(number[qubit] for qubit in gate.qubits))
+        else:
+            channel = channel_of(operation.untagged)
+            made.add_channel(channel, tuple(number[qubit] for qubit in channel.qubits))
+    return tuple(made.steps())
+
+
+def _noticed(steps: Sequence[Step], measured: set[int]) -> tuple[Step, ...]:
+    """The steps in the causal cone of what is measured: the others, channels too, change no value there."""
+    cone, noticed = set(measured), list[Step]()
+    for step in reversed(steps):
+        if not cone.isdisjoint(step.qubits):
+            cone.update(step.qubits)
+            noticed.append(step)
+    return tuple(noticed[::-1])
+
+
+@dataclass(frozen=True, slots=True)
+class _Growing:
+    """The steps so far.
+
+    A channel on one qubit waits there until a gate comes that does not commute with it: so it may become one with the
+    next channel, and gates around it may be fused. Other channels end the blocks on their qubits.
+
+    Attributes:
+        qubits: How many there are.
+        fusion: Blocks.
+        channels: Channels, each with the number of blocks before it.
+        waiting: The channel that waits on each qubit.
+    """
+
+    qubits: int
+    fusion: Fusion = field(default_factory=Fusion)
+    channels: list[tuple[int, Step]] = field(default_factory=list)
+    waiting: dict[int, Channel] = field(default_factory=dict)
+
+    def add_gate(self, gate: Gate, on: tuple[int, ...]) -> None:
+        for qubit in on:
+            if qubit in self.waiting and not (len(on) == 1 and commute(self.waiting[qubit], gate)):
+                self._act(self.waiting.pop(qubit), (qubit,))
+        self.fusion.add(gate, on)
+
+    def add_channel(self, channel: Channel, on: tuple[int, ...]) -> None:
+        earlier = {qubit: self.waiting.pop(qubit) for qubit in on if qubit in self.waiting}
+        both = composed(earlier[on[0]], channel) if len(on) == 1 and earlier else None
+        if both is None:
+            for qubit, each in earlier.items():
+                self._act(each, (qubit,))
+        if len(on) == 1:
+            self.waiting[on[0]] = both or channel
+        else:
+            self._act(channel, on)
+
+    def steps(self) -> Iterator[Step]:
+        for qubit, channel in self.waiting.items():
+            self._act(channel, (qubit,))
+        self.fusion.finish(self.qubits)
+        yield from _merged([growing.block() for growing in self.fusion.blocks], self.channels)
+
+    def _act(self, channel: Channel, on: tuple[int, ...]) -> None:
+        self.fusion.stop(on, self.qubits)
+        self.channels.append((len(self.fusion.blocks), Step(channel, on)))
 
 
 def _is_gate_with_symbols(operation: cirq.Operation) -> bool:

@@ -5,6 +5,8 @@
 #include "engine.h"
 #include "pool.h"
 #include "qtj.h"
+#include "trajectory_branches.h"
+#include "trajectory_usual.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 enum { HEADER = 6, STEP = 4, CHANNEL = 4, TERM = 3, MOST_BRANCHES = 255, ALIGNMENT = 64 };
+enum { STORED_BYTES = 1 << 24 }; /* of states of usual paths, in all: about what a cache holds */
 
 static const char DAMAGED[] = "the program of the noisy circuit is damaged";
 static const char TOO_LARGE[] = "the batch is too large: 2147483647 trajectories are the most";
@@ -61,14 +64,12 @@ static int is_sound_term(const TrajectoryPlan *p, const PauliTerm *t) {
     return is_below(t->flips, states) && is_below(t->signs, states) && is_below(t->phase, 4);
 }
 
-/* Every channel is stepped on once at most: its choices are kept for the way back. */
-static int channels_are_used_once(const TrajectoryPlan *p) {
-    char *used = calloc((size_t)p->channels + 1, 1);
-    int sound = used != NULL;
-    for (int i = 0; sound && i < p->steps; i++)
-        if (p->step[i].code == STEP_CHANNEL) sound = !used[p->step[i].index]++;
-    free(used);
-    return sound;
+/* Each channel acts once, in the order of their numbers: so random numbers are in the order of steps. */
+static int channels_are_in_order(const TrajectoryPlan *p) {
+    int next = 0;
+    for (int i = 0; i < p->steps; i++)
+        if (p->step[i].code == STEP_CHANNEL && p->step[i].index != next++) return 0;
+    return next == p->channels;
 }
 
 static const char *read_program(TrajectoryPlan *p, const Trajectories *g) {
@@ -84,65 +85,18 @@ static const char *read_program(TrajectoryPlan *p, const Trajectories *g) {
     for (int i = 0; sound && i < p->channels; i++) sound = is_sound_channel(p, &p->channel[i]);
     for (int i = 0; sound && i < p->steps; i++) sound = is_sound_step(p, &p->step[i]);
     for (int i = 0; sound && i < p->terms; i++) sound = is_sound_term(p, &p->term[i]);
-    return sound && channels_are_used_once(p) ? NULL : DAMAGED;
+    return sound && channels_are_in_order(p) ? NULL : DAMAGED;
 }
 
 EXPORT int qtj_trajectory_terms(const int32_t *program, size_t integers) {
     return integers >= HEADER && is_sound_header(program, integers) ? program[4] : -1;
 }
 
-/* ---- what a branch does ---- */
+/* ---- what a call finds in its program ---- */
 
-static void find_effect(const Amplitude *m, int width, double *to) {
-    for (int i = 0; i < width * width; i++)
-        for (int k = 0; k < width; k++) {
-            int a = width * k + i / width, b = width * k + i % width;
-            double ar = (double)m[a], ai = (double)m[16 + a], br = (double)m[b], bi = (double)m[16 + b];
-            to[i] += ar * br + ai * bi;
-            to[16 + i] += ar * bi - ai * br;
-        }
-}
-
-static int is_identity(const Amplitude *m, int width) {
-    for (int i = 0; i < width * width; i++)
-        if (m[i] != (i / width == i % width) || m[16 + i] != 0) return 0;
-    return 1;
-}
-
-static int is_diagonal(const Amplitude *m) { return m[1] == 0 && m[2] == 0 && m[17] == 0 && m[18] == 0; }
-
-/* The least of <K^dag K> over all states, where that is easy to see; else 0, which is right too. */
-static double least_likelihood(const double *effect, int width) {
-    double least = 1;
-    for (int i = 0; i < width * width; i++) {
-        if (i / width != i % width && (effect[i] != 0 || effect[16 + i] != 0)) return 0;
-        if (i / width == i % width && effect[i] < least) least = effect[i];
-    }
-    return least;
-}
-
-static int is_real(const Amplitude *m) {
-    for (int i = 0; i < 16; i++)
-        if (m[16 + i] != 0) return 0;
-    return 1;
-}
-
-static void look_at_branches(TrajectoryPlan *p) {
-    for (int c = 0; c < p->channels; c++) {
-        p->real[c] = 1;
-        for (int k = 0; k < p->channel[c].count; k++) {
-            int branch = p->channel[c].first + k, width = 2 * p->channel[c].qubits;
-            const Amplitude *m = p->given->branches + BRANCH_NUMBERS * branch + 1;
-            memset(p->effects + 32 * branch, 0, 32 * sizeof(double));
-            find_effect(m, width, p->effects + 32 * branch);
-            p->idle[branch] = (unsigned char)is_identity(m, width);
-            p->scales[branch] = (unsigned char)(width == 2 && is_real(m) && is_diagonal(m));
-            p->real[c] &= (unsigned char)is_real(m);
-        }
-        const Channel *of = &p->channel[c];
-        p->least[c] = of->is_mixture ? (double)p->given->branches[BRANCH_NUMBERS * of->first]
-                                     : least_likelihood(p->effects + 32 * of->first, 2 * of->qubits);
-    }
+static void find_steps_of_channels(const TrajectoryPlan *p) {
+    for (int32_t i = 0; p->usual.stored && i < p->steps; i++)
+        if (p->step[i].code == STEP_CHANNEL) p->usual.step[p->step[i].index] = i;
 }
 
 static void look_at_blocks(TrajectoryPlan *p) {
@@ -164,6 +118,19 @@ static void *part(Arena *a, size_t count, size_t size) {
     return given;
 }
 
+static void lay_out_usual_path(TrajectoryPlan *p, Arena *a) {
+    UsualPath *u = &p->usual;
+    if (!u->stored) return;
+    size_t rows = (size_t)p->given->rows, channels = (size_t)p->channels, many = (size_t)p->given->trajectories;
+    u->states = part(a, rows * (size_t)u->stored, (size_t)2 * sizeof(Amplitude) << p->qubits);
+    u->step = part(a, channels, sizeof *u->step);
+    u->likely = part(a, rows * channels, sizeof *u->likely);
+    u->leaves = part(a, rows * many, sizeof *u->leaves);
+    u->order = part(a, rows * many, sizeof *u->order);
+    u->leaving = part(a, rows, sizeof *u->leaving);
+    u->before = part(a, rows * (channels + 2), sizeof *u->before);
+}
+
 static void lay_out(TrajectoryPlan *p, TrajectoryScratch *scratch, int threads, Arena *a) {
     size_t vectors = (size_t)1 << p->qubits, state = 2 * sizeof(Amplitude) * (size_t)p->lanes * vectors;
     int has_gradient = p->given->upstream != NULL;
@@ -177,6 +144,7 @@ static void lay_out(TrajectoryPlan *p, TrajectoryScratch *scratch, int threads, 
     size_t slots = (size_t)p->groups * (size_t)p->rows_per_group;
     p->partial = part(a, has_gradient ? slots * (size_t)p->blocks * 32 + 1 : 0, sizeof *p->partial);
     if (!has_gradient) p->partial = NULL;
+    lay_out_usual_path(p, a);
     for (int i = 0; i < threads; i++) {
         scratch[i].psi = part(a, 1, state);
         scratch[i].lambda = part(a, (size_t)has_gradient, state);
@@ -194,6 +162,11 @@ typedef struct {
     const TrajectoryVariant *variant;
     TrajectoryScratch *scratch;
 } Work;
+
+static void every_so_many_paths(void *argument, int index, int of) {
+    const Work *w = argument;
+    for (long row = index; row < w->plan->given->rows; row += of) w->variant->follow(w->plan, &w->scratch[index], row);
+}
 
 /* Groups are divided by number, and no sum crosses a group here: results do not depend on the threads. */
 static void every_so_many(void *argument, int index, int of) {
@@ -219,6 +192,8 @@ static void divide(TrajectoryPlan *p, int lanes) {
     p->groups_per_row = (trajectories + lanes - 1) / lanes;
     p->groups = (rows * p->groups_per_row + p->rows_per_group - 1) / p->rows_per_group;
     for (int i = 0; i < p->channels; i++) p->saved += !p->channel[i].is_mixture;
+    p->usual.stored = (int)states_to_store(p, STORED_BYTES);
+    if (p->usual.stored) p->usual.apart = (p->channels + p->usual.stored - 1) / p->usual.stored;
 }
 
 static const char *work(TrajectoryPlan *p, const TrajectoryVariant *variant, int threads) {
@@ -233,9 +208,11 @@ static const char *work(TrajectoryPlan *p, const TrajectoryVariant *variant, int
     for (uint32_t i = 0; i < (uint32_t)1 << p->qubits; i++) ((uint32_t *)p->inside)[i] = i;
     look_at_branches(p);
     look_at_blocks(p);
+    find_steps_of_channels(p);
     if (p->partial)
         memset(p->partial, 0,
                (size_t)p->groups * (size_t)p->rows_per_group * (size_t)p->blocks * 32 * sizeof *p->partial);
+    if (p->usual.stored) pool_run(threads, every_so_many_paths, &(Work){p, variant, scratch});
     pool_run(threads, every_so_many, &(Work){p, variant, scratch});
     if (p->partial) add_up(p);
     free(memory);

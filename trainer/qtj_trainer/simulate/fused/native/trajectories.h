@@ -48,6 +48,18 @@ typedef struct {
     float *by_matrices;        /* [rows][blocks][real, imaginary][16], or NULL */
 } Trajectories;
 
+/* What the trajectories of each row share, see trajectory_usual.h. */
+typedef struct {
+    int stored, apart; /* states of a row, and channels from one to the next; 0: every trajectory is on its own */
+    Amplitude *states; /* [rows][stored][2^qubits][real, imaginary], each before a channel */
+    int32_t *step;     /* [channels] which step a channel is */
+    float *likely;     /* [rows][channels] how likely the first branch is on the path */
+    int32_t *leaves;   /* [rows][trajectories] the channel at which it leaves the path; after the last one: never */
+    int32_t *order;    /* [rows][trajectories] trajectories, in the order in which they leave */
+    int32_t *leaving;  /* [rows] how many leave */
+    int32_t *before;   /* [rows][channels + 2] for sorting */
+} UsualPath;
+
 /* The program, checked, and how its work is divided over the lanes of vectors. */
 typedef struct {
     const Trajectories *given;
@@ -65,6 +77,7 @@ typedef struct {
     Form *forms;            /* [rows][blocks], or NULL: the lanes of a vector have different rows */
     int lanes;
     long rows_per_group, groups_per_row, groups;
+    UsualPath usual;
     float *partial; /* [groups][rows per group][blocks][32] gradients by matrices */
 } TrajectoryPlan;
 
@@ -79,6 +92,7 @@ typedef struct {
 typedef struct {
     const char *name;
     int lanes;
+    void (*follow)(const TrajectoryPlan *, TrajectoryScratch *, long row); /* the usual path, and who leaves it where */
     void (*run)(const TrajectoryPlan *, TrajectoryScratch *, long group);
 } TrajectoryVariant;
 

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+static const double SMALL = 0.25;
+
 /* ---- scales that wait ---- */
 
 /* A real diagonal branch that all lanes took waits for the next block on its qubit, and joins its matrix. */
@@ -43,8 +45,8 @@ static void likelihoods_of_mixture(const Group *g, const Channel *c, double (*to
         for (int i = 0; i < LANES; i++) to[k][i] = (double)g->plan->given->branches[BRANCH_NUMBERS * (c->first + k)];
 }
 
-/* How likely each branch of another channel is, in the state of each lane. */
-static void likelihoods(const Group *g, const Channel *c, const Place *p, double (*to)[LANES]) {
+/* How likely each branch of another channel is. */
+static void likelihoods_in_state(const Group *g, const Channel *c, const Place *p, double (*to)[LANES]) {
     double sums[16 * LANES] = {0};
     if (c->qubits == 1) density_of_one(g->psi, g->vectors, p, sums);
     else density_of_two(g->psi, g->vectors, p, sums);
@@ -52,6 +54,15 @@ static void likelihoods(const Group *g, const Channel *c, const Place *p, double
         const double *effect = g->plan->effects + 32 * (c->first + k);
         for (int i = 0; i < LANES; i++)
             to[k][i] = c->qubits == 1 ? expectation_of_one(effect, sums, i) : expectation_of_two(effect, sums, i);
+    }
+}
+
+/* How likely each branch is in each lane. */
+static void find_likelihoods(const Group *g, const Channel *c, const Place *p, double (*to)[LANES]) {
+    if (c->is_mixture) likelihoods_of_mixture(g, c, to);
+    else {
+        settle_all(g);
+        likelihoods_in_state(g, c, p, to);
     }
 }
 
@@ -63,6 +74,10 @@ static int all_take_first(const float *uniforms, float least) {
     return !others;
 }
 
+/* For a state whose norm is this, squared, after the chosen branch: only a small one becomes a unit vector at once. So lanes
+ * that looked at their states, and all took the first branch, may let it wait. */
+static float scale_for(double norm) { return norm > SMALL ? 1 : (float)(1 / sqrt(norm)); }
+
 static void choose(const Group *g, int number, const Channel *c, const Place *p) {
     unsigned char *chosen = g->scratch->chosen + number * LANES;
     float *scale = g->scratch->scale + number * LANES, least = (float)g->plan->least[number];
@@ -70,16 +85,24 @@ static void choose(const Group *g, int number, const Channel *c, const Place *p)
     for (int i = 0; i < LANES; i++) chosen[i] = 0, scale[i] = 1;
     if (all_take_first(uniforms, least)) return;
     double likely[256][LANES];
-    if (c->is_mixture) likelihoods_of_mixture(g, c, likely);
-    else {
-        settle_all(g);
-        likelihoods(g, c, p, likely);
-    }
+    find_likelihoods(g, c, p, likely);
     for (int i = 0; i < LANES; i++) {
         int k = uniforms[i] < least ? 0 : pick(likely, c->count, i, (double)uniforms[i]);
         chosen[i] = (unsigned char)k;
-        if (!c->is_mixture) scale[i] = (float)(1 / sqrt(likely[k][i]));
+        if (!c->is_mixture) scale[i] = scale_for(likely[k][i]);
     }
+}
+
+/* Takes the first branch in all lanes, which are alike. Returns how likely it is. */
+static float choose_first(const Group *g, int number, const Channel *c, const Place *p) {
+    double likely[256][LANES], total = 0;
+    find_likelihoods(g, c, p, likely);
+    for (int k = 0; k < c->count; k++) total += likely[k][0];
+    for (int i = 0; i < LANES; i++) {
+        g->scratch->chosen[number * LANES + i] = 0;
+        g->scratch->scale[number * LANES + i] = c->is_mixture ? 1 : (float)(1 / sqrt(likely[0][i]));
+    }
+    return likely[0][0] > 0 ? (float)(likely[0][0] / total) : 0;
 }
 
 /* The branch that all lanes took without a change of their norm; -1: they did not. */

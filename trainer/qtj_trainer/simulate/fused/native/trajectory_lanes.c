@@ -1,6 +1,7 @@
 /* One group of trajectories, from its first step to its values, and back for gradients. Compiled once for each
  * instruction set, as sweep.c is. */
 #include "trajectory_channels.h"
+#include "trajectory_usual.h"
 
 #include <string.h>
 
@@ -89,9 +90,10 @@ INLINE cvec turned(const PauliTerm *t, size_t j, cvec z) {
     return (cvec){z.im, -z.re};
 }
 
-static void term_values(const Group *g, int number) {
+/* The value of a term in each lane. */
+static void find_values(const Group *g, int number, double to[LANES]) {
     const PauliTerm *t = &g->plan->term[number];
-    double total[LANES] = {0};
+    for (int i = 0; i < LANES; i++) to[i] = 0;
     for (size_t at = 0; at < g->vectors; at += STRETCH) {
         size_t end = at + STRETCH < g->vectors ? at + STRETCH : g->vectors;
         vec sum = {0};
@@ -99,12 +101,23 @@ static void term_values(const Group *g, int number) {
             cvec p = turned(t, j, g->psi[j]), other = g->psi[j ^ (size_t)t->flips];
             sum += other.re * p.re + other.im * p.im;
         }
-        for (int i = 0; i < LANES; i++) total[i] += (double)sum[i];
+        for (int i = 0; i < LANES; i++) to[i] += (double)sum[i];
     }
-    for (int i = 0; i < LANES; i++)
-        if (g->slot[i] >= 0)
-            g->plan->given->values[cell(g, i) * (size_t)g->plan->terms + (size_t)number] =
-                (float)(total[i] / (double)g->norm[i]);
+    for (int i = 0; i < LANES; i++) to[i] /= (double)g->norm[i];
+}
+
+static float *value_at(const Group *g, int lane, int number) {
+    return &g->plan->given->values[cell(g, lane) * (size_t)g->plan->terms + (size_t)number];
+}
+
+static void write_values(const Group *g) {
+    for (int number = 0; g->plan->given->values && number < g->plan->terms; number++) {
+        double values[LANES];
+        find_values(g, number, values);
+        for (int i = 0; i < LANES; i++)
+            if (g->slot[i] >= 0)
+                *value_at(g, i, number) = (float)values[i];
+    }
 }
 
 /* 1 where all channels are mixtures: only other channels change it. */
@@ -143,11 +156,14 @@ static void seed(const Group *g) {
 
 static cvec *saved_state(const Group *g, int number) { return (cvec *)g->scratch->saved + (size_t)number * g->vectors; }
 
-static int forward(const Group *g, int keeps) {
+static void start(const Group *g) {
     memset(g->psi, 0, g->vectors * sizeof(cvec));
     g->psi[0].re += 1;
+}
+
+static int forward(const Group *g, int from, int keeps) {
     int saved = 0;
-    for (int i = 0; i < g->plan->steps; i++) {
+    for (int i = from; i < g->plan->steps; i++) {
         const Step *s = &g->plan->step[i];
         Place p = place_in_state(g->plan, s->first, s->second);
         if (s->code == STEP_BLOCK) {
@@ -188,15 +204,79 @@ static void backward(const Group *g, long number, int saved) {
     }
 }
 
-static void run(const TrajectoryPlan *p, TrajectoryScratch *s, long number) {
-    Group g = group_of(p, s, number);
+/* ---- the usual path ---- */
+
+static Amplitude *stored_state(const Group *g, int channel) {
+    const UsualPath *u = &g->plan->usual;
+    return u->states + 2 * g->vectors * (size_t)(g->row[0] * u->stored + channel / u->apart);
+}
+
+static void store_state(const Group *g, int channel) {
+    Amplitude *to = stored_state(g, channel);
+    settle_all(g);
+    for (size_t j = 0; j < g->vectors; j++) to[2 * j] = g->psi[j].re[0], to[2 * j + 1] = g->psi[j].im[0];
+}
+
+/* Returns the channel before which the state is that of the path. */
+static int take_stored_state(const Group *g) {
+    const UsualPath *u = &g->plan->usual;
+    int leaves = u->leaves[cell(g, 0)], channel = leaves - leaves % u->apart;
+    const Amplitude *from = stored_state(g, channel);
+    for (size_t j = 0; j < g->vectors; j++) g->psi[j] = (cvec){from[2 * j] - (vec){0}, from[2 * j + 1] - (vec){0}};
+    return channel;
+}
+
+/* Returns whether it is possible: not if the first branch of a channel never happens. */
+static int walk_along(const Group *g, float *likely) {
+    start(g);
+    memset(likely, 0, (size_t)g->plan->channels * sizeof *likely);
+    for (int i = 0; i < g->plan->steps; i++) {
+        const Step *s = &g->plan->step[i];
+        Place p = place_in_state(g->plan, s->first, s->second);
+        if (s->code == STEP_BLOCK) {
+            apply_block(g, s, &p);
+            continue;
+        }
+        if (s->index % g->plan->usual.apart == 0) store_state(g, s->index);
+        likely[s->index] = choose_first(g, s->index, &g->plan->channel[s->index], &p);
+        if (!(likely[s->index] > 0)) return 0;
+        apply_channel(g, s, &p);
+    }
+    settle_all(g);
+    return 1;
+}
+
+static void follow(const TrajectoryPlan *p, TrajectoryScratch *s, long row) {
+    const UsualPath *u = &p->usual;
+    long many = p->given->trajectories;
     Waiting waiting[MOST_TRAJECTORY_QUBITS];
-    for (int i = 0; i < MOST_TRAJECTORY_QUBITS; i++) waiting[i] = (Waiting){1, 1};
-    g.waiting = waiting;
-    take_uniforms(&g);
-    int saved = forward(&g, p->partial != NULL);
+    Group g = group_on(p, s, waiting);
+    for (int i = 0; i < LANES; i++) g.row[i] = row;
+    int has_end = walk_along(&g, u->likely + row * p->channels);
+    sort_by_leaving(p, row);
+    if (!has_end) return;
     g.norm = norm_of(&g);
-    for (int i = 0; p->given->values && i < p->terms; i++) term_values(&g, i);
+    for (int number = 0; number < p->terms; number++) {
+        double values[LANES];
+        find_values(&g, number, values);
+        for (long i = u->leaving[row]; i < many; i++) {
+            g.trajectory[0] = u->order[row * many + i];
+            *value_at(&g, 0, number) = (float)values[0];
+        }
+    }
+}
+
+static void run(const TrajectoryPlan *p, TrajectoryScratch *s, long number) {
+    Waiting waiting[MOST_TRAJECTORY_QUBITS];
+    Group g = group_on(p, s, waiting);
+    take_lanes(&g, number);
+    if (g.slot[0] < 0) return;
+    int first = p->usual.stored ? take_stored_state(&g) : 0;
+    if (!p->usual.stored) start(&g);
+    take_uniforms(&g, (size_t)first);
+    int saved = forward(&g, p->usual.stored ? p->usual.step[first] : 0, p->partial != NULL);
+    g.norm = norm_of(&g);
+    write_values(&g);
     if (!p->partial) return;
     seed(&g);
     backward(&g, number, saved);
@@ -205,4 +285,4 @@ static void run(const TrajectoryPlan *p, TrajectoryScratch *s, long number) {
 #define TEXT_(a) #a
 #define TEXT(a) TEXT_(a)
 
-const TrajectoryVariant JOIN(trajectories_, VARIANT) = {TEXT(VARIANT), LANES, run};
+const TrajectoryVariant JOIN(trajectories_, VARIANT) = {TEXT(VARIANT), LANES, follow, run};

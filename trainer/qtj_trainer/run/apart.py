@@ -58,7 +58,7 @@ class Apart(Synchronous):
         """Takes all that training changes from the leader. Returns the leader's `numbers`."""
         state = [self._read(each) for each in self._variables]
         # Exact: weights are in single or double precision, and a number of steps is below 2^53.
-        mine = np.concatenate([np.ravel(each).astype(np.float64) for each in (numbers, *state)])
+        mine = np.concatenate([np.asarray(each, np.float64).ravel() for each in (numbers, *state)])
         leaders = self._all.experimental_local_results(self._of_leader(mine))[0].numpy()
         if not np.array_equal(mine, leaders):
             ends = np.cumsum([len(numbers), *(each.size for each in state)])[:-1]

@@ -6,9 +6,10 @@ change.
 
 import warnings
 from cmath import isfinite
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import cirq
 import numpy as np
@@ -150,17 +151,34 @@ def _controlled(
 def _angle(exponent: sympy.Expr) -> Angle:
     if not exponent.free_symbols:  # they have cancelled
         return Angle(float(exponent), ())
-    try:
-        polynomial = sympy.Poly(exponent, *sorted(exponent.free_symbols, key=str))
-    except sympy.PolynomialError:
-        polynomial = None
-    if polynomial is None or polynomial.total_degree() > 1:
+    symbols = sorted(exponent.free_symbols, key=str)
+    terms = _multiple(exponent, symbols[0]) or _linear(exponent, symbols)
+    if terms is None:
         raise UnsupportedError(f"the exponent {exponent} is not a linear function of its symbols")
-    # As numbers: SymPy's own question, `is_real`, may load its tensors.
-    terms = {index: complex(value) for index, value in polynomial.terms()}
     if not all(isfinite(value) and value.imag == 0 for value in terms.values()):
         raise UnsupportedError(f"the exponent {exponent} is not real")
-    names = [str(symbol) for symbol in polynomial.gens]
+    names = [str(symbol) for symbol in symbols]
     units = [tuple(int(other == name) for other in names) for name in names]
     slopes = tuple((name, terms[unit].real) for name, unit in zip(names, units, strict=True) if unit in terms)
     return Angle(terms.get((0,) * len(names), 0j).real, slopes)
+
+
+_Terms: TypeAlias = dict[tuple[int, ...], complex]
+"""The coefficient of each product of symbols, by their powers. As numbers: SymPy's own question, `is_real`, may load
+its tensors."""
+
+
+def _multiple(exponent: sympy.Expr, symbol: sympy.Symbol) -> _Terms | None:
+    """The terms of a number times one symbol, as most exponents are; a polynomial takes SymPy far longer."""
+    factor, rest = exponent.as_independent(symbol, as_Add=False)
+    return {(1,): complex(factor)} if rest == symbol and not factor.free_symbols else None
+
+
+def _linear(exponent: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> _Terms | None:
+    try:
+        polynomial = sympy.Poly(exponent, *symbols)
+    except sympy.PolynomialError:
+        return None
+    if polynomial.total_degree() > 1:
+        return None
+    return {index: complex(value) for index, value in polynomial.terms()}

@@ -164,9 +164,14 @@ def _odd_beginning(gates: Sequence[Placed]) -> set[int]:
 
 
 def _is_even(gate: Gate) -> bool:
-    if len(gate.qubits) == 1:
-        return not gate.projectors[:, [0, 1], [1, 0]].any()
-    return not gate.projectors[:, _ODD].any()
+    return _are_even(gate.projectors.tobytes(), len(gate.qubits))
+
+
+@lru_cache(maxsize=1024)
+def _are_even(projectors: bytes, qubits: int) -> bool:
+    """A circuit has few different gates, and each is asked about several times."""
+    matrices = np.frombuffer(projectors, complex).reshape(-1, 2**qubits, 2**qubits)
+    return not (matrices[:, [0, 1], [1, 0]] if qubits == 1 else matrices[:, _ODD]).any()
 
 
 def _with_even_axes(gate: Gate, places: tuple[int, ...]) -> Iterator[Placed]:

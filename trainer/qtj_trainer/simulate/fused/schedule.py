@@ -12,10 +12,10 @@ swapped with others at the end of a pass.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from qtj_trainer.simulate.fused.shape import Shape
 
@@ -101,6 +101,8 @@ def schedule(once: Sequence[N], nodes: Sequence[N], shape: Shape) -> tuple[list[
 
 
 Tile = tuple[set[int], list[N]]
+Qubits: TypeAlias = int
+"""A set of qubits, as bits: the search looks at all nodes hundreds of times."""
 
 
 def _tiles(nodes: Work[N], shape: Shape, before: set[int] | None = None) -> list[Tile[N]]:
@@ -110,71 +112,90 @@ def _tiles(nodes: Work[N], shape: Shape, before: set[int] | None = None) -> list
     if shape.is_whole:
         return [(set(range(shape.qubits)), [node for node, _ in nodes])]
     needed = -(-len({qubit for _, edge in nodes for qubit in edge}) // shape.tile_qubits)
+    work = [(node, _as_bits(edge)) for node, edge in nodes]
+    lanes_of = None if before is None else _as_bits(before)
     best: list[Tile[N]] = []
     for seed in range(_RESTARTS):
-        attempt = _attempt(nodes, shape, before, random.Random(seed))  # noqa: S311
+        attempt = _attempt(work, shape, lanes_of, random.Random(seed))  # noqa: S311
         best = attempt if seed == 0 or len(attempt) < len(best) else best
         if len(best) <= needed:
             break
     return best
 
 
-def _attempt(nodes: Work[N], shape: Shape, before: set[int] | None, chance: random.Random) -> list[Tile[N]]:
+def _as_bits(qubits: Iterable[int]) -> Qubits:
+    return sum(1 << qubit for qubit in qubits)
+
+
+def _attempt(
+    work: Sequence[tuple[N, Qubits]], shape: Shape, before: Qubits | None, chance: random.Random
+) -> list[Tile[N]]:
     tiles: list[Tile[N]] = []
-    while nodes:
-        tries = [_grown(nodes, shape, before, chance) for _ in range(_TRIES)]
-        chosen = max(tries, key=lambda tile: len(_inside(nodes, tile)[0]))
-        done, nodes = _inside(nodes, chosen)
-        tiles.append((chosen, [node for node, _ in done]))
-        before = chosen
+    while work:
+        edges = [edge for _, edge in work]
+        tries = [_grown(edges, shape, before, chance) for _ in range(_TRIES)]
+        chosen = max(tries, key=lambda tile: len(_inside(edges, tile)))
+        done = _inside(edges, chosen)
+        tiles.append(({qubit for qubit in range(shape.qubits) if chosen >> qubit & 1}, [work[k][0] for k in done]))
+        waiting = set(range(len(work))).difference(done)
+        work, before = [work[k] for k in sorted(waiting)], chosen
     return tiles
 
 
-def _inside(nodes: Work[N], tile: set[int]) -> tuple[Work[N], Work[N]]:
-    """Divides nodes into those that can be done within a tile, and those that have to wait."""
-    waits: set[int] = set()
-    done, rest = [], []
-    for node in nodes:
-        edge = node[1]
-        if tile.issuperset(edge) and waits.isdisjoint(edge):
-            done.append(node)
+def _inside(edges: Sequence[Qubits], tile: Qubits) -> list[int]:
+    """Returns the places of the nodes that can be done within a tile; the others have to wait."""
+    closed = ~tile
+    done = []
+    for place, edge in enumerate(edges):
+        if edge & closed:
+            closed |= edge
+            if not ~closed:
+                break
         else:
-            waits.update(edge)
-            rest.append(node)
-    return done, rest
+            done.append(place)
+    return done
 
 
-def _grown(nodes: Work[N], shape: Shape, before: set[int] | None, chance: random.Random) -> set[int]:
+def _grown(edges: Sequence[Qubits], shape: Shape, before: Qubits | None, chance: random.Random) -> Qubits:
     """Grows a tile from nothing by the node in front that takes the fewest new qubits, until it is full."""
-    tile: set[int] = set()
+    tile = 0
+    everything = (1 << shape.qubits) - 1
     while True:
-        _, nodes = _inside(nodes, tile)
-        options = [edge for edge in _front(nodes) if _room(tile.union(edge), shape, before)]
+        options = [edge for edge in _front(edges, tile, everything) if _room(tile | edge, shape, before)]
         if not options:
             return tile | _shared(tile, shape, before)
-        tile |= set(min(options, key=lambda edge: len(set(edge) - tile) + 0.9 * chance.random()))
+        new = [(edge & ~tile).bit_count() + 0.9 * chance.random() for edge in options]
+        tile |= options[new.index(min(new))]
 
 
-def _front(nodes: Work[N]) -> list[Edge]:
-    taken: set[int] = set()
+def _front(edges: Sequence[Qubits], tile: Qubits, everything: Qubits) -> list[Qubits]:
+    """Returns the nodes that no other has to come before, once those within the tile are done."""
+    waits = 0
     front = []
-    for _, edge in nodes:
-        if taken.isdisjoint(edge):
+    for edge in edges:
+        if not edge & waits:
+            if not edge & ~tile:
+                continue
             front.append(edge)
-        taken.update(edge)
+        waits |= edge
+        if waits == everything:
+            break
     return front
 
 
-def _room(tile: set[int], shape: Shape, before: set[int] | None) -> bool:
-    return len(tile) + len(_shared(tile, shape, before)) <= shape.tile_qubits
+def _room(tile: Qubits, shape: Shape, before: Qubits | None) -> bool:
+    return tile.bit_count() + _shared(tile, shape, before).bit_count() <= shape.tile_qubits
 
 
-def _shared(tile: set[int], shape: Shape, before: set[int] | None) -> set[int]:
+def _shared(tile: Qubits, shape: Shape, before: Qubits | None) -> Qubits:
     """Returns the qubits that a tile must take from the tile before, so that the lanes are in both."""
     if before is None:
-        return set()
-    missing = shape.lane_bits - len(tile & before)
-    return set(sorted(before - tile)[: max(missing, 0)])
+        return 0
+    spare, shared = before & ~tile, 0
+    for _ in range(shape.lane_bits - (tile & before).bit_count()):
+        shared |= spare & -spare
+        spare &= spare - 1
+    return shared
 
 
 def _filled(tiles: Sequence[Tile[N]], shape: Shape) -> list[Tile[N]]:

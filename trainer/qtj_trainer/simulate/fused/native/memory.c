@@ -1,14 +1,10 @@
 /* What engines own, and what they share: all of it is taken before work begins, and nothing of it within. */
 #include "memory.h"
+#include "pages.h"
 #include "qtj.h"
 
 #include <stdlib.h>
 #include <string.h>
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
-enum { HUGE_PAGE = 1 << 21 };
 
 /* Aligned memory; what is in it is left open. A large state is not cleared first: the threads that fill it take its
  * pages side by side. */
@@ -17,10 +13,7 @@ static void *take(size_t count, size_t size) {
     size_t bytes = count * size, unit = bytes >= HUGE_PAGE ? HUGE_PAGE : 64;
     bytes = bytes ? (bytes + unit - 1) / unit * unit : unit;
     void *memory = aligned_alloc(unit, bytes);
-    if (!memory) return NULL;
-#if defined(__linux__)
-    if (unit == HUGE_PAGE) madvise(memory, bytes, MADV_HUGEPAGE);
-#endif
+    if (memory && unit == HUGE_PAGE) qtj_choose_pages(memory, bytes, processor_seconds);
     return memory;
 }
 

@@ -68,6 +68,8 @@ const char *qtj_curvature(Circuit *circuit, long batch, const Symbols *at, const
 
 size_t qtj_shared_bytes(void); /* of the states that all circuits work on */
 size_t qtj_lent(void);         /* what all circuits may keep now */
+/* Gives new memory, aligned to 2 MiB, small or huge pages: those that the machine gives faster by this clock. */
+void qtj_choose_pages(void *memory, size_t bytes, double (*seconds)(void));
 /* What a process may still take: the least that the machine and the control groups around the process have left. */
 size_t qtj_free_memory(const char *mounts, const char *own, const char *machine);
 /* For tests: so many bytes are free, but for those that are lent; below 0, as many as there are. */

@@ -138,9 +138,9 @@ static void fill(const Engine *e, const Pass *pass, const cvec *from, cvec *to) 
         else memset(to + pass->inside[k], 0, run * sizeof(cvec));
 }
 
-/* |0...0> */
+/* |0...0>, from a state that is 0. */
 static void reset(const Engine *e, void *state) {
-    scalar *psi = memset(state, 0, e->state_bytes);
+    scalar *psi = state;
     for (int lane = 0; lane < (e->plan.qubits_in_lanes ? 1 : LANES); lane++) psi[lane] = 1;
 }
 

@@ -91,10 +91,24 @@ static void keep_heads(const Engine *e, long unit, const Thread *t) {
         for (int i = 0; i < size; i++) t->kinds[e->plan.head[h].kind * size + i] += t->heads[h * size + i];
 }
 
+static void clear_state(void *argument, int index, int of) {
+    const Step *s = argument;
+    long vectors = 1L << s->engine->plan.vector_bits, from = share(vectors, index, of);
+    size_t size = s->engine->state_bytes / (size_t)vectors;
+    memset((char *)s->psi + (size_t)from * size, 0, (size_t)(share(vectors, index + 1, of) - from) * size);
+}
+
+/* The first pass, over |0...0>: only the first tile has an amplitude that is not 0, and all others stay 0. */
+static void start(Step *s, int threads) {
+    pool_run(threads, clear_state, s);
+    s->engine->variant->reset(s->engine, s->psi);
+    s->engine->variant->forward(s->engine, s->team, s->unit, s->pass++, 0, 1, s->psi);
+}
+
 static void forward_unit(const Engine *e, Thread *team, int threads, long unit, void *psi) {
-    Step step = {e, team, unit, 0, psi, NULL};
-    if (!e->base) e->variant->reset(e, psi);
-    for (step.pass = e->plan.prefix_passes; step.pass < e->plan.passes; step.pass++)
+    Step step = {e, team, unit, e->plan.prefix_passes, psi, NULL};
+    if (!e->base) start(&step, threads);
+    for (; step.pass < e->plan.passes; step.pass++)
         pool_run(threads, forward_pass, &step);
 }
 
@@ -205,10 +219,10 @@ const char *make_base(Engine *e) {
     void *base = allocate_states(e, 1);
     if (!base) return QTJ_NO_MEMORY;
     prepare(e); /* no angle is known yet, and the beginning has none */
-    e->variant->reset(e, base);
+    int threads = divides_state(e) ? e->threads : 1;
     Step step = {e, e->thread, 0, 0, base, NULL};
-    for (; step.pass < e->plan.prefix_passes; step.pass++)
-        pool_run(divides_state(e) ? e->threads : 1, forward_pass, &step);
+    start(&step, threads);
+    for (; step.pass < e->plan.prefix_passes; step.pass++) pool_run(threads, forward_pass, &step);
     e->base = base;
     return NULL;
 }

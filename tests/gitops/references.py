@@ -49,7 +49,9 @@ def references() -> Iterator[tuple[str, str]]:
 def _below(model: str, path: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
     """Yields the fields of one model, and of all models in it."""
     known = getattr(models, model, None)
-    for name, type_ in known.openapi_types.items() if known else ():
+    if known is None:
+        return
+    for name, type_ in known.openapi_types.items():
         field, inner = known.attribute_map[name], type_.removeprefix("List[").removesuffix("]")
         if field == "secretName" or (field == "name" and model in _KIND_OF):
             yield _KIND_OF.get(model, "Secret"), (*path, field)

@@ -98,6 +98,7 @@ lint: $(STAMP) ## Style, layers, and whether generated files are up to date
 	$(BIN)/python -m tests.release check
 	$(BIN)/python deploy/monitoring/dashboard.py --check
 	$(BIN)/python deploy/helm/files.py --check
+	$(BIN)/python -m tests.gitops.references --check
 
 .PHONY: check-workflows
 check-workflows: ## The workflows of .github, with actionlint (needs Go); `make unit` does it too
@@ -213,6 +214,10 @@ dashboard: $(STAMP) ## Generate the Grafana dashboard
 .PHONY: chart
 chart: $(STAMP) ## Copy what the Helm chart shares with the kustomizations into it
 	$(BIN)/python deploy/helm/files.py
+
+.PHONY: name-by-content
+name-by-content: $(STAMP) ## Generate the list of fields that kustomize gives a digest, for jobs in Git
+	$(BIN)/python -m tests.gitops.references
 
 .PHONY: format
 format: $(STAMP) ## Format the code

@@ -1,8 +1,9 @@
 """Applications of Argo CD, and the jobs that come out of them, as a user and a kubelet see them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -21,7 +22,7 @@ __all__ = ["GitOps", "job"]
 _PATIENCE = 120.0
 """Seconds for Argo CD to do something; on an idle machine it is two."""
 
-_AUTOMATED = {"automated": {"prune": True, "selfHeal": True}}
+_SHIPPED = Path(__file__).parents[2] / "deploy" / "argocd" / "application.yaml"
 
 Manifest = dict[str, Any]
 
@@ -46,6 +47,11 @@ def job(
     return yaml.safe_dump({**kind, "metadata": metadata, "spec": fields})
 
 
+def _automated() -> Manifest:
+    policy: Manifest = yaml.safe_load(_SHIPPED.read_text())["spec"]["syncPolicy"]
+    return policy
+
+
 @dataclass(frozen=True)
 class GitOps:
     """A namespace that is synced from a repository."""
@@ -54,22 +60,24 @@ class GitOps:
     namespace: str
     repository: Repository
 
-    def application(self, name: str = "", path: str = "jobs", *, automated: bool = False) -> Manifest:
-        """Returns an Application of a folder of the repository."""
+    def application(
+        self, name: str = "", path: str = "jobs", *, automated: bool = False, options: Sequence[str] = ()
+    ) -> Manifest:
+        """Returns an Application of a folder of the repository, with `syncOptions`."""
         kind = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}
         metadata = {
             "name": name or self.namespace,
             "namespace": NAMESPACE,
             "finalizers": ["resources-finalizer.argocd.argoproj.io"],
         }
-        return {**kind, "metadata": metadata, "spec": self._spec(path, automated=automated)}
+        return {**kind, "metadata": metadata, "spec": self._spec(path, automated, options)}
 
-    def _spec(self, path: str, *, automated: bool) -> Manifest:
+    def _spec(self, path: str, automated: bool, options: Sequence[str]) -> Manifest:  # noqa: FBT001  of `application`
         return {
             "project": "default",
             "source": {"repoURL": self.repository.url, "path": path, "targetRevision": "main"},
             "destination": {"server": self.server.url, "namespace": self.namespace},
-            "syncPolicy": _AUTOMATED if automated else {},
+            "syncPolicy": {**(_automated() if automated else {}), "syncOptions": list(options)},
         }
 
     def apply(self, manifest: Manifest) -> None:
@@ -112,6 +120,20 @@ class GitOps:
 
     def jobs(self) -> list[str]:
         return self.server.names("qtj", self.namespace)
+
+    def uid(self, name: str = "qcnn") -> str:
+        """Which object the job is; empty if there is none."""
+        found = self.server.get("qtj", "-n", self.namespace)["items"]
+        return next((str(each["metadata"]["uid"]) for each in found if each["metadata"]["name"] == name), "")
+
+    def fails(self, sentence: str) -> None:
+        """A sync ends with an error that has this sentence."""
+        self.until(lambda: sentence in str(self.status().get("operationState")), f"the sync error: {sentence}")
+
+    def terminate(self) -> None:
+        """What `argocd app terminate-op` does."""
+        phase = '{"status": {"operationState": {"phase": "Terminating"}}}'
+        self._kubectl("patch", "application", self.namespace, "--type=merge", f"--patch={phase}")
 
     def is_new(self, uid: str) -> bool:
         """Whether there is one job, qcnn, and it is another object than the one with this uid."""

@@ -1,14 +1,12 @@
 """deploy/argocd/example: jobs that are named by their content, rendered by the kustomize that kubectl contains."""
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.cluster.tools import KUBERNETES
-from tests.gitops.programs import find_program
+from tests.gitops.kustomize import names, rendered, the_job
 from tests.gitops.settings_file import FOLDER
 
 PROGRAM = "    files: [qcnn.yaml, train.py]\n  - name: program\n    files: [train.py]\n"
@@ -34,44 +32,37 @@ def example(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def rendered(folder: Path) -> tuple[dict[str, Any], set[str]]:
-    """Returns the job and the names of all ConfigMaps."""
-    argv = (find_program(KUBERNETES, "kubectl"), "kustomize", str(folder))
-    answer = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60)
-    objects = list(yaml.safe_load_all(answer.stdout))
-    (job,) = (each for each in objects if each["kind"] == "QuantumTrainingJob")
-    return job, {each["metadata"]["name"] for each in objects if each["kind"] == "ConfigMap"}
-
-
 def test_the_name_of_a_job_ends_with_a_digest_of_its_file() -> None:
-    job, config_maps = rendered(FOLDER / "example")
+    objects = rendered(FOLDER / "example")
 
+    job = the_job(objects)
     assert job["metadata"]["name"].startswith("qcnn-")
-    assert {job["metadata"]["name"]} == config_maps
+    assert {job["metadata"]["name"]} == names(objects, "ConfigMap")
 
 
 def test_nothing_but_the_name_of_the_job_differs_from_its_file() -> None:
-    job, _ = rendered(FOLDER / "example")
+    job = the_job(rendered(FOLDER / "example"))
 
     written = yaml.safe_load((FOLDER / "example" / "qcnn.yaml").read_text())
     assert job["spec"] == written["spec"]
 
 
 def test_the_documentation_shows_the_name_that_kubectl_prints() -> None:
-    job, _ = rendered(FOLDER / "example")
+    job = the_job(rendered(FOLDER / "example"))
 
     assert f"  name: {job['metadata']['name']}\n" in (FOLDER.parents[1] / "docs" / "gitops.md").read_text()
 
 
 def test_an_edit_of_the_program_makes_a_new_job_that_uses_the_new_program(example: Path) -> None:
-    before, _ = rendered(example)
+    before = the_job(rendered(example))
     (example / "train.py").write_text("print('trains longer')\n")
 
-    after, config_maps = rendered(example)
+    objects = rendered(example)
+    after = the_job(objects)
 
     assert before["metadata"]["name"] != after["metadata"]["name"]
     assert programs(before).isdisjoint(programs(after))
-    assert {after["metadata"]["name"], *programs(after)} == config_maps
+    assert {after["metadata"]["name"], *programs(after)} == names(objects, "ConfigMap")
 
 
 def programs(job: dict[str, Any]) -> set[str]:

@@ -1,4 +1,4 @@
-"""What kstatus, and with it Flux and `helm --wait`, says of a job in each state of its life."""
+"""What kstatus, and with it Flux and Helm 4, says of a job in each state of its life."""
 
 import json
 import subprocess

@@ -1,6 +1,6 @@
 """The conditions `Reconciling` and `Stalled`: whether an object is done, for programs that do not know its kind.
 
-kstatus reads them, and with it Flux and `helm --wait`: `Reconciling` means "in progress", `Stalled` means "failed", and
+kstatus reads them, and with it Flux and Helm 4: `Reconciling` means "in progress", `Stalled` means "failed", and
 an object with neither is done. kstatus uses the first that is true, so at most one of them is true.
 Source: sigs.k8s.io/cli-utils, pkg/kstatus/status/README.md.
 """

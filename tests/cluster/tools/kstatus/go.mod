@@ -1,4 +1,4 @@
-// Pins kstatus, which says whether an object is ready for Flux and for `helm --wait`.
+// Pins kstatus, which says whether an object is ready for Flux and for Helm 4.
 module quantumtraining.dev/tests/cluster/tools/kstatus
 
 go 1.24.0

@@ -43,8 +43,20 @@ read_parameters() {
   [[ $TRAINING_NODES =~ ^[1-9][0-9]*$ ]] || fail "TRAINING_NODES is \"$TRAINING_NODES\" in $1: write a number from 1 on"
   [[ $DELETE_ARTIFACTS_AFTER =~ ^([1-9][0-9]*)?$ ]] \
     || fail "DELETE_ARTIFACTS_AFTER is \"$DELETE_ARTIFACTS_AFTER\" in $1: write a number of days, or nothing"
+  [[ $CLUSTER =~ ^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$ ]] \
+    || fail "CLUSTER is \"$CLUSTER\" in $1: write up to 40 lower-case letters, digits and hyphens"
   BUCKET=${BUCKET:-$PROJECT-$CLUSTER}
+  REPOSITORY=${REPOSITORY:-$CLUSTER}
+  SERVICE_ACCOUNT=${SERVICE_ACCOUNT:-$CLUSTER-trainer}
+  NODE_ACCOUNT=${NODE_ACCOUNT:-$CLUSTER-nodes}
+  check_account SERVICE_ACCOUNT "$SERVICE_ACCOUNT" "$1"
+  check_account NODE_ACCOUNT "$NODE_ACCOUNT" "$1"
   derive
+}
+
+check_account() {
+  [[ $2 =~ ^[a-z][-a-z0-9]{4,28}[a-z0-9]$ ]] \
+    || fail "$1 is \"$2\": write 6 to 30 lower-case letters, digits and hyphens into $1 in $3, or a shorter CLUSTER"
 }
 
 parse() {

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +15,15 @@ from tests.cluster.tools import kubernetes_version
 from tests.controller.apiserver import Programs
 from tests.release.version import ROOT
 
-__all__ = ["CHART", "DEPLOY", "Helm", "Json", "by_name"]
+__all__ = ["CHART", "DEPLOY", "Helm", "Json", "by_name", "with_values_before"]
 
 Json = dict[str, Any]
 DEPLOY = ROOT / "deploy"
 CHART = DEPLOY / "helm"
 _VERSION = f"--kube-version={kubernetes_version()}"
 """Without a cluster, Helm cannot ask which Kubernetes the chart is for."""
+_ADDED = ("tensorboard", "priorityLevel")
+"""The values that the chart of 0.2.0 did not have. `helm upgrade --reuse-values` gives those of that chart alone."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +54,9 @@ class Helm:
         assert ended.returncode == 0, ended.stderr
         return ended.stdout
 
-    def render(self, values: Mapping[str, object], namespace: str = "qtj-system") -> list[Json]:
+    def render(self, values: Mapping[str, object], namespace: str = "qtj-system", chart: Path = CHART) -> list[Json]:
         """Returns the objects of a release, in the order of Helm."""
-        text = self.do("template", "qtj-operator", str(CHART), f"--namespace={namespace}", _VERSION, values=values)
+        text = self.do("template", "qtj-operator", str(chart), f"--namespace={namespace}", _VERSION, values=values)
         return [each for each in yaml.safe_load_all(text) if each]
 
     def refusal(self, values: Mapping[str, object]) -> str:
@@ -72,3 +75,12 @@ def by_name(objects: Sequence[Json]) -> Mapping[tuple[str, str], Json]:
     found = {(each["kind"], each["metadata"]["name"]): each for each in objects}
     assert len(found) == len(objects), "two objects have the same kind and name"
     return found
+
+
+def with_values_before(folder: Path) -> Path:
+    """Returns a copy of the chart that has only the values of the release before."""
+    shutil.copytree(CHART, folder)
+    file = folder / "values.yaml"
+    values = yaml.safe_load(file.read_text())
+    file.write_text(yaml.safe_dump({name: value for name, value in values.items() if name not in _ADDED}))
+    return folder

@@ -34,11 +34,16 @@ class Cloud:
             path = folder / "bin" / program
             path.write_text(f"#!{sys.executable} -IS\n{standin}")
             path.chmod(0o755)
+        cloud = cls(folder)
+        cloud.write(**parameters)
+        return cloud
+
+    def write(self, **parameters: str) -> None:
+        """Writes a copy of the parameters with some of them changed, for the next runs."""
         text = PARAMETERS.read_text()
         for name, value in ({"PROJECT": "lab"} | parameters).items():
             text = re.sub(rf"(?m)^{name}=\S*", f"{name}={value}", text)
-        (folder / "lab.env").write_text(text)
-        return cls(folder)
+        (self.folder / "lab.env").write_text(text)
 
     @property
     def memory(self) -> Path:

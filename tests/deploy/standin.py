@@ -34,9 +34,11 @@ def remember(memory: dict[str, list[str]]) -> str:
         return policies(memory, verb, f"{group} {names[0]}")
     if verb == "rm":
         group, verb = "storage buckets", "delete"
+    if group == "container node-pools":
+        group += f" of {FLAGS['cluster']}"
     known = memory.setdefault(group, [])
     if (group, verb) == ("container clusters", "delete"):
-        memory["container node-pools"] = []
+        memory[f"container node-pools of {names[0]}"] = []
     if verb == "list":
         return "\n".join(known) + "\n"
     return change(known, verb, [name_of(group, name) for name in names])

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,8 @@ from qtj_operator.api.names import API_VERSION
 from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Machine, Programs, wait_until
 from tests.controller.operator_process import EXAMPLE, READY, SOON, WORKERS, Cluster, running
 from tests.controller.test_install import may, of_kind
-from tests.deploy.chart import CHART, DEPLOY, Helm
+from tests.deploy.chart import CHART, DEPLOY, Helm, with_values_before
+from tests.release.version import VERSION
 
 QUANTUM = OPERATOR.split(":")[2]
 EARLIER = "0.0.9"
@@ -55,9 +55,8 @@ def installer(helm: Helm, server: ApiServer) -> Helm:
 
 @pytest.fixture
 def earlier(tmp_path: Path) -> Path:
-    """The chart as an earlier release, with a CRD that lacks a field and the newest version."""
-    chart = tmp_path / "earlier"
-    shutil.copytree(CHART, chart)
+    """The chart as an earlier release, without the newest values, and a CRD without the newest field and version."""
+    chart = with_values_before(tmp_path / "earlier")
     description = yaml.safe_load((chart / "Chart.yaml").read_text())
     (chart / "Chart.yaml").write_text(yaml.safe_dump(description | {"version": EARLIER, "appVersion": EARLIER}))
     crd = yaml.safe_load((chart / "files/crd.yaml").read_text())
@@ -129,6 +128,19 @@ def test_a_job_runs_through_an_upgrade_and_a_rollback(
         assert versions(server) == (["v1alpha1"], ["v1alpha1"])
         assert image(server) == f"localhost/qtj-operator:{EARLIER}"
         assert (uids(server, QUANTUM), cluster.status()) == (before, status)
+
+
+def test_an_upgrade_may_keep_the_values_of_an_earlier_chart(
+    installer: Helm, server: ApiServer, namespace: str, earlier: Path
+) -> None:
+    release = ("qtj-operator", "--namespace", namespace)
+    installer.do("install", *release, str(earlier), "--create-namespace", values={"image": {"repository": "lab/qtj"}})
+
+    for keep in ("--reuse-values", "--reset-then-reuse-values"):
+        installer.do("upgrade", *release, str(CHART), keep)
+        pod = server.get("deployment", "qtj-operator", "-n", namespace)["spec"]["template"]["spec"]
+        assert pod["containers"][0]["image"] == f"lab/qtj:{VERSION}"
+        assert f"--tensorboard-image=localhost/qtj-tensorboard:{VERSION}" in pod["containers"][0]["args"]
 
 
 def test_an_uninstall_leaves_the_crd_and_its_jobs_and_the_next_install_takes_them(

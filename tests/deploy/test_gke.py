@@ -108,6 +108,29 @@ def test_a_second_down_deletes_nothing(cloud: Cloud) -> None:
     assert cloud.changes() == []
 
 
+def made(cloud: Cloud) -> set[tuple[str, str]]:
+    """What there is beside the APIs of the project, which every cluster needs."""
+    return {(kind, name) for kind, names in cloud.exists().items() if kind != "services" for name in names}
+
+
+def test_two_clusters_of_a_project_share_nothing(cloud: Cloud) -> None:
+    cloud.write(CLUSTER="first")
+    cloud.do("up")
+    of_first = made(cloud)
+    cloud.write(CLUSTER="second")
+    cloud.do("up")
+    assert len(made(cloud)) == 2 * len(of_first)
+
+    cloud.do("down", "--delete-bucket")
+    assert of_first <= made(cloud)
+    assert {kind for kind, _ in made(cloud) - of_first} <= {"images", *policies_of_deleted(cloud)}
+
+
+def policies_of_deleted(cloud: Cloud) -> set[str]:
+    """The stand-in keeps the policy of what it has deleted."""
+    return {kind for kind in cloud.exists() if kind.startswith("policy") and "second" in kind}
+
+
 @pytest.mark.parametrize("lost", ["services list", "clusters list", "projects get-iam-policy"])
 def test_what_cannot_be_listed_is_not_taken_as_absent(cloud: Cloud, lost: str) -> None:
     cloud.do("up")
@@ -159,6 +182,10 @@ def test_the_kubeconfig_of_the_user_and_the_parameters_stay_as_they_are(cloud: C
         ({"PROJECT": ""}, ["plan"], "PROJECT is empty"),
         ({"TRAINING_NODES": "many"}, ["plan"], 'TRAINING_NODES is "many"'),
         ({"DELETE_ARTIFACTS_AFTER": "0"}, ["plan"], 'DELETE_ARTIFACTS_AFTER is "0"'),
+        ({"CLUSTER": "quantum-machine-learning"}, ["plan"], 'SERVICE_ACCOUNT is "quantum-machine-learning-trainer"'),
+        ({"NODE_ACCOUNT": "nodes"}, ["down"], 'NODE_ACCOUNT is "nodes"'),
+        ({"CLUSTER": "Lab"}, ["plan"], 'CLUSTER is "Lab"'),
+        ({"CLUSTER": ""}, ["down"], 'CLUSTER is ""'),
         ({}, ["apply"], "apply is unknown"),
         ({}, [], "name what to do: plan, up or down"),
         ({}, ["up", "--delete-bucket"], "--delete-bucket is for down"),

@@ -1,7 +1,9 @@
 """`deploy/policies` on a real API server: what a job of a limited namespace may name, and the answer if it may not."""
 
+import os
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +22,10 @@ SOON = 30.0
 QCNN = yaml.safe_load(EXAMPLE.read_text())
 ALLOWED = "registry.example.com/quantum/trainer:1"
 CONTAINER = {"name": "trainer", "image": ALLOWED}
+EMPTY = ("volumes", "initContainers", "serviceAccountName", "serviceAccount", "hostNetwork", "hostPID", "hostIPC")
+"""What a template of templates often writes without a value."""
+PRIVILEGED = CONTAINER | {"securityContext": {"privileged": True}}
+ON_NODE = {"ports": [{"containerPort": 2222}, {"containerPort": 80, "hostPort": 80}]}
 
 
 def with_pod(**fields: object) -> dict[str, Any]:
@@ -68,16 +74,33 @@ def answer(server: ApiServer, job: Mapping[str, Any], namespace: str = NAMESPACE
         with_pod(containers=[CONTAINER]),
         with_pod(serviceAccountName="trainer", serviceAccount="trainer"),
         with_pod(volumes=[{"name": "data", "emptyDir": {}}], hostNetwork=False),
+        with_pod(**dict.fromkeys(EMPTY)),
+        with_pod(containers=[CONTAINER | dict.fromkeys(("securityContext", "ports"))]),
+        with_pod(containers=[CONTAINER | {"securityContext": {"privileged": None}, "ports": [{"hostPort": None}]}]),
+        with_pod(containers=[CONTAINER | {"securityContext": {"privileged": False}, "ports": [{"hostPort": 0}]}]),
+        with_pod(volumes=[{"name": "data", "emptyDir": {}, "hostPath": None, "image": None}]),
+        with_pods("replicaSpecs", "Worker", containers=[CONTAINER], **dict.fromkeys(EMPTY)),
         with_board(),
         with_board(image="registry.example.com/quantum/board:1", serviceType="ClusterIP"),
     ],
     ids=[
         *("the example", "an image of the registry", "an allowed account", "a harmless volume"),
+        *("fields without a value", "a container's fields without a value", "inner fields without a value"),
+        *("an ordinary container", "a volume's fields without a value", "a role's fields without a value"),
         *("the operator's TensorBoard", "a TensorBoard of the registry"),
     ],
 )
 def test_what_the_lists_allow_is_created(limited: ApiServer, job: Mapping[str, Any]) -> None:
     assert "created (server dry run)" in answer(limited, job)
+
+
+def test_the_examples_with_our_image_are_created(limited: ApiServer) -> None:
+    texts = [path.read_text() for path in EXAMPLE.parent.glob("*.yaml")]
+    jobs = [one for text in texts if "image: registry" not in text for one in yaml.safe_load_all(text)]
+
+    refused = {job["metadata"]["name"]: said for job in jobs if "created" not in (said := answer(limited, job))}
+    assert refused == {}
+    assert len(jobs) > 1
 
 
 @pytest.mark.parametrize(
@@ -107,16 +130,52 @@ def test_what_the_lists_allow_is_created(limited: ApiServer, job: Mapping[str, A
         (with_pod(serviceAccount="admin"), "service accounts are not allowed here: admin;"),
         (with_pod(volumes=[{"name": "node", "hostPath": {"path": "/"}}]), "a volume with hostPath is not allowed here"),
         (with_pod(hostPID=True), "hostNetwork, hostPID and hostIPC are not allowed here"),
+        (with_pod(containers=[PRIVILEGED]), "privileged containers are not allowed here"),
+        (with_pod(initContainers=[PRIVILEGED]), "privileged containers are not allowed here"),
+        (with_pods("inference", containers=[PRIVILEGED]), "privileged containers are not allowed here"),
+        (with_pod(containers=[CONTAINER | ON_NODE]), "hostPort is not allowed here; a replica has a Service"),
+        (with_pod(initContainers=[CONTAINER | ON_NODE]), "hostPort is not allowed here; a replica has a Service"),
         (with_board(image="evil.example/board:1"), "images are not allowed here: evil.example/board:1;"),
         (with_board(serviceType="NodePort"), "a TensorBoard with a Service of type NodePort is not allowed here;"),
     ],
     ids=[
         *("image", "prefix", "image volume", "role", "inference", "account", "old account", "hostPath", "hostPID"),
+        *("privileged", "privileged at first", "privileged inference", "hostPort", "hostPort at first"),
         *("TensorBoard", "exposed TensorBoard"),
     ],
 )
 def test_everything_else_is_refused_with_a_sentence(limited: ApiServer, job: Mapping[str, Any], sentence: str) -> None:
     assert sentence in answer(limited, job)
+
+
+@pytest.mark.parametrize("field", ["template", "inference", "replicaSpecs", "tensorboard"])
+def test_the_policy_has_an_answer_to_a_part_of_the_job_without_a_value(limited: ApiServer, field: str) -> None:
+    said = answer(limited, {**QCNN, "spec": {**QCNN["spec"], field: None}})
+
+    assert "resulted in error" not in said
+    assert "ValidatingAdmissionPolicy" not in said
+
+
+def test_lists_in_another_namespace_are_found_there(limited: ApiServer, namespace: str, tmp_path: Path) -> None:
+    lists = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "qtj-limits", "namespace": "qtj-system"}}
+    strict = yaml.safe_dump(lists | {"data": {"serviceAccounts": "lab"}})
+    overlay = {
+        "resources": [os.path.relpath(DEPLOY / "policies", tmp_path.resolve())],
+        "namespace": namespace,
+        "namePrefix": "lab-",
+        "patches": [{"patch": strict}],
+    }
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(overlay))
+    rendered = limited.kubectl("kustomize", str(tmp_path))
+    (binding,) = (each for each in yaml.safe_load_all(rendered) if each["kind"].endswith("Binding"))
+    assert binding["spec"]["paramRef"]["namespace"] == namespace
+
+    limited.kubectl("apply", "-k", str(tmp_path))
+    try:
+        wait_until(lambda: "are not allowed here: default;" in answer(limited, QCNN), SOON, "the other lists")
+    finally:
+        limited.kubectl("delete", "-k", str(tmp_path))
+        wait_until(lambda: "created" in answer(limited, QCNN), SOON, "the lists of before")
 
 
 @pytest.mark.parametrize("version", API_VERSIONS)

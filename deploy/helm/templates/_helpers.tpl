@@ -23,3 +23,11 @@ Arguments: root, the name of the file, and metadata that is added to each object
 {{ toYaml $object }}
 {{- end }}
 {{- end }}
+
+{{/*
+The image of TensorBoard. `helm upgrade --reuse-values` from 0.2.0 gives no value of it.
+*/}}
+{{- define "qtj.tensorboard" -}}
+{{- $image := .Values.tensorboard | default dict }}
+{{- printf "%s:%s" ($image.repository | default "localhost/qtj-tensorboard") ($image.tag | default .Chart.AppVersion) }}
+{{- end }}

@@ -40,13 +40,17 @@ class Operator:
 
     def writes(self) -> int:
         """How many requests that change something it has made."""
+        verbs = ("POST", "PUT", "PATCH", "DELETE")
+        return sum(self._counted("qtj_api_requests_total", f'verb="{verb}"') for verb in verbs)
+
+    def passes(self) -> int:
+        """How many passes it has ended."""
+        return self._counted("qtj_reconcile_duration_seconds_count")
+
+    def _counted(self, metric: str, label: str = "") -> int:
         lines = (self.answers("/metrics") or "").splitlines()
-        changing = ('verb="POST"', 'verb="PUT"', 'verb="PATCH"', 'verb="DELETE"')
-        return sum(
-            int(float(line.split()[-1]))
-            for line in lines
-            if line.startswith("qtj_api_requests_total") and any(verb in line for verb in changing)
-        )
+        found = (line for line in lines if line.startswith(metric) and label in line)
+        return sum(int(float(line.split()[-1])) for line in found)
 
 
 def environment(home: Path, **more: str) -> Mapping[str, str]:

@@ -15,6 +15,9 @@ from tests.controller.apiserver import ApiServer, wait_until
 from tests.controller.operator_process import READY, SOON, WORKERS, Cluster, Operator, running
 from tests.jobs import job_object
 
+REST_SECONDS = 0.2
+"""From the end of a pass until news leads to another."""
+
 TRAINED = TerminationMessage(weights=Weights(uri="gs://lab-bucket/w", sha256="ab" * 32))
 MEASURED = TerminationMessage(metrics={"mse": 0.2})
 
@@ -116,6 +119,21 @@ def test_children_go_with_their_job(cluster: Cluster, operator: Operator) -> Non
     assert len(children) == 4
     assert len(owners) == 1
     assert cluster.job()["metadata"]["uid"] in owners.pop()
+
+
+def test_changes_of_many_pods_in_a_row_lead_to_a_few_passes(cluster: Cluster, operator: Operator) -> None:
+    large = _bare(cluster.namespace)
+    large["spec"]["replicaSpecs"]["Worker"]["replicas"] = 40
+    cluster.server.kubectl("create", "-f", "-", manifest=large)
+    wait_until(lambda: len(cluster.server.names("pods", cluster.namespace)) == 40, SOON, "the pods")
+    time.sleep(1)
+
+    before, begin = operator.passes(), time.monotonic()
+    cluster.server.kubectl("label", "pods", "--all", "-n", cluster.namespace, "of=interest")
+    time.sleep(0.5)
+    passes = operator.passes() - before
+
+    assert 1 <= passes <= 2 + (time.monotonic() - begin) / REST_SECONDS
 
 
 def test_probes_and_metrics_answer(cluster: Cluster, operator: Operator) -> None:

@@ -209,6 +209,19 @@ def test_a_job_for_which_there_is_nothing_to_wait_for_is_not_looked_at_when_an_o
     assert run(story()).passes == {"a": [0, 5]}
 
 
+def test_news_that_comes_during_a_pass_is_looked_at_although_the_pass_has_found_nothing_to_wait_for() -> None:
+    async def slow(_: Key) -> None:
+        await asyncio.sleep(2)
+
+    async def story() -> Operator:
+        operator = await an_operator("a")
+        asyncio.get_running_loop().call_later(1, operator.queue.add_news, ("lab", "a"))
+        await operator.runs(slow, seconds=50)
+        return operator
+
+    assert run(story()).passes == {"a": [0, 2.2]}
+
+
 def test_a_server_that_says_when_to_come_back_is_not_asked_before() -> None:
     async def busy(_: Key) -> timedelta | None:
         raise ApiError(429, "TooManyRequests", "too many requests", retry_after=20)

@@ -95,7 +95,7 @@ class Role(StrEnum):
     @property
     def task_type(self) -> str:
         """The role's name in ``TF_CONFIG``."""
-        return self.value.lower()
+        return self.lower()
 
 
 def replica_name(job: str, role: Role, index: int) -> str:

@@ -91,7 +91,7 @@ async def _run(
     client: ApiClient, queue: WorkQueue[Key], jobs: JobRegistry, metrics: Metrics, settings: Settings
 ) -> None:
     cache = Cache()
-    feed = Feed(cache, queue.add)
+    feed = Feed(cache, queue.add_news)
     state = _State(feed)
     poller = ProgressPoller(queue.add)
     cached = CachedClient(client, cache, queue.add)

@@ -23,6 +23,9 @@ K = TypeVar("K", bound=Hashable)
 _FIRST_DELAY = 0.2
 _LAST_DELAY = 60.0
 
+_REST_SECONDS = 0.2
+"""From the end of a pass until news leads to the next: the pods of a job change one by one, and a pass looks at all."""
+
 
 class WorkQueue(Generic[K]):
     """Keys that wait for a pass.
@@ -36,6 +39,8 @@ class WorkQueue(Generic[K]):
         self._waiting: set[K] = set()
         self._running: set[K] = set()
         self._again: set[K] = set()
+        self._news: set[K] = set()
+        self._rested: dict[K, float] = {}
         self._later: list[tuple[float, int, K]] = []
         self._due: dict[K, float] = {}
         self._order = itertools.count()
@@ -55,6 +60,15 @@ class WorkQueue(Generic[K]):
             self._waiting.add(key)
             self._ready.append(key)
             self._wake.set()
+
+    def add_news(self, key: K) -> None:
+        """Makes the key due now, or once it has rested from its last pass: news comes in bursts."""
+        if key in self._running:
+            self._news.add(key)
+        elif (rest := self._rested.get(key, 0) - asyncio.get_running_loop().time()) > 0:
+            self.add_after(key, rest)
+        else:
+            self.add(key)
 
     def add_after(self, key: K, delay: float) -> None:
         """Makes the key due after `delay` seconds, or earlier if it was going to be."""
@@ -89,6 +103,7 @@ class WorkQueue(Generic[K]):
     def done(self, key: K) -> None:
         """Ends a pass that went well."""
         self._failures.pop(key, None)
+        self._rest(key)
         self._release(key)
 
     def retry(self, key: K, longest: float = _LAST_DELAY, shortest: float = 0.0) -> float:
@@ -107,14 +122,26 @@ class WorkQueue(Generic[K]):
         delay = max(min(_FIRST_DELAY * 2.0 ** min(failures - 1, 30), longest), min(shortest, _LAST_DELAY)) * spread
         self._running.discard(key)
         self._again.discard(key)
+        self._news.discard(key)
         self.add_after(key, delay)
         return delay
+
+    def _rest(self, key: K) -> None:
+        """Notes until when a key rests, and drops those that have rested, which are the first in the dictionary."""
+        now = asyncio.get_running_loop().time()
+        self._rested.pop(key, None)
+        self._rested[key] = now + _REST_SECONDS
+        while self._rested[oldest := next(iter(self._rested))] <= now:
+            del self._rested[oldest]
 
     def _release(self, key: K) -> None:
         self._running.discard(key)
         if key in self._again:
             self._again.discard(key)
             self.add(key)
+        if key in self._news:
+            self._news.discard(key)
+            self.add_news(key)
 
     async def _sleep(self) -> None:
         loop = asyncio.get_running_loop()

@@ -106,11 +106,11 @@ class Runtime:
                 defect = "%s/%s: this is a defect of the operator; next try in %.1f s"
                 log.exception(defect, *key, wait, extra=log_fields(key))
                 return
-        self._queue.done(key)
         if delay is None:
             self._queue.wait_no_more(key)
         else:
             self._queue.add_after(key, delay.total_seconds())
+        self._queue.done(key)  # last: news that has come meanwhile makes the key due in its own time
 
     def _put_off(self, key: Key, error: ApiError) -> float:
         if error.code == 0:

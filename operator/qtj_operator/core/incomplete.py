@@ -16,7 +16,7 @@ from qtj_operator.core.service import Service
 from qtj_operator.core.status import has_run
 from qtj_operator.manifests.pod import replica_pod
 from qtj_operator.manifests.queueing import pod_group
-from qtj_operator.manifests.service import replica_service, replicas_of_services, service_spec
+from qtj_operator.manifests.service import replica_service, replicas_of_services, service_selector, service_spec
 
 __all__ = ["drifted", "incomplete"]
 
@@ -65,9 +65,10 @@ def drifted(seen: Observed, _now: datetime) -> Act | None:
     if seen.job.edited:
         return None
     repairs: list[Action] = []
+    alike = service_spec(seen.job, None)  # built once: there may be a thousand Services
     for name, replica in replicas_of_services(seen.job).items():
         live = seen.services.get(name)
-        built = service_spec(seen.job, replica)
+        built = {**alike, "selector": service_selector(seen.job, replica)}
         if live is not None and not _is_as_built(built, live):
             fields = {"ports": merged(built["ports"], live.ports), **{field: built[field] for field in _RESTORED}}
             repairs.append(Restore(Kind.SERVICE, live.name, live.version, fields))

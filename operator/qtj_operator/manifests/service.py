@@ -10,7 +10,7 @@ from qtj_operator.api.job import GRPC_PORT, METRICS_PORT, Job, ReplicaId
 from qtj_operator.api.names import LABEL_INDEX, LABEL_JOB, LABEL_ROLE, replica_name
 from qtj_operator.manifests.manifest import Manifest, metadata
 
-__all__ = ["replica_ports", "replica_service", "replicas_of_services", "service_spec"]
+__all__ = ["replica_ports", "replica_service", "replicas_of_services", "service_selector", "service_spec"]
 
 
 def replica_ports(job: Job) -> dict[str, int]:
@@ -44,12 +44,17 @@ def service_spec(job: Job, replica: ReplicaId | None) -> Manifest:
     return {
         "clusterIP": "None",
         "publishNotReadyAddresses": True,
-        "selector": {LABEL_JOB: job.name, **_labels(replica)},
+        "selector": service_selector(job, replica),
         "ports": [
             {"name": name, "port": port, "targetPort": port, "protocol": "TCP"}
             for name, port in replica_ports(job).items()
         ],
     }
+
+
+def service_selector(job: Job, replica: ReplicaId | None) -> dict[str, str]:
+    """Returns what selects the pods of a Service, in which alone the specs of a job's Services differ."""
+    return {LABEL_JOB: job.name, **_labels(replica)}
 
 
 def _labels(replica: ReplicaId | None) -> dict[str, str]:

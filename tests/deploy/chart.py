@@ -23,7 +23,7 @@ CHART = DEPLOY / "helm"
 _VERSION = f"--kube-version={kubernetes_version()}"
 """Without a cluster, Helm cannot ask which Kubernetes the chart is for."""
 _ADDED = ("tensorboard", "priorityLevel")
-"""The values that the first chart did not have. `helm upgrade --reuse-values` gives those of the earlier chart alone."""
+"""Values that the first chart did not have: `helm upgrade --reuse-values` gives those of the earlier chart alone."""
 
 
 @dataclass(frozen=True)

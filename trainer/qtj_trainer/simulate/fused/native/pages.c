@@ -1,7 +1,6 @@
 /* The pages that large states lie in. One fault takes 512 small pages or one huge page. Where the machine is there for
- * nobody else, huge ones are faster to get. But a virtual machine may hand free huge pages back to its host (balloon,
- * free page reporting), and then it gets each again as 512 faults of the host: four times as long as small pages, which
- * it does not hand back. Which of both it is, only a look at the clock tells. */
+ * nobody else, huge ones are faster to get. On a virtual machine they took four times as long as small pages, perhaps
+ * because it hands free huge pages back to its host. Which of both it is, only a look at the clock tells. */
 #define _GNU_SOURCE
 #include "pages.h"
 #include "qtj.h"

@@ -23,7 +23,7 @@ CHART = DEPLOY / "helm"
 _VERSION = f"--kube-version={kubernetes_version()}"
 """Without a cluster, Helm cannot ask which Kubernetes the chart is for."""
 _ADDED = ("tensorboard", "priorityLevel")
-"""The values that the chart of 0.2.0 did not have. `helm upgrade --reuse-values` gives those of that chart alone."""
+"""The values that the chart of 0.2 did not have. `helm upgrade --reuse-values` gives those of that chart alone."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ Arguments: root, the name of the file, and metadata that is added to each object
 {{- end }}
 
 {{/*
-The image of TensorBoard. `helm upgrade --reuse-values` from 0.2.0 gives no value of it.
+The image of TensorBoard. `helm upgrade --reuse-values` from 0.2 gives no value of it.
 */}}
 {{- define "qtj.tensorboard" -}}
 {{- $image := .Values.tensorboard | default dict }}

@@ -89,7 +89,13 @@ def refused(answer: Answer) -> str:
 
 
 @pytest.mark.parametrize(
-    ("where", "namespace"), [(["--cluster"], []), (["-n", "lab"], ["--namespace", "lab"])], ids=["current", "named"]
+    ("where", "namespace"),
+    [
+        (["--cluster"], []),
+        (["-n", "lab"], ["--namespace", "lab"]),
+        (["-n", "lab", "--context", "far"], ["--namespace", "lab", "--context", "far"]),
+    ],
+    ids=["current", "named", "of a context"],
 )
 def test_it_forwards_a_port_until_ctrl_c(cluster: Path, where: list[str], namespace: list[str]) -> None:
     has_job(cluster, asked={"port": 80}, board=READY)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.cli.shells import Home
 from tests.controller.apiserver import KUBECONFIG, TOKEN, Programs
@@ -53,6 +54,21 @@ def test_jobs_replicas_and_namespaces_of_a_cluster_are_completed(
     assert asked(home, f"qtj top {where} he", **config) == ["heisenberg"]
     assert asked(home, f"qtj logs {where} ising ", **config) == ["worker-0"]
     assert asked(home, "qtj events -n kube-sy", **config) == ["kube-system"]
+
+
+def test_names_are_those_of_the_context_that_is_named(home: Home, place: Place, tmp_path: Path) -> None:
+    place.job("ising")
+    path = tmp_path / "contexts"
+    read = yaml.safe_load(place.server.kubeconfig.read_text())
+    (context,) = read["contexts"]
+    read["contexts"] = [{"name": "far", "context": {**context["context"], "namespace": place.namespace}}]
+    path.write_text(yaml.safe_dump(read | {"current-context": ""}))
+
+    where = f"--kubeconfig {path} --context far"
+    slow = {"QTJ_COMPLETION_SECONDS": "60"}
+    assert asked(home, f"qtj status {where} ", **slow) == ["ising"]
+    assert asked(home, f"qtj status --kubeconfig {path} --context f", **slow) == ["far"]
+    assert asked(home, f"qtj status --kubeconfig {path} --context near ", **slow) == []
 
 
 def test_kubectl_completes_the_plugin(home: Home, place: Place, config: dict[str, str], programs: Programs) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from qtj.board.child import answers, serve
 from qtj.board.port import HOST, usable_port
+from qtj.cluster.choice import CHOICE
 from qtj.terminal.errors import InputError
 from qtj_operator.api.defaults import TENSORBOARD_PORT
 from qtj_operator.api.names import GROUP, PLURAL, tensorboard_name
@@ -36,8 +37,8 @@ def forward(name: str, namespace: str | None, port: int) -> None:
     kubectl = shutil.which("kubectl")
     if kubectl is None:
         raise InputError("kubectl is not installed on this machine, and a TensorBoard on a cluster is reached by it")
-    where = () if namespace is None else ("--namespace", namespace)
-    job = _job(kubectl, name, where)
+    where = (*(() if namespace is None else ("--namespace", namespace)), *CHOICE.options)
+    job = _job(kubectl, name, namespace, where)
     _check_ready(job, where)
     port = usable_port(port)
     served = (job["spec"]["tensorboard"] or {}).get("port") or TENSORBOARD_PORT
@@ -48,7 +49,7 @@ def forward(name: str, namespace: str | None, port: int) -> None:
     serve(command, "kubectl port-forward", lambda: answers(address), sentence)
 
 
-def _job(kubectl: str, name: str, where: Sequence[str]) -> Mapping[str, Any]:
+def _job(kubectl: str, name: str, namespace: str | None, where: Sequence[str]) -> Mapping[str, Any]:
     command = [kubectl, "get", f"{PLURAL}.{GROUP}", name, "--output=json", *where]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  kubectl
     if ended.returncode:
@@ -60,7 +61,7 @@ def _job(kubectl: str, name: str, where: Sequence[str]) -> Mapping[str, Any]:
                 "`kubectl cluster-info` tries"
             )
         if "(NotFound)" in why:
-            place = f"namespace {where[-1]}" if where else "the current namespace"
+            place = f"namespace {namespace}" if namespace else "the current namespace"
             raise InputError(f"there is no job {name} in {place}: `kubectl get qtj -A` lists all")
         raise InputError(f"{name} cannot be read by kubectl: {why}")
     job: Mapping[str, Any] = json.loads(ended.stdout)

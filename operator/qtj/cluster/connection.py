@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from kubernetes.aio import config
 
+from qtj.cluster.choice import CHOICE
 from qtj.terminal.errors import InputError
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.connect import connect
@@ -50,12 +51,12 @@ async def _asked(ask: Callable[[ApiClient, str], Coroutine[Any, Any, T]], namesp
 
 @asynccontextmanager
 async def connected() -> AsyncIterator[ApiClient]:
-    """Connects to the cluster of the current context.
+    """Connects to the cluster of the context that the command line names, or else of the current one.
 
     Raises:
         ApiError: There is none.
     """
-    client = await connect(Metrics())
+    client = await connect(Metrics(), CHOICE.context)
     try:
         yield client
     finally:
@@ -68,7 +69,9 @@ def quiet() -> None:
 
 
 def current_namespace() -> str:
-    """Returns the namespace of the current context of the kubeconfig."""
+    """Returns the namespace of the context that the command line names, or else of the current one."""
+    if CHOICE.context:
+        return CHOICE.namespace
     try:
         _, current = config.list_kube_config_contexts()
     except config.ConfigException:  # in a pod there is none

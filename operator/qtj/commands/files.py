@@ -103,5 +103,5 @@ COMMANDS = (
     Command(plan, ("qtj plan examples/qcnn.yaml", "qtj plan examples/qcnn.yaml --no-calibrate")),
     Command(render, ("qtj render examples/qcnn.yaml", "qtj render job.yaml | kubectl apply --dry-run=server -f -")),
     Command(convert, ("qtj convert tfjob.yaml --artifacts gs://bucket/job > job.yaml",)),
-    Command(retry, ("qtj retry qcnn", "qtj retry qcnn -n research")),
+    Command(retry, ("qtj retry qcnn", "qtj retry qcnn -n research"), asks_cluster=True),
 )

@@ -5,6 +5,8 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter, signature
 from typing import Any
 
 import typer
@@ -13,6 +15,7 @@ from typer.completion import completion_init  # type: ignore[attr-defined]
 from typer.core import TyperGroup
 
 from qtj.commands.answer import COMPLETE_VARIABLE, answer
+from qtj.commands.parameters import Context, Kubeconfig
 from qtj.terminal.errors import COMPLETE, INTERRUPTED
 from qtj.terminal.streams import print_stderr
 
@@ -39,12 +42,14 @@ class Command:
         examples: Command lines that end its help. They must work as they are written.
         name: Its name, if it differs from that of the function.
         passes_options: Whether another program reads its options, `--help` among them.
+        asks_cluster: Whether it has --context and --kubeconfig, which name a cluster.
     """
 
     function: Callable[..., None]
     examples: Sequence[str]
     name: str | None = None
     passes_options: bool = False
+    asks_cluster: bool = False
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -57,7 +62,23 @@ def register(app: typer.Typer, panel: str, commands: Sequence[Command]) -> None:
     for command in commands:
         epilog = _epilog(command.examples)
         declared = app.command(command.name, rich_help_panel=panel, epilog=epilog, context_settings=command.settings)
-        declared(command.function)
+        declared(_naming_cluster(command.function) if command.asks_cluster else command.function)
+
+
+def _naming_cluster(function: Callable[..., None]) -> Callable[..., None]:
+    """Adds the options that name a cluster; it has been chosen before the function runs."""
+
+    @wraps(function)
+    def run(*, context: str | None, kubeconfig: str | None, **others: object) -> None:  # noqa: ARG001
+        function(**others)
+
+    known = signature(function, eval_str=True)
+    added = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in (("context", Context), ("kubeconfig", Kubeconfig))
+    ]
+    run.__signature__ = known.replace(parameters=[*known.parameters.values(), *added])  # type: ignore[attr-defined]
+    return run
 
 
 def _epilog(examples: Sequence[str]) -> str:

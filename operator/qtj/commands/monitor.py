@@ -120,8 +120,10 @@ def events(
 
 
 COMMANDS = (
-    Command(status, ("qtj status qcnn", "qtj status qcnn/1 -o yaml", "qtj status qcnn -n research -w")),
-    Command(top, ("qtj top", "qtj top --cluster", "qtj top -A -o json")),
-    Command(logs, ("qtj logs qcnn", "qtj logs qcnn worker-0 -f", "qtj logs qcnn --cluster -f")),
-    Command(events, ("qtj events qcnn", "qtj events qcnn -n research -w")),
+    Command(
+        status, ("qtj status qcnn", "qtj status qcnn/1 -o yaml", "qtj status qcnn -n research -w"), asks_cluster=True
+    ),
+    Command(top, ("qtj top", "qtj top --cluster", "qtj top -A -o json"), asks_cluster=True),
+    Command(logs, ("qtj logs qcnn", "qtj logs qcnn worker-0 -f", "qtj logs qcnn --cluster -f"), asks_cluster=True),
+    Command(events, ("qtj events qcnn", "qtj events qcnn -n research -w"), asks_cluster=True),
 )

@@ -11,7 +11,9 @@ from threading import Thread
 
 import typer
 
-__all__ = ["jobs", "jobs_of_cluster", "namespaces", "replicas", "runs"]
+from qtj.cluster.choice import CHOICE, contexts
+
+__all__ = ["context_names", "jobs", "jobs_of_cluster", "namespaces", "replicas", "runs"]
 
 _LIMIT = "QTJ_COMPLETION_SECONDS"
 """The variable with the time that a cluster may take, with what has to be imported to ask it: 1 if it is not set."""
@@ -61,6 +63,11 @@ def namespaces(incomplete: str) -> Sequence[str]:
     return _beginning(incomplete, _answered(ask))
 
 
+def context_names(incomplete: str) -> Sequence[str]:
+    """Returns the names that a CONTEXT may be completed to: those of the kubeconfig."""
+    return _beginning(incomplete, list(contexts()))
+
+
 def replicas(ctx: typer.Context, incomplete: str) -> Sequence[str]:
     """Returns the names that a REPLICA may be completed to: those of the run, or of the pods of the job."""
     run = ctx.params.get("run")
@@ -70,7 +77,7 @@ def replicas(ctx: typer.Context, incomplete: str) -> Sequence[str]:
 
 
 def _is_on_cluster(ctx: typer.Context) -> bool:
-    return bool(ctx.params.get("cluster") or ctx.params.get("namespace"))
+    return bool(ctx.params.get("cluster") or ctx.params.get("namespace") or CHOICE.is_made)
 
 
 def _of_pods(ctx: typer.Context, job: str) -> Sequence[str]:

@@ -5,17 +5,20 @@ from typing import Annotated
 
 import typer
 
-from qtj.commands.names import jobs, jobs_of_cluster, namespaces, runs
+from qtj.cluster.choice import CHOICE
+from qtj.commands.names import context_names, jobs, jobs_of_cluster, namespaces, runs
 from qtj.terminal.errors import InputError
 
 __all__ = [
     "Artifacts",
     "Cluster",
+    "Context",
     "DryRun",
     "File",
     "Filename",
     "JobName",
     "JobNames",
+    "Kubeconfig",
     "Namespace",
     "OneJob",
     "RunName",
@@ -104,6 +107,42 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Check everything without writing, and print what would be done.")
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log what the operator does.")]
+
+
+def _choose_kubeconfig(file: str | None) -> str | None:
+    CHOICE.choose_kubeconfig(file)
+    return file
+
+
+def _choose_context(name: str | None) -> str | None:
+    try:
+        CHOICE.choose_context(name)
+    except InputError as problem:
+        raise typer.BadParameter(str(problem)) from None
+    return name
+
+
+# As a command line is parsed: completion needs them, and carries no command out.
+Kubeconfig = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="The kubeconfig of the cluster, as for kubectl.",
+        show_default="KUBECONFIG, or ~/.kube/config",
+        callback=_choose_kubeconfig,
+        is_eager=True,
+    ),
+]
+Context = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The context of the kubeconfig, and so the cluster.",
+        show_default="the current one",
+        callback=_choose_context,
+        autocompletion=context_names,
+    ),
+]
 
 
 def one_file(file: Path | None, filename: Path | None) -> Path:

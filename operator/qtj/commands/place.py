@@ -3,18 +3,19 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from qtj.cluster.choice import CHOICE
 from qtj.terminal.errors import InputError
 
 __all__ = ["cluster_named", "is_on_cluster", "job_of_cluster"]
 
 
 def is_on_cluster(namespace: str | None, artifacts: str | None, *, cluster: bool) -> bool:
-    """Tells whether a command is about a cluster: if it says so, or names a namespace.
+    """Tells whether a command is about a cluster: if it says so, or names a namespace, a context or a kubeconfig.
 
     Raises:
         InputError: It names a folder of this machine as well.
     """
-    on_cluster = cluster or namespace is not None
+    on_cluster = cluster or namespace is not None or CHOICE.is_made
     if on_cluster and artifacts is not None:
         raise InputError("--artifacts is a folder of this machine, and the job is on a cluster: leave one of them out")
     return on_cluster

@@ -70,5 +70,9 @@ def _nothing(_sentence: str) -> None:
 
 
 COMMANDS = (
-    Command(profile, ("qtj profile qcnn", "qtj profile qcnn --duration 2s", "qtj profile job.yaml -n lab --steps 20")),
+    Command(
+        profile,
+        ("qtj profile qcnn", "qtj profile qcnn --duration 2s", "qtj profile job.yaml -n lab --steps 20"),
+        asks_cluster=True,
+    ),
 )

@@ -157,5 +157,6 @@ COMMANDS = (
             "qtj report qcnn/1 qcnn/2 --html both.html",
             "qtj report qcnn -n research --html qcnn.html",
         ),
+        asks_cluster=True,
     ),
 )

@@ -98,7 +98,7 @@ def doctor(
 
 
 COMMANDS = (
-    Command(doctor, ("qtj doctor", "qtj doctor --artifacts gs://bucket/path", "qtj doctor -o json")),
+    Command(doctor, ("qtj doctor", "qtj doctor --artifacts gs://bucket/path", "qtj doctor -o json"), asks_cluster=True),
     Command(init, ("qtj init keras", "qtj init qcnn --name first --workers 2 --epochs 10")),
     Command(
         completion,

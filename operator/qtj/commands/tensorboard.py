@@ -41,5 +41,9 @@ def tensorboard(
 
 
 COMMANDS = (
-    Command(tensorboard, ("qtj tensorboard qcnn", "qtj tensorboard job.yaml --cluster", "qtj tensorboard qcnn -n lab")),
+    Command(
+        tensorboard,
+        ("qtj tensorboard qcnn", "qtj tensorboard job.yaml --cluster", "qtj tensorboard qcnn -n lab"),
+        asks_cluster=True,
+    ),
 )

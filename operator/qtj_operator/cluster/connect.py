@@ -17,18 +17,22 @@ from qtj_operator.controller.metrics import Metrics
 __all__ = ["connect", "environment_proxy", "transport"]
 
 
-async def connect(metrics: Metrics) -> ApiClient:
+async def connect(metrics: Metrics, context: str | None = None) -> ApiClient:
     """Connects with the pod's service account, or else with the kubeconfig that kubectl would use.
+
+    Args:
+        metrics: Count the requests.
+        context: The context of the kubeconfig; None for the service account, or for the current context.
 
     Raises:
         ApiError: There is neither.
     """
     settings = kubernetes.Configuration()
     try:
-        if "KUBECONFIG" not in os.environ and "KUBERNETES_SERVICE_HOST" in os.environ:
+        if context is None and "KUBECONFIG" not in os.environ and "KUBERNETES_SERVICE_HOST" in os.environ:
             config.load_incluster_config(client_configuration=settings)
         else:
-            loader = await config.load_kube_config(client_configuration=settings)
+            loader = await config.load_kube_config(context=context, client_configuration=settings)
             settings.refresh_api_key_hook = Renewal(loader)  # type: ignore[assignment]  # declared as None alone
     except (config.ConfigException, yaml.YAMLError, OSError) as error:
         raise ApiError(0, "NoCluster", f"no cluster can be reached: {_why_not(error)}") from None

@@ -1,0 +1,77 @@
+"""--context and --kubeconfig: which cluster a command is about."""
+
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+
+from qtj.cluster.choice import CHOICE
+from tests.cli.qtj import qtj
+from tests.cli.test_kubectl_plugin import plugin
+
+COMMANDS = ("status", "top", "logs", "events", "report", "tensorboard", "profile", "retry", "doctor")
+
+
+def kubeconfig(path: Path, **namespaces: str) -> Path:
+    """A kubeconfig without a current context; where nothing answers, each cluster has a port of its own."""
+    named = [(name, f"https://127.0.0.1:{port}", where) for port, (name, where) in enumerate(namespaces.items(), 1)]
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": {"server": server}} for name, server, _ in named],
+        "users": [{"name": "me", "user": {}}],
+        "contexts": [{"name": n, "context": {"cluster": n, "user": "me", "namespace": w}} for n, _, w in named],
+    }
+    path.write_text(yaml.safe_dump(document))
+    return path
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A kubeconfig of two clusters, which the environment does not name."""
+    monkeypatch.setenv("KUBECONFIG", "/nonexistent")
+    return kubeconfig(tmp_path / "kubeconfig", near="lab", far="")
+
+
+def test_a_context_names_the_cluster(tmp_path: Path, config: Path) -> None:
+    near, far = (plugin(tmp_path, "top", f"--kubeconfig={config}", "--context", name) for name in ("near", "far"))
+
+    assert "Cannot connect to host 127.0.0.1:1 " in near.stderr
+    assert "Cannot connect to host 127.0.0.1:2 " in far.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_context_that_does_not_exist_is_a_sentence_with_those_that_do(config: Path, command: str) -> None:
+    answer = qtj(command, "--context=nowhere", f"--kubeconfig={config}")
+
+    assert answer.code == 2
+    (sentence,) = answer.sentences
+    assert "there is no context nowhere: the kubeconfig has near, far (see " in sentence
+
+
+def test_a_kubeconfig_that_does_not_exist_is_a_sentence(tmp_path: Path) -> None:
+    asked = plugin(tmp_path, "status", "qcnn", "--kubeconfig", "lost", "--context", "near")
+
+    assert asked.stderr.startswith("qtj: no cluster can be reached: there is no file lost")
+
+
+def test_a_context_of_several_files_is_found_and_the_first_file_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = kubeconfig(tmp_path / "a", near="one"), kubeconfig(tmp_path / "b", near="two", far="three")
+    monkeypatch.setenv("KUBECONFIG", f"{first}{os.pathsep}{tmp_path / 'lost'}{os.pathsep}{second}")
+
+    def namespace(context: str) -> str:
+        monkeypatch.setattr(CHOICE, "context", context)
+        return CHOICE.namespace
+
+    assert [namespace("near"), namespace("far")] == ["one", "three"]
+
+
+def test_a_context_means_the_cluster_as_a_namespace_does(tmp_path: Path, config: Path) -> None:
+    answer = qtj("status", "qcnn", f"--kubeconfig={config}", "--context=near", "--artifacts", str(tmp_path))
+
+    assert answer.sentences == [
+        "--artifacts is a folder of this machine, and the job is on a cluster: leave one of them out"
+    ]

@@ -110,3 +110,15 @@ def test_a_record_that_is_replaced_within_one_tick_of_the_clock_is_seen(folder: 
     seen += list(changes)
 
     assert phases(seen) == ["Running", "Failed"]
+
+
+def test_the_end_is_shown_before_the_event_that_is_about_it(folder: Folder) -> None:
+    folder.save(job("Running"))
+    with under_way(folder):
+        changes = follow(folder)
+        seen = [next(changes)]
+        folder.save(job("Complete"))
+        folder.record_event(EVENT)
+        seen += list(changes)
+
+    assert [change.object.get("status", {}).get("phase") for change in seen] == ["Running", "Complete", None]

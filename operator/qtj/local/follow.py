@@ -32,6 +32,8 @@ def follow(folder: Folder, on_activity: Callable[[str], None] = lambda _: None) 
     seen, number, position = None, 0, 0
     while True:
         is_last = not folder.is_active
+        # Before the record: an event is written after the status that it is about, so the record is never behind it.
+        events, position = _events_since(folder, position)
         if (version := folder.version) != seen:
             record = _record(folder)
             if record and record["status"].get("phase") == Phase.SUSPENDED and folder.is_to_stop and not is_last:
@@ -41,7 +43,8 @@ def follow(folder: Folder, on_activity: Callable[[str], None] = lambda _: None) 
             if record:
                 is_last |= is_over(record)  # another job of its qtj run may run for long
                 yield Change("MODIFIED", Resource.QUANTUM_TRAINING_JOBS, number, record)
-        events, position = _events_since(folder, position)
+        if is_last:
+            events += _events_since(folder, position)[0]
         for event in events:
             number += 1
             yield Change("ADDED", Resource.EVENTS, number, event)

@@ -256,6 +256,7 @@ class Session:
 
     def _record_event(self, event: Object) -> None:
         about = event["involvedObject"]
+        self._save()  # first: who follows the folder shall find the status that the event is about
         self._jobs[about["namespace"], about["name"]].folder.record_event(event)
 
     def _save(self) -> None:

@@ -22,6 +22,8 @@ __all__ = ["GitOps", "job"]
 _PATIENCE = 120.0
 """Seconds for Argo CD to do something; on an idle machine it is two."""
 
+_REFRESH = "argocd.argoproj.io/refresh"
+"""The annotation that asks Argo CD to look; it removes it when it has compared."""
 _SHIPPED = Path(__file__).parents[2] / "deploy" / "argocd" / "application.yaml"
 
 Manifest = dict[str, Any]
@@ -85,8 +87,12 @@ class GitOps:
 
     def refresh(self, name: str = "") -> None:
         """Has Argo CD look into Git now, and not in three minutes."""
-        annotation = "argocd.argoproj.io/refresh=normal"
-        self._kubectl("annotate", "application", name or self.namespace, annotation, "--overwrite")
+        self._kubectl("annotate", "application", name or self.namespace, f"{_REFRESH}=normal", "--overwrite")
+
+    def looks(self) -> None:
+        """Has Argo CD look into Git now, and waits until it has compared."""
+        self.refresh()
+        self.until(lambda: _REFRESH not in self._annotations(), "the comparison")
 
     def sync(self, name: str = "") -> None:
         """Presses the button."""
@@ -113,8 +119,7 @@ class GitOps:
         except AssertionError as problem:
             raise AssertionError(f"{problem}: {json.dumps(self.status(name))}") from problem
 
-    def annotations(self) -> Mapping[str, str]:
-        """What Argo CD still has to do for somebody."""
+    def _annotations(self) -> Mapping[str, str]:
         found = self.server.get("application", self.namespace, "-n", NAMESPACE)
         return dict(found["metadata"].get("annotations", {}))
 

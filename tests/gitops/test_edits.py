@@ -116,8 +116,8 @@ def test_a_hook_holds_up_later_commits_until_it_ends_or_the_sync_is_terminated(g
     uid = gitops.uid()
 
     commit = gitops.repository.commit({"jobs/third.yaml": job("third")})
-    gitops.refresh()
-    gitops.until(lambda: gitops.status().get("sync", {}).get("revision") == commit, "the commit to be seen")
+    gitops.looks()
+    assert gitops.status()["sync"]["revision"] == commit
     assert gitops.status()["operationState"]["phase"] == "Running"
     assert gitops.jobs() == ["other", "qcnn"]
     gitops.terminate()

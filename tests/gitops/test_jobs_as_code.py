@@ -94,7 +94,7 @@ def test_a_job_that_is_a_hook_is_not_created_again_after_its_time_to_live(gitops
 
     gitops.until(lambda: gitops.status()["operationState"]["phase"] == "Succeeded", "the sync, which waits for the job")
     gitops.until(lambda: gitops.jobs() == [], "the time to live")
-    gitops.refresh()
-    gitops.until(lambda: "refresh" not in str(gitops.annotations()), "the comparison")
+    gitops.looks()
+
     assert gitops.state()[0] == "Synced"
     assert gitops.jobs() == []

@@ -3,6 +3,7 @@
 What cannot be judged, such as a new CEL rule, counts as a break: a person decides (CONTRIBUTING.md says how).
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -112,10 +113,22 @@ def _keywords(path: str, old: Json, new: Json) -> Iterator[str]:
 
 
 def _rules(path: str, old: Json, new: Json) -> Iterator[str]:
-    known = {rule["rule"] for rule in old.get("x-kubernetes-validations", ())}
+    known = {_alternatives(rule["rule"]) for rule in old.get("x-kubernetes-validations", ())}
     for rule in new.get("x-kubernetes-validations", ()):
-        if rule["rule"] not in known and _has(old, rule.get("fieldPath", "")):
+        if _alternatives(rule["rule"]) not in known and _has(old, rule.get("fieldPath", "")):
             yield f"{path}: a rule is new or changed: {rule.get('message', rule['rule'])}"
+
+
+def _alternatives(rule: str) -> frozenset[str]:
+    """Returns what a rule accepts, in no order: the cheapest comes first, because it is evaluated first."""
+    parts, depth = [""], 0
+    for token in re.split(r"(\|\||[()])", rule):
+        depth += {"(": 1, ")": -1}.get(token, 0)
+        if token == "||" and not depth:
+            parts.append("")
+        else:
+            parts[-1] += token
+    return frozenset(part.strip() for part in parts)
 
 
 def _has(schema: Json, path: str) -> bool:

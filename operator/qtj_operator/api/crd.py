@@ -69,10 +69,11 @@ _NOT_STARTED = (
 In CEL, two maps of equal size are equal if the keys that differ are not in the schema, so the operator also compares a
 digest: `qtj_operator.api.job.Job.edited`."""
 
+# The spec is compared first: that is all the API server has to evaluate when the operator writes a status.
 _IMMUTABLE: list[dict[str, str]] = [
     {
-        "rule": f"{_NOT_STARTED} || (has(self.spec.{field}) == has(oldSelf.spec.{field}) && "
-        f"(!has(self.spec.{field}) || self.spec.{field} == oldSelf.spec.{field}))",
+        "rule": f"(has(self.spec.{field}) == has(oldSelf.spec.{field}) && "
+        f"(!has(self.spec.{field}) || self.spec.{field} == oldSelf.spec.{field})) || {_NOT_STARTED}",
         "message": f"{field} cannot be changed once the job has started: create a job with another name",
         "fieldPath": f".spec.{field}",
     }

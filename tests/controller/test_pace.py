@@ -10,32 +10,49 @@ from qtj_operator.core.decision import Decision
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = ("lab", "qcnn")
-BEFORE = Status(phase="Pending", ready="0/4")
+BEFORE = Status(phase="Pending", reason="Starting", ready="0/4")
 PROGRESS = ProgressStatus(epoch=1, epochs=9, step=5)
 
 
-def decided(before: Status, after: Status, seconds: float) -> Decision:
-    """What is left of a decision so long after the last write."""
-    pace = Pace()
-    pace.wrote(KEY, NOW)
+def decided(pace: Pace, after: Status, seconds: float, key: tuple[str, str] = KEY) -> Decision:
+    """What is left of a decision so long after the first write."""
     decision = Decision(actions=(), status=after, events=(), wake_at=None)
-    return pace.throttled(KEY, before, decision, NOW + timedelta(seconds=seconds))
+    return pace.throttled(key, BEFORE, decision, NOW + timedelta(seconds=seconds))
 
 
-@pytest.mark.parametrize(
-    ("change", "seconds"),
-    [({"ready": "1/4"}, 5), ({"progress": PROGRESS}, 2), ({"ready": "1/4", "progress": PROGRESS}, 2)],
-)
-def test_numbers_wait_for_their_time(change: dict[str, object], seconds: float) -> None:
+def busy(jobs: int, **change: object) -> Pace:
+    """One that has just seen so many jobs, and has written the status of the first."""
+    pace = Pace()
+    for number in range(1, jobs):
+        decided(pace, BEFORE.model_copy(update=change), 0, ("lab", f"other-{number}"))
+    pace.wrote(KEY, NOW)
+    return pace
+
+
+@pytest.mark.parametrize("change", [{"ready": "1/4"}, {"progress": PROGRESS}])
+@pytest.mark.parametrize(("jobs", "seconds"), [(1, 2), (20, 2), (100, 10), (5000, 60)])
+def test_numbers_wait_longer_the_more_jobs_start(change: dict[str, object], jobs: int, seconds: float) -> None:
     after = BEFORE.model_copy(update=change)
 
-    early, due = decided(BEFORE, after, seconds - 0.1), decided(BEFORE, after, seconds)
+    early, due = decided(busy(jobs), after, seconds - 0.1), decided(busy(jobs), after, seconds)
 
     assert (early.status, early.wake_at) == (BEFORE, NOW + timedelta(seconds=seconds))
     assert (due.status, due.wake_at) == (after, None)
 
 
-def test_what_is_not_a_number_is_written_at_once() -> None:
-    after = BEFORE.model_copy(update={"phase": "Running", "ready": "4/4"})
+@pytest.mark.parametrize(
+    "change", [{"phase": "Running", "reason": "AllReplicasReady"}, {"reason": "Unschedulable"}, {"phase": "Failed"}]
+)
+def test_what_is_not_a_number_is_written_at_once(change: dict[str, object]) -> None:
+    after = BEFORE.model_copy(update={**change, "ready": "4/4"})
 
-    assert decided(BEFORE, after, 0).status == after
+    assert decided(busy(5000), after, 0).status == after
+
+
+def test_jobs_that_no_longer_start_do_not_count() -> None:
+    after = BEFORE.model_copy(update={"ready": "1/4"})
+    ran, stuck, gone = busy(100, reason="AllReplicasReady"), busy(100, reason="Unschedulable"), busy(100)
+    for number in range(1, 100):
+        gone.forget(("lab", f"other-{number}"))
+
+    assert {decided(pace, after, 0).wake_at for pace in (ran, stuck, gone)} == {NOW + timedelta(seconds=2)}

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from qtj_operator.api.conditions import Reason
 from qtj_operator.api.status import Status
 from qtj_operator.controller.client import Key
 from qtj_operator.core.decision import Decision
@@ -10,10 +11,10 @@ from qtj_operator.core.status import differ_in_numbers_alone
 
 __all__ = ["Pace"]
 
-_COUNTS = timedelta(seconds=5)
-"""Between writes while replicas become ready one by one, in many jobs at once: few jobs take longer to start."""
-_PROGRESS = timedelta(seconds=2)
-"""Between writes of what a job has reached, which a user waits to see."""
+_PERIOD = timedelta(seconds=2)
+_START = timedelta(seconds=0.1)
+"""What each job that starts adds to the period of all that start: together they write ten statuses a second."""
+_LONGEST = timedelta(minutes=1)
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -25,11 +26,11 @@ class Pace:
 
     def __init__(self) -> None:
         self._written: dict[Key, datetime] = {}
+        self._starting: set[Key] = set()
 
     def throttled(self, key: Key, before: Status, decision: Decision, now: datetime) -> Decision:
         """Returns the decision, with the status as it was and a time to look again where only numbers would change."""
-        period = _COUNTS if before.progress == decision.status.progress else _PROGRESS
-        due = self._written.get(key, _LONG_AGO) + period
+        due = self._written.get(key, _LONG_AGO) + self._period(key, decision.status)
         if due <= now or not differ_in_numbers_alone(before, decision.status):
             return decision
         wake_at = due if decision.wake_at is None else min(decision.wake_at, due)
@@ -42,3 +43,12 @@ class Pace:
     def forget(self, key: Key) -> None:
         """Notes that the job is gone."""
         self._written.pop(key, None)
+        self._starting.discard(key)
+
+    def _period(self, key: Key, status: Status) -> timedelta:
+        """Returns the time between writes: replicas become ready one by one, and a hundred jobs may start at once."""
+        if status.reason != Reason.STARTING:
+            self._starting.discard(key)
+            return _PERIOD
+        self._starting.add(key)
+        return min(max(_PERIOD, len(self._starting) * _START), _LONGEST)

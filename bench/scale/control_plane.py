@@ -24,6 +24,12 @@ NODES = 20
 _READY_SECONDS = 120.0
 _FAST = ("--kube-api-qps=1000", "--kube-api-burst=2000")
 """What the control plane's own clients may ask: it must not be what limits an operator."""
+_KUBELETS = {
+    "apiVersion": "config.kwok.x-k8s.io/v1alpha1",
+    "kind": "KwokConfiguration",
+    "options": {"podPlayStageParallelism": NODES, "nodePlayStageParallelism": 4, "nodeLeaseParallelism": 4},
+}
+"""kwok starts four pods at a time unless it is told otherwise, where kubelets start those of all nodes at once."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +128,7 @@ def _component(plane: ControlPlane, name: str) -> Sequence[str]:
 def _kwok(plane: ControlPlane) -> Sequence[str]:
     stages = plane.folder / "stages.yaml"
     parts = (*(KWOK.home / path for path in STAGES), Path(__file__).with_name("finish.yaml"))
-    stages.write_text("\n---\n".join(part.read_text() for part in parts))
+    stages.write_text("\n---\n".join([json.dumps(_KUBELETS), *(part.read_text() for part in parts)]))
     return (
         program(KWOK, "kwok"),
         f"--kubeconfig={plane.kubeconfig(ADMIN)}",

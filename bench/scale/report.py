@@ -62,11 +62,16 @@ def plot(rounds: Sequence[Round], file: Path) -> None:
         jobs = [subject for subject in subjects if subject != "floor"]
         axes.bar(jobs, [_of(rounds, subject, size, "running") for subject in jobs], label="jobs running", color="C0")
         axes.bar(subjects, [_of(rounds, subject, size, "pods") for subject in subjects], 0.5, label="pods", color="C1")
-        axes.set(title=f"{size.replace('x', ' jobs x ')} workers")
+        axes.set(title=_title(size))
         axes.grid(axis="y", alpha=0.3)
     figure.axes[0].set_ylabel("seconds")
     figure.axes[0].legend()
     figure.savefig(file, dpi=110)
+
+
+def _title(size: str) -> str:
+    jobs, workers = size.split("x")
+    return f"{jobs} {'job' if jobs == '1' else 'jobs'} x {workers} workers"
 
 
 def _of(rounds: Sequence[Round], subject: str, size: str, value: str) -> float:

@@ -12,8 +12,8 @@ from qtj_operator.core.status import differ_in_numbers_alone
 __all__ = ["Pace"]
 
 _PERIOD = timedelta(seconds=2)
-_START = timedelta(seconds=0.1)
-"""What each job that starts adds to the period of all that start: together they write ten statuses a second."""
+_START = timedelta(seconds=0.3)
+"""What each job that starts adds to the period of all that start: together they write three statuses a second."""
 _LONGEST = timedelta(minutes=1)
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 

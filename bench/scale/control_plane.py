@@ -1,7 +1,9 @@
 """A control plane without kubelets: kwok keeps the nodes and lets each pod run as soon as it has one."""
 
 import json
+import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -74,7 +76,7 @@ def control_plane(folder: Path) -> Iterator[ControlPlane]:
     url = f"https://127.0.0.1:{port}"
     pids: dict[str, int] = {}
     plane = ControlPlane(url, folder, pids)
-    with ExitStack() as stack:
+    with _ended_by_sigterm(), ExitStack() as stack:
 
         def start(argv: Sequence[str]) -> None:
             name = Path(argv[0]).name
@@ -89,6 +91,16 @@ def control_plane(folder: Path) -> Iterator[ControlPlane]:
             start(argv)
         _join_nodes(plane)
         yield plane
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Lets SIGTERM end this program as Ctrl-C does, so that it stops what it has started."""
+    before = signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _etcd(folder: Path, port: int, peers: int) -> Sequence[str]:
@@ -117,9 +129,7 @@ def _component(plane: ControlPlane, name: str) -> Sequence[str]:
     return (
         program(KUBERNETES, name),
         f"--kubeconfig={plane.kubeconfig(ADMIN)}",
-        "--bind-address=127.0.0.1",
-        f"--secure-port={free_port()}",
-        f"--cert-dir={plane.folder}/certs",
+        "--secure-port=0",  # nobody asks it anything
         "--leader-elect=false",
         *_FAST,
     )

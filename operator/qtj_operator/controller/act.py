@@ -15,8 +15,8 @@ from qtj_operator.manifests.manifest import Manifest
 
 __all__ = ["Obstacle", "act"]
 
-_PARALLEL = 50
-"""Requests under way at once for one job: enough to be fast, few enough to leave the API server to others."""
+_PARALLEL = 16
+"""Requests under way at once for one job: more make it no faster, and let the requests of small jobs wait longer."""
 
 _AT_ONCE = 20
 """Requests that begin before the event loop runs again: to build and send a pod of a large gang takes a millisecond."""

@@ -67,3 +67,20 @@ def test_an_overlay_that_adds_no_files_changes_the_job_under_the_same_name(overl
 
     assert after["spec"] != before["spec"]
     assert after["metadata"]["name"] == before["metadata"]["name"]
+
+
+def test_a_base_whose_own_patch_is_listed_keeps_it_in_the_name(overlay: Path) -> None:
+    """Both have a kustomization.yaml and a patch.yaml: under the same keys, those of the overlay would replace them."""
+    base = overlay.parent / "example"
+    patch = '[{"op": "replace", "path": "/spec/replicaSpecs/Worker/replicas", "value": 3}]'
+    (base / "patch.yaml").write_text(patch)
+    edit(base / "kustomization.yaml", "files: [qcnn.yaml]", "files: [qcnn.yaml, kustomization.yaml, patch.yaml]")
+    with (base / "kustomization.yaml").open("a") as file:
+        file.write("patches: [{path: patch.yaml, target: {kind: QuantumTrainingJob}}]\n")
+    before = the_job(rendered(overlay))
+
+    edit(base / "patch.yaml", '"value": 3', '"value": 4')
+
+    after = the_job(rendered(overlay))
+    assert after["spec"]["replicaSpecs"]["Worker"]["replicas"] == 4
+    assert after["metadata"]["name"] != before["metadata"]["name"]

@@ -177,6 +177,10 @@ def test_a_role_that_is_described_again_where_it_is_used_keeps_that_description(
     assert "leading replica" in at(".spec.replicaSpecs.Chief")["description"]
 
 
+def test_argo_cd_does_not_delete_all_jobs_when_the_crd_is_no_longer_in_git() -> None:
+    assert crd()["metadata"]["annotations"] == {"argocd.argoproj.io/sync-options": "Prune=false"}
+
+
 @pytest.mark.parametrize(
     "field", ["strategy", "template", "replicaSpecs", "circuit", "artifacts", "profiler", "managedBy"]
 )

@@ -63,7 +63,7 @@ def _unplaced(one: Json, namespace: str) -> Json:
 def _kept(one: Json) -> Json:
     """`helm uninstall` leaves the CRD, and with it all jobs."""
     if one["kind"] == "CustomResourceDefinition":
-        one["metadata"]["annotations"] = {"helm.sh/resource-policy": "keep"}
+        one["metadata"]["annotations"] |= {"helm.sh/resource-policy": "keep"}
     return one
 
 

@@ -33,6 +33,9 @@ _UNSEEN = {"observedGeneration": -1}
 """The status of an object that the operator has not read yet. Without it, kstatus reports a new job as finished.
 Users do not write the status, so it is the only part of an object that may have a default."""
 
+_KEPT = {"argocd.argoproj.io/sync-options": "Prune=false"}
+"""For Argo CD: it does not delete the CRD when it is no longer in Git, because all jobs would be deleted with it."""
+
 _COLUMNS: tuple[dict[str, Any], ...] = (
     {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
     {"name": "Ready", "type": "string", "jsonPath": ".status.ready"},
@@ -86,7 +89,7 @@ def crd() -> dict[str, Any]:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{PLURAL}.{GROUP}"},
+        "metadata": {"name": f"{PLURAL}.{GROUP}", "annotations": dict(_KEPT)},
         "spec": {
             "group": GROUP,
             "scope": "Namespaced",

@@ -89,10 +89,10 @@ class GitOps:
         """Has Argo CD look into Git now, and not in three minutes."""
         self._kubectl("annotate", "application", name or self.namespace, f"{_REFRESH}=normal", "--overwrite")
 
-    def looks(self) -> None:
+    def looks(self, name: str = "") -> None:
         """Has Argo CD look into Git now, and waits until it has compared."""
-        self.refresh()
-        self.until(lambda: _REFRESH not in self._annotations(), "the comparison")
+        self.refresh(name)
+        self.until(lambda: _REFRESH not in self._annotations(name), "the comparison")
 
     def sync(self, name: str = "") -> None:
         """Presses the button."""
@@ -119,8 +119,8 @@ class GitOps:
         except AssertionError as problem:
             raise AssertionError(f"{problem}: {json.dumps(self.status(name))}") from problem
 
-    def _annotations(self) -> Mapping[str, str]:
-        found = self.server.get("application", self.namespace, "-n", NAMESPACE)
+    def _annotations(self, name: str) -> Mapping[str, str]:
+        found = self.server.get("application", name or self.namespace, "-n", NAMESPACE)
         return dict(found["metadata"].get("annotations", {}))
 
     def jobs(self) -> list[str]:

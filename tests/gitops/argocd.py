@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from tests.cluster.tools import ARGOCD
+from tests.cluster.tools import ARGOCD, HELM
 from tests.controller.apiserver import ApiServer, free_port, process_running, wait_until
 from tests.gitops.programs import find_program
 
@@ -110,9 +110,9 @@ def argocd_running(kubeconfig: Path, folder: Path) -> Iterator[None]:
 @contextmanager
 def _process(argv: Sequence[str], name: str, folder: Path, kubeconfig: Path) -> Iterator[None]:
     """Runs a program of Argo CD, all of which are one binary: the name decides."""
-    tools = str(Path(argv[0]).parent)
+    tools = (Path(path).parent for path in (argv[0], find_program(HELM, "helm")))
     environment = {
-        "PATH": f"{tools}:{os.environ['PATH']}",  # kustomize
+        "PATH": ":".join([*map(str, tools), os.environ["PATH"]]),  # kustomize and helm
         "HOME": str(folder),
         "TMPDIR": str(folder),
         "KUBECONFIG": str(kubeconfig),  # the application set controller knows no option for it

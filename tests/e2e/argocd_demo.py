@@ -5,12 +5,10 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-import yaml
-
 from tests.e2e.argocd import argocd_beside
 from tests.e2e.install import install_operator, install_storage
 from tests.e2e.kubectl import ROOT, KubectlError
-from tests.gitops.application import GitOps, Manifest
+from tests.gitops.application import GitOps
 
 _NAMESPACE = "training"
 """Of the Application in deploy/argocd, which has the same name."""
@@ -31,19 +29,11 @@ def main() -> int:
     with argocd_beside(_NAMESPACE) as git:
         folder = ROOT / "deploy/argocd/example"
         git.repository.commit({f"jobs/{path.name}": path.read_text() for path in folder.iterdir()})
-        git.apply(_application(git))
+        git.apply(git.shipped("application.yaml"))
         healthy = _follow(git) == _HEALTHY
         if sys.stdin.isatty():
             _stay(git)
     return 0 if healthy else 1
-
-
-def _application(git: GitOps) -> Manifest:
-    """Returns deploy/argocd/application.yaml for this repository and this cluster."""
-    application: Manifest = yaml.safe_load((ROOT / "deploy/argocd/application.yaml").read_text())
-    application["spec"]["source"]["repoURL"] = git.repository.url
-    application["spec"]["destination"]["server"] = git.server.url
-    return application
 
 
 def _follow(git: GitOps) -> State:

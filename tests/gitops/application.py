@@ -24,7 +24,7 @@ _PATIENCE = 120.0
 
 _REFRESH = "argocd.argoproj.io/refresh"
 """The annotation that asks Argo CD to look; it removes it when it has compared."""
-_SHIPPED = Path(__file__).parents[2] / "deploy" / "argocd" / "application.yaml"
+_SHIPPED = Path(__file__).parents[2] / "deploy" / "argocd"
 
 Manifest = dict[str, Any]
 
@@ -50,7 +50,7 @@ def job(
 
 
 def _automated() -> Manifest:
-    policy: Manifest = yaml.safe_load(_SHIPPED.read_text())["spec"]["syncPolicy"]
+    policy: Manifest = yaml.safe_load((_SHIPPED / "application.yaml").read_text())["spec"]["syncPolicy"]
     return policy
 
 
@@ -73,6 +73,13 @@ class GitOps:
             "finalizers": ["resources-finalizer.argocd.argoproj.io"],
         }
         return {**kind, "metadata": metadata, "spec": self._spec(path, automated, options)}
+
+    def shipped(self, file: str) -> Manifest:
+        """Returns an Application of deploy/argocd for this repository and this cluster."""
+        application: Manifest = yaml.safe_load((_SHIPPED / file).read_text())
+        application["spec"]["source"]["repoURL"] = self.repository.url
+        application["spec"]["destination"]["server"] = self.server.url
+        return application
 
     def _spec(self, path: str, automated: bool, options: Sequence[str]) -> Manifest:  # noqa: FBT001  of `application`
         return {

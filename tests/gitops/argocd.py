@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from tests.cluster.tools import ARGOCD, HELM
+from tests.cluster.tools import ARGOCD, HELM, program
 from tests.controller.apiserver import ApiServer, free_port, process_running, wait_until
 from tests.gitops.programs import find_program
 
@@ -110,9 +110,9 @@ def argocd_running(kubeconfig: Path, folder: Path) -> Iterator[None]:
 @contextmanager
 def _process(argv: Sequence[str], name: str, folder: Path, kubeconfig: Path) -> Iterator[None]:
     """Runs a program of Argo CD, all of which are one binary: the name decides."""
-    tools = (Path(path).parent for path in (argv[0], find_program(HELM, "helm")))
+    tools = (Path(path).parent for path in (argv[0], program(HELM, "helm")))
     environment = {
-        "PATH": ":".join([*map(str, tools), os.environ["PATH"]]),  # kustomize and helm
+        "PATH": ":".join([*map(str, tools), os.environ["PATH"]]),  # kustomize, and helm where it is built
         "HOME": str(folder),
         "TMPDIR": str(folder),
         "KUBECONFIG": str(kubeconfig),  # the application set controller knows no option for it

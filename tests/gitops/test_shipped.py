@@ -1,13 +1,15 @@
 """The Applications of deploy/argocd, with a repository of the test in place of the one they name."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from tests.cluster.tools import HELM
 from tests.gitops.application import GitOps, job
+from tests.gitops.programs import find_program
 from tests.gitops.settings_file import FOLDER
 
 pytestmark = pytest.mark.slow  # Argo CD takes long to build
@@ -18,10 +20,8 @@ OF_THE_CLUSTER = "clusterroles,clusterrolebindings"
 
 
 def shipped(file: str, gitops: GitOps, namespace: str) -> dict[str, Any]:
-    application: dict[str, Any] = yaml.safe_load((FOLDER / file).read_text())
-    application["metadata"]["name"] = namespace
-    application["spec"]["source"]["repoURL"] = gitops.repository.url
-    application["spec"]["destination"] = {"server": gitops.server.url, "namespace": namespace}
+    application = gitops.shipped(file)
+    application["metadata"]["name"] = application["spec"]["destination"]["namespace"] = namespace
     return application
 
 
@@ -40,8 +40,8 @@ def space(gitops: GitOps) -> Iterator[str]:
     gitops.server.kubectl("delete", "namespace", name, "--ignore-not-found", "--wait=false")
 
 
-def kinds(gitops: GitOps, name: str) -> Sequence[str]:
-    return sorted({each["kind"] for each in gitops.status(name).get("resources", ()) if each["status"] == "Synced"})
+def kinds(gitops: GitOps, name: str) -> set[str]:
+    return {each["kind"] for each in gitops.status(name).get("resources", ()) if each["status"] == "Synced"}
 
 
 def test_the_application_of_jobs_creates_its_namespace(gitops: GitOps, space: str) -> None:
@@ -54,12 +54,13 @@ def test_the_application_of_jobs_creates_its_namespace(gitops: GitOps, space: st
 
 
 def test_the_operator_is_installed_from_git_and_stays_as_git_has_it(gitops: GitOps, space: str) -> None:
+    find_program(HELM, "helm")
     gitops.repository.commit(files(CHART, "deploy/helm"))
 
     gitops.apply(shipped("operator.yaml", gitops, space))
 
     gitops.until(lambda: gitops.state(space)[0] == "Synced", "the sync")
-    assert {"ClusterRole", "CustomResourceDefinition", "Deployment", "ServiceAccount"} <= set(kinds(gitops, space))
+    assert {"ClusterRole", "CustomResourceDefinition", "Deployment", "ServiceAccount"} <= kinds(gitops, space)
     deployment = gitops.server.get("deployment", "qtj-operator", "-n", space)
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert container["image"].startswith("registry.example.com/lab/qtj-operator:")

@@ -13,11 +13,12 @@ from pydantic.alias_generators import to_camel
 from qtj.checks.job import check_file
 from qtj.create.convert import convert_file
 from qtj.files.documents import read_file
-from qtj.rules.pod_fields import _mistakes as mistakes_in_model
+from qtj.rules.models import Models
 from qtj.terminal.errors import InputError
 from qtj_operator.api.spec import Spec
 from tests.cluster.tools import kubectl
 from tests.docs.files import ROOT
+from tests.reference.models import fields_of
 
 __all__ = ["KINDS_OF_OTHERS", "PARTS", "mistakes"]
 
@@ -56,8 +57,8 @@ def _of_object(document: Json, folder: Path) -> Iterator[str]:
         yield from _of_job(document, folder)
     elif kind == "TFJob":
         yield from _of_tfjob(document, folder)
-    elif model := getattr(models, f"V1{kind}", None):
-        yield from (f"{path}: {what}" for path, what in mistakes_in_model(document, model.__name__))
+    elif hasattr(models, model := f"V1{kind}"):
+        yield from (f"{path}: {what}" for path, what in Models(fields_of([model])).mistakes(document, model))
     elif kind not in KINDS_OF_OTHERS:
         yield f"{kind} is no kind that tests/docs/yaml_blocks.py knows"
 

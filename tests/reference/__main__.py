@@ -4,12 +4,14 @@ import sys
 
 from tests.reference.commands import COMMANDS, commands
 from tests.reference.manual import PAGE, manual
+from tests.reference.models import MODELS, shipped
 from tests.reference.python import DOCUMENT, reference
 
 PAGES = (
     (DOCUMENT, reference, "the docstrings of qtj_trainer"),
     (COMMANDS, commands, "the commands of qtj"),
     (PAGE, manual, "the commands of qtj"),
+    (MODELS, shipped, "the models of the library kubernetes"),
 )
 """The pages, what writes each, and what it is made of."""
 

@@ -33,6 +33,15 @@ for module in pkgutil.walk_packages(package.__path__, name + "."):
 print(*sorted(set(absent.split(",")) & sys.modules.keys()))
 """
 
+VALIDATE = """
+import sys
+*sys.path[:0], file = sys.argv[1:]
+sys.modules["kubernetes"] = None
+sys.argv = ["qtj", "validate", file]
+import qtj
+qtj.app()
+"""
+
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
@@ -141,6 +150,19 @@ def test_a_distribution_is_imported_with_those_alone_that_it_asks_for(
     )
 
     assert (ended.returncode, ended.stdout) == (0, "\n"), ended.stderr
+
+
+def test_the_command_alone_checks_the_fields_of_pods(unpacked: Mapping[str, Path], tmp_path: Path) -> None:
+    job = tmp_path / "job.yaml"
+    job.write_text((ROOT / "examples/qcnn.yaml").read_text().replace("image:", "imige:"))
+    path = [*(unpacked[each] for each in (COMMAND, CONTRACT, OPERATOR)), sysconfig.get_path("purelib")]
+
+    ended = subprocess.run(
+        [sys.executable, "-S", "-I", "-c", VALIDATE, *path, job], capture_output=True, text=True, check=False
+    )
+
+    assert ended.returncode == 2
+    assert "Kubernetes does not have this field: write image" in ended.stdout + ended.stderr
 
 
 def test_the_trainers_libraries_load(unpacked: Mapping[str, Path]) -> None:

@@ -13,6 +13,7 @@ from qtj.files.attribution import attributed
 from qtj.files.documents import Document, File
 from qtj.local.rehearsal import Rehearsal, rehearse
 from qtj.rules.mistakes import NO_NAME, NO_SPEC, Mistake, Path, causes, mistake_line
+from qtj.rules.pod_fields import metadata_mistakes, template_mistakes
 from qtj.terminal.collect import map_with_errors
 from qtj.terminal.errors import InputError
 from qtj_operator.api.crd import crd
@@ -159,15 +160,6 @@ def _fields(path: Iterable[int | str]) -> Iterable[str]:
 
 
 def _kubernetes_mistakes(manifest: Mapping[str, Any]) -> Iterator[Mistake]:
-    try:
-        import kubernetes  # noqa: F401, PLC0415  a second, and an optional library
-    except ImportError:
-        return
-    from qtj.rules.pod_fields import (  # noqa: PLC0415  only where the library is
-        metadata_mistakes,
-        template_mistakes,
-    )
-
     yield from ((("metadata", *path), what) for path, what in metadata_mistakes(manifest.get("metadata")))
     for path, template in _templates(manifest.get("spec")).items():
         yield from (((*path, *rest), what) for rest, what in template_mistakes(template))

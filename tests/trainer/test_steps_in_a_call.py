@@ -1,5 +1,6 @@
 """Several short steps in one call: the same training as step by step."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,12 +10,47 @@ import tensorflow as tf
 
 from qtj_contract import Capture
 from qtj_trainer.run import synchronous
+from qtj_trainer.run.batches import batches
 from qtj_trainer.run.captures import Captures
 from qtj_trainer.run.loop import Loop
 from qtj_trainer.run.position import Position
 from qtj_trainer.run.replica import Replica
 from qtj_trainer.run.signals import Stop
+from tests.trainer.processes import Trainer, tf_configs
 from tests.trainer.test_curves import loop_of, options_of
+
+TWO = """
+import hashlib, json, os
+from qtj_trainer.replicate.cluster import Cluster
+from qtj_trainer.replicate.strategy import leave_together, start_tensorflow
+
+cluster = Cluster.from_environment(os.environ)
+strategy, _ = start_tensorflow(cluster)
+
+from qtj_trainer.run import synchronous
+from qtj_trainer.run.position import Position
+from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
+
+synchronous._CALL_SECONDS = 1000.0
+work, options = Qcnn(), QcnnOptions(qubits=4, rounds=16, batch_size=4, epochs=2)
+split = work.split(options)
+training, held_out = (work.encode(each, options) for each in (split.training, split.held_out))
+loop = synchronous.Synchronous(work, options, strategy, training=training, held_out=held_out)
+needed = {2, 6} if cluster.leads else {4, 5}
+settled = [
+    position.step for position in loop.positions(Position(), lambda step: step in needed) if loop.is_settled
+]
+[traced] = loop._steps._list_all_concrete_functions()
+names = [node.op for node in traced.graph.as_graph_def().node]
+for function in traced.graph.as_graph_def().library.function:
+    names += [node.op for node in function.node_def]
+weights = b"".join(each.tobytes() for each in loop.state())
+print(json.dumps({
+    "settled": settled, "steps": 2 * loop.steps, "weights": hashlib.sha256(weights).hexdigest(),
+    "exchanges": sum(name.startswith("Collective") for name in names),
+}), flush=True)
+leave_together(strategy, cluster)
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -111,11 +147,35 @@ def test_a_capture_waits_for_the_end_of_the_call(replica: Replica) -> None:
         assert (during, captures.need(3)) == (False, True)
 
 
-def test_processes_with_peers_take_one_step_in_a_call() -> None:
+@pytest.mark.parametrize(("proposed", "taken"), [([3, 5], 3), ([5, 3, 4], 3), ([1, 128], 1), ([128, 128], 128)])
+def test_the_fewest_steps_that_anybody_proposes_are_taken(proposed: list[int], taken: int) -> None:
+    votes = np.zeros(synchronous._MOST_STEPS)
+    for each in proposed:
+        votes[each - 1] += 1
+
+    assert synchronous._fewest(votes) == taken
+
+
+def test_processes_take_the_same_calls_and_exchange_once_in_a_step(trainer: Trainer, tmp_path: Path) -> None:
+    program = tmp_path / "two.py"
+    program.write_text(TWO)
+    started = [trainer.start_program(program, TF_CONFIG=each) for each in tf_configs(worker=2).values()]
+
+    ended = [each.end() for each in started]
+
+    assert [each.code for each in ended] == [0, 0], ended[0].errors
+    leader, follower = (json.loads(each.output.strip().splitlines()[-1]) for each in ended)
+    assert leader == follower
+    assert leader["exchanges"] == 1
+    assert {2, 4, 5, 6} <= set(leader["settled"]), "where either of them needs the state"
+    assert len(leader["settled"]) < leader["steps"]
+
+
+def test_the_batches_have_no_end_so_nobody_asks_for_it() -> None:
     loop = loop_of(options_of(epochs=1))
-    assert isinstance(loop, synchronous.Synchronous)
-    loop._has_peers = True
-    assert all(settled for _, settled in positions_of(loop))
+    shares = [batches(loop.examples[0], 4, replica=index, replicas=2) for index in range(2)]
+
+    assert [each.cardinality() for each in shares] == [tf.data.INFINITE_CARDINALITY] * 2
 
 
 def test_a_mirrored_strategy_takes_many_steps_in_a_call() -> None:

@@ -230,8 +230,16 @@ class Loop(ABC):
             for variable in layer.trainable_variables
         ]
 
-    def _train(self, batch: Batch) -> tf.Tensor:
-        """Runs one replica's part of a step. Returns the `Report`, which is the same on every replica."""
+    def _train(self, batch: Batch, *more: tf.Tensor) -> tf.Tensor:
+        """Runs one replica's part of a step.
+
+        Args:
+            batch: Its examples.
+            more: Vectors of other numbers that are summed over the replicas.
+
+        Returns:
+            The `Report`, then the sums of `more`; the same on every replica.
+        """
         variables = self.model.trainable_variables
         with tf.name_scope("data"):
             batch = batch.cut(self._workload.least_batch)
@@ -242,14 +250,17 @@ class Loop(ABC):
             scores = self._workload.score(batch.labels, predictions)
             shares = tf.stack([share, *(tf.reduce_sum(batch.weights * scores[name]) for name in self._workload.scores)])
             slopes = tape.gradient(share, variables)
-        # Sums are means here, because the weights of a batch sum to 1 over all replicas. Loss and scores are summed
-        # together with the gradients, in one exchange.
+        # Sums are means here, because the weights of a batch sum to 1 over all replicas. Everything is summed together
+        # with the gradients, in one exchange.
         with tf.name_scope("exchange"):
-            means, *gradients = self._sum([tf.cast(shares, slopes[0].dtype), *slopes])
+            numbers = [tf.cast(each, slopes[0].dtype) for each in (shares, *more)]
+            means, *sums = self._sum([*numbers, *slopes])
+            gradients = sums[len(more) :]
         with tf.name_scope("optimizer"):
             self._optimizer.apply_gradients(zip(gradients, variables, strict=True), skip_gradients_aggregation=True)
         moments = [tf.nn.moments(tf.reshape(each, [-1]), axes=0) for each in gradients]
-        return tf.concat([means, tf.stack([number for pair in moments for number in pair])], axis=0)
+        report = [means, tf.stack([number for pair in moments for number in pair])]
+        return tf.concat([*report, *sums[: len(more)]], axis=0)
 
     def _score(self, batch: Batch) -> Scored:
         """Evaluates one replica's part of a held-out batch."""

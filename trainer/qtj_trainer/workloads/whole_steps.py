@@ -1,8 +1,8 @@
 """Which circuits are so small that each process takes whole steps, and exchanges nothing within an epoch.
 
-Processes that share each step exchange their gradients in it. Between two processes of one machine that takes 1.6 to
-1.9 ms, however few numbers there are: it is the latency of gRPC (docs/benchmarks/README.md). A shorter step is done
-sooner by a process that computes all of it:
+Processes that share each step exchange their gradients in it. Between two processes of one machine that takes a
+millisecond or two, however few numbers there are: it is the latency of gRPC (docs/benchmarks/README.md). A shorter step
+is done sooner by a process that computes all of it:
 
     shared    [half][ exchange ][half][ exchange ][half][ exchange ]
     whole     [whole ][whole ][whole ][whole ][whole ]

@@ -61,7 +61,7 @@ class Runner:
     def _note(self, what: str, answer: dict[str, Any]) -> None:
         self.spent += answer["spent"]
         if what == "first":
-            self.first = answer["made"] + answer["seconds"]
+            self.first = answer["seconds"]
         else:
             self.times[what] = min(self.times.get(what, float("inf")), answer["seconds"])
         self.mib = answer["mib"]
@@ -71,7 +71,7 @@ class Runner:
 
 @contextmanager
 def started(names: list[str], case: Case, threads: int, other_python: str) -> Iterator[list[Runner]]:
-    """Starts one process for each engine, with as many threads each."""
+    """Starts one process for each engine, with as many threads each; returns when all have imported their libraries."""
     limited = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
     limits = {name: str(threads) for name in limited} | {"TF_NUM_INTEROP_THREADS": "1"}
     limits["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen={'true' if threads > 1 else 'false'}"
@@ -92,6 +92,9 @@ def started(names: list[str], case: Case, threads: int, other_python: str) -> It
         os.sched_setaffinity(process.pid, cores)
         runners.append(Runner(name, process))
     try:
+        for each in runners:
+            assert each.process.stdout is not None
+            each.process.stdout.readline()
         yield runners
     finally:
         for runner in runners:

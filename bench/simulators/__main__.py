@@ -1,8 +1,8 @@
 """The simulators, each behind the same two functions: the loss, and the loss with its gradient.
 
 `python -m bench.simulators ENGINE QUBITS LAYERS BATCH THREADS` answers each line on stdin with a JSON line: "first"
-with the first gradient of all, "forward" and "gradient" with the fastest of some. One process for each engine, so that
-they can take turns and none disturbs the other's threads.
+with the first gradient of all, "forward" and "gradient" with the fastest of some. It writes an empty line when it has
+imported its libraries. One process for each engine, so that they can take turns and none disturbs the other's threads.
 """
 
 import gc
@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 
@@ -71,18 +72,17 @@ def serve() -> None:
         import_module(name)
     gc.freeze()
     gc.enable()
-    before, start = _resident(), time.perf_counter()
-    simulator = SIMULATORS[engine](Case(qubits, layers, batch), threads)
-    made = time.perf_counter() - start
+    before = _resident()
+    simulator = cache(partial(SIMULATORS[engine], Case(qubits, layers, batch), threads))
+    print(flush=True)
     for line in sys.stdin:
         start = time.perf_counter()
         what = line.strip()
         if what == "first":
-            seconds, result = _timed(simulator.gradient, 0)
+            seconds, result = _timed(lambda: simulator().gradient(), 0)
         else:
-            seconds, result = _timed(getattr(simulator, what), _LEAST_SECONDS)
-        spent = time.perf_counter() - start
-        answer = {"seconds": seconds, "spent": spent, "made": made, "mib": _resident() - before}
+            seconds, result = _timed(getattr(simulator(), what), _LEAST_SECONDS)
+        answer = {"seconds": seconds, "spent": time.perf_counter() - start, "mib": _resident() - before}
         sys.stdout.write(json.dumps(answer | {"result": result.ravel()[:5].tolist()}) + "\n")
         sys.stdout.flush()
 

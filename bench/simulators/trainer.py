@@ -13,7 +13,7 @@ _ENDLESS_ROUNDS = 20_000
 
 def steps_of(case: Case) -> int:
     """Returns the training steps of one measurement: the trainer takes many steps of a small circuit in one call."""
-    return max(2, 640 >> max(0, case.qubits - 8))
+    return max(32, 640 >> max(0, case.qubits - 8))
 
 
 def _trainer(case: Case, engine: str) -> Simulator:
@@ -32,8 +32,8 @@ def _trainer(case: Case, engine: str) -> Simulator:
     split = work.split(options)
     training, held_out = work.encode(split.training, options), work.encode(split.held_out, options)
     loop = Synchronous(work, options, tf.distribute.get_strategy(), training=training, held_out=held_out)
-    positions = loop.positions(Position(), lambda _: False)
     few, steps = training.inputs[: case.batch], steps_of(case)
+    positions = loop.positions(Position(), lambda step: step % steps == 0)  # a measurement begins and ends with a call
     return Simulator(
         lambda: np.asarray(loop.model(few)), lambda: np.array([next(positions).step for _ in range(steps)], float)
     )

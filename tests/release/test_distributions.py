@@ -155,7 +155,7 @@ def test_a_distribution_is_imported_with_those_alone_that_it_asks_for(
 def test_the_command_alone_checks_the_fields_of_pods(unpacked: Mapping[str, Path], tmp_path: Path) -> None:
     job = tmp_path / "job.yaml"
     job.write_text((ROOT / "examples/qcnn.yaml").read_text().replace("image:", "imige:"))
-    path = [*(unpacked[each] for each in (COMMAND, CONTRACT, OPERATOR)), sysconfig.get_path("purelib")]
+    path = [*(str(unpacked[each]) for each in (COMMAND, CONTRACT, OPERATOR)), sysconfig.get_path("purelib")]
 
     ended = subprocess.run(
         [sys.executable, "-S", "-I", "-c", VALIDATE, *path, job], capture_output=True, text=True, check=False

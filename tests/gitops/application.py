@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -15,6 +14,7 @@ from tests.controller.operator_process import READY, Cluster
 from tests.controller.test_operator import TRAINED
 from tests.gitops.argocd import NAMESPACE
 from tests.gitops.repository import Repository
+from tests.gitops.settings_file import FOLDER
 from tests.jobs import a_container, a_template
 
 __all__ = ["GitOps", "job"]
@@ -24,7 +24,6 @@ _PATIENCE = 120.0
 
 _REFRESH = "argocd.argoproj.io/refresh"
 """The annotation that asks Argo CD to look; it removes it when it has compared."""
-_SHIPPED = Path(__file__).parents[2] / "deploy" / "argocd"
 
 Manifest = dict[str, Any]
 
@@ -50,7 +49,7 @@ def job(
 
 
 def _automated() -> Manifest:
-    policy: Manifest = yaml.safe_load((_SHIPPED / "application.yaml").read_text())["spec"]["syncPolicy"]
+    policy: Manifest = yaml.safe_load((FOLDER / "application.yaml").read_text())["spec"]["syncPolicy"]
     return policy
 
 
@@ -76,7 +75,7 @@ class GitOps:
 
     def shipped(self, file: str) -> Manifest:
         """Returns an Application of deploy/argocd for this repository and this cluster."""
-        application: Manifest = yaml.safe_load((_SHIPPED / file).read_text())
+        application: Manifest = yaml.safe_load((FOLDER / file).read_text())
         application["spec"]["source"]["repoURL"] = self.repository.url
         application["spec"]["destination"]["server"] = self.server.url
         return application

@@ -11,7 +11,7 @@ from qtj_trainer.run.apart import Apart
 from qtj_trainer.run.loop import Numbers
 from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
 from qtj_trainer.workloads.whole_steps import takes_whole_steps
-from tests.trainer.processes import Trainer, tf_configs
+from tests.trainer.processes import Trainer
 from tests.trainer.test_curves import QCNN, options_of
 
 SHARED = ("train", "qcnn", "--qubits=8", "--filters=8", "--batch-size=80", "--epochs=2")
@@ -102,9 +102,8 @@ def apart(options: QcnnOptions) -> Apart:
 def test_both_workers_get_the_numbers_of_the_leader_as_they_are(trainer: Trainer, tmp_path: Path) -> None:
     program = tmp_path / "first.py"
     program.write_text(FIRST)
-    started = [trainer.start_program(program, TF_CONFIG=each) for each in tf_configs(worker=2).values()]
 
-    ended = [each.end() for each in started]
+    ended = [each.end() for each in trainer.start_programs(2, program)]
 
     assert [each.code for each in ended] == [0, 0], ended[0].errors
     assert [each.output.strip().splitlines()[-1] for each in ended] == ["taken -1e-300 0.1 inf"] * 2

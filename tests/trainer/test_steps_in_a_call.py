@@ -16,7 +16,7 @@ from qtj_trainer.run.loop import Loop
 from qtj_trainer.run.position import Position
 from qtj_trainer.run.replica import Replica
 from qtj_trainer.run.signals import Stop
-from tests.trainer.processes import Trainer, tf_configs
+from tests.trainer.processes import Trainer
 from tests.trainer.test_curves import loop_of, options_of
 
 TWO = """
@@ -159,9 +159,8 @@ def test_the_fewest_steps_that_anybody_proposes_are_taken(proposed: list[int], t
 def test_processes_take_the_same_calls_and_exchange_once_in_a_step(trainer: Trainer, tmp_path: Path) -> None:
     program = tmp_path / "two.py"
     program.write_text(TWO)
-    started = [trainer.start_program(program, TF_CONFIG=each) for each in tf_configs(worker=2).values()]
 
-    ended = [each.end() for each in started]
+    ended = [each.end() for each in trainer.start_programs(2, program)]
 
     assert [each.code for each in ended] == [0, 0], ended[0].errors
     leader, follower = (json.loads(each.output.strip().splitlines()[-1]) for each in ended)

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
-from qtj_trainer.run.loop import assign
 from qtj_trainer.run.synchronous import Synchronous
+from qtj_trainer.run.variables import assign
 from qtj_trainer.workloads import Examples, Workload
 from qtj_trainer.workloads.options import Options
 

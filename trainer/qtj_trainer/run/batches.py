@@ -22,7 +22,7 @@ import tensorflow as tf
 
 from qtj_trainer.workloads import Examples
 
-__all__ = ["Batch", "batch_at", "batch_length", "batches", "endless", "steps_per_epoch"]
+__all__ = ["Batch", "batch_at", "batch_length", "batches", "steps_per_epoch"]
 
 _FOREVER = np.iinfo(np.int64).max
 
@@ -78,7 +78,8 @@ def batches(
 ) -> tf.data.Dataset:
     """Builds one replica's share of all batches, for an infinite number of epochs.
 
-    The dataset has no end, see `endless`.
+    The dataset has no end: with one, a multi-worker strategy asks all peers before each batch whether they have more
+    data, and that costs as much as the exchange of gradients.
 
     Args:
         examples: The same on every replica.
@@ -100,16 +101,9 @@ def batches(
 
     chosen = tf.data.Dataset.range(first_epoch, _FOREVER).flat_map(share).skip(row)
     made = _decoded(chosen, examples) if examples.decode else _gathered(chosen, examples)
-    return endless(made).prefetch(tf.data.AUTOTUNE)
-
-
-def endless(batches: tf.data.Dataset) -> tf.data.Dataset:
-    """Declares that there is no last batch, which TensorFlow does not find out by itself.
-
-    Otherwise a multi-worker strategy asks all peers before each batch whether they have more data, and that costs as
-    much as the exchange of gradients.
-    """
-    return batches.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
+    # TensorFlow does not see by itself that there is no end.
+    endless = made.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
+    return endless.prefetch(tf.data.AUTOTUNE)
 
 
 def batch_at(

@@ -7,7 +7,7 @@ chooses (`Coordinated`).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,10 +25,11 @@ from qtj_trainer.run.readouts import all_readouts, in_places
 from qtj_trainer.run.step_report import Layout, Measured
 from qtj_trainer.run.stopping import best_of, has_stopped
 from qtj_trainer.run.stopwatch import Stopwatch
+from qtj_trainer.run.variables import assign, changed, named
 from qtj_trainer.workloads import Examples, Workload
 from qtj_trainer.workloads.options import Options
 
-__all__ = ["Boundary", "Loop", "Numbers", "Report", "Scored", "assign"]
+__all__ = ["Boundary", "Loop", "Numbers", "Report", "Scored"]
 
 Numbers = NDArray[np.floating[Any]]
 
@@ -87,7 +88,7 @@ class Loop(ABC):
         watched = {name: self.model.get_layer(name).output for name in workload.readouts(options)}
         self._observed = tf_keras.Model(self.model.inputs, (self.model.output, watched))
         self._best = self._weights() if options.patience else []
-        sizes = tuple((name, each.shape.num_elements()) for name, each in self._named())
+        sizes = tuple((name, each.shape.num_elements()) for name, each in named(self.model))
         self._layout = Layout(workload.scores, sizes)
         self._numbers: tuple[float, ...] = ()
         """Those of the last step."""
@@ -164,7 +165,7 @@ class Loop(ABC):
 
     def weights(self) -> dict[str, NDArray[Any]]:
         """Returns the weights that training changes, by layer and name. A single process can call it."""
-        return {name: self._read(each) for name, each in self._named()}
+        return {name: self._read(each) for name, each in named(self.model)}
 
     def state(self) -> State:
         """Returns all arrays that training changes, with the best weights. A single process can call it."""
@@ -184,7 +185,7 @@ class Loop(ABC):
 
     def take_best(self) -> None:
         """Puts the weights of the best epoch into the model. For the end of a training with early stopping."""
-        assign(self._of_model, self._best)
+        assign(changed(self.model), self._best)
 
     @property
     @abstractmethod
@@ -210,25 +211,10 @@ class Loop(ABC):
     @property
     def _variables(self) -> list[tf.Variable]:
         """All variables that training changes."""
-        return [*self._of_model, *self._optimizer.variables]
-
-    @property
-    def _of_model(self) -> list[tf.Variable]:
-        """The model's variables that training changes. Frozen layers are loaded from their source at each start."""
-        layers = [layer for layer in self.model.submodules if isinstance(layer, tf_keras.layers.Layer)]
-        frozen = {id(each) for layer in layers if not layer.trainable for each in layer.variables}
-        return [each for each in self.model.variables if id(each) not in frozen]
+        return [*changed(self.model), *self._optimizer.variables]
 
     def _weights(self) -> list[NDArray[Any]]:
-        return [self._read(variable) for variable in self._of_model]
-
-    def _named(self) -> list[tuple[str, tf.Variable]]:
-        """The trained variables, by layer and name: variables of different filters may have the same name."""
-        return [
-            (f"{layer.name}/{variable.name.rpartition('/')[2].partition(':')[0]}", variable)
-            for layer in self.model.layers
-            for variable in layer.trainable_variables
-        ]
+        return [self._read(variable) for variable in changed(self.model)]
 
     def _train(self, batch: Batch, *more: tf.Tensor) -> tf.Tensor:
         """Runs one replica's part of a step.
@@ -303,9 +289,3 @@ class Loop(ABC):
     def _examples_since(self, first: int) -> int:
         """Returns the number of examples from a step to the end of its epoch."""
         return len(self._training) - (first % self.steps) * self._options.batch_size
-
-
-def assign(variables: Sequence[tf.Variable], values: State) -> None:
-    """Gives each variable its value."""
-    for variable, value in zip(variables, values, strict=True):
-        variable.assign(value)

@@ -20,7 +20,7 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from qtj_trainer.run.batches import Batch, batches, endless, steps_per_epoch
+from qtj_trainer.run.batches import Batch, batches, steps_per_epoch
 from qtj_trainer.run.loop import Boundary, Loop, Numbers, Report
 from qtj_trainer.workloads import Examples, Workload
 from qtj_trainer.workloads.options import Options
@@ -132,7 +132,7 @@ class Synchronous(Loop):
             ]  # fmt: skip
             if local == 1:
                 return shares[0]
-            return endless(tf.data.Dataset.choose_from_datasets(shares, tf.data.Dataset.range(local).repeat()))
+            return tf.data.Dataset.choose_from_datasets(shares, tf.data.Dataset.range(local).repeat())
 
         iterator: Iterator[Batch] = iter(self._strategy.distribute_datasets_from_function(pipeline))
         self._iterators.append(iterator)

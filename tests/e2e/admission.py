@@ -49,12 +49,12 @@ def mutating_webhook(checks: Checks, world: World) -> None:
     """A webhook that changes each Service and pod at every write: the operator does not change it back."""
     with webhook() as hook, _applied(_webhook("Mutating", _MESH, hook.at(MUTATE), _of_job(world.namespace, "meshed"))):
         _in_force(world.namespace, "meshed", lambda message: LABEL in message)
-        trial = Trial.apply(checks, world, light("meshed", epochs=100))
+        trial = Trial.apply(checks, world, light("meshed", epochs=150))
         trial.trains(epochs=50)
         service = get("-n", world.namespace, "service", trial.workers[1])
         protocols = {port.get("appProtocol") for port in service["spec"]["ports"]}
         checks.equal("what the webhook has added stays", protocols, {PROTOCOL})
-        _restored(world.namespace, trial.workers[1], service["spec"]["ports"])
+        _restored(trial, service["spec"]["ports"])
         trial.ends()
         writes = [(operation, name) for operation, kind, name in hook.writes if kind == "Service"]
         expected = [("CREATE", name) for name in trial.workers] + [("UPDATE", trial.workers[1])] * 2
@@ -77,10 +77,11 @@ def failing_webhook(checks: Checks, world: World) -> None:
     trial.deleted()
 
 
-def _restored(namespace: str, name: str, ports: list[Manifest]) -> None:
-    """Takes a port away, and waits until it is there again."""
-    kubectl("-n", namespace, "patch", "service", name, "--type=json", "-p", '[{"op":"remove","path":"/spec/ports/0"}]')
-    wait_until(f"{name} is repaired", lambda: get("-n", namespace, "service", name)["spec"]["ports"] == ports, 120)
+def _restored(trial: Trial, ports: list[Manifest]) -> None:
+    """Takes a port away from a Service, and waits until it is there again."""
+    service = ("-n", trial.world.namespace, "service", trial.workers[1])
+    kubectl("patch", *service, "--type=json", "-p", '[{"op":"remove","path":"/spec/ports/0"}]')
+    trial.meanwhile("has its Service repaired", lambda: get(*service)["spec"]["ports"] == ports, 120)
 
 
 def _in_force(namespace: str, job: str, holds: Callable[[str], object]) -> None:

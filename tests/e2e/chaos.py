@@ -70,7 +70,7 @@ def edited_services(checks: Checks, world: World) -> None:
         ]
     )
     kubectl("-n", world.namespace, "patch", "service", trial.workers[1], "--type=json", "-p", edits)
-    wait_until("both Services are whole", lambda: _are_whole(world.namespace, trial.workers), 120, pause=0.1)
+    trial.meanwhile("has both Services repaired", lambda: _are_whole(world.namespace, trial.workers), 120)
     checks.timed("a deleted and an edited Service to both repaired", None, begin, [("repaired", time.monotonic())])
     ports = get("-n", world.namespace, "service", trial.workers[1])["spec"]["ports"]
     checks.that("the port that was added stays", any(_ADDED.items() <= port.items() for port in ports), ports)

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
@@ -21,8 +21,8 @@ __all__ = ["BUCKET", "MAX_MSE", "MIN_SIGN_ACCURACY", "Trial", "spread"]
 BUCKET = "quantum-training"
 MAX_MSE = 0.29
 MIN_SIGN_ACCURACY = 0.92
-_EPOCHS = 60
-"""Enough epochs for training to outlast the fault, and to end in the acceptance band."""
+_EPOCHS = 240
+"""Enough epochs for training to outlast the fault beside two other jobs, and to end in the acceptance band."""
 _START_SECONDS = 600
 _COMPLETE_SECONDS = 900
 """Ten times what an idle machine needs: they only end what has come to a standstill."""
@@ -113,11 +113,22 @@ class Trial:
             AssertionError: It ended before that was seen.
         """
 
-        def far_enough() -> bool:
-            assert self.status.get("phase") not in {"Complete", "Failed"}, f"{self.name} ended before it was troubled"
-            return self.epoch() >= epochs
+        self.meanwhile("trains", lambda: self.epoch() >= epochs, _START_SECONDS)
 
-        wait_until(f"{self.name} trains", far_enough, _START_SECONDS, pause=0.2)
+    def meanwhile(self, what: str, holds: Callable[[], bool], seconds: float) -> None:
+        """Waits for what must happen before the end of training: after it, nothing is repaired.
+
+        Raises:
+            AssertionError: Training ended before that was seen.
+        """
+
+        def so() -> bool:
+            true = holds()
+            ended = self.status.get("phase") in {"Failed", "Complete"} or any(_since(s, "Trained") for s in self.sights)
+            assert true or not ended, f"{self.name} ended its training before this was seen: {what}"
+            return true
+
+        wait_until(f"{self.name} {what}", so, seconds, pause=0.1)
 
     def epoch(self) -> int:
         """Epochs finished, as its leader says."""

@@ -39,6 +39,10 @@ has_repository() {
     cloud artifacts repositories list "--location=$REGION" '--format=value(name.basename())'
 }
 has_bucket() { exists storage.googleapis.com "$BUCKET" cloud storage buckets list '--format=value(name)'; }
+has_rules() {
+  exists storage.googleapis.com "$BUCKET" \
+    cloud storage buckets list '--filter=lifecycle_config:*' '--format=value(name)'
+}
 has_cluster() {
   exists container.googleapis.com "$CLUSTER" cloud container clusters list "--zone=$ZONE" '--format=value(name)'
 }
@@ -85,6 +89,8 @@ create_repository() {
 create_bucket() {
   has_bucket || alter storage buckets create "gs://$BUCKET" "--location=$REGION" \
     --uniform-bucket-level-access --public-access-prevention
+  # A bucket may be there already, with rules of its owner.
+  if has_rules; then return 0; fi
   lifecycle > "$WORK/lifecycle.json"
   alter storage buckets update "gs://$BUCKET" "--lifecycle-file=$WORK/lifecycle.json"
 }

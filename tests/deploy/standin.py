@@ -15,7 +15,7 @@ MEMORY = FOLDER / "memory.json"
 PROGRAM = Path(sys.argv[0]).name
 WORDS = [word for word in sys.argv[1:] if not word.startswith("--")]
 FLAGS = dict(word[2:].partition("=")[::2] for word in sys.argv[1:] if word.startswith("--"))
-VERBS = ("create", "delete", "list", "enable", "rm", "get-iam-policy")
+VERBS = ("create", "delete", "list", "enable", "rm", "update", "get-iam-policy")
 
 
 def remember(memory: dict[str, list[str]]) -> str:
@@ -36,9 +36,14 @@ def remember(memory: dict[str, list[str]]) -> str:
         group, verb = "storage buckets", "delete"
     if group == "container node-pools":
         group += f" of {FLAGS['cluster']}"
+    if verb == "update" or "filter" in FLAGS:
+        group, verb = f"{group} with rules", "create" if verb == "update" else verb
     known = memory.setdefault(group, [])
     if (group, verb) == ("container clusters", "delete"):
         memory[f"container node-pools of {names[0]}"] = []
+    if (group, verb) == ("storage buckets", "delete"):
+        ruled = memory.get("storage buckets with rules", [])
+        memory["storage buckets with rules"] = [each for each in ruled if f"gs://{each}" not in names]
     if verb == "list":
         return "\n".join(known) + "\n"
     return change(known, verb, [name_of(group, name) for name in names])

@@ -177,12 +177,16 @@ def test_the_release_of_one_namespace_needs_no_right_outside_of_it(
     installer: Helm, server: ApiServer, namespace: str
 ) -> None:
     server.kubectl("create", "namespace", namespace)
-    server.kubectl("create", "role", "owner", "--verb=*", "--resource=*.*", "-n", namespace)
-    server.kubectl("create", "rolebinding", "owner", "--role=owner", "--user=jane", "-n", namespace)
     words = ("install", "qtj-operator", str(CHART), f"--namespace={namespace}", "--kube-as-user=jane")
+    own = ("--replace", "--set=scope=Namespace")
 
-    assert "is forbidden" in installer.run(*words).stderr, "the CRD is not jane's to install"
-    installer.do(*words, "--replace", values={"scope": "Namespace"})
+    for part in ("admin", "edit", "view"):  # `admin` is their sum, which no controller makes here
+        role = ("--clusterrole", f"system:aggregate-to-{part}", "--user=jane", "-n", namespace)
+        server.kubectl("create", "rolebinding", part, *role)
+    assert "attempting to grant RBAC permissions not currently held" in installer.run(*words, *own).stderr
+    server.kubectl("create", "rolebinding", "owner", "--clusterrole=cluster-admin", "--user=jane", "-n", namespace)
+    assert "is forbidden" in installer.run(*words, "--replace").stderr, "the CRD is not jane's to install"
+    installer.do(*words, *own)
     assert may(server, operator_of(namespace), "create pods", namespace)
     assert not may(server, operator_of(namespace), "create pods", "default")
 

@@ -32,7 +32,6 @@ INSTALLS = (
     Install(["namespaced"], "quantum", {"scope": "Namespace"}),
     Install(["kustomize", "monitoring"], "qtj-system", {"monitoring": ON}),
     Install(["kustomize", "priority"], "qtj-system", {"priorityLevel": {"create": True}}),
-    Install(["namespaced", "monitoring"], "quantum", {"scope": "Namespace", "monitoring": ON}),
 )
 
 
@@ -90,6 +89,17 @@ def test_the_chart_renders_what_kustomize_builds(
     objects = kustomized(programs, tmp_path, install.bases, install.namespace)
 
     assert_same(helm.render(install.values, install.namespace), objects, install.namespace)
+
+
+def test_the_monitoring_of_one_namespace_leaves_others_alone(helm: Helm, programs: Programs, tmp_path: Path) -> None:
+    objects = kustomized(programs, tmp_path, ["namespaced", "monitoring"], "quantum")
+    (trainers,), (alerts,) = of_kind(objects, "PodMonitor"), of_kind(objects, "PrometheusRule")
+    assert trainers["spec"].pop("namespaceSelector") == {"any": True}
+    nobody = next(rule for rule in alerts["spec"]["groups"][0]["rules"] if "absent" in rule["expr"])
+    nobody["expr"] = nobody["expr"].replace("absent(qtj_leader)", 'absent(qtj_leader{namespace="quantum"})')
+
+    values = {"scope": "Namespace", "monitoring": ON}
+    assert_same(helm.render(values, "quantum"), objects, "quantum")
 
 
 def test_the_right_to_read_nodes_is_that_of_the_component(helm: Helm, programs: Programs, tmp_path: Path) -> None:

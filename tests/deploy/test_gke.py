@@ -83,7 +83,7 @@ def test_after_an_interruption_up_creates_the_rest_and_down_deletes_what_there_i
 
     cloud.do("down")
     kinds = {kind for kind in cloud.exists() if not kind.startswith("policy")}
-    assert kinds <= {"services", "storage buckets", "images"}
+    assert kinds <= {"services", "storage buckets", "storage buckets with rules", "images"}
     assert not [kind for kind in cloud.exists() if kind.startswith(("policy projects", "policy storage"))]
 
     cloud.memory.write_text(half)
@@ -165,6 +165,13 @@ def test_artifacts_are_deleted_only_where_the_parameters_say_so(
     rules = json.loads((tmp_path / "lifecycle.json").read_text())["rule"]
     assert rules[0] == {"action": {"type": "AbortIncompleteMultipartUpload"}, "condition": {"age": 7}}
     assert [each["condition"]["age"] for each in rules if each["action"]["type"] == "Delete"] == deleted_after
+
+
+def test_a_bucket_of_the_user_keeps_its_rules(cloud: Cloud) -> None:
+    cloud.memory.write_text(json.dumps({"storage buckets": ["lab-qtj"], "storage buckets with rules": ["lab-qtj"]}))
+
+    cloud.do("up")
+    assert not [call for call in cloud.changes() if "buckets create" in call or "buckets update" in call]
 
 
 def test_the_kubeconfig_of_the_user_and_the_parameters_stay_as_they_are(cloud: Cloud, tmp_path: Path) -> None:

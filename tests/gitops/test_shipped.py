@@ -51,6 +51,8 @@ def test_the_application_of_jobs_creates_its_namespace(gitops: GitOps, space: st
 
     gitops.becomes("Synced", "Progressing", space)
     assert gitops.server.names("qtj", space) == ["qcnn"]
+    labels = gitops.server.get("namespace", space)["metadata"]["labels"]
+    assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
 
 
 def test_the_operator_is_installed_from_git_and_stays_as_git_has_it(gitops: GitOps, space: str) -> None:

@@ -11,8 +11,9 @@ __all__ = ["SBOMS", "write_sboms"]
 SBOMS = {
     "operator": "operator/qtj_operator",
     "trainer": "trainer/qtj_trainer",
+    "tensorboard": None,
 }
-"""What has one, by the name of its requirements: the folder of the distribution that they are installed for."""
+"""What has one, by the name of its requirements: the folder of the distribution that they are installed for, if any."""
 
 
 def write_sboms(folder: Path, tools: Path, time: int, root: Path = ROOT) -> None:
@@ -29,9 +30,10 @@ def write_sboms(folder: Path, tools: Path, time: int, root: Path = ROOT) -> None
     """
     for name, source in SBOMS.items():
         options = ("--output-reproducible", "--validate", "--spec-version=1.6", "--output-format=JSON")
-        pinned, project = root / "requirements" / f"{name}.txt", root / source / "pyproject.toml"
+        pinned = root / "requirements" / f"{name}.txt"
+        project = (f"--pyproject={root / source / 'pyproject.toml'}",) if source else ()
         subprocess.run(
-            [tools / "cyclonedx-py", "requirements", *options, f"--pyproject={project}",
+            [tools / "cyclonedx-py", "requirements", *options, *project,
              f"--output-file={folder / f'sbom-{name}.json'}", pinned],
             # It warns that a requirements file does not tell which package asks for which.
             env={**os.environ, "SOURCE_DATE_EPOCH": str(time), "PYTHONWARNINGS": "ignore::UserWarning"},

@@ -8,13 +8,17 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{/*
 The objects of a file in files/, with the labels of this chart, and with the operator's namespace in each subject.
 
-Arguments: root, the name of the file, and metadata that is added to each object.
+Arguments: root, the name of the file, metadata that is added to each object, and changes: texts and what replaces them.
 */}}
 {{- define "qtj.objects" -}}
 {{- $root := .root }}
 {{- $labels := include "qtj.labels" .root | fromYaml }}
 {{- $metadata := merge (dict "labels" $labels) (.metadata | default dict) }}
-{{- range splitList "\n---\n" (.root.Files.Get (printf "files/%s" .file)) }}
+{{- $text := .root.Files.Get (printf "files/%s" .file) }}
+{{- range $old, $new := .changes | default dict }}
+{{- $text = replace $old $new $text }}
+{{- end }}
+{{- range splitList "\n---\n" $text }}
 {{- $object := merge (fromYaml .) (dict "metadata" (deepCopy $metadata)) }}
 {{- range $object.subjects }}
 {{- $_ := set . "namespace" $root.Release.Namespace }}

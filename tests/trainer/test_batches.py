@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from qtj_trainer.run.batches import Batch, batch_at, batches, steps_per_epoch
+from qtj_trainer.run.batches import Batch, are_padded, batch_at, batches, steps_per_epoch
 from qtj_trainer.workloads import Examples
 
 Rows = list[tuple[NDArray[Any], NDArray[Any]]]
@@ -26,6 +26,15 @@ def taken(count: int, batch: int, *, replica: int = 0, replicas: int = 1, epochs
     dataset = batches(numbered(count), batch, replica=replica, replicas=replicas, **options)
     steps = epochs * steps_per_epoch(count, batch)
     return [(each.labels.numpy(), each.weights.numpy()) for each in map(Batch._make, islice(dataset, steps))]
+
+
+@pytest.mark.parametrize("replicas", [1, 2, 3, 4])
+@pytest.mark.parametrize(("count", "batch"), [(112, 16), (10, 4), (12, 12), (12, 24), (5, 64), (3, 2), (3, 1)])
+def test_it_is_known_before_whether_there_is_padding(count: int, batch: int, replicas: int) -> None:
+    shares = [taken(count, batch, replica=each, replicas=replicas) for each in range(replicas)]
+
+    padding = any((weights == 0).any() for share in shares for _, weights in share)
+    assert are_padded(count, batch, replicas) == padding
 
 
 @pytest.mark.parametrize("replicas", [1, 2, 3, 4])

@@ -1,6 +1,7 @@
 """The optimizer of a training: what Keras is asked for, and the learning rate of each step."""
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import tensorflow as tf
 import tf_keras
 
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.optimizer import learning_rate_at, optimizer_of
+from qtj_trainer.run.optimizer import _learning_rate, learning_rate_at, optimizer_of
 from qtj_trainer.workloads.options import Optimizer, Options, Schedule
 
 STEPS = 100
@@ -104,3 +105,55 @@ def test_defaults_are_those_of_keras(optimizer: Optimizer) -> None:
 
     assert {name for name, value in mine.items() if value != theirs[name]} <= {"learning_rate"}
     assert math.isclose(mine["learning_rate"], theirs["learning_rate"])
+
+
+def after_steps(make: Callable[[], Any], dtype: str, gradients: Sequence[Any]) -> list[Any]:
+    """The weights and the optimizer's own state after a step for each gradient."""
+    with tf.distribute.MirroredStrategy(["CPU:0"]).scope():
+        variables = [tf.Variable([[1.0, -2.0], [0.5, 3.0]], dtype=dtype), tf.Variable(0.25, dtype=dtype)]
+        optimizer = make()
+        optimizer.build(variables)
+    for gradient in gradients:
+        optimizer.apply_gradients([(gradient, variables[0]), (tf.constant(-0.5, dtype), variables[1])])
+    return [each.numpy() for each in (*variables, *optimizer.variables)]
+
+
+def is_that_of_keras(options: Options, dtype: str, gradients: Sequence[Any]) -> bool:
+    """Whether both are alike within what the betas are rounded by, which Keras takes in single precision."""
+
+    def keras() -> Any:
+        rate = _learning_rate(options, STEPS)
+        decay, norm = options.weight_decay or None, options.clip_norm or None
+        betas = {"beta_1": options.beta_1, "beta_2": options.beta_2}
+        return tf_keras.optimizers.Adam(rate, **betas, weight_decay=decay, global_clipnorm=norm, jit_compile=False)
+
+    mine = after_steps(lambda: optimizer_of(options, STEPS), dtype, gradients)
+    theirs = after_steps(keras, dtype, gradients)
+    return all(np.allclose(*pair, rtol=1e-4, atol=0) for pair in zip(mine, theirs, strict=True))
+
+
+@pytest.mark.parametrize("chosen", [{}, {"warmup_steps": 3}, {"weight_decay": 0.01, "clip_norm": 0.5}, {"beta_2": 0.5}])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_adam_is_that_of_keras(dtype: str, chosen: dict[str, Any]) -> None:
+    random = np.random.default_rng(0)
+    gradients = [tf.constant(random.normal(size=(2, 2)), dtype) for _ in range(20)]
+
+    assert is_that_of_keras(Options(learning_rate=0.1, **chosen), dtype, gradients)
+
+
+def test_adam_takes_sparse_gradients_as_keras_does() -> None:
+    sparse = [tf.IndexedSlices(tf.constant([[0.5, -1.0]]), tf.constant([row]), (2, 2)) for row in (0, 1, 0)]
+
+    assert is_that_of_keras(Options(learning_rate=0.1), "float32", sparse)
+
+
+def test_adam_is_one_operation_for_each_variable() -> None:
+    variables = [tf.Variable([1.0, 2.0]), tf.Variable(3.0)]
+    optimizer = optimizer_of(Options(), STEPS)
+    optimizer.build(variables)
+
+    step = tf.function(lambda: optimizer.apply_gradients([(tf.ones_like(each), each) for each in variables]))
+
+    kinds = [each.type for each in step.get_concrete_function().graph.get_operations()]
+    assert kinds.count("ResourceApplyAdam") == len(variables)
+    assert kinds.count("AssignAddVariableOp") == 1, "that of the number of the step"

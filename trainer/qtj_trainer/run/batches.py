@@ -12,7 +12,8 @@ The weights of one batch sum to 1 over all replicas. So the weighted sum of erro
 over the real examples of the batch: the same number, and the same gradient, as on a single replica.
 
 Padding gives all batches one shape, which a multi-worker strategy needs. A step removes it before the model
-(`Batch.cut`), so that it costs no computation. The table never has more columns than there are examples.
+(`Batch.cut`), so that it costs no computation; where there can be none (`are_padded`), nothing is removed. The table
+never has more columns than there are examples.
 """
 
 from typing import NamedTuple
@@ -22,7 +23,7 @@ import tensorflow as tf
 
 from qtj_trainer.workloads import Examples
 
-__all__ = ["Batch", "batch_at", "batch_length", "batches", "steps_per_epoch"]
+__all__ = ["Batch", "are_padded", "batch_at", "batch_length", "batches", "steps_per_epoch"]
 
 _FOREVER = np.iinfo(np.int64).max
 
@@ -63,6 +64,12 @@ def steps_per_epoch(examples: int, batch_size: int) -> int:
 def batch_length(examples: int, batch_size: int, row: int) -> int:
     """Returns the number of examples in one batch of an epoch: fewer in the last one."""
     return min(batch_size, examples - row * batch_size)
+
+
+def are_padded(examples: int, batch_size: int, replicas: int) -> bool:
+    """Tells whether some replica has padding in some batch of an epoch."""
+    width = min(batch_size, examples)
+    return bool(examples % width or width % replicas)
 
 
 # AutoGraph would look for control flow, for an eighth of a second, and find none.

@@ -16,9 +16,10 @@ import tf_keras
 from numpy.typing import NDArray
 
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.batches import Batch, batch_length, steps_per_epoch
+from qtj_trainer.run.batches import Batch, are_padded, batch_length, steps_per_epoch
 from qtj_trainer.run.checkpoints import State
 from qtj_trainer.run.diverged import check_number, check_weights
+from qtj_trainer.run.moments import moments
 from qtj_trainer.run.optimizer import learning_rate_at, optimizer_of
 from qtj_trainer.run.position import Epoch, Position
 from qtj_trainer.run.readouts import all_readouts, in_places
@@ -78,6 +79,7 @@ class Loop(ABC):
         self._held_out = held_out
         self._remedy = f"lower --learning-rate, which is {options.learning_rate:g}"
         self.steps = steps_per_epoch(len(training), options.batch_size)
+        self._padded = are_padded(len(training), options.batch_size, strategy.num_replicas_in_sync)
         self._last_step = options.epochs * self.steps
         self.readouts: dict[str, NDArray[Any]] = {}
         with strategy.scope():
@@ -227,8 +229,9 @@ class Loop(ABC):
             The `Report`, then the sums of `more`; the same on every replica.
         """
         variables = self.model.trainable_variables
-        with tf.name_scope("data"):
-            batch = batch.cut(self._workload.least_batch)
+        if self._padded:
+            with tf.name_scope("data"):
+                batch = batch.cut(self._workload.least_batch)
         with tf.name_scope("model"):
             with tf.GradientTape() as tape:
                 predictions = self.model(batch.inputs, training=True)
@@ -244,9 +247,7 @@ class Loop(ABC):
             gradients = sums[len(more) :]
         with tf.name_scope("optimizer"):
             self._optimizer.apply_gradients(zip(gradients, variables, strict=True), skip_gradients_aggregation=True)
-        moments = [tf.nn.moments(tf.reshape(each, [-1]), axes=0) for each in gradients]
-        report = [means, tf.stack([number for pair in moments for number in pair])]
-        return tf.concat([*report, *sums[: len(more)]], axis=0)
+        return tf.concat([means, moments(gradients), *sums[: len(more)]], axis=0)
 
     def _score(self, batch: Batch) -> Scored:
         """Evaluates one replica's part of a held-out batch."""

@@ -18,12 +18,13 @@ import tensorflow as tf
 import tf_keras
 
 from qtj_trainer.errors import UserError
+from qtj_trainer.run.adam import Adam
 from qtj_trainer.workloads.options import Optimizer, Options, Schedule
 
 __all__ = ["learning_rate_at", "optimizer_of"]
 
 _OPTIMIZERS: dict[Optimizer, Callable[[Options], tuple[Any, dict[str, float]]]] = {
-    Optimizer.ADAM: lambda of: (tf_keras.optimizers.Adam, {"beta_1": of.beta_1, "beta_2": of.beta_2}),
+    Optimizer.ADAM: lambda of: (Adam, {"beta_1": of.beta_1, "beta_2": of.beta_2}),
     Optimizer.SGD: lambda of: (tf_keras.optimizers.SGD, {"momentum": of.momentum}),
     Optimizer.RMSPROP: lambda of: (tf_keras.optimizers.RMSprop, {"momentum": of.momentum}),
     Optimizer.ADAGRAD: lambda _: (tf_keras.optimizers.Adagrad, {}),

@@ -17,7 +17,7 @@ _LONGEST_DELAY = 1.5
 """Seconds after a phase has begun: from the middle of a pass to long after it."""
 
 
-_EPOCHS = 240
+_EPOCHS = 180
 """Enough epochs for training to continue without an operator: a new one leads when the old Lease has expired."""
 
 

@@ -18,6 +18,21 @@ def test_each_gradient_has_its_mean_and_variance(dtype: str) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5 if dtype == "float32" else 1e-12)
 
 
+def test_the_moments_of_millions_of_numbers_are_as_exact() -> None:
+    gradient = np.random.default_rng(2).normal(1e-3, 1.0, 2_000_000).astype("float32")
+
+    mean, variance = moments([tf.constant(gradient)])
+
+    assert float(mean) == pytest.approx(gradient.mean(dtype="float64"), rel=1e-3)
+    assert float(variance) == pytest.approx(gradient.var(dtype="float64"), rel=1e-5)
+
+
+def test_a_sparse_gradient_has_zeros() -> None:
+    sparse = tf.IndexedSlices(tf.constant([[2.0, 2.0]]), tf.constant([1]), tf.constant([2, 2]))
+
+    assert moments([sparse]).numpy().tolist() == [1, 1]
+
+
 def test_one_number_does_not_vary() -> None:
     assert moments([tf.constant(1 / 3), tf.constant([2 / 3])]).numpy()[1::2].tolist() == [0, 0]
 

@@ -71,6 +71,28 @@ def test_a_pass_that_failed_looks_at_all_news_when_it_is_repeated() -> None:
     assert run(story()) == [(3, "a")]
 
 
+def test_news_after_a_pass_that_failed_rests_as_it_does_after_another() -> None:
+    async def story() -> list[tuple[float, str]]:
+        queue: WorkQueue[str] = WorkQueue(jitter=0)
+        for _ in range(9):
+            queue.retry("a")
+        for number in range(30):
+            asyncio.get_running_loop().call_later(number / 100, queue.add_news, "a")
+        return await drained(queue, until=1)
+
+    assert run(story()) == [(0.2, "a"), (0.4, "a")]
+
+
+def test_news_does_not_shorten_the_pause_that_the_server_asked_for() -> None:
+    async def story() -> list[tuple[float, str]]:
+        queue: WorkQueue[str] = WorkQueue(jitter=0)
+        queue.retry("a", shortest=30)
+        queue.add_news("a")
+        return await drained(queue, until=50)
+
+    assert run(story()) == [(30, "a")]
+
+
 class _Name(str):
     """A key of which one can tell whether anybody still holds it."""
 

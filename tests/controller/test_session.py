@@ -1,6 +1,7 @@
 """The session of kopf's watch shows each list of jobs, for kopf does not report what vanished between two of them."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 
 import aiohttp
@@ -24,13 +25,14 @@ class Server:
         self.status = 200
         self.since: list[str] = []
         self.page: str | None = None
+        self.answer: Object = ANSWER
 
     async def handle(self, request: web.Request) -> web.Response:
         if "watch" in request.query:
             self.since.append(request.query["resourceVersion"])
         if self.page is not None:
             return web.Response(text=self.page, content_type="text/html")
-        return web.json_response(ANSWER, status=self.status)
+        return web.json_response(self.answer, status=self.status)
 
 
 @pytest.fixture
@@ -58,7 +60,7 @@ async def test_a_list_of_jobs_is_shown_with_its_version(server: Server, path: st
     assert await listed(server, path) == [(ANSWER["items"], "7")]
 
 
-@pytest.mark.parametrize("path", [f"{JOBS}?watch=true", f"{JOBS}/qcnn", "/apis/quantumtraining.dev/v1alpha1"])
+@pytest.mark.parametrize("path", [f"{JOBS}?watch=true", f"{JOBS}/qcnn", "/version"])
 async def test_a_watch_and_other_answers_are_none(server: Server, path: str) -> None:
     assert await listed(server, path) == []
 
@@ -68,6 +70,7 @@ async def test_a_watch_that_does_not_advance_is_asked_for_from_a_version_that_ha
 ) -> None:
     """kopf lists all jobs only after that answer."""
     monkeypatch.setattr("qtj_operator.cluster.session._UNHEARD_SECONDS", 0.2)
+    monkeypatch.setattr("qtj_operator.cluster.session._BETWEEN_WATCHES_SECONDS", 0)
     async with session({}, lambda *_: None) as http:
         for version in ("7", "7", "8"):
             await http.get(f"{server.url}{JOBS}?watch=true&resourceVersion={version}")
@@ -77,6 +80,52 @@ async def test_a_watch_that_does_not_advance_is_asked_for_from_a_version_that_ha
         await http.get(f"{server.url}{JOBS}?watch=true&resourceVersion=7")
 
     assert server.since == ["7", "7", "8", "1", "7"]
+
+
+async def test_a_watch_that_ended_at_once_is_not_asked_for_again_at_once(server: Server) -> None:
+    async with session({}, lambda *_: None) as http:
+        begin = time.monotonic()
+        for _ in range(3):
+            await http.get(f"{server.url}{JOBS}?watch=true&resourceVersion=7")
+
+    assert time.monotonic() - begin >= 2
+
+
+GROUPS = "/apis"
+RESOURCES = "/apis/quantumtraining.dev/v1alpha1"
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "answer"),
+    [
+        (GROUPS, 200, {"groups": [{"name": "apps"}]}),
+        (RESOURCES, 200, {"resources": [{"name": "pods"}]}),
+        (RESOURCES, 404, {"kind": "Status"}),
+        (JOBS, 200, {"error": "log in"}),
+        (JOBS, 200, []),
+    ],
+)
+async def test_a_server_that_does_not_know_jobs_yet_is_asked_again_which_kopf_does_after_a_lost_connection(
+    server: Server, path: str, status: int, answer: Object
+) -> None:
+    server.answer, server.status = answer, status
+
+    with pytest.raises(aiohttp.ServerDisconnectedError):
+        await listed(server, path)
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        (GROUPS, {"groups": [{"name": "apps"}, {"name": "quantumtraining.dev"}]}),
+        (RESOURCES, {"resources": [{"name": "quantumtrainingjobs"}]}),
+        ("/apis/quantumtraining.dev/v1beta1", {"resources": []}),
+    ],
+)
+async def test_a_server_that_knows_jobs_is_answered_to_kopf(server: Server, path: str, answer: Object) -> None:
+    server.answer = answer
+    async with session({}, lambda *_: None) as http:
+        assert await (await http.get(f"{server.url}{path}")).json() == answer
 
 
 async def test_a_refusal_is_no_empty_list(server: Server) -> None:

@@ -4,6 +4,7 @@ Only its connection, credentials and retries are used. Objects stay raw JSON: it
 and drop fields that are newer than they are.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
@@ -26,6 +27,9 @@ _PAGE = 100
 _SILENCE_SECONDS = 155
 """After so long without a line a watch is dead: kube-apiserver sends a bookmark every two minutes at most."""
 
+_AT_ONCE = 90
+"""Requests at once, beside the watches: fewer than the connections, so that none waits for one while its time runs."""
+
 _BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
 """How a connection fails."""
 
@@ -47,6 +51,7 @@ class ApiClient:
         self._transport = transport
         self._metrics = metrics
         self._clock = clock or ServerClock()
+        self._free = asyncio.Semaphore(_AT_ONCE)
 
     @property
     def transport(self) -> kubernetes.ApiClient:
@@ -95,8 +100,11 @@ class ApiClient:
         query = {"limit": str(_PAGE), "labelSelector": selector}
         while True:
             page = await self._request("GET", resource, namespace, query=query)
-            meta = page["metadata"]
-            yield page["items"], meta.get("resourceVersion", "")
+            try:
+                meta, items = page["metadata"], page["items"]
+            except (LookupError, TypeError) as error:
+                raise _unreachable(error) from error
+            yield items, meta.get("resourceVersion", "")
             if not meta.get("continue"):
                 return
             query["continue"] = meta["continue"]
@@ -178,8 +186,9 @@ class ApiClient:
         code = 0
         limits = aiohttp.ClientTimeout(total=_TIMEOUT_SECONDS)
         try:
-            answer = await self._open(verb, self._url(resource, namespace, name, query=query), body, limits)
-            text, code = await answer.read(), answer.status
+            async with self._free:
+                answer = await self._open(verb, self._url(resource, namespace, name, query=query), body, limits)
+                text, code = await answer.read(), answer.status
         except _BROKEN as error:
             raise _unreachable(error) from error
         finally:

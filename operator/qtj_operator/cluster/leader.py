@@ -24,6 +24,10 @@ _LEASE_SECONDS = 15
 _RENEW_SECONDS = 10
 _RETRY_SECONDS = 2
 
+_WORK_SECONDS = 12.0
+"""From the beginning of the last renewal to the end of the work, at the latest. The library looks only between two
+tries, which may hang, and by a clock that can be set."""
+
 log = logging.getLogger(__name__)
 
 
@@ -59,15 +63,18 @@ async def lead(
         else:
             _settle(outcome, None)
 
-    async def lost() -> None:
+    def depose() -> None:
         deposed.set()
         _settle(outcome, ApiError(0, "LeaseLost", "the lease could not be renewed in time, so another operator leads"))
+
+    async def lost() -> None:
+        depose()
 
     # Until it works, and kopf listens for signals, there is nothing to stop.
     loop.add_signal_handler(signal.SIGTERM, _settle, outcome, None)
     lock = Lease(MANAGED_BY, namespace, f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}", transport)
     terms = Config(lock, _LEASE_SECONDS, _RENEW_SECONDS, _RETRY_SECONDS, working, lost)
-    election = _Election(lock, terms, waits)
+    election = _Election(lock, terms, waits, depose)
     candidate = asyncio.create_task(election.run())
     try:
         await asyncio.wait([candidate, outcome], return_when=asyncio.FIRST_COMPLETED)
@@ -86,10 +93,13 @@ class _Election(LeaderElection):
         lock: The Lease.
         terms: How long it lasts, and what to do once it is ours and once it is lost.
         waits: See `lead`.
+        depose: Called when the last renewal was so long ago that another may soon take the Lease.
     """
 
-    def __init__(self, lock: Lease, terms: Config, waits: Callable[[bool], None]) -> None:
+    def __init__(self, lock: Lease, terms: Config, waits: Callable[[bool], None], depose: Callable[[], None]) -> None:
         super().__init__(terms)
+        self._depose = depose
+        self._deadline: asyncio.TimerHandle | None = None
         self._lock = lock
         self._waits = waits
         self._reminder = Reminder()
@@ -97,15 +107,25 @@ class _Election(LeaderElection):
 
     async def try_acquire_or_renew(self) -> bool:
         """Asks once; the library does so every two seconds."""
+        began = asyncio.get_running_loop().time()
         won = await super().try_acquire_or_renew()
+        if won:
+            self._work_until(began + _WORK_SECONDS)
         trouble = self._lock.trouble
         self._warn()
         self._log_leader()
         self._waits(trouble is None or not trouble.lasting)
         return won
 
+    def _work_until(self, deadline: float) -> None:
+        if self._deadline:
+            self._deadline.cancel()
+        self._deadline = asyncio.get_running_loop().call_at(deadline, self._depose)
+
     async def resign(self) -> None:
         """Removes the Lease if it is ours, however the work ended: it has, and so another may begin."""
+        if self._deadline:
+            self._deadline.cancel()
         if self._leader == self._lock.identity:
             await self._lock.delete()
             self._warn()

@@ -135,7 +135,7 @@ async def _response_to(request: Awaitable[T]) -> T:
     try:
         async with asyncio.timeout(_ANSWER_SECONDS):
             return await request
-    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+    except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:  # a page of a proxy is a ValueError
         why = f"the API server cannot be reached: {str(error) or 'timeout'}"
         raise kubernetes.ApiException(status=0, reason=why) from error
 

@@ -11,7 +11,7 @@ from typing import Any
 from qtj_contract.version import installed_version
 from qtj_operator.api.names import API_VERSION
 from qtj_operator.cluster.api import ApiClient
-from qtj_operator.cluster.connect import connect
+from qtj_operator.cluster.connect import connect, transport
 from qtj_operator.cluster.leader import lead
 from qtj_operator.cluster.progress import ProgressPoller
 from qtj_operator.cluster.reflector import CHILDREN, Reflector
@@ -33,6 +33,9 @@ __all__ = ["Settings", "check_installed", "run_operator"]
 log = logging.getLogger(__name__)
 
 _PAUSE_SECONDS = 2.0
+_FINAL = {401, 403, 404}
+"""HTTP statuses that time does not cure. Others pass, such as those of a server whose etcd is in trouble, and that is
+when another operator has to take over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +122,9 @@ async def _run(
     if settings.lease_namespace is None:
         await work()
     else:
-        await lead(client.transport, settings.lease_namespace, work, state.stands_by)
+        # A connection of its own: writes may be held for long, and the Lease must not wait behind them.
+        async with transport(client.transport.configuration) as of_lease:
+            await lead(of_lease, settings.lease_namespace, work, state.stands_by)
 
 
 async def _filled(feed: Feed) -> None:
@@ -150,7 +155,8 @@ async def check_installed(client: Client, namespace: str | None, *, patient: boo
     Args:
         client: The cluster.
         namespace: The only namespace to look after; None for all.
-        patient: Whether to wait for an API server out of reach; a leader does, for it has just been there.
+        patient: Whether to wait for an API server that is out of reach or in trouble; a leader does, for it has just
+            been there.
     """
     while True:
         try:
@@ -158,7 +164,7 @@ async def check_installed(client: Client, namespace: str | None, *, patient: boo
         except ApiError as error:
             if error.code == 404:  # noqa: PLR2004
                 raise ApiError(404, error.reason, f"the cluster has no {API_VERSION}: kubectl apply -f crds/") from None
-            if error.code or not patient:
+            if error.code in _FINAL or not patient:
                 raise
             log.warning("jobs cannot be listed: %s; next try in %.1f s", error, _PAUSE_SECONDS)
             await asyncio.sleep(_PAUSE_SECONDS)

@@ -26,7 +26,7 @@ _PAUSE_SECONDS = 2.0
 """Between two tries while the API server is away: nobody reports when it is back."""
 
 _LONGEST_PAUSE_SECONDS = 30.0
-"""Where a watch fails again and again for a reason that only a list may cure: each try lists all objects."""
+"""Where a request is refused again and again: rights may never come, and a try may list all objects."""
 
 _UNHEARD_SECONDS = 150.0
 """After so long without a line all objects are listed, for the watch may be of a version that the API server does not
@@ -123,13 +123,15 @@ class Reflector:
         pause = _PAUSE_SECONDS
         if error.code not in _ASK_AGAIN:
             self._version = ""
-        if error.code not in {_GONE, *_ASK_AGAIN}:
+        if error.code not in {_GONE, 0}:
             pause = min(_PAUSE_SECONDS * 2.0 ** min(self._refusals, 10), _LONGEST_PAUSE_SECONDS)
             self._refusals += 1
         if error.code != _GONE and not self._failing:
             self._failing = True
             log.warning("%s cannot be watched: %s; next try in %.0f s", self._resource.value[1], error, pause)
-        return max(pause, min(error.retry_after, _LONGEST_PAUSE_SECONDS))
+        if error.retry_after:
+            return max(_PAUSE_SECONDS, min(error.retry_after, _LONGEST_PAUSE_SECONDS))
+        return pause
 
 
 def _now() -> float:

@@ -6,6 +6,7 @@ not states. `on.event` writes nothing, and it reports nothing of jobs that vanis
 cache takes each list of kopf's as a whole, from the session in which kopf asks for it.
 """
 
+import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,16 +15,27 @@ import kopf
 from qtj_operator.api.names import GROUP, MANAGED_BY, PLURAL, VERSION
 from qtj_operator.cluster.connect import environment_proxy
 from qtj_operator.cluster.session import session
+from qtj_operator.cluster.turns import Turns
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.trim import trimmed
 
 __all__ = ["watch"]
 
+log = logging.getLogger(__name__)
+
 _JOBS = Resource.QUANTUM_TRAINING_JOBS
 
 _SILENCE_SECONDS = 150.0
 """After so long without an event a watch is asked for again; `session.py` then sees to a list."""
+
+_ANSWER_SECONDS = 60.0
+"""How long a list of all jobs may take, which kopf asks for in one page."""
+
+_CONNECT_SECONDS = 15.0
+
+_BETWEEN_LOGINS_SECONDS = 2.0
+"""kopf reads the credentials anew after each request that they are refused for (401), and asks again at once."""
 
 _FIRST_PAUSES = (0.2, 0.5, 1.0)
 _PAUSE = 2.0
@@ -87,9 +99,12 @@ def _handlers(registry: kopf.OperatorRegistry, feed: Feed) -> None:
         feed.listed(_JOBS, [trimmed(_JOBS, each) for each in jobs], version)
 
     kopf.on.event(GROUP, VERSION, PLURAL, registry=registry)(job)
+    logins = Turns(_BETWEEN_LOGINS_SECONDS)
 
     @kopf.on.login(registry=registry)
     async def login(**kwargs: Any) -> Any:  # noqa: ANN401
+        if await logins.next():
+            log.warning("the API server does not accept the operator's credentials, which are read again")
         info = kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
         return info and _credentials(info, listed)
 
@@ -117,5 +132,7 @@ def _settings() -> kopf.OperatorSettings:
     settings.peering.standalone = True
     settings.persistence.diffbase_storage = _NoDifferences()
     settings.networking.error_backoffs = _Patience()
+    settings.networking.request_timeout = _ANSWER_SECONDS
+    settings.networking.connect_timeout = _CONNECT_SECONDS
     settings.watching.inactivity_timeout = _SILENCE_SECONDS
     return settings

@@ -153,7 +153,7 @@ class _Shelf:
     def remove(self, meta: Object, version: float) -> Key | None:
         """Returns the job whose child is gone, if that is news; for a job, the job."""
         key = meta["namespace"], meta["name"]
-        self._gone[meta["uid"]] = version
+        self._gone[meta["uid"]] = max(version, self._gone.get(meta["uid"], 0))
         if len(self._gone) > _MOST_GONE:
             del self._gone[next(iter(self._gone))]
         known = self.objects.get(key)

@@ -62,7 +62,10 @@ class WorkQueue(Generic[K]):
             self._wake.set()
 
     def add_news(self, key: K) -> None:
-        """Makes the key due now, or once it has rested from its last pass: news comes in bursts."""
+        """Makes the key due now, or once it has rested from its last pass: news comes in bursts.
+
+        After a pass that failed it rests for as long as the server asked.
+        """
         if key in self._running:
             self._news.add(key)
         elif (rest := self._rested.get(key, 0) - asyncio.get_running_loop().time()) > 0:
@@ -103,7 +106,7 @@ class WorkQueue(Generic[K]):
     def done(self, key: K) -> None:
         """Ends a pass that went well."""
         self._failures.pop(key, None)
-        self._rest(key)
+        self._rest(key, _REST_SECONDS)
         self._release(key)
 
     def retry(self, key: K, longest: float = _LAST_DELAY, shortest: float = 0.0) -> float:
@@ -123,14 +126,15 @@ class WorkQueue(Generic[K]):
         self._running.discard(key)
         self._again.discard(key)
         self._news.discard(key)
+        self._rest(key, max(_REST_SECONDS, min(shortest, _LAST_DELAY)))
         self.add_after(key, delay)
         return delay
 
-    def _rest(self, key: K) -> None:
-        """Notes until when a key rests, and drops those that have rested, which are the first in the dictionary."""
+    def _rest(self, key: K, seconds: float) -> None:
+        """Notes until when a key rests, and drops the first in the dictionary as long as they have rested."""
         now = asyncio.get_running_loop().time()
         self._rested.pop(key, None)
-        self._rested[key] = now + _REST_SECONDS
+        self._rested[key] = now + seconds
         while self._rested[oldest := next(iter(self._rested))] <= now:
             del self._rested[oldest]
 

@@ -5,6 +5,7 @@ from typing import Any
 import cirq
 import numpy as np
 import pytest
+import sympy
 import tensorflow as tf
 
 from qtj_trainer.simulate import NoisyPQC
@@ -36,6 +37,17 @@ def test_each_channel_does_what_cirq_has_it_do(channel: cirq.Gate, sampled: dict
     estimate = NoisyPQC(circuit, READOUTS, seed=3, **sampled).estimate(ONE_EXAMPLE)
 
     assert deviation(estimate, exact_values(circuit, READOUTS)) < STANDARD_ERRORS
+
+
+def test_a_gate_that_does_not_name_its_symbols_is_no_channel() -> None:
+    """Cirq 1.5 forgets those of PhasedFSimGate."""
+    gate = cirq.PhasedFSimGate(0.3, zeta=sympy.Symbol("c"), phi=0.2)
+    layer = NoisyPQC(MIXED + gate(*PAIR) + cirq.ry(0.3)(PAIR[0]), READOUTS, inputs=["c"])
+
+    found = layer.estimate(tf.constant([[0.6]]))
+
+    circuit = MIXED + cirq.PhasedFSimGate(0.3, zeta=0.6, phi=0.2)(*PAIR) + cirq.ry(0.3)(PAIR[0])
+    np.testing.assert_allclose(found.values[0], exact_values(circuit, READOUTS), atol=1e-5)
 
 
 @pytest.mark.parametrize(

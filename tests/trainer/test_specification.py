@@ -41,6 +41,10 @@ def test_what_is_of_another_type(changed: dict[str, Any], sentence: str) -> None
     ("changed", "sentence"),
     [
         ({"inputs": []}, "the circuit has symbols that are neither inputs nor weights: a"),
+        (
+            {"circuit": CIRCUIT + cirq.PhasedFSimGate(0.1, zeta=sympy.Symbol("c"))(FIRST, SECOND)},
+            "the circuit has symbols that are neither inputs nor weights: c",
+        ),
         ({"inputs": [A, B]}, "symbols are listed twice among inputs and weights: b"),
         ({"inputs": [A, A]}, "symbols are listed twice among inputs and weights: a"),
         ({"readouts": [1j * Z]}, "the readout 1j.*Z.* has the factor 1j, which is not a real number"),
@@ -53,6 +57,7 @@ def test_what_is_of_another_type(changed: dict[str, Any], sentence: str) -> None
         ),
         ({"circuit": CIRCUIT + cirq.reset(FIRST)}, "which is not unitary: remove measurements, and use NoisyPQC"),
         ({"circuit": CIRCUIT + cirq.depolarize(0.1)(FIRST)}, "which is not unitary"),
+        ({"circuit": CIRCUIT + cirq.XPowGate(dimension=3)(cirq.LineQid(2, 3))}, "which has 3 levels: only qubits"),
         ({"circuit": CIRCUIT + cirq.X(FIRST).with_classical_controls("m")}, "which is not unitary"),
     ],
 )

@@ -8,7 +8,7 @@ import cirq
 import numpy as np
 import sympy
 
-__all__ = ["Readout", "Readouts", "Specification", "Symbols", "real_coefficient", "specified"]
+__all__ = ["Readout", "Readouts", "Specification", "Symbols", "parameter_names", "real_coefficient", "specified"]
 
 Readout: TypeAlias = cirq.PauliString | cirq.PauliSum
 Readouts: TypeAlias = Readout | Iterable[Readout]
@@ -69,7 +69,8 @@ def specified(
 
     Raises:
         TypeError: If an argument has the wrong type.
-        ValueError: If the circuit is not unitary, a readout is not Hermitian, or a symbol is missing or listed twice.
+        ValueError: If the circuit is not unitary or has more than qubits, a readout is not Hermitian, or a symbol is
+            missing or listed twice.
     """
     made = Specification(
         circuit if channels else _circuit(circuit),
@@ -77,12 +78,23 @@ def specified(
         _symbols("inputs", inputs),
         _symbols("weights", weights),
     )
+    if odd := [qid for qid in sorted(circuit.all_qubits()) if qid.dimension != 2]:  # noqa: PLR2004
+        raise ValueError(f"the circuit has {odd[0]}, which has {odd[0].dimension} levels: only qubits are simulated")
     listed = Counter(map(str, (*made.inputs, *made.weights)))
-    if stray := sorted(cirq.parameter_names(circuit) - set(listed)):
+    names = {name for operation in circuit.all_operations() for name in parameter_names(operation)}
+    if stray := sorted(names - set(listed)):
         raise ValueError(f"the circuit has symbols that are neither inputs nor weights: {', '.join(stray)}")
     if twice := sorted(name for name, times in listed.items() if times > 1):
         raise ValueError(f"symbols are listed twice among inputs and weights: {', '.join(twice)}")
     return made
+
+
+def parameter_names(operation: cirq.Operation) -> set[str]:
+    """Returns the names of an operation's symbols; some gates do not name their own, as Cirq 1.5's PhasedFSimGate."""
+    named = set(cirq.parameter_names(operation))
+    if named or not cirq.is_parameterized(operation):
+        return named
+    return {name for part in cirq.decompose_once(operation, default=[]) for name in cirq.parameter_names(part)}
 
 
 def real_coefficient(string: cirq.PauliString) -> float:

@@ -11,7 +11,7 @@ from qtj_trainer.simulate.fused.gates import Gate, elementary
 from qtj_trainer.simulate.fused.shape import FEWEST_QUBITS
 from qtj_trainer.simulate.noise.channels import Channel, channel_of
 from qtj_trainer.simulate.noise.merging import commute, composed
-from qtj_trainer.simulate.specification import Readout
+from qtj_trainer.simulate.specification import Readout, parameter_names
 
 __all__ = ["Noise", "NoisyCircuit", "Step", "noisy_circuit", "with_noise"]
 
@@ -178,7 +178,7 @@ def _is_gate_with_symbols(operation: cirq.Operation) -> bool:
     """Whether it is unitary for any values of its symbols."""
     if not cirq.is_parameterized(operation):
         return False
-    zeros = dict.fromkeys(cirq.parameter_names(operation), 0.0)
+    zeros = dict.fromkeys(parameter_names(operation), 0.0)
     return bool(cirq.has_unitary(cirq.resolve_parameters(operation, zeros)))
 
 

@@ -101,7 +101,7 @@ class NoisyPQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
         """
         with tf.name_scope("engine"):
             data = tf.cast(inputs, tf.float32)
-            seed = tf.stack([tf.constant(self._settings["seed"], tf.int64), self._calls.read_value()])
+            seed = _of_replica(tf.stack([tf.constant(self._settings["seed"], tf.int64), self._calls.read_value()]))
             self._calls.assign_add(1)
             shared = tf.tile(tf.convert_to_tensor(self._angles)[tf.newaxis], [tf.shape(data)[0], 1])
             made = self._estimator(tf.concat([data, shared], axis=1), seed)
@@ -133,6 +133,15 @@ class NoisyPQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
             trainable=False,
             aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
         )
+
+
+def _of_replica(seed: tf.Tensor) -> tf.Tensor:
+    """Returns another seed for each replica but the first: their examples have random numbers of their own."""
+    context = tf.distribute.get_replica_context()
+    if context is None or context.num_replicas_in_sync == 1:
+        return seed
+    replica = tf.cast(context.replica_id_in_sync_group, seed.dtype)
+    return tf.where(replica == 0, seed, tf.random.experimental.stateless_fold_in(seed, replica))
 
 
 def _count(name: str, value: object) -> int | None:

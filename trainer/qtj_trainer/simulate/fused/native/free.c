@@ -13,11 +13,12 @@ enum { MAX_PATH = 4096 };
 
 typedef struct {
     const char *folder, *limit, *used;
-    const char *inactive; /* in memory.stat: cached files that nobody has looked at lately, which the kernel drops */
+    const char *cached[2]; /* in memory.stat: cached files, which the kernel drops before it ends a process */
 } Names;
 
-static const Names VERSION_1 = {"/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"};
-static const Names VERSION_2 = {"", "memory.max", "memory.current", "inactive_file"};
+static const Names VERSION_1 = {"/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+                                {"total_inactive_file", "total_active_file"}};
+static const Names VERSION_2 = {"", "memory.max", "memory.current", {"inactive_file", "active_file"}};
 
 /* The number after a name, on a line of a file; the file's only one for the empty name. -1: there is none. */
 static int64_t number_in(const char *folder, const char *file, const char *name) {
@@ -42,9 +43,12 @@ static size_t room_of(const char *group, const Names *names, size_t least) {
     char folder[MAX_PATH + 2];
     snprintf(folder, sizeof folder, "%s/", group);
     int64_t limit = number_in(folder, names->limit, ""), used = number_in(folder, names->used, "");
-    int64_t inactive = number_in(folder, "memory.stat", names->inactive);
     if (limit < 0) return least;
-    used = (used > 0 ? used : 0) - (inactive > 0 ? inactive : 0);
+    if (used < 0) used = 0;
+    for (int i = 0; i < 2; i++) {
+        int64_t cached = number_in(folder, "memory.stat", names->cached[i]);
+        if (cached > 0) used -= cached;
+    }
     int64_t room = limit - (used > 0 ? used : 0);
     size_t left = room > 0 ? (size_t)room : 0;
     return left < least ? left : least;

@@ -4,14 +4,13 @@ import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import kopf
 import pytest
 from aiohttp import web
 from kubernetes.aio import client as kubernetes
 
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.connect import transport
-from qtj_operator.cluster.watch import _credentials
+from qtj_operator.cluster.session import session
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.metrics import Metrics
 from tests.controller.apiserver import free_port
@@ -91,8 +90,8 @@ async def test_the_watch_of_jobs_asks_the_proxy_of_the_environment_too(
 ) -> None:
     monkeypatch.setenv("http_proxy", server.url)
 
-    session = _credentials(kopf.ConnectionInfo(server=FAR), lambda *_: None).aiohttp_session
-    async with session, session.get(f"{FAR}/version") as answer:
+    connection = transport(kubernetes.Configuration(host=FAR))
+    async with session(connection, lambda *_: None) as http, http.get(f"{FAR}/version") as answer:
         assert answer.ok
 
     assert str(server.asked[0].url).startswith(FAR)

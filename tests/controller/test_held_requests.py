@@ -1,4 +1,4 @@
-"""An API server that holds writes for long: the Lease does not wait behind them, nor does their own time run."""
+"""An API server that holds writes for long, as one does whose webhook is dead."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,7 +7,6 @@ import pytest
 from aiohttp import web
 from kubernetes.aio import client as kubernetes
 
-from qtj_operator.cluster import api
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.connect import transport
 from qtj_operator.controller.client import Object, Resource
@@ -16,26 +15,36 @@ from tests.controller.apiserver import free_port
 
 MANY = 256
 """Writes at once: those of 16 passes."""
-HELD_SECONDS = 0.2
+
+
+class Holding:
+    """Answers writes once there are as many as ever will be at once.
+
+    Attributes:
+        most: How many were held at once.
+    """
+
+    def __init__(self) -> None:
+        self.url = f"http://127.0.0.1:{free_port()}"
+        self.most = self._held = 0
+
+    async def handle(self, request: web.Request) -> web.Response:
+        written = await request.json()
+        self._held += 1
+        self.most = max(self.most, self._held)
+        await asyncio.sleep(0.2)
+        self._held -= 1
+        return web.json_response(written, status=201)
 
 
 @pytest.fixture
-async def slow() -> AsyncIterator[ApiClient]:
-    """A client of a server that holds each write, as one does whose webhook is dead."""
-
-    async def held(request: web.Request) -> web.Response:
-        written = await request.json()
-        await asyncio.sleep(HELD_SECONDS)
-        return web.json_response(written, status=201)
-
-    app = web.Application()
-    app.router.add_post("/{path:.*}", held)
-    runner, port = web.AppRunner(app, access_log=None), free_port()
+async def server() -> AsyncIterator[Holding]:
+    there, app = Holding(), web.Application()
+    app.router.add_post("/{path:.*}", there.handle)
+    runner = web.AppRunner(app, access_log=None)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", port).start()
-    client = ApiClient(transport(kubernetes.Configuration(host=f"http://127.0.0.1:{port}")), Metrics())
-    yield client
-    await client.close()
+    await web.TCPSite(runner, "127.0.0.1", int(there.url.rpartition(":")[2])).start()
+    yield there
     await runner.cleanup()
 
 
@@ -43,12 +52,12 @@ def a_pod(number: int) -> Object:
     return {"metadata": {"name": f"pod-{number}", "namespace": "lab"}}
 
 
-async def test_the_time_of_a_write_does_not_run_while_it_waits_for_its_turn(
-    slow: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Three turns of 90 writes take 0.6 s, and each write less than half of that."""
-    monkeypatch.setattr(api, "_TIMEOUT_SECONDS", 2.5 * HELD_SECONDS)
+async def test_no_write_waits_for_a_connection_while_its_time_runs(server: Holding) -> None:
+    connection = transport(kubernetes.Configuration(host=server.url))
+    client = ApiClient(connection, Metrics())
 
-    written = await asyncio.gather(*(slow.create(Resource.PODS, a_pod(number)) for number in range(MANY)))
+    written = await asyncio.gather(*(client.create(Resource.PODS, a_pod(number)) for number in range(MANY)))
+    await client.close()
 
     assert len(written) == MANY
+    assert server.most < connection.configuration.connection_pool_maxsize

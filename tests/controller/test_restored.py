@@ -42,7 +42,6 @@ async def test_what_was_undone_is_gone_and_what_follows_is_seen(
     cache, hints = Cache(), list[Key]()
     async with AsyncExitStack() as stack:
         with machine.started() as server:
-            monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig))
             client = await _watched(stack, server, Feed(cache, hints.append))
             await asyncio.to_thread(server.kubectl, "apply", "-n", LAB, "-f", str(EXAMPLE))
             for number in range(LATER):
@@ -64,7 +63,7 @@ async def _watched(stack: AsyncExitStack, server: ApiServer, feed: Feed) -> ApiC
     """Watches everything until the stack is closed; returns the client."""
     client = connected(server.url, server.token)
     stack.push_async_callback(client.close)
-    watches = [watch(feed, LAB), *(Reflector(client, each, LAB, feed).run() for each in CHILDREN)]
+    watches = [watch(client.transport, feed, LAB), *(Reflector(client, each, LAB, feed).run() for each in CHILDREN)]
     tasks = [asyncio.create_task(each) for each in watches]
 
     async def end() -> None:

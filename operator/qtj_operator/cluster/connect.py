@@ -14,7 +14,7 @@ from qtj_operator.cluster.renewal import Renewal
 from qtj_operator.controller.client import ApiError
 from qtj_operator.controller.metrics import Metrics
 
-__all__ = ["connect", "environment_proxy", "transport"]
+__all__ = ["connect", "transport"]
 
 
 async def connect(metrics: Metrics, context: str | None = None) -> ApiClient:
@@ -43,14 +43,14 @@ def transport(settings: kubernetes.Configuration) -> kubernetes.ApiClient:
     """Returns the connection that settings describe, with the proxy of the environment where they name none."""
     settings.retries = None
     settings.connection_pool_maxsize = 100
-    settings.proxy = settings.proxy or environment_proxy(settings.host)
+    settings.proxy = settings.proxy or _environment_proxy(settings.host)
     # Otherwise aiohttp reads the environment for each request, in two threads that the request waits for: the proxies,
     # and the passwords in ~/.netrc, which kubectl does not use either.
     settings.client_session_kwargs = {"trust_env": False}
     return kubernetes.ApiClient(settings)
 
 
-def environment_proxy(url: str) -> str | None:
+def _environment_proxy(url: str) -> str | None:
     """Returns the proxy that the environment names for a URL: `HTTPS_PROXY`, unless `NO_PROXY` has its host."""
     parts = urlsplit(url)
     return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)

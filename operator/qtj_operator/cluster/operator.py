@@ -115,7 +115,7 @@ async def _run(
         await _until_one_ends(
             runtime.run(),
             poller.run(),
-            watch(feed, settings.namespace),
+            watch(client.transport, feed, settings.namespace),
             *(reflector.run() for reflector in reflectors),
         )
 

@@ -1,6 +1,8 @@
 """The HTTP session of kopf's watch.
 
-It shows each list of jobs that kopf asks for, which kopf does at first and after each gap in its watch, in one page.
+It shows each list of jobs that kopf asks for, which kopf does at first and after each gap in its watch. kopf asks for
+all jobs in one answer, and to parse 5,000 takes a second in which nothing else happens. So it gets only the last of
+several pages: it has no use for what is listed.
 
 An answer that breaks off is a connection that failed, and is asked for again. kopf (1.45) repeats a request whose
 connection fails, but takes an answer for whole once its headers are there: where a connection breaks within the list of
@@ -15,16 +17,17 @@ started may not know their CRD yet. And it asks for a watch that ended, or that 
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from http import HTTPStatus
-from ssl import SSLContext
 
 import aiohttp
+from kubernetes.aio import client as kubernetes
 
 from qtj_operator.api.names import GROUP, PLURAL, VERSION
 from qtj_operator.cluster.agent import USER_AGENT
 from qtj_operator.cluster.turns import Turns
-from qtj_operator.controller.client import Object
+from qtj_operator.controller.client import Object, Resource
+from qtj_operator.controller.trim import trimmed
 
 __all__ = ["session"]
 
@@ -37,30 +40,26 @@ _EXPIRED = "1"
 _RESOURCES = f"/apis/{GROUP}/{VERSION}"
 """Where the API server says which resources there are."""
 
+_PAGE = 100
+"""Jobs in one answer."""
+
 _BETWEEN_WATCHES_SECONDS = 1.0
 """From the beginning of a watch to that of the next: a proxy, or a server that stops, may end each at once."""
 
 
-def session(
-    headers: Mapping[str, str],
-    listed: Callable[[list[Object], str], None],
-    *,
-    ssl: SSLContext | bool = True,
-    proxy: str | None = None,
-) -> aiohttp.ClientSession:
+def session(transport: kubernetes.ApiClient, listed: Callable[[list[Object], str], None]) -> aiohttp.ClientSession:
     """Returns a session; whoever asks for it closes it.
 
     Args:
-        headers: The credentials.
-        listed: Called with all jobs and the resourceVersion of the list, for each list of jobs that is answered.
-        ssl: How the server is known; True for the default.
-        proxy: The URL of the proxy, if there is one.
+        transport: The connection whose server, credentials and proxy it uses. Credentials that expire are renewed.
+        listed: Called with all jobs, trimmed, and the resourceVersion of the list, for each list that is answered.
     """
+    rest = transport.rest_client
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, ssl=ssl),
-        headers={**headers, "User-Agent": USER_AGENT},
-        proxy=proxy,
-        middlewares=(_Middleware(listed),),
+        connector=aiohttp.TCPConnector(limit=0, ssl=rest.ssl_context),
+        headers={"User-Agent": USER_AGENT},
+        proxy=rest.proxy,
+        middlewares=(_Middleware(transport, listed),),
     )
 
 
@@ -68,10 +67,12 @@ class _Middleware:
     """Sees every request of the session and its answer.
 
     Args:
+        transport: See `session`.
         listed: See `session`.
     """
 
-    def __init__(self, listed: Callable[[list[Object], str], None]) -> None:
+    def __init__(self, transport: kubernetes.ApiClient, listed: Callable[[list[Object], str], None]) -> None:
+        self._transport = transport
         self._listed = listed
         self._version = ""
         self._since = 0.0
@@ -84,24 +85,55 @@ class _Middleware:
             ServerDisconnectedError: The answer broke off, is a page of a proxy, or lacks jobs; kopf tries again after
                 this error.
         """
+        await self._transport.update_params_for_auth(
+            request.headers, [], ["BearerToken"], str(request.url), request.method, None
+        )
         if "watch" in request.url.query:
             await self._watches.next()
             if self._is_unheard(request.url.query.get("resourceVersion", "")):
                 request.url = request.url.update_query(resourceVersion=_EXPIRED)
             return await send(request)
-        response = await send(request)
         try:
+            if request.url.name == PLURAL:
+                return await self._list(request, send)
+            response = await send(request)
             await response.read()
-            await self._look(request.url.path, response)
+            await self._discovered(request.url.path, response)
         except (aiohttp.ClientPayloadError, ValueError, LookupError, TypeError) as error:
             raise aiohttp.ServerDisconnectedError(f"the answer broke off, or is another's: {error!r}") from error
         return response
 
-    async def _look(self, path: str, response: aiohttp.ClientResponse) -> None:
-        """Shows a list of jobs, and checks that discovery knows jobs.
+    async def _list(self, request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+        """Asks for all jobs, page by page, and shows them; returns the last page, or a refusal.
 
         Raises:
-            LookupError: The answer lacks what it has to have.
+            LookupError: An answer lacks what it has to have, or the list has become too old for its next page.
+        """
+        jobs = list[Object]()
+        page: dict[str, str | int] = {"limit": _PAGE}
+        while True:
+            request.url = request.url.update_query(page)
+            response = await send(request)
+            await response.read()
+            if "continue" in page and response.status == HTTPStatus.GONE:
+                raise LookupError("the list has become too old for its next page")
+            if not response.ok:
+                return response
+            found = await response.json(content_type=None)
+            jobs += (trimmed(Resource.QUANTUM_TRAINING_JOBS, job) for job in found["items"])
+            meta = found["metadata"]
+            if not meta.get("continue"):
+                break
+            page["continue"] = meta["continue"]
+        self._heard(meta["resourceVersion"])
+        self._listed(jobs, meta["resourceVersion"])
+        return response
+
+    async def _discovered(self, path: str, response: aiohttp.ClientResponse) -> None:
+        """Checks that discovery knows jobs.
+
+        Raises:
+            LookupError: It does not.
         """
         if path == _RESOURCES and response.status == HTTPStatus.NOT_FOUND:
             raise LookupError(f"there is no {GROUP}/{VERSION} yet")
@@ -112,10 +144,6 @@ class _Middleware:
             raise LookupError(f"there is no {GROUP} yet")
         if path == _RESOURCES and PLURAL not in [each["name"] for each in found["resources"]]:
             raise LookupError(f"there are no {PLURAL} yet")
-        if path.endswith(f"/{PLURAL}"):
-            version = found["metadata"]["resourceVersion"]
-            self._heard(version)
-            self._listed(found["items"], version)
 
     def _is_unheard(self, version: str) -> bool:
         """Whether watches have begun at this version for so long that one should have heard something."""

@@ -7,18 +7,17 @@ cache takes each list of kopf's as a whole, from the session in which kopf asks 
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import kopf
+from kubernetes.aio import client as kubernetes
 
 from qtj_operator.api.names import GROUP, MANAGED_BY, PLURAL, VERSION
-from qtj_operator.cluster.connect import environment_proxy
 from qtj_operator.cluster.session import session
 from qtj_operator.cluster.turns import Turns
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.feed import Feed
-from qtj_operator.controller.trim import trimmed
 
 __all__ = ["watch"]
 
@@ -30,7 +29,7 @@ _SILENCE_SECONDS = 150.0
 """After so long without an event a watch is asked for again; `session.py` then sees to a list."""
 
 _ANSWER_SECONDS = 60.0
-"""How long a list of all jobs may take, which kopf asks for in one page."""
+"""How long a list of all jobs may take, in all its pages."""
 
 _CONNECT_SECONDS = 15.0
 
@@ -67,10 +66,11 @@ class _NoDifferences(kopf.DiffBaseStorage):
         """Stores nothing: the object is the user's."""
 
 
-async def watch(feed: Feed, namespace: str | None) -> None:
+async def watch(transport: kubernetes.ApiClient, feed: Feed, namespace: str | None) -> None:
     """Watches jobs until cancelled.
 
     Args:
+        transport: Says where the API server is, and with which credentials.
         feed: Takes all jobs there are, and each change.
         namespace: The only namespace to watch; None for all.
 
@@ -78,7 +78,7 @@ async def watch(feed: Feed, namespace: str | None) -> None:
         Exception: A watch ended with an error that kopf does not recover from; the process is to be restarted.
     """
     registry = kopf.OperatorRegistry()
-    _handlers(registry, feed)
+    _handlers(registry, transport, feed)
     await kopf.operator(
         registry=registry,
         settings=_settings(),
@@ -90,39 +90,25 @@ async def watch(feed: Feed, namespace: str | None) -> None:
     )
 
 
-def _handlers(registry: kopf.OperatorRegistry, feed: Feed) -> None:
+def _handlers(registry: kopf.OperatorRegistry, transport: kubernetes.ApiClient, feed: Feed) -> None:
     async def job(*, event: kopf.RawEvent, **_: Any) -> None:  # noqa: ANN401
         if event["type"] is not None:  # what is listed is there already
             feed.changed(_JOBS, event["type"], dict(event["object"]))
 
     def listed(jobs: list[Object], version: str) -> None:
-        feed.listed(_JOBS, [trimmed(_JOBS, each) for each in jobs], version)
+        feed.listed(_JOBS, jobs, version)
 
     kopf.on.event(GROUP, VERSION, PLURAL, registry=registry)(job)
     logins = Turns(_BETWEEN_LOGINS_SECONDS)
 
     @kopf.on.login(registry=registry)
-    async def login(**kwargs: Any) -> Any:  # noqa: ANN401
+    async def login(**_: Any) -> kopf.AiohttpSession:  # noqa: ANN401
         if await logins.next():
             log.warning("the API server does not accept the operator's credentials, which are read again")
-        info = kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
-        return info and _credentials(info, listed)
-
-
-def _credentials(info: kopf.ConnectionInfo, listed: Callable[[list[Object], str], None]) -> kopf.AiohttpSession:
-    """Returns kopf's own credentials with a session of ours, which kopf closes."""
-    return kopf.AiohttpSession(
-        server=info.server,
-        default_namespace=info.default_namespace,
-        priority=info.priority,
-        expiration=info.expiration,
-        aiohttp_session=session(
-            info.as_http_headers(),
-            listed,
-            ssl=info.as_ssl_context(),
-            proxy=info.proxy_url or environment_proxy(info.server),
-        ),
-    )
+        return kopf.AiohttpSession(
+            server=transport.configuration.host,
+            aiohttp_session=session(transport, listed),  # which kopf closes
+        )
 
 
 def _settings() -> kopf.OperatorSettings:

@@ -64,4 +64,4 @@ async def seconds_without_renewal(lock: Any) -> float:
 
 @pytest.mark.parametrize("answers_late", [False, True])
 def test_work_ends_before_another_may_take_the_lease_however_long_requests_take(*, answers_late: bool) -> None:
-    assert 10 <= run(seconds_without_renewal(Hanging(answers_late=answers_late))) <= LEASE_SECONDS - 3
+    assert 10 <= run(seconds_without_renewal(Hanging(answers_late=answers_late))) < LEASE_SECONDS

@@ -21,12 +21,12 @@ from qtj_operator.controller.client import ApiError
 __all__ = ["lead"]
 
 _LEASE_SECONDS = 15
-_RENEW_SECONDS = 10
+_RENEW_SECONDS = 13
 _RETRY_SECONDS = 2
 
-_WORK_SECONDS = 12.0
+_WORK_SECONDS = 14.0
 """From the beginning of the last renewal to the end of the work, at the latest. The library looks only between two
-tries, which may hang, and by a clock that can be set."""
+tries, which may hang, and by a clock that can be set. Others count from when the renewal was stored, which is later."""
 
 log = logging.getLogger(__name__)
 

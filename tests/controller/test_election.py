@@ -4,7 +4,6 @@ import asyncio
 from typing import Any
 
 import pytest
-from kubernetes.aio.leaderelection.electionconfig import Config
 from kubernetes.aio.leaderelection.leaderelectionrecord import LeaderElectionRecord
 
 from qtj_operator.cluster.leader import _Election
@@ -53,8 +52,7 @@ async def seconds_without_renewal(lock: Any) -> float:
     async def nothing() -> None:
         """The work, which waits for its end."""
 
-    terms = Config(lock, LEASE_SECONDS, 10, 2, nothing, nothing)
-    election = _Election(lock, terms, lambda _: None, deposed.set)
+    election = _Election(lock, nothing, lambda _: None, deposed.set)
     candidate = asyncio.create_task(election.run())
     await deposed.wait()
     candidate.cancel()

@@ -12,6 +12,7 @@ from qtj_operator.cluster.connect import transport
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.metrics import Metrics
 from tests.controller.apiserver import free_port
+from tests.controller.served import served
 
 MANY = 256
 """Writes at once: those of 16 passes."""
@@ -39,13 +40,9 @@ class Holding:
 
 @pytest.fixture
 async def server() -> AsyncIterator[Holding]:
-    there, app = Holding(), web.Application()
-    app.router.add_post("/{path:.*}", there.handle)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", int(there.url.rpartition(":")[2])).start()
-    yield there
-    await runner.cleanup()
+    there = Holding()
+    async with served(there.handle, int(there.url.rpartition(":")[2])):
+        yield there
 
 
 def a_pod(number: int) -> Object:

@@ -19,6 +19,7 @@ from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.metrics import Metrics
 from tests.controller.api_objects import connected, service
 from tests.controller.apiserver import ApiServer, free_port
+from tests.controller.served import served
 
 SERVICES = Resource.SERVICES
 LABELS = {LABEL_JOB: "qcnn"}
@@ -98,7 +99,7 @@ def _selector(seen: Watching, namespace: str) -> object:
 async def test_a_list_of_several_pages_is_known_as_a_whole(
     client: ApiClient, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qtj_operator.cluster.api._PAGE", 2)
+    monkeypatch.setattr("qtj_operator.cluster.api.PAGE", 2)
     for name in ("a", "b", "c", "d", "e"):
         await create(client, namespace, name)
 
@@ -197,14 +198,10 @@ def a_service(name: str, version: int) -> dict[str, Any]:
 
 @pytest.fixture
 async def front() -> AsyncIterator[Front]:
-    there, app = Front(), web.Application()
-    app.router.add_get("/{path:.*}", there.handle)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", there.port).start()
-    yield there
-    there.events.put_nowait(None)
-    await runner.cleanup()
+    there = Front()
+    async with served(there.handle, there.port):
+        yield there
+        there.events.put_nowait(None)
 
 
 @pytest.fixture

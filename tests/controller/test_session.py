@@ -13,6 +13,7 @@ from qtj_operator.cluster.connect import transport
 from qtj_operator.cluster.session import session
 from qtj_operator.controller.client import Object
 from tests.controller.apiserver import free_port
+from tests.controller.served import served
 
 JOBS = "/apis/quantumtraining.dev/v1alpha1/quantumtrainingjobs"
 OF_A_NAMESPACE = "/apis/quantumtraining.dev/v1alpha1/namespaces/lab/quantumtrainingjobs"
@@ -51,13 +52,9 @@ class Server:
 
 @pytest.fixture
 async def server() -> AsyncIterator[Server]:
-    there, app = Server(), web.Application()
-    app.router.add_get("/{path:.*}", there.handle)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", int(there.url.rpartition(":")[2])).start()
-    yield there
-    await runner.cleanup()
+    there = Server()
+    async with served(there.handle, int(there.url.rpartition(":")[2])):
+        yield there
 
 
 async def listed(server: Server, path: str) -> list[tuple[list[Object], str]]:

@@ -14,6 +14,7 @@ from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.feed import Feed
 from tests.controller.apiserver import free_port
+from tests.controller.served import served
 from tests.controller.test_reflector import soon
 
 GROUP, PLURAL = "quantumtraining.dev", "quantumtrainingjobs"
@@ -68,13 +69,9 @@ class Server:
 
 @pytest.fixture
 async def server() -> AsyncIterator[Server]:
-    there, app = Server(), web.Application()
-    app.router.add_get("/{path:.*}", there.handle)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", int(there.url.rpartition(":")[2])).start()
-    yield there
-    await runner.cleanup()
+    there = Server()
+    async with served(there.handle, int(there.url.rpartition(":")[2])):
+        yield there
 
 
 @asynccontextmanager

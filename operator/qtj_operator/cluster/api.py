@@ -19,10 +19,10 @@ from qtj_operator.cluster.clock import ServerClock
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.metrics import Metrics
 
-__all__ = ["ApiClient"]
+__all__ = ["PAGE", "ApiClient"]
 
 _TIMEOUT_SECONDS = 15
-_PAGE = 100
+PAGE = 100
 """Objects in one answer to a list: to parse 500 pods takes 30 ms, in which nothing else happens."""
 _SILENCE_SECONDS = 155
 """After so long without a line a watch is dead: kube-apiserver sends a bookmark every two minutes at most."""
@@ -97,7 +97,7 @@ class ApiClient:
         Raises:
             ApiError: The server refused; with code 410, because the list has become too old for its next page.
         """
-        query = {"limit": str(_PAGE), "labelSelector": selector}
+        query = {"limit": str(PAGE), "labelSelector": selector}
         while True:
             page = await self._request("GET", resource, namespace, query=query)
             try:

@@ -8,7 +8,8 @@ import logging
 import signal
 import socket
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
 
 from kubernetes.aio import client as kubernetes
 from kubernetes.aio.leaderelection.electionconfig import Config
@@ -67,14 +68,10 @@ async def lead(
         deposed.set()
         _settle(outcome, ApiError(0, "LeaseLost", "the lease could not be renewed in time, so another operator leads"))
 
-    async def lost() -> None:
-        depose()
-
     # Until it works, and kopf listens for signals, there is nothing to stop.
     loop.add_signal_handler(signal.SIGTERM, _settle, outcome, None)
     lock = Lease(MANAGED_BY, namespace, f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}", transport)
-    terms = Config(lock, _LEASE_SECONDS, _RENEW_SECONDS, _RETRY_SECONDS, working, lost)
-    election = _Election(lock, terms, waits, depose)
+    election = _Election(lock, working, waits, depose)
     candidate = asyncio.create_task(election.run())
     try:
         await asyncio.wait([candidate, outcome], return_when=asyncio.FIRST_COMPLETED)
@@ -91,13 +88,19 @@ class _Election(LeaderElection):
 
     Args:
         lock: The Lease.
-        terms: How long it lasts, and what to do once it is ours and once it is lost.
+        working: What to do once it is ours.
         waits: See `lead`.
-        depose: Called when the last renewal was so long ago that another may soon take the Lease.
+        depose: Called once it is lost, or when the last renewal was so long ago that another may soon take it.
     """
 
-    def __init__(self, lock: Lease, terms: Config, waits: Callable[[bool], None], depose: Callable[[], None]) -> None:
-        super().__init__(terms)
+    def __init__(
+        self,
+        lock: Lease,
+        working: Callable[[], Coroutine[Any, Any, None]],
+        waits: Callable[[bool], None],
+        depose: Callable[[], None],
+    ) -> None:
+        super().__init__(Config(lock, _LEASE_SECONDS, _RENEW_SECONDS, _RETRY_SECONDS, working, self._lost))
         self._depose = depose
         self._deadline: asyncio.TimerHandle | None = None
         self._lock = lock
@@ -116,6 +119,9 @@ class _Election(LeaderElection):
         self._log_leader()
         self._waits(trouble is None or not trouble.lasting)
         return won
+
+    async def _lost(self) -> None:
+        self._depose()
 
     def _work_until(self, deadline: float) -> None:
         if self._deadline:

@@ -25,6 +25,7 @@ from kubernetes.aio import client as kubernetes
 
 from qtj_operator.api.names import GROUP, PLURAL, VERSION
 from qtj_operator.cluster.agent import USER_AGENT
+from qtj_operator.cluster.api import PAGE
 from qtj_operator.cluster.turns import Turns
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.trim import trimmed
@@ -39,9 +40,6 @@ _EXPIRED = "1"
 
 _RESOURCES = f"/apis/{GROUP}/{VERSION}"
 """Where the API server says which resources there are."""
-
-_PAGE = 100
-"""Jobs in one answer."""
 
 _BETWEEN_WATCHES_SECONDS = 1.0
 """From the beginning of a watch to that of the next: a proxy, or a server that stops, may end each at once."""
@@ -110,7 +108,7 @@ class _Middleware:
             LookupError: An answer lacks what it has to have, or the list has become too old for its next page.
         """
         jobs = list[Object]()
-        page: dict[str, str | int] = {"limit": _PAGE}
+        page: dict[str, str | int] = {"limit": PAGE}
         while True:
             request.url = request.url.update_query(page)
             response = await send(request)

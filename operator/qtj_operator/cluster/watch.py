@@ -8,6 +8,7 @@ cache takes each list of kopf's as a whole, from the session in which kopf asks 
 
 import logging
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import kopf
@@ -16,7 +17,7 @@ from kubernetes.aio import client as kubernetes
 from qtj_operator.api.names import GROUP, MANAGED_BY, PLURAL, VERSION
 from qtj_operator.cluster.session import session
 from qtj_operator.cluster.turns import Turns
-from qtj_operator.controller.client import Object, Resource
+from qtj_operator.controller.client import Resource
 from qtj_operator.controller.feed import Feed
 
 __all__ = ["watch"]
@@ -95,9 +96,6 @@ def _handlers(registry: kopf.OperatorRegistry, transport: kubernetes.ApiClient, 
         if event["type"] is not None:  # what is listed is there already
             feed.changed(_JOBS, event["type"], dict(event["object"]))
 
-    def listed(jobs: list[Object], version: str) -> None:
-        feed.listed(_JOBS, jobs, version)
-
     kopf.on.event(GROUP, VERSION, PLURAL, registry=registry)(job)
     logins = Turns(_BETWEEN_LOGINS_SECONDS)
 
@@ -107,7 +105,7 @@ def _handlers(registry: kopf.OperatorRegistry, transport: kubernetes.ApiClient, 
             log.warning("the API server does not accept the operator's credentials, which are read again")
         return kopf.AiohttpSession(
             server=transport.configuration.host,
-            aiohttp_session=session(transport, listed),  # which kopf closes
+            aiohttp_session=session(transport, partial(feed.listed, _JOBS)),  # which kopf closes
         )
 
 

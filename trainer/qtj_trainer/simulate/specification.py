@@ -69,7 +69,7 @@ def specified(
 
     Raises:
         TypeError: If an argument has the wrong type.
-        ValueError: If the circuit is not unitary or has more than qubits, a readout is not Hermitian, or a symbol is
+        ValueError: If the circuit is not unitary or has a qudit, a readout is not Hermitian, or a symbol is
             missing or listed twice.
     """
     made = Specification(

@@ -60,7 +60,7 @@ def served(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         job["spec"]["template"]["spec"]["containers"][0]["args"][2] = f"--epochs={EPOCHS}"
         laptop.write(job)
         running = laptop.start("run", "job.yaml")
-        eventually(lambda: laptop.epoch("qcnn") >= 2, seconds=300)
+        eventually(lambda: laptop.trains("qcnn", epoch=2), seconds=300)
         address = cleanup.enter_context(_tensorboard(program, laptop.artifacts("qcnn") / "logs", 1))
         _capture(laptop, address)
         ended = running.end(seconds=600)

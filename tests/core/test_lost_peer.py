@@ -29,7 +29,7 @@ def test_a_peer_on_a_node_that_is_missed_explains_it_and_does_not_count() -> Non
 
     assert (decision.status.attempt, decision.status.restarts, decision.status.disruptions) == (2, 0, 1)
     lost = [(failure.pod, failure.reason) for failure in decision.status.failures or ()]
-    assert lost == [("qcnn-worker-0", "Error"), ("qcnn-worker-1", "Disrupted")]
+    assert lost == [("qcnn-worker-1", "Disrupted"), ("qcnn-worker-0", "Error")]
 
 
 def test_a_peer_whose_own_node_calls_it_unready_explains_nothing() -> None:
@@ -67,6 +67,15 @@ def test_a_peer_that_turns_out_to_have_crashed_counts_at_once() -> None:
     decision = job_that_lost_a_peer(ready=True).recorded().with_pod("worker-1", exit_code=137).decide(later(seconds=2))
 
     assert decision.status.reason == "BackoffLimitExceeded"
+
+
+def test_the_peer_that_crashed_is_named_and_not_the_one_that_lost_it() -> None:
+    world = job_that_lost_a_peer(ready=True).recorded().with_pod("worker-1", exit_code=137)
+
+    decision = world.decide(later(seconds=2))
+
+    assert [failure.exit_code for failure in decision.status.failures or ()] == [137, 75]
+    assert decision.events[0].message.startswith("qcnn-worker-1 ended (exit code 137)")
 
 
 def test_a_worker_whose_peer_keeps_running_counts_in_the_end() -> None:

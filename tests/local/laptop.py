@@ -156,6 +156,10 @@ class Laptop:
         names = [path.name for path in self.artifacts(job).glob("checkpoints/*/*")]
         return max((int(name.partition("-")[0]) for name in names if name[0].isdigit()), default=0)
 
+    def trains(self, job: str = "toy", epoch: int = 1) -> bool:
+        """Whether an epoch has ended, and the record says that the job runs: it may be written later than that."""
+        return self.epoch(job) >= epoch and self.record(job)["status"].get("phase") != "Pending"
+
     def _clean_up(self) -> None:
         for pid in self.processes():
             os.kill(pid, signal.SIGKILL)

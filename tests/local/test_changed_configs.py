@@ -25,7 +25,7 @@ def interrupted(laptop: Laptop, kind: str, epochs: int) -> Manifest:
     job = configured(kind, epochs)
     laptop.write(job, config(kind, "0.1"), config(kind, "1", name="other"))
     running = laptop.start("run", "job.yaml")
-    eventually(lambda: laptop.epoch() >= 1)
+    eventually(laptop.trains)
     running.interrupt()
     assert running.end().code == 130
     return job

@@ -45,7 +45,7 @@ class Terminal:
 def test_a_closed_terminal_suspends_the_job_with_its_checkpoint(laptop: Laptop, hangs_up: bool) -> None:  # noqa: FBT001
     laptop.write(toy_job(ENDLESS))
     terminal = Terminal(laptop, ["run", "job.yaml"], hangs_up=hangs_up)
-    eventually(lambda: laptop.epoch() >= 1)
+    eventually(laptop.trains)
 
     terminal.close()
 
@@ -62,7 +62,7 @@ def test_a_run_that_is_to_ignore_hangups_goes_on_without_its_terminal(laptop: La
         terminal = Terminal(laptop, ["run", "job.yaml"], hangs_up=False)
     finally:
         signal.signal(signal.SIGHUP, before)
-    eventually(lambda: laptop.epoch() >= 1)
+    eventually(laptop.trains)
 
     terminal.close()
 
@@ -101,6 +101,7 @@ def test_what_is_wrong_with_a_job_is_told_before_it_is_detached(laptop: Laptop) 
 def test_who_is_attached_leaves_without_ending_the_run(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS))
     laptop.qtj("run", "-d", "job.yaml")
+    eventually(laptop.trains)
     attached = laptop.start("attach", "toy")
     assert attached.process.stdout
     first = attached.process.stdout.readline()
@@ -119,7 +120,7 @@ def test_who_is_attached_leaves_without_ending_the_run(laptop: Laptop) -> None:
 def test_a_run_is_stopped_from_elsewhere_and_goes_on_later(laptop: Laptop, flags: list[str]) -> None:
     laptop.write(toy_job(ENDLESS, *flags))
     laptop.qtj("run", "-d", "job.yaml")
-    eventually(lambda: laptop.epoch() >= 1)
+    eventually(laptop.trains)
 
     stopped = laptop.qtj("stop", "toy", *(["--now"] if flags else []))
     again = laptop.qtj("stop", "toy")
@@ -137,7 +138,8 @@ def test_a_run_is_stopped_from_elsewhere_and_goes_on_later(laptop: Laptop, flags
 def test_one_of_two_jobs_is_stopped_and_the_other_goes_on(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS, name="first"), toy_job(40, name="second"))
     laptop.qtj("run", "-d", "job.yaml")
-    eventually(lambda: laptop.epoch("first") >= 1)
+    assert laptop.record("second")["metadata"]["name"] == "second", "recorded before the command returns"
+    eventually(lambda: laptop.trains("first"))
 
     stopped = laptop.qtj("stop", "first")
     attached = laptop.qtj("attach", "second")
@@ -149,7 +151,7 @@ def test_one_of_two_jobs_is_stopped_and_the_other_goes_on(laptop: Laptop) -> Non
 def test_attach_tells_the_same_stages_as_the_run(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=30, workers=1))
     running = laptop.start("run", "job.yaml")
-    eventually(lambda: laptop.epoch() >= 1)
+    eventually(laptop.trains)
 
     attached = laptop.qtj("attach", "toy").output
     own = running.end().output

@@ -18,7 +18,7 @@ def training(laptop: Laptop) -> Iterator[Laptop]:
     """A machine on which a job trains."""
     laptop.write(toy_job(ENDLESS))
     running = laptop.start("run", "job.yaml")
-    eventually(lambda: laptop.epoch() >= 2)
+    eventually(lambda: laptop.trains(epoch=2))
     yield laptop
     running.interrupt()
     running.end()

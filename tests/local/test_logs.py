@@ -37,7 +37,7 @@ def test_a_damaged_record_takes_no_logs_away(laptop: Laptop, named: list[str]) -
 def test_logs_can_be_followed_to_the_end_of_the_job(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=20))
     running = laptop.start("run", "job.yaml")
-    eventually(lambda: laptop.epoch() >= 1)
+    eventually(laptop.trains)
 
     followed = laptop.qtj("logs", "toy", "-f")
     running.end()
@@ -50,7 +50,7 @@ def test_logs_can_be_followed_to_the_end_of_the_job(laptop: Laptop) -> None:
 def test_following_the_logs_of_a_killed_run_ends_with_it(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=100_000))
     running = laptop.start("run", "job.yaml")
-    eventually(lambda: laptop.epoch() >= 1)
+    eventually(laptop.trains)
     following = laptop.start("logs", "-f")
 
     running.kill()

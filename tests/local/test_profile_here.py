@@ -19,7 +19,7 @@ def test_all_workers_of_a_training_are_profiled_at_the_same_steps(laptop: Laptop
 
     laptop.write(example("--epochs=100000", workers=2, inference=False))
     running = laptop.start("run", "job.yaml", "-o", "json")
-    eventually(lambda: running.process.poll() is not None or laptop.epoch("qcnn") >= 2, seconds=500)
+    eventually(lambda: running.process.poll() is not None or laptop.trains("qcnn", epoch=2), seconds=500)
 
     taken = laptop.qtj("profile", "qcnn", "--steps", "3", "-o", "json")
     by_file = laptop.qtj("profile", "job.yaml", "--duration", "100ms")
@@ -43,7 +43,7 @@ def test_all_workers_of_a_training_are_profiled_at_the_same_steps(laptop: Laptop
 def test_a_program_that_takes_no_profiles_is_named_and_continues(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=100_000))
     running = laptop.start("run", "job.yaml", "-o", "json")
-    eventually(lambda: laptop.epoch() >= 2)
+    eventually(lambda: laptop.trains(epoch=2))
 
     ended = laptop.qtj("profile", "toy")
     epoch = laptop.epoch()
@@ -104,7 +104,7 @@ def test_steps_are_a_whole_number_within_limits(laptop: Laptop) -> None:
 def test_a_worker_that_is_killed_while_it_is_profiled_ends_the_profile_and_not_the_job(laptop: Laptop) -> None:
     laptop.write(example("--epochs=100000", workers=2, inference=False))
     running = laptop.start("run", "job.yaml", "-o", "json")
-    eventually(lambda: running.process.poll() is not None or laptop.epoch("qcnn") >= 2, seconds=500)
+    eventually(lambda: running.process.poll() is not None or laptop.trains("qcnn", epoch=2), seconds=500)
 
     taking = laptop.start("profile", "qcnn", "--duration", "60s")
     eventually(lambda: taking.process.poll() is not None or laptop.record("qcnn")["status"].get("profiles"))

@@ -57,7 +57,7 @@ def test_a_run_that_is_not_named_is_the_one_that_wrote_last(laptop: Laptop) -> N
 def test_a_third_interrupt_ends_the_run_at_once_and_nothing_is_left(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS, "--deaf"))
     running = laptop.start("run", "job.yaml")
-    eventually(lambda: laptop.epoch() >= 1)
+    eventually(laptop.trains)
     supervisor = int(Path(f"/proc/{laptop.worker(0)}/stat").read_text().rpartition(")")[2].split()[1])
     os.kill(supervisor, signal.SIGSTOP)  # nobody can kill its program while it stands still
 
@@ -78,7 +78,7 @@ def test_a_third_interrupt_ends_the_run_at_once_and_nothing_is_left(laptop: Lapt
 def test_a_run_that_is_under_way_is_refused(laptop: Laptop, flags: tuple[str, ...]) -> None:
     laptop.write(toy_job(ENDLESS, workers=1))
     running = laptop.start("run", "job.yaml")
-    eventually(lambda: laptop.epoch() >= 1)
+    eventually(laptop.trains)
 
     refused = laptop.qtj("run", "job.yaml", *flags, "--dry-run")
     beside = laptop.qtj("run", "job.yaml", "--fresh", "--dry-run")

@@ -52,7 +52,7 @@ def test_an_epoch_and_a_loss_are_enough_for_a_view_and_a_curve(laptop: Laptop) -
 def test_a_job_under_way_has_a_report(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=1000))
     running = laptop.start("run", "job.yaml")
-    eventually(lambda: progress_history(laptop.artifacts()).epochs)
+    eventually(lambda: progress_history(laptop.artifacts()).epochs and laptop.record()["status"].get("progress"))
 
     report = laptop.qtj("report", "toy")
     running.interrupt()

@@ -58,7 +58,7 @@ def test_without_a_terminal_the_view_is_plain_lines(laptop: Laptop) -> None:
 def test_a_killed_worker_restarts_the_gang_which_goes_on_from_its_checkpoint(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=30))
     running = laptop.start("run", "job.yaml", "-o", "json")
-    eventually(lambda: laptop.epoch() >= 2)
+    eventually(lambda: laptop.trains(epoch=2))
 
     os.kill(laptop.worker(1), signal.SIGKILL)
     ended = running.end()
@@ -105,7 +105,7 @@ def test_two_runs_at_once_do_not_meet(laptop: Laptop) -> None:
 def test_a_second_interrupt_kills_programs_that_do_not_listen(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS, "--deaf"))
     running = laptop.start("run", "job.yaml", "-o", "json")
-    eventually(lambda: laptop.epoch() >= 1)
+    eventually(laptop.trains)
 
     running.interrupt()
     eventually(lambda: laptop.record()["spec"].get("suspend"))
@@ -120,7 +120,7 @@ def test_a_program_that_ignores_sigterm_is_killed_after_its_grace_period(laptop:
     job["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 1
     laptop.write(job)
     running = laptop.start("run", "job.yaml", "-o", "json")
-    eventually(lambda: laptop.epoch() >= 1)
+    eventually(laptop.trains)
 
     running.interrupt()
     ended = running.end(seconds=25)
@@ -132,7 +132,7 @@ def test_a_program_that_ignores_sigterm_is_killed_after_its_grace_period(laptop:
 def test_nothing_outlives_a_run_that_was_killed_and_the_job_can_be_resumed(laptop: Laptop) -> None:
     laptop.write(toy_job(30, "--grandchild"))
     running = laptop.start("run", "job.yaml")
-    eventually(lambda: laptop.epoch() >= 2)
+    eventually(lambda: laptop.trains(epoch=2))
 
     running.kill()
     running.end()
@@ -188,7 +188,7 @@ def test_a_folder_needs_no_volume_on_one_machine(laptop: Laptop) -> None:
 def test_a_full_disk_costs_the_log_and_not_the_training(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=30))
     running = laptop.start("run", "job.yaml")
-    eventually(lambda: laptop.epoch() >= 1)
+    eventually(laptop.trains)
     running.interrupt()
     running.end()
     (laptop.artifacts() / "logs/toy-worker-1.2.log").symlink_to("/dev/full")
@@ -204,7 +204,7 @@ def test_what_a_run_does_another_way_is_said_first(laptop: Laptop) -> None:
     job["spec"]["template"]["spec"]["initContainers"] = [{"name": "fetch", "image": "fetch:1"}]
     laptop.write(job, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
     running = laptop.start("run", "job.yaml")
-    eventually(lambda: laptop.epoch() >= 1)
+    eventually(laptop.trains)
     running.interrupt()
     said = running.end().output
 

@@ -104,7 +104,7 @@ def test_a_job_whose_time_to_live_is_over_does_not_hang(laptop: Laptop) -> None:
 def test_an_interrupted_run_does_not_go_on_in_another_bucket(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS))
     running = laptop.start("run", "job.yaml")
-    eventually(lambda: laptop.epoch() >= 1)
+    eventually(laptop.trains)
     running.interrupt()
     running.end()
 
@@ -118,7 +118,7 @@ def test_an_interrupted_run_does_not_go_on_in_another_bucket(laptop: Laptop) -> 
 def test_a_run_that_another_command_has_completed_meanwhile_is_not_put_back(here: Laptop) -> None:
     here.write(toy_job(epochs=30))
     running = here.start("run", "job.yaml")
-    eventually(lambda: here.epoch() >= 1)
+    eventually(here.trains)
     running.interrupt()
     running.end()
     (plan,) = plan_runs(read_file(Path("job.yaml")).jobs, None, resume=False, fresh=False)
@@ -266,7 +266,7 @@ def test_an_address_that_is_none_is_a_sentence(laptop: Laptop, artifacts: str) -
 def test_a_run_that_was_killed_is_told_as_interrupted_everywhere(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS))
     running = laptop.start("run", "job.yaml")
-    eventually(lambda: laptop.epoch() >= 1 and laptop.record()["status"].get("progress"))
+    eventually(lambda: laptop.trains() and laptop.record()["status"].get("progress"))
     running.kill()
     running.end()
 

@@ -175,7 +175,7 @@ def detach(folders: Sequence[Folder]) -> bool:
         folders: The folders of the run. The first gets the output of that process: `run.log`.
 
     Returns:
-        Whether this is that process. The other one returns once the run has started.
+        Whether this is that process. The other one returns once the run has recorded every job.
 
     Raises:
         InputError: It has not started; the message is its output.
@@ -187,12 +187,14 @@ def detach(folders: Sequence[Folder]) -> bool:
         output = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o644)
     except OSError as problem:
         raise InputError(f"cannot write to {path} ({problem.strerror}): make room, or move it away") from None
-    offset, before = os.fstat(output).st_size, folders[0].version
+    offset, waiting = os.fstat(output).st_size, [(folder, folder.version) for folder in folders]
     child = os.fork()
     if child:
-        while folders[0].version == before:
+        while waiting:
             time.sleep(_PERIOD_SECONDS)
-            if os.waitpid(child, os.WNOHANG)[0] and folders[0].version == before:
+            has_ended = os.waitpid(child, os.WNOHANG)[0]
+            waiting = [(folder, before) for folder, before in waiting if folder.version == before]
+            if waiting and has_ended:
                 raise InputError(_mistakes(os.pread(output, _MOST_OUTPUT_BYTES, offset)))
         return False
     os.setsid()

@@ -49,6 +49,7 @@ def lost_replica(seen: Observed, now: datetime) -> Move | Wait | None:
     """
     unreachable = _unreachable(seen)
     lost = [pod for pod in seen.gang if pod.failed or _is_taken_away(seen, pod) or pod.name in unreachable]
+    lost.sort(key=_lost_a_peer)  # the cause is named first
     gone = _gone(seen)
     if not (lost or gone):
         return None

@@ -175,3 +175,10 @@ def test_a_job_comes_through_stdin(folder: Path) -> None:
 
     assert wrong.returncode == 2
     assert wrong.stderr == "qtj: <stdin>:8: spec.circuit.qubits: 1 is too small: this has to be at least 4\n"
+
+
+def test_a_pipe_from_a_command_that_failed_is_said_to_be_empty(folder: Path) -> None:
+    empty = subprocess.run([*QTJ, "validate", "-"], input="", capture_output=True, text=True, check=False, cwd=folder)
+
+    assert empty.returncode == 2
+    assert empty.stderr == "qtj: <stdin>: there is nothing: see whether the command before the pipe has failed\n"

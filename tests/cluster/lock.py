@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sys
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .shell import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
     from typing import IO
 
 
@@ -30,8 +31,11 @@ def _take(lock: IO[str], path: Path) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        say(f"another command uses this cluster ({path}): waiting for it")
+        say(f"another command uses this cluster, and this one waits for it: {path.read_text() or path}")
         fcntl.flock(lock, fcntl.LOCK_EX)
+    lock.truncate(0)
+    lock.write(f"{' '.join(sys.argv)} (pid {os.getpid()}, in {Path.cwd()})")
+    lock.flush()
 
 
 def _is(lock: IO[str], path: Path) -> bool:

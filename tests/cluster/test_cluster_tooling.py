@@ -102,6 +102,25 @@ def test_a_lock_is_held_by_one_at_a_time_also_when_its_file_is_removed(tmp_path:
     assert seen == [1] * 6
 
 
+def test_who_waits_for_a_lock_is_told_who_has_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, said = tmp_path / "lock", ""
+
+    def wait() -> None:
+        with lock.held(path):
+            pass
+
+    with ThreadPoolExecutor() as pool:
+        with lock.held(path):
+            waiting = pool.submit(wait)
+            while not said.endswith("\n"):
+                assert not waiting.done()
+                said += capsys.readouterr().err
+        waiting.result()
+
+    assert "this one waits for it" in said
+    assert f"(pid {os.getpid()}, in {Path.cwd()})" in said
+
+
 def test_image_versions_follow_the_project_and_the_pins() -> None:
     assert images.project_version('[project]\nversion = "0.2.1"\n') == "0.2.1"
     assert images.emulator_version("\tgithub.com/fsouza/fake-gcs-server v1.56.1 // indirect\n") == "1.56.1"

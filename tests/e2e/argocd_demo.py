@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from tests.e2e.argocd import argocd_beside
@@ -14,18 +14,21 @@ _NAMESPACE = "training"
 """Of the Application in deploy/argocd, which has the same name."""
 _LIMIT_SECONDS = 420
 _REFRESH = 10
-"""Argo CD is asked to look into Git at each tenth look at the state: by itself it does so every three minutes."""
-_HEALTHY = ("Synced", "Healthy")
-_SETTLED = {_HEALTHY, ("Synced", "Degraded")}
+"""Argo CD is asked to look into Git at each tenth look at the states: by itself it does so every three minutes."""
+_HEALTHY = "Synced       Healthy"
+_SETTLED = {_HEALTHY, "Synced       Degraded"}
 
-State = tuple[str | None, str | None]
+States = Mapping[str, str]
+"""By the name of an Application: whether it is as in Git, its health, and what went wrong."""
 
 
 def main() -> int:
     """Returns 0 when the Application has become Healthy, else 1. At a terminal it goes on until Ctrl-C."""
     install_operator()
     install_storage(_NAMESPACE)
-    print("starting Argo CD; it is built the first time, which takes some minutes", flush=True)
+    print("starting Argo CD, which is built the first time", flush=True)
+    if not sys.stdin.isatty():
+        print("this is no terminal, so Argo CD ends when the job has ended: in a terminal it goes on until Ctrl-C")
     with argocd_beside(_NAMESPACE) as git:
         folder = ROOT / "deploy/argocd/example"
         git.repository.commit({f"jobs/{path.name}": path.read_text() for path in folder.iterdir()})
@@ -33,37 +36,46 @@ def main() -> int:
         healthy = _follow(git) == _HEALTHY
         if sys.stdin.isatty():
             _stay(git)
+        print("deleting the Applications with their jobs, and Argo CD; this takes up to a minute", file=sys.stderr)
     return 0 if healthy else 1
 
 
-def _follow(git: GitOps) -> State:
+def _follow(git: GitOps) -> str:
     """Prints each state until training has ended; returns the last."""
     begin = time.monotonic()
-    over = (state for state in _states(git) if state in _SETTLED or time.monotonic() - begin > _LIMIT_SECONDS)
-    return next(over)
+    states = (found.get(_NAMESPACE, "") for found in _states(git))
+    return next(each for each in states if each in _SETTLED or time.monotonic() - begin > _LIMIT_SECONDS)
 
 
 def _stay(git: GitOps) -> None:
+    print(f"The repository is {git.repository.url}: this is the `repoURL` of an Application of your own.")
     jobs = git.repository.url.removeprefix("file://")
     print(f"Edit {jobs}/jobs/qcnn.yaml, for example --epochs=30, and `git commit -a` there: Argo CD trains a new job.")
-    print("`kubectl -n training get qtj` shows it. Ctrl-C ends Argo CD, and deletes the repository and the job.")
+    print("`kubectl -n training get qtj` shows it. Ctrl-C ends Argo CD, and deletes the repository and the jobs.")
     with suppress(KeyboardInterrupt):
         for number, _ in enumerate(_states(git)):
             if not number % _REFRESH:
-                git.refresh()
+                git.refresh_all()
 
 
-def _states(git: GitOps) -> Iterator[State]:
-    """Yields the state of the Application twice a second; prints what is new."""
-    begin, last = time.monotonic(), None
+def _states(git: GitOps) -> Iterator[States]:
+    """Yields the state of each Application twice a second; prints what is new."""
+    begin, last = time.monotonic(), dict[str, str]()
     while True:
-        state = git.state()
-        line = " ".join(f"{word or '-':<12}" for word in (*git.jobs()[:1], *state)).rstrip()
-        if line != last:
-            print(f"{time.monotonic() - begin:6.1f} s  {line}", flush=True)
-            last = line
-        yield state
+        states = {name: _line(status) for name, status in git.statuses().items()}
+        for name in sorted(states.keys() | last.keys()):
+            if states.get(name) != last.get(name):
+                print(f"{time.monotonic() - begin:6.1f} s  {name:<12} {states.get(name, 'is deleted')}", flush=True)
+        yield states
+        last = states
         time.sleep(0.5)
+
+
+def _line(status: Mapping[str, Mapping[str, str]]) -> str:
+    words = (status.get("sync", {}).get("status") or "-", status.get("health", {}).get("status") or "-")
+    operation = status.get("operationState", {})
+    problem = operation.get("message", "") if "fail" in operation.get("message", "") else ""
+    return f"{words[0]:<12} {words[1]:<12} {problem}".rstrip()
 
 
 if __name__ == "__main__":

@@ -17,13 +17,16 @@ from tests.gitops.repository import Repository
 from tests.gitops.settings_file import FOLDER
 from tests.jobs import a_container, a_template
 
-__all__ = ["GitOps", "job"]
+__all__ = ["REFRESH_SET", "GitOps", "job"]
 
 _PATIENCE = 120.0
 """Seconds for Argo CD to do something; on an idle machine it is two."""
 
 _REFRESH = "argocd.argoproj.io/refresh"
 """The annotation that asks Argo CD to look; it removes it when it has compared."""
+
+REFRESH_SET = "argocd.argoproj.io/application-set-refresh"
+"""The same for an ApplicationSet."""
 
 Manifest = dict[str, Any]
 
@@ -48,9 +51,11 @@ def job(
     return yaml.safe_dump({**kind, "metadata": metadata, "spec": fields})
 
 
-def _automated() -> Manifest:
+def _policy(options: Sequence[str], *, automated: bool) -> Manifest:
+    """Returns the sync policy of deploy/argocd, in a namespace that exists, with more options."""
     policy: Manifest = yaml.safe_load((FOLDER / "application.yaml").read_text())["spec"]["syncPolicy"]
-    return policy
+    shipped = [each for each in policy["syncOptions"] if each != "CreateNamespace=true"]
+    return {**(policy if automated else {}), "syncOptions": [*shipped, *options]}
 
 
 @dataclass(frozen=True)
@@ -69,23 +74,22 @@ class GitOps:
         metadata = {
             "name": name or self.namespace,
             "namespace": NAMESPACE,
-            "finalizers": ["resources-finalizer.argocd.argoproj.io"],
+            "finalizers": ["resources-finalizer.argocd.argoproj.io/foreground"],
         }
         return {**kind, "metadata": metadata, "spec": self._spec(path, automated, options)}
 
     def shipped(self, file: str) -> Manifest:
-        """Returns an Application of deploy/argocd for this repository and this cluster."""
+        """Returns an Application of deploy/argocd for this repository."""
         application: Manifest = yaml.safe_load((FOLDER / file).read_text())
         application["spec"]["source"]["repoURL"] = self.repository.url
-        application["spec"]["destination"]["server"] = self.server.url
         return application
 
     def _spec(self, path: str, automated: bool, options: Sequence[str]) -> Manifest:  # noqa: FBT001  of `application`
         return {
             "project": "default",
             "source": {"repoURL": self.repository.url, "path": path, "targetRevision": "main"},
-            "destination": {"server": self.server.url, "namespace": self.namespace},
-            "syncPolicy": {**(_automated() if automated else {}), "syncOptions": list(options)},
+            "destination": {"server": "https://kubernetes.default.svc", "namespace": self.namespace},
+            "syncPolicy": _policy(options, automated=automated),
         }
 
     def apply(self, manifest: Manifest) -> None:
@@ -94,6 +98,11 @@ class GitOps:
     def refresh(self, name: str = "") -> None:
         """Has Argo CD look into Git now, and not in three minutes."""
         self._kubectl("annotate", "application", name or self.namespace, f"{_REFRESH}=normal", "--overwrite")
+
+    def refresh_all(self) -> None:
+        """Has Argo CD look into Git now for every Application, and for every set of them."""
+        for kind, note in (("applications", f"{_REFRESH}=normal"), ("applicationsets", f"{REFRESH_SET}=true")):
+            self.server.kubectl("-n", NAMESPACE, "annotate", kind, "--all", note, "--overwrite", check=False)
 
     def looks(self, name: str = "") -> None:
         """Has Argo CD look into Git now, and waits until it has compared."""
@@ -110,6 +119,11 @@ class GitOps:
         by_name = f"--field-selector=metadata.name={name or self.namespace}"
         found = self.server.get("applications", "-n", NAMESPACE, by_name)["items"]
         return dict(found[0].get("status", {})) if found else {}
+
+    def statuses(self) -> Mapping[str, Manifest]:
+        """Returns the status of each Application."""
+        found = self.server.get("applications", "-n", NAMESPACE)["items"]
+        return {each["metadata"]["name"]: each.get("status", {}) for each in found}
 
     def is_(self, sync: str, health: str, name: str = "") -> bool:
         return self.state(name) == (sync, health)

@@ -3,9 +3,8 @@
 Its configuration is what its own install manifests have, as far as these three read it, and deploy/argocd of ours.
 """
 
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,11 +31,11 @@ def install(server: ApiServer) -> None:
     server.kubectl("apply", "--server-side", "-f", str(ARGOCD.home / "manifests" / "crds"))  # too large otherwise
     kinds = "applications,applicationsets,appprojects"
     wait_until(lambda: "error" not in server.kubectl("get", kinds, "-A", check=False), 240, "the kinds of Argo CD")
-    everything = {"apiVersion": "v1", "kind": "List", "items": _settings(server.kubeconfig)}
+    everything = {"apiVersion": "v1", "kind": "List", "items": _settings()}
     server.kubectl("apply", "-f", "-", manifest=everything)
 
 
-def _settings(kubeconfig: Path) -> list[Manifest]:
+def _settings() -> list[Manifest]:
     health = yaml.safe_load((HEALTH / "argocd-cm.yaml").read_text())
     health["metadata"]["labels"] = _PART_OF
     everything = [{"group": "*", "kind": "*"}]
@@ -50,25 +49,13 @@ def _settings(kubeconfig: Path) -> list[Manifest]:
         health,
         *(_named("v1", "ConfigMap", name) for name in _CONFIG_MAPS),
         {**_named("v1", "Secret", "argocd-secret"), "stringData": {"server.secretkey": "only-for-tests"}},
-        _cluster(yaml.safe_load(kubeconfig.read_text())),
         {**_named("argoproj.io/v1alpha1", "AppProject", "default"), "spec": project},
     ]
 
 
-def _named(version: str, kind: str, name: str, **labels: str) -> Manifest:
-    metadata = {"name": name, "namespace": NAMESPACE, "labels": {**_PART_OF, **labels}}
+def _named(version: str, kind: str, name: str) -> Manifest:
+    metadata = {"name": name, "namespace": NAMESPACE, "labels": _PART_OF}
     return {"apiVersion": version, "kind": kind, "metadata": metadata}
-
-
-def _cluster(kubeconfig: Mapping[str, Any]) -> Manifest:
-    """Returns the Secret with which Argo CD, outside of a pod, reaches the cluster."""
-    server, user = kubeconfig["clusters"][0]["cluster"]["server"], kubeconfig["users"][0]["user"]
-    tls: Manifest = {"insecure": True}
-    if "client-certificate-data" in user:
-        tls |= {"certData": user["client-certificate-data"], "keyData": user["client-key-data"]}
-    config = {"tlsClientConfig": tls, **({"bearerToken": user["token"]} if "token" in user else {})}
-    secret = _named("v1", "Secret", "cluster", **{"argocd.argoproj.io/secret-type": "cluster"})
-    return {**secret, "stringData": {"name": "here", "server": server, "config": json.dumps(config)}}
 
 
 @contextmanager
@@ -116,6 +103,7 @@ def _process(argv: Sequence[str], name: str, folder: Path, kubeconfig: Path) -> 
         "HOME": str(folder),
         "TMPDIR": str(folder),
         "KUBECONFIG": str(kubeconfig),  # the application set controller knows no option for it
+        "ARGOCD_FAKE_IN_CLUSTER": "true",  # and it is the cluster that Applications call kubernetes.default.svc
         "ARGOCD_GPG_ENABLED": "false",
         "ARGOCD_BINARY_NAME": name,
     }

@@ -65,9 +65,8 @@ def test_a_refused_edit_of_a_job_that_is_replaced_deletes_the_job(gitops: GitOps
     assert gitops.jobs() == []
 
 
-@pytest.mark.parametrize("options", [(), ("ServerSideApply=true",)])
-def test_a_refused_edit_prunes_the_job_and_a_revert_continues_it(gitops: GitOps, options: Sequence[str]) -> None:
-    name = trains_by_content(gitops, options)
+def test_a_refused_edit_prunes_the_job_and_a_revert_continues_it(gitops: GitOps) -> None:
+    name = trains_by_content(gitops)
     folder = identity(gitops, name)
 
     gitops.repository.commit(by_content(circuit=REFUSED))
@@ -80,6 +79,19 @@ def test_a_refused_edit_prunes_the_job_and_a_revert_continues_it(gitops: GitOps,
     gitops.until(lambda: gitops.jobs() == [name], "the job of the first commit")
     assert identity(gitops, name) == folder
     gitops.becomes("Synced", "Progressing")
+
+
+def test_a_misspelt_field_is_an_error_and_nothing_trains_without_it(gitops: GitOps) -> None:
+    name = trains_by_content(gitops)
+
+    gitops.repository.commit(by_content(artifact={"reusePolicy": "SameSpec"}))
+    gitops.refresh()
+
+    gitops.fails("artifact: field not declared in schema")
+    assert gitops.jobs() == []
+    gitops.repository.commit(by_content())
+    gitops.refresh()
+    gitops.until(lambda: gitops.jobs() == [name], "the job of the first commit")
 
 
 def test_with_prune_last_a_refused_edit_leaves_the_job_alone(gitops: GitOps) -> None:

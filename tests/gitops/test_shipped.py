@@ -8,14 +8,13 @@ import pytest
 import yaml
 
 from tests.cluster.tools import HELM
-from tests.gitops.application import GitOps, job
+from tests.gitops.application import REFRESH_SET, GitOps, job
 from tests.gitops.programs import find_program
 from tests.gitops.settings_file import FOLDER
 
 pytestmark = pytest.mark.slow  # Argo CD takes long to build
 
 CHART = Path(__file__).parents[2] / "deploy" / "helm"
-REFRESH_SET = "argocd.argoproj.io/application-set-refresh"
 OF_THE_CLUSTER = "clusterroles,clusterrolebindings"
 
 

@@ -10,7 +10,7 @@ import yaml
 from qtj.files.config_data import KINDS, read_config
 from qtj.files.config_digests import digests_of
 from qtj.files.settings import Setting
-from qtj.files.source import display_name, read_text
+from qtj.files.source import STDIN, display_name, read_text
 from qtj.files.yaml_reader import documents_of, value_of
 from qtj.terminal.collect import map_with_errors
 from qtj.terminal.errors import InputError
@@ -188,6 +188,8 @@ def _no_job(path: Path, documents: Sequence[Document]) -> str:
     tfjob = next((each for each in documents if each.manifest.get("kind") == _TFJOB), None)
     if tfjob:
         return tfjob.error(["kind"], f"this is a TFJob: qtj convert {path} makes a {KIND} of it")
+    if not documents and str(path) == STDIN:
+        return f"{display_name(path)}: there is nothing: see whether the command before the pipe has failed"
     if len(documents) == 1:
         return documents[0].error(["kind"], f"there is no {KIND} in this file: write kind: {KIND}")
     return f"{display_name(path)}: there is no {KIND} in this file: write one, with apiVersion: {NEWEST_API_VERSION}"

@@ -133,8 +133,11 @@ class ApiClient:
             async with answer:
                 if code >= 400:  # noqa: PLR2004
                     raise _refusal(answer, await answer.read())
-                async for line in answer.content:
-                    yield json.loads(line)
+                try:
+                    async for line in answer.content:
+                        yield json.loads(line)
+                finally:
+                    _hang_up(answer)
         except (*_BROKEN, ValueError) as error:
             raise _unreachable(error) from error
         finally:
@@ -240,6 +243,15 @@ def _is_held(left: Object) -> bool:
     """
     meta = left.get("metadata", {})
     return "deletionTimestamp" in meta and bool(meta.get("deletionGracePeriodSeconds") or meta.get("finalizers"))
+
+
+def _hang_up(answer: aiohttp.ClientResponse) -> None:
+    """Closes the connection of an answer that is not at its end, without a goodbye.
+
+    With TLS, a goodbye waits for that of the server, and aiohttp loses sight of the connection meanwhile.
+    """
+    if answer.connection is not None and answer.connection.transport is not None:
+        answer.connection.transport.abort()
 
 
 def _unreachable(error: Exception) -> ApiError:

@@ -53,10 +53,12 @@ cluster-demo: cluster images $(STAMP) ## Cluster, images, operator, and the exam
 .PHONY: argocd-demo
 argocd-demo: cluster images $(STAMP) ## Jobs from Git: the real Argo CD on that cluster, with the example of docs/gitops.md; Ctrl-C ends it
 	@$(IN_CLUSTER) $(BIN)/python -m tests.e2e.argocd_demo
+	@echo && $(CLUSTER) hint
 
 .PHONY: cluster
 cluster: ## Start a real Kubernetes on this machine (root, Go, no Docker), NODES=2 for two nodes; prints how to use it
 	@$(CLUSTER) up --nodes $(NODES)
+	@$(if $(filter cluster,$(MAKECMDGOALS)),$(CLUSTER) hint)
 
 .PHONY: cluster-down
 cluster-down: ## Stop it, and leave nothing behind but the cache

@@ -64,7 +64,6 @@ def up(options: argparse.Namespace) -> None:
     tools.build_all()
     lifecycle.up(options.nodes)
     print(f"export KUBECONFIG={KUBECONFIG}")
-    say(HINT)
 
 
 def provide_images(options: argparse.Namespace) -> None:
@@ -99,7 +98,7 @@ def parser() -> argparse.ArgumentParser:
         sub.set_defaults(run=command)
         return sub
 
-    starting = add("up", "start what does not run, wait until Ready, print how to use it", Command(up, checks.CHECKS))
+    starting = add("up", "start what does not run, and wait until it is Ready", Command(up, checks.CHECKS))
     starting.add_argument("--nodes", type=_count, default=1, metavar="N", help="at least so many nodes (default 1)")
     add("down", "stop everything and leave nothing but the cache", Command(lambda _: lifecycle.down()))
     building = add("images", "build what changed, import it into every node", Command(provide_images, checks.CHECKS))

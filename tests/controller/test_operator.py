@@ -167,7 +167,7 @@ def test_it_ends_within_seconds_when_it_is_told_to(cluster: Cluster, operator: O
 
     operator.process.send_signal(stop)
 
-    assert operator.process.wait(timeout=5) == 0
+    assert operator.process.wait(timeout=20) == 0
 
 
 def _bare(namespace: str) -> dict[str, Any]:

@@ -128,7 +128,7 @@ def test_a_run_is_stopped_from_elsewhere_and_goes_on_later(laptop: Laptop, flags
 
     assert (stopped.code, stopped.output) == (0, "toy/1 is Suspended: `qtj run` of its file continues it\n")
     assert status["phase"] == "Suspended"
-    eventually(lambda: not laptop.processes(), seconds=5)
+    eventually(lambda: not laptop.processes(), seconds=20)
     assert (again.code, again.errors) == (
         2,
         "qtj: toy/1 is not active, it is Interrupted: `qtj list` shows which are\n",

@@ -91,12 +91,14 @@ def test_a_cycle_that_was_frozen_is_freed_some_hours_later(clock: Clock) -> None
 
 
 def test_after_the_end_collections_are_as_before() -> None:
+    usual = gc.get_threshold()
     with short_collections():
         cycle = frozen_cycle()
+        assert gc.get_threshold() < usual, "full ones are more frequent"
 
     gc.collect()
 
-    assert (cycle(), gc.get_freeze_count()) == (None, 0)
+    assert (cycle(), gc.get_freeze_count(), gc.get_threshold()) == (None, 0, usual)
 
 
 def test_only_one_collection_in_some_hours_looks_at_all(clock: Clock) -> None:

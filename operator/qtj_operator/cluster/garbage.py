@@ -19,6 +19,10 @@ _WHOLE_SECONDS = 6 * 3600.0
 _FULL = 2
 """The oldest generation: its collection is the full one."""
 
+_OFTEN = 2
+"""After so many collections of the younger generations a full one follows, and not after ten: as each object is looked
+at once, many short collections take no longer than a few long ones."""
+
 
 @contextmanager
 def short_collections(clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
@@ -27,13 +31,15 @@ def short_collections(clock: Callable[[], float] = time.monotonic) -> Iterator[N
     Args:
         clock: Returns seconds.
     """
-    notice = _Notice(clock)
+    notice, usual = _Notice(clock), gc.get_threshold()
     gc.freeze()
+    gc.set_threshold(*usual[:_FULL], _OFTEN)
     gc.callbacks.append(notice)
     try:
         yield
     finally:
         gc.callbacks.remove(notice)
+        gc.set_threshold(*usual)
         gc.unfreeze()
 
 

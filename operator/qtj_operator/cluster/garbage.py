@@ -33,7 +33,7 @@ def short_collections(clock: Callable[[], float] = time.monotonic) -> Iterator[N
     """
     notice, usual = _Notice(clock), gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(*usual[:_FULL], _OFTEN)
+    gc.set_threshold(usual[0], usual[1], _OFTEN)
     gc.callbacks.append(notice)
     try:
         yield

@@ -1,7 +1,8 @@
-"""A wire to a server that can be cut, or is frail.
+"""A wire to a server that can be cut or held, or is frail.
 
 Where it is cut, its connections break, and new ones are refused until it is mended. Where it is frail, each connection
-breaks once so and so many bytes have been answered, wherever in an answer that may be.
+breaks once so and so many bytes have been answered, wherever in an answer that may be. Where it is held, its
+connections stay, and nothing comes through.
 """
 
 import itertools
@@ -23,10 +24,16 @@ class Wire:
         far: The server's port.
         near: The port to reach it by; it stays the same over cuts.
         lengths: How many bytes of answers the first connections carry, each before it breaks; the rest are sound.
+
+    Attributes:
+        held: Whether nothing comes through.
+        callers: The near ends of its connections.
     """
 
     def __init__(self, far: int, near: int, lengths: Iterable[int] = ()) -> None:
         self.far, self.near = far, near
+        self.held = False
+        self.callers: set[socket.socket] = set()
         self._lengths = itertools.chain(lengths, itertools.repeat(math.inf))
         self._ends: list[socket.socket] = []
         self._server: socketserver.ThreadingTCPServer | None = None
@@ -37,7 +44,9 @@ class Wire:
 
         class Passing(socketserver.BaseRequestHandler):
             def handle(self) -> None:
+                wire.callers.add(self.request)
                 wire._pass(self.request)
+                wire.callers.discard(self.request)
 
         self._server = _Server(("127.0.0.1", self.near), Passing)
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
@@ -64,7 +73,8 @@ class Wire:
                         return
                     if end is far:
                         data, left = data[: int(min(left, len(data)))], left - len(data)
-                    other[end].sendall(data)
+                    if not self.held:
+                        other[end].sendall(data)
                     if left <= 0:
                         return
 

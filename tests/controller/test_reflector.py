@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.metrics import Metrics
 from tests.controller.api_objects import connected, service
 from tests.controller.apiserver import ApiServer, free_port
+from tests.controller.go_between import Wire
 from tests.controller.served import served
 
 SERVICES = Resource.SERVICES
@@ -91,55 +92,28 @@ async def test_what_is_there_and_what_changes_is_known(client: ApiClient, namesp
     assert "managedFields" not in known["metadata"]
 
 
-class Line:
-    """A line to the API server, on which nothing comes through once it is held.
-
-    Args:
-        server: The port of the API server.
-
-    Attributes:
-        held: Whether nothing comes through.
-        callers: How many connections its caller has.
-    """
-
-    def __init__(self, server: int) -> None:
-        self._server = server
-        self.held = False
-        self.callers = 0
-
-    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Passes on what either side says, until the caller hangs up."""
-        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._server)
-        answers = asyncio.create_task(self._pass(far_reader, writer))
-        self.callers += 1
-        await self._pass(reader, far_writer)
-        self.callers -= 1
-        far_writer.close()
-        writer.close()
-        await answers
-
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError):
-            while some := await reader.read(65536):
-                if not self.held:
-                    writer.write(some)
+@pytest.fixture
+def wire(api_server: ApiServer) -> Iterator[Wire]:
+    """A wire to the API server."""
+    wire = Wire(far=int(api_server.url.rpartition(":")[2]), near=free_port())
+    wire.mend()
+    yield wire
+    wire.cut()
 
 
 async def test_a_watch_that_is_left_has_no_connection_however_long_the_server_is_silent(
-    api_server: ApiServer, namespace: str
+    api_server: ApiServer, namespace: str, wire: Wire
 ) -> None:
-    line = Line(int(api_server.url.rpartition(":")[2]))
-    async with await asyncio.start_server(line.connected, "127.0.0.1") as between:
-        client = connected(f"https://127.0.0.1:{between.sockets[0].getsockname()[1]}", api_server.token)
-        await create(client, namespace, "a")
-        async with watching(client, namespace) as seen:
-            await soon(seen.is_("a"), "what was there")
-            await create(client, namespace, "b")
-            await soon(seen.is_("a", "b"), "the watch")
-            line.held = True
-        await client.close()
+    client = connected(f"https://127.0.0.1:{wire.near}", api_server.token)
+    await create(client, namespace, "a")
+    async with watching(client, namespace) as seen:
+        await soon(seen.is_("a"), "what was there")
+        await create(client, namespace, "b")
+        await soon(seen.is_("a", "b"), "the watch")
+        wire.held = True
+    await client.close()
 
-        await soon(lambda: not line.callers, "the end of all connections")
+    await soon(lambda: not wire.callers, "the end of all connections")
 
 
 def _selector(seen: Watching, namespace: str) -> object:

@@ -2,17 +2,16 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from tests.cluster.tools import ARGOCD, build
 from tests.cluster.tools import kubectl as kubectl_path
 from tests.controller.apiserver import ApiServer, Programs
-from tests.e2e.kubectl import KubectlError, get, kubectl
+from tests.e2e.kubectl import get, kubectl
 from tests.gitops.application import GitOps
 from tests.gitops.argocd import NAMESPACE, argocd_running, install
 from tests.gitops.repository import Repository
@@ -36,21 +35,23 @@ def argocd_beside(namespace: str) -> Iterator[GitOps]:
         _finish_deletion()
         install(server)
         at_end.enter_context(argocd_running(kubeconfig, folder))
-        at_end.callback(_delete_applications)
-        yield GitOps(server, namespace, Repository(folder / "git"))
+        git = GitOps(server, namespace, Repository(folder / "git"))
+        at_end.callback(_delete_applications, git)
+        yield git
 
 
 def _delete(*what: str) -> None:
     kubectl("delete", *what, "--timeout=110s")
 
 
-def _delete_applications() -> None:
+def _delete_applications(git: GitOps) -> None:
     """Deletes them with their jobs. A sync that is repeated, for example of a refused commit, would hold them up."""
     everything = ("-n", NAMESPACE, "applicationsets,applications", "--all")
     kubectl("delete", *everything, "--wait=false")
-    for application in get("-n", NAMESPACE, "applications")["items"]:
-        if application.get("status", {}).get("operationState", {}).get("phase") == "Running":
-            _patch(application, '{"status": {"operationState": {"phase": "Terminating"}}}')
+    for name, status in git.statuses().items():
+        if status.get("operationState", {}).get("phase") == "Running":
+            with suppress(AssertionError):  # it is gone
+                git.terminate(name)
     _delete(*everything)
 
 
@@ -58,12 +59,7 @@ def _finish_deletion() -> None:
     """Deletes what an Argo CD has left that was killed while it deleted its Applications: nothing else would."""
     namespace = get("namespaces", f"--field-selector=metadata.name={NAMESPACE},status.phase=Terminating")["items"]
     if namespace:
-        for application in get("-n", NAMESPACE, "applications")["items"]:
-            _patch(application, '{"metadata": {"finalizers": null}}')
+        patch = '--patch={"metadata": {"finalizers": null}}'
+        for application in kubectl("-n", NAMESPACE, "get", "applications", "-o", "name").split():
+            kubectl("-n", NAMESPACE, "patch", application, "--type=merge", patch)
         _delete("namespace", NAMESPACE, "--ignore-not-found")
-
-
-def _patch(application: Mapping[str, Any], patch: str) -> None:
-    name = application["metadata"]["name"]
-    with suppress(KubectlError):  # it is gone
-        kubectl("-n", NAMESPACE, "patch", "application", name, "--type=merge", f"--patch={patch}")

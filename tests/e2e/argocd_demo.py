@@ -8,18 +8,15 @@ from contextlib import suppress
 from tests.e2e.argocd import argocd_beside
 from tests.e2e.install import install_operator, install_storage
 from tests.e2e.kubectl import ROOT, KubectlError
-from tests.gitops.application import GitOps
+from tests.gitops.application import GitOps, Manifest, State, state_of
 
 _NAMESPACE = "training"
 """Of the Application in deploy/argocd, which has the same name."""
 _LIMIT_SECONDS = 420
 _REFRESH = 10
 """Argo CD is asked to look into Git at each tenth look at the states: by itself it does so every three minutes."""
-_HEALTHY = "Synced       Healthy"
-_SETTLED = {_HEALTHY, "Synced       Degraded"}
-
-States = Mapping[str, str]
-"""By the name of an Application: whether it is as in Git, its health, and what went wrong."""
+_HEALTHY = ("Synced", "Healthy")
+_SETTLED = {_HEALTHY, ("Synced", "Degraded")}
 
 
 def main() -> int:
@@ -40,10 +37,10 @@ def main() -> int:
     return 0 if healthy else 1
 
 
-def _follow(git: GitOps) -> str:
+def _follow(git: GitOps) -> State:
     """Prints each state until training has ended; returns the last."""
     begin = time.monotonic()
-    states = (found.get(_NAMESPACE, "") for found in _states(git))
+    states = (state_of(found.get(_NAMESPACE, {})) for found in _statuses(git))
     return next(each for each in states if each in _SETTLED or time.monotonic() - begin > _LIMIT_SECONDS)
 
 
@@ -53,29 +50,29 @@ def _stay(git: GitOps) -> None:
     print(f"Edit {jobs}/jobs/qcnn.yaml, for example --epochs=30, and `git commit -a` there: Argo CD trains a new job.")
     print("`kubectl -n training get qtj` shows it. Ctrl-C ends Argo CD, and deletes the repository and the jobs.")
     with suppress(KeyboardInterrupt):
-        for number, _ in enumerate(_states(git)):
+        for number, _ in enumerate(_statuses(git)):
             if not number % _REFRESH:
                 git.refresh_all()
 
 
-def _states(git: GitOps) -> Iterator[States]:
-    """Yields the state of each Application twice a second; prints what is new."""
+def _statuses(git: GitOps) -> Iterator[Mapping[str, Manifest]]:
+    """Yields the status of each Application twice a second; prints what is new."""
     begin, last = time.monotonic(), dict[str, str]()
     while True:
-        states = {name: _line(status) for name, status in git.statuses().items()}
-        for name in sorted(states.keys() | last.keys()):
-            if states.get(name) != last.get(name):
-                print(f"{time.monotonic() - begin:6.1f} s  {name:<12} {states.get(name, 'is deleted')}", flush=True)
-        yield states
-        last = states
+        statuses = git.statuses()
+        lines = {name: _line(status) for name, status in statuses.items()}
+        for name in sorted(lines.keys() | last.keys()):
+            if lines.get(name) != last.get(name):
+                print(f"{time.monotonic() - begin:6.1f} s  {name:<12} {lines.get(name, 'is deleted')}", flush=True)
+        yield statuses
+        last = lines
         time.sleep(0.5)
 
 
-def _line(status: Mapping[str, Mapping[str, str]]) -> str:
-    words = (status.get("sync", {}).get("status") or "-", status.get("health", {}).get("status") or "-")
-    operation = status.get("operationState", {})
-    problem = operation.get("message", "") if "fail" in operation.get("message", "") else ""
-    return f"{words[0]:<12} {words[1]:<12} {problem}".rstrip()
+def _line(status: Manifest) -> str:
+    message = status.get("operationState", {}).get("message", "")
+    words = (*(word or "-" for word in state_of(status)), message if "fail" in message else "")
+    return " ".join(f"{word:<12}" for word in words).rstrip()
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from tests.gitops.repository import Repository
 from tests.gitops.settings_file import FOLDER
 from tests.jobs import a_container, a_template
 
-__all__ = ["REFRESH_SET", "GitOps", "job"]
+__all__ = ["REFRESH_SET", "GitOps", "Manifest", "State", "job", "state_of"]
 
 _PATIENCE = 120.0
 """Seconds for Argo CD to do something; on an idle machine it is two."""
@@ -29,6 +29,7 @@ REFRESH_SET = "argocd.argoproj.io/application-set-refresh"
 """The same for an ApplicationSet."""
 
 Manifest = dict[str, Any]
+State = tuple[str | None, str | None]
 
 
 def job(
@@ -56,6 +57,11 @@ def _policy(options: Sequence[str], *, automated: bool) -> Manifest:
     policy: Manifest = yaml.safe_load((FOLDER / "application.yaml").read_text())["spec"]["syncPolicy"]
     shipped = [each for each in policy["syncOptions"] if each != "CreateNamespace=true"]
     return {**(policy if automated else {}), "syncOptions": [*shipped, *options]}
+
+
+def state_of(status: Manifest) -> State:
+    """Returns whether the cluster is as Git says, and how healthy it is, by the status of an Application."""
+    return status.get("sync", {}).get("status"), status.get("health", {}).get("status")
 
 
 @dataclass(frozen=True)
@@ -116,9 +122,7 @@ class GitOps:
 
     def status(self, name: str = "") -> Manifest:
         """Returns its status; nothing while an ApplicationSet has not made it yet."""
-        by_name = f"--field-selector=metadata.name={name or self.namespace}"
-        found = self.server.get("applications", "-n", NAMESPACE, by_name)["items"]
-        return dict(found[0].get("status", {})) if found else {}
+        return self.statuses().get(name or self.namespace, {})
 
     def statuses(self) -> Mapping[str, Manifest]:
         """Returns the status of each Application."""
@@ -128,10 +132,9 @@ class GitOps:
     def is_(self, sync: str, health: str, name: str = "") -> bool:
         return self.state(name) == (sync, health)
 
-    def state(self, name: str = "") -> tuple[str | None, str | None]:
+    def state(self, name: str = "") -> State:
         """Whether the cluster is as Git says, and how healthy it is."""
-        status = self.status(name)
-        return status.get("sync", {}).get("status"), status.get("health", {}).get("status")
+        return state_of(self.status(name))
 
     def becomes(self, sync: str, health: str, name: str = "") -> None:
         try:
@@ -155,10 +158,10 @@ class GitOps:
         """A sync ends with an error that has this sentence."""
         self.until(lambda: sentence in str(self.status().get("operationState")), f"the sync error: {sentence}")
 
-    def terminate(self) -> None:
+    def terminate(self, name: str = "") -> None:
         """What `argocd app terminate-op` does."""
         phase = '{"status": {"operationState": {"phase": "Terminating"}}}'
-        self._kubectl("patch", "application", self.namespace, "--type=merge", f"--patch={phase}")
+        self._kubectl("patch", "application", name or self.namespace, "--type=merge", f"--patch={phase}")
 
     def is_new(self, uid: str) -> bool:
         """Whether there is one job, qcnn, and it is another object than the one with this uid."""

@@ -45,7 +45,7 @@ class Goal:
 
     def __str__(self) -> str:
         verdict = "met" if self.is_met else "missed"
-        return f"goal {verdict}: {self.name} {self.value:.3g}{self.unit}, at most {self.limit:.3g}{self.unit}"
+        return f"goal {verdict}: {self.name} {self.value:.4g}{self.unit}, at most {self.limit:.4g}{self.unit}"
 
 
 def goals(results: Sequence[Result]) -> Iterator[Goal]:

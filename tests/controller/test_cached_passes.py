@@ -4,12 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from qtj_operator.controller.cache import CACHED, Cache
 from qtj_operator.controller.cached_client import CachedClient
-from qtj_operator.controller.client import ApiError, Resource
+from qtj_operator.controller.children import PodObject, ServiceObject
+from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.feed import Feed
 from tests.controller.lab import KEY, MEASURED, TRAINED, Lab, complete, running
 
@@ -172,3 +174,27 @@ async def test_other_tasks_have_their_turn_while_a_thousand_replicas_are_looked_
     task.cancel()
 
     assert turns >= 20, "after each hundred pods and Services"
+
+
+async def test_a_pass_parses_only_the_pods_and_services_that_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To parse a thousand pods and Services takes longer than to decide about them."""
+    lab = Watched()
+    parsed: list[str] = []
+    await running(lab, replicaSpecs={"Worker": {"replicas": 3}})
+    for part in (PodObject, ServiceObject):
+        monkeypatch.setattr(part, "model_validate", noting(parsed, part.model_validate))
+
+    await lab.passes()
+    assert parsed == []
+
+    lab.kubelet.ends("qcnn-worker-1", exit_code=1)
+    await lab.passes()
+    assert parsed == ["qcnn-worker-1"]
+
+
+def noting(parsed: list[str], parse: Callable[[Object], Any]) -> Callable[[Object], Any]:
+    def noted(raw: Object) -> Any:
+        parsed.append(raw["metadata"]["name"])
+        return parse(raw)
+
+    return noted

@@ -8,7 +8,8 @@ from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, LABEL_ROLE, Role, inference_name
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import Client, Key, Object, ProgressSource, Resource
-from qtj_operator.controller.parse import has_ended, parse_inference, parse_pod, parse_service
+from qtj_operator.controller.parse import has_ended, parse_inference
+from qtj_operator.controller.readings import Readings
 from qtj_operator.controller.slices import in_slices
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.observed import Observed
@@ -18,8 +19,11 @@ from qtj_operator.core.pod import Pod
 __all__ = ["observe"]
 
 
-async def observe(client: Client, progress: ProgressSource, job: Job, platform: Platform = CLUSTER) -> Observed:
+async def observe(
+    client: Client, progress: ProgressSource, job: Job, platform: Platform = CLUSTER, readings: Readings | None = None
+) -> Observed:
     """Returns the job with every child that it controls; an object that merely carries our labels is not one."""
+    reading = (readings or Readings()).begin((job.namespace, job.name))
     labels = {LABEL_JOB: job.name}
     # Pods are read after the inference Job, and where that has just ended, from the API server: so its pod, with the
     # result, is in sight. The watch of pods may be behind that of Jobs.
@@ -30,13 +34,13 @@ async def observe(client: Client, progress: ProgressSource, job: Job, platform: 
     mains = {role.task_type: _main_name(job, role) for role, _ in job.spec.replica_specs}
     own = [raw for raw in services if is_controlled_by(raw, job.uid)]
     replicas = tuple(
-        [_replica_pod(pod, mains) async for pod in in_slices(pods) if is_controlled_by(pod, job.uid)],
+        [reading.pod(pod, _main(pod, mains)) async for pod in in_slices(pods) if is_controlled_by(pod, job.uid)],
     )
     seen = Observed(
         job=job,
         platform=platform,
         pods=replicas,
-        services={service.name: service for service in [parse_service(raw) async for raw in in_slices(own)]},
+        services={service.name: service for service in [reading.service(raw) async for raw in in_slices(own)]},
         pod_group=await _has_pod_group(client, job, replicas),
         inference=_inference(job, inference, pods),
     )
@@ -62,8 +66,8 @@ def _main_name(job: Job, role: Role) -> str:
     return job.template(role).spec.main.name
 
 
-def _replica_pod(raw: Object, mains: Mapping[str, str]) -> Pod:
-    return parse_pod(raw, mains.get(raw["metadata"]["labels"].get(LABEL_ROLE)))
+def _main(raw: Object, mains: Mapping[str, str]) -> str | None:
+    return mains.get(raw["metadata"]["labels"].get(LABEL_ROLE))
 
 
 async def _has_pod_group(client: Client, job: Job, pods: Sequence[Pod]) -> bool:

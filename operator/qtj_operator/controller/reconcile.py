@@ -19,6 +19,7 @@ from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.nodes import with_nodes
 from qtj_operator.controller.observe import observe
 from qtj_operator.controller.pace import Pace
+from qtj_operator.controller.readings import Readings
 from qtj_operator.controller.refusals import Refusals
 from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.repairs import Repairs
@@ -52,6 +53,7 @@ class Reconciler:
         refusals: What the API server has refused.
         repairs: How often what others edit is brought back.
         companions: What accompanies the jobs.
+        readings: What their children were parsed into.
         platform: What pods run on.
     """
 
@@ -64,6 +66,7 @@ class Reconciler:
     refusals: Refusals = field(default_factory=Refusals)
     repairs: Repairs = field(default_factory=Repairs)
     companions: Companions = field(default_factory=Companions)
+    readings: Readings = field(default_factory=Readings)
     platform: Platform = CLUSTER
 
     async def reconcile(self, key: Key) -> timedelta | None:
@@ -93,6 +96,7 @@ class Reconciler:
         self.refusals.forget(key)
         self.repairs.forget(key)
         self.companions.forget(key)
+        self.readings.forget(key)
         known = self.jobs.remove(key)
         if known and (raw is None or "deletionTimestamp" in raw["metadata"]):
             log_deleted(key)
@@ -102,7 +106,7 @@ class Reconciler:
             job = Job.parse(raw)
         except InvalidJob as error:
             return _fail_unreadable(raw, str(error), now)
-        seen = await observe(self.client, self.progress, job, self.platform)
+        seen = await observe(self.client, self.progress, job, self.platform, self.readings)
         seen = await with_board(self.client, await with_nodes(self.client, seen, now))
         decision = self.repairs.throttled(job, decide(seen, now), now)
         decision = await self._act(job, decision, now)

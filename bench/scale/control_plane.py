@@ -56,7 +56,8 @@ class ControlPlane:
     def kubeconfig(self, user: str) -> Path:
         """Returns the kubeconfig of a user; its token is the user's name."""
         path = self.folder / f"{user.replace(':', '-')}.kubeconfig"
-        path.write_text(KUBECONFIG.format(url=self.url, token=user))
+        if not path.exists():  # a program that has just started may read it
+            path.write_text(KUBECONFIG.format(url=self.url, token=user))
         return path
 
     def kubectl(self, *words: str, stdin: str | None = None) -> str:

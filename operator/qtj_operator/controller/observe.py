@@ -23,7 +23,8 @@ async def observe(
     client: Client, progress: ProgressSource, job: Job, platform: Platform = CLUSTER, readings: Readings | None = None
 ) -> Observed:
     """Returns the job with every child that it controls; an object that merely carries our labels is not one."""
-    reading = (readings or Readings()).begin((job.namespace, job.name))
+    key = job.namespace, job.name
+    reading = (readings or Readings()).begin(key)
     labels = {LABEL_JOB: job.name}
     # Pods are read after the inference Job, and where that has just ended, from the API server: so its pod, with the
     # result, is in sight. The watch of pods may be behind that of Jobs.
@@ -44,7 +45,6 @@ async def observe(
         pod_group=await _has_pod_group(client, job, replicas),
         inference=_inference(job, inference, pods),
     )
-    key = (job.namespace, job.name)
     reported = _reported(progress, key, seen.leader)
     return replace(seen, progress=reported, evaluation=_reported(progress, key, seen.evaluator, evaluator=True))
 

@@ -26,12 +26,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Program"]
 
-# TensorFlow reads both variables when it is first imported, and no module of this package is imported before this.
+# TensorFlow reads these variables when it is first imported, the last one when it first uses a GPU. No module of this
+# package is imported before this.
 # TensorFlow Quantum supports only Keras 2.
 os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
 # TensorFlow's C++ code logs each plugin that it registers twice and each GPU that it does not find, many times in a
 # multi-worker run. Errors that matter are exceptions.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# Otherwise the first process takes all memory of each GPU, and the next one that shares it cannot start.
+os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  any attribute

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from qtj_contract.control_groups import cpu_limit
-from qtj_trainer.errors import DivergedError, TryAgainError, UserError
+from qtj_trainer.errors import DivergedError, TryAgainError, UserError, reason_of
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.replicate.quiet import without_plugin_noise
 from qtj_trainer.replicate.rendezvous import meet
@@ -69,13 +69,15 @@ def start_tensorflow(
 
     Raises:
         UserError: If there are fewer devices, or the terms of a process differ from those of the leader.
-        TryAgainError: If a peer was lost in the meantime.
+        TryAgainError: If a peer was lost in the meantime, or a GPU cannot be opened.
     """
     prepare_tensorflow()
     chosen = _devices(devices)
     with peers_watched(cluster):
         message = meet(cluster, message, terms)
-        strategy = _strategy(cluster, chosen)
+        with _gpus_watched():
+            strategy = _strategy(cluster, chosen)
+            tf.config.list_logical_devices()  # opens them
     serve_profiles(profiler_port)
     return strategy, message
 
@@ -88,8 +90,6 @@ def prepare_tensorflow() -> None:
     # kernel would throttle it for most of each scheduling period.
     if threads := cpu_limit():
         tf.config.threading.set_intra_op_parallelism_threads(threads)
-    for gpu in tf.config.list_physical_devices("GPU"):  # otherwise the first process takes all memory of each GPU
-        tf.config.experimental.set_memory_growth(gpu, True)  # noqa: FBT003  TensorFlow's signature
 
 
 def serve(cluster: Cluster, *, profiler_port: int | None = None) -> tf.distribute.Server:
@@ -130,6 +130,17 @@ def peers_watched(cluster: Cluster) -> Iterator[None]:
         peer = "another worker" if not cluster.is_coordinated or is_of_worker(problem) else "a parameter server"
         raise TryAgainError(
             f"{cluster.me} lost {peer} ({type(problem).__name__}): all have to start again"
+        ) from problem
+
+
+@contextmanager
+def _gpus_watched() -> Iterator[None]:
+    """Converts TensorFlow's error for a GPU that cannot be opened: a program before this one may not have left yet."""
+    try:
+        yield
+    except tf.errors.InternalError as problem:
+        raise TryAgainError(
+            f"cannot use the GPUs of this machine: end other programs that hold their memory ({reason_of(problem)})"
         ) from problem
 
 

@@ -7,6 +7,7 @@ as one sentence on stderr and in the termination message, and as an exit code of
 import inspect
 import logging
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import Field, fields
@@ -18,7 +19,7 @@ import typer
 
 import qtj_contract as contract
 from qtj_contract.digests import is_sha256
-from qtj_trainer.errors import StoppedError, TrainerError, UserError
+from qtj_trainer.errors import StoppedError, TrainerError, UserError, reason_of
 from qtj_trainer.run.evaluate import check_evaluator
 from qtj_trainer.run.infer import infer
 from qtj_trainer.run.signals import Stop, exit_now
@@ -31,6 +32,8 @@ __all__ = ["app", "main"]
 _OF_CIRCUIT = {
     "qubits": contract.Env.QUBITS, "filters": contract.Env.FILTERS, "precision": contract.Env.PRECISION,
 }  # fmt: skip
+_OUT_OF_MEMORY = ("MemoryError", "ResourceExhaustedError")
+"""Python's error and TensorFlow's, by name, as TensorFlow may not be loaded."""
 
 log = logging.getLogger("qtj_trainer")
 
@@ -104,8 +107,18 @@ def _run(stop: Stop) -> int:
         message = problem.format_message().replace("Value error, ", "").strip().rstrip(".") or "A command is missing"
         return _fail(f"{message}: try --help", problem.exit_code)
     except Exception as problem:
+        if type(problem).__name__ in _OUT_OF_MEMORY:
+            return _fail(
+                f"memory is full: take a smaller --batch-size, or a machine with more memory ({_refused(problem)})", 1
+            )
         log.exception("this is a bug of the trainer")
-        return _fail(f"unexpected {type(problem).__name__}: {problem}; the log has the traceback", 1)
+        return _fail(f"unexpected {type(problem).__name__}: {reason_of(problem)}; the log has the traceback", 1)
+
+
+def _refused(problem: Exception) -> str:
+    """Returns what there was no memory for: TensorFlow says it after a list of operations."""
+    found = re.search(r"OOM when allocating tensor with shape\S* and type \w+", str(problem))
+    return found[0] if found else reason_of(problem)
 
 
 def _fail(sentence: str, code: int) -> int:

@@ -4,7 +4,6 @@ All use one API server in turn, so that whatever else the machine does falls on 
 """
 
 import argparse
-import asyncio
 import json
 import re
 import sys
@@ -20,6 +19,7 @@ from bench.scale.blocks import blocks
 from bench.scale.control_plane import ControlPlane, control_plane
 from bench.scale.fairness import fairness
 from bench.scale.goals import Result, goals
+from bench.scale.guard import run
 from bench.scale.idle import idle
 from bench.scale.measure import Round, Size, floor, operator
 from bench.scale.report import plot, summary, table
@@ -38,7 +38,7 @@ def main(words: Sequence[str]) -> int:
     with TemporaryDirectory(prefix="qtj-bench-") as folder, control_plane(Path(folder)) as plane:
         prepare(plane, [ALL[subject] for subject in options.subjects])
         for measured in _measured(plane, options):
-            results.append(asyncio.run(measured))
+            results.append(run(plane.processes, plane.folder, measured))
             _note(results[-1], options.output)
     rounds = [each for each in results if isinstance(each, Round)]
     if options.plot:

@@ -4,7 +4,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,12 +41,12 @@ class ControlPlane:
     Attributes:
         url: Of the API server.
         folder: What it writes.
-        pids: Its programs.
+        processes: What a measurement needs to run, by name: its programs, and an operator that is measured.
     """
 
     url: str
     folder: Path
-    pids: Mapping[str, int]
+    processes: dict[str, "subprocess.Popen[bytes]"]
 
     @property
     def audit(self) -> Path:
@@ -75,13 +75,13 @@ def control_plane(folder: Path) -> Iterator[ControlPlane]:
     """Starts etcd, kube-apiserver, the controller manager, the scheduler and kwok, and stops exactly these."""
     store, peers, port = free_port(), free_port(), free_port()
     url = f"https://127.0.0.1:{port}"
-    pids: dict[str, int] = {}
-    plane = ControlPlane(url, folder, pids)
+    processes: dict[str, subprocess.Popen[bytes]] = {}
+    plane = ControlPlane(url, folder, processes)
     with _ended_by_sigterm(), ExitStack() as stack:
 
         def start(argv: Sequence[str]) -> None:
             name = Path(argv[0]).name
-            pids[name] = stack.enter_context(process_running(argv, folder / f"{name}.log")).pid
+            processes[name] = stack.enter_context(process_running(argv, folder / f"{name}.log"))
 
         start(_etcd(folder, store, peers))
         start(_apiserver(folder, store, port))

@@ -61,7 +61,7 @@ async def started(plane: ControlPlane, subject: Operator, *, looked_at: bool = T
     Args:
         plane: Where it works.
         subject: Which it is.
-        looked_at: Whether its health is asked for all the time, which costs it something.
+        looked_at: Whether its health is asked for all the time, which costs it something, and its end is an error.
     """
     port = free_port()
     url = f"http://127.0.0.1:{port}{subject.health}"
@@ -70,11 +70,15 @@ async def started(plane: ControlPlane, subject: Operator, *, looked_at: bool = T
         async with asyncio.timeout(_LIMIT):
             await until(lambda: _answers(url))
         await asyncio.sleep(_SETTLE)
-        async with asyncio.TaskGroup() as tasks:
-            task = tasks.create_task(_look(url, running.checks)) if looked_at else None
+        if not looked_at:
             yield running
-            if task:
-                task.cancel()
+            return
+        plane.processes[subject.name] = process
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(_look(url, running.checks))
+            yield running
+            task.cancel()
+        del plane.processes[subject.name]
 
 
 async def _look(url: str, checks: list[float]) -> None:

@@ -16,6 +16,7 @@ from tests.cluster.tools import KUBERNETES, KWOK, build
 
 from bench.scale.api import Api, connected, until, watched
 from bench.scale.control_plane import ADMIN, ControlPlane, control_plane
+from bench.scale.guard import run
 from bench.scale.measure import LIMIT, Size, empty
 from bench.scale.process import Running, resident_mib, started
 from bench.scale.subjects import ALL, is_finished, prepare
@@ -39,7 +40,7 @@ def main(words: Sequence[str]) -> int:
         build(group)
     with TemporaryDirectory(prefix="qtj-soak-") as folder, control_plane(Path(folder)) as plane:
         prepare(plane, [_OURS])
-        problems = asyncio.run(_waves(plane, options.waves, Size(options.jobs, 1)))
+        problems = run(plane.processes, plane.folder, _waves(plane, options.waves, Size(options.jobs, 1)))
     print("\n".join([*problems, f"soak: {options.waves * options.jobs} jobs, {len(problems)} problems"]))
     return 1 if problems else 0
 

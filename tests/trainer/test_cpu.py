@@ -5,6 +5,42 @@ from pathlib import Path
 import pytest
 
 from qtj_contract.control_groups import cpu_limit
+from tests.trainer.processes import Trainer
+
+PROGRAM = """
+import sys
+
+import qtj_contract.control_groups as groups
+
+groups.cpu_limit = lambda: int(sys.argv[1])
+
+from qtj_trainer import Program
+
+Program(epochs=1)
+
+from pathlib import Path
+
+import tensorflow as tf
+
+tf.matmul(tf.ones((512, 512)), tf.ones((512, 512)))
+print(len(list(Path("/proc/self/task").iterdir())))
+"""
+
+
+def test_a_program_of_ones_own_has_a_thread_for_each_processor_that_its_container_may_use(
+    trainer: Trainer, tmp_path: Path
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+
+    def threads(limit: int, **environment: str) -> int:
+        ended = trainer.start_program(program, str(limit), QTJ_ARTIFACTS_URI=str(tmp_path), **environment).end()
+        assert ended.code == 0, ended.errors
+        return int(ended.output)
+
+    few = threads(3)
+    assert threads(7) == few + 4
+    assert threads(7, TF_NUM_INTRAOP_THREADS="3") == few
 
 
 @pytest.mark.parametrize(

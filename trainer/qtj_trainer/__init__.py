@@ -21,13 +21,15 @@ Your own programs import `Program` from here: see `qtj_trainer.run.program`.
 import os
 from typing import TYPE_CHECKING, Any
 
+from qtj_contract.control_groups import cpu_limit
+
 if TYPE_CHECKING:
     from qtj_trainer.run.program import Program
 
 __all__ = ["Program"]
 
-# TensorFlow reads these variables when it is first imported, the last one when it first uses a GPU. No module of this
-# package is imported before this.
+# TensorFlow reads these variables when it is first imported or first used. No module of this package is imported before
+# this, and so they hold for the trainer and for every program that uses it.
 # TensorFlow Quantum supports only Keras 2.
 os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
 # TensorFlow's C++ code logs each plugin that it registers twice and each GPU that it does not find, many times in a
@@ -35,6 +37,10 @@ os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 # Otherwise the first process takes all memory of each GPU, and the next one that shares it cannot start.
 os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
+# TensorFlow counts the processors of the node: a container with a limit of 2 of 64 would run 64 threads, and the kernel
+# would throttle it for most of each scheduling period.
+if _processors := cpu_limit():
+    os.environ.setdefault("TF_NUM_INTRAOP_THREADS", str(_processors))
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  any attribute

@@ -1,7 +1,8 @@
 """Starts TensorFlow in the only order that works, with the strategy of the environment, and ends it.
 
 TensorFlow fixes its thread pools, its devices and its cluster when it is first used, and TensorFlow Quantum uses it
-while it is imported. So the order is: import TensorFlow, threads, devices, strategy, and then the model.
+while it is imported. So the order is: import TensorFlow, devices, strategy, and then the model. The import of this
+package sets the number of threads.
 
     TF_CONFIG names parameter servers     ParameterServerStrategy      the chief schedules steps, the others serve
     TF_CONFIG names several processes     MultiWorkerMirroredStrategy  all take each step together
@@ -15,7 +16,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from qtj_contract.control_groups import cpu_limit
 from qtj_trainer.errors import DivergedError, TryAgainError, UserError, reason_of
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.replicate.quiet import without_plugin_noise
@@ -83,13 +83,9 @@ def start_tensorflow(
 
 
 def prepare_tensorflow() -> None:
-    """Sets up what TensorFlow fixes at its first use, in a process with or without a strategy."""
+    """Logs the version of TensorFlow, and lets it warn no more."""
     log.info("TensorFlow %s is ready", tf.__version__)
     tf.get_logger().setLevel("ERROR")
-    # TensorFlow counts the processors of the node: a container with a limit of 2 of 64 would run 64 threads, and the
-    # kernel would throttle it for most of each scheduling period.
-    if threads := cpu_limit():
-        tf.config.threading.set_intra_op_parallelism_threads(threads)
 
 
 def serve(cluster: Cluster, *, profiler_port: int | None = None) -> tf.distribute.Server:

@@ -15,14 +15,18 @@ import os
 print(os.environ["TF_FORCE_GPU_ALLOW_GROWTH"])
 """
 FULL = """
+import os
 import runpy
 
 import tensorflow as tf
+
+physical = tf.config.list_physical_devices
 
 def refuse(*_):
     raise tf.errors.InternalError(None, None, "cudaSetDevice() on GPU:0 failed.\\nStatus: out of memory")
 
 tf.config.list_logical_devices = refuse
+tf.config.list_physical_devices = lambda kind=None: os.environ["GPUS"].split() if kind == "GPU" else physical(kind)
 
 runpy.run_module("qtj_trainer", run_name="__main__")
 """
@@ -52,13 +56,16 @@ def test_a_gpu_that_cannot_be_opened_is_one_sentence_and_another_try(trainer: Tr
     program = tmp_path / "full.py"
     program.write_text(FULL)
 
-    ended = trainer.start_program(program, "train", "linear-regression", "--artifacts", str(tmp_path)).end()
+    arguments = ("train", "linear-regression", "--artifacts", str(tmp_path))
+    ended = trainer.start_program(program, *arguments, GPUS="first").end()
+    without = trainer.start_program(program, *arguments, GPUS="").end()
 
     assert (ended.code, ended.sentences) == (contract.EXIT_RETRY, [f"error: {ended.error}"]), ended.errors
     assert ended.error == (
         "cannot use the GPUs of this machine: end other programs that hold their memory "
         "(cudaSetDevice() on GPU:0 failed. Status: out of memory)"
     )
+    assert (without.code, without.error.split(":")[0]) == (1, "unexpected InternalError"), "it has no GPU"
 
 
 def test_a_batch_that_is_too_large_for_the_memory_is_one_sentence(trainer: Trainer, tmp_path: Path) -> None:

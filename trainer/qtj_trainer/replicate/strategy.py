@@ -135,6 +135,8 @@ def _gpus_watched() -> Iterator[None]:
     try:
         yield
     except tf.errors.InternalError as problem:
+        if not tf.config.list_physical_devices("GPU"):
+            raise
         raise TryAgainError(
             f"cannot use the GPUs of this machine: end other programs that hold their memory ({reason_of(problem)})"
         ) from problem

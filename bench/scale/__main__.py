@@ -38,7 +38,7 @@ def main(words: Sequence[str]) -> int:
     with TemporaryDirectory(prefix="qtj-bench-") as folder, control_plane(Path(folder)) as plane:
         prepare(plane, [ALL[subject] for subject in options.subjects])
         for measured in _measured(plane, options):
-            results.append(run(plane.processes, plane.folder, measured))
+            results.append(run(plane, measured))
             _note(results[-1], options.output)
     rounds = [each for each in results if isinstance(each, Round)]
     if options.plot:

@@ -2,12 +2,10 @@
 
 import asyncio
 import sys
-from collections.abc import Coroutine, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from collections.abc import Coroutine
+from typing import Any, NoReturn, TypeVar
 
-if TYPE_CHECKING:
-    import subprocess
+from bench.scale.control_plane import ControlPlane
 
 __all__ = ["run"]
 
@@ -19,26 +17,16 @@ class _EndedError(Exception):
     """A program has ended that should run until it is stopped."""
 
 
-def run(
-    programs: Mapping[str, "subprocess.Popen[bytes]"], folder: Path, measured: Coroutine[Any, Any, Result]
-) -> Result:
-    """Measures, as long as these programs run; otherwise it ends this process.
-
-    Args:
-        programs: By name; it may change while they are measured.
-        folder: Where each has a log.
-        measured: The measurement.
-    """
+def run(plane: ControlPlane, measured: Coroutine[Any, Any, Result]) -> Result:
+    """Measures, as long as the processes of the control plane run; otherwise it ends this program."""
     try:
-        return asyncio.run(_guarded(programs, folder, measured))
+        return asyncio.run(_guarded(plane, measured))
     except _EndedError as ended:
         sys.exit(f"error: {ended}")
 
 
-async def _guarded(
-    programs: Mapping[str, "subprocess.Popen[bytes]"], folder: Path, measured: Coroutine[Any, Any, Result]
-) -> Result:
-    work, guard = asyncio.ensure_future(measured), asyncio.ensure_future(_alive(programs, folder))
+async def _guarded(plane: ControlPlane, measured: Coroutine[Any, Any, Result]) -> Result:
+    work, guard = asyncio.ensure_future(measured), asyncio.ensure_future(_alive(plane))
     await asyncio.wait({work, guard}, return_when=asyncio.FIRST_COMPLETED)
     if not work.done():
         work.cancel()
@@ -48,10 +36,10 @@ async def _guarded(
     return work.result()
 
 
-async def _alive(programs: Mapping[str, "subprocess.Popen[bytes]"], folder: Path) -> NoReturn:
+async def _alive(plane: ControlPlane) -> NoReturn:
     while True:
-        for name, process in programs.items():
+        for name, process in plane.processes.items():
             if process.poll() is not None:
-                words = (folder / f"{name}.log").read_text(errors="replace")[-500:]
+                words = (plane.folder / f"{name}.log").read_text(errors="replace")[-500:]
                 raise _EndedError(f"{name} has ended with code {process.returncode}; its log ends with: {words}")
         await asyncio.sleep(_BEAT)

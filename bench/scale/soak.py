@@ -40,7 +40,7 @@ def main(words: Sequence[str]) -> int:
         build(group)
     with TemporaryDirectory(prefix="qtj-soak-") as folder, control_plane(Path(folder)) as plane:
         prepare(plane, [_OURS])
-        problems = run(plane.processes, plane.folder, _waves(plane, options.waves, Size(options.jobs, 1)))
+        problems = run(plane, _waves(plane, options.waves, Size(options.jobs, 1)))
     print("\n".join([*problems, f"soak: {options.waves * options.jobs} jobs, {len(problems)} problems"]))
     return 1 if problems else 0
 

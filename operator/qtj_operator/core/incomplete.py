@@ -28,8 +28,7 @@ webhook adds stay."""
 def incomplete(seen: Observed, now: datetime) -> Verdict | None:
     """Until training has ended, every replica has a Service and its pod, and a gang its group if one is asked for.
 
-    The actions are done in this order: a pod's peers look up its name as soon as they run. A pod that is being deleted
-    keeps its name; if its node does not answer, it is deleted by force.
+    A pod that is being deleted keeps its name; if its node does not answer, it is deleted by force.
     """
     missing: list[Action] = [
         Create(Kind.SERVICE, partial(replica_service, seen.job, replica))

@@ -38,7 +38,6 @@ _RESOURCES = {
     Kind.SERVICE: Resource.SERVICES,
 }
 
-
 _NO_POD_GROUPS = (
     "spec.runPolicy.schedulingPolicy.gang needs PodGroups, which this cluster does not serve: install the coscheduling "
     "plugin (scheduling.x-k8s.io/v1alpha1), or create the job without gang"

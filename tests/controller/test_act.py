@@ -10,7 +10,6 @@ from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Restore
 from qtj_operator.manifests.manifest import Manifest
 from qtj_operator.manifests.pod import replica_pod
-from qtj_operator.manifests.service import replica_service
 from tests.controller.children import JOB, PODS, SERVICES, inference
 from tests.controller.memory import Cluster, RecordingClient
 from tests.controller.virtual_time import run
@@ -71,30 +70,6 @@ def test_no_pod_is_requested_before_the_last_service_is_there() -> None:
 
     assert client.ended == ["qcnn-worker-0", "qcnn-worker-2", "qcnn-worker-1", "qcnn-worker-0"]
     assert client.calls[-1] == "create pods qcnn-worker-0"
-
-
-async def test_a_large_gang_has_its_pods_before_most_of_its_services() -> None:
-    client = RecordingClient(Cluster())
-    job = a_job(workers=250)
-    services = [Create.of(replica_service(job, replica)) for replica in job.replicas()]
-    pods = [Create.of(replica_pod(job, replica, 1)) for replica in job.replicas()]
-
-    assert await act(client, job, [*services, *pods]) is None
-
-    requested = [call.split()[1] for call in client.calls]
-    assert requested == ["services"] * 100 + ["pods"] * 250 + ["services"] * 150
-
-
-async def test_where_pods_of_a_large_gang_are_refused_the_rest_of_its_services_is_not_requested() -> None:
-    client = RecordingClient(Cluster(), lambda call: ApiError(403, "Forbidden", "quota") if "pods" in call else None)
-    job = a_job(workers=250)
-    services = [Create.of(replica_service(job, replica)) for replica in job.replicas()]
-
-    obstacle = await act(client, job, [*services, Create.of(PODS[0])])
-
-    assert obstacle is not None
-    assert "Pod qcnn-worker-0 was refused" in obstacle.message
-    assert len(client.inner.names(Resource.SERVICES)) == 100
 
 
 def test_ever_more_requests_go_out_together_but_never_more_than_sixteen() -> None:

@@ -132,12 +132,12 @@ class Fact:
 
 
 def running(message: str) -> Fact:
-    """All replicas that training waits for are ready, and have their Services."""
+    """All replicas that training waits for are ready."""
     return Fact(ConditionType.RUNNING, status=True, reason=Reason.ALL_REPLICAS_READY, message=message)
 
 
 def not_running(reason: Reason, message: str) -> Fact:
-    """Not all replicas are ready with their Services, or none is needed."""
+    """Not all replicas are ready, or none is needed."""
     return Fact(ConditionType.RUNNING, status=False, reason=reason, message=message)
 
 

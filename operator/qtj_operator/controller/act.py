@@ -21,14 +21,6 @@ _PARALLEL = 16
 _AT_ONCE = 20
 """Requests that begin before the event loop runs again: to build and send a pod of a large gang takes a millisecond."""
 
-_SERVICES_FIRST = 100
-"""Services that are there before pods; the others of a large gang come after its pods.
-
-The scheduler and the endpoint controllers compare each pod that appears with every Service of its namespace, which is
-most of what they do while thousands start (Kubernetes 1.34: `GetPodServices` in the scheduler, and
-`GetPodServiceMemberships` in k8s.io/endpointslice). A replica that looks up a peer too early tries again, as it does
-while the peer has no address."""
-
 _RESOURCES = {
     Kind.DEPLOYMENT: Resource.DEPLOYMENTS,
     Kind.JOB: Resource.JOBS,
@@ -37,6 +29,8 @@ _RESOURCES = {
     Kind.QUANTUM_TRAINING_JOB: Resource.QUANTUM_TRAINING_JOBS,
     Kind.SERVICE: Resource.SERVICES,
 }
+
+_BEFORE_PODS = {Kind.SERVICE, Kind.POD_GROUP}
 
 _NO_POD_GROUPS = (
     "spec.runPolicy.schedulingPolicy.gang needs PodGroups, which this cluster does not serve: install the coscheduling "
@@ -80,13 +74,11 @@ async def act(client: Client, job: Job, actions: Sequence[Action]) -> Obstacle |
 
 def _stages(actions: Sequence[Action]) -> Iterable[Sequence[Action]]:
     creates = [action for action in actions if isinstance(action, Create)]
-    services = [create for create in creates if create.kind is Kind.SERVICE]
-    groups = [create for create in creates if create.kind is Kind.POD_GROUP]
-    others = [create for create in creates if create.kind not in {Kind.SERVICE, Kind.POD_GROUP}]
+    first = [create for create in creates if create.kind in _BEFORE_PODS]
+    others = [create for create in creates if create.kind not in _BEFORE_PODS]
     yield [action for action in actions if not isinstance(action, Create)]
-    yield from _slow_start([*groups, *services[:_SERVICES_FIRST]])
+    yield from _slow_start(first)
     yield from _slow_start(others)
-    yield from _slow_start(services[_SERVICES_FIRST:])
 
 
 def _slow_start(creates: Sequence[Create]) -> Iterable[Sequence[Create]]:

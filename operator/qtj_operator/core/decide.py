@@ -70,7 +70,7 @@ TRAINING = Stage(
         lone_replica,  # a replica that the others do not need failed: replace it
         superseded,  # delete pods of an earlier attempt before new ones are created
         backing_off,  # a pause after a failure
-        incomplete,  # create missing Services and pods, all at once
+        incomplete,  # Services first, then pods, all at once
         drifted,  # a Service differs from how it was built
     ),
     timers=(next_replacement, next_deadline),

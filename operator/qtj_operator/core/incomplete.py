@@ -28,7 +28,8 @@ webhook adds stay."""
 def incomplete(seen: Observed, now: datetime) -> Verdict | None:
     """Until training has ended, every replica has a Service and its pod, and a gang its group if one is asked for.
 
-    A pod that is being deleted keeps its name; if its node does not answer, it is deleted by force.
+    The actions are done in this order: a pod's peers look up its name as soon as they run. A pod that is being deleted
+    keeps its name; if its node does not answer, it is deleted by force.
     """
     missing: list[Action] = [
         Create(Kind.SERVICE, partial(replica_service, seen.job, replica))

@@ -17,7 +17,6 @@ from qtj_operator.core.pending_reason import pending_reason, terminating_reason
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.profiles import profiles_of
 from qtj_operator.core.reconciling import reconciling
-from qtj_operator.manifests.service import replicas_of_services
 
 __all__ = [
     "closed",
@@ -228,15 +227,12 @@ def _running(seen: Observed, facts: Iterable[Fact], now: datetime) -> Fact:
     pods = (pod for pod in seen.current if (pod.ready or pod.succeeded) and not pod.deleting)
     present = seen.finished | {pod.replica for pod in pods if pod.replica}
     ready = sum(map(_is_awaited, present))
-    missing = replicas_of_services(seen.job).keys() - seen.services.keys() if size == ready else ()
-    if (size == ready and not missing) or _keeps_running(seen):
+    if size == ready or _keeps_running(seen):
         return conditions.running(f"{size} of {size} replicas are ready")
     obstacle = terminating_reason(seen.pods, now) or next(filter(None, map(pending_reason, seen.current)), None)
     if obstacle is not None:
         return conditions.not_running(*obstacle)
     waiting = f"{ready} of {size} replicas are ready"
-    if missing:
-        waiting += f", Services that are missing: {len(missing)}"
     if seen.attempt > 1:
         return conditions.not_running(Reason.RESTARTING, f"attempt {seen.attempt}: {waiting}")
     return conditions.not_running(Reason.STARTING, waiting)

@@ -19,12 +19,17 @@ _FIELDS = ("type", "reason", "message")
 _PERIOD_SECONDS = 0.2
 
 
-def follow(folder: Folder, on_activity: Callable[[str], None] = lambda _: None) -> Iterator[Change]:
+def follow(
+    folder: Folder,
+    on_activity: Callable[[str], None] = lambda _: None,
+    wait: Callable[[float], None] = time.sleep,
+) -> Iterator[Change]:
     """Yields the changes of a run, from its start until its job has ended or no process runs it any more.
 
     Args:
         folder: Its folder.
         on_activity: Called repeatedly with the activity of its program; "" while it trains.
+        wait: Waits some seconds between two looks.
 
     Raises:
         FolderError: Its record cannot be read.
@@ -52,7 +57,7 @@ def follow(folder: Folder, on_activity: Callable[[str], None] = lambda _: None) 
             on_activity(activity)
         if is_last:
             return
-        time.sleep(_PERIOD_SECONDS)
+        wait(_PERIOD_SECONDS)
 
 
 def events_of(folder: Folder) -> list[dict[str, Any]]:

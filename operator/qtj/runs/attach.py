@@ -11,6 +11,7 @@ from qtj.runs.line_view import key_of
 from qtj.runs.live_view import view_for
 from qtj.terminal.console import print_text, safe_console
 from qtj.terminal.errors import COMPLETE, FAILED, INTERRUPTED, InputError
+from qtj.terminal.signals import ctrl_c_at_waits
 from qtj_operator.controller.client import Object, Resource
 
 __all__ = ["attach_to"]
@@ -35,8 +36,8 @@ def attach_to(run: RecordedRun, at_end: Callable[[Folder, Object], str]) -> int:
     job: Object = run.job
     key = key_of(job)
     try:
-        with view_for(console) as view:
-            for change in follow(run.folder, lambda activity: view.set_activity(key, activity)):
+        with ctrl_c_at_waits() as wait, view_for(console) as view:
+            for change in follow(run.folder, lambda activity: view.set_activity(key, activity), wait):
                 view.show_change(change)
                 job = change.object if change.resource is Resource.QUANTUM_TRAINING_JOBS else job
     except FolderError as problem:

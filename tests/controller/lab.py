@@ -33,9 +33,8 @@ class Lab:
         self.kubelet = Kubelet(self.cluster)
         self.progress = Replicas()
         self.jobs = JobRegistry()
-        self.reconciler = Reconciler(
-            self.client, self.progress, lambda: self.now, self.jobs, Metrics(jobs=self.jobs.count)
-        )
+        self.metrics = Metrics(jobs=self.jobs.count)
+        self.reconciler = Reconciler(self.client, self.progress, lambda: self.now, self.jobs, self.metrics)
 
     async def applies(self, **spec: Any) -> None:
         """The user creates the job."""

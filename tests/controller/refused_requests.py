@@ -10,6 +10,7 @@ CONFLICT = ApiError(409, "Conflict", "the object has been modified")
 POLICY = ApiError(
     422, "Invalid", "pods \"qcnn-worker-0\" is forbidden: ValidatingAdmissionPolicy 'maintenance' denied request: no"
 )
+QUOTA = ApiError(403, "Forbidden", 'pods "qcnn-worker-1" is forbidden: exceeded quota: gpus')
 JOB_STATUS = "replace_status quantumtrainingjobs qcnn"
 
 

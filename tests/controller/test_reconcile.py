@@ -204,6 +204,19 @@ async def test_the_time_from_submission_to_running_is_counted_once() -> None:
     lab.kubelet.starts()
     await lab.settles()
 
-    samples = lab.reconciler.metrics.registry
+    samples = lab.metrics.registry
     assert samples.get_sample_value("qtj_submit_to_running_seconds_count") == 1
     assert samples.get_sample_value("qtj_submit_to_running_seconds_sum") == 8
+
+
+async def test_a_gang_that_runs_again_in_its_first_attempt_is_not_counted_again() -> None:
+    lab = Lab()
+    await running(lab)
+    lab.cluster.edit(Resource.PODS, "lab", "qcnn-worker-1", status={"phase": "Unknown"})
+    await lab.settles()
+    interrupted = await lab.condition("Running")
+    lab.kubelet.starts()
+    await lab.settles()
+
+    assert (interrupted["status"], await lab.phase(), (await lab.status())["attempt"]) == ("False", "Running", 1)
+    assert lab.metrics.registry.get_sample_value("qtj_submit_to_running_seconds_count") == 1

@@ -8,7 +8,9 @@ import pytest
 
 from qtj_operator.controller.client import ApiError, Resource
 from tests.controller.lab import KEY, TRAINED, Lab, complete, running
-from tests.controller.refused_requests import POLICY, running_again
+from tests.controller.refused_requests import POLICY, QUOTA, running_again
+
+ARTIFACTS = {"uri": "gs://lab-bucket/qcnn"}
 
 
 async def test_a_job_that_failed_because_of_its_spec_is_checked_again_when_the_spec_changes() -> None:
@@ -86,6 +88,81 @@ async def test_a_job_that_a_policy_denies_from_the_start_takes_the_template_that
     assert len(await lab.cluster.list(Resource.PODS, "lab", {"team": "quantum"})) == 2
 
 
+def admits(*pods: str) -> Callable[[str], ApiError | None]:
+    """A quota that has room for some of the pods."""
+    return lambda call: QUOTA if call.startswith("create pods") and not call.endswith(pods) else None
+
+
+async def test_a_gang_of_which_a_quota_admits_a_part_takes_the_template_that_fits() -> None:
+    lab = Lab()
+    lab.client.refuse = admits("worker-0")
+    await lab.applies()
+    await lab.settles()
+    denied, admitted = await lab.status(), lab.pods
+
+    lab.client.refuse = lambda _: None
+    await lab.edits(template={**(await lab.job())["spec"]["template"], "metadata": {"labels": {"size": "small"}}})
+    await lab.settles()
+    lab.kubelet.reaps()
+    await running_again(lab)
+
+    assert (denied["phase"], denied["reason"], admitted) == ("Pending", "ChildRejected", ("qcnn-worker-0",))
+    assert (await lab.phase(), (await lab.condition("SpecIgnored"))["status"]) == ("Running", "False")
+    assert len(await lab.cluster.list(Resource.PODS, "lab", {"size": "small"})) == 2
+
+
+async def test_a_change_that_comes_while_the_rest_of_the_gang_is_admitted_is_used_as_well() -> None:
+    """The API server took the edit while a pod was refused, and the pods are there by now."""
+    lab = Lab()
+    await lab.applies()
+    await lab.settles()
+
+    await lab.edits(template={**(await lab.job())["spec"]["template"], "metadata": {"labels": {"size": "small"}}})
+    await lab.settles()
+    lab.kubelet.reaps()
+    await running_again(lab)
+
+    assert (await lab.phase(), (await lab.status())["attempt"]) == ("Running", 2)
+    assert len(await lab.cluster.list(Resource.PODS, "lab", {"size": "small"})) == 2
+
+
+async def test_the_group_of_a_gang_has_as_many_members_as_the_edited_spec() -> None:
+    """With the number before, the scheduler would place none of them."""
+    lab = Lab()
+    lab.client.refuse = admits("worker-0", "worker-1")
+    await lab.applies(
+        replicaSpecs={"Worker": {"replicas": 4}}, runPolicy={"schedulingPolicy": {"gang": True}}, artifacts=ARTIFACTS
+    )
+    await lab.settles()
+
+    await lab.edits(replicaSpecs={"Worker": {"replicas": 2}})
+    await lab.settles()
+    lab.kubelet.reaps()
+    await lab.settles()
+
+    (group,) = await lab.cluster.list(Resource.POD_GROUPS, "lab", {})
+    assert (group["spec"]["minMember"], lab.pods) == (2, ("qcnn-worker-0", "qcnn-worker-1"))
+
+
+async def test_a_spec_that_becomes_invalid_before_anything_ran_fails_the_job_until_it_is_valid() -> None:
+    lab = Lab()
+    lab.client.refuse = admits("worker-0")
+    await lab.applies()
+    await lab.settles()
+    lab.client.refuse = lambda _: None
+    await lab.edits(artifacts={"uri": "file:///nowhere"})
+    await lab.settles()
+    failed = await lab.status()
+
+    await lab.edits(artifacts=ARTIFACTS)
+    await lab.settles()
+    lab.kubelet.reaps()
+    await running_again(lab)
+
+    assert (failed["phase"], failed["reason"]) == ("Failed", "InvalidSpec")
+    assert (await lab.phase(), lab.pods) == ("Running", ("qcnn-worker-0", "qcnn-worker-1"))
+
+
 async def test_a_refused_child_is_tried_at_once_when_the_spec_changes() -> None:
     lab = Lab()
     lab.client.refuse = lambda call: POLICY if call.startswith("create pods") else None
@@ -143,6 +220,40 @@ async def test_a_template_that_was_changed_past_the_api_server_is_never_used(byp
     assert (changed["status"], changed["reason"]) == ("True", "ImmutableFieldChanged")
     assert lab.pods == ()
     assert (await lab.status())["reason"] == "SpecChanged"
+
+
+async def test_a_gang_that_runs_is_not_failed_for_a_service_that_an_edited_spec_does_not_bring_back() -> None:
+    """All replicas are ready meanwhile: `pendingDeadlineSeconds` is about those that are not."""
+    lab = Lab()
+    await running(lab, runPolicy={"pendingDeadlineSeconds": 60})
+    template = (await lab.job())["spec"]["template"]
+    await lab.edits(template={**template, "metadata": {"labels": {"other": "yes"}}})
+    lab.cluster.remove(Resource.SERVICES, "lab", "qcnn-worker-1")
+    await lab.settles()
+    edited = await lab.status()
+    lab.waits(seconds=61)
+    await lab.settles()
+    late = await lab.status()
+    await lab.edits(template=template)
+    await lab.settles()
+
+    assert (edited["phase"], edited["ready"]) == ("Running", "2/2")
+    assert (await lab.condition("SpecIgnored"))["status"] == "False"
+    assert (late["phase"], await lab.phase()) == ("Running", "Running")
+    assert "qcnn-worker-1" in lab.services
+    assert lab.metrics.registry.get_sample_value("qtj_submit_to_running_seconds_count") == 1
+
+
+async def test_an_evaluator_that_an_edited_spec_does_not_replace_leaves_the_gang_running() -> None:
+    lab = Lab()
+    await running(lab, replicaSpecs={"Worker": {"replicas": 2}, "Evaluator": {"replicas": 1}})
+    template = (await lab.job())["spec"]["template"]
+    await lab.edits(template={**template, "metadata": {"labels": {"other": "yes"}}})
+    lab.cluster.remove(Resource.PODS, "lab", "qcnn-evaluator-0")
+    await lab.settles()
+
+    assert (await lab.phase(), (await lab.condition("SpecIgnored"))["status"]) == ("Running", "True")
+    assert "qcnn-evaluator-0" not in lab.pods
 
 
 async def test_inference_never_takes_a_template_that_was_changed_after_the_start() -> None:

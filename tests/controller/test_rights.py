@@ -25,6 +25,31 @@ LEASE = f"--lease-namespace={QUANTUM}"
 ENFORCED = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
 """So that a child is refused unless the operator may update the finalizers of its owner."""
 
+POD_GROUPS = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {
+        "name": "podgroups.scheduling.x-k8s.io",
+        "annotations": {"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/scheduler-plugins/pull/50"},
+    },
+    "spec": {
+        "group": "scheduling.x-k8s.io",
+        "names": {"kind": "PodGroup", "plural": "podgroups", "singular": "podgroup"},
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": "v1alpha1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+                },
+            }
+        ],
+    },
+}
+"""The Coscheduling plugin's, without its schema."""
+
 
 @dataclass(frozen=True)
 class Audited:
@@ -104,6 +129,22 @@ def a_gang_has_no_scheduler(audited: Audited) -> None:
     audited.reason("gang", "ChildRejected")
 
 
+def a_pod_group_is_edited(audited: Audited) -> None:
+    audited.server.kubectl("create", "-f", "-", manifest=POD_GROUPS)
+    wait_until(lambda: audited.server.names("podgroups", QUANTUM) == ["gang"], PATIENCE, "the group of the gang")
+    audited.has("pods", "gang-worker-0")
+    audited.server.kubectl(
+        "patch", "podgroup", "gang", "-n", QUANTUM, "--type=merge", '--patch={"spec":{"minMember":9}}'
+    )
+    more = '--patch={"spec":{"runPolicy":{"backoffLimit":9}}}'  # nobody watches PodGroups
+    audited.server.kubectl("patch", "qtj", "gang", "-n", QUANTUM, "--type=merge", more)
+
+    def repaired() -> bool:
+        return bool(audited.server.get("podgroup", "gang", "-n", QUANTUM)["spec"]["minMember"] == 1)
+
+    wait_until(repaired, PATIENCE, "the PodGroup to be repaired")
+
+
 def a_service_is_edited(audited: Audited) -> None:
     audited.create("edited")
     audited.has("pods", "edited-worker-0")
@@ -176,6 +217,7 @@ def a_finished_job_expires(audited: Audited) -> None:
 LIVES: tuple[Callable[[Audited], None], ...] = (
     a_name_is_taken,
     a_gang_has_no_scheduler,
+    a_pod_group_is_edited,
     a_service_is_edited,
     a_job_is_suspended,
     inference_is_edited,

@@ -1,4 +1,7 @@
-"""Two gangs and room for one: the scheduler of the Coscheduling plugin runs one after the other, and never a half."""
+"""Two gangs and room for one: the scheduler of the Coscheduling plugin runs one after the other, and never a half.
+
+Then a quota admits half a gang, whose author asks for no more.
+"""
 
 import json
 import time
@@ -6,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from tests.e2e.checks import Checks
-from tests.e2e.kubectl import Sight, kubectl
+from tests.e2e.kubectl import Sight, get, kubectl, wait_until
 from tests.e2e.light import Manifest, light
 from tests.e2e.trial import Trial
 from tests.e2e.world import World
@@ -33,6 +36,21 @@ def gangs(checks: Checks, world: World) -> None:
     _one_after_the_other(checks, trials)
     for trial in trials:
         trial.deleted()
+    _halved(checks, world)
+
+
+def _halved(checks: Checks, world: World) -> None:
+    """The API server takes the change, the operator starts anew, and the scheduler places a gang of one."""
+    with _one_on("node-1"), _quota(world.namespace):
+        trial = Trial.apply(checks, world, _gang("gang-c"))
+        checks.note(f"{trial.name} waits: {trial.says('exceeded quota')}")
+        half = json.dumps({"spec": {"replicaSpecs": {"Worker": {"replicas": 1}}}})
+        kubectl("-n", world.namespace, "patch", "qtj", trial.name, "--type=merge", "-p", half)
+        status = trial.ends(resumes=1)
+    checks.equal("replicas", [counts["desired"] for counts in status["replicas"].values()], [1])
+    group = get("-n", world.namespace, "podgroup", trial.name)
+    checks.equal("members of its PodGroup", group["spec"]["minMember"], 1)
+    trial.deleted()
 
 
 def _gang(name: str) -> Manifest:
@@ -69,6 +87,18 @@ def _firsts(trial: Trial, holds: Callable[[Sight], object]) -> dict[str, float]:
         if holds(sight):
             moments.setdefault(sight.name, sight.at)
     return moments
+
+
+@contextmanager
+def _quota(namespace: str) -> Iterator[None]:
+    """One quantum processor for all jobs of a namespace."""
+    where, name = ("-n", namespace), ("resourcequota", "qpu")
+    kubectl(*where, "create", "quota", "qpu", f"--hard=requests.{_QPU}=1")
+    try:
+        wait_until("the quota counts", lambda: get(*where, *name)["status"].get("used"), 30)
+        yield
+    finally:
+        kubectl(*where, "delete", *name)
 
 
 @contextmanager

@@ -25,16 +25,18 @@ class Denial(StrEnum):
 
 
 class Gatekeeper:
-    """Denies every pod, and perhaps every other child, as long as it is told to.
+    """Denies pods, or other children, as long as it is told to.
 
     Attributes:
         denial: Who denies just now, if anybody does.
         resources: What is denied.
+        spared: The names of children that are admitted all the same, because there is room for some.
     """
 
     def __init__(self) -> None:
         self.denial: Denial | None = None
         self.resources = {Resource.PODS}
+        self.spared: frozenset[str] = frozenset()
         self._ids = itertools.count(1)
 
     def check(self, resource: Resource, manifest: Object) -> None:
@@ -43,8 +45,9 @@ class Gatekeeper:
         Raises:
             ApiError: It is denied.
         """
-        if self.denial is not None and resource in self.resources:
-            raise self._error(self.denial, f'{resource.value[1]} "{manifest["metadata"]["name"]}" is forbidden')
+        name = manifest["metadata"].get("name")
+        if self.denial is not None and resource in self.resources and name not in self.spared:
+            raise self._error(self.denial, f'{resource.value[1]} "{name}" is forbidden')
 
     def _error(self, denial: Denial, refused: str) -> ApiError:
         match denial:

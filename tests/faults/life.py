@@ -36,7 +36,7 @@ class Life(Simulation):
         self._mishap = mishap
         self.mesh = setting.mesh
         self.operator.ahead = setting.operator_clock
-        self.gatekeeper.denial = setting.denial
+        self.gatekeeper.denial, self.gatekeeper.spared = setting.denial, setting.spared
         self._user, kubelet = User(self, deeds), Kubelet(self.store, script, lambda: self.now)
         self.released = kubelet.released
         self.actors = (self._user, kubelet, *self.controllers)

@@ -47,8 +47,10 @@ class Setting:
         mesh: Whether a webhook adds to Services and pods.
         operator_clock: By how much the clock of the operator's machine is ahead.
         denial: Who denies pods, until somebody puts an end to it.
+        spared: The pods that are admitted all the same.
     """
 
     mesh: bool = False
     operator_clock: timedelta = timedelta(0)
     denial: Denial | None = None
+    spared: frozenset[str] = frozenset()

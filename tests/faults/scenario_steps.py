@@ -16,6 +16,10 @@ def in_phase(phase: str) -> Callable[[dict[str, Any]], bool]:
     return lambda job: job.get("status", {}).get("phase") == phase
 
 
+def is_refused(job: dict[str, Any]) -> bool:
+    return bool(job.get("status", {}).get("reason") == "ChildRejected")
+
+
 def has_restarted(job: dict[str, Any]) -> bool:
     restarts: int = job.get("status", {}).get("restarts", 0)
     return restarts > 0 and job["status"].get("ready") == "5/5"
@@ -100,3 +104,9 @@ def kill_while_denied(denial: Denial) -> Callable[[Cluster], None]:
 
 def admit_again(cluster: Cluster) -> None:
     cluster.gatekeeper.denial = None
+
+
+def ask_for_less(cluster: Cluster) -> None:
+    """The user changes the template, so that the quota has room for all."""
+    edit(template={"spec": {"containers": [{"name": "trainer", "image": "trainer:small"}]}})(cluster)
+    admit_again(cluster)

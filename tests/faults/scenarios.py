@@ -12,12 +12,14 @@ from tests.faults.scenario_steps import (
     ENDLESS_AT_FIRST,
     admit_again,
     always,
+    ask_for_less,
     delete,
     drain,
     edit,
     evict,
     has_restarted,
     in_phase,
+    is_refused,
     kill_while_denied,
     lose_inference,
     preempt_and_lose_peer,
@@ -187,6 +189,17 @@ SCENARIOS = (
     # Admission
     *map(_maintenance, Denial),
     *map(_denied_at_first, Denial),
+    Scenario(
+        "a quota has room for half a gang, which asks for less",
+        "Complete",
+        script=Script(endless=frozenset({"qcnn-worker-0"})),
+        setting=Setting(denial=Denial.QUOTA, spared=frozenset({"qcnn-worker-0"})),
+        deeds=lambda: [
+            Deed(is_refused, ask_for_less, after=timedelta(seconds=30)),
+            Deed(in_phase("Running"), release("qcnn-worker-0")),
+        ],
+        attempts=2,
+    ),
     Scenario("a webhook adds to what it admits", "Complete", setting=Setting(mesh=True)),
     # Clocks
     Scenario(

@@ -62,7 +62,9 @@ def wrong_counts(old: Job, new: Job) -> Iterator[str]:
     before, after = old.status, new.status
     restarted = (after.restarts or 0) - (before.restarts or 0)
     disrupted = (after.disruptions or 0) - (before.disruptions or 0)
-    resumed = is_resumed(old, new)
+    resumed, respecified = is_resumed(old, new), before.spec_digest not in {None, after.spec_digest}
+    if respecified and (before.first_running_time or before.failures):
+        yield "another spec than that which has run"
     if restarted < 0 or disrupted < 0:
         yield "restarts or disruptions were taken back"
     if (after.restarts or 0) > max(new.backoff_limit, before.restarts or 0):
@@ -72,7 +74,7 @@ def wrong_counts(old: Job, new: Job) -> Iterator[str]:
     if after.attempt != before.attempt:
         if after.attempt != (before.attempt or 0) + 1:
             yield f"attempt {before.attempt} was followed by {after.attempt}"
-        if before.attempt and restarted + disrupted + resumed != 1:
+        if before.attempt and restarted + disrupted + resumed + respecified != 1:
             yield "an attempt has one reason"
     elif (restarted or disrupted) and not any(new.stands_alone(replica.role) for replica in new.replicas()):
         yield "a restart was counted without an attempt"

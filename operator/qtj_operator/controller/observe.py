@@ -8,13 +8,15 @@ from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, LABEL_ROLE, Role, inference_name
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import Client, Key, Object, ProgressSource, Resource
-from qtj_operator.controller.parse import has_ended, parse_inference
+from qtj_operator.controller.parse import has_ended, parse_inference, parse_pod_group
 from qtj_operator.controller.readings import Readings
 from qtj_operator.controller.slices import in_slices
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.pod import Pod
+from qtj_operator.core.pod_group import PodGroup
+from qtj_operator.manifests.queueing import members
 
 __all__ = ["observe"]
 
@@ -42,7 +44,7 @@ async def observe(
         platform=platform,
         pods=replicas,
         services={service.name: service for service in [reading.service(raw) async for raw in in_slices(own)]},
-        pod_group=await _has_pod_group(client, job, replicas),
+        pod_group=await _pod_group(client, job, replicas),
         inference=_inference(job, inference, pods),
     )
     reported = _reported(progress, key, seen.leader)
@@ -70,18 +72,18 @@ def _main(raw: Object, mains: Mapping[str, str]) -> str | None:
     return mains.get(raw["metadata"]["labels"].get(LABEL_ROLE))
 
 
-async def _has_pod_group(client: Client, job: Job, pods: Sequence[Pod]) -> bool:
+async def _pod_group(client: Client, job: Job, pods: Sequence[Pod]) -> PodGroup | None:
     """Asks only where one is wanted, for most clusters serve none, and only until all replicas have a node.
 
     PodGroups are not watched. A gang that has been placed needs its group no more, and counts as if it had one.
     """
     if not job.gang:
-        return False
+        return None
     placed = len(pods) == job.size and not any(pod.unplaced for pod in pods)
     if placed or job.is_trained or job.is_over:
-        return True
+        return PodGroup(version="", min_member=members(job))
     found = await client.get(Resource.POD_GROUPS, job.namespace, job.name)
-    return found is not None and is_controlled_by(found, job.uid)
+    return parse_pod_group(found) if found is not None and is_controlled_by(found, job.uid) else None
 
 
 def _inference(job: Job, found: Object | None, pods: Sequence[Object]) -> InferenceRun | None:

@@ -19,9 +19,10 @@ from qtj_operator.controller.children import (
 from qtj_operator.core.ending import Ending
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.pod import Pod, Waiting
+from qtj_operator.core.pod_group import PodGroup
 from qtj_operator.core.service import Service
 
-__all__ = ["has_ended", "parse_inference", "parse_pod", "parse_readiness", "parse_service"]
+__all__ = ["has_ended", "parse_inference", "parse_pod", "parse_pod_group", "parse_readiness", "parse_service"]
 
 _DISRUPTIONS = {"DisruptionTarget", "TerminationTarget"}
 """Conditions by which Kubernetes and Kueue (0.14.8, pkg/controller/jobs/pod) say that they take a pod away."""
@@ -102,6 +103,11 @@ def parse_service(raw: Mapping[str, Any]) -> Service:
         ports=found.spec.ports,
         type=found.spec.type,
     )
+
+
+def parse_pod_group(raw: Mapping[str, Any]) -> PodGroup:
+    """Reads a PodGroup."""
+    return PodGroup(raw["metadata"]["resourceVersion"], (raw.get("spec") or {}).get("minMember"))
 
 
 def parse_readiness(raw: Mapping[str, Any]) -> bool:

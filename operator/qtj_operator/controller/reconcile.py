@@ -156,9 +156,9 @@ class Reconciler:
 
 
 def _runs_for_the_first_time(before: Status, after: Status) -> bool:
-    """Whether all replicas run for the first time."""
-    running = ConditionType.RUNNING
-    return after.attempt == 1 and is_true(after.conditions, running) and not is_true(before.conditions, running)
+    """Whether all replicas run for the first time; an earlier operator did not record when they first did."""
+    was_running = is_true(before.conditions, ConditionType.RUNNING)
+    return after.attempt == 1 and not (before.first_running_time or was_running) and bool(after.first_running_time)
 
 
 def _fail_unreadable(raw: Object, sentence: str, now: datetime) -> Decision | None:

@@ -25,6 +25,7 @@ from qtj_operator.core.lost_replica import lost_replica
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.overdue import next_deadline, overdue
 from qtj_operator.core.rechecked import rechecked
+from qtj_operator.core.respecified import respecified
 from qtj_operator.core.retried import retried
 from qtj_operator.core.started import started
 from qtj_operator.core.status import closed, status_of
@@ -66,6 +67,7 @@ TRAINING = Stage(
         trained,  # the leader is done: record the weights
         suspended,  # no pods, until it is resumed
         overdue,  # a deadline has passed
+        respecified,  # the spec was changed before anything ran
         lost_replica,  # a member of the gang failed: next attempt, or give up
         lone_replica,  # a replica that the others do not need failed: replace it
         superseded,  # delete pods of an earlier attempt before new ones are created

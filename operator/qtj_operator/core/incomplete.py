@@ -7,15 +7,15 @@ from typing import Any
 
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Fact, Reason
-from qtj_operator.core.change import NO_REPORT, Report, StatusChange
-from qtj_operator.core.decision import Act, Action, Create, Event, Kind, Move, Restore, Verdict, Wait, act_or_wait
+from qtj_operator.core.change import NO_REPORT, Report
+from qtj_operator.core.decision import Act, Action, Create, Event, Kind, Restore, Verdict, Wait, act_or_wait
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.ports import are_present, merged
 from qtj_operator.core.removal import removal
 from qtj_operator.core.service import Service
-from qtj_operator.core.status import has_run
+from qtj_operator.core.status import is_training
 from qtj_operator.manifests.pod import replica_pod
-from qtj_operator.manifests.queueing import pod_group
+from qtj_operator.manifests.queueing import members, pod_group
 from qtj_operator.manifests.service import replica_service, replicas_of_services, service_selector, service_spec
 
 __all__ = ["drifted", "incomplete"]
@@ -42,10 +42,9 @@ def incomplete(seen: Observed, now: datetime) -> Verdict | None:
     if seen.job.gang and not seen.pod_group:
         missing.append(Create.of(pod_group(seen.job)))
     leaving = removal((pod for pod in seen.current if pod.deleting), now)
-    if seen.job.edited and (missing or pods) and not seen.pods and not has_run(seen.job.status):
-        return Move(StatusChange(spec_digest=seen.job.digest))  # the earlier spec has started nothing
     if seen.job.edited and (missing or pods):
-        return act_or_wait(leaving.deletions, leaving.wake_at, conditions=(_spec_changed(seen),))
+        facts = () if is_training(seen) else (_spec_changed(seen),)
+        return act_or_wait(leaving.deletions, leaving.wake_at, conditions=facts)
     # From here on, pods wait only for the cluster: `pendingDeadlineSeconds` counts.
     report = NO_REPORT if seen.job.status.attempt_start_time else Report(attempt_start_time=now)
     verdict = act_or_wait((*leaving.deletions, *missing, *pods), leaving.wake_at, report=report)
@@ -60,10 +59,22 @@ def _spec_changed(seen: Observed) -> Fact:
 def drifted(seen: Observed, _now: datetime) -> Act | None:
     """A Service that was edited is restored: peers rely on its ports and its selector.
 
-    Once training has ended, no peer needs it, and repeated edits would delay inference.
+    Once training has ended, no peer needs it, and repeated edits would delay inference. A gang's group gets the number
+    of its members again, which the spec may have changed before anything ran.
     """
     if seen.job.edited:
         return None
+    return _restored(seen) or _regrouped(seen)
+
+
+def _regrouped(seen: Observed) -> Act | None:
+    wanted, found = members(seen.job), seen.pod_group
+    if not seen.job.gang or found is None or found.min_member == wanted:
+        return None
+    return Act((Restore(Kind.POD_GROUP, seen.job.name, found.version, {"minMember": wanted}),))
+
+
+def _restored(seen: Observed) -> Act | None:
     repairs: list[Action] = []
     alike = service_spec(seen.job, None)  # built once: there may be a thousand Services
     for name, replica in replicas_of_services(seen.job).items():

@@ -35,6 +35,7 @@ from qtj_operator.core.board import Board
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.pod import Pod
+from qtj_operator.core.pod_group import PodGroup
 from qtj_operator.core.service import Service
 
 __all__ = ["Observed"]
@@ -50,7 +51,7 @@ class Observed:
         platform: Where its pods run.
         pods: Replica pods that this job controls, of any attempt.
         services: Services that this job controls, by name.
-        pod_group: Whether this job's PodGroup exists.
+        pod_group: This job's PodGroup, if it exists.
         inference: The inference Job, if it exists.
         progress: The last answer of the leader's progress endpoint.
         evaluation: The last answer of the evaluator's.
@@ -61,7 +62,7 @@ class Observed:
     platform: Platform = CLUSTER
     pods: tuple[Pod, ...] = ()
     services: Mapping[str, Service]
-    pod_group: bool = False
+    pod_group: PodGroup | None = None
     inference: InferenceRun | None = None
     progress: Progress | None = None
     evaluation: Progress | None = None

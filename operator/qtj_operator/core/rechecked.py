@@ -25,8 +25,13 @@ def rechecked(seen: Observed, _now: datetime) -> Move | None:
     again = conditions.not_failed(Reason.SPEC_CHANGED, "the spec is checked again")
     if not seen.attempt:
         return None if fault(seen.job, seen.platform) else Move(conditions=(again,))
-    refused = failed.reason == Reason.CHILD_REJECTED and not has_run(seen.job.status)
-    if not refused or seen.job.generation == seen.job.status.observed_generation:
+    if has_run(seen.job.status) or not _may_be_accepted(seen, failed.reason):
         return None
     starting = conditions.not_running(Reason.STARTING, "the job starts")
     return Move(new_attempt(seen.attempt + 1), conditions=(again, starting))
+
+
+def _may_be_accepted(seen: Observed, reason: str) -> bool:
+    if reason == Reason.INVALID_SPEC:
+        return not fault(seen.job, seen.platform)
+    return reason == Reason.CHILD_REJECTED and seen.job.generation != seen.job.status.observed_generation

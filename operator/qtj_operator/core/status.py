@@ -24,6 +24,7 @@ __all__ = [
     "failed_by_obstacle",
     "has_run",
     "is_blocked",
+    "is_training",
     "progress_status",
     "status_of",
     "with_obstacle",
@@ -223,11 +224,8 @@ def _running(seen: Observed, facts: Iterable[Fact], now: datetime) -> Fact:
     decided = {fact.type for fact in facts if fact.status}
     if any(kind in decided or is_true(seen.job.status.conditions, kind) for kind in over):
         return _training_over(seen.job.status, started=any(map(_has_started, seen.current)))
-    size = sum(_is_awaited(replica) for replica in seen.job.replicas())
-    pods = (pod for pod in seen.current if (pod.ready or pod.succeeded) and not pod.deleting)
-    present = seen.finished | {pod.replica for pod in pods if pod.replica}
-    ready = sum(map(_is_awaited, present))
-    if size == ready or _keeps_running(seen):
+    ready, size = _awaited(seen)
+    if is_training(seen):
         return conditions.running(f"{size} of {size} replicas are ready")
     obstacle = terminating_reason(seen.pods, now) or next(filter(None, map(pending_reason, seen.current)), None)
     if obstacle is not None:
@@ -254,6 +252,19 @@ def _training_over(before: Status, *, started: bool) -> Fact:
 
 def _has_started(pod: Pod) -> bool:
     return pod.ending is not None or pod.phase != "Pending"
+
+
+def is_training(seen: Observed) -> bool:
+    """Whether the gang of an attempt runs, by its pods."""
+    ready, size = _awaited(seen)
+    return size == ready or _keeps_running(seen)
+
+
+def _awaited(seen: Observed) -> tuple[int, int]:
+    """Returns how many of the replicas that training waits for are ready or have succeeded, and how many there are."""
+    pods = (pod for pod in seen.current if (pod.ready or pod.succeeded) and not pod.deleting)
+    present = seen.finished | {pod.replica for pod in pods if pod.replica}
+    return sum(map(_is_awaited, present)), sum(map(_is_awaited, seen.job.replicas()))
 
 
 def _keeps_running(seen: Observed) -> bool:

@@ -15,7 +15,7 @@ from qtj_operator.api.job import Job
 from qtj_operator.api.names import Role
 from qtj_operator.manifests.manifest import Manifest, metadata
 
-__all__ = ["pod_group", "queue", "queueing"]
+__all__ = ["members", "pod_group", "queue", "queueing"]
 
 _KUEUE = "kueue.x-k8s.io"
 _COSCHEDULING = "scheduling.x-k8s.io"
@@ -40,7 +40,7 @@ def queueing(job: Job, role: Role, attempt: int) -> tuple[Mapping[str, str], Map
         return labels, annotations
     if labels:
         labels[f"{_KUEUE}/pod-group-name"] = f"{job.name[:40]}-{job.uid[:8]}-{attempt}"
-        annotations[f"{_KUEUE}/pod-group-total-count"] = str(_members(job))
+        annotations[f"{_KUEUE}/pod-group-total-count"] = str(members(job))
         annotations[f"{_KUEUE}/retriable-in-group"] = "false"
     if job.gang:
         labels[f"{_COSCHEDULING}/pod-group"] = job.name
@@ -53,10 +53,10 @@ def pod_group(job: Job) -> Manifest:
         "apiVersion": f"{_COSCHEDULING}/v1alpha1",
         "kind": "PodGroup",
         "metadata": metadata(job, job.name, {}),
-        "spec": {"minMember": _members(job)},
+        "spec": {"minMember": members(job)},
     }
 
 
-def _members(job: Job) -> int:
+def members(job: Job) -> int:
     """Returns how many replicas training waits for."""
     return sum(replica.role != Role.EVALUATOR for replica in job.replicas())

@@ -59,10 +59,12 @@ def test_what_shapes_the_training_cannot_be_changed(
         {"phase": "Failed", "attempt": 1, "activeSince": "2030-01-01T00:00:00Z"},
         {"phase": "Suspended", "attempt": 2, "activeSince": "2030-01-01T00:00:00Z"},
         {"phase": "Pending", "reason": "ChildRejected", "attempt": 3, "activeSince": "2030-01-01T00:00:00Z"},
+        {"phase": "Pending", "reason": "SpecChanged", "attempt": 2, "firstRunningTime": "2030-01-01T00:00:00Z"},
+        {"phase": "Inferring", "reason": "SpecChanged", "attempt": 2, "firstRunningTime": "2030-01-01T00:00:00Z"},
     ],
     ids=str,
 )
-def test_before_anything_has_run_everything_may_be_changed(
+def test_before_anything_has_run_or_while_the_operator_asks_for_it_everything_may_be_changed(
     api_server: ApiServer, namespace: str, status: dict[str, Any]
 ) -> None:
     applied(api_server, job_object(namespace=namespace, **FULL))
@@ -96,6 +98,15 @@ def test_once_something_has_run_or_is_on_its_way_nothing_that_shapes_training_ma
     assert "cannot be changed" in applied(
         api_server, job_object(namespace=namespace, **{**FULL, "circuit": {"qubits": 9}})
     )
+
+
+def test_a_job_that_waits_for_its_spec_is_not_handed_over(api_server: ApiServer, namespace: str) -> None:
+    applied(api_server, job_object(namespace=namespace, **FULL))
+    api_server.set_status("qtj", namespace, "qcnn", {**BEGUN, "phase": "Pending", "reason": "SpecChanged"})
+
+    said = applied(api_server, job_object(namespace=namespace, **{**FULL, "managedBy": "kueue.x-k8s.io/multikueue"}))
+
+    assert "managedBy cannot be changed" in said
 
 
 @pytest.mark.parametrize("policy", [{"gang": True}, {"queueName": "team"}], ids=str)

@@ -8,9 +8,7 @@ import pytest
 
 from qtj_operator.controller.client import ApiError, Resource
 from tests.controller.lab import KEY, TRAINED, Lab, complete, running
-from tests.controller.refused_requests import POLICY, QUOTA, running_again
-
-ARTIFACTS = {"uri": "gs://lab-bucket/qcnn"}
+from tests.controller.refused_requests import POLICY, running_again
 
 
 async def test_a_job_that_failed_because_of_its_spec_is_checked_again_when_the_spec_changes() -> None:
@@ -86,81 +84,6 @@ async def test_a_job_that_a_policy_denies_from_the_start_takes_the_template_that
     assert (denied["phase"], denied["reason"]) == ("Pending", "ChildRejected")
     assert (await lab.phase(), (await lab.status())["attempt"]) == ("Running", 1)
     assert len(await lab.cluster.list(Resource.PODS, "lab", {"team": "quantum"})) == 2
-
-
-def admits(*pods: str) -> Callable[[str], ApiError | None]:
-    """A quota that has room for some of the pods."""
-    return lambda call: QUOTA if call.startswith("create pods") and not call.endswith(pods) else None
-
-
-async def test_a_gang_of_which_a_quota_admits_a_part_takes_the_template_that_fits() -> None:
-    lab = Lab()
-    lab.client.refuse = admits("worker-0")
-    await lab.applies()
-    await lab.settles()
-    denied, admitted = await lab.status(), lab.pods
-
-    lab.client.refuse = lambda _: None
-    await lab.edits(template={**(await lab.job())["spec"]["template"], "metadata": {"labels": {"size": "small"}}})
-    await lab.settles()
-    lab.kubelet.reaps()
-    await running_again(lab)
-
-    assert (denied["phase"], denied["reason"], admitted) == ("Pending", "ChildRejected", ("qcnn-worker-0",))
-    assert (await lab.phase(), (await lab.condition("SpecIgnored"))["status"]) == ("Running", "False")
-    assert len(await lab.cluster.list(Resource.PODS, "lab", {"size": "small"})) == 2
-
-
-async def test_a_change_that_comes_while_the_rest_of_the_gang_is_admitted_is_used_as_well() -> None:
-    """The API server took the edit while a pod was refused, and the pods are there by now."""
-    lab = Lab()
-    await lab.applies()
-    await lab.settles()
-
-    await lab.edits(template={**(await lab.job())["spec"]["template"], "metadata": {"labels": {"size": "small"}}})
-    await lab.settles()
-    lab.kubelet.reaps()
-    await running_again(lab)
-
-    assert (await lab.phase(), (await lab.status())["attempt"]) == ("Running", 2)
-    assert len(await lab.cluster.list(Resource.PODS, "lab", {"size": "small"})) == 2
-
-
-async def test_the_group_of_a_gang_has_as_many_members_as_the_edited_spec() -> None:
-    """With the number before, the scheduler would place none of them."""
-    lab = Lab()
-    lab.client.refuse = admits("worker-0", "worker-1")
-    await lab.applies(
-        replicaSpecs={"Worker": {"replicas": 4}}, runPolicy={"schedulingPolicy": {"gang": True}}, artifacts=ARTIFACTS
-    )
-    await lab.settles()
-
-    await lab.edits(replicaSpecs={"Worker": {"replicas": 2}})
-    await lab.settles()
-    lab.kubelet.reaps()
-    await lab.settles()
-
-    (group,) = await lab.cluster.list(Resource.POD_GROUPS, "lab", {})
-    assert (group["spec"]["minMember"], lab.pods) == (2, ("qcnn-worker-0", "qcnn-worker-1"))
-
-
-async def test_a_spec_that_becomes_invalid_before_anything_ran_fails_the_job_until_it_is_valid() -> None:
-    lab = Lab()
-    lab.client.refuse = admits("worker-0")
-    await lab.applies()
-    await lab.settles()
-    lab.client.refuse = lambda _: None
-    await lab.edits(artifacts={"uri": "file:///nowhere"})
-    await lab.settles()
-    failed = await lab.status()
-
-    await lab.edits(artifacts=ARTIFACTS)
-    await lab.settles()
-    lab.kubelet.reaps()
-    await running_again(lab)
-
-    assert (failed["phase"], failed["reason"]) == ("Failed", "InvalidSpec")
-    assert (await lab.phase(), lab.pods) == ("Running", ("qcnn-worker-0", "qcnn-worker-1"))
 
 
 async def test_a_refused_child_is_tried_at_once_when_the_spec_changes() -> None:
@@ -254,6 +177,23 @@ async def test_an_evaluator_that_an_edited_spec_does_not_replace_leaves_the_gang
 
     assert (await lab.phase(), (await lab.condition("SpecIgnored"))["status"]) == ("Running", "True")
     assert "qcnn-evaluator-0" not in lab.pods
+
+
+async def test_parameter_servers_without_a_worker_do_not_count_as_running() -> None:
+    """The deadline then ends the job, which would hold its machines for ever."""
+    lab = Lab()
+    roles = {"Chief": {}, "PS": {"replicas": 1}, "Worker": {"replicas": 1}}
+    await running(lab, strategy="ParameterServer", replicaSpecs=roles, runPolicy={"pendingDeadlineSeconds": 60})
+    template = (await lab.job())["spec"]["template"]
+    await lab.edits(template={**template, "metadata": {"labels": {"other": "yes"}}})
+    lab.cluster.remove(Resource.PODS, "lab", "qcnn-worker-0")
+    await lab.settles()
+    changed = await lab.status()
+    lab.waits(seconds=61)
+    await lab.settles()
+
+    assert (changed["phase"], changed["reason"]) == ("Pending", "SpecChanged")
+    assert (await lab.status())["reason"] == "PendingDeadlineExceeded"
 
 
 async def test_inference_never_takes_a_template_that_was_changed_after_the_start() -> None:

@@ -6,7 +6,8 @@ from qtj_contract import Progress
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.status import Condition, ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.decide import refuse
-from qtj_operator.core.status import differ_in_numbers_alone, failed_by_obstacle, has_run, progress_status
+from qtj_operator.core.editable import has_run
+from qtj_operator.core.status import differ_in_numbers_alone, failed_by_obstacle, progress_status
 from tests.core.conditions import running
 from tests.core.world import (
     NOW,

@@ -67,16 +67,21 @@ _NOT_STARTED = (
     "(oldSelf.status.phase in ['Suspended', 'Failed'] || (oldSelf.status.phase == 'Pending' && "
     "has(oldSelf.status.reason) && oldSelf.status.reason == 'ChildRejected')))"
 )
-"""Nothing has run yet, and nothing is about to run; earlier operators did not write activeSince.
+"""All has not run together yet, and is not about to; earlier operators did not write activeSince. The operator knows
+more, and may find that a change came too late: `qtj_operator.core.editable`.
 
 In CEL, two maps of equal size are equal if the keys that differ are not in the schema, so the operator also compares a
 digest: `qtj_operator.api.job.Job.edited`."""
+
+_UNDONE = " || (has(oldSelf.status.reason) && oldSelf.status.reason == 'SpecChanged')"
+"""The operator waits until a change is undone."""
 
 # The spec is compared first: that is all the API server has to evaluate when the operator writes a status.
 _IMMUTABLE: list[dict[str, str]] = [
     {
         "rule": f"(has(self.spec.{field}) == has(oldSelf.spec.{field}) && "
-        f"(!has(self.spec.{field}) || self.spec.{field} == oldSelf.spec.{field})) || {_NOT_STARTED}",
+        f"(!has(self.spec.{field}) || self.spec.{field} == oldSelf.spec.{field})) || {_NOT_STARTED}"
+        f"{'' if field == 'managedBy' else _UNDONE}",
         "message": f"{field} cannot be changed once the job has started: create a job with another name",
         "fieldPath": f".spec.{field}",
     }

@@ -25,9 +25,10 @@ from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.repairs import Repairs
 from qtj_operator.core.decide import decide, refuse
 from qtj_operator.core.decision import Create, Decision, Event, Restore, earliest
+from qtj_operator.core.editable import has_run
 from qtj_operator.core.events import events_between
 from qtj_operator.core.platform import CLUSTER, Platform
-from qtj_operator.core.status import failed_by_obstacle, has_run, is_blocked, with_obstacle
+from qtj_operator.core.status import failed_by_obstacle, is_blocked, with_obstacle
 
 __all__ = ["Reconciler", "utc_now"]
 
@@ -156,9 +157,10 @@ class Reconciler:
 
 
 def _runs_for_the_first_time(before: Status, after: Status) -> bool:
-    """Whether all replicas run for the first time; an earlier operator did not record when they first did."""
-    was_running = is_true(before.conditions, ConditionType.RUNNING)
-    return after.attempt == 1 and not (before.first_running_time or was_running) and bool(after.first_running_time)
+    """Whether all replicas run for the first time; an earlier operator or CRD did not record when they first did."""
+    running = ConditionType.RUNNING
+    ran = before.first_running_time or before.failures or before.disruptions or is_true(before.conditions, running)
+    return is_true(after.conditions, running) and not ran
 
 
 def _fail_unreadable(raw: Object, sentence: str, now: datetime) -> Decision | None:

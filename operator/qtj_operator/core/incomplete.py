@@ -1,12 +1,13 @@
 """Children that are missing, or that differ from how they were built."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
 
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Fact, Reason
+from qtj_operator.api.names import Role
 from qtj_operator.core.change import NO_REPORT, Report
 from qtj_operator.core.decision import Act, Action, Create, Event, Kind, Restore, Verdict, Wait, act_or_wait
 from qtj_operator.core.observed import Observed
@@ -43,12 +44,18 @@ def incomplete(seen: Observed, now: datetime) -> Verdict | None:
         missing.append(Create.of(pod_group(seen.job)))
     leaving = removal((pod for pod in seen.current if pod.deleting), now)
     if seen.job.edited and (missing or pods):
-        facts = () if is_training(seen) else (_spec_changed(seen),)
+        facts = () if _trains_without(seen) else (_spec_changed(seen),)
         return act_or_wait(leaving.deletions, leaving.wake_at, conditions=facts)
     # From here on, pods wait only for the cluster: `pendingDeadlineSeconds` counts.
     report = NO_REPORT if seen.job.status.attempt_start_time else Report(attempt_start_time=now)
     verdict = act_or_wait((*leaving.deletions, *missing, *pods), leaving.wake_at, report=report)
     return None if verdict == Wait() else verdict
+
+
+def _trains_without(seen: Observed) -> bool:
+    """Whether the gang runs, and needs none of the pods that are missing."""
+    alone = {each for each in seen.job.replicas() if each.role == Role.WORKER and seen.job.stands_alone(each.role)}
+    return is_training(seen) and not (alone and alone <= set(seen.missing))
 
 
 def _spec_changed(seen: Observed) -> Fact:
@@ -64,18 +71,19 @@ def drifted(seen: Observed, _now: datetime) -> Act | None:
     """
     if seen.job.edited:
         return None
-    return _restored(seen) or _regrouped(seen)
+    services, group = _services_restored(seen), _group_restored(seen)
+    return Act((*services, *group), events=_repaired(services)) if services or group else None
 
 
-def _regrouped(seen: Observed) -> Act | None:
+def _group_restored(seen: Observed) -> tuple[Restore, ...]:
     wanted, found = members(seen.job), seen.pod_group
     if not seen.job.gang or found is None or found.min_member == wanted:
-        return None
-    return Act((Restore(Kind.POD_GROUP, seen.job.name, found.version, {"minMember": wanted}),))
+        return ()
+    return (Restore(Kind.POD_GROUP, seen.job.name, found.version, {"minMember": wanted}),)
 
 
-def _restored(seen: Observed) -> Act | None:
-    repairs: list[Action] = []
+def _services_restored(seen: Observed) -> tuple[Restore, ...]:
+    repairs = []
     alike = service_spec(seen.job, None)  # built once: there may be a thousand Services
     for name, replica in replicas_of_services(seen.job).items():
         live = seen.services.get(name)
@@ -83,11 +91,12 @@ def _restored(seen: Observed) -> Act | None:
         if live is not None and not _is_as_built(built, live):
             fields = {"ports": merged(built["ports"], live.ports), **{field: built[field] for field in _RESTORED}}
             repairs.append(Restore(Kind.SERVICE, live.name, live.version, fields))
-    if not repairs:
-        return None
-    names = ", ".join(repair.name for repair in repairs if isinstance(repair, Restore))
-    event = Event("Warning", Reason.SERVICE_REPAIRED, f"restored edited Services: {names}")
-    return Act(tuple(repairs), events=(event,))
+    return tuple(repairs)
+
+
+def _repaired(services: Sequence[Restore]) -> tuple[Event, ...]:
+    names = ", ".join(service.name for service in services)
+    return (Event("Warning", Reason.SERVICE_REPAIRED, f"restored edited Services: {names}"),) if services else ()
 
 
 def _is_as_built(built: Mapping[str, Any], live: Service) -> bool:

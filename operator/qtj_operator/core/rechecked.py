@@ -4,16 +4,16 @@ from datetime import datetime
 
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import ConditionType, Reason, find
-from qtj_operator.core.change import new_attempt
+from qtj_operator.core.change import StatusChange, new_attempt
 from qtj_operator.core.decision import Move
+from qtj_operator.core.editable import has_run
 from qtj_operator.core.invalid_spec import fault
 from qtj_operator.core.observed import Observed
-from qtj_operator.core.status import has_run
 
 __all__ = ["rechecked"]
 
 
-def rechecked(seen: Observed, _now: datetime) -> Move | None:
+def rechecked(seen: Observed, now: datetime) -> Move | None:
     """A job that failed because of its spec starts when the spec is valid: it was edited, or the operator was upgraded.
 
     Whether the API server accepts a template can only be tested, so a refused job waits for another spec. Pods of the
@@ -28,7 +28,8 @@ def rechecked(seen: Observed, _now: datetime) -> Move | None:
     if has_run(seen.job.status) or not _may_be_accepted(seen, failed.reason):
         return None
     starting = conditions.not_running(Reason.STARTING, "the job starts")
-    return Move(new_attempt(seen.attempt + 1), conditions=(again, starting))
+    change = new_attempt(seen.attempt + 1) | StatusChange(active_since=now)
+    return Move(change, conditions=(again, starting))
 
 
 def _may_be_accepted(seen: Observed, reason: str) -> bool:

@@ -6,9 +6,9 @@ from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Reason
 from qtj_operator.core.change import StatusChange, new_attempt
 from qtj_operator.core.decision import Move
+from qtj_operator.core.editable import has_run, is_editable
 from qtj_operator.core.invalid_spec import invalid_spec
 from qtj_operator.core.observed import Observed
-from qtj_operator.core.status import has_run
 
 __all__ = ["respecified"]
 
@@ -19,11 +19,12 @@ def respecified(seen: Observed, now: datetime) -> Move | None:
     The API server allows the change while a child is refused. Other pods may exist by then, because a quota had room
     for some, or has room for all since: they have the earlier spec, so a new attempt replaces them.
     """
-    if not seen.job.edited or has_run(seen.job.status):
+    status = seen.job.status
+    if not seen.job.edited or has_run(status) or (seen.current and not is_editable(status)):
         return None
     if invalid := invalid_spec(seen, now):
         return invalid
-    change = StatusChange(spec_digest=seen.job.digest)
+    change = StatusChange(spec_digest=seen.job.digest, attempt_start_time=None)
     if not seen.current:
         return Move(change)
     attempt = seen.attempt + 1

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from qtj_contract import Progress
@@ -12,6 +13,7 @@ from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import Role
 from qtj_operator.api.status import Condition, InferencePhase, Phase, ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.decision import Move, Verdict
+from qtj_operator.core.editable import has_run, ignores_edit
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pending_reason import pending_reason, terminating_reason
 from qtj_operator.core.pod import Pod
@@ -22,7 +24,6 @@ __all__ = [
     "closed",
     "differ_in_numbers_alone",
     "failed_by_obstacle",
-    "has_run",
     "is_blocked",
     "is_training",
     "progress_status",
@@ -50,7 +51,7 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     ready = sum(counts.ready for counts in replicas.values())
     digest = base.spec_digest or (seen.job.digest if base.attempt and not seen.job.is_over else None)
     base = base.changed(replicas=replicas, ready=f"{ready}/{seen.job.size}", spec_digest=digest)
-    facts = (*verdict.conditions, *spec_ignored(seen.job))
+    facts = (*verdict.conditions, *spec_ignored(replace(seen.job, status=base)))
     if not any(fact.type == ConditionType.RUNNING for fact in facts) and not _never_ran(seen, facts):
         facts = (_running(seen, facts, now), *facts)
     return closed(base, facts, seen.job.generation, now)
@@ -58,7 +59,7 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
 
 def spec_ignored(job: Job) -> Iterator[Fact]:
     """Yields whether part of the spec has no effect, if it has not or had not."""
-    if job.edited:
+    if ignores_edit(job):
         why = "a field that cannot be changed was changed after the job had started"
         yield conditions.spec_ignored(
             Reason.IMMUTABLE_FIELD_CHANGED, f"{why}: put it back, or create a job with another name"
@@ -117,15 +118,6 @@ def failed_by_obstacle(after: Status, reason: Reason, message: str, now: datetim
     """
     failed = conditions.failed(reason, message)
     return closed(after, (failed, _NEVER_STARTED), after.observed_generation or 0, now)
-
-
-def has_run(status: Status) -> bool:
-    """Whether a replica has run, by the record: then the API server has accepted the template.
-
-    An earlier operator, which did not record this, did not write `activeSince` either.
-    """
-    ran = status.first_running_time or status.failures or status.restarts or status.disruptions
-    return bool(ran) or is_true(status.conditions, ConditionType.TRAINED) or status.active_since is None
 
 
 def differ_in_numbers_alone(before: Status, after: Status) -> bool:
@@ -244,7 +236,7 @@ def _training_over(before: Status, *, started: bool) -> Fact:
     ran = is_true(before.conditions, ConditionType.RUNNING) or is_true(before.conditions, ConditionType.TRAINED)
     running = find(before.conditions, ConditionType.RUNNING)
     reason = running.reason if running else None
-    ended = reason == Reason.TRAINING_ENDED or (before.attempt or 0) > 1
+    ended = reason == Reason.TRAINING_ENDED or has_run(before)
     if started or (reason != Reason.NOT_STARTED and (ran or ended)):
         return conditions.not_running(Reason.TRAINING_ENDED, "training has ended")
     return _NEVER_STARTED

@@ -1,0 +1,170 @@
+"""Passes after the user has changed the spec before all replicas ran, which the API server allows while it may."""
+
+from collections.abc import Callable
+from typing import Any
+
+from qtj_contract import Progress
+from qtj_operator.controller.client import ApiError, Resource
+from tests.controller.lab import TRAINED, Lab
+from tests.controller.refused_requests import CONFLICT, JOB_STATUS, QUOTA, fails_at, running_again
+
+ARTIFACTS = {"uri": "gs://lab-bucket/qcnn"}
+
+
+def admits(*pods: str) -> Callable[[str], ApiError | None]:
+    """A quota that has room for some of the pods."""
+    return lambda call: QUOTA if call.startswith("create pods") and not call.endswith(pods) else None
+
+
+async def half_a_gang(**spec: Any) -> Lab:
+    """A job of two workers, one of which has no room."""
+    lab = Lab()
+    lab.client.refuse = admits("worker-0")
+    await lab.applies(**spec)
+    await lab.settles()
+    status = await lab.status()
+    assert (status["phase"], status["reason"], lab.pods) == ("Pending", "ChildRejected", ("qcnn-worker-0",))
+    return lab
+
+
+async def asks_for_less(lab: Lab) -> None:
+    template = (await lab.job())["spec"]["template"]
+    await lab.edits(template={**template, "metadata": {"labels": {"size": "small"}}})
+
+
+async def starts_anew(lab: Lab) -> None:
+    lab.client.refuse = lambda _: None
+    await lab.settles()
+    lab.kubelet.reaps()
+    await running_again(lab)
+
+
+async def small(lab: Lab) -> int:
+    return len(await lab.cluster.list(Resource.PODS, "lab", {"size": "small"}))
+
+
+async def test_a_gang_of_which_a_quota_admits_a_part_takes_the_template_that_fits() -> None:
+    lab = await half_a_gang()
+
+    await asks_for_less(lab)
+    await starts_anew(lab)
+
+    assert (await lab.phase(), (await lab.status())["attempt"], await small(lab)) == ("Running", 2, 2)
+    assert lab.metrics.registry.get_sample_value("qtj_submit_to_running_seconds_count") == 1
+
+
+async def test_nobody_is_told_to_put_back_a_change_that_is_used() -> None:
+    lab = await half_a_gang()
+
+    await asks_for_less(lab)
+    await starts_anew(lab)
+
+    assert "SpecIgnored" not in [each["type"] for each in (await lab.status())["conditions"]]
+    assert {"ImmutableFieldChanged", "SpecChanged"}.isdisjoint(await lab.events())
+
+
+async def test_a_change_that_comes_while_the_rest_of_the_gang_is_admitted_is_used_as_well() -> None:
+    """The status still said that a pod was refused, so the API server took the change."""
+    lab = await half_a_gang()
+    lab.waits(seconds=5)
+    await fails_at(lab, JOB_STATUS, CONFLICT)
+    admitted = lab.pods
+
+    await asks_for_less(lab)
+    await starts_anew(lab)
+
+    assert admitted == ("qcnn-worker-0", "qcnn-worker-1")
+    assert (await lab.phase(), await small(lab)) == ("Running", 2)
+
+
+async def test_replicas_that_train_without_those_that_are_refused_are_left_alone() -> None:
+    lab = await half_a_gang()
+    lab.kubelet.starts()
+    lab.progress.leader = Progress(epoch=1, epochs=25, step=40)
+    await lab.settles()
+    lab.waits(seconds=60)
+    await lab.settles()
+
+    await asks_for_less(lab)
+    await lab.settles()
+
+    assert (await lab.status())["progress"]["step"] == 40
+    assert (lab.pods, (await lab.status())["reason"]) == (("qcnn-worker-0",), "SpecChanged")
+
+
+async def test_a_leader_that_has_its_weights_does_not_train_again() -> None:
+    lab = await half_a_gang(runPolicy={"successPolicy": "AllWorkers"})
+    lab.kubelet.starts()
+    await lab.settles()
+    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
+    await lab.settles()
+
+    await asks_for_less(lab)
+    await lab.settles()
+
+    status = await lab.status()
+    assert (status["weights"]["uri"], status["attempt"], status["reason"]) == (
+        "gs://lab-bucket/qcnn/weights/1f3c0a.h5",
+        1,
+        "SpecChanged",
+    )
+
+
+async def test_the_group_of_a_gang_has_as_many_members_as_the_changed_spec() -> None:
+    """With the number before, the scheduler would place none of them."""
+    lab = Lab()
+    lab.client.refuse = admits("worker-0", "worker-1")
+    await lab.applies(replicaSpecs={"Worker": {"replicas": 4}}, runPolicy={"schedulingPolicy": {"gang": True}})
+    await lab.settles()
+
+    await lab.edits(replicaSpecs={"Worker": {"replicas": 2}})
+    await lab.settles()
+    lab.kubelet.reaps()
+    await lab.settles()
+
+    (group,) = await lab.cluster.list(Resource.POD_GROUPS, "lab", {})
+    assert (group["spec"]["minMember"], lab.pods) == (2, ("qcnn-worker-0", "qcnn-worker-1"))
+
+
+async def test_a_spec_that_becomes_invalid_before_anything_ran_fails_the_job_until_it_is_valid() -> None:
+    lab = await half_a_gang(runPolicy={"activeDeadlineSeconds": 3600})
+    lab.client.refuse = lambda _: None
+    await lab.edits(artifacts={"uri": "file:///nowhere"})
+    await lab.settles()
+    failed, stalled = await lab.status(), await lab.condition("Stalled")
+    lab.waits(hours=2)
+
+    await lab.edits(artifacts=ARTIFACTS)
+    await starts_anew(lab)
+
+    assert (failed["phase"], failed["reason"], stalled["reason"]) == ("Failed", "InvalidSpec", "InvalidSpec")
+    assert (await lab.phase(), lab.pods) == ("Running", ("qcnn-worker-0", "qcnn-worker-1"))
+
+
+async def test_the_deadline_for_pods_counts_from_the_change() -> None:
+    lab = Lab()
+    lab.client.refuse = admits("nobody")
+    await lab.applies(runPolicy={"pendingDeadlineSeconds": 600})
+    await lab.settles()
+    lab.waits(seconds=598)
+    await asks_for_less(lab)
+    await lab.settles()
+    lab.waits(seconds=3)
+    await lab.settles()
+
+    assert (await lab.phase(), (await lab.status())["reason"]) == ("Pending", "ChildRejected")
+
+
+async def test_a_job_that_never_ran_says_so_in_a_later_attempt_too() -> None:
+    lab = await half_a_gang(runPolicy={"pendingDeadlineSeconds": 600})
+    await asks_for_less(lab)
+    await lab.settles()
+    lab.kubelet.reaps()
+    await lab.settles()
+    waiting = await lab.status()
+    lab.waits(seconds=601)
+    await lab.settles()
+
+    assert (waiting["phase"], waiting["attempt"]) == ("Pending", 2)
+    assert (await lab.condition("Failed"))["reason"] == "PendingDeadlineExceeded"
+    assert (await lab.condition("Running"))["reason"] == "NotStarted"

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from qtj_contract import Progress
 from qtj_operator.controller.client import ApiError, Resource
-from tests.controller.lab import TRAINED, Lab
+from tests.controller.lab import TRAINED, WEIGHTS, Lab
 from tests.controller.refused_requests import CONFLICT, JOB_STATUS, QUOTA, fails_at, running_again
 
 ARTIFACTS = {"uri": "gs://lab-bucket/qcnn"}
@@ -77,37 +79,154 @@ async def test_a_change_that_comes_while_the_rest_of_the_gang_is_admitted_is_use
     assert (await lab.phase(), await small(lab)) == ("Running", 2)
 
 
-async def test_replicas_that_train_without_those_that_are_refused_are_left_alone() -> None:
-    lab = await half_a_gang()
-    lab.kubelet.starts()
-    lab.progress.leader = Progress(epoch=1, epochs=25, step=40)
-    await lab.settles()
-    lab.waits(seconds=60)
-    await lab.settles()
-
+async def is_kept(lab: Lab, reason: str = "SpecChanged") -> bool:
+    """The change is not used, and the job says so."""
+    pods = lab.pods
     await asks_for_less(lab)
     await lab.settles()
+    status = await lab.status()
+    ignored = (await lab.condition("SpecIgnored"))["status"] == "True"
+    return (lab.pods, status["reason"], status["attempt"], ignored) == (pods, reason, 1, True)
 
-    assert (await lab.status())["progress"]["step"] == 40
-    assert (lab.pods, (await lab.status())["reason"]) == (("qcnn-worker-0",), "SpecChanged")
+
+@pytest.mark.parametrize("progress", [Progress(epoch=0, step=40), Progress(epoch=7)], ids=str)
+@pytest.mark.parametrize("recorded", [True, False])
+async def test_replicas_that_train_without_those_that_are_refused_are_left_alone(
+    progress: Progress, *, recorded: bool
+) -> None:
+    lab = await half_a_gang()
+    lab.kubelet.starts()
+    await lab.settles()
+    lab.progress.leader = progress
+    lab.waits(seconds=60)
+    if recorded:
+        await lab.settles()
+
+    assert await is_kept(lab)
 
 
-async def test_a_leader_that_has_its_weights_does_not_train_again() -> None:
+@pytest.mark.parametrize("code", [0, 137])
+async def test_replicas_that_have_ended_are_left_alone(code: int) -> None:
+    """A failure is counted, and weights are kept."""
     lab = await half_a_gang(runPolicy={"successPolicy": "AllWorkers"})
     lab.kubelet.starts()
     await lab.settles()
-    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
-    await lab.settles()
+    lab.kubelet.ends("qcnn-worker-0", code, None if code else TRAINED)
 
     await asks_for_less(lab)
     await lab.settles()
 
     status = await lab.status()
-    assert (status["weights"]["uri"], status["attempt"], status["reason"]) == (
-        "gs://lab-bucket/qcnn/weights/1f3c0a.h5",
-        1,
-        "SpecChanged",
+    assert (status.get("weights", {}).get("uri"), [each["exitCode"] for each in status.get("failures", ())]) == (
+        (None, [137]) if code else (WEIGHTS.uri, [])
     )
+    assert status["reason"] in {"SpecChanged", "Restarting"}
+    assert await small(lab) == 0
+
+
+async def test_a_gang_that_runs_although_no_status_says_so_is_left_alone() -> None:
+    lab = await half_a_gang()
+    lab.waits(seconds=5)
+    await fails_at(lab, JOB_STATUS, CONFLICT)
+    lab.kubelet.starts()
+
+    assert await is_kept(lab, "AllReplicasReady")
+
+
+async def test_parameter_servers_that_may_train_are_left_alone_until_the_job_is_suspended() -> None:
+    lab = Lab()
+    lab.client.refuse = lambda call: QUOTA if call.endswith("pods qcnn-worker-1") else None
+    roles = {"Chief": {}, "PS": {"replicas": 1}, "Worker": {"replicas": 2}}
+    await lab.applies(strategy="ParameterServer", replicaSpecs=roles)
+    await lab.settles()
+    lab.kubelet.starts()
+    await lab.settles()
+    kept = await is_kept(lab)
+
+    await lab.edits(suspend=True)
+    await lab.settles()
+    lab.kubelet.reaps()
+    await lab.settles()
+    await lab.edits(suspend=False)
+    await starts_anew(lab)
+
+    assert kept
+    assert (await lab.phase(), await small(lab)) == ("Running", 4)
+
+
+async def test_a_mistake_does_not_fail_a_job_that_may_train() -> None:
+    lab = await half_a_gang(strategy="None")
+    lab.kubelet.starts()
+    await lab.settles()
+
+    await lab.edits(artifacts={"uri": "file:///nowhere"})
+    await lab.settles()
+
+    assert (await lab.phase(), lab.pods) == ("Pending", ("qcnn-worker-0",))
+
+
+async def test_what_has_trained_is_remembered_in_later_attempts() -> None:
+    lab = await half_a_gang(runPolicy={"successPolicy": "AllWorkers"})
+    lab.kubelet.starts()
+    await lab.settles()
+    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
+    await lab.settles()
+    await asks_for_less(lab)
+    await lab.edits(suspend=True)
+    await lab.settles()
+    lab.kubelet.reaps()
+    await lab.settles()
+    await lab.edits(suspend=False)
+    await lab.settles()
+
+    assert ((await lab.status())["reason"], await small(lab)) == ("SpecChanged", 0)
+
+
+async def test_an_evaluator_that_has_ended_has_not_trained() -> None:
+    lab = Lab()
+    lab.client.refuse = lambda call: QUOTA if call.endswith("pods qcnn-worker-1") else None
+    await lab.applies(replicaSpecs={"Worker": {"replicas": 2}, "Evaluator": {}})
+    await lab.settles()
+    lab.kubelet.starts()
+    await lab.settles()
+    lab.kubelet.ends("qcnn-evaluator-0", 0)
+    await lab.settles()
+    lab.cluster.remove(Resource.PODS, "lab", "qcnn-evaluator-0")
+    await lab.settles()
+
+    await asks_for_less(lab)
+    await starts_anew(lab)
+
+    assert (await lab.phase(), (await lab.status())["attempt"]) == ("Running", 2)
+
+
+async def test_a_mended_spec_that_is_invalid_is_not_called_ignored_after_a_suspension() -> None:
+    lab = await half_a_gang()
+    await lab.edits(suspend=True, artifacts={"uri": "file:///nowhere"})
+    await lab.settles()
+    lab.kubelet.reaps()
+    await lab.settles()
+    await lab.edits(suspend=False)
+    await lab.settles()
+
+    assert ((await lab.status())["reason"], (await lab.condition("Stalled"))["reason"]) == (
+        "InvalidSpec",
+        "InvalidSpec",
+    )
+    assert {"ImmutableFieldChanged", "SpecApplied"}.isdisjoint(await lab.events())
+
+
+async def test_the_group_of_a_gang_that_grows_has_its_members_before_the_pods_are_there() -> None:
+    """With the number before, the scheduler would place a part of it."""
+    lab = await half_a_gang(runPolicy={"schedulingPolicy": {"gang": True}})
+
+    await lab.edits(replicaSpecs={"Worker": {"replicas": 4}})
+    await lab.settles()
+    lab.kubelet.reaps()
+    await lab.settles()
+
+    (group,) = await lab.cluster.list(Resource.POD_GROUPS, "lab", {})
+    assert (group["spec"]["minMember"], (await lab.status())["reason"]) == (4, "ChildRejected")
 
 
 async def test_the_group_of_a_gang_has_as_many_members_as_the_changed_spec() -> None:

@@ -1,10 +1,12 @@
 """Until when a job's spec can be changed."""
 
+from qtj_contract import Progress
 from qtj_operator.api.conditions import ConditionType, Reason, is_true
 from qtj_operator.api.job import Job
-from qtj_operator.api.status import Phase, Status
+from qtj_operator.api.names import Role
+from qtj_operator.api.status import Phase, ProgressStatus, Status
 
-__all__ = ["has_run", "ignores_edit", "is_editable"]
+__all__ = ["has_progress", "has_run", "ignores_edit", "is_editable"]
 
 
 def has_run(status: Status) -> bool:
@@ -14,17 +16,23 @@ def has_run(status: Status) -> bool:
     job ran, did not write `activeSince` either.
     """
     ended = status.failures or status.restarts or status.disruptions or status.weights
-    trained = (status.progress and status.progress.step) or any(
-        counts.succeeded_indexes for counts in status.replicas.values()
+    succeeded = any(
+        counts.succeeded_indexes for role, counts in status.replicas.items() if role != Role.EVALUATOR.value
     )
-    known = status.first_running_time or ended or trained or is_true(status.conditions, ConditionType.TRAINED)
-    return bool(known) or status.active_since is None
+    trained = succeeded or is_true(status.conditions, ConditionType.TRAINED)
+    began = status.first_running_time or (status.progress is not None and has_progress(status.progress))
+    return bool(ended or trained or began) or status.active_since is None
+
+
+def has_progress(progress: Progress | ProgressStatus) -> bool:
+    """Whether a program has trained; every field but the epoch may be missing."""
+    return any((progress.epoch, progress.step, progress.checkpoint_step))
 
 
 def is_editable(status: Status) -> bool:
     """Whether nothing has run, and nothing is about to. The CRD, which knows less, then allows every change."""
-    stopped = status.phase in {Phase.SUSPENDED, Phase.FAILED} or status.reason == Reason.CHILD_REJECTED
-    return stopped and not has_run(status)
+    stopped = status.phase in {Phase.SUSPENDED, Phase.FAILED} or status.attempt_start_time is None
+    return (stopped or status.reason == Reason.CHILD_REJECTED) and not has_run(status)
 
 
 def ignores_edit(job: Job) -> bool:

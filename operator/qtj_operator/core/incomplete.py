@@ -1,6 +1,6 @@
 """Children that are missing, or that differ from how they were built."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -10,6 +10,7 @@ from qtj_operator.api.conditions import Fact, Reason
 from qtj_operator.api.names import Role
 from qtj_operator.core.change import NO_REPORT, Report
 from qtj_operator.core.decision import Act, Action, Create, Event, Kind, Restore, Verdict, Wait, act_or_wait
+from qtj_operator.core.editable import has_run
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.ports import are_present, merged
 from qtj_operator.core.removal import removal
@@ -48,7 +49,8 @@ def incomplete(seen: Observed, now: datetime) -> Verdict | None:
         return act_or_wait(leaving.deletions, leaving.wake_at, conditions=facts)
     # From here on, pods wait only for the cluster: `pendingDeadlineSeconds` counts.
     report = NO_REPORT if seen.job.status.attempt_start_time else Report(attempt_start_time=now)
-    verdict = act_or_wait((*leaving.deletions, *missing, *pods), leaving.wake_at, report=report)
+    actions = (*leaving.deletions, *_group_restored(seen), *missing, *pods)
+    verdict = act_or_wait(actions, leaving.wake_at, report=report)
     return None if verdict == Wait() else verdict
 
 
@@ -59,31 +61,26 @@ def _trains_without(seen: Observed) -> bool:
 
 
 def _spec_changed(seen: Observed) -> Fact:
-    message = f"attempt {seen.attempt} needs the spec that the job started with: undo the change"
+    ways = "undo the change" + ("" if has_run(seen.job.status) else ", or suspend and resume the job to use it")
+    message = f"attempt {seen.attempt} needs the spec that the job started with: {ways}"
     return conditions.not_running(Reason.SPEC_CHANGED, message)
+
+
+def _group_restored(seen: Observed) -> Iterator[Restore]:
+    """Yields how a gang's group gets as many members as the gang has, which changes with a spec that has not run."""
+    wanted, found = members(seen.job), seen.pod_group
+    if seen.job.gang and found is not None and found.min_member != wanted:
+        yield Restore(Kind.POD_GROUP, seen.job.name, found.version, {"minMember": wanted})
 
 
 def drifted(seen: Observed, _now: datetime) -> Act | None:
     """A Service that was edited is restored: peers rely on its ports and its selector.
 
-    Once training has ended, no peer needs it, and repeated edits would delay inference. A gang's group gets the number
-    of its members again, which the spec may have changed before anything ran.
+    Once training has ended, no peer needs it, and repeated edits would delay inference.
     """
     if seen.job.edited:
         return None
-    services, group = _services_restored(seen), _group_restored(seen)
-    return Act((*services, *group), events=_repaired(services)) if services or group else None
-
-
-def _group_restored(seen: Observed) -> tuple[Restore, ...]:
-    wanted, found = members(seen.job), seen.pod_group
-    if not seen.job.gang or found is None or found.min_member == wanted:
-        return ()
-    return (Restore(Kind.POD_GROUP, seen.job.name, found.version, {"minMember": wanted}),)
-
-
-def _services_restored(seen: Observed) -> tuple[Restore, ...]:
-    repairs = []
+    repairs: list[Action] = []
     alike = service_spec(seen.job, None)  # built once: there may be a thousand Services
     for name, replica in replicas_of_services(seen.job).items():
         live = seen.services.get(name)
@@ -91,12 +88,11 @@ def _services_restored(seen: Observed) -> tuple[Restore, ...]:
         if live is not None and not _is_as_built(built, live):
             fields = {"ports": merged(built["ports"], live.ports), **{field: built[field] for field in _RESTORED}}
             repairs.append(Restore(Kind.SERVICE, live.name, live.version, fields))
-    return tuple(repairs)
-
-
-def _repaired(services: Sequence[Restore]) -> tuple[Event, ...]:
-    names = ", ".join(service.name for service in services)
-    return (Event("Warning", Reason.SERVICE_REPAIRED, f"restored edited Services: {names}"),) if services else ()
+    if not repairs:
+        return None
+    names = ", ".join(repair.name for repair in repairs if isinstance(repair, Restore))
+    event = Event("Warning", Reason.SERVICE_REPAIRED, f"restored edited Services: {names}")
+    return Act(tuple(repairs), events=(event,))
 
 
 def _is_as_built(built: Mapping[str, Any], live: Service) -> bool:

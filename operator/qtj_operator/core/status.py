@@ -51,10 +51,14 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     ready = sum(counts.ready for counts in replicas.values())
     digest = base.spec_digest or (seen.job.digest if base.attempt and not seen.job.is_over else None)
     base = base.changed(replicas=replicas, ready=f"{ready}/{seen.job.size}", spec_digest=digest)
-    facts = (*verdict.conditions, *spec_ignored(replace(seen.job, status=base)))
+    if before.attempt and has_run(before) and not has_run(base):  # another attempt forgets the results of this one
+        base = base.changed(first_running_time=base.start_time or now)
+    facts = verdict.conditions
     if not any(fact.type == ConditionType.RUNNING for fact in facts) and not _never_ran(seen, facts):
         facts = (_running(seen, facts, now), *facts)
-    return closed(base, facts, seen.job.generation, now)
+    after = closed(base, facts, seen.job.generation, now)
+    ignored = tuple(spec_ignored(replace(seen.job, status=after)))
+    return closed(after, ignored, seen.job.generation, now) if ignored else after
 
 
 def spec_ignored(job: Job) -> Iterator[Fact]:

@@ -21,7 +21,7 @@ from qtj_operator.api.status import TensorBoardStatus
 from qtj_operator.api.tensorboard import TensorBoard
 from qtj_operator.core.board import Board, Deployment
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Restore
-from qtj_operator.core.editable import ignores_edit
+from qtj_operator.core.editable import has_run
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.ports import are_present, merged
 from qtj_operator.core.service import Service
@@ -64,7 +64,7 @@ def tensorboard(seen: Observed) -> Companion:
     if board is None:
         return Companion(actions=_removed(seen), status=_left(seen))
     found = seen.board or Board()
-    actions = () if ignores_edit(seen.job) or not found.readable else tuple(_changes(seen, board, found, image))
+    actions = () if seen.job.edited or not found.readable else tuple(_changes(seen, board, found, image))
     return Companion(actions=actions, status=_status(seen, board, found))
 
 
@@ -122,8 +122,9 @@ def _is_as_built(spec: Manifest, live: Deployment) -> bool:
 def _status(seen: Observed, board: TensorBoard, found: Board) -> TensorBoardStatus:
     live, suspended = found.deployment, bool(seen.job.spec.suspend)
     ready = live is not None and live.available and not live.deleting and not suspended
+    ignored = seen.job.edited and has_run(seen.job.status)
     return TensorBoardStatus(
         url=tensorboard_url(seen.job.name, seen.job.namespace, board.service_port),
         ready=ready,
-        message=_NOT_APPLIED if ignores_edit(seen.job) else None if ready or suspended else found.trouble,
+        message=_NOT_APPLIED if ignored else None if ready or suspended else found.trouble,
     )

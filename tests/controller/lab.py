@@ -45,6 +45,12 @@ class Lab:
         spec = {**(await self.job())["spec"], **fields}
         self.cluster.edit(Resource.QUANTUM_TRAINING_JOBS, *KEY, spec=spec)
 
+    async def relabels(self, **labels: str) -> Object:
+        """The user gives the template other labels; returns the template before."""
+        template: Object = (await self.job())["spec"]["template"]
+        await self.edits(template={**template, "metadata": {"labels": labels}})
+        return template
+
     async def passes(self) -> timedelta | None:
         """The operator looks once."""
         return await self.reconciler.reconcile(KEY)

@@ -35,7 +35,7 @@ async def test_a_template_that_was_refused_may_be_mended() -> None:
     assert await lab.settles() is not timedelta(0)
     assert await lab.phase() == "Failed", "nothing has changed that it could be judged by"
 
-    await lab.edits(template={**(await lab.job())["spec"]["template"], "metadata": {"labels": {"mended": "yes"}}})
+    await lab.relabels(mended="yes")
     await lab.settles()
     lab.kubelet.reaps()
     await running_again(lab)
@@ -51,14 +51,13 @@ async def test_a_template_that_was_mended_wrongly_may_be_mended_again() -> None:
     lab.client.refuse = lambda call: malformed if call.startswith("create pods") else None
     await lab.applies()
     await lab.settles()
-    template = (await lab.job())["spec"]["template"]
     for number in range(2):
-        await lab.edits(template={**template, "metadata": {"labels": {"try": str(number)}}})
+        await lab.relabels(number=str(number))
         await lab.settles()
         assert (await lab.phase(), (await lab.status())["reason"]) == ("Failed", "ChildRejected")
 
     lab.client.refuse = lambda _: None
-    await lab.edits(template={**template, "metadata": {"labels": {"mended": "yes"}}})
+    await lab.relabels(mended="yes")
     await lab.settles()
     await running_again(lab)
 
@@ -78,7 +77,7 @@ async def test_a_job_that_a_policy_denies_from_the_start_takes_the_template_that
     denied = await lab.status()
 
     lab.client.refuse = lambda _: None
-    await lab.edits(template={**(await lab.job())["spec"]["template"], "metadata": {"labels": {"team": "quantum"}}})
+    await lab.relabels(team="quantum")
     await running_again(lab)
 
     assert (denied["phase"], denied["reason"]) == ("Pending", "ChildRejected")
@@ -149,8 +148,7 @@ async def test_a_gang_that_runs_is_not_failed_for_a_service_that_an_edited_spec_
     """All replicas are ready meanwhile: `pendingDeadlineSeconds` is about those that are not."""
     lab = Lab()
     await running(lab, runPolicy={"pendingDeadlineSeconds": 60})
-    template = (await lab.job())["spec"]["template"]
-    await lab.edits(template={**template, "metadata": {"labels": {"other": "yes"}}})
+    template = await lab.relabels(other="yes")
     lab.cluster.remove(Resource.SERVICES, "lab", "qcnn-worker-1")
     await lab.settles()
     edited = await lab.status()
@@ -170,8 +168,7 @@ async def test_a_gang_that_runs_is_not_failed_for_a_service_that_an_edited_spec_
 async def test_an_evaluator_that_an_edited_spec_does_not_replace_leaves_the_gang_running() -> None:
     lab = Lab()
     await running(lab, replicaSpecs={"Worker": {"replicas": 2}, "Evaluator": {"replicas": 1}})
-    template = (await lab.job())["spec"]["template"]
-    await lab.edits(template={**template, "metadata": {"labels": {"other": "yes"}}})
+    await lab.relabels(other="yes")
     lab.cluster.remove(Resource.PODS, "lab", "qcnn-evaluator-0")
     await lab.settles()
 
@@ -184,8 +181,7 @@ async def test_parameter_servers_without_a_worker_do_not_count_as_running() -> N
     lab = Lab()
     roles = {"Chief": {}, "PS": {"replicas": 1}, "Worker": {"replicas": 1}}
     await running(lab, strategy="ParameterServer", replicaSpecs=roles, runPolicy={"pendingDeadlineSeconds": 60})
-    template = (await lab.job())["spec"]["template"]
-    await lab.edits(template={**template, "metadata": {"labels": {"other": "yes"}}})
+    await lab.relabels(other="yes")
     lab.cluster.remove(Resource.PODS, "lab", "qcnn-worker-0")
     await lab.settles()
     changed = await lab.status()
@@ -199,8 +195,7 @@ async def test_parameter_servers_without_a_worker_do_not_count_as_running() -> N
 async def test_inference_never_takes_a_template_that_was_changed_after_the_start() -> None:
     lab = Lab()
     await running(lab, inference={})
-    template = (await lab.job())["spec"]["template"]
-    await lab.edits(template={**template, "metadata": {"labels": {"other": "yes"}}})
+    template = await lab.relabels(other="yes")
     lab.kubelet.ends("qcnn-worker-1", 0)
     lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
     await lab.settles()

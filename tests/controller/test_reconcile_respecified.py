@@ -30,8 +30,7 @@ async def half_a_gang(**spec: Any) -> Lab:
 
 
 async def asks_for_less(lab: Lab) -> None:
-    template = (await lab.job())["spec"]["template"]
-    await lab.edits(template={**template, "metadata": {"labels": {"size": "small"}}})
+    await lab.relabels(size="small")
 
 
 async def starts_anew(lab: Lab) -> None:

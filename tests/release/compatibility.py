@@ -115,8 +115,8 @@ def _keywords(path: str, old: Json, new: Json) -> Iterator[str]:
 def _rules(path: str, old: Json, new: Json) -> Iterator[str]:
     known = [_alternatives(rule["rule"]) for rule in old.get("x-kubernetes-validations", ())]
     for rule in new.get("x-kubernetes-validations", ()):
-        accepts_more = any(before <= _alternatives(rule["rule"]) for before in known)
-        if not accepts_more and _has(old, rule.get("fieldPath", "")):
+        accepted = _alternatives(rule["rule"])
+        if not any(before <= accepted for before in known) and _has(old, rule.get("fieldPath", "")):
             yield f"{path}: a rule is new or changed: {rule.get('message', rule['rule'])}"
 
 

@@ -1,12 +1,14 @@
 """Until when a job's spec can be changed."""
 
+from collections.abc import Iterator
+
 from qtj_contract import Progress
 from qtj_operator.api.conditions import ConditionType, Reason, is_true
 from qtj_operator.api.job import Job
 from qtj_operator.api.names import Role
-from qtj_operator.api.status import Phase, ProgressStatus, Status
+from qtj_operator.api.status import Phase, ProgressStatus, ReplicaStatus, Status
 
-__all__ = ["has_progress", "has_run", "ignores_edit", "is_editable"]
+__all__ = ["has_progress", "has_run", "ignores_edit", "is_editable", "without_evaluator"]
 
 
 def has_run(status: Status) -> bool:
@@ -16,12 +18,15 @@ def has_run(status: Status) -> bool:
     job ran, did not write `activeSince` either.
     """
     ended = status.failures or status.restarts or status.disruptions or status.weights
-    succeeded = any(
-        counts.succeeded_indexes for role, counts in status.replicas.items() if role != Role.EVALUATOR.value
-    )
+    succeeded = any(counts.succeeded_indexes for counts in without_evaluator(status))
     trained = succeeded or is_true(status.conditions, ConditionType.TRAINED)
     began = status.first_running_time or (status.progress is not None and has_progress(status.progress))
     return bool(ended or trained or began) or status.active_since is None
+
+
+def without_evaluator(status: Status) -> Iterator[ReplicaStatus]:
+    """Yields the counts of the roles that training waits for."""
+    return (counts for role, counts in status.replicas.items() if role != Role.EVALUATOR.value)
 
 
 def has_progress(progress: Progress | ProgressStatus) -> bool:

@@ -8,7 +8,7 @@ from qtj_operator.api.names import Role
 from qtj_operator.api.spec import Strategy
 from qtj_operator.core.change import StatusChange, new_attempt
 from qtj_operator.core.decision import Move
-from qtj_operator.core.editable import has_progress, has_run, is_editable
+from qtj_operator.core.editable import has_progress, has_run, is_editable, without_evaluator
 from qtj_operator.core.invalid_spec import invalid_spec
 from qtj_operator.core.observed import Observed
 
@@ -48,7 +48,6 @@ def _may_have_trained(seen: Observed) -> bool:
 
 def _all_were_ready(seen: Observed) -> bool:
     """Whether as many replicas are ready as the earlier spec had."""
-    replicas = seen.job.status.replicas
-    wanted = sum(counts.desired for role, counts in replicas.items() if role != Role.EVALUATOR.value)
+    wanted = sum(counts.desired for counts in without_evaluator(seen.job.status))
     ready = [pod for pod in seen.current if pod.ready and pod.replica and pod.replica.role != Role.EVALUATOR]
     return len(ready) >= wanted

@@ -221,7 +221,7 @@ def _running(seen: Observed, facts: Iterable[Fact], now: datetime) -> Fact:
     if any(kind in decided or is_true(seen.job.status.conditions, kind) for kind in over):
         return _training_over(seen.job.status, started=any(map(_has_started, seen.current)))
     ready, size = _awaited(seen)
-    if is_training(seen):
+    if _is_up(seen, ready, size):
         return conditions.running(f"{size} of {size} replicas are ready")
     obstacle = terminating_reason(seen.pods, now) or next(filter(None, map(pending_reason, seen.current)), None)
     if obstacle is not None:
@@ -252,7 +252,10 @@ def _has_started(pod: Pod) -> bool:
 
 def is_training(seen: Observed) -> bool:
     """Whether the gang of an attempt runs, by its pods."""
-    ready, size = _awaited(seen)
+    return _is_up(seen, *_awaited(seen))
+
+
+def _is_up(seen: Observed, ready: int, size: int) -> bool:
     return size == ready or _keeps_running(seen)
 
 

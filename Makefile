@@ -83,7 +83,7 @@ test-long: $(STAMP) ## What takes long: the trainer over several seeds, Argo CD,
 	@which qemu-aarch64-static aarch64-linux-gnu-gcc > /dev/null 2>&1 || ! command -v apt-get > /dev/null \
 	  || apt-get install -y -qq --no-install-recommends gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static > /dev/null
 	@$(CLUSTER) tools argocd || [ -z "$${CI:-}" ]
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -m slow --timeout 1800
 	$(BIN)/python -m tests.faults --lives 5000
 	PYTHONPATH=. $(BIN)/python -m bench.scale.soak
 	$(MAKE) test-cluster E2E="--repeat 3"
@@ -147,7 +147,7 @@ test-cluster: $(STAMP)
 .PHONY: test-gpu
 test-gpu: ## The trainer on one and on all GPUs of this machine, with the figures; says so where there is none
 	@if ! $(PYTHON) -m tests.gpu.present; then echo "not run: no GPU"; \
-	else $(MAKE) .venv-gpu/installed && .venv-gpu/bin/pytest -q -s -p no:cacheprovider tests/gpu/on_gpus.py; fi
+	else $(MAKE) .venv-gpu/installed && .venv-gpu/bin/pytest -q -s -p no:cacheprovider --timeout 1800 tests/gpu/on_gpus.py; fi
 
 .venv-gpu/installed: requirements/gpu.txt $(STAMP)
 	$(BIN)/uv venv -q --python $(PYTHON) --clear .venv-gpu

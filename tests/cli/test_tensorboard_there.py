@@ -10,7 +10,8 @@ import socket
 import stat
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,16 @@ def calls(cluster: Path) -> list[list[str]]:
     return [json.loads(line) for line in (cluster / "calls").read_text().splitlines()]
 
 
+@contextmanager
+def started(command: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
+    """Starts a command, which does not outlive the block."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 def refused(answer: Answer) -> str:
     """The one sentence of a command that was not carried out."""
     (sentence,) = answer.sentences
@@ -102,7 +113,7 @@ def test_it_forwards_a_port_until_ctrl_c(cluster: Path, where: list[str], namesp
     port = free_port()
 
     command = [*QTJ, "tensorboard", "qcnn", *where, "--port", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as board:
+    with started(command) as board:
         assert board.stdout is not None
         sentence = board.stdout.readline()
         board.send_signal(signal.SIGINT)
@@ -120,7 +131,7 @@ def test_kill_9_leaves_no_kubectl_behind(cluster: Path) -> None:
     port = free_port()
     command = [*QTJ, "tensorboard", "qcnn", "--cluster", "--port", str(port)]
 
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as board:
+    with started(command) as board:
         assert board.stdout is not None
         board.stdout.readline()
         assert is_served(port)

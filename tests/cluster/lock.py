@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def held(path: Path) -> Iterator[None]:
     """Holds a lock file, once whoever has it is done; the holder may remove it."""
     while True:
-        with path.open("a") as lock:
+        with path.open("a+") as lock:
             _take(lock, path)
             if _is(lock, path):
                 yield
@@ -31,7 +31,8 @@ def _take(lock: IO[str], path: Path) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        say(f"another command uses this cluster, and this one waits for it: {path.read_text() or path}")
+        lock.seek(0)  # not by its name: the holder may have removed it since
+        say(f"another command uses this cluster, and this one waits for it: {lock.read() or path}")
         fcntl.flock(lock, fcntl.LOCK_EX)
     lock.truncate(0)
     lock.write(f"{' '.join(sys.argv)} (pid {os.getpid()}, in {Path.cwd()})")

@@ -11,6 +11,7 @@ import tarfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import Queue
 
 import pytest
 
@@ -102,8 +103,9 @@ def test_a_lock_is_held_by_one_at_a_time_also_when_its_file_is_removed(tmp_path:
     assert seen == [1] * 6
 
 
-def test_who_waits_for_a_lock_is_told_who_has_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path, said = tmp_path / "lock", ""
+def test_who_waits_for_a_lock_is_told_who_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, said = tmp_path / "lock", Queue[str]()
+    monkeypatch.setattr(lock, "say", said.put)  # what one thread captures while another prints may be lost
 
     def wait() -> None:
         with lock.held(path):
@@ -112,13 +114,28 @@ def test_who_waits_for_a_lock_is_told_who_has_it(tmp_path: Path, capsys: pytest.
     with ThreadPoolExecutor() as pool:
         with lock.held(path):
             waiting = pool.submit(wait)
-            while not said.endswith("\n"):
-                assert not waiting.done()
-                said += capsys.readouterr().err
+            sentence = said.get(timeout=60)
+            assert not waiting.done()
         waiting.result()
 
-    assert "this one waits for it" in said
-    assert f"(pid {os.getpid()}, in {Path.cwd()})" in said
+    assert "this one waits for it" in sentence
+    assert f"(pid {os.getpid()}, in {Path.cwd()})" in sentence
+
+
+def test_who_waits_for_a_lock_is_told_who_has_it_when_its_file_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, said = tmp_path / "lock", Queue[str]()
+    monkeypatch.setattr(lock, "say", said.put)
+
+    with ThreadPoolExecutor() as pool, path.open("a+") as opened_before:
+        with lock.held(path):
+            path.unlink()
+            waiting = pool.submit(lock._take, opened_before, path)
+            sentence = said.get(timeout=60)
+        waiting.result()
+
+    assert f"(pid {os.getpid()}, in {Path.cwd()})" in sentence
 
 
 def test_image_versions_follow_the_project_and_the_pins() -> None:

@@ -36,16 +36,18 @@ class Wire:
         self.callers: set[socket.socket] = set()
         self._lengths = itertools.chain(lengths, itertools.repeat(math.inf))
         self._ends: list[socket.socket] = []
+        self._is_cut = threading.Event()
         self._server: socketserver.ThreadingTCPServer | None = None
 
     def mend(self) -> None:
         """Connects the two ports."""
         wire = self
+        self._is_cut = is_cut = threading.Event()
 
         class Passing(socketserver.BaseRequestHandler):
             def handle(self) -> None:
                 wire.callers.add(self.request)
-                wire._pass(self.request)
+                wire._pass(self.request, is_cut)
                 wire.callers.discard(self.request)
 
         self._server = _Server(("127.0.0.1", self.near), Passing)
@@ -56,15 +58,18 @@ class Wire:
         if self._server:
             self._server.shutdown()
             self._server.server_close()
+        self._is_cut.set()
         for end in self._ends:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
         self._ends.clear()
 
-    def _pass(self, near: socket.socket) -> None:
+    def _pass(self, near: socket.socket, is_cut: threading.Event) -> None:
         left = next(self._lengths)
         with suppress(OSError), socket.create_connection(("127.0.0.1", self.far)) as far:
             self._ends += [near, far]
+            if is_cut.is_set():  # since it was let in, and too late for `cut` to see its ends
+                return
             other = {near: far, far: near}
             while ready := select.select([near, far], [], [])[0]:
                 for end in ready:

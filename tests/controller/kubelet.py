@@ -74,7 +74,7 @@ class Kubelet:
         context.load_cert_chain(*certificate(folder))
         with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
             server.daemon_threads = True
-            server.socket = context.wrap_socket(server.socket, server_side=True)
+            server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
             kubelet = cls(server.server_address[1])
             server.kubelet = kubelet  # type: ignore[attr-defined]
             threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -1,11 +1,14 @@
 """An API server that takes a connection and never answers: the sentence says that it was a timeout."""
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator
 
 import pytest
 from kubernetes.aio import client as kubernetes
 
+from qtj.cluster.events import events_in
+from qtj.cluster.pod_log import read_log
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.lease import Lease
 from qtj_operator.controller.client import ApiError, Resource
@@ -45,3 +48,24 @@ async def test_a_lease_without_an_answer_is_trouble_that_names_the_timeout(
         'cannot get Lease qtj-operator in namespace "lab": the API server cannot be reached: timeout;'
         " the operator keeps trying"
     )
+
+
+async def test_events_without_an_answer_end_with_a_timeout(
+    transport: kubernetes.ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qtj.cluster.request._SILENCE_SECONDS", 0.1)
+
+    with pytest.raises(ApiError, match="the API server cannot be reached"):
+        await events_in(transport, "lab")
+
+
+async def test_a_log_without_an_answer_ends_with_a_timeout_unless_it_is_followed(
+    transport: kubernetes.ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qtj.cluster.pod_log._SILENCE_SECONDS", 0.1)
+
+    with pytest.raises(ApiError, match="the API server cannot be reached"):
+        await anext(read_log(transport, "lab", "a", "trainer"))
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.5):
+            await anext(read_log(transport, "lab", "a", "trainer", follow=True))

@@ -19,6 +19,7 @@ def test_a_sigterm_gives_the_cursor_back_and_leaves_the_run_alone(laptop: Laptop
     with ExitStack() as stack:
         stack.callback(terminal.end)
         attached = start_on(terminal, laptop, "attach", "toy")
+        stack.callback(attached.kill)  # the terminal ends with the last program in it
         eventually(lambda: b"epoch" in terminal.written, seconds=20)
         attached.terminate()
         code = attached.wait(30)

@@ -16,6 +16,9 @@ The kubelet writes all of them, so texts compare as times do: `RFC3339NanoFixed`
 pkg/logs/logs.go.
 """
 
+_SILENCE_SECONDS = 60.0
+"""Longer than the API server takes to find a node out of reach, 30 s: its sentence names the node."""
+
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
@@ -52,8 +55,8 @@ async def read_log(
     query = {"container": container, "timestamps": "true", **({"follow": "true"} if follow else {})}
     if after:
         query["sinceTime"] = after[:_SECONDS] + after[_NANOSECONDS:]  # the API takes whole seconds
-    rest = b""
-    async with opened(transport, f"/api/v1/namespaces/{namespace}/pods/{pod}/log", query) as answer:
+    rest, silence = b"", None if follow else _SILENCE_SECONDS
+    async with opened(transport, f"/api/v1/namespaces/{namespace}/pods/{pod}/log", query, silence) as answer:
         async for piece in answer.content.iter_any():
             *whole, rest = (rest + piece).split(b"\n")
             for line in whole:

@@ -13,13 +13,14 @@ from qtj_operator.controller.client import ApiError
 
 __all__ = ["get_json", "opened"]
 
-_CONNECT_SECONDS = 15
+_CONNECT_SECONDS = 15.0
+_SILENCE_SECONDS = 15.0
 _REFUSED = 400
 
 
 @asynccontextmanager
 async def opened(
-    transport: kubernetes.ApiClient, path: str, query: Mapping[str, str]
+    transport: kubernetes.ApiClient, path: str, query: Mapping[str, str], silence: float | None
 ) -> AsyncIterator[aiohttp.ClientResponse]:
     """Opens an answer of the API server, which may have no end.
 
@@ -27,14 +28,15 @@ async def opened(
         transport: The connection.
         path: The path of the address.
         query: The query of the address.
+        silence: Seconds without any answer after which none is waited for; None to wait for ever.
 
     Raises:
-        ApiError: The API server refuses, cannot be reached, or its connection is lost.
+        ApiError: The API server refuses, is silent, cannot be reached, or its connection is lost.
     """
     url = f"{transport.configuration.host}{path}?{urlencode(query)}"
     headers = {"Accept": "*/*"}  # as kubectl: a refusal is JSON, a log is text
     await transport.update_params_for_auth(headers, [], ["BearerToken"], url, "GET", None)
-    limits = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS)
+    limits = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=silence)
     try:
         answer = (await transport.rest_client.request("GET", url, headers=headers, _request_timeout=limits)).response
         async with answer:
@@ -51,7 +53,7 @@ async def get_json(transport: kubernetes.ApiClient, path: str, query: Mapping[st
     Raises:
         ApiError: As for `opened`.
     """
-    async with opened(transport, path, query) as answer:
+    async with opened(transport, path, query, _SILENCE_SECONDS) as answer:
         found: Mapping[str, Any] = json.loads(await answer.text())
         return found
 

@@ -19,7 +19,7 @@ E2E ?=
 # A person at a terminal sees how far an installation has come.
 QUIET := $(shell [ -t 2 ] || echo -q)
 # Tests side by side: more than four TensorFlow programs at once would fill a laptop's memory.
-PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
+PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal --durations 20
 
 # Installs the Debian package $(2) unless one of the programs $(1) is here. Tests that need it name what is missing.
 debian = command -v $(1) > /dev/null || ! command -v apt-get > /dev/null \

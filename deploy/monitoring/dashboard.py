@@ -24,7 +24,7 @@ class Panel:
 
     Attributes:
         title: What is seen.
-        query: PromQL; `$job` stands for the jobs that are chosen at the top of the page.
+        query: PromQL; `$namespace` and `$job` stand for what is chosen at the top of the page.
         legend: Name of a line, with labels in `{{braces}}`.
         unit: Grafana's name of the unit.
         stacked: Whether the lines add up to a whole.
@@ -39,17 +39,27 @@ class Panel:
 
 def _by_job(metric: str) -> str:
     """Returns the number of each chosen job: every replica answers, and the leader is ahead."""
-    return f'max by (quantum_job) (qtj_training_{metric}{{quantum_job=~"$job"}})'
+    return f'max by (namespace, quantum_job) (qtj_training_{metric}{{namespace=~"$namespace", quantum_job=~"$job"}})'
+
+
+def _by_operator(metric: str) -> str:
+    """Returns the number of each operator: there may be one for each of several namespaces, with a stand-by."""
+    return f"max by (namespace) ({metric})"
 
 
 def _of_training(title: str, query: str, unit: str = "short") -> Panel:
     """Returns a panel with a line for each chosen job."""
-    return Panel(title=title, query=query, legend="{{quantum_job}}", unit=unit)
+    return Panel(title=title, query=query, legend="{{namespace}}/{{quantum_job}}", unit=unit)
 
 
 ROWS: dict[str, tuple[Panel, ...]] = {
     "Jobs": (
-        Panel(title="Jobs by phase", query="max by (phase) (qtj_jobs)", legend="{{phase}}", stacked=True),
+        Panel(
+            title="Jobs by phase",
+            query="sum by (phase) (max by (namespace, phase) (qtj_jobs))",
+            legend="{{phase}}",
+            stacked=True,
+        ),
         Panel(
             title="Failed jobs by reason, in an hour",
             query="sum by (reason) (increase(qtj_jobs_failed_total[1h]))",
@@ -76,8 +86,8 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         _of_training("Variance of the gradient (vanishing: a barren plateau)", _by_job("gradient_variance"), "sci"),
     ),
     "Operator": (
-        Panel(title="Who leads", query="max by (pod) (qtj_leader)", legend="{{pod}}"),
-        Panel(title="Jobs that wait for a pass", query="max(qtj_queue_depth)"),
+        Panel(title="Who leads", query="max by (namespace, pod) (qtj_leader)", legend="{{namespace}}/{{pod}}"),
+        Panel(title="Jobs that wait for a pass", query=_by_operator("qtj_queue_depth"), legend="{{namespace}}"),
         Panel(
             title="Passes per second",
             query="sum by (result) (rate(qtj_reconcile_duration_seconds_count[5m]))",
@@ -96,8 +106,9 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             unit="reqps",
         ),
         Panel(
-            title="Time since the last list of all jobs",
-            query="time() - max(qtj_last_resync_timestamp_seconds)",
+            title="Time since the last look at all jobs",
+            query=f"time() - {_by_operator('qtj_last_resync_timestamp_seconds')}",
+            legend="{{namespace}}",
             unit="s",
         ),
     ),
@@ -113,7 +124,7 @@ def dashboard() -> dict[str, Any]:
         "schemaVersion": 39,
         "refresh": "30s",
         "time": {"from": "now-3h", "to": "now"},
-        "templating": {"list": [_source_choice(), _job_choice()]},
+        "templating": {"list": [_source_choice(), *_choices()]},
         "panels": list(_panels()),
     }
 
@@ -122,13 +133,18 @@ def _source_choice() -> dict[str, Any]:
     return {"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus"}
 
 
-def _job_choice() -> dict[str, Any]:
+def _choices() -> Iterator[dict[str, Any]]:
+    yield _choice("namespace", "Namespaces", "label_values(qtj_training_epoch, namespace)")
+    yield _choice("job", "Jobs", 'label_values(qtj_training_epoch{namespace=~"$namespace"}, quantum_job)')
+
+
+def _choice(name: str, label: str, query: str) -> dict[str, Any]:
     return {
-        "name": "job",
-        "label": "Jobs",
+        "name": name,
+        "label": label,
         "type": "query",
         "datasource": _SOURCE,
-        "query": "label_values(qtj_training_epoch, quantum_job)",
+        "query": query,
         "includeAll": True,
         "allValue": ".+",
         "multi": True,

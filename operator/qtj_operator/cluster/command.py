@@ -95,8 +95,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
     option(
         "--lease-namespace",
         metavar="NAMESPACE",
-        help="work only while holding a Lease in this namespace, so that a second operator can stand by (default: no "
-        "election)",
+        help="work only while holding a Lease in this namespace, so that a second operator can stand by; operators for "
+        "different namespaces need different ones (default: no election)",
     )
     option(
         "--tensorboard-image",

@@ -93,7 +93,9 @@ class Metrics:
         """
         if self._resynced is None:
             self._resynced = Gauge(
-                "qtj_last_resync_timestamp_seconds", "When all jobs were last listed.", registry=self.registry
+                "qtj_last_resync_timestamp_seconds",
+                "When every job was last looked at without an event.",
+                registry=self.registry,
             )
         self._resynced.set_to_current_time()
 

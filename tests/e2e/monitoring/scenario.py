@@ -90,7 +90,7 @@ def _ask(checks: Checks, server: Prometheus) -> None:
 
 
 def _queries() -> Iterator[tuple[str, str]]:
-    """Yields each panel's title and query as Grafana sends it when all jobs are chosen."""
+    """Yields each panel's title and query as Grafana sends it when everything is chosen."""
     for panel in json.loads((_MONITORS / "dashboard.json").read_text())["panels"]:
         for target in panel.get("targets", ()):
-            yield panel["title"], target["expr"].replace("$job", ".+")
+            yield panel["title"], target["expr"].replace("$namespace", ".+").replace("$job", ".+")

@@ -38,6 +38,16 @@ def test_a_good_file_is_valid(folder: Path) -> None:
         ("replicas: 2", "replicas: 0", "job.yaml:13: spec.replicaSpecs.Worker.replicas: 0 is too small"),
         ("  strategy:", "  strateggy:", "job.yaml:6: spec.strateggy: there is no such field"),
         (
+            "replicas: 2",
+            "replicas: 2\n      replicaService: Shared",
+            "job.yaml:14: spec.replicaSpecs.Worker.replicaService: there is no such field: write it in spec",
+        ),
+        (
+            "  strategy:",
+            "  ttlSecondsAfterFinished: 9\n  strategy:",
+            "job.yaml:6: spec.ttlSecondsAfterFinished: there is no such field: write it in spec.runPolicy",
+        ),
+        (
             "          image",
             "          imagee: a\n          image",
             "job.yaml:18: spec.template.spec.containers[0].imagee: Kub",

@@ -18,13 +18,15 @@ from qtj.terminal.collect import map_with_errors
 from qtj.terminal.errors import InputError
 from qtj_operator.api.crd import crd
 from qtj_operator.api.names import API_VERSIONS, KIND, MAX_NAME_LENGTH, NAME_PATTERN
-from qtj_operator.api.reading import MAPPING, NO_SUCH_FIELD, TEXT, faults
+from qtj_operator.api.reading import MAPPING, NO_SUCH_FIELD, TEXT, dotted, faults
 from qtj_operator.api.spec import Spec
 from qtj_operator.api.spelling import meant
 from qtj_operator.api.template import read_template
 
 __all__ = ["check_file", "check_job", "job_mistakes"]
 
+_HOMES = (("spec",), ("spec", "runPolicy"), ("spec", "runPolicy", "schedulingPolicy"), ("spec", "artifacts"))
+"""Whose fields are taken for those of other objects."""
 _TOP = {"apiVersion", "kind", "metadata", "spec", "status"}
 _FIELD = re.compile(rf"\b(?:spec\.)?((?:{'|'.join(map(to_camel, Spec.model_fields))})(?:\.\w+)*)")
 _SUSPENDED = "this is true, so nothing would run: write false, for example by --set spec.suspend=false"
@@ -121,7 +123,7 @@ def _spec_mistakes(spec: Mapping[str, Any]) -> Iterator[Mistake]:
     except ValidationError as error:
         for path, what in faults(error):
             if what == NO_SUCH_FIELD:
-                what += meant(path[-1], _fields(("spec", *path[:-1])))  # noqa: PLW2901
+                what += _home(path[-1]) or meant(path[-1], _fields(("spec", *path[:-1])))  # noqa: PLW2901
             elif what == TEXT:
                 what = _wrong_in_quotes(spec, path)  # noqa: PLW2901
             yield ("spec", *path), what
@@ -149,6 +151,12 @@ def _as_text(value: Any, path: Path) -> Any:  # noqa: ANN401  JSON
     pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
     changed = {key: _as_text(each, path[1:]) if key == path[0] else each for key, each in pairs}
     return changed if isinstance(value, Mapping) else list(changed.values())
+
+
+def _home(name: int | str) -> str:
+    """Returns the end of a message about a field that is in the wrong place: where it belongs; "" for others."""
+    places = [place for place in _HOMES if name in _fields(place)]
+    return f": write it in {dotted(places[0])}" if places else ""
 
 
 def _fields(path: Iterable[int | str]) -> Iterable[str]:

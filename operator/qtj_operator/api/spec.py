@@ -242,8 +242,9 @@ class Spec(Model):
     )
     replica_service: ReplicaService | None = Field(
         None,
-        description="PerReplica, also when left out: each replica has a Service of its own. Shared: all have one, with "
-        "the name of the job; for jobs of hundreds of replicas.",
+        description="PerReplica, also when left out: each replica has a Service of its own, and is reached as "
+        "JOB-ROLE-INDEX. Shared: all have one, with the name of the job, for jobs of hundreds of replicas; each is "
+        "reached as JOB-ROLE-INDEX.JOB, and no template may set hostname or subdomain.",
     )
     circuit: Circuit | None = Field(None, description="The quantum circuit to train.")
     artifacts: Artifacts = Field(description="Where results are stored.")

@@ -79,6 +79,18 @@ def test_without_it_each_replica_has_a_service_and_its_pod_no_other_hostname(wri
     assert replica_service(job, job.leader)["metadata"]["name"] == "qcnn-worker-0"
 
 
+def test_hosts_whose_full_names_are_too_long_for_linux_are_refused() -> None:
+    """The kubelet would start none of the pods."""
+    full = {"template": a_template(setHostnameAsFQDN=True)}
+
+    assert sentence(name="q" * 40, **full, **SHARED) == (
+        "spec.template.spec sets setHostnameAsFQDN, and where replicaService is Shared, hosts then have names of more "
+        "than 64 characters, which Linux does not allow: remove it from the template"
+    )
+    assert "Pod qcnn-worker-0" in created(new_job(**full, **SHARED).recorded()), "short enough"
+    assert "Pod qcnn-worker-0" in created(new_job(**full).recorded()), "without Shared they have short names"
+
+
 @pytest.mark.parametrize("field", ["hostname", "subdomain"])
 def test_a_template_with_a_name_of_its_own_is_refused(field: str) -> None:
     own = {"template": a_template(**{field: "mine"})}

@@ -153,9 +153,9 @@ def _as_text(value: Any, path: Path) -> Any:  # noqa: ANN401  JSON
     return changed if isinstance(value, Mapping) else list(changed.values())
 
 
-def _home(name: int | str) -> str:
+def _home(name: object) -> str:
     """Returns the end of a message about a field that is in the wrong place: where it belongs; "" for others."""
-    places = [place for place in _HOMES if name in _fields(place)]
+    places = [place for place in _HOMES if name in set[object](_fields(place))]
     return f": write it in {dotted(places[0])}" if places else ""
 
 

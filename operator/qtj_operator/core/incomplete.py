@@ -7,9 +7,9 @@ from typing import Any
 
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Fact, Reason
-from qtj_operator.api.names import Role
+from qtj_operator.api.names import Role, tensorboard_name
 from qtj_operator.core.change import NO_REPORT, Report
-from qtj_operator.core.decision import Act, Action, Create, Event, Kind, Restore, Verdict, Wait, act_or_wait
+from qtj_operator.core.decision import Act, Action, Create, Delete, Event, Kind, Restore, Verdict, Wait, act_or_wait
 from qtj_operator.core.editable import has_run
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.ports import are_present, merged
@@ -49,9 +49,19 @@ def incomplete(seen: Observed, now: datetime) -> Verdict | None:
         return act_or_wait(leaving.deletions, leaving.wake_at, conditions=facts)
     # From here on, pods wait only for the cluster: `pendingDeadlineSeconds` counts.
     report = NO_REPORT if seen.job.status.attempt_start_time else Report(attempt_start_time=now)
-    actions = (*leaving.deletions, *_group_restored(seen), *missing, *pods)
+    unwanted = _unwanted_services(seen) if missing or pods else ()
+    actions = (*leaving.deletions, *unwanted, *_group_restored(seen), *missing, *pods)
     verdict = act_or_wait(actions, leaving.wake_at, report=report)
     return None if verdict == Wait() else verdict
+
+
+def _unwanted_services(seen: Observed) -> Iterator[Delete]:
+    """Returns the deletion of Services of an earlier spec, which count for a quota.
+
+    They are deleted only where replicas are about to start: until then, pods of the earlier spec may use them.
+    """
+    wanted = {*replicas_of_services(seen.job), tensorboard_name(seen.job.name)}
+    return (Delete(Kind.SERVICE, name, each.version) for name, each in seen.services.items() if name not in wanted)
 
 
 def _trains_without(seen: Observed) -> bool:

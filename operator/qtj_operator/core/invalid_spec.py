@@ -15,6 +15,7 @@ from qtj_operator.api.conditions import Reason
 from qtj_operator.api.job import Job
 from qtj_operator.api.memory import program_bytes, state_bytes
 from qtj_operator.api.mounts import mount_at, volume_of
+from qtj_operator.api.names import replica_name
 from qtj_operator.api.reading import dotted, faults
 from qtj_operator.api.template import Container, PodSpec, PodTemplate, read_template
 from qtj_operator.core.decision import Move
@@ -49,6 +50,10 @@ class Workload:
 
 
 Check = Callable[[Workload], str | None]
+
+_HOST_NAME_MAX = 64
+"""Characters (uname(2)). The kubelet starts no pod whose name is longer: `GetNodenameForKernel` in
+pkg/kubelet/kubelet_pods.go, Kubernetes 1.34."""
 
 
 def invalid_spec(seen: Observed, _now: datetime) -> Move | None:
@@ -118,7 +123,17 @@ def own_dns_name(workload: Workload) -> str | None:
                     f"{where}.spec sets {field}, which the operator writes where replicaService is Shared: "
                     "remove it from the template"
                 )
+        if template.spec.written.get("setHostnameAsFQDN") is True and _longest_host(workload.job) > _HOST_NAME_MAX:
+            return (
+                f"{where}.spec sets setHostnameAsFQDN, and where replicaService is Shared, hosts then have names of "
+                f"more than {_HOST_NAME_MAX} characters, which Linux does not allow: remove it from the template"
+            )
     return None
+
+
+def _longest_host(job: Job) -> int:
+    name = max((replica_name(job.name, each.role, each.index) for each in job.replicas()), key=len)
+    return len(f"{name}.{job.name}.{job.namespace}.svc.cluster.local")
 
 
 def artifacts_that_are_lost(workload: Workload) -> str | None:

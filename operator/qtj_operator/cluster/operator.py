@@ -25,6 +25,7 @@ from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler
 from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.runtime import Runtime
+from qtj_operator.controller.turns import Turns
 from qtj_operator.core.platform import CLUSTER
 
 __all__ = ["Settings", "check_installed", "run_operator"]
@@ -98,7 +99,8 @@ async def _run(
     poller = ProgressPoller(queue.add)
     cached = CachedClient(client, cache, queue.add)
     platform = replace(CLUSTER, tensorboard_image=settings.tensorboard_image)
-    reconciler = Reconciler(cached, poller, client.now, jobs, metrics, platform=platform)
+    turns = Turns(cache, queue)
+    reconciler = Reconciler(cached, poller, client.now, jobs, metrics, platform=platform, is_over=turns.is_over)
     runtime = Runtime(
         cached, reconciler.reconcile, queue, settings.namespace, jobs=jobs, metrics=metrics, filled=feed.filled
     )

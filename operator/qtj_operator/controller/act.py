@@ -1,7 +1,7 @@
 """Carries out actions: deletions and repairs first, then what pods refer to, then everything else in parallel."""
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from qtj_operator.api.conditions import Reason
@@ -10,6 +10,7 @@ from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import ApiError, Client, Resource
 from qtj_operator.controller.slices import in_slices
+from qtj_operator.controller.turns import AT_LEAST, TurnOver
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Restore
 from qtj_operator.manifests.manifest import Manifest
 
@@ -53,22 +54,43 @@ class Obstacle:
     kind: type[Action] = Create
 
 
-async def act(client: Client, job: Job, actions: Sequence[Action]) -> Obstacle | None:
+def _never(_: Job) -> bool:
+    return False
+
+
+async def act(
+    client: Client, job: Job, actions: Sequence[Action], is_over: Callable[[Job], bool] = _never
+) -> Obstacle | None:
     """Carries out `actions`; returns what prevents a child, if anything does.
+
+    Args:
+        client: The cluster.
+        job: The job.
+        actions: What to do.
+        is_over: Whether to leave the rest to another pass; asked before each action once many are begun.
 
     Raises:
         ApiError: The server could not be reached or is too busy; the pass is to be repeated.
+        TurnOver: Another pass is to do the rest.
     """
     limit = asyncio.Semaphore(_PARALLEL)
+    begun, left = 0, False
 
     async def one(action: Action) -> Obstacle | None:
+        nonlocal begun, left
         async with limit:
+            left = left or (begun >= AT_LEAST and is_over(job))
+            if left:
+                return None
+            begun += 1
             return await _carry_out(client, job, action)
 
     for stage in _stages(actions):
         obstacles = await _all(one(action) for action in stage)
         if obstacles:
             return obstacles[0]
+        if left:
+            raise TurnOver
     return None
 
 

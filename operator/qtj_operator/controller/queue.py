@@ -52,6 +52,11 @@ class WorkQueue(Generic[K]):
         """How many keys are due now."""
         return len(self._ready)
 
+    @property
+    def under_way(self) -> int:
+        """How many keys have a pass now."""
+        return len(self._running)
+
     def add(self, key: K) -> None:
         """Makes the key due now."""
         if key in self._running:
@@ -96,8 +101,10 @@ class WorkQueue(Generic[K]):
 
     async def take(self) -> K:
         """Waits for a key that is due and returns it; `done` or `retry` must follow."""
+        self._wake_due()
         while not self._ready:
             await self._sleep()
+            self._wake_due()
         key = self._ready.popleft()
         self._waiting.discard(key)
         self._running.add(key)
@@ -123,12 +130,16 @@ class WorkQueue(Generic[K]):
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         spread = 1 + self._jitter * random.random()  # noqa: S311  nobody gains by guessing it
         delay = max(min(_FIRST_DELAY * 2.0 ** min(failures - 1, 30), longest), min(shortest, _LAST_DELAY)) * spread
+        self._rest(key, max(_REST_SECONDS, min(shortest, _LAST_DELAY)))
+        self.postpone(key, delay)
+        return delay
+
+    def postpone(self, key: K, delay: float) -> None:
+        """Ends a pass that has not begun, and makes the key due again after `delay` seconds."""
         self._running.discard(key)
         self._again.discard(key)
         self._news.discard(key)
-        self._rest(key, max(_REST_SECONDS, min(shortest, _LAST_DELAY)))
         self.add_after(key, delay)
-        return delay
 
     def _rest(self, key: K, seconds: float) -> None:
         """Notes until when a key rests, and drops the first in the dictionary as long as they have rested."""
@@ -156,7 +167,11 @@ class WorkQueue(Generic[K]):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(timeout):
                     await self._wake.wait()
-        while self._later and self._later[0][0] <= loop.time():
+
+    def _wake_due(self) -> None:
+        """Puts keys whose time has come behind those that were due before."""
+        now = asyncio.get_running_loop().time()
+        while self._later and self._later[0][0] <= now:
             due, _, key = heapq.heappop(self._later)
             if self._due.get(key) == due:
                 del self._due[key]

@@ -23,6 +23,7 @@ from qtj_operator.controller.readings import Readings
 from qtj_operator.controller.refusals import Refusals
 from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.repairs import Repairs
+from qtj_operator.controller.turns import TurnOver
 from qtj_operator.core.decide import decide, refuse
 from qtj_operator.core.decision import Create, Decision, Event, Restore, earliest
 from qtj_operator.core.editable import has_run
@@ -56,6 +57,7 @@ class Reconciler:
         companions: What accompanies the jobs.
         readings: What their children were parsed into.
         platform: What pods run on.
+        is_over: Whether a pass that creates many children is to leave the rest to another one; see `Turns`.
     """
 
     client: Client
@@ -69,6 +71,7 @@ class Reconciler:
     companions: Companions = field(default_factory=Companions)
     readings: Readings = field(default_factory=Readings)
     platform: Platform = CLUSTER
+    is_over: Callable[[Job], bool] = lambda _: False
 
     async def reconcile(self, key: Key) -> timedelta | None:
         """Does one pass over the job and returns after what time to look again, if nothing happens before.
@@ -82,7 +85,10 @@ class Reconciler:
             return None
         self.jobs.add(key, raw.get("status", {}).get("phase"))
         now = self.clock()
-        decision = await self._decide_and_act(raw, now)
+        try:
+            decision = await self._decide_and_act(raw, now)
+        except TurnOver:
+            return timedelta(0)
         if decision is None:
             return None
         written = await self._record(key, raw, decision, now)
@@ -122,7 +128,7 @@ class Reconciler:
             others = [action for action in decision.actions if not isinstance(action, (Create, obstacle.kind))]
             await act(self.client, job, others)
             return _with_obstacle(job, decision, obstacle, now, due)
-        found = await act(self.client, job, decision.actions)
+        found = await act(self.client, job, decision.actions, self.is_over)
         if found is None:
             if decision.actions:
                 self.refusals.forget((job.namespace, job.name))

@@ -6,21 +6,25 @@ import time
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
+from qtj_operator.controller.bulkhead import Bulkhead
 from qtj_operator.controller.client import ApiError, Client, Key, Resource
 from qtj_operator.controller.journal import log_fields
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.registry import JobRegistry
+from qtj_operator.controller.turns import WORKERS
 
 __all__ = ["Runtime"]
 
 log = logging.getLogger(__name__)
 
-_WORKERS = 16
 _RESYNC_SECONDS = 300.0
 _OUTAGE_SECONDS = 3.0
 """The longest pause while the API server is out of reach: nobody tells us when it is back, and then work has piled up.
 One that refuses is asked less often."""
+
+_POSTPONED_SECONDS = 1.0
+"""Until a job is looked at again for which there was no worker; see `Bulkhead`."""
 
 
 async def _at_once() -> None:
@@ -60,6 +64,7 @@ class Runtime:
         self._filled = filled
         self._beat: float | None = None
         self._turn = asyncio.Lock()
+        self._bulkhead = Bulkhead()
 
     @property
     def alive(self) -> bool:
@@ -76,7 +81,7 @@ class Runtime:
         """
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._resync())
-            for _ in range(_WORKERS):
+            for _ in range(WORKERS):
                 tasks.create_task(self._work())
 
     async def _work(self) -> None:
@@ -91,6 +96,13 @@ class Runtime:
             return await self._queue.take()
 
     async def _one(self, key: Key) -> None:
+        with self._bulkhead.admitted(key) as is_admitted:
+            if is_admitted:
+                await self._pass(key)
+            else:
+                self._queue.postpone(key, _POSTPONED_SECONDS)
+
+    async def _pass(self, key: Key) -> None:
         with self._metrics.timed() as outcome:
             try:
                 delay = await self._reconcile(key)
@@ -106,6 +118,7 @@ class Runtime:
                 defect = "%s/%s: this is a defect of the operator; next try in %.1f s"
                 log.exception(defect, *key, wait, extra=log_fields(key))
                 return
+        self._bulkhead.answered(key)
         if delay is None:
             self._queue.wait_no_more(key)
         else:
@@ -114,7 +127,9 @@ class Runtime:
 
     def _put_off(self, key: Key, error: ApiError) -> float:
         if error.code == 0:
+            self._bulkhead.unanswered(key)
             return self._queue.retry(key, _OUTAGE_SECONDS)
+        self._bulkhead.answered(key)
         return self._queue.retry(key, shortest=error.retry_after)
 
     async def _resync(self) -> None:

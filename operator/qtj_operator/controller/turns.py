@@ -1,0 +1,47 @@
+"""When a pass that creates many children ends before it has created all of them."""
+
+from dataclasses import dataclass
+
+from qtj_operator.api.job import Job
+from qtj_operator.controller.cache import Cache
+from qtj_operator.controller.client import Key, Resource
+from qtj_operator.controller.queue import WorkQueue
+
+__all__ = ["AT_LEAST", "WORKERS", "TurnOver", "Turns"]
+
+WORKERS = 16
+"""Passes at a time, each over another job."""
+
+AT_LEAST = 31
+"""Children that a pass creates in any case: 1, 2, 4, 8 and 16."""
+
+
+class TurnOver(Exception):  # noqa: N818  it is no error
+    """The pass has ended early, and another one is to continue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Tells whether a pass has had its turn.
+
+    A pass holds a worker until its last request is answered. Some large jobs that start together would hold all of
+    them, for minutes where the API server is slow, while other jobs are suspended, deleted or lose a replica.
+
+    Attributes:
+        cache: What the watches have delivered meanwhile.
+        queue: The jobs that wait for a worker.
+    """
+
+    cache: Cache
+    queue: WorkQueue[Key]
+
+    def is_over(self, job: Job) -> bool:
+        """Whether another job needs the worker, or this one was deleted, created again, suspended or edited."""
+        is_needed = len(self.queue) > 0 and self.queue.under_way >= WORKERS
+        return is_needed or not self._is_as_it_was(job)
+
+    def _is_as_it_was(self, job: Job) -> bool:
+        now = self.cache.get(Resource.QUANTUM_TRAINING_JOBS, job.namespace, job.name)
+        if now is None or "deletionTimestamp" in now["metadata"]:
+            return False
+        return (now["metadata"]["uid"], now["metadata"].get("generation", 1)) == (job.uid, job.generation)

@@ -1,0 +1,85 @@
+"""Passes that create many children let other jobs have their turn, and end where the job is not what it was."""
+
+import asyncio
+
+import pytest
+
+from qtj_operator.controller.client import Resource
+from qtj_operator.controller.turns import AT_LEAST, WORKERS
+from tests.controller.busy_operator import JOBS, WRITES_PER_SECOND, BusyOperator
+from tests.controller.virtual_time import run
+
+UNDER_WAY = 16
+
+
+def gang(workers: int) -> dict[str, object]:
+    return {"replicaSpecs": {"Worker": {"replicas": workers}}}
+
+
+@pytest.mark.parametrize("jobs", [WORKERS, 2 * WORKERS])
+def test_large_jobs_that_start_together_do_not_keep_another_one_waiting(jobs: int) -> None:
+    async def story() -> float:
+        async with BusyOperator.running() as operator:
+            await operator.applies("good", "small")
+            await asyncio.sleep(5)
+            for number in range(jobs):
+                await operator.applies("large", f"gang-{number}", **gang(300))
+            await asyncio.sleep(5)
+            return await operator.seconds_until_suspended("good", "small")
+
+    assert run(story()) < WORKERS * (AT_LEAST + UNDER_WAY) / WRITES_PER_SECOND
+
+
+def test_large_jobs_that_take_turns_all_get_their_children() -> None:
+    async def story() -> tuple[int, int]:
+        async with BusyOperator.running() as operator:
+            for number in range(2 * WORKERS):
+                await operator.applies("large", f"gang-{number}", **gang(40))
+            await asyncio.sleep(3 * WORKERS * 2 * 80 / WRITES_PER_SECOND)
+            pods = operator.cluster.store.select(Resource.PODS, "large", {})
+            return len(list(pods)), len(operator.cluster.created)
+
+    assert run(story()) == (2 * WORKERS * 40, 2 * WORKERS * 80), "and none is created twice"
+
+
+@pytest.mark.parametrize("change", ["deleted", "replaced", "suspended"])
+def test_a_job_that_changes_while_its_children_are_created_gets_no_more(change: str) -> None:
+    async def story() -> list[str]:
+        async with BusyOperator.running() as operator:
+            await operator.applies("large", "gang", **gang(1000))
+            await asyncio.sleep(2)
+            if change == "suspended":
+                operator.edits("large", "gang", suspend=True)
+            else:
+                operator.cluster.remove(JOBS, "large", "gang")
+            before = len(operator.cluster.created)
+            if change == "replaced":
+                await operator.applies("large", "gang", suspend=True, **gang(1000))
+            await asyncio.sleep(60)
+            return operator.cluster.created[before:]
+
+    assert len(run(story())) <= UNDER_WAY
+
+
+def test_a_job_alone_gets_all_its_children_in_one_pass() -> None:
+    async def story() -> int:
+        async with BusyOperator.running() as operator:
+            await operator.applies("large", "gang", **gang(100))
+            await asyncio.sleep(60)
+            return len(operator.cluster.created)
+
+    assert run(story()) == 200
+
+
+def test_jobs_that_find_a_free_worker_do_not_end_the_pass_of_another_one() -> None:
+    async def story() -> tuple[int, int]:
+        async with BusyOperator.running() as operator:
+            await operator.applies("large", "gang", **gang(500))
+            for number in range(20):
+                await operator.applies("good", f"small-{number}")
+                await asyncio.sleep(0.5)
+            return len(operator.cluster.created), operator.passes["large", "gang"]
+
+    created, passes = run(story())
+    assert created > 10 * AT_LEAST
+    assert passes == 2, "one records that the job starts, and one creates"

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -161,10 +161,17 @@ def _home(name: object) -> str:
 
 def _fields(path: Iterable[int | str]) -> Iterable[str]:
     """Returns the names of the fields of an object in the schema."""
-    schema: dict[str, Any] = crd()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema = _schema()
     for part in path:
         schema = schema["items"] if isinstance(part, int) else schema["properties"][part]
     return list(schema["properties"])
+
+
+@cache
+def _schema() -> Mapping[str, Any]:
+    """Returns the schema of a job, which takes milliseconds to make and has many readers where a file is mistaken."""
+    schema: Mapping[str, Any] = crd()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    return schema
 
 
 def _kubernetes_mistakes(manifest: Mapping[str, Any]) -> Iterator[Mistake]:

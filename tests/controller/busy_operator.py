@@ -36,8 +36,8 @@ class SlowCluster(Cluster):
         created: The names of children, in the order in which they were created.
     """
 
-    def __init__(self, clock: Callable[[], datetime]) -> None:
-        super().__init__(clock)
+    def __init__(self, clock: Callable[[], datetime], on_change: Callable[[Change], None]) -> None:
+        super().__init__(clock, on_change)
         self.hung: set[str] = set()
         self.created: list[str] = []
         self._free = 0.0
@@ -66,14 +66,13 @@ class BusyOperator:
     """
 
     def __init__(self) -> None:
-        self.cluster = SlowCluster(self._clock)
+        self.cluster = SlowCluster(self._clock, self._hear)
         self.passes: Counter[Key] = Counter()
         self._queue: WorkQueue[Key] = WorkQueue(jitter=0)
         self._cache = Cache()
         self._feed = Feed(self._cache, self._queue.add_news)
         for resource in CACHED:
             self._feed.listed(resource, [], "0")
-        self.cluster.store._on_change = self._hear
 
     @classmethod
     @asynccontextmanager

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from qtj.local.client import MemoryClient
-from qtj.local.store import ClusterStore
+from qtj.local.store import Change, ClusterStore
 from qtj_contract import Progress, TerminationMessage
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
 
@@ -20,8 +20,10 @@ NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 class Cluster(MemoryClient):
     """A client with its cluster, and the hands of everybody else on it."""
 
-    def __init__(self, clock: Callable[[], datetime] = lambda: NOON) -> None:
-        self.store = ClusterStore(clock)
+    def __init__(
+        self, clock: Callable[[], datetime] = lambda: NOON, on_change: Callable[[Change], None] = lambda _: None
+    ) -> None:
+        self.store = ClusterStore(clock, on_change)
         super().__init__(self.store)
 
     def edit(self, resource: Resource, namespace: str, name: str, **fields: Any) -> None:

@@ -1,7 +1,7 @@
 """Finds everything that the schema, the operator and Kubernetes' models would refuse, before anything is started."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -155,11 +155,11 @@ def _as_text(value: Any, path: Path) -> Any:  # noqa: ANN401  JSON
 
 def _home(name: object) -> str:
     """Returns the end of a message about a field that is in the wrong place: where it belongs; "" for others."""
-    places = [place for place in _HOMES if name in set[object](_fields(place))]
-    return f": write it in {dotted(places[0])}" if places else ""
+    place = next((place for place in _HOMES if name in _fields(place)), None)
+    return f": write it in {dotted(place)}" if place else ""
 
 
-def _fields(path: Iterable[int | str]) -> Iterable[str]:
+def _fields(path: Iterable[int | str]) -> Collection[str]:
     """Returns the names of the fields of an object in the schema."""
     schema = _schema()
     for part in path:

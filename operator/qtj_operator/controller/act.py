@@ -10,7 +10,7 @@ from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import ApiError, Client, Resource
 from qtj_operator.controller.slices import in_slices
-from qtj_operator.controller.turns import AT_LEAST, TurnOver
+from qtj_operator.controller.turns import AT_LEAST, TurnOver, never_over
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Restore
 from qtj_operator.manifests.manifest import Manifest
 
@@ -54,12 +54,8 @@ class Obstacle:
     kind: type[Action] = Create
 
 
-def _never(_: Job) -> bool:
-    return False
-
-
 async def act(
-    client: Client, job: Job, actions: Sequence[Action], is_over: Callable[[Job], bool] = _never
+    client: Client, job: Job, actions: Sequence[Action], is_over: Callable[[Job], bool] = never_over
 ) -> Obstacle | None:
     """Carries out `actions`; returns what prevents a child, if anything does.
 

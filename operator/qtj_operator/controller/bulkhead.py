@@ -29,8 +29,8 @@ class Bulkhead:
     """Which jobs were not answered, and the workers that they and their neighbours have."""
 
     def __init__(self) -> None:
-        self._unanswered: set[Key] = set()
-        self._namespaces: Counter[str] = Counter()
+        self._unanswered: dict[str, set[str]] = {}
+        """The names of jobs by their namespace."""
         self._workers: Counter[_Kind] = Counter()
 
     @contextmanager
@@ -46,17 +46,19 @@ class Bulkhead:
 
     def answered(self, key: Key) -> None:
         """Notes that the last pass over the job had all its answers."""
-        if key in self._unanswered:
-            self._unanswered.discard(key)
-            self._namespaces -= Counter([key[0]])
+        namespace, name = key
+        if names := self._unanswered.get(namespace):
+            names.discard(name)
+            if not names:
+                del self._unanswered[namespace]
 
     def unanswered(self, key: Key) -> None:
         """Notes that the last pass over the job waited for an answer in vain."""
-        if key not in self._unanswered:
-            self._unanswered.add(key)
-            self._namespaces[key[0]] += 1
+        namespace, name = key
+        self._unanswered.setdefault(namespace, set()).add(name)
 
     def _kind(self, key: Key) -> _Kind:
-        if key in self._unanswered:
-            return _Kind.UNANSWERED
-        return _Kind.BESIDE if key[0] in self._namespaces else _Kind.SOUND
+        namespace, name = key
+        if namespace not in self._unanswered:
+            return _Kind.SOUND
+        return _Kind.UNANSWERED if name in self._unanswered[namespace] else _Kind.BESIDE

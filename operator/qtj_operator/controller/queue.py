@@ -100,7 +100,7 @@ class WorkQueue(Generic[K]):
             heapq.heapify(self._later)
 
     async def take(self) -> K:
-        """Waits for a key that is due and returns it; `done` or `retry` must follow."""
+        """Waits for a key that is due and returns it; `done`, `retry` or `postpone` must follow."""
         self._wake_due()
         while not self._ready:
             await self._sleep()
@@ -135,7 +135,7 @@ class WorkQueue(Generic[K]):
         return delay
 
     def postpone(self, key: K, delay: float) -> None:
-        """Ends a pass that has not begun, and makes the key due again after `delay` seconds."""
+        """Gives back a key whose pass is not done, which is due again after `delay` seconds."""
         self._running.discard(key)
         self._again.discard(key)
         self._news.discard(key)

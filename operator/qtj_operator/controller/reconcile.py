@@ -23,7 +23,7 @@ from qtj_operator.controller.readings import Readings
 from qtj_operator.controller.refusals import Refusals
 from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.repairs import Repairs
-from qtj_operator.controller.turns import TurnOver
+from qtj_operator.controller.turns import TurnOver, never_over
 from qtj_operator.core.decide import decide, refuse
 from qtj_operator.core.decision import Create, Decision, Event, Restore, earliest
 from qtj_operator.core.editable import has_run
@@ -57,7 +57,7 @@ class Reconciler:
         companions: What accompanies the jobs.
         readings: What their children were parsed into.
         platform: What pods run on.
-        is_over: Whether a pass that creates many children is to leave the rest to another one; see `Turns`.
+        is_over: Whether a pass with many actions is to leave the rest to another one; see `Turns`.
     """
 
     client: Client
@@ -71,7 +71,7 @@ class Reconciler:
     companions: Companions = field(default_factory=Companions)
     readings: Readings = field(default_factory=Readings)
     platform: Platform = CLUSTER
-    is_over: Callable[[Job], bool] = lambda _: False
+    is_over: Callable[[Job], bool] = never_over
 
     async def reconcile(self, key: Key) -> timedelta | None:
         """Does one pass over the job and returns after what time to look again, if nothing happens before.

@@ -1,4 +1,4 @@
-"""When a pass that creates many children ends before it has created all of them."""
+"""When a pass with many actions ends before it has carried out all of them."""
 
 from dataclasses import dataclass
 
@@ -7,17 +7,22 @@ from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.client import Key, Resource
 from qtj_operator.controller.queue import WorkQueue
 
-__all__ = ["AT_LEAST", "WORKERS", "TurnOver", "Turns"]
+__all__ = ["AT_LEAST", "WORKERS", "TurnOver", "Turns", "never_over"]
 
 WORKERS = 16
 """Passes at a time, each over another job."""
 
 AT_LEAST = 31
-"""Children that a pass creates in any case: 1, 2, 4, 8 and 16."""
+"""Actions of a pass in any case; of creates, the first stages: 1, 2, 4, 8 and 16."""
 
 
 class TurnOver(Exception):  # noqa: N818  it is no error
     """The pass has ended early, and another one is to continue."""
+
+
+def never_over(_: Job) -> bool:
+    """Lets every pass carry out all its actions."""
+    return False
 
 
 @dataclass(frozen=True, slots=True)

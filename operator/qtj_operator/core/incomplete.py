@@ -1,6 +1,6 @@
 """Children that are missing, or that differ from how they were built."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -33,9 +33,10 @@ def incomplete(seen: Observed, now: datetime) -> Verdict | None:
     The actions are done in this order: a pod's peers look up its name as soon as they run. A pod that is being deleted
     keeps its name; if its node does not answer, it is deleted by force.
     """
+    services = replicas_of_services(seen.job)
     missing: list[Action] = [
         Create(Kind.SERVICE, partial(replica_service, seen.job, replica))
-        for name, replica in replicas_of_services(seen.job).items()
+        for name, replica in services.items()
         if name not in seen.services
     ]
     pods: list[Action] = [
@@ -49,19 +50,20 @@ def incomplete(seen: Observed, now: datetime) -> Verdict | None:
         return act_or_wait(leaving.deletions, leaving.wake_at, conditions=facts)
     # From here on, pods wait only for the cluster: `pendingDeadlineSeconds` counts.
     report = NO_REPORT if seen.job.status.attempt_start_time else Report(attempt_start_time=now)
-    unwanted = _unwanted_services(seen) if missing or pods else ()
+    unwanted = _unwanted_services(seen, services) if missing or pods else ()
     actions = (*leaving.deletions, *unwanted, *_group_restored(seen), *missing, *pods)
     verdict = act_or_wait(actions, leaving.wake_at, report=report)
     return None if verdict == Wait() else verdict
 
 
-def _unwanted_services(seen: Observed) -> Iterator[Delete]:
-    """Returns the deletion of Services of an earlier spec, which count for a quota.
+def _unwanted_services(seen: Observed, services: Collection[str]) -> Iterator[Delete]:
+    """Yields the deletion of Services of an earlier spec, which count for a quota.
 
     They are deleted only where replicas are about to start: until then, pods of the earlier spec may use them.
     """
-    wanted = {*replicas_of_services(seen.job), tensorboard_name(seen.job.name)}
-    return (Delete(Kind.SERVICE, name, each.version) for name, each in seen.services.items() if name not in wanted)
+    for name, service in seen.services.items():
+        if name not in services and name != tensorboard_name(seen.job.name):
+            yield Delete(Kind.SERVICE, name, service.version)
 
 
 def _trains_without(seen: Observed) -> bool:

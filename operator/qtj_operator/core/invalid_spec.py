@@ -15,7 +15,7 @@ from qtj_operator.api.conditions import Reason
 from qtj_operator.api.job import Job
 from qtj_operator.api.memory import program_bytes, state_bytes
 from qtj_operator.api.mounts import mount_at, volume_of
-from qtj_operator.api.names import replica_name
+from qtj_operator.api.names import replica_host
 from qtj_operator.api.reading import dotted, faults
 from qtj_operator.api.template import Container, PodSpec, PodTemplate, read_template
 from qtj_operator.core.decision import Move
@@ -132,8 +132,10 @@ def own_dns_name(workload: Workload) -> str | None:
 
 
 def _longest_host(job: Job) -> int:
-    name = max((replica_name(job.name, each.role, each.index) for each in job.replicas()), key=len)
-    return len(f"{name}.{job.name}.{job.namespace}.svc.cluster.local")
+    return max(
+        len(f"{replica_host(job.name, job.namespace, each.role, each.index, shared=True)}.cluster.local")
+        for each in job.replicas()
+    )
 
 
 def artifacts_that_are_lost(workload: Workload) -> str | None:

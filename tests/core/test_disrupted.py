@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from qtj_operator.core.decision import Create
 from tests.core.conditions import failed_message
-from tests.core.world import running_job, starting_job
+from tests.core.world import World, parameter_servers, running_job, starting_job
 
 
 def test_a_disrupted_worker_restarts_the_gang_without_spending_the_budget() -> None:
@@ -74,6 +75,17 @@ def test_a_disruption_beside_a_program_that_used_too_much_memory_counts() -> Non
     decision = world.with_pod("worker-1", exit_code=143, disrupted=True).decide()
 
     assert (decision.status.restarts, decision.status.disruptions) == (1, None)
+
+
+def test_a_final_exit_code_beside_a_disruption_is_no_verdict_even_if_the_restart_counts() -> None:
+    """The chief used too much memory and a peer was preempted: that another peer ended with 1 may be due to either."""
+    world = running_job(workers=3).with_pod("worker-0", reason="Evicted", says="the node was low on memory")
+
+    world = world.with_pod("worker-1", ready=True, disrupted=True, deleting=True).with_pod("worker-2", exit_code=1)
+
+    assert (world.decide().status.attempt, world.decide().status.restarts) == (2, 1)
+    rule = {"rules": [{"action": "Fail", "exitCodes": [1]}]}
+    assert world.with_spec(runPolicy={"failurePolicy": rule}).decide().status.reason == "ReplicaFailed"
 
 
 @pytest.mark.parametrize(
@@ -187,3 +199,107 @@ def test_disruptions_and_restarts_are_counted_apart() -> None:
 
     assert (world.job.status.attempt, world.job.status.restarts, world.job.status.disruptions) == (3, 1, 1)
     assert world.with_pods(exit_code=75).decide().status.reason == "BackoffLimitExceeded"
+
+
+def half_started_job() -> World:
+    """The chief and the parameter server train with one worker, and the other worker waits for a node."""
+    world = starting_job(**parameter_servers(), runPolicy={"backoffLimit": 0})
+    for replica in ("chief-0", "ps-0", "worker-0"):
+        world = world.with_pod(replica, ready=True)
+    world = world.recorded()
+    assert world.job.status.phase == "Pending"
+    return world
+
+
+@pytest.mark.parametrize("exit_code", [1, 75, 137])
+def test_a_gang_that_trains_before_all_workers_are_there_is_disrupted_when_a_member_is_gone(exit_code: int) -> None:
+    world = half_started_job().without_pod("chief-0").with_pod("ps-0", exit_code=exit_code)
+
+    status = world.decide().status
+
+    assert (status.attempt, status.restarts, status.disruptions) == (2, 0, 1)
+
+
+def test_such_a_gang_restarts_when_somebody_deletes_a_member() -> None:
+    world = half_started_job()
+
+    assert world.without_pod("ps-0").decide().status.disruptions == 1
+    assert world.with_pod("ps-0", ready=True, deleting=True).decide().status.disruptions == 1
+
+
+def test_such_a_gang_does_not_count_as_running_while_a_loss_is_unexplained() -> None:
+    status = half_started_job().with_pod("ps-0", exit_code=75).decide().status
+
+    assert (status.attempt, status.phase, status.reason) == (1, "Pending", "Starting")
+    assert "waiting until 12:01:15 UTC to find out which one" in status.conditions[0].message
+
+
+def test_a_member_that_never_ran_with_the_others_is_not_gone() -> None:
+    """A program that ends at once would restart for ever while a quota refuses its peer."""
+    world = starting_job().with_pod("worker-0", exit_code=1).without_pod("worker-1")
+
+    assert world.decide().status.reason == "ReplicaFailed"
+
+
+def test_in_the_next_attempt_the_gang_has_not_run_yet() -> None:
+    world = half_started_job().without_pod("chief-0").recorded().without_pods().recorded().with_pods()
+
+    assert world.without_pod("ps-0").decide().status.attempt == 2
+
+
+def edited(world: World, **replicas: int) -> World:
+    """The user has asked for other numbers of replicas, while the API server did not refuse that."""
+    roles = world.job.spec.model_dump(by_alias=True, exclude_none=True)["replicaSpecs"]
+    changed = {role: {**roles[role], "replicas": count} for role, count in replicas.items()}
+    return world.with_spec(replicaSpecs={**roles, **changed}).with_status(spec_digest="of the spec before")
+
+
+def test_a_replica_that_only_a_changed_spec_names_is_not_gone() -> None:
+    decision = edited(half_started_job(), PS=2).decide()
+
+    assert (decision.status.attempt, decision.actions) == (1, ())
+    assert decision.status.reason == "SpecChanged"
+
+
+def test_a_gang_that_is_whole_only_by_a_changed_spec_has_not_run() -> None:
+    """A quota refuses a parameter server; its user asks for one less, and then undoes that, as the message asks."""
+    world = starting_job(**parameter_servers(ps=2)).without_pod("ps-1").without_pod("worker-1")
+    for replica in ("chief-0", "ps-0", "worker-0"):
+        world = world.with_pod(replica, ready=True)
+    world = edited(world, PS=1).recorded()
+
+    undone = edited(world, PS=2).with_status(spec_digest=world.job.digest)
+
+    created = {action.manifest["metadata"]["name"] for action in undone.decide().actions if isinstance(action, Create)}
+    assert (undone.decide().status.attempt, created) == (1, {"qcnn-ps-1", "qcnn-worker-1"})
+
+
+def test_that_an_earlier_attempt_ran_says_nothing_about_this_one() -> None:
+    """An operator of an earlier version keeps the record and does not know it."""
+    world = starting_job(attempt=3).with_status(last_running_attempt=1).without_pod("worker-1")
+
+    assert world.decide().status.attempt == 3
+    assert world.with_pod("worker-0", exit_code=1).decide().status.reason == "ReplicaFailed"
+
+
+def test_a_gang_that_starts_with_a_changed_spec_has_not_run_with_it() -> None:
+    world = edited(starting_job().with_pods(phase="Running").recorded().without_pods(), Worker=3)
+
+    begun = world.recorded()
+
+    assert world.job.status.last_running_attempt == 1
+    assert [type(action) for action in begun.decide().actions] == [Create, Create, Create, Create]
+    assert begun.decide().status.attempt == 1
+
+
+def test_a_suspended_gang_is_not_recorded_as_running() -> None:
+    world = starting_job().with_spec(suspend=True).recorded().with_pods(ready=True)
+
+    assert world.decide().status.last_running_attempt is None
+
+
+@pytest.mark.parametrize("exit_code", [1, 75, 137])
+def test_a_replica_that_ended_while_the_node_of_a_peer_is_missed_is_disrupted(exit_code: int) -> None:
+    world = running_job(backoff_limit=0).with_pod("worker-1", phase="Running", missed=True)
+
+    assert world.with_pod("worker-0", exit_code=exit_code).decide().status.disruptions == 1

@@ -158,11 +158,18 @@ class Nodes(Simulation):
             self.history.disruptions += 1
 
     def lose_peers(self) -> None:
-        """Programs that know no contract end with 1 because a peer is preempted."""
+        """Programs that know no contract end with 1 because a peer is preempted.
+
+        If the operator has never seen the gang run, it may find one that ended with 1 and one without a pod, as if a
+        quota had refused that: then 1 is final.
+        """
+        status = (self.job or {}).get("status", {})
+        has_run = "attempt" in status and status.get("lastRunningAttempt") == status["attempt"]
         for pod in self.every(Resource.PODS):
             in_training = pod["metadata"]["labels"].get(LABEL_ROLE) not in {None, Role.EVALUATOR.task_type}
             if in_training and self.runs(pod) and "deletionTimestamp" not in pod["metadata"]:
                 end(self.store, pod["metadata"]["name"], 1, None, at=self.now)
+                self.history.final += not has_run
 
     def is_needed(self, pod: Pod) -> bool:
         """Tells whether its peers cannot go on without the pod."""

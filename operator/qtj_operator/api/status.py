@@ -205,6 +205,11 @@ class Status(Model):
         description="When the pods of the current attempt were first created. Missing while the attempt waits for its "
         "pause, or for the deletion of earlier pods.",
     )
+    last_running_attempt: int | None = Field(
+        None,
+        description="The last attempt in which all replicas that need one another ran together. One of them that has "
+        "no pod after that was taken away.",
+    )
     consecutive_failures: int | None = Field(
         None, description="Attempts in a row that ended early. The pause before the next attempt grows with them."
     )

@@ -44,6 +44,7 @@ class StatusChange(_Change):
     start_time: datetime | Keep = KEEP
     active_since: datetime | Keep = KEEP
     attempt_start_time: datetime | Keep | None = KEEP
+    last_running_attempt: Keep | None = KEEP
     consecutive_failures: int | Keep | None = KEEP
     last_failure_time: datetime | Keep = KEEP
     peer_lost_time: Keep | None = KEEP

@@ -5,7 +5,8 @@ Two workers, worker-1 preempted::
     worker-1  Running, DisruptionTarget, deleting   lost at once: its pod may be gone before it is seen Failed
     worker-0  Failed (75)                           lost its peer: the same disruption, not another failure
 
-Two workers that ran, worker-1 deleted by hand: there is no pod to observe, but a member is missing from a running gang.
+Two workers that ran, worker-1 deleted by hand: there is no pod to observe, but the record says that the gang has run
+together, so a member without a pod was taken away. Before that, a quota may have refused it.
 
 Two workers, the node of worker-1 lost::
 
@@ -45,7 +46,8 @@ def lost_replica(seen: Observed, now: datetime) -> Move | Wait | None:
     """The gang cannot continue without a lost member, so all of it restarts, or the job fails.
 
     A disruption (preemption, eviction, a lost node, a deletion) is not the program's fault and does not count against
-    its budget. Nor does a peer that ends because of it: plain TensorFlow ends with 1 when it loses a peer.
+    its budget. Nor does a peer that ends because of it: plain TensorFlow ends with 1 when it loses a peer. If another
+    used too much memory at the same time, the restart counts, but that 1 is still not final.
     """
     unreachable = _unreachable(seen)
     lost = [pod for pod in seen.gang if pod.failed or _is_taken_away(seen, pod) or pod.name in unreachable]
@@ -57,10 +59,12 @@ def lost_replica(seen: Observed, now: datetime) -> Move | Wait | None:
     by_rule = next(filter(None, (failed_by_rule(seen.job, pod) for pod in lost)), None)
     if by_rule is not None:
         return give_up(seen, lost, Reason.REPLICA_FAILED, by_rule, now)
-    if _by_disruption(seen, lost, gone, unreachable):
+    others = [pod for pod in lost if pod.name not in unreachable and not counts_as_disruption(seen.job, pod)]
+    is_disrupted = bool(gone) or len(others) < len(lost)
+    if _by_disruption_alone(seen, others, is_disrupted=is_disrupted):
         return _disrupted(seen, lost, why, now)
     by_exit_code = next(filter(None, (failed_by_exit_code(seen.job, pod) for pod in lost)), None)
-    if by_exit_code is not None:
+    if by_exit_code is not None and not is_disrupted:
         return give_up(seen, lost, Reason.REPLICA_FAILED, by_exit_code, now)
     return _unexplained(seen, lost, now) or _failed(seen, lost, why, now)
 
@@ -92,12 +96,13 @@ def _is_taken_away(seen: Observed, pod: Pod) -> bool:
     """
     if not pod.deleting or pod.replica in seen.finished:
         return False
-    return pod.disrupted or seen.job.queued or seen.job.is_running
+    return pod.disrupted or seen.job.queued or seen.gang_has_run
 
 
 def _gone(seen: Observed) -> list[str]:
     """Returns members without a pod in a gang that was complete, or cannot be complete any more: they were deleted."""
-    if not (seen.job.is_running or _is_group_short(seen)):
+    was_complete = seen.job.is_running or (seen.gang_has_run and not seen.job.edited)  # that may name others
+    if not (was_complete or _is_group_short(seen)):
         return []
     alone = seen.job.stands_alone
     return [replica_name(seen.job.name, r.role, r.index) for r in seen.missing if not alone(r.role)]
@@ -112,11 +117,11 @@ def _is_group_short(seen: Observed) -> bool:
 
 
 def _unreachable(seen: Observed) -> set[str]:
-    """Returns the pods whose node is lost, if a program has lost a peer.
+    """Returns the pods whose node is lost, if a program has ended because of that or otherwise.
 
     A node that works reports that a pod is not ready together with its containers.
     """
-    if not seen.job.is_running or not any(map(_lost_a_peer, seen.gang)):
+    if not seen.gang_has_run or not any(pod.failed for pod in seen.gang):
         return set()
     return {pod.name for pod in seen.gang if pod.missed and pod.running and not pod.deleting}
 
@@ -126,10 +131,9 @@ def _lost_a_peer(pod: Pod) -> bool:
     return pod.failed and pod.ending is not None and pod.ending.exit_code == EXIT_RETRY
 
 
-def _by_disruption(seen: Observed, lost: list[Pod], gone: list[str], unreachable: set[str]) -> bool:
-    """Whether the gang was disrupted, and the other programs may have ended only because of that."""
-    others = [pod for pod in lost if pod.name not in unreachable and not counts_as_disruption(seen.job, pod)]
-    if gone or len(others) < len(lost):
+def _by_disruption_alone(seen: Observed, others: list[Pod], *, is_disrupted: bool) -> bool:
+    """Whether only the cluster has caused the loss: the programs of `others` may have ended because of that."""
+    if is_disrupted:
         return not any((pod.ending and pod.ending.exceeded_limits) or matching_action(seen.job, pod) for pod in others)
     return _never_complete(seen) and all(map(_lost_a_peer, others))
 
@@ -145,17 +149,16 @@ def _unexplained(seen: Observed, lost: list[Pod], now: datetime) -> Wait | None:
 
     The time counts from when this was first seen, because the clock of a node may be wrong.
     """
-    if not (seen.job.is_running and all(map(_lost_a_peer, lost)) and any(pod.running for pod in seen.gang)):
+    if not (seen.gang_has_run and all(map(_lost_a_peer, lost)) and any(pod.running for pod in seen.gang)):
         return None
     since = seen.job.status.peer_lost_time
     due = (since or now) + _NODE_MISSED
-    return _wait(lost[0], since or now, due) if now < due else None
-
-
-def _wait(reporter: Pod, since: datetime, due: datetime) -> Wait:
-    """Changes nothing: the job still counts as running, so that the deletion of a peer is recognised."""
-    message = f"{reporter.name} lost a peer; waiting until {due:%H:%M:%S} UTC to find out which one"
-    return Wait(due, report=Report(peer_lost_time=since), conditions=(conditions.running(message),))
+    if now >= due:
+        return None
+    message = f"{lost[0].name} lost a peer; waiting until {due:%H:%M:%S} UTC to find out which one"
+    reason = Reason.STARTING if seen.attempt == 1 else Reason.RESTARTING
+    waits = conditions.running(message) if seen.job.is_running else conditions.not_running(reason, message)
+    return Wait(due, report=Report(peer_lost_time=since or now), conditions=(waits,))
 
 
 def _next_attempt(

@@ -125,6 +125,17 @@ class Observed:
         return tuple(pod for pod in self.current if pod.replica and not self.job.stands_alone(pod.replica.role))
 
     @cached_property
+    def gang_runs(self) -> bool:
+        """Whether all replicas that need one another run, or have succeeded."""
+        up = {pod.replica for pod in self.gang if (pod.running or pod.succeeded) and not pod.deleting} | self.finished
+        return all(each in up or self.job.stands_alone(each.role) for each in self.job.replicas())
+
+    @property
+    def gang_has_run(self) -> bool:
+        """Whether they have run together in this attempt, by the record: one without a pod was taken away."""
+        return self.job.is_running or self.job.status.last_running_attempt == self.attempt
+
+    @cached_property
     def lone_pods(self) -> tuple[Pod, ...]:
         """Current pods that the others do not need."""
         return tuple(pod for pod in self.current if pod.replica and self.job.stands_alone(pod.replica.role))

@@ -31,7 +31,7 @@ def respecified(seen: Observed, now: datetime) -> Move | None:
         return None
     if invalid := invalid_spec(seen, now):
         return invalid
-    change = StatusChange(spec_digest=seen.job.digest, attempt_start_time=None)
+    change = StatusChange(spec_digest=seen.job.digest, attempt_start_time=None, last_running_attempt=None)
     if not seen.current:
         return Move(change)
     attempt = seen.attempt + 1

@@ -53,6 +53,8 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     base = base.changed(replicas=replicas, ready=f"{ready}/{seen.job.size}", spec_digest=digest)
     if before.attempt and has_run(before) and not has_run(base):  # another attempt forgets the results of this one
         base = base.changed(first_running_time=base.start_time or now)
+    if base.attempt == before.attempt and _runs_together_now(seen):
+        base = base.changed(last_running_attempt=base.attempt)
     facts = verdict.conditions
     if not any(fact.type == ConditionType.RUNNING for fact in facts) and not _never_ran(seen, facts):
         facts = (_running(seen, facts, now), *facts)
@@ -271,9 +273,17 @@ def _keeps_running(seen: Observed) -> bool:
 
     It is while replicas end one by one after the training, and after the loss of a replica that the others do not need.
     """
-    running = {pod.replica for pod in seen.gang if (pod.running or pod.succeeded) and not pod.deleting} | seen.finished
-    gang = {replica for replica in seen.job.replicas() if not seen.job.stands_alone(replica.role)}
-    return seen.job.is_running and gang <= running
+    return seen.job.is_running and seen.gang_runs
+
+
+def _runs_together_now(seen: Observed) -> bool:
+    """Whether the replicas that need one another run together for the first time in this attempt.
+
+    A spec that was changed since may name fewer than the attempt needs.
+    """
+    job = seen.job
+    stopped = job.is_trained or job.is_over or job.is_suspended
+    return not (stopped or job.edited or seen.gang_has_run) and seen.gang_runs
 
 
 def _is_awaited(replica: ReplicaId) -> bool:

@@ -68,6 +68,19 @@ def test_the_result_of_a_stale_inference_job_counts_for_nothing() -> None:
     assert world.decide().actions == (REMOVED,)
 
 
+def test_an_inference_that_is_asked_for_again_before_another_began_has_its_result_already() -> None:
+    """Its Job may be gone: users delete it, and so does a time to live."""
+    done = complete_job()
+    changed = done.without_inference().with_spec(inference={"args": ["other"]}).recorded()
+
+    decision = changed.with_spec(inference={}).decide()
+
+    assert (changed.job.status.phase, decision.status.phase) == ("Inferring", "Complete")
+    assert (decision.actions, decision.status.inference) == ((), done.job.status.inference)
+    complete = {condition.type: condition.message for condition in decision.status.conditions}
+    assert complete["Complete"] == "inference is done: mse 0.2"
+
+
 def test_inference_may_be_added_to_a_job_that_is_complete() -> None:
     world = trained_job().recorded().with_spec(inference={})
 

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from qtj_operator.api import conditions
-from qtj_operator.api.conditions import Reason
+from qtj_operator.api.conditions import Fact, Reason
 from qtj_operator.api.run_policy import CleanPodPolicy
 from qtj_operator.api.spec import Inference
 from qtj_operator.api.status import InferencePhase, InferenceStatus, WeightsStatus
@@ -64,7 +64,7 @@ def _infer(seen: Observed, inference: Inference, now: datetime) -> Verdict:
     run = inference_run(inference, seen.job.status.weights)
     current = seen.inference
     if current is None:
-        return _start(seen, run, inference)
+        return _known(seen, run) or _start(seen, run, inference)
     if current.run != run:
         return _running(run, *_removed(current))
     if current.done:
@@ -75,6 +75,14 @@ def _infer(seen: Observed, inference: Inference, now: datetime) -> Verdict:
     if lost:  # its Job has a finalizer on the pod, and would wait for ever for it to stop before it runs another
         return _running(run, *removal(lost, now).deletions, *_removed(current))
     return _under_way(seen, current, now)
+
+
+def _known(seen: Observed, run: str) -> Move | None:
+    """Completes the job with the result on record: another inference was asked for, but had not begun."""
+    recorded = seen.job.status.inference
+    if recorded is None or recorded.run != run or recorded.phase != InferencePhase.COMPLETE:
+        return None
+    return Move(conditions=(_complete(recorded),))
 
 
 def _start(seen: Observed, run: str, inference: Inference) -> Verdict:
@@ -157,12 +165,16 @@ def _pending(run: str, reason: Reason, why: str) -> Wait:
 
 def _done(current: InferenceRun) -> Move:
     message = current.result.message if current.result else None
-    metrics = dict(message.metrics) if message else {}
-    shown = ", ".join(f"{name} {value:.4g}" for name, value in sorted(metrics.items())) or "no metrics"
+    metrics = dict(message.metrics) if message else None
     status = InferenceStatus(phase=InferencePhase.COMPLETE, run=current.run, metrics=metrics or None)
-    done = conditions.complete(Reason.INFERENCE_DONE, f"inference is done: {shown}")
     report = message.report if message and message.report else KEEP
-    return Move(StatusChange(inference=status, report=report), conditions=(done,))
+    return Move(StatusChange(inference=status, report=report), conditions=(_complete(status),))
+
+
+def _complete(result: InferenceStatus) -> Fact:
+    metrics = sorted((result.metrics or {}).items())
+    shown = ", ".join(f"{name} {value:.4g}" for name, value in metrics) or "no metrics"
+    return conditions.complete(Reason.INFERENCE_DONE, f"inference is done: {shown}")
 
 
 def _failed(why: str, run: str) -> Move:

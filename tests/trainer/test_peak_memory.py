@@ -58,7 +58,7 @@ def test_each_of_two_workers_needs_the_memory_of_the_formula() -> None:
     needed = memory_of(Circuits(qubits=4, batch=3, threads=2, buffers=1, replicas=2))
     for each in ended:
         assert each.code == 0, each.errors
-        assert each.private == pytest.approx(needed.most, rel=0.05)
+        assert 0.9 * needed.most < each.private < 1.05 * needed.most, "TensorFlow's server takes 20 to 45 MiB"
 
 
 def test_a_process_that_trains_needs_at_least_the_memory_of_the_formula() -> None:

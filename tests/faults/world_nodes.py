@@ -164,7 +164,7 @@ class Nodes(Simulation):
         quota had refused that: then 1 is final.
         """
         status = (self.job or {}).get("status", {})
-        has_run = "attempt" in status and status.get("lastRunningAttempt") == status["attempt"]
+        has_run = status.get("lastRunningAttempt", 0) == status.get("attempt")
         for pod in self.every(Resource.PODS):
             in_training = pod["metadata"]["labels"].get(LABEL_ROLE) not in {None, Role.EVALUATOR.task_type}
             if in_training and self.runs(pod) and "deletionTimestamp" not in pod["metadata"]:

@@ -100,8 +100,11 @@ def _is_taken_away(seen: Observed, pod: Pod) -> bool:
 
 
 def _gone(seen: Observed) -> list[str]:
-    """Returns members without a pod in a gang that was complete, or cannot be complete any more: they were deleted."""
-    was_complete = seen.job.is_running or (seen.gang_has_run and not seen.job.edited)  # that may name others
+    """Returns members without a pod in a gang that was complete, or cannot be complete any more: they were deleted.
+
+    Of a gang that does not count as running, a changed spec may name members that never had a pod.
+    """
+    was_complete = seen.gang_has_run and (seen.job.is_running or not seen.job.edited)
     if not (was_complete or _is_group_short(seen)):
         return []
     alone = seen.job.stands_alone
@@ -117,7 +120,7 @@ def _is_group_short(seen: Observed) -> bool:
 
 
 def _unreachable(seen: Observed) -> set[str]:
-    """Returns the pods whose node is lost, if a program has ended because of that or otherwise.
+    """Returns the pods whose node is lost, if the program of a peer has failed.
 
     A node that works reports that a pod is not ready together with its containers.
     """
@@ -140,8 +143,7 @@ def _by_disruption_alone(seen: Observed, others: list[Pod], *, is_disrupted: boo
 
 def _never_complete(seen: Observed) -> bool:
     """Whether some member of the gang has never had a node: no program can cause that."""
-    placed = {pod.replica for pod in seen.gang if not pod.unplaced} | seen.finished
-    return not all(replica in placed or seen.job.stands_alone(replica.role) for replica in seen.job.replicas())
+    return not seen.is_whole(pod for pod in seen.gang if not pod.unplaced)
 
 
 def _unexplained(seen: Observed, lost: list[Pod], now: datetime) -> Wait | None:

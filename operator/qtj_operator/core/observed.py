@@ -22,7 +22,7 @@ A success is recorded when it is observed, so a replica stays finished when its 
 A pod keeps its name over all attempts, so the API server itself prevents two attempts of one replica at the same time.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -127,8 +127,12 @@ class Observed:
     @cached_property
     def gang_runs(self) -> bool:
         """Whether all replicas that need one another run, or have succeeded."""
-        up = {pod.replica for pod in self.gang if (pod.running or pod.succeeded) and not pod.deleting} | self.finished
-        return all(each in up or self.job.stands_alone(each.role) for each in self.job.replicas())
+        return self.is_whole(pod for pod in self.gang if (pod.running or pod.succeeded) and not pod.deleting)
+
+    def is_whole(self, pods: Iterable[Pod]) -> bool:
+        """Tells whether each replica that the others need is among `pods`, or has finished."""
+        present = {pod.replica for pod in pods} | self.finished
+        return all(each in present or self.job.stands_alone(each.role) for each in self.job.replicas())
 
     @property
     def gang_has_run(self) -> bool:

@@ -58,6 +58,8 @@ class Circuits:
         buffers: Intermediate states that a circuit keeps, besides the last one, if a state fits into one tile.
         tfq: Whether TensorFlow Quantum simulates them, and not the fused engine.
         replicas: Replicas that train in step; 0 for inference.
+        vector_bytes: Bytes of a vector of the processor. The widest there is needs the most memory: fewer examples fit
+            side by side into a narrower one, and fewer qubits into a single tile.
     """
 
     qubits: int
@@ -68,6 +70,7 @@ class Circuits:
     buffers: int = 0
     tfq: bool = False
     replicas: int = 1
+    vector_bytes: int = _VECTOR_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +123,7 @@ def _with_tfq(circuits: Circuits) -> ReplicaMemory:
 def _with_fused(circuits: Circuits) -> ReplicaMemory:
     """All layers share the states that are worked on (docs/design/engine.md)."""
     side_by_side = circuits.qubits <= EXAMPLES_IN_LANES and circuits.batch > 1
-    width = 2 * _VECTOR_BYTES // circuits.amplitude_bytes
+    width = 2 * circuits.vector_bytes // circuits.amplitude_bytes
     lanes = width if side_by_side else 1
     state = lanes * statevector_bytes(circuits.qubits, bytes_per_amplitude=circuits.amplitude_bytes)
     units = -(-circuits.batch // lanes)

@@ -1,14 +1,17 @@
 """The formula for the memory of a replica, beside what processes really take."""
 
+from dataclasses import replace
 from math import ceil
 
 import pytest
 
 from qtj_contract import STATES, statevector_bytes
 from qtj_contract.memory import Circuits, memory_of
+from qtj_trainer.simulate.fused.engine import lanes
 from tests.trainer.peak import limited, peak, peaks
 
 MIB = 1 << 20
+BYTES_OF_A_NUMBER = 4
 FREE = 2048 * MIB
 """The budget: a quarter of it may hold states that wait for their gradient."""
 
@@ -39,7 +42,10 @@ FREE = 2048 * MIB
 def test_a_training_needs_the_memory_of_the_formula(
     engine: str, qubits: int, filters: int, batch: int, threads: int
 ) -> None:
-    asked = Circuits(qubits=qubits, filters=filters, batch=batch, threads=threads, buffers=1, tfq=engine == "tfq")
+    asked = Circuits(
+        qubits=qubits, filters=filters, batch=batch, threads=threads, buffers=1, tfq=engine == "tfq",
+        vector_bytes=lanes() * BYTES_OF_A_NUMBER,
+    )  # fmt: skip
     rounds = ceil(batch / (0.7 * qubits)) + 1
 
     ended = peak(
@@ -112,3 +118,25 @@ def test_double_precision_takes_twice_the_memory_for_the_states_of_a_batch(qubit
 
     assert double.keepable == 2 * single.keepable
     assert double.program > single.program
+
+
+@pytest.mark.parametrize("amplitude_bytes", [8, 16])
+@pytest.mark.parametrize("vector_bytes", [16, 32])
+@pytest.mark.parametrize("qubits", [4, 12, 13, 17, 18, 19, 24])
+def test_no_processor_needs_more_memory_than_one_with_the_widest_vectors(
+    qubits: int, vector_bytes: int, amplitude_bytes: int
+) -> None:
+    asked = Circuits(qubits=qubits, batch=64, threads=2, buffers=1, amplitude_bytes=amplitude_bytes)
+
+    widest, narrow = memory_of(asked), memory_of(replace(asked, vector_bytes=vector_bytes))
+
+    assert narrow.least <= widest.least
+    assert narrow.most <= widest.most
+
+
+def test_a_state_that_fits_into_one_tile_only_with_wide_vectors_keeps_fewer_states_with_narrow_ones() -> None:
+    asked = Circuits(qubits=18, filters=8, batch=16, threads=2, buffers=1)
+
+    widest, narrow = (memory_of(replace(asked, vector_bytes=size)) for size in (64, 32))
+
+    assert widest.keepable == 2 * narrow.keepable == 512 * MIB

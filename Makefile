@@ -164,7 +164,7 @@ bench-tfq: $(STAMP) ## Programs of TensorFlow Quantum with the drop-in module an
 	PYTHONPATH=. $(BIN)/python -m bench.drop_in $(BENCH)
 
 .PHONY: bench-scale
-bench-scale: $(STAMP) ## Many jobs at once, beside a bare client and the operator of Kubeflow (an hour; needs Go; BENCH="--sizes 100x4 --repeat 1" for less)
+bench-scale: $(STAMP) ## Many jobs at once, beside a bare client and the operator of Kubeflow (hours; needs Go; BENCH="--sizes 100x4 --repeat 1" for less)
 	PYTHONPATH=. $(BIN)/python -m bench.scale $(BENCH)
 
 .PHONY: bench-training

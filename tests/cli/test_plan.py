@@ -41,6 +41,16 @@ def test_the_plan_says_where_the_weights_are_and_that_inference_has_its_own_temp
     )
 
 
+@pytest.mark.parametrize("replicas", [12, 500])
+def test_the_plan_names_the_last_of_many_replicas_by_its_number(folder: Path, replicas: int) -> None:
+    (folder / "job.yaml").write_text(GOOD.replace("replicas: 2", f"replicas: {replicas}"))
+
+    lines = qtj("plan", "job.yaml", "--no-calibrate").output.splitlines()
+
+    names = f"qcnn-worker-0 ... qcnn-worker-{replicas - 1} ({replicas})"
+    assert {f"  Services   {names}", f"  Pods       {names}"} <= set(lines)
+
+
 @pytest.mark.parametrize(("replicas", "said"), [(1, "1 replica"), (2, "2 replicas")])
 def test_the_plan_counts_replicas(folder: Path, replicas: int, said: str) -> None:
     (folder / "job.yaml").write_text(GOOD.replace("replicas: 2", f"replicas: {replicas}"))

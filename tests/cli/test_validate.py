@@ -43,6 +43,31 @@ def test_a_good_file_is_valid(folder: Path) -> None:
             "job.yaml:14: spec.replicaSpecs.Worker.replicaService: there is no such field: write it in spec",
         ),
         (
+            "spec:",
+            "replicaService: Shared\nspec:",
+            "job.yaml:5: replicaService: there is no such field: write it in spec",
+        ),
+        (
+            "  name: qcnn",
+            "  name: qcnn\n  replicaService: Shared",
+            "job.yaml:5: metadata.replicaService: Kubernetes does not have this field: write it in spec",
+        ),
+        (
+            "      containers:",
+            "      replicaService: Shared\n      containers:",
+            "job.yaml:16: spec.template.spec.replicaService: Kubernetes does not have this field: write it in spec",
+        ),
+        (
+            "  name: qcnn",
+            "  generateName: qcnn-",
+            "job.yaml:4: metadata.generateName: write name here: the names of pods",
+        ),
+        (
+            "    Worker:\n      replicas: 2",
+            "    Worker:",
+            "job.yaml:12: spec.replicaSpecs.Worker: this is empty: write {} for a role that sets no field",
+        ),
+        (
             "  strategy:",
             "  ttlSecondsAfterFinished: 9\n  strategy:",
             "job.yaml:6: spec.ttlSecondsAfterFinished: there is no such field: write it in spec.runPolicy",

@@ -4,10 +4,12 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from qtj.local.store import Change
+from qtj_operator.controller.bulkhead import Bulkhead
 from qtj_operator.controller.cache import CACHED, Cache
 from qtj_operator.controller.cached_client import CachedClient
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
@@ -28,30 +30,60 @@ TIMEOUT_SECONDS = 15.0
 """After which a client gives up."""
 
 
+@dataclass(frozen=True)
+class Hang:
+    """What a webhook that hangs makes of a request to create something.
+
+    Attributes:
+        seconds: How long the request takes.
+        error: What is answered then; None for success.
+    """
+
+    seconds: float
+    error: ApiError | None = None
+
+
+NO_ANSWER = Hang(TIMEOUT_SECONDS, ApiError(0, "Unreachable", "the API server cannot be reached: timeout"))
+"""The webhook has more time than the client."""
+REFUSED = Hang(
+    10.0,
+    ApiError(
+        500, "InternalError",
+        'Internal error occurred: failed calling webhook "slow.example.com": failed to call webhook: '
+        'Post "https://slow.team.svc:443/?timeout=10s": context deadline exceeded',
+    ),
+)  # fmt: skip
+"""The default timeout of webhooks, and the default failurePolicy, which is Fail."""
+IGNORED = Hang(3.0)
+"""With the failurePolicy Ignore, the object is created."""
+
+
 class SlowCluster(Cluster):
     """An API server that creates children one after the other.
 
     Attributes:
-        hung: Namespaces in which a request to create something is never answered: an admission webhook hangs.
+        hung: Namespaces in which an admission webhook hangs.
         created: The names of children, in the order in which they were created.
     """
 
     def __init__(self, clock: Callable[[], datetime], on_change: Callable[[Change], None]) -> None:
         super().__init__(clock, on_change)
-        self.hung: set[str] = set()
+        self.hung: dict[str, Hang] = {}
         self.created: list[str] = []
         self._free = 0.0
 
     async def create(self, resource: Resource, manifest: Object) -> Object:
-        if resource is not JOBS:
+        if resource not in {JOBS, Resource.EVENTS}:
             await self._has_its_turn(manifest["metadata"]["namespace"])
             self.created.append(manifest["metadata"]["name"])
         return await super().create(resource, manifest)
 
     async def _has_its_turn(self, namespace: str) -> None:
-        if namespace in self.hung:
-            await asyncio.sleep(TIMEOUT_SECONDS)
-            raise ApiError(0, "Unreachable", "the API server cannot be reached: timeout")
+        if (hang := self.hung.get(namespace)) is not None:
+            await asyncio.sleep(hang.seconds)
+            if hang.error is not None:
+                raise hang.error
+            return
         now = asyncio.get_running_loop().time()
         self._free = max(self._free, now) + 1 / WRITES_PER_SECOND
         await asyncio.sleep(self._free - now)
@@ -108,15 +140,16 @@ class BusyOperator:
 
     async def _run(self) -> None:
         metrics, jobs = Metrics(), JobRegistry()
-        cached = CachedClient(self.cluster, self._cache, self._queue.add)
-        turns = Turns(self._cache, self._queue)
+        bulkhead = Bulkhead()
+        cached = CachedClient(self.cluster, self._cache, self._queue.add, bulkhead.answered)
+        turns = Turns(self._cache, self._queue, bulkhead)
         reconciler = Reconciler(cached, Replicas(), self._clock, jobs, metrics, is_over=turns.is_over)
 
         async def counted(key: Key) -> timedelta | None:
             self.passes[key] += 1
             return await reconciler.reconcile(key)
 
-        await Runtime(cached, counted, self._queue, None, jobs=jobs, metrics=metrics).run()
+        await Runtime(cached, counted, self._queue, None, jobs=jobs, metrics=metrics, bulkhead=bulkhead).run()
 
     def _clock(self) -> datetime:
         passed = timedelta(seconds=asyncio.get_running_loop().time())

@@ -174,7 +174,9 @@ def test_a_cluster_that_does_not_fit_into_one_variable_is_refused_before_linux_d
     assert world.decide().status.attempt == 1, "with short names it fits"
     assert (decision.status.phase, decision.status.reason) == ("Failed", "InvalidSpec")
     assert "for 1000 replicas, and Linux allows 131072" in (decision.status.conditions or ())[-1].message
-    assert (decision.status.conditions or ())[-1].message.endswith(": use fewer replicas or a shorter name")
+    assert (decision.status.conditions or ())[-1].message.endswith(
+        ": use fewer replicas, or a shorter name for the job or its namespace"
+    )
 
 
 def test_a_variable_may_be_as_long_as_linux_allows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from qtj.checks.arguments import argument_mistakes
 from qtj.files.attribution import attributed
 from qtj.files.documents import Document, File
 from qtj.local.rehearsal import Rehearsal, rehearse
-from qtj.rules.mistakes import NO_NAME, NO_SPEC, Mistake, Path, causes, mistake_line
+from qtj.rules.mistakes import NO_NAME, NO_SPEC, UNKNOWN_TO_KUBERNETES, Mistake, Path, causes, mistake_line
 from qtj.rules.pod_fields import metadata_mistakes, template_mistakes
 from qtj.terminal.collect import map_with_errors
 from qtj.terminal.errors import InputError
@@ -29,6 +29,8 @@ _HOMES = (("spec",), ("spec", "runPolicy"), ("spec", "runPolicy", "schedulingPol
 """Whose fields are taken for those of other objects."""
 _TOP = {"apiVersion", "kind", "metadata", "spec", "status"}
 _FIELD = re.compile(rf"\b(?:spec\.)?((?:{'|'.join(map(to_camel, Spec.model_fields))})(?:\.\w+)*)")
+_GENERATED = "write name here: the names of pods are made from it, and only an API server could choose one"
+_EMPTY_ROLE = "this is empty: write {} for a role that sets no field"
 _SUSPENDED = "this is true, so nothing would run: write false, for example by --set spec.suspend=false"
 
 
@@ -80,7 +82,7 @@ def job_mistakes(document: Document) -> Iterator[str]:
 
 def _all_mistakes(manifest: Mapping[str, Any]) -> Iterator[Mistake]:
     for name in sorted(set(manifest) - _TOP):
-        yield (name,), NO_SUCH_FIELD + meant(name, _TOP)
+        yield (name,), NO_SUCH_FIELD + (_home(name) or meant(name, _TOP))
     for name, values in (("apiVersion", API_VERSIONS), ("kind", (KIND,))):
         if manifest.get(name) not in values:
             yield (name,), f"it must be {' or '.join(reversed(values))}"
@@ -95,7 +97,9 @@ def _all_mistakes(manifest: Mapping[str, Any]) -> Iterator[Mistake]:
 
 def _metadata_mistakes(metadata: object) -> Iterator[Mistake]:
     if isinstance(metadata, dict):
-        if what := _wrong_name(metadata.get("name")):
+        if not metadata.get("name") and metadata.get("generateName"):
+            yield ("metadata", "generateName"), _GENERATED
+        elif what := _wrong_name(metadata.get("name")):
             yield ("metadata", "name"), what
     elif metadata is None:
         yield ("metadata", "name"), NO_NAME
@@ -118,10 +122,14 @@ def _wrong_name(name: object) -> str | None:
 
 
 def _spec_mistakes(spec: Mapping[str, Any]) -> Iterator[Mistake]:
+    empty = _empty_roles(spec)
+    yield from ((path, _EMPTY_ROLE) for path in empty)
     try:
         Spec.read(spec)
     except ValidationError as error:
         for path, what in faults(error):
+            if empty and path == ("replicaSpecs",):  # it names the roles that there are not
+                continue
             if what == NO_SUCH_FIELD:
                 what += _home(path[-1]) or meant(path[-1], _fields(("spec", *path[:-1])))  # noqa: PLW2901
             elif what == TEXT:
@@ -133,6 +141,12 @@ def _spec_mistakes(spec: Mapping[str, Any]) -> Iterator[Mistake]:
             read_template(inference["template"])
         except ValidationError as error:
             yield from ((("spec", "inference", "template", *path), what) for path, what in faults(error))
+
+
+def _empty_roles(spec: Mapping[str, Any]) -> list[Path]:
+    """Returns the paths of roles without a value, which an API server drops."""
+    roles = spec.get("replicaSpecs")
+    return [("spec", "replicaSpecs", role) for role in roles if roles[role] is None] if isinstance(roles, dict) else []
 
 
 def _wrong_in_quotes(spec: Mapping[str, Any], path: Path) -> str:
@@ -175,9 +189,11 @@ def _schema() -> Mapping[str, Any]:
 
 
 def _kubernetes_mistakes(manifest: Mapping[str, Any]) -> Iterator[Mistake]:
-    yield from ((("metadata", *path), what) for path, what in metadata_mistakes(manifest.get("metadata")))
-    for path, template in _templates(manifest.get("spec")).items():
-        yield from (((*path, *rest), what) for rest, what in template_mistakes(template))
+    found: dict[Path, Iterable[Mistake]] = {("metadata",): metadata_mistakes(manifest.get("metadata"))}
+    found |= {path: template_mistakes(template) for path, template in _templates(manifest.get("spec")).items()}
+    for path, mistakes in found.items():
+        for rest, what in mistakes:
+            yield (*path, *rest), what + (_home(rest[-1]) if what == UNKNOWN_TO_KUBERNETES else "")
 
 
 def _templates(spec: Any) -> Mapping[Path, Any]:  # noqa: ANN401  what a user wrote

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from qtj.local.natural import natural_key
+
 __all__ = ["in_order", "log_place"]
 
 _OF_REPLICA = re.compile(r"(?P<pod>.+)\.(?P<attempt>[0-9]+)")
@@ -18,9 +20,7 @@ def log_place(name: str) -> tuple[bool, int, list[str | int]]:
     """Returns the place of a log by its name: whether it is of inference, the attempt, and the replica."""
     of_replica = _OF_REPLICA.fullmatch(name)
     pod, attempt = (of_replica["pod"], int(of_replica["attempt"])) if of_replica else (name, 0)
-    pieces = re.split("([0-9]+)", pod)  # text and numbers in turn, so that two names can be compared
-    natural: list[str | int] = [int(each) if each.isdecimal() else each for each in pieces]
-    return of_replica is None, attempt, natural
+    return of_replica is None, attempt, natural_key(pod)
 
 
 def _place(path: Path) -> tuple[bool, float, list[str | int], str]:

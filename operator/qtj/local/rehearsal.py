@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from qtj.local.client import MemoryClient
+from qtj.local.natural import natural_key
 from qtj.local.store import ClusterStore
 from qtj_operator.api.job import Job
 from qtj_operator.api.status import Phase, WeightsStatus
@@ -72,13 +73,18 @@ async def _rehearse(manifest: Object, platform: Platform) -> Rehearsal:
     raw = await client.get(Resource.QUANTUM_TRAINING_JOBS, *key) or {}
     problem = invalid_inference(Job.parse(raw), platform)
     return Rehearsal(
-        services=[_as_applied(each) for each in store.select(Resource.SERVICES, None, {})],
-        pod_groups=[_as_applied(each) for each in store.select(Resource.POD_GROUPS, None, {})],
-        pods=[_as_applied(each) for each in store.select(Resource.PODS, None, {})],
-        deployments=[_as_applied(each) for each in store.select(Resource.DEPLOYMENTS, None, {})],
+        services=_created(store, Resource.SERVICES),
+        pod_groups=_created(store, Resource.POD_GROUPS),
+        pods=_created(store, Resource.PODS),
+        deployments=_created(store, Resource.DEPLOYMENTS),
         inference=None if problem else _inference(store.find(Resource.QUANTUM_TRAINING_JOBS, *key)),
         refusal=_refusal(raw) or problem,
     )
+
+
+def _created(store: ClusterStore, resource: Resource) -> list[dict[str, Any]]:
+    created = map(_as_applied, store.select(resource, None, {}))
+    return sorted(created, key=lambda each: natural_key(each["metadata"]["name"]))
 
 
 def _inference(raw: Object) -> dict[str, Any] | None:

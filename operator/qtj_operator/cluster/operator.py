@@ -16,6 +16,7 @@ from qtj_operator.cluster.progress import ProgressPoller
 from qtj_operator.cluster.reflector import CHILDREN, Reflector
 from qtj_operator.cluster.server import serve
 from qtj_operator.cluster.watch import watch
+from qtj_operator.controller.bulkhead import Bulkhead
 from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.cached_client import CachedClient
 from qtj_operator.controller.client import ApiError, Client, Key, Resource
@@ -97,13 +98,15 @@ async def _run(
     feed = Feed(cache, queue.add_news)
     state = _State(feed)
     poller = ProgressPoller(queue.add)
-    cached = CachedClient(client, cache, queue.add)
+    bulkhead = Bulkhead()
+    cached = CachedClient(client, cache, queue.add, bulkhead.answered)
     platform = replace(CLUSTER, tensorboard_image=settings.tensorboard_image)
-    turns = Turns(cache, queue)
+    turns = Turns(cache, queue, bulkhead)
     reconciler = Reconciler(cached, poller, client.now, jobs, metrics, platform=platform, is_over=turns.is_over)
     runtime = Runtime(
-        cached, reconciler.reconcile, queue, settings.namespace, jobs=jobs, metrics=metrics, filled=feed.filled
-    )
+        cached, reconciler.reconcile, queue, settings.namespace,
+        jobs=jobs, metrics=metrics, bulkhead=bulkhead, filled=feed.filled,
+    )  # fmt: skip
     reflectors = [Reflector(client, resource, settings.namespace, feed) for resource in CHILDREN]
     if settings.port:
         await serve(settings.port, metrics.registry, alive=lambda: runtime.alive, ready=lambda: state.ready)

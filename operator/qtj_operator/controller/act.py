@@ -10,7 +10,7 @@ from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import ApiError, Client, Resource
 from qtj_operator.controller.slices import in_slices
-from qtj_operator.controller.turns import AT_LEAST, TurnOver, never_over
+from qtj_operator.controller.turns import TurnOver, never_over
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Restore
 from qtj_operator.manifests.manifest import Manifest
 
@@ -55,7 +55,7 @@ class Obstacle:
 
 
 async def act(
-    client: Client, job: Job, actions: Sequence[Action], is_over: Callable[[Job], bool] = never_over
+    client: Client, job: Job, actions: Sequence[Action], is_over: Callable[[Job, int], bool] = never_over
 ) -> Obstacle | None:
     """Carries out `actions`; returns what prevents a child, if anything does.
 
@@ -63,7 +63,7 @@ async def act(
         client: The cluster.
         job: The job.
         actions: What to do.
-        is_over: Whether to leave the rest to another pass; asked before each action once many are begun.
+        is_over: Whether to leave the rest to another pass; asked before each action, with how many are begun.
 
     Raises:
         ApiError: The server could not be reached or is too busy; the pass is to be repeated.
@@ -75,7 +75,7 @@ async def act(
     async def one(action: Action) -> Obstacle | None:
         nonlocal begun, left
         async with limit:
-            left = left or (begun >= AT_LEAST and is_over(job))
+            left = left or is_over(job, begun)
             if left:
                 return None
             begun += 1

@@ -11,7 +11,9 @@ It is right on stale data:
 * Everything else follows from exact preconditions: a status or a deletion that was decided on an old state is refused.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from qtj_operator.api.names import LABEL_JOB
@@ -49,12 +51,20 @@ class CachedClient:
         live: The API server.
         cache: What the watches have delivered.
         hint: Called with the key of a job that is worth a look, because a read has found something new.
+        answered: Called with the key of a job and how many seconds a write for it took, however that ended.
     """
 
-    def __init__(self, live: Client, cache: Cache, hint: Callable[[Key], None]) -> None:
+    def __init__(
+        self,
+        live: Client,
+        cache: Cache,
+        hint: Callable[[Key], None],
+        answered: Callable[[Key, float], None] = lambda *_: None,
+    ) -> None:
         self._live = live
         self._cache = cache
         self._hint = hint
+        self._answered = answered
         self._doubts: dict[tuple[Resource, str, str], _Doubt] = {}
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
@@ -87,7 +97,8 @@ class CachedClient:
     async def create(self, resource: Resource, manifest: Object) -> Object:
         """See `Client.create`."""
         try:
-            created = await self._live.create(resource, manifest)
+            with self._timed(job_of(resource, manifest)):
+                created = await self._live.create(resource, manifest)
         except ApiError as error:
             if not error.final:
                 self._doubt(resource, manifest)
@@ -97,7 +108,8 @@ class CachedClient:
     async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> Object:
         """See `Client.patch`."""
         try:
-            patched = await self._live.patch(resource, namespace, name, operations)
+            with self._timed(self._owner(resource, namespace, name)):
+                patched = await self._live.patch(resource, namespace, name, operations)
         except ApiError:
             self._doubt_known(resource, namespace, name)
             raise
@@ -108,7 +120,8 @@ class CachedClient:
     ) -> Object | None:
         """See `Client.delete`."""
         try:
-            left = await self._live.delete(resource, namespace, name, version, force=force)
+            with self._timed(self._owner(resource, namespace, name)):
+                left = await self._live.delete(resource, namespace, name, version, force=force)
         except ApiError:
             self._doubt_known(resource, namespace, name)
             raise
@@ -120,11 +133,22 @@ class CachedClient:
     async def replace_status(self, resource: Resource, obj: Object) -> Object:
         """See `Client.replace_status`."""
         try:
-            written = await self._live.replace_status(resource, obj)
+            with self._timed(job_of(resource, obj)):
+                written = await self._live.replace_status(resource, obj)
         except ApiError:
             self._doubt(resource, obj)
             raise
         return self._written(resource, written)
+
+    @contextmanager
+    def _timed(self, job: Key | None) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        try:
+            yield
+        finally:
+            if job is not None:
+                self._answered(job, loop.time() - begun)
 
     def _is_watched(self, resource: Resource, labels: Mapping[str, str]) -> bool:
         """Whether objects with these labels are known from a watch: only children with the label of a job are."""
@@ -136,8 +160,15 @@ class CachedClient:
             self._cache.put(resource, obj)
         return obj
 
+    def _known(self, resource: Resource, namespace: str, name: str) -> Object | None:
+        return self._cache.get(resource, namespace, name) if resource in CACHED else None
+
+    def _owner(self, resource: Resource, namespace: str, name: str) -> Key | None:
+        known = self._known(resource, namespace, name)
+        return None if known is None else job_of(resource, known)
+
     def _doubt_known(self, resource: Resource, namespace: str, name: str) -> None:
-        known = self._cache.get(resource, namespace, name) if resource in CACHED else None
+        known = self._known(resource, namespace, name)
         if known is not None:
             self._doubt(resource, known)
 

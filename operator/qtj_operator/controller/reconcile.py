@@ -71,7 +71,7 @@ class Reconciler:
     companions: Companions = field(default_factory=Companions)
     readings: Readings = field(default_factory=Readings)
     platform: Platform = CLUSTER
-    is_over: Callable[[Job], bool] = never_over
+    is_over: Callable[[Job, int], bool] = never_over
 
     async def reconcile(self, key: Key) -> timedelta | None:
         """Does one pass over the job and returns after what time to look again, if nothing happens before.

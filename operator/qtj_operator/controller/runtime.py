@@ -41,6 +41,7 @@ class Runtime:
         namespace: The only namespace to look after; None for all.
         jobs: The jobs that are known: a resync looks at each, also at one that is gone.
         metrics: Where passes are counted.
+        bulkhead: Which jobs may take a worker.
         filled: Waits until what passes read is there.
     """
 
@@ -53,6 +54,7 @@ class Runtime:
         *,
         jobs: JobRegistry,
         metrics: Metrics,
+        bulkhead: Bulkhead | None = None,
         filled: Callable[[], Awaitable[None]] = _at_once,
     ) -> None:
         self._client = client
@@ -64,7 +66,7 @@ class Runtime:
         self._filled = filled
         self._beat: float | None = None
         self._turn = asyncio.Lock()
-        self._bulkhead = Bulkhead()
+        self._bulkhead = bulkhead or Bulkhead()
 
     @property
     def alive(self) -> bool:
@@ -118,7 +120,6 @@ class Runtime:
                 defect = "%s/%s: this is a defect of the operator; next try in %.1f s"
                 log.exception(defect, *key, wait, extra=log_fields(key))
                 return
-        self._bulkhead.answered(key)
         if delay is None:
             self._queue.wait_no_more(key)
         else:
@@ -127,9 +128,7 @@ class Runtime:
 
     def _put_off(self, key: Key, error: ApiError) -> float:
         if error.code == 0:
-            self._bulkhead.unanswered(key)
             return self._queue.retry(key, _OUTAGE_SECONDS)
-        self._bulkhead.answered(key)
         return self._queue.retry(key, shortest=error.retry_after)
 
     async def _resync(self) -> None:

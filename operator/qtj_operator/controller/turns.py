@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from qtj_operator.api.job import Job
+from qtj_operator.controller.bulkhead import Bulkhead
 from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.client import Key, Resource
 from qtj_operator.controller.queue import WorkQueue
@@ -13,14 +14,14 @@ WORKERS = 16
 """Passes at a time, each over another job."""
 
 AT_LEAST = 31
-"""Actions of a pass in any case; of creates, the first stages: 1, 2, 4, 8 and 16."""
+"""Actions of a pass in any case, unless answers are late; of creates, the first stages: 1, 2, 4, 8 and 16."""
 
 
 class TurnOver(Exception):  # noqa: N818  it is no error
     """The pass has ended early, and another one is to continue."""
 
 
-def never_over(_: Job) -> bool:
+def never_over(_: Job, begun: int) -> bool:  # noqa: ARG001
     """Lets every pass carry out all its actions."""
     return False
 
@@ -35,13 +36,22 @@ class Turns:
     Attributes:
         cache: What the watches have delivered meanwhile.
         queue: The jobs that wait for a worker.
+        bulkhead: Which passes wait for long.
     """
 
     cache: Cache
     queue: WorkQueue[Key]
+    bulkhead: Bulkhead
 
-    def is_over(self, job: Job) -> bool:
-        """Whether another job needs the worker, or this one was deleted, created again, suspended or edited."""
+    def is_over(self, job: Job, begun: int) -> bool:
+        """Whether another job needs the worker, or this one was deleted, created again, suspended or edited.
+
+        Args:
+            job: The job.
+            begun: How many actions the pass has begun.
+        """
+        if begun < AT_LEAST and not self.bulkhead.is_late((job.namespace, job.name)):
+            return False
         is_needed = len(self.queue) > 0 and self.queue.under_way >= WORKERS
         return is_needed or not self._is_as_it_was(job)
 

@@ -188,7 +188,7 @@ def tf_config_too_long(job: Job) -> str | None:
         return None
     return (
         f"TF_CONFIG would have {size} bytes for {job.size} replicas, and Linux allows {_MAX_VARIABLE} in one variable: "
-        "use fewer replicas or a shorter name"
+        "use fewer replicas, or a shorter name for the job or its namespace"
     )
 
 

@@ -130,13 +130,12 @@ class BusyOperator:
 
     async def seconds_until_suspended(self, namespace: str, name: str) -> float:
         """Suspends a job; returns how long it takes until its status says so."""
-        loop = asyncio.get_running_loop()
-        begun = loop.time()
         self.edits(namespace, name, suspend=True)
-        while self.job(namespace, name)["status"]["phase"] != "Suspended":
-            assert loop.time() < begun + 3600, "never"
-            await asyncio.sleep(0.1)
-        return loop.time() - begun
+        return await _seconds_until(lambda: self.job(namespace, name)["status"]["phase"] == "Suspended")
+
+    async def seconds_until_it_has_pods(self, namespace: str, name: str) -> float:
+        """Returns how long it takes until the first pod of a job is there."""
+        return await _seconds_until(lambda: self.cluster.store.has(Resource.PODS, namespace, f"{name}-worker-0"))
 
     async def _run(self) -> None:
         metrics, jobs = Metrics(), JobRegistry()
@@ -158,3 +157,12 @@ class BusyOperator:
     def _hear(self, change: Change) -> None:
         if change.resource in CACHED:
             asyncio.get_running_loop().call_soon(self._feed.changed, change.resource, change.type, change.object)
+
+
+async def _seconds_until(happens: Callable[[], bool]) -> float:
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    while not happens():
+        assert loop.time() < begun + 3600, "never"
+        await asyncio.sleep(0.1)
+    return loop.time() - begun

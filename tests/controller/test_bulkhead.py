@@ -4,9 +4,12 @@ Whether such a request fails or succeeds in the end depends on the timeout and t
 """
 
 import asyncio
+from contextlib import ExitStack
 
 import pytest
 
+from qtj_operator.controller.bulkhead import Bulkhead
+from qtj_operator.controller.client import Key
 from tests.controller.busy_operator import IGNORED, NO_ANSWER, REFUSED, BusyOperator, Hang
 from tests.controller.virtual_time import run
 
@@ -73,3 +76,103 @@ def test_jobs_that_hung_go_on_soon_after_they_are_answered(hang: Hang) -> None:
             return len(operator.cluster.created)
 
     assert run(story()) == 400
+
+
+@pytest.mark.parametrize("hang", EVERY_HANG)
+@pytest.mark.parametrize("teams", [1, 3])
+def test_a_sound_job_with_one_late_answer_does_not_wait_behind_those_that_hang(teams: int, hang: Hang) -> None:
+    async def story() -> float:
+        async with BusyOperator.running() as operator:
+            for team in range(teams):
+                operator.cluster.hung[f"bad-{team}"] = hang
+                for number in range(100):
+                    await operator.applies(f"bad-{team}", f"stuck-{number}")
+            await asyncio.sleep(60)
+            operator.cluster.hung["good"] = IGNORED
+            await operator.applies("good", "small")
+            await asyncio.sleep(IGNORED.seconds + 1)
+            del operator.cluster.hung["good"]
+            await asyncio.sleep(30)
+            return await operator.seconds_until_suspended("good", "small")
+
+    assert run(story()) < 2
+
+
+def passes(bulkhead: Bulkhead, key: Key, *answers: float) -> None:
+    with bulkhead.admitted(key):
+        for seconds in answers:
+            bulkhead.answered(key, seconds)
+
+
+def workers_of(bulkhead: Bulkhead, *keys: Key) -> list[Key]:
+    """Returns which of the jobs get a worker, if each holds the one that it gets."""
+    with ExitStack() as held:
+        return [key for key in keys if held.enter_context(bulkhead.admitted(key))]
+
+
+def jobs_of(namespace: str, number: int = 20) -> list[Key]:
+    return [(namespace, f"job-{each}") for each in range(number)]
+
+
+LATE, QUICK = 2.5, 2.4
+
+
+async def test_a_quick_answer_ends_the_lateness_of_a_job_and_no_answer_does_not() -> None:
+    bulkhead = Bulkhead()
+    late = jobs_of("bad")
+
+    for key in late:
+        passes(bulkhead, key, QUICK, LATE, QUICK)
+        passes(bulkhead, key)
+    assert len(workers_of(bulkhead, *late)) == 6
+
+    for key in late:
+        passes(bulkhead, key, QUICK)
+    assert workers_of(bulkhead, *late) == late
+
+
+async def test_neighbours_of_late_jobs_have_the_rest_of_the_share_and_others_what_they_need() -> None:
+    bulkhead = Bulkhead()
+    late, beside, others = jobs_of("bad", 10), [("bad", f"new-{each}") for each in range(20)], jobs_of("good")
+    for key in late:
+        passes(bulkhead, key, LATE)
+
+    assert workers_of(bulkhead, *late, *beside, *others) == [*late[:6], *beside[:6], *others]
+
+
+async def test_namespaces_with_late_answers_share_workers_equally() -> None:
+    bulkhead = Bulkhead()
+    for namespace in ("a", "b", "c"):
+        passes(bulkhead, (namespace, "job-0"), LATE)
+
+    keys = [*jobs_of("a"), *jobs_of("b"), *jobs_of("c")]
+    assert [namespace for namespace, _ in workers_of(bulkhead, *keys)] == 4 * ["a"] + 4 * ["b"] + 4 * ["c"]
+
+
+def test_what_was_late_is_forgotten_after_five_minutes() -> None:
+    async def story() -> list[int]:
+        bulkhead = Bulkhead()
+        for key in jobs_of("bad"):
+            passes(bulkhead, key, LATE)
+        await asyncio.sleep(299)
+        before = len(workers_of(bulkhead, *jobs_of("bad")))
+        await asyncio.sleep(1)
+        return [before, len(workers_of(bulkhead, *jobs_of("bad")))]
+
+    assert run(story()) == [6, 20]
+
+
+async def test_a_pass_is_contended_only_where_it_could_make_room() -> None:
+    bulkhead = Bulkhead()
+    late = jobs_of("bad", 7)
+    for key in late:
+        passes(bulkhead, key, LATE)
+
+    with ExitStack() as held:
+        admitted = [held.enter_context(bulkhead.admitted(key)) for key in [*late[:6], ("good", "small")]]
+        assert not any(map(bulkhead.is_contended, late))
+        assert not held.enter_context(bulkhead.admitted(late[6]))
+        contended = [bulkhead.is_contended(key) for key in (late[0], ("good", "small"))]
+
+    assert all(admitted)
+    assert contended == [True, False]

@@ -30,6 +30,23 @@ def test_large_jobs_that_start_together_do_not_keep_another_one_waiting(jobs: in
     assert run(story()) < WORKERS * (AT_LEAST + UNDER_WAY) / WRITES_PER_SECOND
 
 
+@pytest.mark.parametrize("pause", [0.1, 5])
+def test_a_job_that_starts_beside_large_ones_and_is_edited_then_waits_for_a_turn_only(pause: float) -> None:
+    """After a pass, a job rests for a moment: its next one is due at a time, and not at once."""
+
+    async def story() -> list[float]:
+        async with BusyOperator.running() as operator:
+            for number in range(WORKERS):
+                await operator.applies("large", f"gang-{number}", **gang(300))
+            await asyncio.sleep(3)
+            await operator.applies("good", "small")
+            started = await operator.seconds_until_it_has_pods("good", "small")
+            await asyncio.sleep(pause)
+            return [started, await operator.seconds_until_suspended("good", "small")]
+
+    assert max(run(story())) < WORKERS * (AT_LEAST + UNDER_WAY) / WRITES_PER_SECOND
+
+
 def test_large_jobs_that_take_turns_all_get_their_children() -> None:
     async def story() -> tuple[int, int]:
         async with BusyOperator.running() as operator:

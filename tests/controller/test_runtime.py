@@ -26,7 +26,7 @@ class Operator:
     def __init__(self, client: RecordingClient, namespace: str | None = None) -> None:
         self.client = client
         self.queue: WorkQueue[Key] = WorkQueue(jitter=0)
-        self.metrics = Metrics(lambda: len(self.queue))
+        self.metrics = Metrics()
         self.namespace = namespace
         self.passes: dict[str, list[float]] = {}
 
@@ -184,14 +184,18 @@ def test_a_real_pass_is_driven_to_its_end() -> None:
     assert cluster.names(Resource.PODS) == ("a-worker-0", "a-worker-1", "b-worker-0", "b-worker-1")
 
 
-def test_what_waits_is_counted() -> None:
-    async def story() -> float:
-        operator = await an_operator()
-        operator.queue.add(("lab", "a"))
-        operator.queue.add(("lab", "b"))
-        return operator.counted("qtj_queue_depth")
+def test_what_waits_is_counted_also_where_no_worker_has_asked_since_its_time_came() -> None:
+    async def story() -> list[float | None]:
+        queue: WorkQueue[Key] = WorkQueue()
+        metrics = Metrics(lambda: len(queue))
+        queue.add(("lab", "a"))
+        queue.add(("lab", "b"))
+        queue.add_after(("lab", "c"), 5)
+        before = metrics.registry.get_sample_value("qtj_queue_depth")
+        await asyncio.sleep(5)
+        return [before, metrics.registry.get_sample_value("qtj_queue_depth")]
 
-    assert run(story()) == 2
+    assert run(story()) == [2, 3]
 
 
 def test_a_job_for_which_there_is_nothing_to_wait_for_is_not_looked_at_when_an_old_alarm_is_due() -> None:

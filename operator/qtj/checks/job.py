@@ -146,7 +146,8 @@ def _spec_mistakes(spec: Mapping[str, Any]) -> Iterator[Mistake]:
 def _empty_roles(spec: Mapping[str, Any]) -> list[Path]:
     """Returns the paths of roles without a value, which an API server drops."""
     roles = spec.get("replicaSpecs")
-    return [("spec", "replicaSpecs", role) for role in roles if roles[role] is None] if isinstance(roles, dict) else []
+    empty = [role for role in roles if roles[role] is None] if isinstance(roles, dict) else []
+    return [("spec", "replicaSpecs", role) for role in empty if role in _fields(("spec", "replicaSpecs"))]
 
 
 def _wrong_in_quotes(spec: Mapping[str, Any], path: Path) -> str:

@@ -49,7 +49,8 @@ class WorkQueue(Generic[K]):
         self._jitter = jitter
 
     def __len__(self) -> int:
-        """How many keys are due now."""
+        """How many keys are due now, also if no worker was free to ask since their time came."""
+        self._wake_due()
         return len(self._ready)
 
     @property

@@ -50,10 +50,11 @@ class Turns:
             job: The job.
             begun: How many actions the pass has begun.
         """
-        if begun < AT_LEAST and not self.bulkhead.is_late((job.namespace, job.name)):
+        key = job.namespace, job.name
+        if begun < AT_LEAST and not self.bulkhead.is_late(key):
             return False
         is_needed = len(self.queue) > 0 and self.queue.under_way >= WORKERS
-        return is_needed or not self._is_as_it_was(job)
+        return is_needed or self.bulkhead.is_contended(key) or not self._is_as_it_was(job)
 
     def _is_as_it_was(self, job: Job) -> bool:
         now = self.cache.get(Resource.QUANTUM_TRAINING_JOBS, job.namespace, job.name)

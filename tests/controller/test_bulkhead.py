@@ -8,10 +8,16 @@ from contextlib import ExitStack
 
 import pytest
 
+from qtj_operator.api.job import Job
 from qtj_operator.controller.bulkhead import Bulkhead
-from qtj_operator.controller.client import Key
+from qtj_operator.controller.cache import Cache
+from qtj_operator.controller.client import Key, Resource
+from qtj_operator.controller.queue import WorkQueue
+from qtj_operator.controller.turns import AT_LEAST, Turns
 from tests.controller.busy_operator import IGNORED, NO_ANSWER, REFUSED, BusyOperator, Hang
+from tests.controller.memory import Cluster
 from tests.controller.virtual_time import run
+from tests.jobs import job_object
 
 LONGEST_PAUSE_SECONDS = 60
 """After a refusal."""
@@ -147,6 +153,34 @@ async def test_namespaces_with_late_answers_share_workers_equally() -> None:
 
     keys = [*jobs_of("a"), *jobs_of("b"), *jobs_of("c")]
     assert [namespace for namespace, _ in workers_of(bulkhead, *keys)] == 4 * ["a"] + 4 * ["b"] + 4 * ["c"]
+
+
+async def test_however_many_namespaces_are_late_others_have_the_rest_of_the_workers() -> None:
+    bulkhead = Bulkhead()
+    late = [(f"team-{number}", "job") for number in range(20)]
+    for key in late:
+        passes(bulkhead, key, LATE)
+
+    assert workers_of(bulkhead, *late) == late[:12]
+
+
+async def test_a_large_pass_is_over_if_another_job_has_no_place_in_its_share() -> None:
+    bulkhead, cache = Bulkhead(), Cache()
+    raw = await Cluster().create(Resource.QUANTUM_TRAINING_JOBS, job_object(name="job-0", namespace="bad"))
+    cache.replace(Resource.QUANTUM_TRAINING_JOBS, [raw], "1")
+    turns, job = Turns(cache, WorkQueue(), bulkhead), Job.parse(raw)
+    late = jobs_of("bad", 7)
+    for key in late:
+        passes(bulkhead, key, LATE)
+
+    with ExitStack() as held:
+        for key in late[:6]:
+            held.enter_context(bulkhead.admitted(key))
+        before = turns.is_over(job, AT_LEAST)
+        held.enter_context(bulkhead.admitted(late[6]))
+        after = turns.is_over(job, AT_LEAST - 1), turns.is_over(job, AT_LEAST)
+
+    assert (before, after) == (False, (False, True))
 
 
 def test_what_was_late_is_forgotten_after_five_minutes() -> None:

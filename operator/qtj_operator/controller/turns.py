@@ -21,7 +21,7 @@ class TurnOver(Exception):  # noqa: N818  it is no error
     """The pass has ended early, and another one is to continue."""
 
 
-def never_over(_: Job, begun: int) -> bool:  # noqa: ARG001
+def never_over(_job: Job, _begun: int) -> bool:
     """Lets every pass carry out all its actions."""
     return False
 

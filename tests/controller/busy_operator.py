@@ -2,17 +2,18 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from qtj.local.store import Change
+from qtj_operator.cluster.api import AT_ONCE
 from qtj_operator.controller.bulkhead import Bulkhead
 from qtj_operator.controller.cache import CACHED, Cache
 from qtj_operator.controller.cached_client import CachedClient
-from qtj_operator.controller.client import ApiError, Key, Object, Resource
+from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
 from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
@@ -42,6 +43,11 @@ class Hang:
     seconds: float
     error: ApiError | None = None
 
+    async def ends(self) -> None:
+        await asyncio.sleep(self.seconds)
+        if self.error is not None:
+            raise self.error
+
 
 NO_ANSWER = Hang(TIMEOUT_SECONDS, ApiError(0, "Unreachable", "the API server cannot be reached: timeout"))
 """The webhook has more time than the client."""
@@ -63,12 +69,14 @@ class SlowCluster(Cluster):
 
     Attributes:
         hung: Namespaces in which an admission webhook hangs.
+        stuck: Namespaces in which it hangs for deletions.
         created: The names of children, in the order in which they were created.
     """
 
     def __init__(self, clock: Callable[[], datetime], on_change: Callable[[Change], None]) -> None:
         super().__init__(clock, on_change)
         self.hung: dict[str, Hang] = {}
+        self.stuck: dict[str, Hang] = {}
         self.created: list[str] = []
         self._free = 0.0
 
@@ -78,15 +86,40 @@ class SlowCluster(Cluster):
             self.created.append(manifest["metadata"]["name"])
         return await super().create(resource, manifest)
 
+    def created_of(self, namespace: str, job: str) -> int:
+        """How many children a job has, whose name ends with a number."""
+        found = [*self.store.select(Resource.PODS, namespace, {}), *self.store.select(Resource.SERVICES, namespace, {})]
+        return sum(child["metadata"]["name"].startswith(f"{job}-worker-") for child in found)
+
+    async def delete(
+        self, resource: Resource, namespace: str, name: str, version: str, *, force: bool = False
+    ) -> Object | None:
+        if namespace in self.stuck:
+            await self.stuck[namespace].ends()
+        return await super().delete(resource, namespace, name, version, force=force)
+
     async def _has_its_turn(self, namespace: str) -> None:
-        if (hang := self.hung.get(namespace)) is not None:
-            await asyncio.sleep(hang.seconds)
-            if hang.error is not None:
-                raise hang.error
+        if namespace in self.hung:
+            await self.hung[namespace].ends()
             return
         now = asyncio.get_running_loop().time()
         self._free = max(self._free, now) + 1 / WRITES_PER_SECOND
         await asyncio.sleep(self._free - now)
+
+
+def _limited(cluster: SlowCluster) -> Client:
+    """Returns a client with as many requests at once as that of a real cluster."""
+    free = asyncio.Semaphore(AT_ONCE)
+
+    class Limited:
+        def __getattr__(self, verb: str) -> Callable[..., Awaitable[Any]]:
+            async def request(*arguments: Any, **named: Any) -> Any:
+                async with free:
+                    return await getattr(cluster, verb)(*arguments, **named)
+
+            return request
+
+    return cast("Client", Limited())
 
 
 class BusyOperator:
@@ -131,16 +164,16 @@ class BusyOperator:
     async def seconds_until_suspended(self, namespace: str, name: str) -> float:
         """Suspends a job; returns how long it takes until its status says so."""
         self.edits(namespace, name, suspend=True)
-        return await _seconds_until(lambda: self.job(namespace, name)["status"]["phase"] == "Suspended")
+        return await seconds_until(lambda: self.job(namespace, name)["status"]["phase"] == "Suspended")
 
     async def seconds_until_it_has_pods(self, namespace: str, name: str) -> float:
         """Returns how long it takes until the first pod of a job is there."""
-        return await _seconds_until(lambda: self.cluster.store.has(Resource.PODS, namespace, f"{name}-worker-0"))
+        return await seconds_until(lambda: self.cluster.store.has(Resource.PODS, namespace, f"{name}-worker-0"))
 
     async def _run(self) -> None:
         metrics, jobs = Metrics(), JobRegistry()
         bulkhead = Bulkhead()
-        cached = CachedClient(self.cluster, self._cache, self._queue.add, bulkhead.answered)
+        cached = CachedClient(_limited(self.cluster), self._cache, self._queue.add, bulkhead.answered)
         turns = Turns(self._cache, self._queue, bulkhead)
         reconciler = Reconciler(cached, Replicas(), self._clock, jobs, metrics, is_over=turns.is_over)
 
@@ -159,7 +192,7 @@ class BusyOperator:
             asyncio.get_running_loop().call_soon(self._feed.changed, change.resource, change.type, change.object)
 
 
-async def _seconds_until(happens: Callable[[], bool]) -> float:
+async def seconds_until(happens: Callable[[], bool]) -> float:
     loop = asyncio.get_running_loop()
     begun = loop.time()
     while not happens():

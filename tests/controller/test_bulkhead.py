@@ -164,49 +164,85 @@ async def test_however_many_namespaces_are_late_others_have_the_rest_of_the_work
     assert workers_of(bulkhead, *late) == late[:12]
 
 
-async def test_a_large_pass_is_over_if_another_job_has_no_place_in_its_share() -> None:
-    bulkhead, cache = Bulkhead(), Cache()
-    raw = await Cluster().create(Resource.QUANTUM_TRAINING_JOBS, job_object(name="job-0", namespace="bad"))
-    cache.replace(Resource.QUANTUM_TRAINING_JOBS, [raw], "1")
-    turns, job = Turns(cache, WorkQueue(), bulkhead), Job.parse(raw)
-    late = jobs_of("bad", 7)
-    for key in late:
-        passes(bulkhead, key, LATE)
+def test_a_large_pass_is_over_after_a_while_if_another_job_has_no_place_in_its_share() -> None:
+    async def story() -> list[bool]:
+        bulkhead, cache = Bulkhead(), Cache()
+        raw = await Cluster().create(Resource.QUANTUM_TRAINING_JOBS, job_object(name="job-0", namespace="bad"))
+        cache.replace(Resource.QUANTUM_TRAINING_JOBS, [raw], "1")
+        turns, job = Turns(cache, WorkQueue(), bulkhead), Job.parse(raw)
+        late = jobs_of("bad", 7)
+        for key in late:
+            passes(bulkhead, key, LATE)
+        with ExitStack() as held:
+            for key in late[:6]:
+                held.enter_context(bulkhead.admitted(key))
+            await asyncio.sleep(12)
+            found = [turns.is_over(job, AT_LEAST)]
+            held.enter_context(bulkhead.admitted(late[6]))
+            return [*found, turns.is_over(job, AT_LEAST - 1), turns.is_over(job, AT_LEAST)]
 
-    with ExitStack() as held:
-        for key in late[:6]:
-            held.enter_context(bulkhead.admitted(key))
-        before = turns.is_over(job, AT_LEAST)
-        held.enter_context(bulkhead.admitted(late[6]))
-        after = turns.is_over(job, AT_LEAST - 1), turns.is_over(job, AT_LEAST)
-
-    assert (before, after) == (False, (False, True))
+    assert run(story()) == [False, False, True]
 
 
-def test_what_was_late_is_forgotten_after_five_minutes() -> None:
-    async def story() -> list[int]:
+@pytest.mark.parametrize(("seconds", "workers"), [(299, 6), (300, 20)])
+def test_what_was_late_is_forgotten_after_five_minutes(seconds: int, workers: int) -> None:
+    async def story() -> int:
         bulkhead = Bulkhead()
         for key in jobs_of("bad"):
             passes(bulkhead, key, LATE)
-        await asyncio.sleep(299)
-        before = len(workers_of(bulkhead, *jobs_of("bad")))
-        await asyncio.sleep(1)
-        return [before, len(workers_of(bulkhead, *jobs_of("bad")))]
+        await asyncio.sleep(seconds)
+        return len(workers_of(bulkhead, *jobs_of("bad")))
 
-    assert run(story()) == [6, 20]
+    assert run(story()) == workers
 
 
-async def test_a_pass_is_contended_only_where_it_could_make_room() -> None:
+def test_a_pass_is_contended_only_where_it_could_make_room_and_has_had_its_turn() -> None:
+    async def story() -> list[list[bool]]:
+        bulkhead = Bulkhead()
+        late = jobs_of("bad", 7)
+        for key in [*late, ("slow", "job")]:
+            passes(bulkhead, key, LATE)
+        under_way = [*late[:3], ("slow", "job"), ("good", "small")]
+        found = []
+        with ExitStack() as held:
+            assert all(held.enter_context(bulkhead.admitted(key)) for key in under_way)
+            await asyncio.sleep(11.9)
+            assert not held.enter_context(bulkhead.admitted(late[3]))
+            found.append([bulkhead.is_contended(key) for key in under_way])
+            await asyncio.sleep(0.1)
+            found.append([bulkhead.is_contended(key) for key in under_way])
+        return found
+
+    assert run(story()) == [5 * [False], [True, True, True, False, False]]
+
+
+async def test_a_place_goes_to_the_job_that_waits_longest() -> None:
     bulkhead = Bulkhead()
-    late = jobs_of("bad", 7)
+    late = jobs_of("bad", 9)
     for key in late:
         passes(bulkhead, key, LATE)
-
     with ExitStack() as held:
-        admitted = [held.enter_context(bulkhead.admitted(key)) for key in [*late[:6], ("good", "small")]]
-        assert not any(map(bulkhead.is_contended, late))
-        assert not held.enter_context(bulkhead.admitted(late[6]))
-        contended = [bulkhead.is_contended(key) for key in (late[0], ("good", "small"))]
+        with bulkhead.admitted(late[0]):
+            for key in late[1:]:
+                held.enter_context(bulkhead.admitted(key))
+            assert bulkhead.call() == []
+        assert bulkhead.waiting == 3
+        assert bulkhead.call() == [late[6]]
+        with bulkhead.admitted(late[0]) as is_admitted:
+            assert not is_admitted, "the place is taken by the job that was called"
+        assert held.enter_context(bulkhead.admitted(late[6]))
 
-    assert all(admitted)
-    assert contended == [True, False]
+
+def test_a_late_job_that_waits_for_its_place_is_not_forgotten() -> None:
+    async def story() -> list[Key]:
+        bulkhead = Bulkhead()
+        late = jobs_of("bad", 7)
+        for key in late:
+            passes(bulkhead, key, LATE)
+        with ExitStack() as held:
+            for key in late:
+                held.enter_context(bulkhead.admitted(key))
+            await asyncio.sleep(300)
+            return workers_of(bulkhead, late[6])
+
+    assert run(story()) == []

@@ -253,6 +253,7 @@ async def test_nothing_is_left_in_doubt_of_a_job_that_is_gone(far: Far) -> None:
 async def test_what_is_not_watched_is_read_from_the_server(far: Far) -> None:
     await far.client.get(Resource.NODES, None, "n")
     await far.client.list(Resource.EVENTS, "lab", {})
-    await far.client.create(Resource.EVENTS, {"metadata": {"name": "e", "namespace": "lab"}})
+    job = {"namespace": "lab", "name": "qcnn"}
+    await far.client.create(Resource.EVENTS, {"metadata": {"name": "e", "namespace": "lab"}, "involvedObject": job})
 
     assert far.live.calls == ["get nodes n", "list events *", "create events e"]

@@ -2,10 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from datetime import timedelta
 
+import pytest
 from prometheus_client import generate_latest
 
+from qtj_operator.controller.bulkhead import Bulkhead
+from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.client import ApiError, Key, Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.progress import NoProgress
@@ -13,6 +17,7 @@ from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler
 from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.runtime import Runtime
+from qtj_operator.controller.turns import Turns
 from tests.controller.memory import Cluster, RecordingClient
 from tests.controller.virtual_time import run
 from tests.jobs import job_object
@@ -186,16 +191,25 @@ def test_a_real_pass_is_driven_to_its_end() -> None:
 
 def test_what_waits_is_counted_also_where_no_worker_has_asked_since_its_time_came() -> None:
     async def story() -> list[float | None]:
-        queue: WorkQueue[Key] = WorkQueue()
-        metrics = Metrics(lambda: len(queue))
+        queue, bulkhead = WorkQueue[Key](), Bulkhead()
+        turns = Turns(Cache(), queue, bulkhead)
+        metrics = Metrics(lambda: turns.waiting)
         queue.add(("lab", "a"))
         queue.add(("lab", "b"))
         queue.add_after(("lab", "c"), 5)
         before = metrics.registry.get_sample_value("qtj_queue_depth")
         await asyncio.sleep(5)
-        return [before, metrics.registry.get_sample_value("qtj_queue_depth")]
+        due = metrics.registry.get_sample_value("qtj_queue_depth")
+        with ExitStack() as held:
+            for number in range(8):  # six late jobs of a namespace have a place
+                bulkhead.answered(("lab", f"late-{number}"), 3)
+                with bulkhead.admitted(("lab", f"late-{number}")):
+                    pass
+            for number in range(8):
+                held.enter_context(bulkhead.admitted(("lab", f"late-{number}")))
+            return [before, due, metrics.registry.get_sample_value("qtj_queue_depth")]
 
-    assert run(story()) == [2, 3]
+    assert run(story()) == [2, 3, 5]
 
 
 def test_a_job_for_which_there_is_nothing_to_wait_for_is_not_looked_at_when_an_old_alarm_is_due() -> None:
@@ -224,6 +238,33 @@ def test_news_that_comes_during_a_pass_is_looked_at_although_the_pass_has_found_
         return operator
 
     assert run(story()).passes == {"a": [0, 2.2]}
+
+
+@pytest.mark.parametrize(("retry_after", "comes_back"), [(None, 62.2), (5, 67)])
+def test_news_that_comes_during_a_pass_that_fails_is_looked_at_as_soon_as_news_after_it(
+    retry_after: float | None, comes_back: float
+) -> None:
+    """It waited until the end of the back-off: an edit during a slow write was looked at a minute later."""
+
+    async def fails_slowly(_: Key) -> timedelta | None:
+        now = asyncio.get_running_loop().time()
+        await asyncio.sleep(2)
+        error = ApiError(500, "InternalError", "etcdserver: request timed out", retry_after=0)
+        if now == 60 and retry_after:
+            error = ApiError(429, "TooManyRequests", "too many requests", retry_after=retry_after)
+        raise error
+
+    async def story() -> Operator:
+        operator = await an_operator("a")
+        for _ in range(10):  # so that it backs off for long
+            operator.queue.retry(("lab", "a"))
+        operator.queue.wait_no_more(("lab", "a"))
+        asyncio.get_running_loop().call_later(60, operator.queue.add, ("lab", "a"))
+        asyncio.get_running_loop().call_later(61, operator.queue.add_news, ("lab", "a"))
+        await operator.runs(fails_slowly, seconds=90)
+        return operator
+
+    assert comes_back in run(story()).passes["a"]
 
 
 def test_a_server_that_says_when_to_come_back_is_not_asked_before() -> None:

@@ -19,7 +19,7 @@ from qtj_operator.cluster.clock import ServerClock
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.metrics import Metrics
 
-__all__ = ["PAGE", "ApiClient"]
+__all__ = ["AT_ONCE", "PAGE", "ApiClient"]
 
 _TIMEOUT_SECONDS = 15
 PAGE = 100
@@ -27,7 +27,7 @@ PAGE = 100
 _SILENCE_SECONDS = 155
 """After so long without a line a watch is dead: kube-apiserver sends a bookmark every two minutes at most."""
 
-_AT_ONCE = 90
+AT_ONCE = 90
 """Requests at once, beside the watches: fewer than the connections, so that none waits for one while its time runs."""
 
 _BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
@@ -51,7 +51,7 @@ class ApiClient:
         self._transport = transport
         self._metrics = metrics
         self._clock = clock or ServerClock()
-        self._free = asyncio.Semaphore(_AT_ONCE)
+        self._free = asyncio.Semaphore(AT_ONCE)
 
     @property
     def transport(self) -> kubernetes.ApiClient:

@@ -19,7 +19,7 @@ from qtj_operator.cluster.watch import watch
 from qtj_operator.controller.bulkhead import Bulkhead
 from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.cached_client import CachedClient
-from qtj_operator.controller.client import ApiError, Client, Key, Resource
+from qtj_operator.controller.client import ApiError, Client, Resource
 from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
@@ -80,28 +80,24 @@ async def run_operator(settings: Settings) -> None:
     """
     where = f"namespace {settings.namespace}" if settings.namespace else "all namespaces"
     log.info("version %s starts, for %s", installed_version(), where)
-    queue: WorkQueue[Key] = WorkQueue()
+    turns = Turns(Cache(), WorkQueue(), Bulkhead())
     jobs = JobRegistry()
-    metrics = Metrics(lambda: len(queue), jobs.count)
+    metrics = Metrics(lambda: turns.waiting, jobs.count)
     client = await connect(metrics)
     try:
         with short_collections():
-            await _run(client, queue, jobs, metrics, settings)
+            await _run(client, turns, jobs, metrics, settings)
     finally:
         await client.close()
 
 
-async def _run(
-    client: ApiClient, queue: WorkQueue[Key], jobs: JobRegistry, metrics: Metrics, settings: Settings
-) -> None:
-    cache = Cache()
+async def _run(client: ApiClient, turns: Turns, jobs: JobRegistry, metrics: Metrics, settings: Settings) -> None:
+    cache, queue, bulkhead = turns.cache, turns.queue, turns.bulkhead
     feed = Feed(cache, queue.add_news)
     state = _State(feed)
     poller = ProgressPoller(queue.add)
-    bulkhead = Bulkhead()
     cached = CachedClient(client, cache, queue.add, bulkhead.answered)
     platform = replace(CLUSTER, tensorboard_image=settings.tensorboard_image)
-    turns = Turns(cache, queue, bulkhead)
     reconciler = Reconciler(cached, poller, client.now, jobs, metrics, platform=platform, is_over=turns.is_over)
     runtime = Runtime(
         cached, reconciler.reconcile, queue, settings.namespace,

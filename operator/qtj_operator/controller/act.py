@@ -14,10 +14,11 @@ from qtj_operator.controller.turns import TurnOver, never_over
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Restore
 from qtj_operator.manifests.manifest import Manifest
 
-__all__ = ["Obstacle", "act"]
+__all__ = ["PARALLEL", "Obstacle", "act"]
 
-_PARALLEL = 16
-"""Requests under way at once for one job: more make it no faster, and let the requests of small jobs wait longer."""
+PARALLEL = 5
+"""Requests under way at once for one job. Those of all passes together are fewer than the client allows, so that none
+waits for requests of other jobs that hang."""
 
 _AT_ONCE = 20
 """Requests that begin before the event loop runs again: to build and send a pod of a large gang takes a millisecond."""
@@ -69,7 +70,7 @@ async def act(
         ApiError: The server could not be reached or is too busy; the pass is to be repeated.
         TurnOver: Another pass is to do the rest.
     """
-    limit = asyncio.Semaphore(_PARALLEL)
+    limit = asyncio.Semaphore(PARALLEL)
     begun, left = 0, False
 
     async def one(action: Action) -> Obstacle | None:

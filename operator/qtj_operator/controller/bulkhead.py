@@ -5,7 +5,8 @@ would take all of them, and the jobs of other teams would wait. How a request en
 webhook and on its failurePolicy: with no answer, an error, or even success. So only the time counts that it took.
 
 Namespaces with late answers share most of the workers equally, so that none waits for the webhook of another. In each,
-late jobs have half of its share, because the others may not need the webhook.
+late jobs have half of its share, because the others may not need the webhook. A place in a share that becomes free goes
+to the job that waits longest.
 """
 
 import asyncio
@@ -25,10 +26,13 @@ are in wide use time out after 3 s or more."""
 
 _REMEMBERED_SECONDS = 300.0
 """How long a job counts as one with late answers if it asks for nothing more. One that is refused asks again after a
-minute at most, and then it may have to wait for a worker."""
+minute at most."""
 
 _SHARED = 12
 """Workers for namespaces with late answers. The others are for the other namespaces."""
+
+_TURN_SECONDS = 12.0
+"""How long a pass holds a place that others wait for: each one begins anew with few requests at a time."""
 
 
 class _Kind(Enum):
@@ -48,24 +52,39 @@ class Bulkhead:
         """How many late jobs each namespace has, if it has any."""
         self._longest: dict[Key, float] = {}
         """What the slowest answer took in seconds, in passes that are under way."""
-        self._passes: dict[Key, _Kind] = {}
-        self._refused: set[Key] = set()
+        self._places: dict[Key, _Kind] = {}
+        """Jobs with a pass under way, and those that were called to one."""
+        self._begun: dict[Key, float] = {}
+        """When each pass that is under way began."""
+        self._line: dict[Key, None] = {}
+        """Jobs that wait for a place in a share, in the order in which they came."""
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait for a place in a share."""
+        return len(self._line)
 
     @contextmanager
     def admitted(self, key: Key) -> Iterator[bool]:
-        """Holds a worker for a pass over the job while the context lasts; yields whether there is one for it."""
-        kind = self._kind(key)
-        if not self._has_room(key[0], kind):
-            self._refused.add(key)
+        """Holds a worker for a pass over the job while the context lasts; yields whether there is one for it.
+
+        A job for which there is none waits until `call` names it.
+        """
+        self._expire()
+        if key not in self._places and not self._places_one(key):
+            self._line.setdefault(key)
             yield False
             return
-        self._refused.discard(key)
-        self._passes[key] = kind
+        self._begun[key] = _now()
         try:
             yield True
         finally:
-            del self._passes[key]
+            del self._begun[key], self._places[key]
             self._learn(key)
+
+    def call(self) -> list[Key]:
+        """Gives free places to jobs that wait for one, and returns these jobs: each is to have a pass next."""
+        return [key for key in list(self._line) if self._places_one(key)]
 
     def answered(self, key: Key, seconds: float) -> None:
         """Notes that a request for the job took so long, however it ended."""
@@ -76,27 +95,41 @@ class Bulkhead:
         return self._longest.get(key, 0.0) >= _LATE_SECONDS
 
     def is_contended(self, key: Key) -> bool:
-        """Whether the pass over the job holds a worker that another job was refused."""
-        return bool(self._refused) and self._passes.get(key, _Kind.SOUND) is not _Kind.SOUND
+        """Whether the pass over the job has held a place for a turn that another job waits for."""
+        if self._places.get(key, _Kind.SOUND) is _Kind.SOUND or _now() < self._begun[key] + _TURN_SECONDS:
+            return False
+        is_full = len(self._taken()) >= _SHARED
+        return bool(self._line) if is_full else any(namespace == key[0] for namespace, _ in self._line)
+
+    def _places_one(self, key: Key) -> bool:
+        kind = self._kind(key)
+        has_room = kind is _Kind.SOUND or self._has_room(key[0], kind)
+        if has_room:
+            self._line.pop(key, None)
+            self._places[key] = kind
+        return has_room
 
     def _has_room(self, namespace: str, kind: _Kind) -> bool:
-        if kind is _Kind.SOUND:
-            return True
         share = ceil(_SHARED / len(self._namespaces))
-        taken = [(other, its) for (other, _), its in self._passes.items() if its is not _Kind.SOUND]
+        taken = self._taken()
         own = [its for other, its in taken if other == namespace]
         has_share = len(taken) < _SHARED and len(own) < share
         return has_share and (kind is _Kind.BESIDE or own.count(_Kind.LATE) < ceil(share / 2))
+
+    def _taken(self) -> list[tuple[str, _Kind]]:
+        """Returns the namespace and kind of each job with a place in a share."""
+        return [(namespace, kind) for (namespace, _), kind in self._places.items() if kind is not _Kind.SOUND]
 
     def _learn(self, key: Key) -> None:
         """Learns from the answers of a pass; one that has asked for nothing tells nothing."""
         if key not in self._longest:
             return
-        self._forget(key)
-        if self.is_late(key):
-            self._late[key] = asyncio.get_running_loop().time() + _REMEMBERED_SECONDS
-            self._namespaces[key[0]] += 1
+        is_late = self.is_late(key)
         del self._longest[key]
+        self._forget(key)
+        if is_late:
+            self._late[key] = _now() + _REMEMBERED_SECONDS
+            self._namespaces[key[0]] += 1
 
     def _forget(self, key: Key) -> None:
         if self._late.pop(key, None) is None:
@@ -105,10 +138,19 @@ class Bulkhead:
         if not self._namespaces[key[0]]:
             del self._namespaces[key[0]]
 
+    def _expire(self) -> None:
+        """Forgets what was late long ago, except of jobs that could not ask since then."""
+        while self._late and self._late[first := next(iter(self._late))] <= _now():
+            if first in self._line:
+                self._late[first] = self._late.pop(first) + _REMEMBERED_SECONDS
+            else:
+                self._forget(first)
+
     def _kind(self, key: Key) -> _Kind:
-        now = asyncio.get_running_loop().time()
-        while self._late and self._late[first := next(iter(self._late))] <= now:
-            self._forget(first)
         if key in self._late:
             return _Kind.LATE
         return _Kind.BESIDE if key[0] in self._namespaces else _Kind.SOUND
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

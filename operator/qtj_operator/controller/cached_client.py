@@ -97,7 +97,7 @@ class CachedClient:
     async def create(self, resource: Resource, manifest: Object) -> Object:
         """See `Client.create`."""
         try:
-            with self._timed(job_of(resource, manifest)):
+            with self._timed(_asks(resource, manifest)):
                 created = await self._live.create(resource, manifest)
         except ApiError as error:
             if not error.final:
@@ -242,3 +242,10 @@ def _check_not_replaced(resource: Resource, known: Sequence[Object], found: Sequ
         name, uid = obj["metadata"]["name"], obj["metadata"]["uid"]
         if uids.get(name, uid) != uid and job_of(resource, obj):
             raise ApiError(409, "Conflict", f"{name} was replaced since the job was read, so the job is read again")
+
+
+def _asks(resource: Resource, manifest: Object) -> Key | None:
+    """Returns the job for which an object is created: an Event has no label."""
+    if resource is Resource.EVENTS:
+        return manifest["involvedObject"]["namespace"], manifest["involvedObject"]["name"]
+    return job_of(resource, manifest)

@@ -101,7 +101,7 @@ class WorkQueue(Generic[K]):
             heapq.heapify(self._later)
 
     async def take(self) -> K:
-        """Waits for a key that is due and returns it; `done`, `retry` or `postpone` must follow."""
+        """Waits for a key that is due and returns it; `done`, `retry` or `set_aside` must follow."""
         self._wake_due()
         while not self._ready:
             await self._sleep()
@@ -129,18 +129,21 @@ class WorkQueue(Generic[K]):
             The delay in seconds.
         """
         failures = self._failures[key] = self._failures.get(key, 0) + 1
+        has_news = key in self._news
         spread = 1 + self._jitter * random.random()  # noqa: S311  nobody gains by guessing it
         delay = max(min(_FIRST_DELAY * 2.0 ** min(failures - 1, 30), longest), min(shortest, _LAST_DELAY)) * spread
         self._rest(key, max(_REST_SECONDS, min(shortest, _LAST_DELAY)))
-        self.postpone(key, delay)
+        self.set_aside(key)
+        self.add_after(key, delay)
+        if has_news:
+            self.add_news(key)
         return delay
 
-    def postpone(self, key: K, delay: float) -> None:
-        """Gives back a key whose pass is not done, which is due again after `delay` seconds."""
+    def set_aside(self, key: K) -> None:
+        """Gives back a key whose pass is not done, without a time for the next one."""
         self._running.discard(key)
         self._again.discard(key)
         self._news.discard(key)
-        self.add_after(key, delay)
 
     def _rest(self, key: K, seconds: float) -> None:
         """Notes until when a key rests, and drops the first in the dictionary as long as they have rested."""

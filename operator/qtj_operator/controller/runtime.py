@@ -23,9 +23,6 @@ _OUTAGE_SECONDS = 3.0
 """The longest pause while the API server is out of reach: nobody tells us when it is back, and then work has piled up.
 One that refuses is asked less often."""
 
-_POSTPONED_SECONDS = 1.0
-"""Until a job is looked at again for which there was no worker; see `Bulkhead`."""
-
 
 async def _at_once() -> None:
     """Waits for nothing."""
@@ -102,7 +99,9 @@ class Runtime:
             if is_admitted:
                 await self._pass(key)
             else:
-                self._queue.postpone(key, _POSTPONED_SECONDS)
+                self._queue.set_aside(key)
+        for called in self._bulkhead.call():
+            self._queue.add(called)
 
     async def _pass(self, key: Key) -> None:
         with self._metrics.timed() as outcome:

@@ -43,6 +43,11 @@ class Turns:
     queue: WorkQueue[Key]
     bulkhead: Bulkhead
 
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait for a pass: for a worker, or for a place in the share of their namespace."""
+        return len(self.queue) + self.bulkhead.waiting
+
     def is_over(self, job: Job, begun: int) -> bool:
         """Whether another job needs the worker, or this one was deleted, created again, suspended or edited.
 

@@ -1,0 +1,155 @@
+"""Jobs whose requests take seconds, and succeed: they share workers in turns, and come to their end."""
+
+import asyncio
+
+import pytest
+
+from qtj_operator.cluster.api import AT_ONCE
+from qtj_operator.controller.act import PARALLEL
+from qtj_operator.controller.client import Object, Resource
+from qtj_operator.controller.turns import WORKERS
+from tests.controller import busy_operator
+from tests.controller.busy_operator import IGNORED, NO_ANSWER, REFUSED, BusyOperator, Hang, SlowCluster
+from tests.controller.virtual_time import run
+
+TURN_SECONDS = 12
+PLACES = 6
+"""Of one namespace, for late jobs."""
+
+
+def gang(workers: int) -> dict[str, object]:
+    return {"replicaSpecs": {"Worker": {"replicas": workers}}}
+
+
+async def starts(operator: BusyOperator, namespace: str, gangs: int, workers: int) -> None:
+    for number in range(gangs):
+        await operator.applies(namespace, f"gang-{number}", **gang(workers))
+
+
+@pytest.mark.parametrize("gangs", [6, 13, 20])
+def test_a_job_waits_for_its_turn_behind_those_that_came_before_it(gangs: int) -> None:
+    async def story() -> float:
+        async with BusyOperator.running() as operator:
+            operator.cluster.hung["slow"] = IGNORED
+            await operator.applies("slow", "small")
+            await asyncio.sleep(60)
+            await starts(operator, "slow", gangs, 300)
+            await asyncio.sleep(10)
+            return await operator.seconds_until_suspended("slow", "small")
+
+    assert run(story()) < (gangs / PLACES + 1) * (TURN_SECONDS + 2 * IGNORED.seconds)
+
+
+def test_all_gangs_of_a_slow_namespace_grow() -> None:
+    """Three of them had one child each after five minutes, and the others 40."""
+
+    async def story() -> list[int]:
+        async with BusyOperator.running() as operator:
+            operator.cluster.hung["slow"] = IGNORED
+            await starts(operator, "slow", 20, 100)
+            await asyncio.sleep(300)
+            return sorted(operator.cluster.created_of("slow", f"gang-{number}") for number in range(20))
+
+    created = run(story())
+    assert created[0] > created[-1] / 3
+
+
+@pytest.mark.parametrize("namespaces", [1, 20])
+def test_where_every_answer_is_slow_large_jobs_start_in_a_multiple_of_the_time_without_shares(namespaces: int) -> None:
+    """4,000 children at 3 s each: sixteen passes with five requests each need 150 s. It took 1,960 s once."""
+
+    async def story() -> float:
+        async with BusyOperator.running() as operator:
+            for number in range(20):
+                operator.cluster.hung[f"slow-{number % namespaces}"] = IGNORED
+                await operator.applies(f"slow-{number % namespaces}", f"gang-{number}", **gang(100))
+            return await busy_operator.seconds_until(lambda: len(operator.cluster.created) >= 4000)
+
+    assert run(story()) < (1200 if namespaces == 1 else 600)
+
+
+@pytest.mark.parametrize("hang", [NO_ANSWER, REFUSED])
+def test_jobs_that_hang_in_another_namespace_end_no_pass_that_could_not_make_room_for_them(hang: Hang) -> None:
+    async def story(stuck: int) -> float:
+        async with BusyOperator.running() as operator:
+            operator.cluster.hung["bad"] = hang
+            for number in range(stuck):
+                await operator.applies("bad", f"stuck-{number}")
+            await asyncio.sleep(60)
+            operator.cluster.hung["slow"] = IGNORED
+            await operator.applies("slow", "first")
+            await asyncio.sleep(20)
+            await operator.applies("slow", "gang", **gang(100))
+            return await busy_operator.seconds_until(lambda: operator.cluster.created_of("slow", "gang") == 200)
+
+    assert run(story(30)) < 1.1 * run(story(0))
+
+
+@pytest.mark.parametrize("hang", [NO_ANSWER, REFUSED, IGNORED])
+def test_deletions_that_hang_leave_requests_to_other_namespaces(hang: Hang) -> None:
+    """They do not begin one by one, as creations do. The client allows 90 requests at a time."""
+
+    async def story() -> list[float]:
+        async with BusyOperator.running() as operator:
+            await starts(operator, "bad", 8, 100)
+            for number in range(4):
+                await operator.applies("good", f"small-{number}")
+            await asyncio.sleep(60)
+            operator.cluster.stuck["bad"] = hang
+            for number in range(8):
+                operator.edits("bad", f"gang-{number}", suspend=True)
+            await asyncio.sleep(1)
+            waited = []
+            for number in range(4):
+                waited.append(await operator.seconds_until_suspended("good", f"small-{number}"))
+                await asyncio.sleep(30)
+            return waited
+
+    assert max(run(story())) < 1
+
+
+def test_all_passes_together_leave_requests_to_others() -> None:
+    assert WORKERS * PARALLEL < AT_ONCE
+
+
+def test_creations_that_take_long_leave_requests_to_other_namespaces() -> None:
+    async def story() -> list[float]:
+        async with BusyOperator.running() as operator:
+            await operator.applies("good", "small")
+            operator.cluster.hung["bad"] = IGNORED
+            await starts(operator, "bad", 12, 300)
+            await asyncio.sleep(60)
+            await operator.applies("good", "new")
+            return [
+                await operator.seconds_until_it_has_pods("good", "new"),
+                await operator.seconds_until_suspended("good", "small"),
+            ]
+
+    assert max(run(story())) < 1
+
+
+def test_events_that_hang_leave_workers_to_other_namespaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A webhook for all resources hangs for Events too."""
+
+    class HangsForEvents(SlowCluster):
+        async def create(self, resource: Resource, manifest: Object) -> Object:
+            if resource is Resource.EVENTS and manifest["metadata"]["namespace"] == "bad":
+                await REFUSED.ends()
+            return await super().create(resource, manifest)
+
+    async def story() -> list[float]:
+        async with BusyOperator.running() as operator:
+            for number in range(2):
+                await operator.applies("good", f"small-{number}")
+            for number in range(100):
+                await operator.applies("bad", f"job-{number}")
+            await asyncio.sleep(300)
+            for number in range(100):
+                operator.edits("bad", f"job-{number}", suspend=True)
+            await asyncio.sleep(1)
+            return [await operator.seconds_until_suspended("good", f"small-{number}") for number in range(2)]
+
+    monkeypatch.setattr(busy_operator, "SlowCluster", HangsForEvents)
+    first, second = run(story())
+    assert first < REFUSED.seconds + 1
+    assert second < 1

@@ -233,6 +233,40 @@ async def test_a_place_goes_to_the_job_that_waits_longest() -> None:
         assert held.enter_context(bulkhead.admitted(late[6]))
 
 
+async def test_a_place_goes_to_the_namespace_that_has_fewest() -> None:
+    bulkhead = Bulkhead()
+    for namespace in "abcde":
+        passes(bulkhead, (namespace, "late"), LATE)
+    with ExitStack() as held:
+        for key in [(namespace, f"job-{number}") for number in range(3) for namespace in "abcd"][:-1]:
+            held.enter_context(bulkhead.admitted(key))
+        with bulkhead.admitted(("d", "job-2")):
+            for key in [("a", "next"), ("d", "next"), ("e", "next")]:
+                held.enter_context(bulkhead.admitted(key))
+        assert bulkhead.call() == [("e", "next")]
+
+
+async def test_a_late_answer_is_known_before_its_pass_ends() -> None:
+    bulkhead = Bulkhead()
+    with bulkhead.admitted(("bad", "gang")):
+        before = workers_of(bulkhead, *jobs_of("bad"))
+        bulkhead.answered(("bad", "gang"), LATE)
+        after = workers_of(bulkhead, *jobs_of("bad"))
+
+    assert (len(before), len(after)) == (20, 12)
+
+
+def test_a_late_job_whose_pass_is_under_way_is_not_forgotten() -> None:
+    async def story() -> list[Key]:
+        bulkhead = Bulkhead()
+        with bulkhead.admitted(("bad", "gang")):
+            bulkhead.answered(("bad", "gang"), LATE)
+            await asyncio.sleep(300)
+            return workers_of(bulkhead, *jobs_of("bad"))
+
+    assert len(run(story())) == 12
+
+
 def test_a_late_job_that_waits_for_its_place_is_not_forgotten() -> None:
     async def story() -> list[Key]:
         bulkhead = Bulkhead()

@@ -40,6 +40,25 @@ def test_a_job_waits_for_its_turn_behind_those_that_came_before_it(gangs: int) -
     assert run(story()) < (gangs / PLACES + 1) * (TURN_SECONDS + 2 * IGNORED.seconds)
 
 
+@pytest.mark.parametrize(("teams", "jobs"), [(4, 200), (16, 20), (16, 100)])
+def test_a_late_job_does_not_wait_for_all_jobs_of_other_late_namespaces(teams: int, jobs: int) -> None:
+    """A suspended job has several passes; where namespaces are more than places, each waits for a round."""
+
+    async def story() -> float:
+        async with BusyOperator.running() as operator:
+            operator.cluster.hung["slow"] = IGNORED
+            await operator.applies("slow", "small")
+            await asyncio.sleep(30)
+            for team in range(teams):
+                operator.cluster.hung[f"bad-{team}"] = NO_ANSWER
+                for number in range(jobs):
+                    await operator.applies(f"bad-{team}", f"stuck-{number}")
+            await asyncio.sleep(120)
+            return await operator.seconds_until_suspended("slow", "small")
+
+    assert run(story()) < (1 if teams <= 11 else 180)
+
+
 def test_all_gangs_of_a_slow_namespace_grow() -> None:
     """Three of them had one child each after five minutes, and the others 40."""
 

@@ -5,8 +5,8 @@ would take all of them, and the jobs of other teams would wait. How a request en
 webhook and on its failurePolicy: with no answer, an error, or even success. So only the time counts that it took.
 
 Namespaces with late answers share most of the workers equally, so that none waits for the webhook of another. In each,
-late jobs have half of its share, because the others may not need the webhook. A place in a share that becomes free goes
-to the job that waits longest.
+late jobs have half of its share, because the others may not need the webhook. Jobs without a place wait in line. A
+place that becomes free goes to the namespace that has fewest, and there to the job that waits longest.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from enum import Enum, auto
 from math import ceil
 
 from qtj_operator.controller.client import Key
+from qtj_operator.controller.lines import Lines
 
 __all__ = ["Bulkhead"]
 
@@ -56,13 +57,17 @@ class Bulkhead:
         """Jobs with a pass under way, and those that were called to one."""
         self._begun: dict[Key, float] = {}
         """When each pass that is under way began."""
-        self._line: dict[Key, None] = {}
-        """Jobs that wait for a place in a share, in the order in which they came."""
+        self._taken: Counter[str] = Counter()
+        """How many places in a share each namespace has."""
+        self._taken_late: Counter[str] = Counter()
+        """How many of these are those of late jobs."""
+        self._lines: Lines[tuple[str, _Kind], Key] = Lines()
+        """Jobs that wait for a place in a share."""
 
     @property
     def waiting(self) -> int:
         """How many jobs wait for a place in a share."""
-        return len(self._line)
+        return len(self._lines)
 
     @contextmanager
     def admitted(self, key: Key) -> Iterator[bool]:
@@ -71,24 +76,35 @@ class Bulkhead:
         A job for which there is none waits until `call` names it.
         """
         self._expire()
-        if key not in self._places and not self._places_one(key):
-            self._line.setdefault(key)
-            yield False
-            return
+        if key not in self._places:
+            if not self._has_room(key):
+                self._lines.add((key[0], self._kind(key)), key)
+                yield False
+                return
+            self._take(key)
         self._begun[key] = _now()
         try:
             yield True
         finally:
-            del self._begun[key], self._places[key]
+            del self._begun[key]
+            self._leave(key)
             self._learn(key)
 
     def call(self) -> list[Key]:
         """Gives free places to jobs that wait for one, and returns these jobs: each is to have a pass next."""
-        return [key for key in list(self._line) if self._places_one(key)]
+        called = []
+        while (key := self._next()) is not None:
+            self._take(key)
+            called.append(key)
+        return called
 
     def answered(self, key: Key, seconds: float) -> None:
         """Notes that a request for the job took so long, however it ended."""
         self._longest[key] = max(seconds, self._longest.get(key, 0.0))
+        if seconds >= _LATE_SECONDS:
+            self._forget(key)
+            self._late[key] = _now() + _REMEMBERED_SECONDS
+            self._namespaces[key[0]] += 1
 
     def is_late(self, key: Key) -> bool:
         """Whether the pass over the job had to wait for an answer for long."""
@@ -98,38 +114,43 @@ class Bulkhead:
         """Whether the pass over the job has held a place for a turn that another job waits for."""
         if self._places.get(key, _Kind.SOUND) is _Kind.SOUND or _now() < self._begun[key] + _TURN_SECONDS:
             return False
-        is_full = len(self._taken()) >= _SHARED
-        return bool(self._line) if is_full else any(namespace == key[0] for namespace, _ in self._line)
+        if self._taken.total() >= _SHARED:
+            return len(self._lines) > 0
+        return any(self._lines.has((key[0], kind)) for kind in _Kind)
 
-    def _places_one(self, key: Key) -> bool:
-        kind = self._kind(key)
-        has_room = kind is _Kind.SOUND or self._has_room(key[0], kind)
-        if has_room:
-            self._line.pop(key, None)
-            self._places[key] = kind
-        return has_room
+    def _next(self) -> Key | None:
+        """Returns the job in line that is to have a free place; None if there is no place that one may have."""
+        able = [key for key in self._lines.heads() if self._has_room(key)]
+        return min(able, key=lambda key: self._taken[key[0]], default=None)
 
-    def _has_room(self, namespace: str, kind: _Kind) -> bool:
+    def _has_room(self, key: Key) -> bool:
+        kind, namespace = self._kind(key), key[0]
+        if kind is _Kind.SOUND:
+            return True
         share = ceil(_SHARED / len(self._namespaces))
-        taken = self._taken()
-        own = [its for other, its in taken if other == namespace]
-        has_share = len(taken) < _SHARED and len(own) < share
-        return has_share and (kind is _Kind.BESIDE or own.count(_Kind.LATE) < ceil(share / 2))
+        has_share = self._taken.total() < _SHARED and self._taken[namespace] < share
+        return has_share and (kind is _Kind.BESIDE or self._taken_late[namespace] < ceil(share / 2))
 
-    def _taken(self) -> list[tuple[str, _Kind]]:
-        """Returns the namespace and kind of each job with a place in a share."""
-        return [(namespace, kind) for (namespace, _), kind in self._places.items() if kind is not _Kind.SOUND]
+    def _take(self, key: Key) -> None:
+        self._lines.remove(key)
+        kind = self._places[key] = self._kind(key)
+        self._count(key[0], kind, 1)
+
+    def _leave(self, key: Key) -> None:
+        self._count(key[0], self._places.pop(key), -1)
+
+    def _count(self, namespace: str, kind: _Kind, places: int) -> None:
+        for counter, counts in ((self._taken, kind is not _Kind.SOUND), (self._taken_late, kind is _Kind.LATE)):
+            if counts:
+                counter[namespace] += places
+                if not counter[namespace]:
+                    del counter[namespace]
 
     def _learn(self, key: Key) -> None:
         """Learns from the answers of a pass; one that has asked for nothing tells nothing."""
-        if key not in self._longest:
-            return
-        is_late = self.is_late(key)
-        del self._longest[key]
-        self._forget(key)
-        if is_late:
-            self._late[key] = _now() + _REMEMBERED_SECONDS
-            self._namespaces[key[0]] += 1
+        if key in self._longest and not self.is_late(key):
+            self._forget(key)
+        self._longest.pop(key, None)
 
     def _forget(self, key: Key) -> None:
         if self._late.pop(key, None) is None:
@@ -139,9 +160,9 @@ class Bulkhead:
             del self._namespaces[key[0]]
 
     def _expire(self) -> None:
-        """Forgets what was late long ago, except of jobs that could not ask since then."""
+        """Forgets what was late long ago, except of jobs that have had no other answer since because they wait."""
         while self._late and self._late[first := next(iter(self._late))] <= _now():
-            if first in self._line:
+            if first in self._lines or first in self._places:
                 self._late[first] = self._late.pop(first) + _REMEMBERED_SECONDS
             else:
                 self._forget(first)

@@ -96,10 +96,10 @@ class Runtime:
 
     async def _one(self, key: Key) -> None:
         with self._bulkhead.admitted(key) as is_admitted:
-            if is_admitted:
-                await self._pass(key)
-            else:
+            if not is_admitted:
                 self._queue.set_aside(key)
+                return
+            await self._pass(key)
         for called in self._bulkhead.call():
             self._queue.add(called)
 

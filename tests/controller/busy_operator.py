@@ -122,6 +122,11 @@ def _limited(cluster: SlowCluster) -> Client:
     return cast("Client", Limited())
 
 
+def gang(workers: int) -> dict[str, object]:
+    """Returns the fields of the spec of a job with so many workers."""
+    return {"replicaSpecs": {"Worker": {"replicas": workers}}}
+
+
 class BusyOperator:
     """A running operator, and the users of its cluster.
 
@@ -165,6 +170,14 @@ class BusyOperator:
         """Suspends a job; returns how long it takes until its status says so."""
         self.edits(namespace, name, suspend=True)
         return await seconds_until(lambda: self.job(namespace, name)["status"]["phase"] == "Suspended")
+
+    async def seconds_until_each_is_suspended(self, namespace: str, jobs: int, *, pause: float) -> list[float]:
+        """Suspends small-0, small-1 and so on, one after the other with pauses; returns how long each takes."""
+        waited = []
+        for number in range(jobs):
+            waited.append(await self.seconds_until_suspended(namespace, f"small-{number}"))
+            await asyncio.sleep(pause)
+        return waited
 
     async def seconds_until_it_has_pods(self, namespace: str, name: str) -> float:
         """Returns how long it takes until the first pod of a job is there."""

@@ -46,11 +46,7 @@ def test_jobs_of_other_namespaces_wait_for_one_timeout_at_most(jobs: int, hang: 
             await asyncio.sleep(5)
             await hangs(operator, jobs, hang)
             await asyncio.sleep(1)
-            waited = []
-            for number in range(5):
-                waited.append(await operator.seconds_until_suspended("good", f"small-{number}"))
-                await asyncio.sleep(60)
-            return waited
+            return await operator.seconds_until_each_is_suspended("good", 5, pause=60)
 
     first, *later = run(story())
     assert first < hang.seconds + 2

@@ -9,16 +9,12 @@ from qtj_operator.controller.act import PARALLEL
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.turns import WORKERS
 from tests.controller import busy_operator
-from tests.controller.busy_operator import IGNORED, NO_ANSWER, REFUSED, BusyOperator, Hang, SlowCluster
+from tests.controller.busy_operator import IGNORED, NO_ANSWER, REFUSED, BusyOperator, Hang, SlowCluster, gang
 from tests.controller.virtual_time import run
 
 TURN_SECONDS = 12
 PLACES = 6
 """Of one namespace, for late jobs."""
-
-
-def gang(workers: int) -> dict[str, object]:
-    return {"replicaSpecs": {"Worker": {"replicas": workers}}}
 
 
 async def starts(operator: BusyOperator, namespace: str, gangs: int, workers: int) -> None:
@@ -118,11 +114,7 @@ def test_deletions_that_hang_leave_requests_to_other_namespaces(hang: Hang) -> N
             for number in range(8):
                 operator.edits("bad", f"gang-{number}", suspend=True)
             await asyncio.sleep(1)
-            waited = []
-            for number in range(4):
-                waited.append(await operator.seconds_until_suspended("good", f"small-{number}"))
-                await asyncio.sleep(30)
-            return waited
+            return await operator.seconds_until_each_is_suspended("good", 4, pause=30)
 
     assert max(run(story())) < 1
 

@@ -7,15 +7,11 @@ import pytest
 from qtj_operator.controller.act import PARALLEL
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.turns import AT_LEAST, WORKERS
-from tests.controller.busy_operator import JOBS, WRITES_PER_SECOND, BusyOperator
+from tests.controller.busy_operator import JOBS, WRITES_PER_SECOND, BusyOperator, gang
 from tests.controller.virtual_time import run
 
 TURN_SECONDS = WORKERS * (AT_LEAST + 16) / WRITES_PER_SECOND
 """Of all workers together, and some more for what is under way."""
-
-
-def gang(workers: int) -> dict[str, object]:
-    return {"replicaSpecs": {"Worker": {"replicas": workers}}}
 
 
 @pytest.mark.parametrize("jobs", [WORKERS, 2 * WORKERS])

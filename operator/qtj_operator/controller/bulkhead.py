@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum, auto
-from math import ceil
+from math import ceil, inf
 
 from qtj_operator.controller.client import Key
 from qtj_operator.controller.lines import Lines
@@ -148,9 +148,8 @@ class Bulkhead:
 
     def _learn(self, key: Key) -> None:
         """Learns from the answers of a pass; one that has asked for nothing tells nothing."""
-        if key in self._longest and not self.is_late(key):
+        if self._longest.pop(key, inf) < _LATE_SECONDS:
             self._forget(key)
-        self._longest.pop(key, None)
 
     def _forget(self, key: Key) -> None:
         if self._late.pop(key, None) is None:

@@ -71,7 +71,7 @@ def test_all_gangs_of_a_slow_namespace_grow() -> None:
 
 @pytest.mark.parametrize("namespaces", [1, 20])
 def test_where_every_answer_is_slow_large_jobs_start_in_a_multiple_of_the_time_without_shares(namespaces: int) -> None:
-    """4,000 children at 3 s each: sixteen passes with five requests each need 150 s. It took 1,960 s once."""
+    """4,000 children at 3 s each: sixteen passes with eight requests each need 94 s. It took 1,960 s once."""
 
     async def story() -> float:
         async with BusyOperator.running() as operator:
@@ -102,7 +102,7 @@ def test_jobs_that_hang_in_another_namespace_end_no_pass_that_could_not_make_roo
 
 @pytest.mark.parametrize("hang", [NO_ANSWER, REFUSED, IGNORED])
 def test_deletions_that_hang_leave_requests_to_other_namespaces(hang: Hang) -> None:
-    """They do not begin one by one, as creations do. The client allows 90 requests at a time."""
+    """They do not begin one by one, as creations do. The client allows 140 requests at a time."""
 
     async def story() -> list[float]:
         async with BusyOperator.running() as operator:

@@ -27,7 +27,7 @@ PAGE = 100
 _SILENCE_SECONDS = 155
 """After so long without a line a watch is dead: kube-apiserver sends a bookmark every two minutes at most."""
 
-AT_ONCE = 90
+AT_ONCE = 140
 """Requests at once, beside the watches: fewer than the connections, so that none waits for one while its time runs."""
 
 _BROKEN = (aiohttp.ClientError, TimeoutError, OSError)

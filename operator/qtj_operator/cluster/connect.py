@@ -42,7 +42,7 @@ async def connect(metrics: Metrics, context: str | None = None) -> ApiClient:
 def transport(settings: kubernetes.Configuration) -> kubernetes.ApiClient:
     """Returns the connection that settings describe, with the proxy of the environment where they name none."""
     settings.retries = None
-    settings.connection_pool_maxsize = 100
+    settings.connection_pool_maxsize = 150
     settings.proxy = settings.proxy or _environment_proxy(settings.host)
     # Otherwise aiohttp reads the environment for each request, in two threads that the request waits for: the proxies,
     # and the passwords in ~/.netrc, which kubectl does not use either.

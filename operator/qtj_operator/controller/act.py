@@ -16,7 +16,7 @@ from qtj_operator.manifests.manifest import Manifest
 
 __all__ = ["PARALLEL", "Obstacle", "act"]
 
-PARALLEL = 5
+PARALLEL = 8
 """Requests under way at once for one job. Those of all passes together are fewer than the client allows, so that none
 waits for requests of other jobs that hang."""
 

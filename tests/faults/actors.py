@@ -167,9 +167,7 @@ class Kubelet:
             return None if run in self._script.endless else self._script.inference.get(args, 0)
         if meta["labels"][LABEL_ROLE] in {"ps", "evaluator"}:
             return None
-        peers = [
-            peer for peer in pods if peer["metadata"]["labels"].get(LABEL_ATTEMPT) == meta["labels"][LABEL_ATTEMPT]
-        ]
+        peers = [peer for peer in pods if _is_peer(peer, meta["labels"][LABEL_ATTEMPT])]
         if any(peer["status"]["phase"] == "Pending" for peer in peers):
             return None  # a gang begins together
         if run in self._script.ends:
@@ -185,6 +183,12 @@ class Kubelet:
         at = self._clock() + self._script.node_clock
         end(self._store, pod["metadata"]["name"], code, said, at=at, sidecar=self._script.sidecar, settled=False)
         return True
+
+
+def _is_peer(pod: Pod, attempt: str) -> bool:
+    """Whether the pod is of the gang of that attempt: nobody waits for an evaluator, or misses it."""
+    labels: dict[str, str] = pod["metadata"]["labels"]
+    return labels.get(LABEL_ATTEMPT) == attempt and labels[LABEL_ROLE] != "evaluator"
 
 
 def stop(store: ClusterStore, pod: Pod) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 from typing import Any, cast
 
 from qtj.local.store import Change
@@ -138,7 +139,7 @@ class BusyOperator:
     def __init__(self) -> None:
         self.cluster = SlowCluster(self._clock, self._hear)
         self.passes: Counter[Key] = Counter()
-        self._queue: WorkQueue[Key] = WorkQueue(jitter=0)
+        self._queue: WorkQueue[Key] = WorkQueue(group=itemgetter(0), jitter=0)
         self._cache = Cache()
         self._feed = Feed(self._cache, self._queue.add_news)
         for resource in CACHED:
@@ -185,7 +186,7 @@ class BusyOperator:
 
     async def _run(self) -> None:
         metrics, jobs = Metrics(), JobRegistry()
-        bulkhead = Bulkhead()
+        bulkhead = Bulkhead(self._queue.holds)
         cached = CachedClient(_limited(self.cluster), self._cache, self._queue.add, bulkhead.answered)
         turns = Turns(self._cache, self._queue, bulkhead)
         reconciler = Reconciler(cached, Replicas(), self._clock, jobs, metrics, is_over=turns.is_over)

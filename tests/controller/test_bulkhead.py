@@ -237,6 +237,7 @@ async def test_a_place_goes_to_the_namespace_that_has_fewest() -> None:
         for key in [(namespace, f"job-{number}") for number in range(3) for namespace in "abcd"][:-1]:
             held.enter_context(bulkhead.admitted(key))
         with bulkhead.admitted(("d", "job-2")):
+            bulkhead.answered(("d", "job-2"), LATE)
             for key in [("a", "next"), ("d", "next"), ("e", "next")]:
                 held.enter_context(bulkhead.admitted(key))
         assert bulkhead.call() == [("e", "next")]

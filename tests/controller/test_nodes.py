@@ -1,9 +1,14 @@
 """Before a pod is deleted without its node's word, its node is asked for."""
 
+import asyncio
+from dataclasses import replace
+
 import pytest
 
-from qtj_operator.controller.client import ApiError, Resource
+from qtj_operator.controller.act import PARALLEL
+from qtj_operator.controller.client import ApiError, Object, Resource
 from tests.controller.lab import Lab, running
+from tests.controller.memory import RecordingClient
 
 ASKED = "get nodes node-1"
 FORCED = ("force pods qcnn-worker-0", "force pods qcnn-worker-1")
@@ -43,6 +48,37 @@ async def test_a_node_is_asked_for_only_once_it_is_late_and_once_for_all_its_pod
     await lab.passes()
 
     assert lab.client.calls.count(ASKED) == 1
+
+
+class SlowNodes(RecordingClient):
+    """A client that takes a while for each node, and knows how many are asked for at once."""
+
+    under_way = most = 0
+
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
+        self.under_way += resource is Resource.NODES
+        self.most = max(self.most, self.under_way)
+        await asyncio.sleep(0)
+        self.under_way -= resource is Resource.NODES
+        return await super().get(resource, namespace, name)
+
+
+async def test_where_many_nodes_are_late_few_are_asked_for_at_once() -> None:
+    lab, replicas = Lab(), 3 * PARALLEL
+    client = SlowNodes(lab.cluster)
+    lab.reconciler = replace(lab.reconciler, client=client)
+    await running(lab, replicaSpecs={"Worker": {"replicas": replicas}})
+    for number in range(replicas):
+        pod = await lab.cluster.get(Resource.PODS, "lab", f"qcnn-worker-{number}")
+        assert pod is not None
+        lab.cluster.edit(Resource.PODS, "lab", pod["metadata"]["name"], spec={**pod["spec"], "nodeName": f"{number}"})
+    await lab.edits(suspend=True)
+    await lab.settles()
+    lab.waits(seconds=45)
+    await lab.settles()
+
+    assert sum(call.startswith("get nodes") for call in client.calls) == replicas
+    assert client.most == PARALLEL
 
 
 async def test_pods_of_a_node_that_answers_are_left_to_it_however_long_they_take(lab: Lab) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 from qtj_contract.version import installed_version
@@ -19,7 +20,7 @@ from qtj_operator.cluster.watch import watch
 from qtj_operator.controller.bulkhead import Bulkhead
 from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.cached_client import CachedClient
-from qtj_operator.controller.client import ApiError, Client, Resource
+from qtj_operator.controller.client import ApiError, Client, Key, Resource
 from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
@@ -80,7 +81,8 @@ async def run_operator(settings: Settings) -> None:
     """
     where = f"namespace {settings.namespace}" if settings.namespace else "all namespaces"
     log.info("version %s starts, for %s", installed_version(), where)
-    turns = Turns(Cache(), WorkQueue(), Bulkhead())
+    queue = WorkQueue[Key](group=itemgetter(0))
+    turns = Turns(Cache(), queue, Bulkhead(queue.holds))
     jobs = JobRegistry()
     metrics = Metrics(lambda: turns.waiting, jobs.count)
     client = await connect(metrics)
@@ -95,7 +97,7 @@ async def _run(client: ApiClient, turns: Turns, jobs: JobRegistry, metrics: Metr
     cache, queue, bulkhead = turns.cache, turns.queue, turns.bulkhead
     feed = Feed(cache, queue.add_news)
     state = _State(feed)
-    poller = ProgressPoller(queue.add)
+    poller = ProgressPoller(queue.add_news)
     cached = CachedClient(client, cache, queue.add, bulkhead.answered)
     platform = replace(CLUSTER, tensorboard_image=settings.tensorboard_image)
     reconciler = Reconciler(cached, poller, client.now, jobs, metrics, platform=platform, is_over=turns.is_over)

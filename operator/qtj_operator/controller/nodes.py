@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
+from qtj_operator.controller.act import PARALLEL
 from qtj_operator.controller.client import ApiError, Client, Resource
 from qtj_operator.controller.parse import parse_readiness
 from qtj_operator.core.observed import Observed
@@ -24,7 +25,8 @@ async def with_nodes(client: Client, seen: Observed, now: datetime) -> Observed:
     names = sorted({pod.node for pod in pods if pod.node and is_late(pod, now)})
     if not names:
         return seen
-    ready = dict(zip(names, await asyncio.gather(*(_is_ready(client, name) for name in names)), strict=True))
+    limit = asyncio.Semaphore(PARALLEL)
+    ready = dict(zip(names, await asyncio.gather(*(_is_ready(client, limit, name) for name in names)), strict=True))
 
     def asked(pods: Iterable[Pod]) -> tuple[Pod, ...]:
         return tuple(replace(pod, node_ready=ready.get(pod.node or "")) for pod in pods)
@@ -33,10 +35,11 @@ async def with_nodes(client: Client, seen: Observed, now: datetime) -> Observed:
     return replace(seen, pods=asked(seen.pods), inference=inference)
 
 
-async def _is_ready(client: Client, name: str) -> bool | None:
+async def _is_ready(client: Client, limit: asyncio.Semaphore, name: str) -> bool | None:
     """Returns whether the node answers, which one that is gone does not; None where the operator may not see nodes."""
     try:
-        node = await client.get(Resource.NODES, None, name)
+        async with limit:
+            node = await client.get(Resource.NODES, None, name)
     except ApiError as error:
         if error.code == 403:  # noqa: PLR2004
             return None

@@ -12,9 +12,10 @@ import contextlib
 import heapq
 import itertools
 import random
-from collections import deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
+
+from qtj_operator.controller.lines import Lines
 
 __all__ = ["WorkQueue"]
 
@@ -31,12 +32,13 @@ class WorkQueue(Generic[K]):
     """Keys that wait for a pass.
 
     Args:
+        group: Returns the group of a key. Groups take turns, so that none waits for all keys of another.
         jitter: Spreads back-off by up to this fraction, so that keys that failed together do not return together.
     """
 
-    def __init__(self, *, jitter: float = 0.2) -> None:
-        self._ready: deque[K] = deque()
-        self._waiting: set[K] = set()
+    def __init__(self, *, group: Callable[[K], Hashable] = lambda _: None, jitter: float = 0.2) -> None:
+        self._group = group
+        self._ready: Lines[Hashable, K] = Lines()
         self._running: set[K] = set()
         self._again: set[K] = set()
         self._news: set[K] = set()
@@ -53,6 +55,10 @@ class WorkQueue(Generic[K]):
         self._wake_due()
         return len(self._ready)
 
+    def holds(self, key: K) -> bool:
+        """Whether the key is due, or has a pass now."""
+        return key in self._ready or key in self._running
+
     @property
     def under_way(self) -> int:
         """How many keys have a pass now."""
@@ -62,9 +68,8 @@ class WorkQueue(Generic[K]):
         """Makes the key due now."""
         if key in self._running:
             self._again.add(key)
-        elif key not in self._waiting:
-            self._waiting.add(key)
-            self._ready.append(key)
+        else:
+            self._ready.add(self._group(key), key)
             self._wake.set()
 
     def add_news(self, key: K) -> None:
@@ -106,8 +111,8 @@ class WorkQueue(Generic[K]):
         while not self._ready:
             await self._sleep()
             self._wake_due()
-        key = self._ready.popleft()
-        self._waiting.discard(key)
+        key = next(self._ready.heads())
+        self._ready.remove(key)
         self._running.add(key)
         return key
 
@@ -173,7 +178,7 @@ class WorkQueue(Generic[K]):
                     await self._wake.wait()
 
     def _wake_due(self) -> None:
-        """Puts keys whose time has come behind those that were due before."""
+        """Puts keys whose time has come behind those of their group that were due before."""
         now = asyncio.get_running_loop().time()
         while self._later and self._later[0][0] <= now:
             due, _, key = heapq.heappop(self._later)

@@ -6,18 +6,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from operator import itemgetter
 from typing import Any, cast
 
 from qtj.local.store import Change
 from qtj_operator.cluster.api import AT_ONCE
-from qtj_operator.controller.bulkhead import Bulkhead
-from qtj_operator.controller.cache import CACHED, Cache
+from qtj_operator.controller.cache import CACHED
 from qtj_operator.controller.cached_client import CachedClient
 from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
 from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.metrics import Metrics
-from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler
 from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.runtime import Runtime
@@ -139,8 +136,8 @@ class BusyOperator:
     def __init__(self) -> None:
         self.cluster = SlowCluster(self._clock, self._hear)
         self.passes: Counter[Key] = Counter()
-        self._queue: WorkQueue[Key] = WorkQueue(group=itemgetter(0), jitter=0)
-        self._cache = Cache()
+        self._turns = Turns.new(jitter=0)
+        self._cache, self._queue = self._turns.cache, self._turns.queue
         self._feed = Feed(self._cache, self._queue.add_news)
         for resource in CACHED:
             self._feed.listed(resource, [], "0")
@@ -186,9 +183,8 @@ class BusyOperator:
 
     async def _run(self) -> None:
         metrics, jobs = Metrics(), JobRegistry()
-        bulkhead = Bulkhead(self._queue.holds)
+        turns, bulkhead = self._turns, self._turns.bulkhead
         cached = CachedClient(_limited(self.cluster), self._cache, self._queue.add, bulkhead.answered)
-        turns = Turns(self._cache, self._queue, bulkhead)
         reconciler = Reconciler(cached, Replicas(), self._clock, jobs, metrics, is_over=turns.is_over)
 
         async def counted(key: Key) -> timedelta | None:

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from typing import Any
 
 from qtj_contract.version import installed_version
@@ -17,13 +16,10 @@ from qtj_operator.cluster.progress import ProgressPoller
 from qtj_operator.cluster.reflector import CHILDREN, Reflector
 from qtj_operator.cluster.server import serve
 from qtj_operator.cluster.watch import watch
-from qtj_operator.controller.bulkhead import Bulkhead
-from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.cached_client import CachedClient
-from qtj_operator.controller.client import ApiError, Client, Key, Resource
+from qtj_operator.controller.client import ApiError, Client, Resource
 from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.metrics import Metrics
-from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler
 from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.runtime import Runtime
@@ -81,8 +77,7 @@ async def run_operator(settings: Settings) -> None:
     """
     where = f"namespace {settings.namespace}" if settings.namespace else "all namespaces"
     log.info("version %s starts, for %s", installed_version(), where)
-    queue = WorkQueue[Key](group=itemgetter(0))
-    turns = Turns(Cache(), queue, Bulkhead(queue.holds))
+    turns = Turns.new()
     jobs = JobRegistry()
     metrics = Metrics(lambda: turns.waiting, jobs.count)
     client = await connect(metrics)

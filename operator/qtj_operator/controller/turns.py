@@ -1,6 +1,7 @@
 """When a pass with many actions ends before it has carried out all of them."""
 
 from dataclasses import dataclass
+from operator import itemgetter
 
 from qtj_operator.api.job import Job
 from qtj_operator.controller.bulkhead import Bulkhead
@@ -42,6 +43,16 @@ class Turns:
     cache: Cache
     queue: WorkQueue[Key]
     bulkhead: Bulkhead
+
+    @classmethod
+    def new(cls, jitter: float = 0.2) -> "Turns":
+        """Returns those of an operator that starts. In its queue, namespaces take turns.
+
+        Args:
+            jitter: See `WorkQueue`.
+        """
+        queue = WorkQueue[Key](group=itemgetter(0), jitter=jitter)
+        return cls(Cache(), queue, Bulkhead(queue.holds))
 
     @property
     def waiting(self) -> int:

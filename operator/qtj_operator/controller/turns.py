@@ -1,4 +1,4 @@
-"""When a pass with many actions ends before it has carried out all of them."""
+"""Which job has a pass next, and when a pass with many actions ends before it has carried out all of them."""
 
 from dataclasses import dataclass
 from operator import itemgetter
@@ -46,7 +46,7 @@ class Turns:
 
     @classmethod
     def new(cls, jitter: float = 0.2) -> "Turns":
-        """Returns those of an operator that starts. In its queue, namespaces take turns.
+        """Returns the turns of an operator that starts, with a queue in which namespaces alternate.
 
         Args:
             jitter: See `WorkQueue`.

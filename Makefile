@@ -9,7 +9,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
-CLUSTER := $(PYTHON) -m tests.cluster
+CLUSTER := $(PYTHON) -m tools.cluster
 CRD := crds/quantumtrainingjobs.quantumtraining.dev.yaml
 API_DOCS := docs/reference/api.md
 DISTRIBUTIONS := operator/qtj_contract operator/qtj_operator trainer/qtj_trainer .
@@ -96,16 +96,16 @@ lint: $(STAMP) ## Style, layers, and whether generated files are up to date
 	$(BIN)/lint-imports
 	$(BIN)/qtj crd --check $(CRD)
 	$(BIN)/qtj crd --docs --check $(API_DOCS)
-	$(BIN)/python -m tests.reference --check
-	$(BIN)/python -m tests.release check
+	$(BIN)/python -m tools.reference --check
+	$(BIN)/python -m tools.release check
 	$(BIN)/python deploy/monitoring/dashboard.py --check
 	$(BIN)/python deploy/helm/files.py --check
-	$(BIN)/python -m tests.gitops.references --check
+	$(BIN)/python -m tools.gitops.references --check
 
 .PHONY: check-workflows
 check-workflows: ## The workflows of .github, with actionlint (needs Go); `make unit` does it too
 	@$(CLUSTER) tools workflows
-	@$(PYTHON) -m tests.release.workflows
+	@$(PYTHON) -m tools.release.workflows
 
 .PHONY: types
 types: $(STAMP) ## Static types
@@ -125,14 +125,14 @@ test-faults: $(STAMP) ## The whole controller with a fault at every write, event
 
 .PHONY: mutation
 mutation: $(STAMP) ## Break the decisions in every small way, and count what the tests notice (up to an hour)
-	nice -n 19 $(BIN)/python -m tests.mutation
+	nice -n 19 $(BIN)/python -m tools.mutation
 
 .PHONY: coverage
 coverage: $(STAMP) ## What the unit and trainer tests run of the code, by package; fails below the floor (an hour)
 	@$(CLUSTER) tools || [ -z "$${CI:-}" ]
 	rm -rf $(VENV)/coverage && mkdir $(VENV)/coverage
 	$(BIN)/coverage run -m pytest -n auto --maxprocesses 4 --dist worksteal -m "not slow"
-	$(BIN)/python -m tests.coverage
+	$(BIN)/python -m tools.coverage
 
 .PHONY: test-trainer
 test-trainer: $(STAMP) ## Tests of the trainer
@@ -206,7 +206,7 @@ crds: $(STAMP) ## Generate crds/ and the API reference from the models
 
 .PHONY: reference
 reference: $(STAMP) ## Generate the Python reference, the reference of the commands and the manual page qtj(1)
-	$(BIN)/python -m tests.reference
+	$(BIN)/python -m tools.reference
 
 .PHONY: dashboard
 dashboard: $(STAMP) ## Generate the Grafana dashboard
@@ -219,7 +219,7 @@ chart: $(STAMP) ## Copy what the Helm chart shares with the kustomizations into 
 
 .PHONY: name-by-content
 name-by-content: $(STAMP) ## Generate the list of fields that kustomize gives a digest, for jobs in Git
-	$(BIN)/python -m tests.gitops.references
+	$(BIN)/python -m tools.gitops.references
 
 .PHONY: format
 format: $(STAMP) ## Format the code
@@ -228,7 +228,7 @@ format: $(STAMP) ## Format the code
 
 .PHONY: version
 version: $(STAMP) ## Make this checkout the version VERSION=1.2.3, with its changelog, and the CRD that later ones must fit
-	$(BIN)/python -m tests.release prepare "$(VERSION)"
+	$(BIN)/python -m tools.release prepare "$(VERSION)"
 
 # Where the files of a release can be downloaded, for the manifest of krew.
 REPOSITORY ?= https://github.com/OWNER/REPOSITORY
@@ -249,7 +249,7 @@ release-files: .venv-release/installed ## The same without the images
 
 .PHONY: dist
 dist:
-	$(PYTHON) -m tests.release.files dist --tools .venv-release/bin --repository "$(REPOSITORY)"
+	$(PYTHON) -m tools.release.files dist --tools .venv-release/bin --repository "$(REPOSITORY)"
 
 .PHONY: wheel
 wheel: .venv-release/installed ## The wheels of all four distributions, the trainer's for this machine's processor, into dist/
@@ -257,7 +257,7 @@ wheel: .venv-release/installed ## The wheels of all four distributions, the trai
 	$(PYTHON) -m pip --python .venv-release/bin/python wheel -q --no-deps --no-build-isolation -w dist $(DISTRIBUTIONS:%=./%)
 	PATH=$(CURDIR)/.venv-release/bin:$$PATH auditwheel repair -w dist dist/*-linux_*.whl
 	rm dist/*-linux_*.whl
-	$(PYTHON) -m tests.release.wheel dist/*.whl
+	$(PYTHON) -m tools.release.wheel dist/*.whl
 
 .venv-release/installed: requirements/release.txt
 	$(PYTHON) -m venv --without-pip --clear .venv-release
@@ -271,7 +271,7 @@ COMPILE = $(BIN)/uv pip compile -q $(UPGRADE) --universal --python-version 3.11 
 
 .PHONY: docs
 docs: .venv-docs/installed ## The documentation as a site, in site/; a broken link is an error
-	@.venv-docs/bin/python -m tests.docs site
+	@.venv-docs/bin/python -m tools.docs site
 	@echo "site/index.html"
 
 .venv-docs/installed: requirements/docs.txt $(STAMP)

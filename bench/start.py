@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 
 import yaml
-from tests.cluster.paths import REPO
+from tools.cluster.paths import REPO
 
 from bench.start_parts import BEGAN, PARTS
 

@@ -15,8 +15,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from tests.cluster.paths import REPO
 from tests.trainer.processes import tf_configs
+from tools.cluster.paths import REPO
 
 from bench.case import Case
 from bench.engine import BATCHES, measure

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.cluster.tools import KUBERNETES, KWOK, PEER, build
+from tools.cluster.tools import KUBERNETES, KWOK, PEER, build
 
 from bench.scale.blocks import blocks
 from bench.scale.control_plane import ControlPlane, control_plane

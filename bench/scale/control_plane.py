@@ -9,8 +9,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.cluster.audit import audit_flags, audit_policy
-from tests.cluster.tools import KUBERNETES, KWOK, STAGES, program
 from tests.controller.apiserver import (
     KUBECONFIG,
     apiserver_command,
@@ -20,6 +18,8 @@ from tests.controller.apiserver import (
     ready,
     wait_until,
 )
+from tools.cluster.audit import audit_flags, audit_policy
+from tools.cluster.tools import KUBERNETES, KWOK, STAGES, program
 
 ADMIN, OURS, PEER = "admin", "bench:qtj", "bench:peer"
 NODES = 20

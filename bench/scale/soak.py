@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.cluster.tools import KUBERNETES, KWOK, build
+from tools.cluster.tools import KUBERNETES, KWOK, build
 
 from bench.scale.api import Api, connected, until, watched
 from bench.scale.control_plane import ADMIN, ControlPlane, control_plane

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from tests.cluster.paths import REPO
-from tests.cluster.tools import PEER as PEER_TOOLS
-from tests.cluster.tools import PEER_CRD, PEER_ROLE, program
 from tests.controller.apiserver import free_port, process_running, wait_until
+from tools.cluster.paths import REPO
+from tools.cluster.tools import PEER as PEER_TOOLS
+from tools.cluster.tools import PEER_CRD, PEER_ROLE, program
 
 from bench.scale.api import NAMESPACE, Manifest
 from bench.scale.control_plane import OURS, PEER, ControlPlane

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from tests.cluster import buildah, images
+from tools.cluster import buildah, images
 
 REPO = Path(__file__).parents[2]
 DOCKERFILES = sorted(REPO.glob("Dockerfile.*"))

@@ -14,11 +14,24 @@ from pathlib import Path
 from queue import Queue
 
 import pytest
-
-from . import buildah, checks, cli, control_plane, images, lock, machine, network, node, oci, pki, process, tools
-from .node import Node
-from .paths import STATE
-from .shell import ClusterError
+from tools.cluster import (
+    buildah,
+    checks,
+    cli,
+    control_plane,
+    images,
+    lock,
+    machine,
+    network,
+    node,
+    oci,
+    pki,
+    process,
+    tools,
+)
+from tools.cluster.node import Node
+from tools.cluster.paths import REPO, STATE
+from tools.cluster.shell import ClusterError
 
 SAVED = """\
 *nat
@@ -173,7 +186,7 @@ def test_a_foreign_route_into_our_networks_is_named_and_others_are_not() -> None
 
 
 def test_an_older_python_gets_a_sentence_and_not_a_traceback() -> None:
-    main = Path(__file__).with_name("__main__.py").read_text().replace("(3, 11)", "(99, 0)")
+    main = (REPO / "tools/cluster/__main__.py").read_text().replace("(3, 11)", "(99, 0)")
 
     ended = subprocess.run([sys.executable, "-c", main], capture_output=True, text=True)
 
@@ -182,9 +195,9 @@ def test_an_older_python_gets_a_sentence_and_not_a_traceback() -> None:
 
 
 def test_an_unknown_image_is_refused_with_the_names_that_exist() -> None:
-    command = [sys.executable, "-m", "tests.cluster", "images", "trainr"]
+    command = [sys.executable, "-m", "tools.cluster", "images", "trainr"]
 
-    ended = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=REPO)
 
     assert ended.returncode == 2
     assert "there is no image trainr: choose from gcs-emulator, operator, tensorboard, trainer" in ended.stderr

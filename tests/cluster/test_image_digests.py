@@ -11,8 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-
-from tests.cluster.oci import Layout
+from tools.cluster.oci import Layout
 
 REPO = Path(__file__).parents[2]
 TIME = 1_700_000_000
@@ -21,7 +20,7 @@ TIME = 1_700_000_000
 def exported(name: str) -> tuple[str, str, int]:
     """Builds an image from nothing; returns its digest, its time and the number of its layers."""
     with TemporaryDirectory() as folder:  # gigabytes, which pytest would keep
-        command = (sys.executable, "-m", "tests.cluster", "export", folder, name, "--time", str(TIME))
+        command = (sys.executable, "-m", "tools.cluster", "export", folder, name, "--time", str(TIME))
         ended = subprocess.run(command, cwd=REPO, capture_output=True, text=True, check=False)
         assert ended.returncode == 0, ended.stderr
         layout = Layout(Path(folder))
@@ -43,7 +42,7 @@ def test_an_image_of_a_release_has_the_same_digest_again(name: str, layers: int)
 
 
 def test_an_image_without_a_dockerfile_is_a_sentence(tmp_path: Path) -> None:
-    command = (sys.executable, "-m", "tests.cluster", "export", tmp_path, "pause", "--time", "0")
+    command = (sys.executable, "-m", "tools.cluster", "export", tmp_path, "pause", "--time", "0")
 
     ended = subprocess.run(command, cwd=REPO, capture_output=True, text=True, check=False)
 

@@ -1,7 +1,7 @@
 """A real API server: etcd and kube-apiserver on the loopback address, and nothing else.
 
 There are no nodes and no controllers: pods stay as they were created until a test writes their status. The programs
-are those of the test cluster (`python -m tests.cluster tools` builds them), or those in the folder `QTJ_TOOLS`.
+are those of the test cluster (`python -m tools.cluster tools` builds them), or those in the folder `QTJ_TOOLS`.
 """
 
 import json
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.cluster.tools import KUBERNETES, program
+from tools.cluster.tools import KUBERNETES, program
 
 __all__ = [
     "ApiServer",

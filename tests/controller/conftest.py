@@ -27,7 +27,7 @@ def install_crd(server: ApiServer) -> None:
 def programs() -> Programs:
     found = find_programs()
     if found is None:
-        skip_or_fail("there is no kube-apiserver to test against: build it with `python -m tests.cluster tools`")
+        skip_or_fail("there is no kube-apiserver to test against: build it with `python -m tools.cluster tools`")
     return found
 
 

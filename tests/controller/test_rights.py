@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tools.cluster.audit import audit_flags, audit_policy
 
 from qtj_operator.api.names import API_VERSION, NEWEST_VERSION, PLURAL, VERSION
-from tests.cluster.audit import audit_flags, audit_policy
 from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Machine, Programs, wait_until
 from tests.controller.conftest import install_crd
 from tests.controller.crd_versions import job_in

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.release.version import ROOT, VERSION
+from tools.release.version import ROOT, VERSION
 
 __all__ = ["PARAMETERS", "SCRIPT", "Cloud", "plain"]
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from tools.cluster import tools
 
-from tests.cluster import tools
 from tests.controller.apiserver import Programs
 from tests.controller.conftest import programs
 from tests.deploy.chart import Helm
@@ -17,5 +17,5 @@ __all__ = ["programs"]
 def helm(programs: Programs, tmp_path: Path) -> Helm:
     """Helm with a home of its own, and no cluster."""
     if not Path(tools.helm()).exists():
-        skip_or_fail("Helm is not built: `python -m tests.cluster tools helm`")
+        skip_or_fail("Helm is not built: `python -m tools.cluster tools helm`")
     return Helm(tools.helm(), programs, tmp_path)

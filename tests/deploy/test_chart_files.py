@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from tests.release.version import ROOT
+from tools.release.version import ROOT
 
 
 @pytest.fixture

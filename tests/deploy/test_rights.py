@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from tools.cluster.audit import audit_flags, audit_policy
 
-from tests.cluster.audit import audit_flags, audit_policy
 from tests.deploy.chart import DEPLOY
 from tests.rights import Request, Right, denied, requests_of, rights_of, unused
 

@@ -1,1 +1,1 @@
-"""The documentation: what the site is built with, and tests of the commands and files that its pages show."""
+"""Tests of the commands and files that the pages of the documentation show."""

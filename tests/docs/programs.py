@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 
 import typer
+from tools.cluster.tools import helm, kubectl
+from tools.docs.files import ROOT
 from typer.core import TyperGroup
 from typer.main import get_command
 
 from qtj.commands.main import app
-from tests.cluster.tools import helm, kubectl
-from tests.docs.files import ROOT
 
 __all__ = ["NOT_CHECKED", "PROGRAMS", "is_built", "mistakes"]
 
@@ -126,7 +126,7 @@ def _python(words: Words) -> Iterator[str]:
 def _is_module(name: str) -> bool:
     """Whether a module can be run: of this checkout, which need not be installed, or of the environment."""
     here = ROOT / name.replace(".", "/")
-    installed = name.partition(".")[0] not in {"bench", "tests"} and importlib.util.find_spec(name)
+    installed = name.partition(".")[0] not in {"bench", "tests", "tools"} and importlib.util.find_spec(name)
     return here.is_dir() or here.with_suffix(".py").is_file() or bool(installed)
 
 

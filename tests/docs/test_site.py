@@ -8,9 +8,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from tools.docs.files import ROOT
+from tools.docs.site import CHAPTERS
 
-from tests.docs.files import ROOT
-from tests.docs.site import CHAPTERS
 from tests.missing import skip_or_fail
 
 PYTHON = ROOT / ".venv-docs/bin/python"
@@ -88,7 +88,7 @@ def test_broken_links_are_found(tmp_path: Path) -> None:
 
 
 def test_the_tool_needs_the_standard_library_alone() -> None:
-    program = "import sys, tests.docs.site; print(*(name for name in sys.modules if '.' not in name))"
+    program = "import sys, tools.docs.site; print(*(name for name in sys.modules if '.' not in name))"
     ended = subprocess.run([sys.executable, "-S", "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
 
-    assert set(ended.stdout.split()) - set(sys.stdlib_module_names) <= {"__main__", "tests"}
+    assert set(ended.stdout.split()) - set(sys.stdlib_module_names) <= {"__main__", "tools"}

@@ -9,6 +9,9 @@ from typing import Any
 import yaml
 from kubernetes.client import models
 from pydantic.alias_generators import to_camel
+from tools.cluster.tools import kubectl
+from tools.docs.files import ROOT
+from tools.reference.models import fields_of
 
 from qtj.checks.job import check_file
 from qtj.create.convert import convert_file
@@ -16,9 +19,6 @@ from qtj.files.documents import read_file
 from qtj.rules.models import Models
 from qtj.terminal.errors import InputError
 from qtj_operator.api.spec import Spec
-from tests.cluster.tools import kubectl
-from tests.docs.files import ROOT
-from tests.reference.models import fields_of
 
 __all__ = ["KINDS_OF_OTHERS", "PARTS", "mistakes"]
 

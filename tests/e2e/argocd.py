@@ -7,9 +7,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import yaml
+from tools.cluster.tools import ARGOCD, build
+from tools.cluster.tools import kubectl as kubectl_path
 
-from tests.cluster.tools import ARGOCD, build
-from tests.cluster.tools import kubectl as kubectl_path
 from tests.controller.apiserver import ApiServer, Programs
 from tests.e2e.kubectl import get, kubectl
 from tests.gitops.application import GitOps

@@ -18,7 +18,7 @@ def cluster(*words: str) -> None:
     Raises:
         CalledProcessError: It failed.
     """
-    command = [sys.executable, "-m", "tests.cluster", *words]
+    command = [sys.executable, "-m", "tools.cluster", *words]
     subprocess.run(command, check=True, cwd=ROOT, capture_output=True, timeout=300)
 
 

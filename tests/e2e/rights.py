@@ -2,7 +2,8 @@
 
 from datetime import UTC, datetime
 
-from tests.cluster.control_plane import AUDIT_LOG, AUDITED
+from tools.cluster.control_plane import AUDIT_LOG, AUDITED
+
 from tests.e2e.checks import Checks
 from tests.e2e.install import OPERATOR
 from tests.e2e.kubectl import get

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tools.cluster.tools import ARGOCD, KUBERNETES
 
-from tests.cluster.tools import ARGOCD, KUBERNETES
 from tests.controller.apiserver import ApiServer, free_port, process_running
 from tests.controller.conftest import api_server, namespace, programs
 from tests.controller.operator_process import running

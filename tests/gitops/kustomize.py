@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from tools.cluster.tools import KUBERNETES
 
-from tests.cluster.tools import KUBERNETES
 from tests.gitops.programs import find_program
 
 __all__ = ["names", "rendered", "the_job"]

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.cluster.tools import LUA
+from tools.cluster.tools import LUA
+
 from tests.gitops.programs import find_program
 from tests.gitops.settings_file import FOLDER
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import yaml
+from tools.cluster.tools import ARGOCD
 
-from tests.cluster.tools import ARGOCD
 from tests.gitops.cases import CASES
 from tests.gitops.programs import find_program
 from tests.gitops.settings_file import FOLDER

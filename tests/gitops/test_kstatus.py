@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from tools.cluster.tools import KSTATUS
 
-from tests.cluster.tools import KSTATUS
 from tests.controller.apiserver import ApiServer
 from tests.gitops.programs import find_program
 from tests.gitops.states import STATES, state

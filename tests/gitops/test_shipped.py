@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import yaml
+from tools.cluster.tools import HELM
 
-from tests.cluster.tools import HELM
 from tests.gitops.application import REFRESH_SET, GitOps, job
 from tests.gitops.programs import find_program
 from tests.gitops.settings_file import FOLDER

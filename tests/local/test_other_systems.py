@@ -4,8 +4,9 @@ Linux is told so in a sentence."""
 import subprocess
 import sys
 
+from tools.release.version import TRAINER_IMAGE
+
 from tests.local.laptop import REPOSITORY, Laptop, toy_job
-from tests.release.version import TRAINER_IMAGE
 
 MAC = """
 import asyncio, ctypes, importlib.util, os, pkgutil, platform, subprocess, sys, sysconfig, tempfile, zoneinfo

@@ -7,9 +7,8 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-
-from tests.reference.commands import COMMANDS, commands
-from tests.reference.python import DOCUMENT, PUBLIC, ROOT, reference
+from tools.reference.commands import COMMANDS, commands
+from tools.reference.python import DOCUMENT, PUBLIC, ROOT, reference
 
 NAMES = [name for names in PUBLIC.values() for name in names]
 

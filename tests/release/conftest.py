@@ -7,9 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from tests.release.files import build_files
-from tests.release.version import ROOT
+from tools.release.files import build_files
+from tools.release.version import ROOT
 
 REPOSITORY = "https://example.com/quantum/training"
 UV = Path(sys.executable).with_name("uv")

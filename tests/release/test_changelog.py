@@ -3,9 +3,8 @@
 from datetime import date
 
 import pytest
-
-from tests.release.changelog import ChangelogError, close, section
-from tests.release.version import ROOT, VERSION
+from tools.release.changelog import ChangelogError, close, section
+from tools.release.version import ROOT, VERSION
 
 TEXT = "# Changelog\n\n## Unreleased\n\n### Added\n\n- A lamp.\n\n## 0.1.0 - 2026-01-02\n\n- A house.\n"
 DAY = date(2026, 3, 4)

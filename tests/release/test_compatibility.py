@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 import yaml
-
-from tests.release.compatibility import breaks, inequalities
-from tests.release.crd import CRD, incompatible
+from tools.release.compatibility import breaks, inequalities
+from tools.release.crd import CRD, incompatible
 
 Json = dict[str, Any]
 OLD: Json = yaml.safe_load(CRD.read_text())

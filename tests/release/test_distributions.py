@@ -9,9 +9,8 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-
-from tests.release.version import ROOT, VERSION
-from tests.release.wheel import PACKAGES, faults
+from tools.release.version import ROOT, VERSION
+from tools.release.wheel import PACKAGES, faults
 
 CONTRACT, COMMAND, OPERATOR, TRAINER = (
     f"quantumtrainingjob{part}" for part in ("_contract", "", "_operator", "_trainer")

@@ -3,7 +3,7 @@
 import re
 import subprocess
 
-from tests.release.version import ROOT
+from tools.release.version import ROOT
 
 
 def text_files() -> list[str]:

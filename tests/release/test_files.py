@@ -9,12 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from tests.release.archive import tar_gz
-from tests.release.checksums import write_sums
-from tests.release.sbom import SBOMS
-from tests.release.version import ROOT, VERSION
-from tests.release.wheel import faults
+from tools.release.archive import tar_gz
+from tools.release.checksums import write_sums
+from tools.release.sbom import SBOMS
+from tools.release.version import ROOT, VERSION
+from tools.release.wheel import faults
 
 
 def sums(folder: Path) -> "subprocess.CompletedProcess[str]":

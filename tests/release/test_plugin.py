@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tools.cluster import tools as programs
+from tools.release.chart import chart_archive
+from tools.release.krew import manifest, plugin_archive
+from tools.release.version import ROOT, VERSION
 
-from tests.cluster import tools as programs
 from tests.missing import skip_or_fail
-from tests.release.chart import chart_archive
-from tests.release.krew import manifest, plugin_archive
-from tests.release.version import ROOT, VERSION
 
 TIME = 1_700_000_000
 REPOSITORY = "https://example.com/quantum/training"
@@ -21,7 +21,7 @@ REPOSITORY = "https://example.com/quantum/training"
 
 def built(path: str, group: str) -> str:
     if not Path(path).exists():
-        skip_or_fail(f"{Path(path).name} is not built: `python -m tests.cluster tools {group}`")
+        skip_or_fail(f"{Path(path).name} is not built: `python -m tools.cluster tools {group}`")
     return path
 
 

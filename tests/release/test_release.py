@@ -8,9 +8,8 @@ from zipfile import ZipFile
 
 import pytest
 import yaml
-
-from tests.release.version import ROOT, VERSION
-from tests.release.wheel import faults
+from tools.release.version import ROOT, VERSION
+from tools.release.wheel import faults
 
 TOUCHED = ("tests/__init__.py", "tests/release", "tests/cluster", "crds", "examples", "pyproject.toml", "CHANGELOG.md")
 

@@ -7,8 +7,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-
-from tests.release.version import VERSION
+from tools.release.version import VERSION
 
 UV = Path(sys.executable).with_name("uv")
 HEADINGS = ("Runs on this machine", "Jobs, on this machine and on a cluster", "Files and jobs", "The operator")

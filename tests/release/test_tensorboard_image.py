@@ -14,9 +14,9 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
+from tools.release.version import ROOT
 
 from tests.controller.apiserver import free_port
-from tests.release.version import ROOT
 from tests.tensorboard import write_curve
 
 pytestmark = pytest.mark.slow

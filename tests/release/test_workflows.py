@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 import yaml
+from tools.cluster.tools import actionlint
+from tools.release.version import ROOT
+from tools.release.workflows import findings
 
-from tests.cluster.tools import actionlint
 from tests.missing import skip_or_fail
-from tests.release.version import ROOT
-from tests.release.workflows import findings
 
 GITHUB = ROOT / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yaml"))

@@ -39,7 +39,7 @@ def emulator() -> Iterator[str]:
     """Runs an object store that speaks Google Cloud Storage's HTTP API, and returns its address."""
     binary = find_emulator()
     if binary is None:
-        skip_or_fail(f"{EMULATOR} is not here: build it from tests/cluster/tools/addons or set QTJ_GCS_EMULATOR to it")
+        skip_or_fail(f"{EMULATOR} is not here: build it from tools/cluster/tools/addons or set QTJ_GCS_EMULATOR to it")
     (port,) = free_ports(1)
     host = f"127.0.0.1:{port}"
     command = [binary, "-scheme", "http", "-backend", "memory", "-host", "127.0.0.1", "-port", str(port)]

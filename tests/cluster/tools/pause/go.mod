@@ -1,4 +1,0 @@
-// The process that holds a pod's network open. Kubernetes' own is an image, and there is no registry to pull it from.
-module quantumtraining.dev/tests/cluster/tools/pause
-
-go 1.24.0

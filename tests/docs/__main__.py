@@ -1,9 +1,0 @@
-"""`make docs`: builds the site into the folder that the command names."""
-
-import sys
-from pathlib import Path
-
-from tests.docs.site import build
-
-if __name__ == "__main__":
-    sys.exit(build(Path(sys.argv[1])))

@@ -1,0 +1,175 @@
+"""The Kubernetes programs, built from the Go modules pinned in tools/*/go.mod.
+
+Building is the slow part of a first start (about ten minutes on two cores), so the result is kept in the cache under
+the hash of the pins: a second start, or another checkout with the same pins, builds nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .paths import HERE, cache, digest
+from .shell import ClusterError, run, stage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+TOOLS = HERE / "tools"
+RENAMED = {"server": "etcd", "cmd": "argocd"}  # go install names a program after its folder
+
+
+@dataclass(frozen=True)
+class Group:
+    """One Go module of ours and the tools it pins.
+
+    Attributes:
+        name: of its folder.
+        module: a module that it pins and that brings more than programs.
+        files: what is kept of that module beside the programs.
+    """
+
+    name: str
+    module: str = ""
+    files: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        return TOOLS / self.name
+
+    @property
+    def home(self) -> Path:
+        """Where its programs lie; the name changes with the pins, so a component restarts when they do."""
+        return cache() / "tools" / f"{self.name}-{digest(self.inputs)}"
+
+    @property
+    def inputs(self) -> list[Path]:
+        return sorted(path for path in self.folder.rglob("*") if path.is_file())
+
+
+KUBERNETES = Group("kubernetes")
+ADDONS = Group("addons")
+POD_GROUPS = "manifests/coscheduling/crd.yaml"
+COSCHEDULING = Group("coscheduling", "sigs.k8s.io/scheduler-plugins", (POD_GROUPS,))
+PAUSE = Group("pause")
+WORKFLOWS = Group("workflows")
+HELM = Group("helm")
+KSTATUS = Group("kstatus")
+LUA = Group("lua")
+KREW = Group("krew")
+_CRDS = tuple(f"manifests/crds/{kind}-crd.yaml" for kind in ("application", "applicationset", "appproject"))
+ARGOCD = Group("argocd", "github.com/argoproj/argo-cd/v3", _CRDS)
+_STAGES = ("node/fast/node-initialize", "pod/fast/pod-ready", "pod/fast/pod-delete")
+STAGES = tuple(f"kustomize/stage/{stage}.yaml" for stage in _STAGES)
+KWOK = Group("kwok", "sigs.k8s.io/kwok", STAGES)
+PEER_CRD, PEER_ROLE = "manifests/base/crds/kubeflow.org_tfjobs.yaml", "manifests/base/rbac/role.yaml"
+PEER = Group("peer", "github.com/kubeflow/training-operator", (PEER_CRD, PEER_ROLE))
+GROUPS: Mapping[str, Group] = {
+    group.name: group
+    for group in (KUBERNETES, ADDONS, COSCHEDULING, PAUSE, WORKFLOWS, HELM, KSTATUS, LUA, KREW, ARGOCD, KWOK, PEER)
+}
+LONG = frozenset({ARGOCD.name, KWOK.name, PEER.name})
+"""Groups that are built only if they are named: they take as long as all others together."""
+
+
+def go_mods() -> list[Path]:
+    return [group.folder / "go.mod" for group in GROUPS.values()]
+
+
+def program(group: Group, name: str) -> str:
+    """The path of a built program."""
+    return str(group.home / "bin" / name)
+
+
+def kubectl() -> str:
+    return program(KUBERNETES, "kubectl")
+
+
+def actionlint() -> str:
+    return program(WORKFLOWS, "actionlint")
+
+
+def helm() -> str:
+    return program(HELM, "helm")
+
+
+def krew() -> str:
+    return program(KREW, "krew")
+
+
+def build_all(names: Sequence[str] = ()) -> None:
+    """Builds the named groups, or all but those in `LONG`."""
+    for name in names or [name for name in GROUPS if name not in LONG]:
+        build(GROUPS[name])
+
+
+def build(group: Group) -> None:
+    """Builds a group's programs unless the cache has them."""
+    if group.home.is_dir():
+        return
+    draft = group.home.with_name(f"{group.home.name}.draft")
+    shutil.rmtree(draft, ignore_errors=True)
+    env = {**os.environ, "CGO_ENABLED": "0", "GOBIN": str(draft / "bin")}
+    flags = ("-trimpath", "-buildvcs=false", "-ldflags", ldflags(kubernetes_version()))
+    for package in packages(group):
+        with stage(f"building {label(package)} with Go"):
+            run("go", "install", *flags, package, cwd=group.folder, env=env)
+    for old, new in RENAMED.items():
+        if (draft / "bin" / old).exists():
+            (draft / "bin" / old).rename(draft / "bin" / new)
+    for path in group.files:
+        keep(group, path, draft)
+    draft.replace(group.home)
+
+
+def keep(group: Group, path: str, folder: Path) -> None:
+    """Copies a file of a module out of Go's cache, which a machine that has our cache need not have."""
+    source = Path(run("go", "list", "-m", "-f", "{{.Dir}}", group.module, cwd=group.folder).strip())
+    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source / path, folder / path)
+
+
+def packages(group: Group) -> list[str]:
+    """What is built in a group: the tools that its go.mod names, or else its own program."""
+    if "\ntool " not in (group.folder / "go.mod").read_text():
+        return [f"quantumtraining.dev/tools/cluster/tools/{group.name}"]
+    with stage(f"fetching the sources of the {group.name} programs"):
+        run("go", "list", "-deps", "tool", cwd=group.folder)
+    return run("go", "list", "tool", cwd=group.folder).split()
+
+
+def label(package: str) -> str:
+    """What a package's program is called: as its folder, but for a version at the end.
+
+    Building one after the other takes little longer than all at once, and says what the minutes are spent on.
+    """
+    name = next(part for part in reversed(package.split("/")) if not re.fullmatch(r"v\d+", part))
+    return RENAMED.get(name, name)
+
+
+def kubernetes_version(go_mod: str | None = None) -> str:
+    """The Kubernetes version that the pins name, as in `1.34.4`."""
+    return pinned(go_mod if go_mod is not None else (KUBERNETES.folder / "go.mod").read_text(), "k8s.io/kubernetes")
+
+
+def pinned(go_mod: str, module: str) -> str:
+    """The version of a module that a go.mod requires.
+
+    Raises:
+        ClusterError: it requires none.
+    """
+    found = re.search(rf"^\s*{re.escape(module)} v(\d+\.\d+\.\d+)", go_mod, re.MULTILINE)
+    if not found:
+        raise ClusterError(f"tools/cluster/tools/*/go.mod require no version of {module}: add it back")
+    return found[1]
+
+
+def ldflags(kubernetes: str) -> str:
+    """Tells the programs their version: built from a module proxy, they cannot ask git."""
+    major, minor, _ = kubernetes.split(".")
+    facts = {"gitVersion": f"v{kubernetes}", "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
+    return "-s -w " + " ".join(f"-X k8s.io/component-base/version.{key}={value}" for key, value in facts.items())

@@ -1,0 +1,80 @@
+"""Builds the files of a release: `make release`. The same commit gives the same bytes."""
+
+import argparse
+import subprocess
+import sys
+import tarfile
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tools.release import changelog
+from tools.release.chart import CHART, chart_archive
+from tools.release.checksums import write_sums
+from tools.release.distributions import build_distributions
+from tools.release.krew import ARCHIVE, manifest, plugin_archive
+from tools.release.sbom import write_sboms
+from tools.release.version import ROOT, VERSION
+
+__all__ = ["build_files", "commit_time", "main"]
+
+
+def commit_time(root: Path = ROOT) -> int:
+    """Returns when the commit was made that is checked out, in seconds since 1970: SOURCE_DATE_EPOCH of a release."""
+    asked = ("git", "log", "-1", "--format=%ct")
+    return int(subprocess.run(asked, cwd=root, capture_output=True, text=True, check=True).stdout)
+
+
+def build_files(folder: Path, tools: Path, repository: str) -> None:
+    """Writes wheels, source archive, chart, plugin, bills of materials, notes and checksums into an empty folder.
+
+    Args:
+        folder: The folder; images that are in it have a checksum too.
+        tools: The folder of the programs of requirements/release.txt.
+        repository: The address of the repository that publishes the release.
+
+    Raises:
+        ChangelogError: The changelog has no section of this version.
+        subprocess.CalledProcessError: Something cannot be built.
+        FileNotFoundError: There is no compiler for one of the processors.
+    """
+    time = commit_time()
+    notes = changelog.section((ROOT / "CHANGELOG.md").read_text(), VERSION)
+    folder.mkdir(exist_ok=True)
+    with TemporaryDirectory() as draft:
+        root = _exported(Path(draft))
+        build_distributions(folder, tools, time, root)
+        plugin = plugin_archive(folder.glob("*.whl"), time, root)
+        (folder / CHART).write_bytes(chart_archive(time, root))
+        (folder / ARCHIVE).write_bytes(plugin)
+        (folder / "qtj.yaml").write_text(manifest(plugin, repository, root))
+        write_sboms(folder, tools, time, root)
+    write_sums(folder)
+    (folder / "notes.md").write_text(notes)  # the text of the release, and not one of its files
+
+
+def _exported(folder: Path) -> Path:
+    """Unpacks the commit: a release has no file that is not in it, and leaves no library in the checkout."""
+    archive = subprocess.run(("git", "archive", "HEAD"), cwd=ROOT, capture_output=True, check=True).stdout
+    with tarfile.open(fileobj=BytesIO(archive)) as members:
+        members.extractall(folder, filter="data")
+    return folder
+
+
+def main() -> None:
+    """Builds the files that `make release` asks for."""
+    parser = argparse.ArgumentParser(prog="python -m tools.release.files", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument(
+        "--tools", type=Path, required=True, help="the folder of the programs of requirements/release.txt"
+    )
+    parser.add_argument("--repository", required=True, help="the address of the repository that publishes the release")
+    options = parser.parse_args()
+    try:
+        build_files(options.folder.absolute(), options.tools.absolute(), options.repository)
+    except (changelog.ChangelogError, FileNotFoundError, subprocess.CalledProcessError) as problem:
+        sys.exit(f"the release cannot be built: {problem}")
+
+
+if __name__ == "__main__":
+    main()

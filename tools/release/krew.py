@@ -1,0 +1,38 @@
+"""The plugin for krew: an archive with our wheels and a script that runs them, and the manifest that names it."""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from string import Template
+
+from tools.release.archive import tar_gz
+from tools.release.version import ROOT, VERSION
+
+__all__ = ["ARCHIVE", "manifest", "plugin_archive"]
+
+ARCHIVE = "kubectl-qtj.tar.gz"
+
+
+def plugin_archive(wheels: Iterable[Path], time: int, root: Path = ROOT) -> bytes:
+    """Returns the archive: the script, the license, and the wheels of the command, of which none has machine code.
+
+    Args:
+        wheels: All wheels of the release.
+        time: When the files were changed, in seconds since 1970.
+        root: The checkout.
+    """
+    pure = {path.name: (path.read_bytes(), 0o644) for path in wheels if path.name.endswith("-none-any.whl")}
+    script = {"kubectl-qtj": ((root / "deploy/krew/kubectl-qtj").read_bytes(), 0o755)}
+    return tar_gz(pure | script | {"LICENSE": ((root / "LICENSE").read_bytes(), 0o644)}, time)
+
+
+def manifest(archive: bytes, repository: str, root: Path = ROOT) -> str:
+    """Returns the manifest of an archive.
+
+    Args:
+        archive: The archive.
+        repository: The address of the repository whose releases have it.
+        root: The checkout.
+    """
+    filled = {"VERSION": VERSION, "REPOSITORY": repository, "SHA256": hashlib.sha256(archive).hexdigest()}
+    return Template((root / "deploy/krew/qtj.yaml").read_text().partition("\n")[2]).substitute(filled)

@@ -45,7 +45,7 @@ def test_what_the_reference_names_can_be_imported(name: str) -> None:
 
 @pytest.mark.parametrize("page", [DOCUMENT, COMMANDS], ids=lambda page: page.name)
 def test_a_reference_that_is_not_up_to_date_is_noticed(page: Path) -> None:
-    command = [sys.executable, "-m", "tests.reference", "--check"]
+    command = [sys.executable, "-m", "tools.reference", "--check"]
     before = page.read_text()
     assert subprocess.run(command, cwd=ROOT, check=False).returncode == 0
     page.write_text(before + "\n")

@@ -11,7 +11,7 @@ import yaml
 from tools.release.version import ROOT, VERSION
 from tools.release.wheel import faults
 
-TOUCHED = ("tests/__init__.py", "tests/release", "tests/cluster", "crds", "examples", "pyproject.toml", "CHANGELOG.md")
+TOUCHED = ("tools", "crds", "examples", "pyproject.toml", "CHANGELOG.md")
 
 
 def git(folder: Path, *words: str) -> None:
@@ -32,7 +32,7 @@ def copy(tmp_path: Path) -> Path:
 
 
 def release(copy: Path, *words: str) -> tuple[int, str]:
-    command = [sys.executable, "-m", "tests.release", *words]
+    command = [sys.executable, "-m", "tools.release", *words]
     ended = subprocess.run(
         command, cwd=copy, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False
     )

@@ -41,7 +41,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def build(folder: Path, root: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    command = [str(PYTHON), "-m", "tests.docs", str(folder)]
+    command = [str(PYTHON), "-m", "tools.docs", str(folder)]
     return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=300)
 
 

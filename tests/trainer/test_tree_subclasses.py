@@ -1,17 +1,21 @@
-"""Subclasses of the types that a state may have: known ones come back as they were, unknown ones are refused by name."""
+"""Subclasses of the types that a state may have: known ones come back as they were, others are refused by name."""
 
 from collections import Counter, OrderedDict, defaultdict, deque
 from enum import IntEnum, StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pennylane.numpy
 import pytest
+from numpy.typing import NDArray
 
 from qtj_trainer.errors import UserError
 from qtj_trainer.run.array_state import ArrayState
 from qtj_trainer.run.tree import describe
 from tests.trainer.test_tree_numpy import resumed
+
+
+MASKED = np.ma.masked_equal([0.0, 1.0], 1.0)  # type: ignore[no-untyped-call]
 
 
 class Config(dict[str, Any]):
@@ -42,7 +46,7 @@ class Level(IntEnum):
     LOW = 1
 
 
-class Units(np.ndarray):
+class Units(NDArray[Any]):
     unit = "s"
 
 
@@ -56,7 +60,7 @@ class Ordered(Pair):
 
     __slots__ = ()
 
-    def __new__(cls, a: int, b: int) -> "Ordered":
+    def __new__(cls, a: int, b: int) -> Self:
         return super().__new__(cls, min(a, b), 2 * max(a, b))
 
 
@@ -116,7 +120,7 @@ def test_an_array_of_a_known_kind_comes_back(kind: Any) -> None:
     [
         (Config(a=1), "dict"), (History([1.0]), "list"), (Shape((1, 2)), "tuple"), (Seconds(1), "float"),
         (Steps(1), "int"), (Phase.WARM_UP, "str"), (Level.LOW, "int"), (np.zeros(2).view(Units), "ndarray"),
-        (np.ma.array([0.0, 0.0], mask=[0, 1]), "ndarray"),
+        (MASKED, "ndarray"),
     ],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip

@@ -55,7 +55,7 @@ def fill_dict(like: dict[Any, Any], parts: dict[Any, Any]) -> None:
     """Sets the items of a dict to exactly these, in their order."""
     like.clear()
     for key, part in parts.items():
-        like[key] = part
+        like[key] = part  # noqa: PERF403  Counter's own update and | do not set
 
 
 def _is_named_tuple(tree: object) -> bool:

@@ -14,7 +14,6 @@ from qtj_trainer.run.array_state import ArrayState
 from qtj_trainer.run.tree import describe
 from tests.trainer.test_tree_numpy import resumed
 
-
 MASKED = np.ma.masked_equal([0.0, 1.0], 1.0)  # type: ignore[no-untyped-call]
 
 

@@ -79,7 +79,8 @@ class ReplicaMemory:
 
     Attributes:
         program: The program without states.
-        states: Statevectors that exist at the same time: the initial state, and for each worker with its own state also
+        states: Statevectors that exist at the same time at full speed: the initial state, without which the fused engine
+            computes more (it refuses only what does not fit without it), and for each worker with its own state also
             that state, its intermediate states, and the one that is taken back.
         keepable: States that are kept for their gradient if there is enough memory; the others are computed twice.
     """

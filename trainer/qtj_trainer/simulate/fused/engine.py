@@ -57,9 +57,10 @@ class Engine:
 
     Memory, in bytes, for n qubits, T threads and states of S = 8 · 2^n (examples in the lanes: S = 8 · 2^n · lanes;
     double precision: 16 instead of 8):
-    S if there is a constant beginning and room for it, which engines with the same plan share; states of up to `keep_bytes` that wait
-    for their gradient; and `shared_memory`, for the largest of all engines: S for values and 2 S for gradients where the
-    state is divided over the threads, T times as much where the batch is, one S more for each psi and layer whose state is kept (`BlockNode.layer`).
+    S if there is a constant beginning and room for it, which engines with the same plan share; states of up to
+    `keep_bytes` that wait for their gradient; and `shared_memory`, for the largest of all engines: S for values and 2 S
+    for gradients where the state is divided over the threads, T times as much where the batch is, and one S more for
+    each psi and layer whose state is kept (`BlockNode.layer`).
     """
 
     def __init__(self, *plans: Plan, threads: int = 1, variant: str = "", keep_bytes: int | None = _KEEP_BYTES) -> None:

@@ -79,9 +79,9 @@ class ReplicaMemory:
 
     Attributes:
         program: The program without states.
-        states: Statevectors that exist at the same time at full speed: the initial state, without which the fused engine
-            computes more (it refuses only what does not fit without it), and for each worker with its own state also
-            that state, its intermediate states, and the one that is taken back.
+        states: Statevectors that exist at the same time: the initial state, and for each worker with its own state also
+            that state, its intermediate states, and the one that is taken back. Where there is no room for the initial
+            state, the fused engine computes it again in each call.
         keepable: States that are kept for their gradient if there is enough memory; the others are computed twice.
     """
 

@@ -107,9 +107,7 @@ def test_operations_of_tensorflow_say_the_same() -> None:
         partial(library_of.qtj_expectation_grad, inputs, weights, upstream, **attributes),
         partial(library_of.qtj_expectation_grad_grad, inputs, weights, upstream, inputs + 1, weights, **attributes),
     ):
-        with pytest.raises(
-            tf.errors.ResourceExhaustedError, match=r"of 25 qubits needs .*: 2. qubits would fit"
-        ):
+        with pytest.raises(tf.errors.ResourceExhaustedError, match=r"of 25 qubits needs .*: 2. qubits would fit"):
             call()
 
 
